@@ -1,0 +1,1 @@
+//! How others call it: the Rust client of the HTTP API.

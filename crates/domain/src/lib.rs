@@ -1,0 +1,1 @@
+//! What is true: types, state machines, sort key, sweep order. No I/O, no async, no clock.

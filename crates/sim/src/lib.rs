@@ -1,0 +1,1 @@
+//! The simulated engine, the deterministic simulation, and the benchmarks.
