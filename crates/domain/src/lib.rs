@@ -1,1 +1,7 @@
 //! What is true: types, state machines, sort key, sweep order. No I/O, no async, no clock.
+
+pub mod batches;
+pub mod ids;
+pub mod requests;
+pub mod scheduler;
+pub mod sort_key;

@@ -1,0 +1,242 @@
+//! The state of a batch: a view over its requests, moved by their counters, and by nothing else but a cancel.
+//!
+//! ```text
+//! Registered ── first request starts or ends ──▶ InProgress ── last request ends ──▶ Completed
+//!      └───────────────── cancel ─────────────────────┴──────────────────────────▶ Cancelled
+//! ```
+
+use thiserror::Error;
+
+use crate::requests::RequestStatus;
+
+/// How many requests of a batch are in each status. They always add up to [`Counters::total`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Waiting for their turn.
+    pub registered: i64,
+    /// With an engine.
+    pub in_progress: i64,
+    /// Ended with a result.
+    pub completed: i64,
+    /// Ended with an error.
+    pub failed: i64,
+    /// Ended by the client.
+    pub cancelled: i64,
+}
+
+impl Counters {
+    /// The number of requests in the batch.
+    pub const fn total(&self) -> i64 {
+        self.registered + self.in_progress + self.completed + self.failed + self.cancelled
+    }
+
+    /// The number that can still change.
+    pub const fn live(&self) -> i64 {
+        self.registered + self.in_progress
+    }
+
+    /// The counter of one status.
+    pub const fn of(&mut self, status: RequestStatus) -> &mut i64 {
+        match status {
+            RequestStatus::Registered => &mut self.registered,
+            RequestStatus::InProgress => &mut self.in_progress,
+            RequestStatus::Completed => &mut self.completed,
+            RequestStatus::Failed => &mut self.failed,
+            RequestStatus::Cancelled => &mut self.cancelled,
+        }
+    }
+
+    /// Counts `count` requests that went from one status to another. Also used for differences, which add up to zero.
+    pub const fn shift(&mut self, from: RequestStatus, to: RequestStatus, count: i64) {
+        *self.of(from) -= count;
+        *self.of(to) += count;
+    }
+
+    /// The sum of two, status by status.
+    #[must_use]
+    pub const fn plus(&self, other: &Self) -> Self {
+        Self {
+            registered: self.registered + other.registered,
+            in_progress: self.in_progress + other.in_progress,
+            completed: self.completed + other.completed,
+            failed: self.failed + other.failed,
+            cancelled: self.cancelled + other.cancelled,
+        }
+    }
+}
+
+/// The state of a batch with the facts that belong to it. Times are in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchState {
+    /// No request of it has started.
+    Registered,
+    /// Its first request started or ended.
+    InProgress {
+        /// When that was seen.
+        in_progress_at: i64,
+    },
+    /// Every request of it has ended.
+    Completed {
+        /// When the first was seen to start or end.
+        in_progress_at: i64,
+        /// When the last was seen to end.
+        completed_at: i64,
+    },
+    /// The client cancelled it; its live requests become cancelled.
+    Cancelled {
+        /// When the first request was seen to start or end, if before the cancel.
+        in_progress_at: Option<i64>,
+        /// When it was cancelled.
+        cancelled_at: i64,
+    },
+}
+
+/// What the API calls the states of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BatchStatus {
+    /// No request of it has started.
+    Registered,
+    /// Some request of it has started or ended.
+    InProgress,
+    /// Every request of it has ended.
+    Completed,
+    /// The client cancelled it.
+    Cancelled,
+}
+
+impl BatchStatus {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Registered => "registered",
+            Self::InProgress => "in progress",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A completed batch cannot be cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("a completed batch cannot be cancelled")]
+pub struct AlreadyCompleted;
+
+impl BatchState {
+    /// The state of a batch made at `now` of requests that stand as `counters` says.
+    pub fn new(counters: &Counters, now: i64) -> Self {
+        Self::Registered.observe(counters, now)
+    }
+
+    /// The state after its counters moved to `counters` at `now`. States only move forward.
+    #[must_use]
+    pub fn observe(self, counters: &Counters, now: i64) -> Self {
+        match self {
+            Self::Registered if counters.registered == counters.total() => self,
+            Self::Registered => Self::InProgress { in_progress_at: now }.observe(counters, now),
+            Self::InProgress { in_progress_at } if counters.live() == 0 => {
+                Self::Completed { in_progress_at, completed_at: now.max(in_progress_at) }
+            }
+            Self::InProgress { .. } | Self::Completed { .. } | Self::Cancelled { .. } => self,
+        }
+    }
+
+    /// The client ends it. A cancelled one stays as it is.
+    pub fn cancel(self, now: i64) -> Result<Self, AlreadyCompleted> {
+        match self {
+            Self::Registered => Ok(Self::Cancelled { in_progress_at: None, cancelled_at: now }),
+            Self::InProgress { in_progress_at } => Ok(Self::Cancelled {
+                in_progress_at: Some(in_progress_at),
+                cancelled_at: now.max(in_progress_at),
+            }),
+            Self::Cancelled { .. } => Ok(self),
+            Self::Completed { .. } => Err(AlreadyCompleted),
+        }
+    }
+
+    /// What the API calls this state.
+    pub const fn status(&self) -> BatchStatus {
+        match self {
+            Self::Registered => BatchStatus::Registered,
+            Self::InProgress { .. } => BatchStatus::InProgress,
+            Self::Completed { .. } => BatchStatus::Completed,
+            Self::Cancelled { .. } => BatchStatus::Cancelled,
+        }
+    }
+
+    /// When the first request was seen to start or end.
+    pub const fn in_progress_at(&self) -> Option<i64> {
+        match *self {
+            Self::Registered => None,
+            Self::InProgress { in_progress_at } | Self::Completed { in_progress_at, .. } => {
+                Some(in_progress_at)
+            }
+            Self::Cancelled { in_progress_at, .. } => in_progress_at,
+        }
+    }
+
+    /// When the last request was seen to end.
+    pub const fn completed_at(&self) -> Option<i64> {
+        match *self {
+            Self::Completed { completed_at, .. } => Some(completed_at),
+            _ => None,
+        }
+    }
+
+    /// When the client cancelled it.
+    pub const fn cancelled_at(&self) -> Option<i64> {
+        match *self {
+            Self::Cancelled { cancelled_at, .. } => Some(cancelled_at),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAITING: Counters =
+        Counters { registered: 2, in_progress: 0, completed: 0, failed: 0, cancelled: 0 };
+
+    fn after(moves: &[(RequestStatus, RequestStatus)]) -> Counters {
+        let mut counters = WAITING;
+        moves.iter().for_each(|&(from, to)| counters.shift(from, to, 1));
+        counters
+    }
+
+    #[test]
+    fn a_batch_follows_its_requests() {
+        use RequestStatus::{Completed, Failed, InProgress, Registered};
+        let state = BatchState::new(&WAITING, 1);
+        assert_eq!(state, BatchState::Registered);
+        let state = state.observe(&after(&[(Registered, InProgress)]), 2);
+        assert_eq!(state, BatchState::InProgress { in_progress_at: 2 });
+        let state = state.observe(&after(&[(Registered, Completed)]), 3);
+        assert_eq!(state, BatchState::InProgress { in_progress_at: 2 });
+        let state = state.observe(&after(&[(Registered, Completed), (Registered, Failed)]), 4);
+        assert_eq!(state, BatchState::Completed { in_progress_at: 2, completed_at: 4 });
+    }
+
+    #[test]
+    fn a_batch_of_ended_requests_is_completed_at_once() {
+        let counters = Counters { completed: 3, ..Counters::default() };
+        assert_eq!(
+            BatchState::new(&counters, 5),
+            BatchState::Completed { in_progress_at: 5, completed_at: 5 }
+        );
+    }
+
+    #[test]
+    fn a_cancelled_batch_stays_cancelled_when_its_requests_end() {
+        let state = BatchState::Registered.cancel(3);
+        let ended = Counters { cancelled: 2, ..Counters::default() };
+        assert_eq!(state.map(|state| state.observe(&ended, 9)), state);
+        assert_eq!(state.and_then(|state| state.cancel(9)), state);
+    }
+
+    #[test]
+    fn a_completed_batch_cannot_be_cancelled() {
+        let state = BatchState::Completed { in_progress_at: 1, completed_at: 2 };
+        assert_eq!(state.cancel(9), Err(AlreadyCompleted));
+    }
+}

@@ -1,0 +1,201 @@
+//! Identifiers: a type prefix and 26 base-32 digits of a UUIDv7 (the TypeID form), so that they sort by creation time.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+
+const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const DIGIT_COUNT: usize = 26;
+const RANDOM_BITS: u32 = 74;
+
+/// What an identifier names; its prefix tells one kind from another on the wire.
+pub trait Kind {
+    /// The text before the underscore.
+    const PREFIX: &'static str;
+}
+
+/// Declares a kind of identifier and its short name.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $name:ident $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $kind {}
+        impl Kind for $kind {
+            const PREFIX: &'static str = $prefix;
+        }
+        $(#[$doc])*
+        pub type $name = Id<$kind>;
+    )*};
+}
+
+kinds! {
+    /// A request: `req_…`.
+    RequestKind RequestId "req";
+    /// A batch: `batch_…`.
+    BatchKind BatchId "batch";
+    /// An account: `acct_…`.
+    AccountKind AccountId "acct";
+    /// An API key: `key_…`.
+    KeyKind KeyId "key";
+    /// One HTTP call, named in `X-Request-Id`: `call_…`.
+    CallKind CallId "call";
+}
+
+/// An identifier of kind `K`: 128 bits laid out as a UUIDv7.
+pub struct Id<K>(u128, PhantomData<K>);
+
+impl<K> Id<K> {
+    /// The identifier with these bits.
+    pub const fn from_bits(bits: u128) -> Self {
+        Id(bits, PhantomData)
+    }
+
+    /// The 128 bits, most significant first in [`Id::to_bytes`].
+    pub const fn bits(self) -> u128 {
+        self.0
+    }
+
+    /// The bits as stored: big endian, so that bytes sort as the identifier does.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    /// The identifier stored in `bytes`, or `None` unless there are 16.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        Some(Self::from_bits(u128::from_be_bytes(bytes.try_into().ok()?)))
+    }
+}
+
+impl<K: Kind> Id<K> {
+    /// Reads the wire form; `None` for another kind, another length, or a digit outside the alphabet.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(K::PREFIX)?.strip_prefix('_')?.as_bytes();
+        if digits.len() != DIGIT_COUNT || digits[0] > b'7' {
+            return None;
+        }
+        digits
+            .iter()
+            .try_fold(0u128, |bits, digit| {
+                let value = DIGITS.iter().position(|candidate| candidate == digit)?;
+                Some(bits << 5 | value as u128)
+            })
+            .map(Self::from_bits)
+    }
+}
+
+impl<K: Kind> fmt::Display for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut digits = [0u8; DIGIT_COUNT];
+        for (place, digit) in digits.iter_mut().rev().enumerate() {
+            *digit = DIGITS[(self.0 >> (5 * place)) as usize & 31];
+        }
+        write!(f, "{}_{}", K::PREFIX, std::str::from_utf8(&digits).unwrap_or_default())
+    }
+}
+
+impl<K: Kind> fmt::Debug for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<K> Clone for Id<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K> Copy for Id<K> {}
+impl<K> PartialEq for Id<K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+impl<K> Eq for Id<K> {}
+impl<K> PartialOrd for Id<K> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<K> Ord for Id<K> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+impl<K> Hash for Id<K> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+/// Makes identifiers that rise strictly, whatever the clock does: within one millisecond, or after the clock
+/// stepped back, the random part counts on from the last one (RFC 9562 §6.2, monotonic random).
+#[derive(Debug, Default)]
+pub struct IdSequence {
+    last_ms: u64,
+    last_random: u128,
+}
+
+impl IdSequence {
+    /// The next identifier at `now_ms`, with `random` handed in (its low 74 bits are used).
+    pub fn next<K>(&mut self, now_ms: i64, random: u128) -> Id<K> {
+        let now_ms = u64::try_from(now_ms).unwrap_or(0);
+        let random = random & ((1 << RANDOM_BITS) - 1);
+        if now_ms > self.last_ms {
+            (self.last_ms, self.last_random) = (now_ms, random);
+        } else {
+            self.last_random += 1 + (random & 0xffff_ffff);
+            if self.last_random >> RANDOM_BITS != 0 {
+                (self.last_ms, self.last_random) = (self.last_ms + 1, random);
+            }
+        }
+        let high = self.last_random >> 62;
+        let low = self.last_random & ((1 << 62) - 1);
+        Id::from_bits(
+            u128::from(self.last_ms & 0xffff_ffff_ffff) << 80 | 7 << 76 | high << 64 | 2 << 62 | low,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_id_reads_back_from_its_wire_form(bits: u128) {
+            let id = RequestId::from_bits(bits);
+            prop_assert_eq!(RequestId::parse(&id.to_string()), Some(id));
+            prop_assert_eq!(BatchId::parse(&id.to_string()), None);
+        }
+
+        #[test]
+        fn ids_rise_strictly_whatever_the_clock_does(steps in prop::collection::vec((-3i64..3, any::<u128>()), 1..200)) {
+            let mut sequence = IdSequence::default();
+            let (mut now_ms, mut last) = (1_700_000_000_000, RequestId::from_bits(0));
+            for (step, random) in steps {
+                now_ms += step;
+                let id = sequence.next(now_ms, random);
+                prop_assert!(id > last && id.to_string() > last.to_string());
+                last = id;
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_exact_form_is_an_id() {
+        let id = RequestId::from_bits(u128::MAX).to_string();
+        assert_eq!(id, "req_7zzzzzzzzzzzzzzzzzzzzzzzzz");
+        for wrong in [
+            "",
+            "req_",
+            "req",
+            "req_8zzzzzzzzzzzzzzzzzzzzzzzzz",
+            "req_7zzzzzzzzzzzzzzzzzzzzzzzz",
+            "req_7Zzzzzzzzzzzzzzzzzzzzzzzzz",
+            "batch_7zzzzzzzzzzzzzzzzzzzzzzzzz",
+        ] {
+            assert_eq!(RequestId::parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The scheduler's door: everything that goes in and everything that comes out. The shell performs actions and
+//! feeds inputs; the scheduler itself neither waits, nor reads a clock, nor touches a store or an engine.
+
+use crate::sort_key::SortKey;
+
+/// A model's row number in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ModelKey(pub i64);
+
+/// An account's row number in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AccountKey(pub i64);
+
+/// A replica's place in the list last handed in with [`Input::Replicas`]; never reused while the process lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ReplicaKey(pub u32);
+
+/// The part of the queue that is swept by one cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Group {
+    /// The model its requests name.
+    pub model: ModelKey,
+    /// The account that sent them.
+    pub account: AccountKey,
+}
+
+/// A place in a group's order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Position {
+    /// Requests that share a prompt prefix share the first bytes.
+    pub sort_key: SortKey,
+    /// Arrival order, among equal keys.
+    pub seq: i64,
+}
+
+/// A queue row: the request `position.seq` waiting in `group`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct QueueKey {
+    /// Its part of the queue.
+    pub group: Group,
+    /// Its place there.
+    pub position: Position,
+}
+
+/// What a look saw of one waiting request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its place in the group that was looked at.
+    pub position: Position,
+    /// Estimated work: input tokens and twice the output tokens it may use.
+    pub cost: i64,
+    /// When it expires, in milliseconds.
+    pub deadline: i64,
+    /// Attempts counted against it so far.
+    pub attempts: u32,
+    /// It was in flight when a replica died: it runs alone once.
+    pub suspect: bool,
+}
+
+/// A request taken from the queue under an epoch; a write under an older epoch touches nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The queue row.
+    pub key: QueueKey,
+    /// Raised by every lease of the row.
+    pub epoch: i64,
+}
+
+/// How much of a group waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    /// The part of the queue.
+    pub group: Group,
+    /// Its waiting requests.
+    pub count: i64,
+    /// The sum of their costs.
+    pub cost: i64,
+}
+
+/// An engine replica as configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replica {
+    /// How the shell names it.
+    pub key: ReplicaKey,
+    /// The models it serves.
+    pub models: Vec<ModelKey>,
+    /// Requests it may have in flight.
+    pub max_concurrency: u32,
+}
+
+/// Why an attempt at an engine brought no result. Messages are for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttemptError {
+    /// No connection could be made; the engine never saw the request.
+    Connect(String),
+    /// The connection broke before the whole answer had come.
+    Reset(String),
+    /// No answer within the time allowed.
+    TimedOut(String),
+    /// An answer with a status other than 2xx.
+    Status {
+        /// The HTTP status.
+        code: u16,
+        /// The engine's words.
+        message: String,
+        /// What `Retry-After` asked for, in milliseconds.
+        retry_after_ms: Option<i64>,
+    },
+    /// A 2xx that is no `chat.completion` object; it may be better the next time.
+    NotACompletion(String),
+    /// A `chat.completion` whose `usage` cannot be charged; it fails at once.
+    BadUsage(String),
+}
+
+/// Why a request failed for good, as `result_body.error.code` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FailureCode {
+    /// Its deadline passed.
+    Expired,
+    /// The engine refused it; its message is passed on.
+    EngineRejected,
+    /// Its attempts were used up.
+    EngineUnavailable,
+    /// The engine's answers were no chat completions.
+    EngineInvalidResponse,
+}
+
+impl FailureCode {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::EngineRejected => "engine_rejected",
+            Self::EngineUnavailable => "engine_unavailable",
+            Self::EngineInvalidResponse => "engine_invalid_response",
+        }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Time passed: at least once a second, and when a [`Action::WakeAt`] asked for it.
+    Tick,
+    /// What waits in the queue, counted when the process started; replaces what was known.
+    Backlogs(Vec<Backlog>),
+    /// The replicas that may be used from now on; replaces the list. In-flight work of one that left runs to its end.
+    Replicas(Vec<Replica>),
+    /// A request was accepted and gathers until `ready_at`.
+    Gathering {
+        /// When it may be released, in milliseconds.
+        ready_at: i64,
+    },
+    /// A release committed.
+    Released {
+        /// What entered the queue.
+        added: Vec<Backlog>,
+        /// When the next release is due: now if the limit was reached, else the earliest `ready_at` still gathering.
+        next_ready_at: Option<i64>,
+    },
+    /// The answer to a look.
+    Candidates {
+        /// The group that was looked at.
+        group: Group,
+        /// Waiting requests behind the cursor, in order.
+        candidates: Vec<Candidate>,
+        /// No waiting request lies behind the last of `candidates`.
+        reached_end: bool,
+    },
+    /// The answer to a lease.
+    Leased {
+        /// The replica it was taken for.
+        replica: ReplicaKey,
+        /// The group.
+        group: Group,
+        /// What was taken.
+        leases: Vec<Lease>,
+        /// What was asked for and had gone (cancelled, expired), by `seq`.
+        gone: Vec<i64>,
+    },
+    /// An attempt completed and its result is on its way to the store.
+    Completed {
+        /// The request.
+        seq: i64,
+        /// The tokens it really used: input plus twice the output.
+        cost: i64,
+    },
+    /// An attempt brought no result.
+    AttemptFailed {
+        /// The request.
+        seq: i64,
+        /// Why.
+        error: AttemptError,
+    },
+    /// Requests ended by somebody else: a cancel, or their deadline.
+    Ended {
+        /// The requests, whether queued or in flight.
+        seqs: Vec<i64>,
+    },
+    /// The answer to a probe: whether the replica answers `GET /models` and lists each model asked of it.
+    Probed {
+        /// The replica.
+        replica: ReplicaKey,
+        /// It answered with the engine's key and lists the models.
+        healthy: bool,
+    },
+    /// A write that an action asked for could not be made (the store is away). The scheduler asks again on a later tick.
+    Undone(Action),
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Move what has gathered long enough into the queue, at most `limit` requests. Answered by [`Input::Released`].
+    Release {
+        /// How many at most.
+        limit: u32,
+    },
+    /// Read waiting requests of a group that may be tried by now. Answered by [`Input::Candidates`].
+    Look {
+        /// The group.
+        group: Group,
+        /// Behind this place; from the start where `None`.
+        after: Option<Position>,
+        /// How many at most.
+        limit: u32,
+    },
+    /// Take these for one replica, if they still wait. Answered by [`Input::Leased`].
+    Lease {
+        /// Where they will run.
+        replica: ReplicaKey,
+        /// The group.
+        group: Group,
+        /// A run of neighbours.
+        positions: Vec<Position>,
+    },
+    /// Send a leased request to its replica. Answered by [`Input::Completed`] or [`Input::AttemptFailed`].
+    Send {
+        /// Where.
+        replica: ReplicaKey,
+        /// What.
+        lease: Lease,
+    },
+    /// Drop the connection of a request in flight; no answer comes.
+    Abort {
+        /// The request.
+        seq: i64,
+    },
+    /// Put a leased request back into the queue. No answer comes, but [`Input::Undone`] where it failed.
+    GiveBack {
+        /// The request.
+        lease: Lease,
+        /// When it may be tried again, in milliseconds.
+        retry_at: i64,
+        /// Whether the attempt counts against it.
+        counted: bool,
+        /// Whether it must run alone once.
+        suspect: bool,
+    },
+    /// End a leased request with an error. No answer comes, but [`Input::Undone`] where it failed.
+    Fail {
+        /// The request.
+        lease: Lease,
+        /// Why.
+        code: FailureCode,
+        /// In words, for the client.
+        message: String,
+    },
+    /// Ask a replica whether it is well. Answered by [`Input::Probed`].
+    Probe {
+        /// The replica.
+        replica: ReplicaKey,
+    },
+    /// Nothing is sent to a replica for now (its breaker opened): to be said loudly, with the reason.
+    Pause {
+        /// The replica.
+        replica: ReplicaKey,
+        /// Until when, in milliseconds.
+        until: i64,
+        /// Why, in words for the operator.
+        reason: String,
+    },
+    /// A paused replica is used again.
+    Resume {
+        /// The replica.
+        replica: ReplicaKey,
+    },
+    /// Feed a [`Input::Tick`] at this time. Replaces the one asked for before.
+    WakeAt {
+        /// In milliseconds.
+        at: i64,
+    },
+}
