@@ -2,6 +2,7 @@
 
 pub mod batches;
 pub mod ids;
+pub mod records;
 pub mod requests;
 pub mod scheduler;
 pub mod sort_key;

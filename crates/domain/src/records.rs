@@ -1,0 +1,52 @@
+//! What is known of a request and of a batch, as every reader sees it.
+
+use crate::batches::{BatchState, Counters};
+use crate::ids::{BatchId, RequestId};
+use crate::requests::RequestState;
+
+/// A request without its bodies. Times are in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestSummary {
+    /// Its identifier.
+    pub id: RequestId,
+    /// Its state and the times that go with it.
+    pub state: RequestState,
+    /// When it was accepted.
+    pub created_at: i64,
+    /// When its completion window ends.
+    pub expires_at: i64,
+}
+
+/// A whole request. Bodies are JSON without white space outside strings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// What the status record says.
+    pub summary: RequestSummary,
+    /// The batch it belongs to, if any.
+    pub batch_id: Option<BatchId>,
+    /// The client's metadata, a JSON object; `None` where the client sent null.
+    pub metadata: Option<Vec<u8>>,
+    /// The chat-completion request as taken in, a JSON object.
+    pub body: Vec<u8>,
+    /// Where to tell of its end.
+    pub webhook: Option<String>,
+    /// The completion or the error, a JSON object; `None` until it completed or failed.
+    pub result: Option<Vec<u8>>,
+}
+
+/// A batch without the list of its requests. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchRecord {
+    /// Its identifier.
+    pub id: BatchId,
+    /// Its state and the times that go with it.
+    pub state: BatchState,
+    /// How many of its requests are in each status.
+    pub counters: Counters,
+    /// When it was created.
+    pub created_at: i64,
+    /// Where to tell of its end.
+    pub webhook: Option<String>,
+    /// The client's metadata, a JSON object; `None` where the client sent null.
+    pub metadata: Option<Vec<u8>>,
+}
