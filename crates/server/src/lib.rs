@@ -1,1 +1,5 @@
 //! What is done: the HTTP API, the durable queue, the scheduler and the engines.
+
+pub mod clock;
+pub mod ids;
+pub mod store;
