@@ -1,7 +1,10 @@
 //! What is true: types, state machines, sort key, sweep order. No I/O, no async, no clock.
 
 pub mod batches;
+pub mod faults;
 pub mod ids;
+pub mod json;
+pub mod limits;
 pub mod records;
 pub mod requests;
 pub mod scheduler;

@@ -1,0 +1,113 @@
+//! The faults found in what a client sent: every one is named, not only the first.
+
+use std::fmt::{self, Display};
+
+/// The most faults of one input that are kept; the rest are counted.
+pub const FAULTS_KEPT_MAX: usize = 1_000;
+
+/// The most characters of a client's own text that a fault repeats.
+pub const QUOTED_CHARS_MAX: usize = 64;
+
+/// The codes of faults, as they appear in `error.details[].code`.
+pub mod codes {
+    /// A required field is absent.
+    pub const MISSING: &str = "missing";
+    /// A value of another JSON type than the field's.
+    pub const WRONG_TYPE: &str = "wrong_type";
+    /// A value beyond the field's bounds, or an empty one where something is needed.
+    pub const OUT_OF_RANGE: &str = "out_of_range";
+    /// A string that is none of the known ones.
+    pub const UNKNOWN_VALUE: &str = "unknown_value";
+    /// A key that stands more than once in one object.
+    pub const DUPLICATE_KEY: &str = "duplicate_key";
+    /// Two fields that contradict each other.
+    pub const CONFLICT: &str = "conflict";
+    /// Something this service does not pass on.
+    pub const NOT_ALLOWED: &str = "not_allowed";
+    /// Text that is no JSON.
+    pub const INVALID_JSON: &str = "invalid_json";
+    /// Text that is not UTF-8.
+    pub const INVALID_UTF8: &str = "invalid_utf8";
+    /// Half of a surrogate pair, which no Unicode text holds.
+    pub const LONE_SURROGATE: &str = "lone_surrogate";
+    /// A number that a double cannot hold.
+    pub const NUMBER_OUT_OF_RANGE: &str = "number_out_of_range";
+    /// JSON nested deeper than is taken in.
+    pub const TOO_DEEP: &str = "too_deep";
+}
+
+/// One thing that is wrong with an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Where: a path such as `request_body.messages[0].role`.
+    pub param: String,
+    /// What sort of fault: one of [`codes`], or a code of the use case that found it.
+    pub code: &'static str,
+    /// What is wrong and what would be right, for the person who sent it.
+    pub message: String,
+}
+
+/// The faults of one input: the first [`FAULTS_KEPT_MAX`] and the count of all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Faults {
+    kept: Vec<Fault>,
+    total: usize,
+}
+
+impl Faults {
+    /// Adds a fault; past the bound it is only counted, and neither argument is formatted.
+    pub fn push(&mut self, param: impl Display, code: &'static str, message: impl Display) {
+        self.total += 1;
+        if self.kept.len() < FAULTS_KEPT_MAX {
+            self.kept.push(Fault { param: param.to_string(), code, message: message.to_string() });
+        }
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// How many were found, kept or not.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Those that were kept, in the order found.
+    pub fn kept(&self) -> &[Fault] {
+        &self.kept
+    }
+
+    /// Those that were kept, in the order found.
+    pub fn into_kept(self) -> Vec<Fault> {
+        self.kept
+    }
+
+    /// Adds what `other` found after what this one did.
+    pub fn append(&mut self, other: Self) {
+        let room = FAULTS_KEPT_MAX - self.kept.len();
+        self.total += other.total;
+        self.kept.extend(other.kept.into_iter().take(room));
+    }
+}
+
+/// Text from a client on its way into a message: at most [`QUOTED_CHARS_MAX`] characters, control characters escaped.
+#[derive(Debug, Clone, Copy)]
+pub struct Quoted<'a>(pub &'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut characters = self.0.chars();
+        for character in characters.by_ref().take(QUOTED_CHARS_MAX) {
+            if character.is_control() {
+                write!(formatter, "{}", character.escape_default())?;
+            } else {
+                write!(formatter, "{character}")?;
+            }
+        }
+        if characters.next().is_some() { formatter.write_str("…") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! The members of an object.
+
+use std::borrow::Cow;
+
+use super::Json;
+use super::strings::skip_string;
+use super::value::skip_value;
+
+/// Up to so many members are compared pair by pair when duplicates are looked for; more are sorted first.
+const PAIRWISE_MAX: usize = 16;
+
+/// One member as it stands in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member<'a> {
+    /// The key with its quotes and escapes.
+    pub raw_key: Json<'a>,
+    /// The value.
+    pub value: Json<'a>,
+}
+
+impl<'a> Member<'a> {
+    /// The decoded key.
+    pub fn key(&self) -> Cow<'a, str> {
+        self.raw_key.decode_string().unwrap_or_default()
+    }
+}
+
+/// The members of an object in order, read one by one; nothing is allocated.
+#[derive(Debug, Clone)]
+pub struct Members<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, at: 1 }
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = Member<'a>;
+
+    fn next(&mut self) -> Option<Member<'a>> {
+        let bytes = self.text.as_bytes();
+        if bytes.get(self.at) != Some(&b'"') {
+            return None;
+        }
+        let key_end = skip_string(bytes, self.at);
+        let value_end = skip_value(bytes, key_end + 1);
+        let raw_key = Json::from_part(self.text.get(self.at..key_end)?);
+        let value = Json::from_part(self.text.get(key_end + 1..value_end)?);
+        self.at = value_end + 1;
+        Some(Member { raw_key, value })
+    }
+}
+
+/// The members of an object with decoded keys, in order; a key that stands twice is there twice.
+#[derive(Debug, Clone)]
+pub struct RawObject<'a> {
+    members: Vec<(Cow<'a, str>, Json<'a>)>,
+}
+
+impl<'a> RawObject<'a> {
+    pub(super) fn collect(members: Members<'a>) -> Self {
+        Self { members: members.map(|member| (member.key(), member.value)).collect() }
+    }
+
+    /// The members in order: decoded key, value.
+    pub fn members(&self) -> &[(Cow<'a, str>, Json<'a>)] {
+        &self.members
+    }
+
+    /// The first value under `key`.
+    pub fn get(&self, key: &str) -> Option<Json<'a>> {
+        self.members.iter().find(|(name, _)| name == key).map(|&(_, value)| value)
+    }
+
+    /// The first value under `key`, unless it is `null`: in an optional field, null is as absent.
+    pub fn get_some(&self, key: &str) -> Option<Json<'a>> {
+        self.get(key).filter(|value| !value.is_null())
+    }
+
+    /// The keys that stand more than once, compared decoded: each once, in order of first appearance.
+    pub fn duplicate_keys(&self) -> Vec<&str> {
+        if self.members.len() <= PAIRWISE_MAX {
+            return self.duplicates_by_pairs();
+        }
+        let key = |index: usize| self.members[index].0.as_ref();
+        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        order.sort_unstable_by(|&left, &right| key(left).cmp(key(right)).then(left.cmp(&right)));
+        let groups = order.chunk_by(|&left, &right| key(left) == key(right));
+        let mut firsts: Vec<usize> = groups.filter(|group| group.len() > 1).map(|group| group[0]).collect();
+        firsts.sort_unstable();
+        firsts.into_iter().map(key).collect()
+    }
+
+    fn duplicates_by_pairs(&self) -> Vec<&str> {
+        let mut duplicates = Vec::new();
+        for (index, (key, _)) in self.members.iter().enumerate() {
+            let is_later = self.members[..index].iter().any(|(earlier, _)| earlier == key);
+            if !is_later && self.members[index + 1..].iter().any(|(later, _)| later == key) {
+                duplicates.push(key.as_ref());
+            }
+        }
+        duplicates
+    }
+}

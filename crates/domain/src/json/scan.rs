@@ -1,0 +1,158 @@
+//! The one pass that checks a text and makes it compact.
+
+use super::value::JsonText;
+use super::{DEPTH_MAX, JsonError};
+
+/// Checks that `text` is exactly one JSON value (RFC 8259, valid UTF-8, no byte order mark) and removes the white space
+/// outside its strings; nothing else is changed.
+///
+/// `starting_depth` is how many containers already stand around the value. One pass, no recursion; memory is one copy of
+/// the text.
+///
+/// # Errors
+///
+/// Says where and why the text is refused: bad syntax, raw control characters in strings, lone surrogate escapes, numbers
+/// beyond a double (`1e400`), more than [`DEPTH_MAX`] levels.
+pub fn minimize(text: &[u8], starting_depth: u32) -> Result<JsonText, JsonError> {
+    let text = std::str::from_utf8(text).map_err(JsonError::utf8)?;
+    let levels_left = DEPTH_MAX.saturating_sub(starting_depth);
+    let compact = String::with_capacity(text.len());
+    Scanner { text, bytes: text.as_bytes(), at: 0, levels_left, depth: 0, objects: 0, compact, copied_to: 0 }
+        .run()
+}
+
+/// What the grammar allows next.
+#[derive(Clone, Copy)]
+enum Expect {
+    Value,
+    FirstElementOrEnd,
+    FirstKeyOrEnd,
+    Key,
+    CommaOrEnd,
+    EndOfText,
+}
+
+/// Where the pass stands.
+pub(super) struct Scanner<'a> {
+    pub(super) text: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+    levels_left: u32,
+    depth: u32,
+    /// One bit per open container, the innermost lowest: set for an object, clear for an array.
+    objects: u64,
+    compact: String,
+    copied_to: usize,
+}
+
+impl Scanner<'_> {
+    fn run(mut self) -> Result<JsonText, JsonError> {
+        let mut expect = Expect::Value;
+        loop {
+            self.skip_space();
+            expect = match expect {
+                Expect::Value => self.value()?,
+                Expect::FirstElementOrEnd if self.peek() == Some(b']') => self.close(),
+                Expect::FirstElementOrEnd => self.value()?,
+                Expect::FirstKeyOrEnd if self.peek() == Some(b'}') => self.close(),
+                Expect::FirstKeyOrEnd | Expect::Key => self.key()?,
+                Expect::CommaOrEnd => self.comma_or_end()?,
+                Expect::EndOfText if self.at < self.bytes.len() => {
+                    return Err(JsonError::syntax(self.at, "the end of the text"));
+                }
+                Expect::EndOfText => break,
+            };
+        }
+        self.compact.push_str(&self.text[self.copied_to..]);
+        Ok(JsonText::from_scanned(self.compact))
+    }
+
+    #[inline]
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    #[inline]
+    fn skip_space(&mut self) {
+        if self.peek().is_some_and(|byte| byte <= b' ') {
+            self.copy_past_space();
+        }
+    }
+
+    fn copy_past_space(&mut self) {
+        let gap_at = self.at;
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+        self.compact.push_str(&self.text[self.copied_to..gap_at]);
+        self.copied_to = self.at;
+    }
+
+    #[inline]
+    fn value(&mut self) -> Result<Expect, JsonError> {
+        match self.peek() {
+            Some(b'"') => self.string()?,
+            Some(b'{') => return self.open(true),
+            Some(b'[') => return self.open(false),
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b't') => self.literal(b"true")?,
+            Some(b'f') => self.literal(b"false")?,
+            Some(b'n') => self.literal(b"null")?,
+            _ => return Err(JsonError::syntax(self.at, "a value")),
+        }
+        Ok(self.after_value())
+    }
+
+    fn open(&mut self, is_object: bool) -> Result<Expect, JsonError> {
+        if self.depth == self.levels_left {
+            return Err(JsonError::too_deep(self.at));
+        }
+        self.at += 1;
+        self.depth += 1;
+        self.objects = self.objects << 1 | u64::from(is_object);
+        Ok(if is_object { Expect::FirstKeyOrEnd } else { Expect::FirstElementOrEnd })
+    }
+
+    fn close(&mut self) -> Expect {
+        self.at += 1;
+        self.depth -= 1;
+        self.objects >>= 1;
+        self.after_value()
+    }
+
+    #[inline]
+    fn after_value(&self) -> Expect {
+        if self.depth == 0 { Expect::EndOfText } else { Expect::CommaOrEnd }
+    }
+
+    #[inline]
+    fn comma_or_end(&mut self) -> Result<Expect, JsonError> {
+        let in_object = self.objects & 1 == 1;
+        match (self.peek(), in_object) {
+            (Some(b','), true) => {
+                self.at += 1;
+                Ok(Expect::Key)
+            }
+            (Some(b','), false) => {
+                self.at += 1;
+                Ok(Expect::Value)
+            }
+            (Some(b'}'), true) | (Some(b']'), false) => Ok(self.close()),
+            (_, true) => Err(JsonError::syntax(self.at, "a comma or a closing brace")),
+            (_, false) => Err(JsonError::syntax(self.at, "a comma or a closing bracket")),
+        }
+    }
+
+    fn key(&mut self) -> Result<Expect, JsonError> {
+        if self.peek() != Some(b'"') {
+            return Err(JsonError::syntax(self.at, "a key in double quotes"));
+        }
+        self.string()?;
+        self.skip_space();
+        if self.peek() != Some(b':') {
+            return Err(JsonError::syntax(self.at, "a colon after the key"));
+        }
+        self.at += 1;
+        Ok(Expect::Value)
+    }
+}

@@ -1,0 +1,94 @@
+use super::super::{Json, Kind, ObjectWriter, Piece, minimize, quote};
+
+fn read(text: &str) -> Json<'_> {
+    Json::from_stored(text.as_bytes()).expect("UTF-8")
+}
+
+#[test]
+fn scalars_are_read_by_type() {
+    assert_eq!(read("true").as_bool(), Some(true));
+    assert_eq!(read("1").as_bool(), None);
+    assert_eq!(read("-1.5e1").as_f64(), Some(-15.0));
+    assert_eq!(read("\"1\"").as_f64(), None);
+    assert_eq!(read("9223372036854775808").as_integer_text(), Some("9223372036854775808"));
+    assert_eq!(read("1.0").as_integer_text(), None);
+    assert_eq!(read("1e2").as_integer_text(), None);
+    assert!(read("null").is_null());
+    assert_eq!(
+        [read("{}").kind(), read("[]").kind(), read("\"\"").kind()],
+        [Kind::Object, Kind::Array, Kind::String]
+    );
+}
+
+#[test]
+fn strings_are_decoded_piece_by_piece() {
+    let text = r#""a\n\"\\\/\u0041é\ud83d\ude00\b\f\r\t""#;
+    assert_eq!(read(text).decode_string().as_deref(), Some("a\n\"\\/Aé😀\u{8}\u{c}\r\t"));
+    let pieces: Vec<_> = read(r#""ab\u0041c""#).string_pieces().expect("a string").collect();
+    assert_eq!(pieces, [Piece::Plain("ab"), Piece::Escaped('A'), Piece::Plain("c")]);
+}
+
+#[test]
+fn members_and_elements_are_walked_in_order() {
+    let object =
+        read(r#"{"a":[1,[2,"]"],{"x":"}"}],"b\u0062":"q\"","c":null}"#).to_object().expect("an object");
+    let keys: Vec<_> = object.members().iter().map(|(key, _)| key.as_ref()).collect();
+    assert_eq!(keys, ["a", "bb", "c"]);
+    let elements: Vec<_> =
+        object.get("a").and_then(Json::elements).expect("an array").map(Json::as_str).collect();
+    assert_eq!(elements, ["1", "[2,\"]\"]", "{\"x\":\"}\"}"]);
+    assert_eq!(object.get("bb").map(Json::as_str), Some("\"q\\\"\""));
+    assert_eq!((object.get("c").is_some(), object.get_some("c"), object.get("d")), (true, None, None));
+    assert_eq!(read("[]").elements().expect("an array").count(), 0);
+    assert_eq!(read("{}").members().expect("an object").count(), 0);
+}
+
+#[test]
+fn duplicate_keys_are_found_decoded_and_named_once() {
+    let duplicates = |text: &str| -> Vec<String> {
+        let object = read(text).to_object().expect("an object");
+        object.duplicate_keys().into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(duplicates(r#"{"b":1,"a":1,"\u0061":2,"a":3,"b":2,"c":1}"#), ["b", "a"]);
+    assert!(duplicates(r#"{"a":1,"A":2,"":3}"#).is_empty());
+    let many: Vec<String> = (0..500).map(|index| format!("\"k{}\":0", index % 498)).collect();
+    assert_eq!(duplicates(&format!("{{{}}}", many.join(","))), ["k0", "k1"]);
+}
+
+#[test]
+fn written_objects_are_read_back() {
+    let mut writer = ObjectWriter::with_capacity(16);
+    writer.copy(read("\"\\u0061\""), read("[1.0]"));
+    writer.string("name\"", "line\n\u{1}é");
+    writer.integer("count", 7);
+    let text = writer.finish();
+    assert_eq!(text.as_str(), r#"{"\u0061":[1.0],"name\"":"line\n\u0001é","count":7}"#);
+    assert_eq!(minimize(text.as_str().as_bytes(), 0), Ok(text));
+    assert_eq!(ObjectWriter::with_capacity(0).finish().as_str(), "{}");
+    assert_eq!(quote("a"), "\"a\"");
+}
+
+#[test]
+fn text_that_was_never_checked_reads_as_nonsense_and_does_no_harm() {
+    let texts = [
+        "",
+        "\"",
+        "{\"",
+        "[",
+        "]",
+        "{\"a\"",
+        "{\"a\\",
+        "[1",
+        "\"\\u12",
+        "[}}",
+        "{\"a\":}",
+        "\"\\é\"",
+        "\"\\ud83d\\n\"",
+    ];
+    for text in texts {
+        let json = read(text);
+        let _ = (json.as_bool(), json.as_f64(), json.as_integer_text(), json.decode_string());
+        let _ = json.elements().map(|elements| elements.take(10).count());
+        let _ = json.to_object().map(|object| object.duplicate_keys().len());
+    }
+}

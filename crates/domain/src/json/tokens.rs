@@ -1,0 +1,108 @@
+//! Strings, numbers and literals as the pass meets them.
+
+use super::JsonError;
+use super::scan::Scanner;
+use super::strings::{find_stop, hex4};
+
+/// Decimal digits that a double holds whatever they are; with more of them, or an exponent, the value is computed.
+const SAFE_INTEGER_DIGITS: usize = 308;
+
+impl Scanner<'_> {
+    pub(super) fn literal(&mut self, literal: &'static [u8]) -> Result<(), JsonError> {
+        if !self.bytes[self.at..].starts_with(literal) {
+            return Err(JsonError::syntax(self.at, "true, false or null"));
+        }
+        self.at += literal.len();
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn string(&mut self) -> Result<(), JsonError> {
+        self.at += 1;
+        loop {
+            self.at = find_stop(self.bytes, self.at);
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => self.escape()?,
+                Some(_) => {
+                    return Err(JsonError::syntax(self.at, "control characters in strings to be escaped"));
+                }
+                None => return Err(JsonError::syntax(self.at, "the closing quote of a string")),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<(), JsonError> {
+        match self.bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+            Some(b'u') => self.unicode_escape()?,
+            _ => return Err(JsonError::syntax(self.at, "a known escape after the backslash")),
+        }
+        Ok(())
+    }
+
+    fn unicode_escape(&mut self) -> Result<(), JsonError> {
+        let start = self.at;
+        match self.code_unit()? {
+            0xDC00..0xE000 => Err(JsonError::lone_surrogate(start)),
+            0xD800..0xDC00 => {
+                let paired = self.bytes[self.at..].starts_with(b"\\u");
+                if paired && (0xDC00..0xE000).contains(&self.code_unit()?) {
+                    return Ok(());
+                }
+                Err(JsonError::lone_surrogate(start))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the `\uXXXX` that stands here.
+    fn code_unit(&mut self) -> Result<u32, JsonError> {
+        let digits_at = self.at + 2;
+        let unit = self.bytes.get(digits_at..).and_then(hex4);
+        self.at = digits_at + 4;
+        unit.ok_or(JsonError::syntax(digits_at, "four hexadecimal digits"))
+    }
+
+    pub(super) fn number(&mut self) -> Result<(), JsonError> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        let integer_at = self.at;
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        let mut may_overflow = self.at - integer_at > SAFE_INTEGER_DIGITS;
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            may_overflow = true;
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        if may_overflow && !self.text[start..self.at].parse::<f64>().is_ok_and(f64::is_finite) {
+            return Err(JsonError::number(start));
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), JsonError> {
+        if !self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            return Err(JsonError::syntax(self.at, "a digit"));
+        }
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        Ok(())
+    }
+}

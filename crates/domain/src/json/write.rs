@@ -1,0 +1,53 @@
+//! Writing compact JSON from parts that are JSON already.
+
+use super::{Json, JsonText};
+
+/// `text` as a JSON string, quotes included.
+pub fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Writes one object, member by member.
+#[derive(Debug)]
+pub struct ObjectWriter {
+    text: String,
+}
+
+impl ObjectWriter {
+    /// Starts an object, with room for `capacity` bytes.
+    pub fn with_capacity(capacity: usize) -> Self {
+        let mut text = String::with_capacity(capacity);
+        text.push('{');
+        Self { text }
+    }
+
+    /// Adds a member whose key is written as it was read.
+    pub fn copy(&mut self, raw_key: Json<'_>, value: Json<'_>) {
+        self.write(raw_key.as_str(), value.as_str());
+    }
+
+    /// Adds a member with a string value.
+    pub fn string(&mut self, key: &str, value: &str) {
+        self.write(&quote(key), &quote(value));
+    }
+
+    /// Adds a member with an integer value.
+    pub fn integer(&mut self, key: &str, value: u32) {
+        self.write(&quote(key), &value.to_string());
+    }
+
+    /// Ends the object.
+    pub fn finish(mut self) -> JsonText {
+        self.text.push('}');
+        JsonText::from_scanned(self.text)
+    }
+
+    fn write(&mut self, key: &str, value: &str) {
+        if self.text.len() > 1 {
+            self.text.push(',');
+        }
+        self.text.push_str(key);
+        self.text.push(':');
+        self.text.push_str(value);
+    }
+}
