@@ -105,6 +105,9 @@ pub enum BatchStatus {
 }
 
 impl BatchStatus {
+    /// Every status, in the order of a batch's life.
+    pub const ALL: [Self; 4] = [Self::Registered, Self::InProgress, Self::Completed, Self::Cancelled];
+
     /// The name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -113,6 +116,11 @@ impl BatchStatus {
             Self::Completed => "completed",
             Self::Cancelled => "cancelled",
         }
+    }
+
+    /// Reads the name on the wire.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
 }
 

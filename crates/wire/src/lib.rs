@@ -1,1 +1,7 @@
 //! What is said: the JSON shapes of the API and their conversions from the domain.
+//!
+//! One folder for each dialect. A record is told twice on purpose: as a type that clients read and the reference is
+//! drawn from, and as a writer that appends the same text to a buffer, for streams of millions of lines. The tests
+//! hold the two together.
+
+pub mod native;

@@ -1,0 +1,232 @@
+//! Batches: what a client sends to create one, and what it reads of one.
+
+use overnight_domain::batches::{BatchStatus as State, Counters};
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::BatchRecord;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::json::{
+    push, push_id, push_integer, push_json_or_null, push_key, push_string_or_null, push_time,
+    push_time_if_set,
+};
+use super::states;
+
+/// The state of a batch.
+pub use overnight_domain::batches::BatchStatus as BatchState;
+
+/// Requests to be followed, and if need be cancelled, together.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+    "requests_ids": ["req_01jz8m3v6qf8jbk2w5n7y9t0xd", "req_01jz8m3v6rf1t8c0a4m2d6h3pz"],
+    "webhook": "https://example.com/hooks/overnight",
+    "metadata": {"batch_name": "nightly summaries"}
+})))]
+pub struct CreateBatch {
+    /// The requests to group, each your own and in no batch yet, in any state and without repetition.
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 100_000))]
+    pub requests_ids: Vec<String>,
+    /// Where to tell of the end of this batch: an `https` URL. Absent or null: nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = "uri"))]
+    pub webhook: Option<String>,
+    /// Anything you want to read back with the batch: a JSON object of at most 16 KiB, or null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::metadata_input))]
+    pub metadata: Option<Box<RawValue>>,
+}
+
+/// How many requests of a batch are in each state. The five states always add up to `total`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RequestsCounts {
+    /// All requests of the batch.
+    pub total: i64,
+    /// Ended with a result.
+    pub completed: i64,
+    /// Ended with an error.
+    pub failed: i64,
+    /// With an engine.
+    pub in_progress: i64,
+    /// Waiting for their turn.
+    pub registered: i64,
+    /// Cancelled, singly or with the batch.
+    pub cancelled: i64,
+}
+
+/// What Create Batch answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+    "id": "batch_01jz8m4c2he7vsn9q3r5x1b8ka",
+    "status": "registered",
+    "requests_counts": {
+        "total": 2, "completed": 0, "failed": 0, "in_progress": 0, "registered": 2, "cancelled": 0
+    },
+    "created_at": 1751500010
+})))]
+pub struct BatchCreated {
+    /// The identifier of the batch: opaque, sorts by creation time.
+    pub id: String,
+    /// Always `registered`; a batch of requests that have started or ended shows its true state at the next read.
+    #[serde(with = "states::batch")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::batch_state))]
+    pub status: BatchState,
+    /// How its requests stand.
+    pub requests_counts: RequestsCounts,
+    /// When it was created, in Unix seconds.
+    pub created_at: i64,
+}
+
+/// How a batch stands, without the list of its requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+    "id": "batch_01jz8m4c2he7vsn9q3r5x1b8ka",
+    "status": "in progress",
+    "requests_counts": {
+        "total": 2, "completed": 1, "failed": 0, "in_progress": 1, "registered": 0, "cancelled": 0
+    },
+    "created_at": 1751500010,
+    "in_progress_at": 1751500012,
+    "cancelled_at": null
+})))]
+pub struct BatchStatus {
+    /// The identifier of the batch.
+    pub id: String,
+    /// Its state.
+    #[serde(with = "states::batch")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::batch_state))]
+    pub status: BatchState,
+    /// How its requests stand.
+    pub requests_counts: RequestsCounts,
+    /// When it was created, in Unix seconds.
+    pub created_at: i64,
+    /// When its first request started or ended, in Unix seconds. Absent before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub in_progress_at: Option<i64>,
+    /// When its last request ended, in Unix seconds. Absent before, and in a cancelled batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub completed_at: Option<i64>,
+    /// When it was cancelled, in Unix seconds, or null.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub cancelled_at: Option<i64>,
+}
+
+/// A batch with the list of its requests.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Batch, example = json!({
+    "id": "batch_01jz8m4c2he7vsn9q3r5x1b8ka",
+    "status": "completed",
+    "requests_counts": {
+        "total": 2, "completed": 2, "failed": 0, "in_progress": 0, "registered": 0, "cancelled": 0
+    },
+    "created_at": 1751500010,
+    "in_progress_at": 1751500012,
+    "completed_at": 1751500020,
+    "cancelled_at": null,
+    "requests_ids": ["req_01jz8m3v6qf8jbk2w5n7y9t0xd", "req_01jz8m3v6rf1t8c0a4m2d6h3pz"],
+    "webhook": "https://example.com/hooks/overnight",
+    "metadata": {"batch_name": "nightly summaries"}
+})))]
+pub struct FullBatch {
+    /// The identifier of the batch.
+    pub id: String,
+    /// Its state.
+    #[serde(with = "states::batch")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::batch_state))]
+    pub status: BatchState,
+    /// How its requests stand.
+    pub requests_counts: RequestsCounts,
+    /// When it was created, in Unix seconds.
+    pub created_at: i64,
+    /// When its first request started or ended, in Unix seconds. Absent before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub in_progress_at: Option<i64>,
+    /// When its last request ended, in Unix seconds. Absent before, and in a cancelled batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub completed_at: Option<i64>,
+    /// When it was cancelled, in Unix seconds, or null.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub cancelled_at: Option<i64>,
+    /// Its requests, in the order sent.
+    pub requests_ids: Vec<String>,
+    /// Where its end is told, or null.
+    #[cfg_attr(feature = "openapi", schema(format = "uri", required = true))]
+    pub webhook: Option<String>,
+    /// The metadata it was created with: `{}` where none was sent, null where null was sent.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>, required = true))]
+    pub metadata: Option<Box<RawValue>>,
+}
+
+/// Appends what Create Batch answers: always `registered`, whatever state its requests give it.
+pub fn write_created(batch: &BatchRecord, out: &mut Vec<u8>) {
+    open(batch, State::Registered, out);
+    out.push(b'}');
+}
+
+/// Appends the status record.
+pub fn write_status(batch: &BatchRecord, out: &mut Vec<u8>) {
+    open_status(batch, out);
+    out.push(b'}');
+}
+
+/// Appends the full record, with `requests_ids` in the order sent.
+pub fn write_full(batch: &BatchRecord, requests_ids: &[RequestId], out: &mut Vec<u8>) {
+    out.reserve(512 + 33 * requests_ids.len());
+    open_status(batch, out);
+    push(",\"requests_ids\":[", out);
+    for (place, &id) in requests_ids.iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        push_id(id, out);
+    }
+    push("],\"webhook\":", out);
+    push_string_or_null(batch.webhook.as_deref(), out);
+    push_key("metadata", out);
+    push_json_or_null(batch.metadata.as_deref(), out);
+    out.push(b'}');
+}
+
+/// The keys that the status and the full record begin with.
+fn open_status(batch: &BatchRecord, out: &mut Vec<u8>) {
+    open(batch, batch.state.status(), out);
+    push_time_if_set("in_progress_at", batch.state.in_progress_at(), out);
+    push_time_if_set("completed_at", batch.state.completed_at(), out);
+    push_key("cancelled_at", out);
+    match batch.state.cancelled_at() {
+        Some(cancelled_at) => push_time(cancelled_at, out),
+        None => push("null", out),
+    }
+}
+
+/// The keys that all records begin with.
+fn open(batch: &BatchRecord, state: State, out: &mut Vec<u8>) {
+    push("{\"id\":", out);
+    push_id(batch.id, out);
+    push(",\"status\":\"", out);
+    push(state.as_str(), out);
+    push("\",\"requests_counts\":{", out);
+    push_counts(&batch.counters, out);
+    push("},\"created_at\":", out);
+    push_time(batch.created_at, out);
+}
+
+fn push_counts(counters: &Counters, out: &mut Vec<u8>) {
+    push("\"total\":", out);
+    push_integer(counters.total(), out);
+    for (key, count) in [
+        ("completed", counters.completed),
+        ("failed", counters.failed),
+        ("in_progress", counters.in_progress),
+        ("registered", counters.registered),
+        ("cancelled", counters.cancelled),
+    ] {
+        push_key(key, out);
+        push_integer(count, out);
+    }
+}

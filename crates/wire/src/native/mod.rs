@@ -1,0 +1,15 @@
+//! The dialect under `/v1`: the service's own API.
+//!
+//! Times on the wire are integer Unix seconds. JSON that a client or an engine sent (`request_body`, `metadata`,
+//! `result_body`) passes through as it is stored, and is never parsed here.
+
+pub mod batches;
+pub mod chat;
+pub mod errors;
+mod json;
+pub mod models;
+pub mod requests;
+pub mod results;
+#[cfg(feature = "openapi")]
+mod schemas;
+mod states;

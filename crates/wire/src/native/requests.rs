@@ -1,0 +1,270 @@
+//! Requests: what a client sends to create one, and what it reads of one.
+
+use overnight_domain::records::{RequestRecord, RequestSummary};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::json::{
+    push, push_id, push_json_or_null, push_key, push_string_or_null, push_time, push_time_if_set,
+};
+use super::states;
+
+/// The state of a request.
+pub use overnight_domain::requests::RequestStatus as RequestState;
+
+/// The time a request may take. There is one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = "24h"))]
+pub enum CompletionWindow {
+    /// 24 hours from the answer to Create Request.
+    #[default]
+    #[serde(rename = "24h")]
+    Hours24,
+}
+
+/// A chat completion to be answered within its completion window.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+    "request_body": {
+        "model": "llama-3.1-8b-instruct",
+        "messages": [
+            {"role": "system", "content": "You are a helpful assistant."},
+            {"role": "user", "content": "What is the capital of France?"}
+        ]
+    },
+    "metadata": {"row": 17},
+    "completion_window": "24h",
+    "webhook": "https://example.com/hooks/overnight"
+})))]
+pub struct CreateRequest {
+    /// What the model is asked.
+    #[cfg_attr(feature = "openapi", schema(value_type = super::chat::ChatCompletionRequest))]
+    pub request_body: Box<RawValue>,
+    /// Anything you want to read back with the request: a JSON object of at most 16 KiB, or null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::metadata_input))]
+    pub metadata: Option<Box<RawValue>>,
+    /// The time the request may take.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(inline))]
+    pub completion_window: CompletionWindow,
+    /// Where to tell of the end of this request: an `https` URL. Absent or null: nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = "uri"))]
+    pub webhook: Option<String>,
+}
+
+impl CreateRequest {
+    /// Asks for the completion of `request_body`, without metadata or webhook.
+    ///
+    /// # Errors
+    /// When `request_body` cannot be written as JSON.
+    pub fn new(request_body: &impl Serialize) -> serde_json::Result<Self> {
+        Ok(Self {
+            request_body: serde_json::value::to_raw_value(request_body)?,
+            metadata: None,
+            completion_window: CompletionWindow::Hours24,
+            webhook: None,
+        })
+    }
+}
+
+/// What Create Request answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+    "id": "req_01jz8m3v6qf8jbk2w5n7y9t0xd",
+    "status": "registered",
+    "created_at": 1751500000,
+    "expires_at": 1751586400
+})))]
+pub struct RequestCreated {
+    /// The identifier of the request: opaque, sorts by creation time.
+    pub id: String,
+    /// Always `registered`.
+    #[serde(with = "states::request")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
+    pub status: RequestState,
+    /// When it was accepted, in Unix seconds.
+    pub created_at: i64,
+    /// When its completion window ends, in Unix seconds: 86,400 after `created_at`.
+    pub expires_at: i64,
+}
+
+/// How a request stands, without its bodies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+    "id": "req_01jz8m3v6qf8jbk2w5n7y9t0xd",
+    "status": "completed",
+    "created_at": 1751500000,
+    "expires_at": 1751586400,
+    "in_progress_at": 1751500003,
+    "ended_at": 1751500005
+})))]
+pub struct RequestStatus {
+    /// The identifier of the request.
+    pub id: String,
+    /// Its state.
+    #[serde(with = "states::request")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
+    pub status: RequestState,
+    /// When it was accepted, in Unix seconds.
+    pub created_at: i64,
+    /// When its completion window ends, in Unix seconds.
+    pub expires_at: i64,
+    /// When it was first given to an engine, in Unix seconds. Absent before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub in_progress_at: Option<i64>,
+    /// When it completed, failed or was cancelled, in Unix seconds. Absent before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub ended_at: Option<i64>,
+}
+
+/// A request with its body and, once it has ended, its result.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Request, example = json!({
+    "id": "req_01jz8m3v6qf8jbk2w5n7y9t0xd",
+    "status": "completed",
+    "created_at": 1751500000,
+    "expires_at": 1751586400,
+    "in_progress_at": 1751500003,
+    "ended_at": 1751500005,
+    "batch_id": null,
+    "metadata": {"row": 17},
+    "request_body": {
+        "model": "llama-3.1-8b-instruct",
+        "messages": [{"role": "user", "content": "What is the capital of France?"}]
+    },
+    "completion_window": "24h",
+    "webhook": null,
+    "result_body": {
+        "id": "chatcmpl-8f2c",
+        "object": "chat.completion",
+        "created": 1751500005,
+        "model": "llama-3.1-8b-instruct",
+        "choices": [{
+            "index": 0,
+            "message": {"role": "assistant", "content": "Paris."},
+            "finish_reason": "stop"
+        }],
+        "usage": {"prompt_tokens": 14, "completion_tokens": 3, "total_tokens": 17}
+    }
+})))]
+pub struct FullRequest {
+    /// The identifier of the request.
+    pub id: String,
+    /// Its state.
+    #[serde(with = "states::request")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
+    pub status: RequestState,
+    /// When it was accepted, in Unix seconds.
+    pub created_at: i64,
+    /// When its completion window ends, in Unix seconds.
+    pub expires_at: i64,
+    /// When it was first given to an engine, in Unix seconds. Absent before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub in_progress_at: Option<i64>,
+    /// When it completed, failed or was cancelled, in Unix seconds. Absent before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub ended_at: Option<i64>,
+    /// The batch it belongs to, or null.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub batch_id: Option<String>,
+    /// The metadata it was created with: `{}` where none was sent, null where null was sent.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>, required = true))]
+    pub metadata: Option<Box<RawValue>>,
+    /// What the model was asked, as it was sent.
+    #[cfg_attr(feature = "openapi", schema(value_type = super::chat::ChatCompletionRequest))]
+    pub request_body: Box<RawValue>,
+    /// The time the request may take.
+    #[cfg_attr(feature = "openapi", schema(inline))]
+    pub completion_window: CompletionWindow,
+    /// Where its end is told, or null.
+    #[cfg_attr(feature = "openapi", schema(format = "uri", required = true))]
+    pub webhook: Option<String>,
+    /// The completion of a completed request, the error of a failed one. Absent in every other state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = super::results::ResultBody, nullable = false))]
+    pub result_body: Option<Box<RawValue>>,
+}
+
+/// Which requests List Requests lists, and in which order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+pub struct RequestFilter {
+    /// Only requests in this state.
+    #[cfg_attr(feature = "openapi", param(schema_with = super::schemas::request_state))]
+    pub status: Option<RequestState>,
+    /// Only requests to this model.
+    pub model: Option<String>,
+    /// Only requests created after this time, in Unix seconds.
+    pub created_after: Option<i64>,
+    /// Only requests created before this time, in Unix seconds.
+    pub created_before: Option<i64>,
+    /// At most this many requests. Without it, all of them.
+    #[cfg_attr(feature = "openapi", param(minimum = 1))]
+    pub limit: Option<u64>,
+    /// Only requests behind this one, in the order asked for: the identifier of the last one read.
+    pub after: Option<String>,
+    /// `asc`: in order of arrival, oldest first (the default). `desc`: newest first.
+    #[cfg_attr(feature = "openapi", param(inline))]
+    pub order: Option<Order>,
+}
+
+/// The order of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Order {
+    /// In order of arrival, oldest first.
+    Asc,
+    /// Newest first.
+    Desc,
+}
+
+/// Appends the status record. For a request just created it is the object that Create Request answers.
+pub fn write_status(request: &RequestSummary, out: &mut Vec<u8>) {
+    open(request, out);
+    out.push(b'}');
+}
+
+/// Appends the full record.
+pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
+    let result_bytes = request.result.as_ref().map_or(0, Vec::len);
+    out.reserve(512 + request.body.len() + result_bytes);
+    open(&request.summary, out);
+    push(",\"batch_id\":", out);
+    match request.batch_id {
+        Some(id) => push_id(id, out),
+        None => push("null", out),
+    }
+    push_key("metadata", out);
+    push_json_or_null(request.metadata.as_deref(), out);
+    push_key("request_body", out);
+    out.extend_from_slice(&request.body);
+    push(",\"completion_window\":\"24h\",\"webhook\":", out);
+    push_string_or_null(request.webhook.as_deref(), out);
+    if let Some(result) = &request.result {
+        push_key("result_body", out);
+        out.extend_from_slice(result);
+    }
+    out.push(b'}');
+}
+
+/// The keys that both records begin with.
+fn open(request: &RequestSummary, out: &mut Vec<u8>) {
+    push("{\"id\":", out);
+    push_id(request.id, out);
+    push(",\"status\":\"", out);
+    push(request.state.status().as_str(), out);
+    push("\",\"created_at\":", out);
+    push_time(request.created_at, out);
+    push(",\"expires_at\":", out);
+    push_time(request.expires_at, out);
+    push_time_if_set("in_progress_at", request.state.in_progress_at(), out);
+    push_time_if_set("ended_at", request.state.ended_at(), out);
+}

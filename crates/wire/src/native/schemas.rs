@@ -1,0 +1,58 @@
+//! Schemas of fields that no Rust type tells: names of states, free objects, and one of several shapes.
+
+use overnight_domain::batches::BatchStatus;
+use overnight_domain::requests::RequestStatus;
+use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::{Object, Schema};
+
+pub(super) fn request_state() -> Object {
+    names(
+        RequestStatus::ALL.map(RequestStatus::as_str),
+        "`registered`: waiting for its turn. `in progress`: given to an engine. `completed`: ended with a result. \
+         `failed`: ended with an error. `cancelled`: ended by the client. The last three never change again.",
+    )
+}
+
+pub(super) fn batch_state() -> Object {
+    names(
+        BatchStatus::ALL.map(BatchStatus::as_str),
+        "`registered`: none of its requests has started. `in progress`: some have started or ended. `completed`: all \
+         have ended. `cancelled`: ended by the client. The last two never change again.",
+    )
+}
+
+pub(super) fn role() -> Object {
+    names(["system", "developer", "user", "assistant", "tool"], "Who speaks.")
+}
+
+fn names<const N: usize>(names: [&'static str; N], description: &str) -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(names))
+        .description(Some(description))
+        .build()
+}
+
+pub(super) fn metadata_input() -> Object {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Object, Type::Null]))
+        .description(Some("Anything you want to read back: a JSON object of at most 16 KiB, or null."))
+        .default(Some(serde_json::json!({})))
+        .build()
+}
+
+pub(super) fn content() -> Schema {
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    let parts = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::Object));
+    let nothing = ObjectBuilder::new().schema_type(Type::Null);
+    AnyOfBuilder::new()
+        .item(text)
+        .item(parts)
+        .item(nothing)
+        .description(Some(
+            "What is said: a string, or a list of OpenAI's content parts, whose media are `data:` URLs. Null or absent \
+             on an `assistant` message with `tool_calls`.",
+        ))
+        .build()
+        .into()
+}
