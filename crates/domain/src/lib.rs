@@ -1,6 +1,7 @@
 //! What is true: types, state machines, sort key, sweep order. No I/O, no async, no clock.
 
 pub mod batches;
+pub mod chat;
 pub mod faults;
 pub mod ids;
 pub mod json;

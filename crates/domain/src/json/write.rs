@@ -31,6 +31,11 @@ impl ObjectWriter {
         self.write(&quote(key), &quote(value));
     }
 
+    /// Adds a member whose value is JSON already.
+    pub fn json(&mut self, key: &str, value: Json<'_>) {
+        self.write(&quote(key), value.as_str());
+    }
+
     /// Adds a member with an integer value.
     pub fn integer(&mut self, key: &str, value: u32) {
         self.write(&quote(key), &value.to_string());

@@ -1,0 +1,86 @@
+//! A checked `request_body`.
+
+use super::path::Path;
+use super::review::Review;
+use super::{fields, messages};
+use crate::faults::Faults;
+use crate::json::{Json, JsonText, RawObject};
+use crate::limits::Limits;
+
+/// The fields whose text reaches the model's prompt.
+const PROMPT_FIELDS: [&str; 6] =
+    ["messages", "tools", "functions", "documents", "chat_template_kwargs", "response_format"];
+
+/// Bytes of English text in one token, on average.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// Tokens of one image, for want of its size.
+const TOKENS_PER_IMAGE: usize = 1_024;
+
+/// An output token takes about as long as so many input tokens.
+const OUTPUT_WEIGHT: u32 = 2;
+
+/// A chat-completion body that keeps every rule, and what is priced and scheduled by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatBody {
+    /// The model as the client named it: not empty; whether it is configured is for others to check.
+    pub model: String,
+    /// The explicit output limit of one completion, in tokens: `max_tokens` or its synonym `max_completion_tokens`.
+    pub max_output_tokens: Option<u32>,
+    /// How many completions are asked for: 1 to 128.
+    pub n: u32,
+    /// How many messages there are: at least one.
+    pub message_count: usize,
+    /// How many media parts there are; each is priced as an image, sound and files too.
+    pub image_count: usize,
+    /// Bytes of the fields that reach the prompt (messages, tools…), less the data of inline images.
+    pub input_bytes: usize,
+    /// The body as compact text, to be stored.
+    pub body: JsonText,
+}
+
+impl ChatBody {
+    /// Checks `value`, which stands at `path` in what the client sent (`request_body`).
+    ///
+    /// # Errors
+    ///
+    /// Every fault found, each with its path, such as `request_body.messages[0].role`.
+    pub fn parse(value: Json<'_>, path: &str, limits: &Limits) -> Result<Self, Faults> {
+        let mut review = Review { limits, faults: Faults::default() };
+        let path = Path::Root(path);
+        let Some(body) = review.object(value, &path) else { return Err(review.faults) };
+        let model = fields::read_model(&mut review, &body, &path);
+        let totals = messages::check_messages(&mut review, &body, &path);
+        let max_output_tokens = fields::read_max_tokens(&mut review, &body, &path);
+        let n = fields::read_n(&mut review, &body, &path);
+        fields::check_scalars(&mut review, &body, &path);
+        fields::check_response_format(&mut review, &body, &path);
+        fields::check_template_arguments(&mut review, &body, &path);
+        fields::check_names(&mut review, &body, &path);
+        if !review.faults.is_empty() {
+            return Err(review.faults);
+        }
+        Ok(Self {
+            model,
+            max_output_tokens,
+            n,
+            message_count: totals.message_count,
+            image_count: totals.media_count,
+            input_bytes: prompt_bytes(&body).saturating_sub(totals.image_data_bytes),
+            body: value.to_text(),
+        })
+    }
+
+    /// What the request is likely to take of an engine, in tokens, for fairness between accounts until its real usage is
+    /// known: input at four bytes a token and 1,024 tokens an image, plus twice the output limit of all completions.
+    pub fn estimate_cost(&self, default_max_tokens: u32) -> u32 {
+        let input = self.input_bytes / BYTES_PER_TOKEN + self.image_count.saturating_mul(TOKENS_PER_IMAGE);
+        let input = u32::try_from(input).unwrap_or(u32::MAX);
+        let output = self.max_output_tokens.unwrap_or(default_max_tokens).saturating_mul(self.n);
+        input.saturating_add(output.saturating_mul(OUTPUT_WEIGHT))
+    }
+}
+
+fn prompt_bytes(body: &RawObject<'_>) -> usize {
+    PROMPT_FIELDS.iter().filter_map(|field| body.get_some(field)).map(|value| value.as_str().len()).sum()
+}

@@ -1,0 +1,19 @@
+//! Chat-completion bodies: what a client may send, what the engine is sent, what the engine must answer.
+
+mod body;
+mod completion;
+mod engine_body;
+mod fields;
+mod messages;
+mod parts;
+mod path;
+mod refused;
+mod review;
+
+pub use body::ChatBody;
+pub use completion::{BadCompletion, Completion, Usage, parse_completion};
+pub use engine_body::engine_body;
+pub use refused::{RefusedField, refused_fields};
+
+#[cfg(test)]
+mod tests;
