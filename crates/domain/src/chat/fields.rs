@@ -54,10 +54,10 @@ pub(super) fn check_names(review: &mut Review<'_>, body: &RawObject<'_>, path: &
                 );
                 review.fault(&path.member(key), codes::NOT_ALLOWED, message);
             }
-        } else if let Some(folded) = fold(key) {
-            if READ.contains(&folded.as_str()) || refused::find(&folded).is_some() {
-                review.refuse_spelling(&path.member(key), &folded);
-            }
+        } else if let Some(folded) = fold(key)
+            && (READ.contains(&folded.as_str()) || refused::find(&folded).is_some())
+        {
+            review.refuse_spelling(&path.member(key), &folded);
         }
     }
 }

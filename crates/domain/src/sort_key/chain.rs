@@ -1,0 +1,79 @@
+//! A keyed hash of a stream that yields four bytes of key at each cut.
+
+use sha2::{Digest, Sha256};
+
+use super::SortKey;
+
+const CUT_BYTES: usize = 4;
+
+/// Bytes after a message end to its first inner cut; each next one is twice as far.
+const FIRST_CUT_AT: usize = 256;
+
+/// Bytes after a message end to its last inner cut.
+const LAST_CUT_AT: usize = 64 << 10;
+
+/// The stream so far: its hash, and the key that its cuts have made.
+pub(super) struct Chain {
+    hash: Sha256,
+    key: [u8; SortKey::MAX_BYTES],
+    key_length: usize,
+    since_end: usize,
+    next_cut_at: usize,
+}
+
+impl Chain {
+    /// An empty stream under `secret`. The secret fills the hash's first block alone, and what follows cannot be computed
+    /// without it; nothing of the final state but four bytes a cut is ever shown.
+    pub(super) fn new(secret: &[u8; 32]) -> Self {
+        let mut block = [0; 64];
+        block[..secret.len()].copy_from_slice(secret);
+        let hash = Sha256::new_with_prefix(block);
+        Self { hash, key: [0; SortKey::MAX_BYTES], key_length: 0, since_end: 0, next_cut_at: FIRST_CUT_AT }
+    }
+
+    /// Appends `bytes` to the stream, with the inner cuts that fall within them.
+    pub(super) fn absorb(&mut self, mut bytes: &[u8]) {
+        while !self.is_full() && self.since_end + bytes.len() >= self.next_cut_at {
+            let (head, tail) = bytes.split_at(self.next_cut_at - self.since_end);
+            self.hash.update(head);
+            self.since_end = self.next_cut_at;
+            self.next_cut_at = if self.next_cut_at < LAST_CUT_AT { self.next_cut_at * 2 } else { usize::MAX };
+            self.cut();
+            bytes = tail;
+        }
+        if !self.is_full() {
+            self.hash.update(bytes);
+            self.since_end += bytes.len();
+        }
+    }
+
+    /// Cuts at the end of a message.
+    pub(super) fn cut_at_end(&mut self) {
+        if !self.is_full() {
+            self.cut();
+        }
+        self.begin_message();
+    }
+
+    /// Counts inner cuts from here.
+    pub(super) fn begin_message(&mut self) {
+        self.since_end = 0;
+        self.next_cut_at = FIRST_CUT_AT;
+    }
+
+    /// Whether the key has all its cuts, so that nothing absorbed counts any more.
+    pub(super) fn is_full(&self) -> bool {
+        self.key_length == SortKey::MAX_BYTES
+    }
+
+    /// The key so far.
+    pub(super) fn key(&self) -> &[u8] {
+        &self.key[..self.key_length]
+    }
+
+    fn cut(&mut self) {
+        let digest = self.hash.clone().finalize();
+        self.key[self.key_length..self.key_length + CUT_BYTES].copy_from_slice(&digest[..CUT_BYTES]);
+        self.key_length += CUT_BYTES;
+    }
+}

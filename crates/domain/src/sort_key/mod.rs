@@ -1,0 +1,129 @@
+//! The order in which the queue is swept: requests that share a prompt prefix share the first bytes of their key.
+//!
+//! The prompt is written as one canonical stream (model, tools, then role and content of each message) into a keyed hash,
+//! and at certain places, which depend on nothing but the stream before them, four bytes of the hash so far are appended
+//! to the key. Two streams that agree up to a cut therefore agree in all key bytes up to it, and hardly ever after the
+//! first cut past their difference: byte order on keys is a depth-first walk of the tree of prefixes, as in a radix-tree
+//! cache (L. Zheng et al., "SGLang: Efficient Execution of Structured Language Model Programs", 2024, section 3).
+//! The secret keeps a client from choosing where its requests fall.
+
+mod chain;
+
+use chain::Chain;
+
+use crate::json::{Json, Piece};
+
+/// Ends of parts of the stream: bytes that no UTF-8 text holds, so that no two prompts write the same stream.
+mod marks {
+    pub(super) const MODEL_END: &[u8] = &[0xFF];
+    pub(super) const TOOLS_END: &[u8] = &[0xFE];
+    pub(super) const ROLE_END: &[u8] = &[0xFD];
+    pub(super) const PARTS: &[u8] = &[0xFC];
+    pub(super) const TOOL_CALLS: &[u8] = &[0xFB];
+    pub(super) const MESSAGE_END: &[u8] = &[0xFA];
+}
+
+/// A place in the sweep's order: at most 64 bytes, compared byte by byte.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SortKey(Box<[u8]>);
+
+impl SortKey {
+    /// The most bytes a key has.
+    pub const MAX_BYTES: usize = 64;
+
+    /// The key of a checked chat body under this installation's `secret`.
+    ///
+    /// Strings count by what they say (`"\u0041"` is `"A"`), content parts and tools by their compact text; the order of
+    /// members does not count, nor do fields that no prompt shows.
+    pub fn compute(secret: &[u8; 32], body: Json<'_>) -> Self {
+        let prompt = Prompt::find(body);
+        let mut chain = Chain::new(secret);
+        absorb_string(&mut chain, prompt.model);
+        chain.absorb(marks::MODEL_END);
+        if let Some(tools) = prompt.tools {
+            chain.absorb(tools.as_str().as_bytes());
+            chain.absorb(marks::TOOLS_END);
+            chain.cut_at_end();
+        } else {
+            chain.begin_message();
+        }
+        for message in prompt.messages.and_then(Json::elements).into_iter().flatten() {
+            if chain.is_full() {
+                break;
+            }
+            absorb_message(&mut chain, message);
+        }
+        Self(chain.key().into())
+    }
+
+    /// The key stored as `bytes`; what is past [`SortKey::MAX_BYTES`] is left out.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(bytes[..bytes.len().min(Self::MAX_BYTES)].into())
+    }
+
+    /// The bytes to store.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The members of a body that make its prompt.
+#[derive(Default)]
+struct Prompt<'a> {
+    model: Option<Json<'a>>,
+    tools: Option<Json<'a>>,
+    messages: Option<Json<'a>>,
+}
+
+impl<'a> Prompt<'a> {
+    fn find(body: Json<'a>) -> Self {
+        let mut prompt = Self::default();
+        for member in body.members().into_iter().flatten() {
+            match member.key().as_ref() {
+                "model" => prompt.model = Some(member.value),
+                "tools" => prompt.tools = Some(member.value).filter(|tools| !tools.is_null()),
+                "messages" => prompt.messages = Some(member.value),
+                _ => {}
+            }
+        }
+        prompt
+    }
+}
+
+fn absorb_message(chain: &mut Chain, message: Json<'_>) {
+    let (mut role, mut content, mut tool_calls) = (None, None, None);
+    for member in message.members().into_iter().flatten() {
+        match member.key().as_ref() {
+            "role" => role = Some(member.value),
+            "content" => content = Some(member.value),
+            "tool_calls" => tool_calls = Some(member.value).filter(|calls| !calls.is_null()),
+            _ => {}
+        }
+    }
+    absorb_string(chain, role);
+    chain.absorb(marks::ROLE_END);
+    absorb_string(chain, content);
+    if let Some(parts) = content.filter(|content| content.elements().is_some()) {
+        chain.absorb(marks::PARTS);
+        chain.absorb(parts.as_str().as_bytes());
+    }
+    if let Some(calls) = tool_calls {
+        chain.absorb(marks::TOOL_CALLS);
+        chain.absorb(calls.as_str().as_bytes());
+    }
+    chain.absorb(marks::MESSAGE_END);
+    chain.cut_at_end();
+}
+
+/// Absorbs what a string says; nothing if it is none.
+fn absorb_string(chain: &mut Chain, value: Option<Json<'_>>) {
+    for piece in value.and_then(Json::string_pieces).into_iter().flatten() {
+        match piece {
+            Piece::Plain(run) => chain.absorb(run.as_bytes()),
+            Piece::Escaped(letter) => chain.absorb(letter.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::SortKey;
+use crate::json::minimize;
+
+const SECRET: [u8; 32] = [7; 32];
+
+/// Bytes of the stream before the content of a user message.
+const USER_ROLE_BYTES: usize = 5;
+
+fn key_of(body: &str) -> SortKey {
+    SortKey::compute(&SECRET, minimize(body.as_bytes(), 0).expect("well-formed").as_json())
+}
+
+fn key(messages: &[Value]) -> SortKey {
+    key_of(&json!({"model": "m", "messages": messages}).to_string())
+}
+
+fn user(content: &str) -> Value {
+    json!({"role": "user", "content": content})
+}
+
+/// How many cuts two keys have in common: single bytes agree by chance.
+fn shared_cuts(left: &SortKey, right: &SortKey) -> usize {
+    let cuts = left.as_bytes().chunks(4).zip(right.as_bytes().chunks(4));
+    cuts.take_while(|(left, right)| left == right).count()
+}
+
+/// Few roles and texts, so that conversations often begin alike.
+fn message() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        3 => prop::sample::select(vec!["", "a", "b", "é😀\n"]).prop_map(str::to_owned),
+        1 => (prop::sample::select(vec!["a", "xy"]), 0_usize..3_000).prop_map(|(unit, count)| unit.repeat(count)),
+    ];
+    (prop::sample::select(vec!["system", "user"]), text)
+        .prop_map(|(role, content)| json!({"role": role, "content": content}))
+}
+
+fn conversation(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Value>> {
+    prop::collection::vec(message(), length)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_longer_conversation_extends_the_key_of_its_beginning(
+        start in conversation(1..6), left in conversation(0..4), right in conversation(0..4),
+    ) {
+        let beginning = key(&start);
+        for rest in [&left, &right] {
+            let whole = key(&[start.clone(), rest.clone()].concat());
+            prop_assert!(whole.as_bytes().starts_with(beginning.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn texts_that_begin_alike_share_a_cut_for_each_doubling(shared in 0_usize..150_000, tail in "[bc]{1,40}") {
+        let text = "a".repeat(shared);
+        let (left, right) = (key(&[user(&format!("{text}b"))]), key(&[user(&format!("{text}c{tail}"))]));
+        let cuts = (0..9).filter(|doubling| 256 << doubling <= shared + USER_ROLE_BYTES).count();
+        prop_assert_eq!(shared_cuts(&left, &right), cuts);
+    }
+
+    #[test]
+    fn keys_in_order_walk_the_tree_of_prefixes(mut all in prop::collection::vec(conversation(1..5), 2..40)) {
+        all.sort_by_cached_key(|messages| key(messages));
+        for length in 1..4 {
+            let beginnings = all.iter().filter_map(|messages| messages.get(..length));
+            let mut seen: Vec<&[Value]> = Vec::new();
+            for beginning in beginnings {
+                if seen.last() != Some(&beginning) {
+                    prop_assert!(!seen.contains(&beginning), "left and entered again: {:?}", beginning);
+                    seen.push(beginning);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_is_short_whole_cuts_and_always_the_same(messages in conversation(0..30)) {
+        let first = key(&messages);
+        prop_assert!(first.as_bytes().len() <= SortKey::MAX_BYTES && first.as_bytes().len().is_multiple_of(4));
+        prop_assert_eq!(&key(&messages), &first);
+        prop_assert_eq!(SortKey::from_bytes(first.as_bytes()), first);
+    }
+}
+
+#[test]
+fn the_secret_decides_the_key() {
+    let body =
+        minimize(br#"{"model":"m","messages":[{"role":"user","content":"a"}]}"#, 0).expect("well-formed");
+    assert_ne!(SortKey::compute(&SECRET, body.as_json()), SortKey::compute(&[8; 32], body.as_json()));
+}
+
+#[test]
+fn spelling_and_order_of_members_do_not_count() {
+    let plain = key_of(r#"{"model":"m","messages":[{"role":"user","content":"A\n"}]}"#);
+    let same = r#"{"seed":1,"messages":[{"name":"x","content":"\u0041\u000a","role":"\u0075ser"}],"model":"m","tools":null}"#;
+    assert_eq!(key_of(same), plain);
+}
+
+#[test]
+fn everything_a_prompt_shows_counts() {
+    let plain = json!({"model": "m", "messages": [{"role": "user", "content": "a"}]});
+    let mut keys = vec![key_of(&plain.to_string())];
+    for (pointer, value) in [
+        ("/model", json!("n")),
+        ("/messages/0/role", json!("system")),
+        ("/messages/0/content", json!("b")),
+        ("/messages/0/content", json!(null)),
+        ("/messages/0/content", json!([{"type": "text", "text": "a"}])),
+        ("/messages/0", json!({"role": "user", "content": "a", "tool_calls": [{"id": "c"}]})),
+    ] {
+        let mut other = plain.clone();
+        *other.pointer_mut(pointer).expect("there") = value;
+        keys.push(key_of(&other.to_string()));
+    }
+    let mut tools = plain;
+    tools["tools"] = json!([{"type": "function"}]);
+    keys.push(key_of(&tools.to_string()));
+    let count = keys.len();
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), count);
+}
+
+#[test]
+fn the_same_tools_are_one_subtree() {
+    let with_tools = |content: &str| {
+        key_of(
+            &json!({"model": "m", "tools": [{"type": "function"}], "messages": [user(content)]}).to_string(),
+        )
+    };
+    assert_eq!(shared_cuts(&with_tools("a"), &with_tools("b")), 1);
+}
+
+#[test]
+fn a_full_key_ignores_the_rest() {
+    let turns: Vec<Value> = (0..16).map(|turn| user(&turn.to_string())).collect();
+    let longer = [turns.clone(), vec![user("more")]].concat();
+    assert_eq!(key(&turns).as_bytes().len(), SortKey::MAX_BYTES);
+    assert_eq!(key(&turns), key(&longer));
+}
+
+#[test]
+fn what_is_no_chat_body_has_a_key_all_the_same() {
+    for text in ["null", "[]", "{}", r#"{"messages":7}"#, r#"{"messages":[1,{"content":{}}]}"#] {
+        assert!(key_of(text).as_bytes().len() <= 8);
+    }
+}
