@@ -13,3 +13,5 @@ pub mod results;
 #[cfg(feature = "openapi")]
 mod schemas;
 mod states;
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,6 @@ pub use overnight_domain::requests::RequestStatus as RequestState;
 
 /// The time a request may take. There is one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = "24h"))]
 pub enum CompletionWindow {
     /// 24 hours from the answer to Create Request.
     #[default]
@@ -47,7 +46,7 @@ pub struct CreateRequest {
     pub metadata: Option<Box<RawValue>>,
     /// The time the request may take.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(inline))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::completion_window))]
     pub completion_window: CompletionWindow,
     /// Where to tell of the end of this request: an `https` URL. Absent or null: nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,7 +180,7 @@ pub struct FullRequest {
     #[cfg_attr(feature = "openapi", schema(value_type = super::chat::ChatCompletionRequest))]
     pub request_body: Box<RawValue>,
     /// The time the request may take.
-    #[cfg_attr(feature = "openapi", schema(inline))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::completion_window))]
     pub completion_window: CompletionWindow,
     /// Where its end is told, or null.
     #[cfg_attr(feature = "openapi", schema(format = "uri", required = true))]

@@ -25,6 +25,13 @@ pub(super) fn role() -> Object {
     names(["system", "developer", "user", "assistant", "tool"], "Who speaks.")
 }
 
+pub(super) fn completion_window() -> Object {
+    let mut schema =
+        names(["24h"], "The time the request may take, from the answer to Create Request on. There is one.");
+    schema.default = Some("24h".into());
+    schema
+}
+
 fn names<const N: usize>(names: [&'static str; N], description: &str) -> Object {
     ObjectBuilder::new()
         .schema_type(Type::String)

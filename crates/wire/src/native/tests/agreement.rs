@@ -1,0 +1,143 @@
+//! What the writers write is what the types read, and what the types write again is the same text.
+
+use overnight_domain::batches::{BatchState, Counters};
+use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
+use overnight_domain::requests::RequestState;
+use proptest::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::native::{batches, requests};
+
+fn rewritten<T: DeserializeOwned + Serialize>(text: &[u8]) -> String {
+    let record: T = serde_json::from_slice(text).expect("the type reads what the writer wrote");
+    serde_json::to_string(&record).expect("a record is JSON")
+}
+
+fn agree<T: DeserializeOwned + Serialize>(write: impl FnOnce(&mut Vec<u8>)) {
+    let mut text = Vec::new();
+    write(&mut text);
+    assert_eq!(rewritten::<T>(&text), String::from_utf8_lossy(&text));
+}
+
+fn time() -> impl Strategy<Value = i64> {
+    -10_000_000_000_000i64..10_000_000_000_000
+}
+
+fn maybe<T: std::fmt::Debug + Clone>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
+    proptest::option::of(value)
+}
+
+fn request_state() -> impl Strategy<Value = RequestState> {
+    prop_oneof![
+        time().prop_map(|ready_at| RequestState::Gathering { ready_at }),
+        Just(RequestState::Queued),
+        time().prop_map(|in_progress_at| RequestState::InProgress { in_progress_at }),
+        (time(), time())
+            .prop_map(|(in_progress_at, ended_at)| RequestState::Completed { in_progress_at, ended_at }),
+        (maybe(time()), time())
+            .prop_map(|(in_progress_at, ended_at)| RequestState::Failed { in_progress_at, ended_at }),
+        (maybe(time()), time())
+            .prop_map(|(in_progress_at, ended_at)| RequestState::Cancelled { in_progress_at, ended_at }),
+    ]
+}
+
+fn batch_state() -> impl Strategy<Value = BatchState> {
+    prop_oneof![
+        Just(BatchState::Registered),
+        time().prop_map(|in_progress_at| BatchState::InProgress { in_progress_at }),
+        (time(), time()).prop_map(|(in_progress_at, completed_at)| BatchState::Completed {
+            in_progress_at,
+            completed_at
+        }),
+        (maybe(time()), time()).prop_map(|(in_progress_at, cancelled_at)| BatchState::Cancelled {
+            in_progress_at,
+            cancelled_at
+        }),
+    ]
+}
+
+fn object() -> impl Strategy<Value = Vec<u8>> {
+    proptest::collection::btree_map(any::<String>(), any::<String>(), 0..3)
+        .prop_map(|map| serde_json::to_vec(&map).expect("a map is JSON"))
+}
+
+fn summary() -> impl Strategy<Value = RequestSummary> {
+    (any::<u128>(), request_state(), time(), time()).prop_map(|(bits, state, created_at, expires_at)| {
+        RequestSummary { id: RequestId::from_bits(bits), state, created_at, expires_at }
+    })
+}
+
+fn request() -> impl Strategy<Value = RequestRecord> {
+    let batch_id = maybe(any::<u128>().prop_map(BatchId::from_bits));
+    (summary(), batch_id, maybe(object()), object(), maybe(any::<String>()), maybe(object())).prop_map(
+        |(summary, batch_id, metadata, body, webhook, result)| RequestRecord {
+            summary,
+            batch_id,
+            metadata,
+            body,
+            webhook,
+            result,
+        },
+    )
+}
+
+fn counters() -> impl Strategy<Value = Counters> {
+    proptest::array::uniform5(0..1_000_000_000i64).prop_map(
+        |[registered, in_progress, completed, failed, cancelled]| Counters {
+            registered,
+            in_progress,
+            completed,
+            failed,
+            cancelled,
+        },
+    )
+}
+
+fn batch() -> impl Strategy<Value = BatchRecord> {
+    (any::<u128>(), batch_state(), counters(), time(), maybe(any::<String>()), maybe(object())).prop_map(
+        |(bits, state, counters, created_at, webhook, metadata)| BatchRecord {
+            id: BatchId::from_bits(bits),
+            state,
+            counters,
+            created_at,
+            webhook,
+            metadata,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn request_records_are_told_the_same_twice(request in request()) {
+        agree::<requests::RequestStatus>(|out| requests::write_status(&request.summary, out));
+        agree::<requests::FullRequest>(|out| requests::write_full(&request, out));
+    }
+
+    #[test]
+    fn batch_records_are_told_the_same_twice(batch in batch(), ids in proptest::collection::vec(any::<u128>(), 0..5)) {
+        let ids: Vec<_> = ids.into_iter().map(RequestId::from_bits).collect();
+        agree::<batches::BatchCreated>(|out| batches::write_created(&batch, out));
+        agree::<batches::BatchStatus>(|out| batches::write_status(&batch, out));
+        agree::<batches::FullBatch>(|out| batches::write_full(&batch, &ids, out));
+    }
+
+    #[test]
+    fn no_line_holds_a_line_break(request in request()) {
+        let mut line = Vec::new();
+        requests::write_full(&request, &mut line);
+        prop_assert!(!line.contains(&b'\n') && !line.contains(&b'\r'));
+    }
+}
+
+#[test]
+fn the_answer_to_create_request_is_the_status_of_a_registered_one() {
+    let request = RequestSummary {
+        id: RequestId::from_bits(7),
+        state: RequestState::Queued,
+        created_at: i64::MIN,
+        expires_at: i64::MAX,
+    };
+    agree::<requests::RequestCreated>(|out| requests::write_status(&request, out));
+}

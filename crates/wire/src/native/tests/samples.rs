@@ -1,0 +1,206 @@
+use overnight_domain::batches::{BatchState, Counters};
+use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
+use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
+
+use crate::native::errors::{ErrorBody, ErrorDetail, ErrorEnvelope};
+use crate::native::models::{Model, ModelList};
+use crate::native::{batches, requests};
+
+const CREATED_AT: i64 = 1_751_500_000_999;
+
+fn summary(state: RequestState) -> RequestSummary {
+    RequestSummary {
+        id: RequestId::from_bits(1),
+        state,
+        created_at: CREATED_AT,
+        expires_at: CREATED_AT + COMPLETION_WINDOW_MS,
+    }
+}
+
+fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut out = Vec::new();
+    write(&mut out);
+    String::from_utf8(out).expect("JSON is UTF-8")
+}
+
+fn status_line(state: RequestState) -> String {
+    written(|out| requests::write_status(&summary(state), out))
+}
+
+#[test]
+fn a_request_just_created_has_four_keys_and_a_day() {
+    let expected = concat!(
+        r#"{"id":"req_00000000000000000000000001","status":"registered","#,
+        r#""created_at":1751500000,"expires_at":1751586400}"#
+    );
+    assert_eq!(status_line(RequestState::Queued), expected);
+    assert_eq!(status_line(RequestState::Gathering { ready_at: 5 }), expected);
+}
+
+#[test]
+fn times_appear_once_they_are_set() {
+    let started = status_line(RequestState::InProgress { in_progress_at: CREATED_AT + 3000 });
+    assert!(started.contains(r#""status":"in progress""#));
+    assert!(started.ends_with(r#","expires_at":1751586400,"in_progress_at":1751500003}"#));
+    let cancelled =
+        status_line(RequestState::Cancelled { in_progress_at: None, ended_at: CREATED_AT + 5000 });
+    assert!(cancelled.ends_with(r#","expires_at":1751586400,"ended_at":1751500005}"#));
+}
+
+#[test]
+fn a_full_request_passes_its_bodies_through() {
+    let record = RequestRecord {
+        summary: summary(RequestState::Completed {
+            in_progress_at: CREATED_AT + 3000,
+            ended_at: CREATED_AT + 5000,
+        }),
+        batch_id: Some(BatchId::from_bits(2)),
+        metadata: Some(b"{}".to_vec()),
+        body: br#"{"model":"m","seed":1.50e0}"#.to_vec(),
+        webhook: Some("https://example.com/?q=\"".to_owned()),
+        result: Some(br#"{"object":"chat.completion"}"#.to_vec()),
+    };
+    assert_eq!(
+        written(|out| requests::write_full(&record, out)),
+        concat!(
+            r#"{"id":"req_00000000000000000000000001","status":"completed","created_at":1751500000,"#,
+            r#""expires_at":1751586400,"in_progress_at":1751500003,"ended_at":1751500005,"#,
+            r#""batch_id":"batch_00000000000000000000000002","metadata":{},"#,
+            r#""request_body":{"model":"m","seed":1.50e0},"completion_window":"24h","#,
+            r#""webhook":"https://example.com/?q=\"","result_body":{"object":"chat.completion"}}"#
+        )
+    );
+}
+
+#[test]
+fn a_full_request_without_extras_says_null_and_has_no_result() {
+    let record = RequestRecord {
+        summary: summary(RequestState::Queued),
+        batch_id: None,
+        metadata: None,
+        body: b"{}".to_vec(),
+        webhook: None,
+        result: None,
+    };
+    assert!(written(|out| requests::write_full(&record, out)).ends_with(concat!(
+        r#""expires_at":1751586400,"batch_id":null,"metadata":null,"request_body":{},"#,
+        r#""completion_window":"24h","webhook":null}"#
+    )));
+}
+
+fn batch(state: BatchState) -> BatchRecord {
+    BatchRecord {
+        id: BatchId::from_bits(2),
+        state,
+        counters: Counters { registered: 1, in_progress: 2, completed: 3, failed: 4, cancelled: 5 },
+        created_at: CREATED_AT,
+        webhook: None,
+        metadata: Some(br#"{"batch_name":"nightly"}"#.to_vec()),
+    }
+}
+
+const BATCH_HEAD: &str = r#"{"id":"batch_00000000000000000000000002","status":""#;
+const BATCH_COUNTS: &str = concat!(
+    r#"","requests_counts":{"total":15,"completed":3,"failed":4,"in_progress":2,"#,
+    r#""registered":1,"cancelled":5},"created_at":1751500000"#
+);
+
+#[test]
+fn a_batch_just_created_says_registered_whatever_its_requests_are() {
+    let record = batch(BatchState::InProgress { in_progress_at: CREATED_AT });
+    assert_eq!(
+        written(|out| batches::write_created(&record, out)),
+        format!("{BATCH_HEAD}registered{BATCH_COUNTS}}}")
+    );
+}
+
+#[test]
+fn a_batch_status_always_has_cancelled_at() {
+    let check = |state, expected: &str| {
+        let text = written(|out| batches::write_status(&batch(state), out));
+        assert_eq!(text, format!("{BATCH_HEAD}{expected}"));
+    };
+    check(BatchState::Registered, &format!(r#"registered{BATCH_COUNTS},"cancelled_at":null}}"#));
+    check(
+        BatchState::Completed { in_progress_at: CREATED_AT + 1000, completed_at: CREATED_AT + 9000 },
+        &format!(
+            r#"completed{BATCH_COUNTS},"in_progress_at":1751500001,"completed_at":1751500009,"cancelled_at":null}}"#
+        ),
+    );
+    check(
+        BatchState::Cancelled { in_progress_at: None, cancelled_at: CREATED_AT + 1 },
+        &format!(r#"cancelled{BATCH_COUNTS},"cancelled_at":1751500001}}"#),
+    );
+}
+
+#[test]
+fn a_full_batch_keeps_the_order_of_its_requests() {
+    let ids = [RequestId::from_bits(9), RequestId::from_bits(3)];
+    let text = written(|out| batches::write_full(&batch(BatchState::Registered), &ids, out));
+    assert_eq!(
+        text,
+        format!(
+            concat!(
+                r#"{}registered{},"cancelled_at":null,"#,
+                r#""requests_ids":["req_00000000000000000000000009","req_00000000000000000000000003"],"#,
+                r#""webhook":null,"metadata":{{"batch_name":"nightly"}}}}"#
+            ),
+            BATCH_HEAD, BATCH_COUNTS
+        )
+    );
+}
+
+#[test]
+fn an_error_always_has_its_six_keys() {
+    let mut body = ErrorBody {
+        message: "no such request".to_owned(),
+        kind: "not_found_error".to_owned(),
+        code: "not_found".to_owned(),
+        param: None,
+        details: Vec::new(),
+        details_total: None,
+        request_id: "call_1".to_owned(),
+    };
+    let text = |body: &ErrorBody| {
+        serde_json::to_string(&ErrorEnvelope { error: body.clone() }).expect("an envelope is JSON")
+    };
+    assert_eq!(
+        text(&body),
+        concat!(
+            r#"{"error":{"message":"no such request","type":"not_found_error","code":"not_found","#,
+            r#""param":null,"details":[],"request_id":"call_1"}}"#
+        )
+    );
+    body.details.push(ErrorDetail {
+        param: Some("requests_ids[3]".to_owned()),
+        id: Some("req_1".to_owned()),
+        message: "not one of your requests".to_owned(),
+        code: "unknown".to_owned(),
+    });
+    body.details_total = Some(1);
+    assert!(text(&body).ends_with(concat!(
+        r#""details":[{"param":"requests_ids[3]","id":"req_1","message":"not one of your requests","#,
+        r#""code":"unknown"}],"details_total":1,"request_id":"call_1"}}"#
+    )));
+}
+
+#[test]
+fn a_model_without_a_price_says_null() {
+    let model = Model {
+        id: "tiny".to_owned(),
+        object: Model::OBJECT.to_owned(),
+        created: 5,
+        owned_by: "overnight".to_owned(),
+        input_price: None,
+        output_price: Some("0.15".to_owned()),
+    };
+    let list = ModelList { object: ModelList::OBJECT.to_owned(), data: vec![model] };
+    assert_eq!(
+        serde_json::to_string(&list).expect("a list is JSON"),
+        concat!(
+            r#"{"object":"list","data":[{"id":"tiny","object":"model","created":5,"owned_by":"overnight","#,
+            r#""input_price":null,"output_price":"0.15"}]}"#
+        )
+    );
+}
