@@ -1,1 +1,35 @@
 //! The durable queue: everything that is kept, and the only SQL there is.
+//!
+//! One task writes, in groups that share a transaction; readers are a pool that sees what is committed. Statements
+//! stand in the file of their noun. See `ARCHITECTURE.md` for the tables and the invariants.
+
+pub mod accounts;
+pub mod api_keys;
+pub mod audit;
+pub mod batches;
+mod database;
+mod endings;
+mod error;
+pub mod expiry;
+mod folder;
+pub mod leases;
+mod migrations;
+pub mod models;
+pub mod owners;
+pub mod queue;
+pub mod releases;
+pub mod requests;
+mod row;
+mod rows;
+pub mod settings;
+pub mod settle;
+mod tx;
+mod writer;
+
+pub use database::{Durability, Store, StoreOptions};
+pub use error::StoreError;
+pub use folder::FolderLock;
+pub use writer::{CrashPoint, ManualWriter};
+
+#[cfg(test)]
+mod tests;

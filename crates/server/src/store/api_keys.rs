@@ -1,0 +1,121 @@
+//! API keys: kept as their SHA-256, with a visible prefix.
+
+use overnight_domain::ids::{AccountId, KeyId};
+use overnight_domain::scheduler::AccountKey;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::{Store, StoreError};
+
+/// A key to be made.
+#[derive(Debug, Clone)]
+pub struct NewApiKey {
+    /// Its identifier.
+    pub id: KeyId,
+    /// The account it opens.
+    pub account: AccountKey,
+    /// The SHA-256 of the whole key.
+    pub sha256: [u8; 32],
+    /// The part that may be shown.
+    pub prefix: String,
+    /// What people call it.
+    pub name: Option<String>,
+    /// When it was made, in milliseconds.
+    pub created_at: i64,
+    /// When it stops working, in milliseconds.
+    pub expires_at: Option<i64>,
+}
+
+/// A key as it may be shown. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its identifier.
+    pub id: KeyId,
+    /// The part that may be shown.
+    pub prefix: String,
+    /// What people call it.
+    pub name: Option<String>,
+    /// When it was made.
+    pub created_at: i64,
+    /// When it stops working.
+    pub expires_at: Option<i64>,
+    /// When it was revoked.
+    pub revoked_at: Option<i64>,
+}
+
+/// What a key opens, and until when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyHolder {
+    /// The account.
+    pub account: AccountKey,
+    /// Its identifier.
+    pub account_id: AccountId,
+    /// The key's identifier: what logs may name.
+    pub key_id: KeyId,
+    /// When the key stops working, in milliseconds.
+    pub expires_at: Option<i64>,
+}
+
+/// Makes a key, usable in every process once this returns.
+pub async fn insert(store: &Store, key: &NewApiKey) -> Result<(), StoreError> {
+    let mut connection = store.connect().await?;
+    let text = "INSERT INTO api_keys (id, account, sha256, prefix, name, created_at, expires_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?)";
+    sqlx::query(text)
+        .bind(key.id.to_bytes().to_vec())
+        .bind(key.account.0)
+        .bind(key.sha256.to_vec())
+        .bind(&key.prefix)
+        .bind(&key.name)
+        .bind(key.created_at)
+        .bind(key.expires_at)
+        .execute(&mut connection)
+        .await?;
+    Ok(())
+}
+
+/// Who holds the key with this hash, unless it was revoked. Expiry is for the caller to compare.
+pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyHolder>, StoreError> {
+    let text = "SELECT k.account, a.id, k.id, k.expires_at FROM api_keys k JOIN accounts a ON a.seq = k.account
+                WHERE k.sha256 = ? AND k.revoked_at IS NULL";
+    let Some(row) = sqlx::query(text).bind(sha256.to_vec()).fetch_optional(store.readers()).await? else {
+        return Ok(None);
+    };
+    Ok(Some(KeyHolder {
+        account: AccountKey(row.try_get(0)?),
+        account_id: AccountId::from_bytes(row.try_get(1)?).ok_or(StoreError::Damaged("an account's id"))?,
+        key_id: read_id(&row, 2)?,
+        expires_at: row.try_get(3)?,
+    }))
+}
+
+/// The keys of an account, oldest first.
+pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<ApiKey>, StoreError> {
+    let text = "SELECT id, prefix, name, created_at, expires_at, revoked_at FROM api_keys
+                WHERE account = ? ORDER BY seq";
+    sqlx::query(text).bind(account.0).fetch_all(store.readers()).await?.iter().map(read).collect()
+}
+
+/// Revokes a key; `None` where there is no such key. A second time keeps the first time.
+pub async fn revoke(store: &Store, id: KeyId, now: i64) -> Result<Option<ApiKey>, StoreError> {
+    let mut connection = store.connect().await?;
+    let text = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?
+                RETURNING id, prefix, name, created_at, expires_at, revoked_at";
+    let update = sqlx::query(text).bind(now).bind(id.to_bytes().to_vec());
+    update.fetch_optional(&mut connection).await?.as_ref().map(read).transpose()
+}
+
+fn read(row: &SqliteRow) -> Result<ApiKey, StoreError> {
+    Ok(ApiKey {
+        id: read_id(row, 0)?,
+        prefix: row.try_get(1)?,
+        name: row.try_get(2)?,
+        created_at: row.try_get(3)?,
+        expires_at: row.try_get(4)?,
+        revoked_at: row.try_get(5)?,
+    })
+}
+
+fn read_id(row: &SqliteRow, column: usize) -> Result<KeyId, StoreError> {
+    KeyId::from_bytes(row.try_get(column)?).ok_or(StoreError::Damaged("a key's id"))
+}

@@ -1,0 +1,106 @@
+//! Recounts what must always hold, on a live database, in one consistent read: an operator's command, and the oracle
+//! of every crash test and of the simulation.
+
+use sqlx::Row;
+
+use super::{Store, StoreError};
+
+/// One thing that must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What must hold, in words.
+    pub rule: &'static str,
+    /// How many rows were looked at.
+    pub checked: i64,
+    /// How many break the rule: 0 on a sound database.
+    pub breaches: i64,
+}
+
+/// Each rule: its words, what it looks at, and what breaks it.
+const RULES: [(&str, &str, &str); 10] = [
+    (
+        "every request has one progress row, of the same account and model",
+        "SELECT count(*) FROM requests",
+        "SELECT count(*) FROM requests r FULL JOIN progress p ON p.seq = r.seq
+         WHERE p.seq IS NULL OR r.seq IS NULL OR p.account <> r.account OR p.model <> r.model",
+    ),
+    (
+        "a state has the times that belong to it, in their order",
+        "SELECT count(*) FROM progress",
+        "SELECT count(*) FROM progress WHERE state NOT BETWEEN 0 AND 5
+            OR (ended_at IS NOT NULL) <> (state >= 3)
+            OR (state < 2 AND in_progress_at IS NOT NULL)
+            OR (state IN (2, 3) AND in_progress_at IS NULL)
+            OR ended_at < in_progress_at",
+    ),
+    (
+        "a request has a result exactly if it completed or failed, and the result is its own",
+        "SELECT count(*) FROM progress WHERE state >= 3",
+        "SELECT count(*) FROM progress p LEFT JOIN results s ON s.seq = p.result_seq
+         WHERE (p.state IN (3, 4)) <> (s.seq IS NOT NULL) OR s.request <> p.seq",
+    ),
+    (
+        "no result without its request: none is stored twice",
+        "SELECT count(*) FROM results",
+        "SELECT count(*) FROM results s LEFT JOIN progress p ON p.seq = s.request AND p.result_seq = s.seq
+         WHERE p.seq IS NULL",
+    ),
+    (
+        "only a completed request has usage, and it is not negative",
+        "SELECT count(*) FROM results",
+        "SELECT count(*) FROM results s JOIN progress p ON p.seq = s.request
+         WHERE (p.state = 3) <> (s.prompt_tokens IS NOT NULL AND s.completion_tokens IS NOT NULL)
+            OR s.prompt_tokens < 0 OR s.completion_tokens < 0",
+    ),
+    (
+        "exactly the queued and the running stand in the queue, each at its own place",
+        "SELECT count(*) FROM queue",
+        "SELECT count(*) FROM (SELECT * FROM progress WHERE state IN (1, 2)) p FULL JOIN queue q ON q.seq = p.seq
+         WHERE p.seq IS NULL OR q.seq IS NULL
+            OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key",
+    ),
+    (
+        "a leased request is in progress and has a living owner",
+        "SELECT count(*) FROM queue WHERE phase = 1",
+        "SELECT count(*) FROM queue q JOIN progress p ON p.seq = q.seq LEFT JOIN owners o ON o.seq = q.owner
+         WHERE q.phase = 1 AND (p.state <> 2 OR o.seq IS NULL)",
+    ),
+    (
+        "a batch's counters equal its requests' states",
+        "SELECT count(*) FROM batches",
+        "SELECT count(*) FROM batches b LEFT JOIN (
+            SELECT batch, sum(state < 2) registered, sum(state = 2) in_progress, sum(state = 3) completed,
+                   sum(state = 4) failed, sum(state = 5) cancelled
+            FROM progress WHERE batch IS NOT NULL GROUP BY batch) c ON c.batch = b.seq
+         WHERE c.batch IS NULL OR b.registered <> c.registered OR b.in_progress <> c.in_progress
+            OR b.completed <> c.completed OR b.failed <> c.failed OR b.cancelled <> c.cancelled",
+    ),
+    (
+        "a batch's state follows its counters",
+        "SELECT count(*) FROM batches",
+        "SELECT count(*) FROM batches WHERE
+            (completed_at IS NOT NULL AND (cancelled_at IS NOT NULL OR registered + in_progress > 0))
+            OR (completed_at IS NULL AND cancelled_at IS NULL AND registered + in_progress = 0)
+            OR (cancelled_at IS NOT NULL AND cancelling = 0 AND registered + in_progress > 0)
+            OR (cancelled_at IS NULL AND (in_progress_at IS NULL) <> (in_progress + completed + failed + cancelled = 0))",
+    ),
+    (
+        "a batch lists exactly its requests",
+        "SELECT count(*) FROM batch_members",
+        "SELECT count(*) FROM batches b WHERE
+            (SELECT coalesce(sum(length(ids)), 0) FROM batch_members m WHERE m.batch = b.seq)
+            <> 16 * (b.registered + b.in_progress + b.completed + b.failed + b.cancelled)",
+    ),
+];
+
+/// Checks every rule. The database is read as of one moment, while the service goes on.
+pub async fn run(store: &Store) -> Result<Vec<Check>, StoreError> {
+    let mut snapshot = store.readers().begin().await?;
+    let mut checks = Vec::with_capacity(RULES.len());
+    for (rule, scope, breach) in RULES {
+        let checked = sqlx::query(scope).fetch_one(&mut *snapshot).await?.try_get(0)?;
+        let breaches = sqlx::query(breach).fetch_one(&mut *snapshot).await?.try_get(0)?;
+        checks.push(Check { rule, checked, breaches });
+    }
+    Ok(checks)
+}

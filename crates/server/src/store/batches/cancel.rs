@@ -1,0 +1,157 @@
+//! Cancelling a batch: the mark first, from which moment nothing in it is leased or settled, then its live requests
+//! in chunks, rows and counters together. After a crash the mark is found and the chunks go on.
+
+use overnight_domain::ids::BatchId;
+use overnight_domain::scheduler::AccountKey;
+use sqlx::Row;
+
+use crate::store::endings::{Live, live_columns};
+use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::{Store, StoreError, row};
+
+const CHUNK: i64 = 1_000;
+
+/// What became of a cancel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelBatchOutcome {
+    /// The account has no such batch.
+    Unknown,
+    /// It is marked; its requests are to be ended with [`cancel_chunk`].
+    Marked {
+        /// The batch.
+        batch: i64,
+    },
+    /// It was cancelled before, and every request of it has ended.
+    Cancelled,
+    /// It had completed, and stays so.
+    AlreadyCompleted,
+}
+
+/// Marks a batch of `account` as cancelled.
+pub async fn cancel(
+    store: &Store,
+    account: AccountKey,
+    id: BatchId,
+    now: i64,
+) -> Result<CancelBatchOutcome, StoreError> {
+    store.writer().write(CancelBatch { account, id, now }).await
+}
+
+/// What a chunk did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkOutcome {
+    /// The requests it ended.
+    pub ended: Vec<i64>,
+    /// Where the next chunk starts; `None` once every request of the batch has ended.
+    pub next: Option<i64>,
+}
+
+/// Ends the next live requests behind `after` of a batch that is marked.
+pub async fn cancel_chunk(
+    store: &Store,
+    batch: i64,
+    after: Option<i64>,
+    now: i64,
+) -> Result<ChunkOutcome, StoreError> {
+    store.writer().write(CancelChunk { batch, after: after.unwrap_or(i64::MIN), now }).await
+}
+
+/// Batches that are marked and whose requests have not all ended: what a crash left half-way.
+pub async fn list_cancelling(store: &Store) -> Result<Vec<i64>, StoreError> {
+    let rows = sqlx::query("SELECT seq FROM batches WHERE cancelling = 1").fetch_all(store.readers()).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+pub(in crate::store) struct CancelBatch {
+    account: AccountKey,
+    id: BatchId,
+    now: i64,
+}
+
+impl CancelBatch {
+    async fn mark(&self, unit: &mut Unit<'_>) -> Result<CancelBatchOutcome, StoreError> {
+        let text = "SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches
+                    WHERE id = ? AND account = ?";
+        let select = sqlx::query(text).bind(self.id.to_bytes().to_vec()).bind(self.account.0);
+        let found = unit.tx.fetch(select).await?;
+        let Some(found) = found.first() else { return Ok(CancelBatchOutcome::Unknown) };
+        let batch: i64 = found.try_get(0)?;
+        let state = row::batch_state(found, 1)?;
+        let Ok(cancelled) = state.cancel(self.now) else { return Ok(CancelBatchOutcome::AlreadyCompleted) };
+        if cancelled == state {
+            let is_pending: bool = found.try_get(4)?;
+            return Ok(if is_pending {
+                CancelBatchOutcome::Marked { batch }
+            } else {
+                CancelBatchOutcome::Cancelled
+            });
+        }
+        let text = "UPDATE batches SET cancelled_at = ?, cancelling = 1 WHERE seq = ?";
+        unit.tx.execute(sqlx::query(text).bind(cancelled.cancelled_at()).bind(batch)).await?;
+        Ok(CancelBatchOutcome::Marked { batch })
+    }
+}
+
+impl Operation for CancelBatch {
+    type Answer = CancelBatchOutcome;
+    const LANE: Lane = Lane::Control;
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<CancelBatchOutcome>, StoreError> {
+        let mut answers = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            answers.push(job.operation.mark(unit).await?);
+        }
+        Ok(answers)
+    }
+}
+
+pub(in crate::store) struct CancelChunk {
+    batch: i64,
+    after: i64,
+    now: i64,
+}
+
+pub(in crate::store) const LIVE_OF_BATCH: &str = concat!(
+    "SELECT ",
+    live_columns!(),
+    " FROM progress p WHERE p.batch = ? AND p.batch IS NOT NULL AND p.seq > ? AND p.state < 3",
+    " ORDER BY p.seq LIMIT ?"
+);
+
+impl CancelChunk {
+    async fn end_requests(&self, unit: &mut Unit<'_>) -> Result<ChunkOutcome, StoreError> {
+        let select = sqlx::query(LIVE_OF_BATCH).bind(self.batch).bind(self.after).bind(CHUNK);
+        let rows = unit.tx.fetch(select).await?;
+        let mut ended = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let live = Live::read(row)?;
+            let Ok(cancelled) = live.state.cancel(self.now) else { continue };
+            ended.push(live.seq);
+            live.end(unit, cancelled, None, self.now).await?;
+        }
+        let is_last = (rows.len() as i64) < CHUNK;
+        if is_last {
+            let text = "UPDATE batches SET cancelling = 0 WHERE seq = ?";
+            unit.tx.execute(sqlx::query(text).bind(self.batch)).await?;
+        }
+        let next = if is_last { None } else { ended.last().copied() };
+        Ok(ChunkOutcome { ended, next })
+    }
+}
+
+impl Operation for CancelChunk {
+    type Answer = ChunkOutcome;
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        CHUNK as usize
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<ChunkOutcome>, StoreError> {
+        let mut answers = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            answers.push(job.operation.end_requests(unit).await?);
+        }
+        Ok(answers)
+    }
+}

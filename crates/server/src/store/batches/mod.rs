@@ -1,0 +1,13 @@
+//! Batches: views over requests. Their counters move in the transaction that moves the requests.
+
+mod cancel;
+mod insert;
+mod reads;
+mod shifts;
+
+pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
+pub(super) use self::cancel::{CancelBatch, CancelChunk};
+pub(super) use self::insert::NewBatch;
+pub use self::insert::{Member, NewBatchOutcome, insert, resolve};
+pub use self::reads::{BatchPage, find, list_members, page};
+pub(super) use self::shifts::apply_shifts;

@@ -1,0 +1,88 @@
+//! Looking at the queue. A look decides nothing: what it saw is taken only by a lease, which is guarded.
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::scheduler::{Backlog, Candidate, Group, Position};
+use overnight_domain::sort_key::SortKey;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::releases::read_backlog;
+use super::rows::{RowsStatement, chunks};
+use super::{Store, StoreError};
+
+pub(super) const LOOK: &str = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
+     WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 AND retry_at <= ?
+     ORDER BY sort_key, seq LIMIT ?";
+
+/// Waiting requests of a group behind `after` that may be tried by `now`, in order; and whether no more lie behind.
+pub async fn look(
+    store: &Store,
+    group: Group,
+    after: Option<&Position>,
+    limit: u32,
+    now: i64,
+) -> Result<(Vec<Candidate>, bool), StoreError> {
+    let (sort_key, seq) = match after {
+        Some(position) => (position.sort_key.as_bytes().to_vec(), position.seq),
+        None => (Vec::new(), i64::MIN),
+    };
+    let query = sqlx::query(LOOK)
+        .bind(group.model.0)
+        .bind(group.account.0)
+        .bind(sort_key)
+        .bind(seq)
+        .bind(now)
+        .bind(limit);
+    let rows = query.fetch_all(store.readers()).await?;
+    let reached_end = rows.len() < limit as usize;
+    Ok((rows.iter().map(read_candidate).collect::<Result<_, _>>()?, reached_end))
+}
+
+/// What waits in the queue, by group: read once, when the process starts.
+pub async fn backlogs(store: &Store) -> Result<Vec<Backlog>, StoreError> {
+    let text = "SELECT model, account, count(*), sum(cost) FROM queue WHERE phase = 0 GROUP BY model, account";
+    sqlx::query(text).fetch_all(store.readers()).await?.iter().map(read_backlog).collect()
+}
+
+/// The earliest `ready_at` of what gathers, in milliseconds.
+pub async fn next_ready_at(store: &Store) -> Result<Option<i64>, StoreError> {
+    Ok(sqlx::query(super::releases::NEXT).fetch_one(store.readers()).await?.try_get(0)?)
+}
+
+/// What an engine needs of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// The request.
+    pub seq: i64,
+    /// Its identifier, for logs.
+    pub id: RequestId,
+    /// The chat-completion request as taken in.
+    pub body: Vec<u8>,
+}
+
+static PROMPTS: RowsStatement =
+    RowsStatement::new("SELECT seq, id, body FROM requests WHERE seq IN (VALUES", 1, ")");
+
+/// The prompts of these requests, in no particular order; one that is gone is left out.
+pub async fn list_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Prompt>, StoreError> {
+    let mut prompts = Vec::with_capacity(seqs.len());
+    for chunk in chunks(seqs) {
+        let statement = chunk.iter().fold(PROMPTS.of(chunk.len()), |statement, seq| statement.bind(seq));
+        for row in statement.fetch_all(store.readers()).await? {
+            let id = RequestId::from_bytes(row.try_get(1)?).ok_or(StoreError::Damaged("a request's id"))?;
+            prompts.push(Prompt { seq: row.try_get(0)?, id, body: row.try_get(2)? });
+        }
+    }
+    Ok(prompts)
+}
+
+fn read_candidate(row: &SqliteRow) -> Result<Candidate, StoreError> {
+    let position = Position { sort_key: SortKey::from_bytes(row.try_get(0)?), seq: row.try_get(1)? };
+    Ok(Candidate {
+        position,
+        cost: row.try_get(2)?,
+        deadline: row.try_get(3)?,
+        attempts: row.try_get(4)?,
+        suspect: row.try_get(5)?,
+    })
+}

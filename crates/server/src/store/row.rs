@@ -1,0 +1,109 @@
+//! How states stand in columns.
+
+use overnight_domain::batches::{BatchState, Counters};
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::RequestSummary;
+use overnight_domain::requests::{RequestState, RequestStatus};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::StoreError;
+
+/// `progress.state`. The literal numbers also stand in the predicates of partial indexes.
+pub(super) const GATHERING: i64 = 0;
+pub(super) const QUEUED: i64 = 1;
+pub(super) const IN_PROGRESS: i64 = 2;
+pub(super) const COMPLETED: i64 = 3;
+pub(super) const FAILED: i64 = 4;
+pub(super) const CANCELLED: i64 = 5;
+
+/// The number under which a state is stored.
+pub(super) const fn code(state: &RequestState) -> i64 {
+    match state {
+        RequestState::Gathering { .. } => GATHERING,
+        RequestState::Queued => QUEUED,
+        RequestState::InProgress { .. } => IN_PROGRESS,
+        RequestState::Completed { .. } => COMPLETED,
+        RequestState::Failed { .. } => FAILED,
+        RequestState::Cancelled { .. } => CANCELLED,
+    }
+}
+
+/// The first and the last number of the states that a status covers.
+pub(super) const fn codes(status: Option<RequestStatus>) -> (i64, i64) {
+    match status {
+        None => (GATHERING, CANCELLED),
+        Some(RequestStatus::Registered) => (GATHERING, QUEUED),
+        Some(RequestStatus::InProgress) => (IN_PROGRESS, IN_PROGRESS),
+        Some(RequestStatus::Completed) => (COMPLETED, COMPLETED),
+        Some(RequestStatus::Failed) => (FAILED, FAILED),
+        Some(RequestStatus::Cancelled) => (CANCELLED, CANCELLED),
+    }
+}
+
+/// The status of a stored number.
+pub(super) fn status(code: i64) -> Result<RequestStatus, StoreError> {
+    match code {
+        GATHERING | QUEUED => Ok(RequestStatus::Registered),
+        IN_PROGRESS => Ok(RequestStatus::InProgress),
+        COMPLETED => Ok(RequestStatus::Completed),
+        FAILED => Ok(RequestStatus::Failed),
+        CANCELLED => Ok(RequestStatus::Cancelled),
+        _ => Err(StoreError::Damaged("a request's state")),
+    }
+}
+
+/// Reads `state, ready_at, in_progress_at, ended_at` from column `first` on.
+pub(super) fn request_state(row: &SqliteRow, first: usize) -> Result<RequestState, StoreError> {
+    let missing = || StoreError::Damaged("a time that the request's state needs is missing");
+    let code: i64 = row.try_get(first)?;
+    let in_progress_at: Option<i64> = row.try_get(first + 2)?;
+    let ended_at: Option<i64> = row.try_get(first + 3)?;
+    Ok(match code {
+        GATHERING => RequestState::Gathering { ready_at: row.try_get(first + 1)? },
+        QUEUED => RequestState::Queued,
+        IN_PROGRESS => RequestState::InProgress { in_progress_at: in_progress_at.ok_or_else(missing)? },
+        COMPLETED => RequestState::Completed {
+            in_progress_at: in_progress_at.ok_or_else(missing)?,
+            ended_at: ended_at.ok_or_else(missing)?,
+        },
+        FAILED => RequestState::Failed { in_progress_at, ended_at: ended_at.ok_or_else(missing)? },
+        CANCELLED => RequestState::Cancelled { in_progress_at, ended_at: ended_at.ok_or_else(missing)? },
+        _ => return Err(StoreError::Damaged("a request's state")),
+    })
+}
+
+/// Reads `id, state, ready_at, in_progress_at, ended_at, created_at, expires_at` from column `first` on.
+pub(super) fn request_summary(row: &SqliteRow, first: usize) -> Result<RequestSummary, StoreError> {
+    Ok(RequestSummary {
+        id: RequestId::from_bytes(row.try_get(first)?).ok_or(StoreError::Damaged("a request's id"))?,
+        state: request_state(row, first + 1)?,
+        created_at: row.try_get(first + 5)?,
+        expires_at: row.try_get(first + 6)?,
+    })
+}
+
+/// Reads `in_progress_at, completed_at, cancelled_at` from column `first` on.
+pub(super) fn batch_state(row: &SqliteRow, first: usize) -> Result<BatchState, StoreError> {
+    let in_progress_at: Option<i64> = row.try_get(first)?;
+    let completed_at: Option<i64> = row.try_get(first + 1)?;
+    let cancelled_at: Option<i64> = row.try_get(first + 2)?;
+    Ok(match (in_progress_at, completed_at, cancelled_at) {
+        (in_progress_at, None, Some(cancelled_at)) => BatchState::Cancelled { in_progress_at, cancelled_at },
+        (Some(in_progress_at), Some(completed_at), None) => BatchState::Completed { in_progress_at, completed_at },
+        (Some(in_progress_at), None, None) => BatchState::InProgress { in_progress_at },
+        (None, None, None) => BatchState::Registered,
+        _ => return Err(StoreError::Damaged("a batch's times")),
+    })
+}
+
+/// Reads `registered, in_progress, completed, failed, cancelled` from column `first` on.
+pub(super) fn counters(row: &SqliteRow, first: usize) -> Result<Counters, StoreError> {
+    Ok(Counters {
+        registered: row.try_get(first)?,
+        in_progress: row.try_get(first + 1)?,
+        completed: row.try_get(first + 2)?,
+        failed: row.try_get(first + 3)?,
+        cancelled: row.try_get(first + 4)?,
+    })
+}

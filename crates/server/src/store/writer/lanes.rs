@@ -1,0 +1,117 @@
+//! Where writes wait: two lanes, one drained before the other.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::group::{Group, Write};
+use super::operation::Lane;
+use crate::store::error::StoreError;
+
+const INTAKE_WRITES_MAX: usize = 4_096;
+const INTAKE_BYTES_MAX: usize = 64 << 20;
+const GROUP_CONTROL_ROWS_MAX: usize = 512;
+const GROUP_INTAKE_ROWS_MAX: usize = 256;
+const GROUP_INTAKE_BYTES_MAX: usize = 4 << 20;
+
+/// The two lanes and the bell that wakes the writer.
+#[derive(Default)]
+pub(super) struct Lanes {
+    waiting: Mutex<Waiting>,
+    bell: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    control: VecDeque<Write>,
+    intake: VecDeque<Write>,
+    intake_bytes: usize,
+    refusing: Option<&'static str>,
+    closed: bool,
+}
+
+impl Lanes {
+    /// Puts a write in line. Intake is refused when its lane is full or the disk takes no writes.
+    pub(super) fn push(&self, write: Write) -> Result<(), StoreError> {
+        let mut waiting = self.waiting();
+        if waiting.closed {
+            return Err(StoreError::Stopped);
+        }
+        match write.lane() {
+            Lane::Control => waiting.control.push_back(write),
+            Lane::Intake => {
+                if let Some(why) = waiting.refusing {
+                    return Err(StoreError::Unavailable(why));
+                }
+                let bytes = waiting.intake_bytes + write.bytes();
+                if waiting.intake.len() >= INTAKE_WRITES_MAX || bytes > INTAKE_BYTES_MAX {
+                    return Err(StoreError::Unavailable("the queue of writes is full"));
+                }
+                waiting.intake_bytes = bytes;
+                waiting.intake.push_back(write);
+            }
+        }
+        drop(waiting);
+        self.bell.notify_one();
+        Ok(())
+    }
+
+    /// The next group: control first, then intake, each up to its limit; `None` when nothing waits.
+    pub(super) fn take(&self) -> Option<Group> {
+        let mut waiting = self.waiting();
+        let mut group = Group::default();
+        let (mut count, mut rows) = (0, 0);
+        while rows < GROUP_CONTROL_ROWS_MAX
+            && let Some(write) = waiting.control.pop_front()
+        {
+            (count, rows) = (count + 1, rows + write.rows());
+            group.push(write);
+        }
+        let (mut rows, mut bytes) = (0, 0);
+        while rows < GROUP_INTAKE_ROWS_MAX
+            && bytes < GROUP_INTAKE_BYTES_MAX
+            && let Some(write) = waiting.intake.pop_front()
+        {
+            waiting.intake_bytes -= write.bytes();
+            (count, rows, bytes) = (count + 1, rows + write.rows(), bytes + write.bytes());
+            group.push(write);
+        }
+        (count > 0).then_some(group)
+    }
+
+    /// How many writes wait.
+    pub(super) fn depth(&self) -> usize {
+        let waiting = self.waiting();
+        waiting.control.len() + waiting.intake.len()
+    }
+
+    /// Ends when a write has come since the last call, or the lanes were closed.
+    pub(super) async fn rung(&self) {
+        self.bell.notified().await;
+    }
+
+    /// From now on intake is refused with this reason, or taken again.
+    pub(super) fn set_refusing(&self, why: Option<&'static str>) {
+        self.waiting().refusing = why;
+    }
+
+    /// Why intake is refused, if it is.
+    pub(super) fn refusing(&self) -> Option<&'static str> {
+        self.waiting().refusing
+    }
+
+    /// Nothing more is taken; the writer ends once the lanes are empty.
+    pub(super) fn close(&self) {
+        self.waiting().closed = true;
+        self.bell.notify_one();
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.waiting().closed
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
