@@ -23,7 +23,8 @@ pub struct Account {
 /// Makes an account, visible to every process once this returns.
 pub async fn insert(store: &Store, id: AccountId, name: &str, now: i64) -> Result<Account, StoreError> {
     let mut connection = store.connect().await?;
-    let text = "INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?) RETURNING seq, id, name, created_at";
+    let text =
+        "INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?) RETURNING seq, id, name, created_at";
     let insert = sqlx::query(text).bind(id.to_bytes().to_vec()).bind(name).bind(now);
     read(&insert.fetch_one(&mut connection).await?)
 }

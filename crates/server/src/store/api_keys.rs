@@ -76,7 +76,8 @@ pub async fn insert(store: &Store, key: &NewApiKey) -> Result<(), StoreError> {
 
 /// Who holds the key with this hash, unless it was revoked. Expiry is for the caller to compare.
 pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyHolder>, StoreError> {
-    let text = "SELECT k.account, a.id, k.id, k.expires_at FROM api_keys k JOIN accounts a ON a.seq = k.account
+    let text =
+        "SELECT k.account, a.id, k.id, k.expires_at FROM api_keys k JOIN accounts a ON a.seq = k.account
                 WHERE k.sha256 = ? AND k.revoked_at IS NULL";
     let Some(row) = sqlx::query(text).bind(sha256.to_vec()).fetch_optional(store.readers()).await? else {
         return Ok(None);

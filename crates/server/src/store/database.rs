@@ -109,7 +109,9 @@ impl Store {
             .max_connections(options.readers)
             .idle_timeout(None)
             .max_lifetime(None)
-            .connect_with(connect.clone().read_only(true).create_if_missing(false).row_buffer_size(READER_ROWS_AHEAD))
+            .connect_with(
+                connect.clone().read_only(true).create_if_missing(false).row_buffer_size(READER_ROWS_AHEAD),
+            )
             .await?;
         let inner = Inner {
             readers,
@@ -186,7 +188,8 @@ fn connect_options(options: &StoreOptions) -> SqliteConnectOptions {
 }
 
 async fn read_sequences(connection: &mut SqliteConnection) -> Result<Sequences, StoreError> {
-    let text = "SELECT (SELECT coalesce(max(seq), 0) FROM requests), (SELECT coalesce(max(seq), 0) FROM results)";
+    let text =
+        "SELECT (SELECT coalesce(max(seq), 0) FROM requests), (SELECT coalesce(max(seq), 0) FROM results)";
     let row = sqlx::query(text).fetch_one(connection).await?;
     Ok(Sequences { request: row.try_get::<i64, _>(0)? + 1, result: row.try_get::<i64, _>(1)? + 1 })
 }

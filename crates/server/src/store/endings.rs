@@ -50,11 +50,13 @@ impl Live {
         let from = self.state.status();
         if !matches!(self.state, RequestState::Gathering { .. }) {
             let text = "DELETE FROM queue WHERE model = ? AND account = ? AND sort_key = ? AND seq = ?";
-            let delete = sqlx::query(text).bind(self.model).bind(self.account).bind(self.sort_key).bind(self.seq);
+            let delete =
+                sqlx::query(text).bind(self.model).bind(self.account).bind(self.sort_key).bind(self.seq);
             unit.tx.execute(delete).await?;
         }
         let text = "UPDATE progress SET state = ?, ended_at = ?, result_seq = ? WHERE seq = ?";
-        let update = sqlx::query(text).bind(row::code(&to)).bind(to.ended_at()).bind(result_seq).bind(self.seq);
+        let update =
+            sqlx::query(text).bind(row::code(&to)).bind(to.ended_at()).bind(result_seq).bind(self.seq);
         unit.tx.execute(update).await?;
         unit.shift(self.batch, from, to.status(), now);
         Ok(())

@@ -8,7 +8,12 @@ use super::{Store, StoreError};
 
 /// Fails the live requests whose deadline has come by `now`, `limit` at most, each with `error_body` as its result;
 /// the requests that ended, by `seq`.
-pub async fn expire(store: &Store, now: i64, limit: u32, error_body: Vec<u8>) -> Result<Vec<i64>, StoreError> {
+pub async fn expire(
+    store: &Store,
+    now: i64,
+    limit: u32,
+    error_body: Vec<u8>,
+) -> Result<Vec<i64>, StoreError> {
     store.writer().write(Expire { now, limit, error_body }).await
 }
 
@@ -52,7 +57,8 @@ impl Operation for Expire {
                 let result_seq = unit.sequences.result;
                 unit.sequences.result += 1;
                 let text = "INSERT INTO results (seq, request, body) VALUES (?, ?, ?)";
-                let insert = sqlx::query(text).bind(result_seq).bind(live.seq).bind(operation.error_body.clone());
+                let insert =
+                    sqlx::query(text).bind(result_seq).bind(live.seq).bind(operation.error_body.clone());
                 unit.tx.execute(insert).await?;
                 live.end(unit, failed, Some(result_seq), operation.now).await?;
             }

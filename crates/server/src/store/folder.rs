@@ -31,7 +31,10 @@ impl FolderLock {
             Err(TryLockError::WouldBlock) => {
                 let mut pid = String::new();
                 file.read_to_string(&mut pid).map_err(failed)?;
-                return Err(StoreError::Locked { folder: folder.display().to_string(), pid: pid.trim().to_owned() });
+                return Err(StoreError::Locked {
+                    folder: folder.display().to_string(),
+                    pid: pid.trim().to_owned(),
+                });
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }

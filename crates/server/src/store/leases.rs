@@ -21,7 +21,12 @@ pub struct Leased {
 }
 
 /// Leases the requests at `positions` of `group` that still wait and belong to no cancelled batch.
-pub async fn take(store: &Store, group: Group, positions: Vec<Position>, now: i64) -> Result<Leased, StoreError> {
+pub async fn take(
+    store: &Store,
+    group: Group,
+    positions: Vec<Position>,
+    now: i64,
+) -> Result<Leased, StoreError> {
     store.writer().write(LeaseRun { group, positions, now }).await
 }
 
@@ -85,8 +90,7 @@ impl LeaseRun {
             let statement = chunk.iter().fold(TAKE.of(chunk.len()), |statement, position| {
                 statement.bind(position.sort_key.as_bytes().to_vec()).bind(position.seq)
             });
-            let statement =
-                statement.bind(unit.owner.0).bind(self.group.model.0).bind(self.group.account.0);
+            let statement = statement.bind(unit.owner.0).bind(self.group.model.0).bind(self.group.account.0);
             for row in unit.tx.fetch(statement).await? {
                 epochs.insert(row.try_get(0)?, row.try_get(1)?);
             }
@@ -135,7 +139,8 @@ impl Operation for LeaseRun {
 }
 
 /// By the index of leased rows, so a row that is not leased is not found.
-pub(super) const RETURN: &str = "UPDATE queue SET phase = 0, owner = NULL, retry_at = ?, attempts = attempts + ?,
+pub(super) const RETURN: &str =
+    "UPDATE queue SET phase = 0, owner = NULL, retry_at = ?, attempts = attempts + ?,
      suspect = ? WHERE phase = 1 AND owner = ? AND seq = ? AND lease_epoch = ?";
 
 impl Operation for GiveBack {

@@ -12,7 +12,10 @@ pub async fn ensure(store: &Store, names: &[&str]) -> Result<Vec<ModelKey>, Stor
     for name in names {
         let text = "INSERT INTO models (name) VALUES (?) ON CONFLICT (name) DO NOTHING";
         sqlx::query(text).bind(*name).execute(&mut connection).await?;
-        let row = sqlx::query("SELECT seq FROM models WHERE name = ?").bind(*name).fetch_one(&mut connection).await?;
+        let row = sqlx::query("SELECT seq FROM models WHERE name = ?")
+            .bind(*name)
+            .fetch_one(&mut connection)
+            .await?;
         keys.push(ModelKey(row.try_get(0)?));
     }
     Ok(keys)

@@ -40,7 +40,8 @@ pub async fn look(
 
 /// What waits in the queue, by group: read once, when the process starts.
 pub async fn backlogs(store: &Store) -> Result<Vec<Backlog>, StoreError> {
-    let text = "SELECT model, account, count(*), sum(cost) FROM queue WHERE phase = 0 GROUP BY model, account";
+    let text =
+        "SELECT model, account, count(*), sum(cost) FROM queue WHERE phase = 0 GROUP BY model, account";
     sqlx::query(text).fetch_all(store.readers()).await?.iter().map(read_backlog).collect()
 }
 

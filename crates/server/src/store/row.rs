@@ -90,7 +90,9 @@ pub(super) fn batch_state(row: &SqliteRow, first: usize) -> Result<BatchState, S
     let cancelled_at: Option<i64> = row.try_get(first + 2)?;
     Ok(match (in_progress_at, completed_at, cancelled_at) {
         (in_progress_at, None, Some(cancelled_at)) => BatchState::Cancelled { in_progress_at, cancelled_at },
-        (Some(in_progress_at), Some(completed_at), None) => BatchState::Completed { in_progress_at, completed_at },
+        (Some(in_progress_at), Some(completed_at), None) => {
+            BatchState::Completed { in_progress_at, completed_at }
+        }
         (Some(in_progress_at), None, None) => BatchState::InProgress { in_progress_at },
         (None, None, None) => BatchState::Registered,
         _ => return Err(StoreError::Damaged("a batch's times")),

@@ -148,7 +148,9 @@ impl Ending {
 
     const fn tokens(self) -> (Option<i64>, Option<i64>) {
         match self {
-            Self::Completed { prompt_tokens, completion_tokens } => (Some(prompt_tokens), Some(completion_tokens)),
+            Self::Completed { prompt_tokens, completion_tokens } => {
+                (Some(prompt_tokens), Some(completion_tokens))
+            }
             Self::Failed => (None, None),
         }
     }

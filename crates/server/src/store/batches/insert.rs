@@ -57,7 +57,11 @@ static RESOLVE: RowsStatement = RowsStatement::new(
 );
 
 /// Which of `ids` are requests of `account`, in no particular order.
-pub async fn resolve(store: &Store, account: AccountKey, ids: &[RequestId]) -> Result<Vec<Member>, StoreError> {
+pub async fn resolve(
+    store: &Store,
+    account: AccountKey,
+    ids: &[RequestId],
+) -> Result<Vec<Member>, StoreError> {
     let mut members = Vec::with_capacity(ids.len());
     for chunk in chunks(ids) {
         let statement = RESOLVE.of(chunk.len()).bind(account.0);

@@ -5,8 +5,8 @@ mod insert;
 mod reads;
 mod shifts;
 
-pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
 pub(super) use self::cancel::{CancelBatch, CancelChunk};
+pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
 pub(super) use self::insert::NewBatch;
 pub use self::insert::{Member, NewBatchOutcome, insert, resolve};
 pub use self::reads::{BatchPage, find, list_members, page};

@@ -40,8 +40,11 @@ pub async fn find(
 
 /// The batches of `account` behind `after`, oldest first.
 pub async fn page(store: &Store, account: AccountKey, after: Option<i64>) -> Result<BatchPage, StoreError> {
-    let text =
-        concat!("SELECT ", batch_columns!(), " FROM batches WHERE account = ? AND seq > ? ORDER BY seq LIMIT ?");
+    let text = concat!(
+        "SELECT ",
+        batch_columns!(),
+        " FROM batches WHERE account = ? AND seq > ? ORDER BY seq LIMIT ?"
+    );
     let query = sqlx::query(text).bind(account.0).bind(after.unwrap_or(i64::MIN)).bind(PAGE_ROWS);
     let rows = query.fetch_all(store.readers()).await?.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let next = rows.last().filter(|_| rows.len() as i64 == PAGE_ROWS).map(|(seq, _)| *seq);

@@ -4,8 +4,8 @@ mod cancel;
 mod insert;
 mod pages;
 
-pub use self::cancel::{CancelOutcome, cancel};
 pub(super) use self::cancel::CancelRequest;
+pub use self::cancel::{CancelOutcome, cancel};
 pub use self::insert::{NewRequest, insert};
 pub use self::pages::{Direction, Filter, Page, Scope, page_records, page_summaries};
 pub(super) use self::pages::{detail_columns, detail_tables, summary_columns};

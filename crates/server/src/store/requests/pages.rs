@@ -88,16 +88,27 @@ macro_rules! page_texts {
             macro_rules! text {
                 ($key:literal, $behind:literal, $order:literal) => {
                     concat!(
-                        "SELECT ", $columns, " FROM progress p CROSS JOIN requests r ON r.seq = p.seq ", $tables,
-                        " WHERE ", $key, " AND ", $behind, " AND p.state BETWEEN ? AND ?",
+                        "SELECT ",
+                        $columns,
+                        " FROM progress p CROSS JOIN requests r ON r.seq = p.seq ",
+                        $tables,
+                        " WHERE ",
+                        $key,
+                        " AND ",
+                        $behind,
+                        " AND p.state BETWEEN ? AND ?",
                         " AND (? IS NULL OR p.model = ?) AND r.created_at > ? AND r.created_at < ?",
-                        " ORDER BY ", $order, " LIMIT ?"
+                        " ORDER BY ",
+                        $order,
+                        " LIMIT ?"
                     )
                 };
             }
             match (scope, direction) {
                 (Scope::Account(_), Direction::OldestFirst) => text!("p.account = ?", "p.seq > ?", "p.seq"),
-                (Scope::Account(_), Direction::NewestFirst) => text!("p.account = ?", "p.seq < ?", "p.seq DESC"),
+                (Scope::Account(_), Direction::NewestFirst) => {
+                    text!("p.account = ?", "p.seq < ?", "p.seq DESC")
+                }
                 (Scope::Batch(_), Direction::OldestFirst) => {
                     text!("p.batch = ? AND p.batch IS NOT NULL", "p.seq > ?", "p.seq")
                 }
@@ -200,7 +211,8 @@ fn page<T>(
 
 pub(super) fn read_record(row: &SqliteRow) -> Result<RequestRecord, StoreError> {
     let batch_id: Option<&[u8]> = row.try_get(8)?;
-    let batch_id = batch_id.map(|bytes| BatchId::from_bytes(bytes).ok_or(StoreError::Damaged("a batch's id")));
+    let batch_id =
+        batch_id.map(|bytes| BatchId::from_bytes(bytes).ok_or(StoreError::Damaged("a batch's id")));
     Ok(RequestRecord {
         summary: row::request_summary(row, 1)?,
         batch_id: batch_id.transpose()?,

@@ -1,0 +1,76 @@
+//! What use cases tell the scheduler. Signals coalesce, so a slow scheduler holds nobody up and fills no memory.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::Notify;
+
+const NOTHING: i64 = i64::MAX;
+
+/// News for the scheduler.
+#[derive(Debug)]
+pub struct Signals {
+    gathering_until: AtomicI64,
+    ended: Mutex<Vec<i64>>,
+    bell: Notify,
+}
+
+/// What was said since the last [`Signals::take`].
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// The earliest `ready_at` of requests that were accepted, in milliseconds.
+    pub gathering_until: Option<i64>,
+    /// Requests that were cancelled or expired, by `seq`.
+    pub ended: Vec<i64>,
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        Self { gathering_until: AtomicI64::new(NOTHING), ended: Mutex::default(), bell: Notify::new() }
+    }
+}
+
+impl Signals {
+    /// A request was accepted and gathers until `ready_at`.
+    pub fn accepted(&self, ready_at: i64) {
+        if self.gathering_until.fetch_min(ready_at, Ordering::AcqRel) == NOTHING {
+            self.bell.notify_one();
+        }
+    }
+
+    /// These requests were cancelled or expired: work on them is to be aborted.
+    pub fn ended(&self, seqs: &[i64]) {
+        if !seqs.is_empty() {
+            self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(seqs);
+            self.bell.notify_one();
+        }
+    }
+
+    /// Everything that was said since the last time.
+    pub fn take(&self) -> News {
+        let gathering_until = self.gathering_until.swap(NOTHING, Ordering::AcqRel);
+        let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        News { gathering_until: (gathering_until != NOTHING).then_some(gathering_until), ended }
+    }
+
+    /// Ends when something was said since the last time this ended.
+    pub async fn rung(&self) {
+        self.bell.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_coalesce_and_are_taken_once() {
+        let signals = Signals::default();
+        signals.accepted(9);
+        signals.accepted(5);
+        signals.ended(&[1]);
+        signals.ended(&[2, 3]);
+        assert_eq!(signals.take(), News { gathering_until: Some(5), ended: vec![1, 2, 3] });
+        assert_eq!(signals.take(), News::default());
+    }
+}
