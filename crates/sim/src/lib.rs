@@ -1,1 +1,3 @@
 //! The simulated engine, the deterministic simulation, and the benchmarks.
+
+pub mod engine;

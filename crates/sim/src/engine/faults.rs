@@ -1,0 +1,138 @@
+//! What can go wrong with an engine, and how often it does.
+
+/// One way in which an engine misbehaves for one request. In a marker it is written as the quoted name below:
+/// `[[sim:status=503]]`, `[[sim:drip=20]]`, `[[sim:hang x2]]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// `status=CODE` or `status=CODE/SECONDS`: an error of that status (300 to 599), with `Retry-After` if given.
+    Status {
+        /// The HTTP status.
+        code: u16,
+        /// The value of `Retry-After` in seconds, if it is sent.
+        retry_after_s: Option<u32>,
+    },
+    /// `reset`: the connection is reset before any byte of the answer.
+    ResetBeforeHeaders,
+    /// `reset_after_headers`: the connection is reset in the middle of the body.
+    ResetAfterHeaders,
+    /// `hang`: no byte of an answer ever comes.
+    Hang,
+    /// `hang_mid_body`: the headers and half of the body come, then nothing.
+    HangMidBody,
+    /// `delay=MS`: the right answer, that many milliseconds late.
+    Delay {
+        /// Milliseconds added.
+        ms: u64,
+    },
+    /// `drip=MS`: the right answer in chunked coding, 16 bytes at a time with that pause between them.
+    Drip {
+        /// Milliseconds between two chunks.
+        pause_ms: u64,
+    },
+    /// `bad_json`: 200 with a body that is not JSON.
+    BadJson,
+    /// `not_completion`: 200 with JSON that is no `chat.completion`.
+    NotCompletion,
+    /// `empty`: 200 with no body.
+    EmptyBody,
+    /// `truncated`: `Content-Length` promises more than comes before the connection closes.
+    TruncatedBody,
+    /// `huge`: a well-formed completion of more than 16 MiB.
+    HugeBody,
+    /// `wrong_content_type`: the right body, called `text/html`.
+    WrongContentType,
+    /// `pretty`: the right body over many lines (CRLF and tabs between tokens).
+    Pretty,
+    /// `usage_missing`: no `usage`.
+    UsageMissing,
+    /// `usage_negative`: a negative count.
+    UsageNegative,
+    /// `usage_float`: a count that is not an integer.
+    UsageFloat,
+    /// `usage_inflated`: more completion tokens than `max_tokens` allows.
+    UsageInflated,
+    /// `lie`: the answer to another request, by another model.
+    Lie,
+    /// `die=MS`: the whole engine dies as a killed process would (listener and connections closed, cache lost), and
+    /// is back on the same port after that many milliseconds.
+    Die {
+        /// Milliseconds until it listens again.
+        ms: u64,
+    },
+}
+
+impl Fault {
+    /// The fault that a marker names, or `None` for an unknown name or a wrong argument.
+    pub(super) fn parse(name: &str, argument: Option<&str>) -> Option<Self> {
+        let milliseconds = || argument?.parse().ok();
+        if let Some(fault) = match name {
+            "status" => return Self::parse_status(argument?),
+            "delay" => Some(Self::Delay { ms: milliseconds()? }),
+            "drip" => Some(Self::Drip { pause_ms: milliseconds()? }),
+            "die" => Some(Self::Die { ms: milliseconds()? }),
+            _ => None,
+        } {
+            return Some(fault);
+        }
+        let fault = match name {
+            "reset" => Self::ResetBeforeHeaders,
+            "reset_after_headers" => Self::ResetAfterHeaders,
+            "hang" => Self::Hang,
+            "hang_mid_body" => Self::HangMidBody,
+            "bad_json" => Self::BadJson,
+            "not_completion" => Self::NotCompletion,
+            "empty" => Self::EmptyBody,
+            "truncated" => Self::TruncatedBody,
+            "huge" => Self::HugeBody,
+            "wrong_content_type" => Self::WrongContentType,
+            "pretty" => Self::Pretty,
+            "usage_missing" => Self::UsageMissing,
+            "usage_negative" => Self::UsageNegative,
+            "usage_float" => Self::UsageFloat,
+            "usage_inflated" => Self::UsageInflated,
+            "lie" => Self::Lie,
+            _ => return None,
+        };
+        argument.is_none().then_some(fault)
+    }
+
+    fn parse_status(argument: &str) -> Option<Self> {
+        let (code, retry_after) = match argument.split_once('/') {
+            Some((code, seconds)) => (code, Some(seconds.parse().ok()?)),
+            None => (argument, None),
+        };
+        let code = code.parse().ok().filter(|code| (300..=599).contains(code))?;
+        Some(Self::Status { code, retry_after_s: retry_after })
+    }
+}
+
+/// How often which fault strikes: each rate is a share from 0 to 1 of all attempts, and together they are at most 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FaultRates(Vec<(Fault, f64)>);
+
+impl FaultRates {
+    /// No faults but those with a rate given by [`Self::with`].
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The same with one more fault at this rate.
+    #[must_use]
+    pub fn with(mut self, fault: Fault, rate: f64) -> Self {
+        self.0.push((fault, rate));
+        self
+    }
+
+    /// The fault that a uniform draw from 0 to 1 hits.
+    pub(super) fn draw(&self, uniform: f64) -> Option<Fault> {
+        let mut below = 0.0;
+        self.0.iter().find_map(|(fault, rate)| {
+            below += rate;
+            (uniform < below).then_some(*fault)
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
