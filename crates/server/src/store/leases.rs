@@ -60,15 +60,14 @@ macro_rules! not_of_cancelled_batch {
 pub(super) use not_of_cancelled_batch;
 
 pub(super) static TAKE: RowsStatement = RowsStatement::new(
-    "WITH v(sort_key, seq) AS (VALUES",
-    2,
     concat!(
-        ") UPDATE queue SET phase = 1, owner = ?, lease_epoch = lease_epoch + 1 FROM v
-           WHERE queue.model = ? AND queue.account = ? AND queue.sort_key = v.sort_key AND queue.seq = v.seq
-             AND queue.phase = 0 AND ",
+        "UPDATE queue SET phase = 1, owner = ?, lease_epoch = lease_epoch + 1
+         WHERE phase = 0 AND model = ? AND account = ? AND ",
         not_of_cancelled_batch!(),
-        " RETURNING queue.seq, queue.lease_epoch"
+        " AND (sort_key, seq) IN (VALUES"
     ),
+    2,
+    ") RETURNING seq, lease_epoch",
 );
 
 pub(super) static START: RowsStatement = RowsStatement::new(
@@ -87,10 +86,11 @@ impl LeaseRun {
     async fn take(&self, unit: &mut Unit<'_>) -> Result<Leased, StoreError> {
         let mut epochs: HashMap<i64, i64> = HashMap::with_capacity(self.positions.len());
         for chunk in chunks(&self.positions) {
-            let statement = chunk.iter().fold(TAKE.of(chunk.len()), |statement, position| {
+            let statement =
+                TAKE.of(chunk.len()).bind(unit.owner.0).bind(self.group.model.0).bind(self.group.account.0);
+            let statement = chunk.iter().fold(statement, |statement, position| {
                 statement.bind(position.sort_key.as_bytes().to_vec()).bind(position.seq)
             });
-            let statement = statement.bind(unit.owner.0).bind(self.group.model.0).bind(self.group.account.0);
             for row in unit.tx.fetch(statement).await? {
                 epochs.insert(row.try_get(0)?, row.try_get(1)?);
             }

@@ -5,9 +5,10 @@ mod insert;
 mod reads;
 mod shifts;
 
+#[cfg(test)]
+pub(super) use self::cancel::LIVE_OF_BATCH;
 pub(super) use self::cancel::{CancelBatch, CancelChunk};
 pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
-pub(super) use self::insert::NewBatch;
-pub use self::insert::{Member, NewBatchOutcome, insert, resolve};
+pub use self::insert::{Member, NewBatch, NewBatchOutcome, insert, resolve};
 pub use self::reads::{BatchPage, find, list_members, page};
 pub(super) use self::shifts::apply_shifts;

@@ -7,6 +7,8 @@ mod pages;
 pub(super) use self::cancel::CancelRequest;
 pub use self::cancel::{CancelOutcome, cancel};
 pub use self::insert::{NewRequest, insert};
+#[cfg(test)]
+pub(super) use self::pages::page_texts;
 pub use self::pages::{Direction, Filter, Page, Scope, page_records, page_summaries};
 pub(super) use self::pages::{detail_columns, detail_tables, summary_columns};
 

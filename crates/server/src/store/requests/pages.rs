@@ -128,6 +128,12 @@ page_texts!(
 );
 page_texts!(records_text, concat!(summary_columns!(), ", ", detail_columns!()), detail_tables!());
 
+/// Every text of this scope and direction, for the plan test.
+#[cfg(test)]
+pub(in crate::store) fn page_texts(scope: Scope, direction: Direction) -> [&'static str; 3] {
+    [summaries_text(scope, direction), sizes_text(scope, direction), records_text(scope, direction)]
+}
+
 /// A page of status records behind `after`, `limit` rows at most.
 pub async fn page_summaries(
     store: &Store,

@@ -1,1 +1,132 @@
-//! Tests of the store on a real database.
+//! Tests of the store on a real database, through its public doors.
+
+mod grouping;
+mod leasing;
+mod lives;
+mod opening;
+mod paging;
+mod plans;
+
+use overnight_domain::ids::{AccountId, BatchId, IdSequence, RequestId};
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
+use overnight_domain::sort_key::SortKey;
+use tempfile::TempDir;
+
+use super::requests::NewRequest;
+use super::settle::{Ending, Settlement};
+use super::{
+    Durability, Store, StoreOptions, accounts, audit, leases, models, queue, releases, requests, settle,
+};
+use crate::clock::ManualClock;
+
+pub(super) const START: i64 = 1_750_000_000_000;
+pub(super) const DAY_MS: i64 = 86_400_000;
+
+/// A store in a folder of its own, with one account and one model.
+pub(super) struct Fixture {
+    pub(super) store: Store,
+    pub(super) account: AccountKey,
+    pub(super) model: ModelKey,
+    ids: IdSequence,
+    folder: TempDir,
+}
+
+impl Fixture {
+    pub(super) async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = open(&folder).await;
+        let account =
+            accounts::insert(&store, AccountId::from_bits(7), "test", START).await.expect("an account");
+        let model = models::ensure(&store, &["tiny"]).await.expect("a model")[0];
+        Self { store, account: account.key, model, ids: IdSequence::default(), folder }
+    }
+
+    /// Ends the process, so to speak, and starts it again.
+    pub(super) async fn restart(&mut self) {
+        self.store.close().await;
+        self.store = open(&self.folder).await;
+    }
+
+    pub(super) fn group(&self) -> Group {
+        Group { model: self.model, account: self.account }
+    }
+
+    pub(super) fn request(&mut self, key: u8) -> NewRequest {
+        NewRequest {
+            id: self.ids.next(START, u128::from(key)),
+            account: self.account,
+            model: self.model,
+            created_at: START,
+            expires_at: START + DAY_MS,
+            ready_at: START,
+            sort_key: SortKey::from_bytes(&[key]),
+            cost: 10,
+            metadata: Some(b"{}".to_vec()),
+            webhook: None,
+            body: format!(r#"{{"model":"tiny","messages":[{{"role":"user","content":"{key}"}}]}}"#)
+                .into_bytes(),
+        }
+    }
+
+    pub(super) fn batch_id(&mut self) -> BatchId {
+        self.ids.next(START, 1)
+    }
+
+    /// Takes in one request for each key.
+    pub(super) async fn insert(&mut self, keys: &[u8]) -> Vec<RequestId> {
+        let mut ids = Vec::new();
+        for &key in keys {
+            let request = self.request(key);
+            ids.push(request.id);
+            requests::insert(&self.store, request).await.expect("an insert");
+        }
+        ids
+    }
+
+    pub(super) async fn release(&self) {
+        releases::release(&self.store, START, 1_000).await.expect("a release");
+    }
+
+    pub(super) async fn look(&self) -> Vec<Position> {
+        let (candidates, _) =
+            queue::look(&self.store, self.group(), None, 1_000, START).await.expect("a look");
+        candidates.into_iter().map(|candidate| candidate.position).collect()
+    }
+
+    /// Leases everything that waits.
+    pub(super) async fn lease(&self) -> Vec<Lease> {
+        let positions = self.look().await;
+        leases::take(&self.store, self.group(), positions, START + 1).await.expect("a lease").leases
+    }
+
+    pub(super) async fn settle(&self, lease: &Lease, now: i64) -> bool {
+        let settlement = Settlement {
+            seq: lease.key.position.seq,
+            epoch: lease.epoch,
+            ending: Ending::Completed { prompt_tokens: 3, completion_tokens: 4 },
+            body: br#"{"object":"chat.completion"}"#.to_vec(),
+            now,
+        };
+        settle::settle(&self.store, settlement).await.expect("a settle")
+    }
+
+    pub(super) async fn status(&self, id: RequestId) -> RequestStatus {
+        let found = requests::find_summary(&self.store, self.account, id).await.expect("a read");
+        found.expect("the request").state.status()
+    }
+
+    pub(super) async fn assert_sound(&self) {
+        let checks = audit::run(&self.store).await.expect("an audit");
+        let breaches: Vec<_> = checks.into_iter().filter(|check| check.breaches > 0).collect();
+        assert!(breaches.is_empty(), "{breaches:#?}");
+    }
+}
+
+pub(super) fn options(folder: &TempDir) -> StoreOptions {
+    StoreOptions { durability: Durability::ProcessOnly, ..StoreOptions::new(folder.path()) }
+}
+
+async fn open(folder: &TempDir) -> Store {
+    Store::open(&options(folder), ManualClock::at(START)).await.expect("a store")
+}

@@ -1,0 +1,136 @@
+//! Batches: counters that move with the requests, and a cancel that nothing outruns.
+
+use overnight_domain::batches::{BatchStatus, Counters};
+use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::records::BatchRecord;
+use overnight_domain::requests::RequestStatus;
+
+use super::{Fixture, START};
+use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
+use crate::store::requests;
+
+async fn group(fixture: &mut Fixture, ids: &[RequestId]) -> NewBatchOutcome {
+    let id = fixture.batch_id();
+    let mut members = batches::resolve(&fixture.store, fixture.account, ids).await.expect("members");
+    members.sort_by_key(|member| ids.iter().position(|id| *id == member.id));
+    let batch =
+        NewBatch { id, account: fixture.account, created_at: START, webhook: None, metadata: None, members };
+    batches::insert(&fixture.store, batch).await.expect("a batch")
+}
+
+fn created(outcome: NewBatchOutcome) -> BatchId {
+    match outcome {
+        NewBatchOutcome::Created(record) => record.id,
+        NewBatchOutcome::Changed => panic!("the batch was not created"),
+    }
+}
+
+async fn read(fixture: &Fixture, id: BatchId) -> (i64, BatchRecord) {
+    batches::find(&fixture.store, fixture.account, id).await.expect("a read").expect("the batch")
+}
+
+#[tokio::test]
+async fn a_batch_follows_its_requests_to_the_end() {
+    let mut fixture = Fixture::new().await;
+    let ids = fixture.insert(&[1, 2, 3]).await;
+    let batch = created(group(&mut fixture, &ids).await);
+    assert_eq!(read(&fixture, batch).await.1.state.status(), BatchStatus::Registered);
+    fixture.release().await;
+    let leases = fixture.lease().await;
+    let (_, record) = read(&fixture, batch).await;
+    assert_eq!(record.counters, Counters { in_progress: 3, ..Counters::default() });
+    for lease in &leases[..2] {
+        assert!(fixture.settle(lease, START + 5).await);
+    }
+    requests::cancel(&fixture.store, fixture.account, ids[2], START + 6).await.expect("a cancel");
+    let (_, record) = read(&fixture, batch).await;
+    assert_eq!(record.counters, Counters { completed: 2, cancelled: 1, ..Counters::default() });
+    assert_eq!(record.state.completed_at(), Some(START + 6));
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn the_ids_keep_the_order_sent() {
+    let mut fixture = Fixture::new().await;
+    let mut ids = fixture.insert(&[1, 2, 3, 4]).await;
+    ids.reverse();
+    let batch = created(group(&mut fixture, &ids).await);
+    let (seq, _) = read(&fixture, batch).await;
+    assert_eq!(batches::list_members(&fixture.store, seq).await.expect("members"), ids);
+}
+
+#[tokio::test]
+async fn a_request_belongs_to_one_batch_for_ever() {
+    let mut fixture = Fixture::new().await;
+    let ids = fixture.insert(&[1, 2, 3]).await;
+    created(group(&mut fixture, &ids[..2]).await);
+    assert_eq!(group(&mut fixture, &ids[1..]).await, NewBatchOutcome::Changed);
+    let members = batches::resolve(&fixture.store, fixture.account, &ids).await.expect("members");
+    assert_eq!(members.iter().filter(|member| member.is_taken).count(), 2);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn nothing_of_a_marked_batch_is_leased_or_settled() {
+    let mut fixture = Fixture::new().await;
+    let ids = fixture.insert(&[1, 2]).await;
+    fixture.release().await;
+    let running = fixture.lease().await;
+    let more = fixture.insert(&[3]).await;
+    let batch = created(group(&mut fixture, &[ids[0], more[0]]).await);
+    let CancelBatchOutcome::Marked { batch: seq } =
+        batches::cancel(&fixture.store, fixture.account, batch, START + 2).await.expect("a cancel")
+    else {
+        panic!("the batch was not marked");
+    };
+    fixture.release().await;
+    assert!(fixture.lease().await.is_empty());
+    assert!(!fixture.settle(&running[0], START + 3).await);
+    assert!(fixture.settle(&running[1], START + 3).await);
+    fixture.restart().await;
+    assert_eq!(batches::list_cancelling(&fixture.store).await.expect("a list"), [seq]);
+    let chunk = batches::cancel_chunk(&fixture.store, seq, None, START + 4).await.expect("a chunk");
+    assert_eq!((chunk.ended.len(), chunk.next), (2, None));
+    assert_eq!(fixture.status(ids[0]).await, RequestStatus::Cancelled);
+    let again = batches::cancel(&fixture.store, fixture.account, batch, START + 5).await.expect("a cancel");
+    assert_eq!(again, CancelBatchOutcome::Cancelled);
+    assert_eq!(read(&fixture, batch).await.1.counters, Counters { cancelled: 2, ..Counters::default() });
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_completed_batch_cannot_be_cancelled_and_keeps_its_results() {
+    let mut fixture = Fixture::new().await;
+    let ids = fixture.insert(&[1]).await;
+    fixture.release().await;
+    let lease = fixture.lease().await.remove(0);
+    assert!(fixture.settle(&lease, START + 2).await);
+    let batch = created(group(&mut fixture, &ids).await);
+    assert_eq!(read(&fixture, batch).await.1.state.status(), BatchStatus::Completed);
+    let outcome = batches::cancel(&fixture.store, fixture.account, batch, START + 5).await.expect("a cancel");
+    assert_eq!(outcome, CancelBatchOutcome::AlreadyCompleted);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_large_batch_is_cancelled_in_chunks() {
+    let mut fixture = Fixture::new().await;
+    let requests: Vec<_> = (0..2_500u32).map(|n| fixture.request(n.to_le_bytes()[0])).collect();
+    let ids: Vec<_> = requests.iter().map(|request| request.id).collect();
+    let store = &fixture.store;
+    let inserts = requests.into_iter().map(|request| requests::insert(store, request));
+    assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
+    let batch = created(group(&mut fixture, &ids).await);
+    let marked = batches::cancel(&fixture.store, fixture.account, batch, START + 2).await.expect("a cancel");
+    let CancelBatchOutcome::Marked { batch: seq } = marked else { panic!("the batch was not marked") };
+    let (mut after, mut chunks) = (None, 0);
+    loop {
+        let chunk = batches::cancel_chunk(&fixture.store, seq, after, START + 3).await.expect("a chunk");
+        chunks += 1;
+        fixture.assert_sound().await;
+        let Some(next) = chunk.next else { break };
+        after = Some(next);
+    }
+    assert_eq!(chunks, 3);
+    assert_eq!(read(&fixture, batch).await.1.counters, Counters { cancelled: 2_500, ..Counters::default() });
+}

@@ -1,0 +1,143 @@
+//! Leases: who holds a request, and what an old epoch may still do (nothing).
+
+use overnight_domain::requests::RequestStatus;
+
+use super::{Fixture, START};
+use crate::store::leases::{self, GiveBack};
+use crate::store::{owners, queue, releases};
+
+#[tokio::test]
+async fn a_release_takes_what_is_ready_and_says_when_to_come_again() {
+    let mut fixture = Fixture::new().await;
+    fixture.insert(&[3, 1, 2]).await;
+    let mut later = fixture.request(4);
+    later.ready_at = START + 50;
+    crate::store::requests::insert(&fixture.store, later).await.expect("an insert");
+    let released = releases::release(&fixture.store, START, 2).await.expect("a release");
+    assert_eq!((released.added[0].count, released.added[0].cost), (2, 20));
+    assert_eq!(released.next_ready_at, Some(START));
+    let released = releases::release(&fixture.store, START, 2).await.expect("a release");
+    assert_eq!((released.added[0].count, released.next_ready_at), (1, Some(START + 50)));
+    let keys: Vec<_> = fixture.look().await.iter().map(|position| position.sort_key.as_bytes()[0]).collect();
+    assert_eq!(keys, [1, 2, 3]);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_look_goes_on_behind_its_cursor() {
+    let mut fixture = Fixture::new().await;
+    fixture.insert(&[1, 2, 2, 3]).await;
+    fixture.release().await;
+    let all = fixture.look().await;
+    let look = |after| queue::look(&fixture.store, fixture.group(), after, 2, START);
+    let (behind, reached_end) = look(Some(&all[1])).await.expect("a look");
+    assert_eq!(behind.into_iter().map(|candidate| candidate.position).collect::<Vec<_>>(), all[2..]);
+    assert!(!reached_end);
+    let (behind, reached_end) = look(Some(&all[3])).await.expect("a look");
+    assert!(behind.is_empty() && reached_end);
+}
+
+#[tokio::test]
+async fn a_request_is_leased_once_at_a_time() {
+    let mut fixture = Fixture::new().await;
+    fixture.insert(&[1, 2]).await;
+    fixture.release().await;
+    let positions = fixture.look().await;
+    let take = || leases::take(&fixture.store, fixture.group(), positions.clone(), START);
+    let (first, second) = tokio::join!(take(), take());
+    let (first, second) = (first.expect("a lease"), second.expect("a lease"));
+    assert_eq!(first.leases.len() + second.leases.len(), 2);
+    assert_eq!(first.gone.len() + second.gone.len(), 2);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_settle_under_an_old_epoch_touches_nothing() {
+    let mut fixture = Fixture::new().await;
+    let id = fixture.insert(&[1]).await[0];
+    fixture.release().await;
+    let old = fixture.lease().await.remove(0);
+    let back = GiveBack {
+        seq: old.key.position.seq,
+        epoch: old.epoch,
+        retry_at: START,
+        counted: true,
+        suspect: true,
+    };
+    assert!(leases::give_back(&fixture.store, back).await.expect("a give-back"));
+    assert!(!leases::give_back(&fixture.store, back).await.expect("a second give-back"));
+    let (candidates, _) = queue::look(&fixture.store, fixture.group(), None, 9, START).await.expect("a look");
+    assert_eq!((candidates[0].attempts, candidates[0].suspect), (1, true));
+    let new = fixture.lease().await.remove(0);
+    assert!(new.epoch > old.epoch);
+    assert!(!fixture.settle(&old, START + 2).await);
+    assert_eq!(fixture.status(id).await, RequestStatus::InProgress);
+    assert!(fixture.settle(&new, START + 3).await);
+    assert!(!fixture.settle(&new, START + 4).await);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn old_and_new_epoch_in_one_group_settle_once() {
+    let mut fixture = Fixture::new().await;
+    fixture.insert(&[1]).await;
+    fixture.release().await;
+    let old = fixture.lease().await.remove(0);
+    let back = GiveBack {
+        seq: old.key.position.seq,
+        epoch: old.epoch,
+        retry_at: START,
+        counted: false,
+        suspect: false,
+    };
+    assert!(leases::give_back(&fixture.store, back).await.expect("a give-back"));
+    let new = fixture.lease().await.remove(0);
+    let (zombie, valid) = tokio::join!(fixture.settle(&old, START + 2), fixture.settle(&new, START + 2));
+    assert_eq!((zombie, valid), (false, true));
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_request_that_backs_off_is_not_seen_before_its_time() {
+    let mut fixture = Fixture::new().await;
+    fixture.insert(&[1]).await;
+    fixture.release().await;
+    let lease = fixture.lease().await.remove(0);
+    let back = GiveBack {
+        seq: lease.key.position.seq,
+        epoch: lease.epoch,
+        retry_at: START + 9,
+        counted: false,
+        suspect: false,
+    };
+    assert!(leases::give_back(&fixture.store, back).await.expect("a give-back"));
+    assert!(fixture.look().await.is_empty());
+    let (later, _) = queue::look(&fixture.store, fixture.group(), None, 9, START + 9).await.expect("a look");
+    assert_eq!(later.len(), 1);
+}
+
+#[tokio::test]
+async fn every_lease_found_at_start_is_void() {
+    let mut fixture = Fixture::new().await;
+    let id = fixture.insert(&[1]).await[0];
+    fixture.release().await;
+    let before = fixture.lease().await.remove(0);
+    fixture.restart().await;
+    assert_eq!(fixture.status(id).await, RequestStatus::InProgress);
+    assert_eq!(queue::backlogs(&fixture.store).await.expect("backlogs")[0].count, 1);
+    let after = fixture.lease().await.remove(0);
+    assert!(!fixture.settle(&before, START + 2).await);
+    assert!(fixture.settle(&after, START + 2).await);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_living_process_keeps_its_leases() {
+    let mut fixture = Fixture::new().await;
+    fixture.insert(&[1]).await;
+    fixture.release().await;
+    let lease = fixture.lease().await.remove(0);
+    owners::beat(&fixture.store, START + 100).await.expect("a heartbeat");
+    assert_eq!(owners::void_stale(&fixture.store, START + 1_000).await.expect("a sweep"), 0);
+    assert!(fixture.settle(&lease, START + 2).await);
+}

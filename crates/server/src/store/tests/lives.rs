@@ -1,0 +1,109 @@
+//! The life of a request, as the store keeps it.
+
+use overnight_domain::requests::{RequestState, RequestStatus};
+use overnight_domain::scheduler::AccountKey;
+
+use super::{DAY_MS, Fixture, START};
+use crate::store::requests::CancelOutcome;
+use crate::store::{expiry, requests};
+
+#[tokio::test]
+async fn a_request_lives_from_insert_to_result() {
+    let mut fixture = Fixture::new().await;
+    let id = fixture.insert(&[1]).await[0];
+    assert_eq!(fixture.status(id).await, RequestStatus::Registered);
+    fixture.release().await;
+    let lease = fixture.lease().await.remove(0);
+    assert_eq!(fixture.status(id).await, RequestStatus::InProgress);
+    assert!(fixture.settle(&lease, START + 5).await);
+    let record =
+        requests::find_record(&fixture.store, fixture.account, id).await.expect("a read").expect("a row");
+    assert_eq!(
+        record.summary.state,
+        RequestState::Completed { in_progress_at: START + 1, ended_at: START + 5 }
+    );
+    assert_eq!(record.result.as_deref(), Some(br#"{"object":"chat.completion"}"#.as_slice()));
+    assert_eq!(record.metadata.as_deref(), Some(b"{}".as_slice()));
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn what_was_inserted_is_there_after_a_restart() {
+    let mut fixture = Fixture::new().await;
+    let ids = fixture.insert(&[3, 1, 2]).await;
+    fixture.restart().await;
+    let more = fixture.insert(&[9]).await;
+    for id in ids.into_iter().chain(more) {
+        assert_eq!(fixture.status(id).await, RequestStatus::Registered);
+    }
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn another_account_finds_nothing() {
+    let mut fixture = Fixture::new().await;
+    let id = fixture.insert(&[1]).await[0];
+    let other = AccountKey(fixture.account.0 + 1);
+    assert_eq!(requests::find_record(&fixture.store, other, id).await.expect("a read"), None);
+    let outcome = requests::cancel(&fixture.store, other, id, START).await.expect("a cancel");
+    assert_eq!(outcome, CancelOutcome::Unknown);
+    assert_eq!(fixture.status(id).await, RequestStatus::Registered);
+}
+
+#[tokio::test]
+async fn a_cancel_before_the_settle_wins_and_the_answer_is_dropped() {
+    let mut fixture = Fixture::new().await;
+    let id = fixture.insert(&[1]).await[0];
+    fixture.release().await;
+    let lease = fixture.lease().await.remove(0);
+    let cancel = || requests::cancel(&fixture.store, fixture.account, id, START + 3);
+    assert!(matches!(cancel().await.expect("a cancel"), CancelOutcome::Cancelled { .. }));
+    assert!(!fixture.settle(&lease, START + 5).await);
+    assert!(matches!(cancel().await.expect("a second cancel"), CancelOutcome::Cancelled { .. }));
+    assert_eq!(fixture.status(id).await, RequestStatus::Cancelled);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_cancel_after_the_settle_is_refused() {
+    let mut fixture = Fixture::new().await;
+    let id = fixture.insert(&[1]).await[0];
+    fixture.release().await;
+    let lease = fixture.lease().await.remove(0);
+    assert!(fixture.settle(&lease, START + 5).await);
+    let outcome = requests::cancel(&fixture.store, fixture.account, id, START + 6).await.expect("a cancel");
+    assert_eq!(outcome, CancelOutcome::AlreadyEnded(RequestStatus::Completed));
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn everything_live_expires_at_its_deadline_wherever_it_stands() {
+    let mut fixture = Fixture::new().await;
+    let ids = fixture.insert(&[1, 2]).await;
+    fixture.release().await;
+    let lease = fixture.lease().await.remove(0);
+    let late = fixture.insert(&[3]).await[0];
+    let expire = |now| expiry::expire(&fixture.store, now, 100, b"{}".to_vec());
+    assert!(expire(START + DAY_MS - 1).await.expect("an expiry").is_empty());
+    assert_eq!(expiry::next_deadline(&fixture.store).await.expect("a read"), Some(START + DAY_MS));
+    assert_eq!(expire(START + DAY_MS).await.expect("an expiry").len(), 3);
+    assert!(!fixture.settle(&lease, START + DAY_MS).await);
+    for id in [ids[0], ids[1], late] {
+        assert_eq!(fixture.status(id).await, RequestStatus::Failed);
+    }
+    assert_eq!(expiry::next_deadline(&fixture.store).await.expect("a read"), None);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn one_bad_member_does_not_fail_the_others_of_its_group() {
+    let mut fixture = Fixture::new().await;
+    let first = fixture.request(1);
+    let twin = first.clone();
+    let others: Vec<_> = (2..40).map(|key| fixture.request(key)).collect();
+    let store = &fixture.store;
+    let inserts = [first, twin].into_iter().chain(others).map(|request| requests::insert(store, request));
+    let outcomes = futures_util::future::join_all(inserts).await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_err()).count(), 1);
+    fixture.assert_sound().await;
+}

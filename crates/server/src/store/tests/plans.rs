@@ -1,0 +1,73 @@
+//! Every statement on a hot path uses the index it was written for: a partial index is used only while its predicate
+//! stands literally in the query, and nothing but this test would notice.
+
+use sqlx::{AssertSqlSafe, Row};
+
+use super::Fixture;
+use crate::store::requests::{Direction, Scope};
+use crate::store::{batches, expiry, leases, queue, releases, requests, settle};
+
+async fn check(fixture: &Fixture, text: &str, wanted: &[&str]) {
+    let query = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}")));
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    let rows = query.fetch_all(&mut connection).await.expect("a plan");
+    let plan: Vec<String> = rows.iter().map(|row| row.get::<String, _>(3)).collect();
+    for step in wanted {
+        assert!(plan.iter().any(|line| line.starts_with(step)), "{text}\nwants {step}\nhas {plan:#?}");
+    }
+    let scans = plan.iter().filter(|line| line.starts_with("SCAN"));
+    let scans: Vec<_> = scans.filter(|line| !line.contains("VALUES") && !line.contains("CONSTANT")).collect();
+    assert!(
+        scans.iter().all(|line| ["SCAN v", "SCAN m"].contains(&line.as_str())),
+        "{text}\nscans {plan:#?}"
+    );
+}
+
+#[tokio::test]
+async fn the_queue_is_searched_by_its_key() {
+    let fixture = Fixture::new().await;
+    let whole_key = "SEARCH queue USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
+    check(
+        &fixture,
+        queue::LOOK,
+        &["SEARCH queue USING PRIMARY KEY (model=? AND account=? AND (sort_key,seq)>(?,?))"],
+    )
+    .await;
+    check(&fixture, &leases::TAKE.text(8), &[whole_key, "SEARCH p USING INTEGER PRIMARY KEY"]).await;
+    check(&fixture, &settle::GUARD.text(8), &["SEARCH queue USING INDEX queue_leased (owner=? AND seq=?)"])
+        .await;
+    check(&fixture, leases::RETURN, &["SEARCH queue USING INDEX queue_leased (owner=? AND seq=?)"]).await;
+}
+
+#[tokio::test]
+async fn progress_is_found_by_seq_or_by_a_partial_index() {
+    let fixture = Fixture::new().await;
+    let by_seq = "SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)";
+    check(&fixture, &settle::MOVE.text(8), &[by_seq]).await;
+    check(&fixture, &leases::START.text(8), &[by_seq]).await;
+    let gathering = "SEARCH progress USING INDEX progress_gathering";
+    let covering = "SEARCH progress USING COVERING INDEX progress_gathering (ready_at<?)";
+    check(&fixture, releases::BOUNDARY, &[covering]).await;
+    check(&fixture, releases::COUNT, &[gathering]).await;
+    check(&fixture, releases::FILL, &[gathering]).await;
+    check(&fixture, releases::MARK, &[gathering]).await;
+    check(&fixture, expiry::OVERDUE, &["SEARCH p USING INDEX progress_live (model=? AND deadline<?)"]).await;
+    check(&fixture, batches::LIVE_OF_BATCH, &["SEARCH p USING INDEX progress_by_batch (batch=? AND seq>?)"])
+        .await;
+}
+
+#[tokio::test]
+async fn pages_start_at_their_cursor() {
+    let fixture = Fixture::new().await;
+    for (scope, index) in [
+        (Scope::Account(fixture.account), "progress_by_account (account=?"),
+        (Scope::Batch(1), "progress_by_batch (batch=?"),
+    ] {
+        for (direction, bound) in [(Direction::OldestFirst, "seq>?"), (Direction::NewestFirst, "seq<?")] {
+            let step = format!("SEARCH p USING INDEX {index} AND {bound})");
+            for text in requests::page_texts(scope, direction) {
+                check(&fixture, text, &[&step, "SEARCH r USING INTEGER PRIMARY KEY"]).await;
+            }
+        }
+    }
+}
