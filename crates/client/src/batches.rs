@@ -1,0 +1,68 @@
+//! Batches.
+
+use overnight_wire::native::batches::{BatchCreated, BatchStatus, CreateBatch, FullBatch};
+use overnight_wire::native::requests::{FullRequest, RequestStatus};
+
+use crate::lines::Lines;
+use crate::send::Call;
+use crate::{Client, Error};
+
+impl Client {
+    /// Groups requests of the caller's own that are in no batch yet.
+    ///
+    /// # Errors
+    /// [`Error::Api`] when any of them cannot be grouped, with one detail for each; then none is. After
+    /// [`Error::Transport`] or [`Error::Cut`] the batch may have been made.
+    pub async fn create_batch(&self, batch: &CreateBatch) -> Result<BatchCreated, Error> {
+        let body = serde_json::to_vec(batch).map_err(|error| Error::Invalid(error.to_string()))?;
+        self.answer(Call::create(self.url(&["v1", "batches"])?, body.into())).await
+    }
+
+    /// The whole batch, with the list of its requests.
+    ///
+    /// # Errors
+    /// [`Error::Api`] with `not_found` when it is not one of the caller's.
+    pub async fn get_batch(&self, id: &str) -> Result<FullBatch, Error> {
+        self.answer(Call::get(self.url(&["v1", "batches", id])?)).await
+    }
+
+    /// How the batch stands.
+    ///
+    /// # Errors
+    /// As [`Client::get_batch`].
+    pub async fn get_batch_status(&self, id: &str) -> Result<BatchStatus, Error> {
+        self.answer(Call::get(self.url(&["v1", "batches", id, "status"])?)).await
+    }
+
+    /// How the requests of the batch stand.
+    ///
+    /// # Errors
+    /// As [`Client::get_batch`].
+    pub async fn get_batch_requests(&self, id: &str) -> Result<Lines<RequestStatus>, Error> {
+        self.lines(Call::get(self.url(&["v1", "batches", id, "requests"])?)).await
+    }
+
+    /// The requests of the batch, ended or not, with the results of those that have ended.
+    ///
+    /// # Errors
+    /// As [`Client::get_batch`].
+    pub async fn get_batch_results(&self, id: &str) -> Result<Lines<FullRequest>, Error> {
+        self.lines(Call::get(self.url(&["v1", "batches", id, "results"])?)).await
+    }
+
+    /// Ends the batch and those of its requests that have not ended. A batch that is cancelled already stays so.
+    ///
+    /// # Errors
+    /// [`Error::Api`] with `already_ended` when it completed, with `not_found` when it is not the caller's.
+    pub async fn cancel_batch(&self, id: &str) -> Result<FullBatch, Error> {
+        self.answer(Call::cancel(self.url(&["v1", "batches", id, "cancel"])?)).await
+    }
+
+    /// The caller's batches, oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Api`] when the key is refused.
+    pub async fn list_batches(&self) -> Result<Lines<FullBatch>, Error> {
+        self.lines(Call::get(self.url(&["v1", "batches"])?)).await
+    }
+}

@@ -1,0 +1,98 @@
+//! Requests.
+
+use bytes::Bytes;
+use overnight_wire::native::requests::{
+    CreateRequest, FullRequest, Order, RequestCreated, RequestFilter, RequestStatus,
+};
+use reqwest::Url;
+
+use crate::lines::Lines;
+use crate::send::Call;
+use crate::{Client, Error};
+
+impl Client {
+    /// Asks for a completion. Once this returns, the request outlives a crash of the service.
+    ///
+    /// # Errors
+    /// [`Error::Api`] when it is refused. After [`Error::Transport`] or [`Error::Cut`] it may have been accepted.
+    pub async fn create_request(&self, request: &CreateRequest) -> Result<RequestCreated, Error> {
+        let body = serde_json::to_vec(request).map_err(|error| Error::Invalid(error.to_string()))?;
+        self.create_request_raw(body).await
+    }
+
+    /// Asks for a completion with a body that is JSON already. The service checks it.
+    ///
+    /// # Errors
+    /// As [`Client::create_request`].
+    pub async fn create_request_raw(&self, body: impl Into<Bytes>) -> Result<RequestCreated, Error> {
+        let call = Call::create(self.url(&["v1", "requests"])?, body.into());
+        let [created] = self.answer::<[RequestCreated; 1]>(call).await?;
+        Ok(created)
+    }
+
+    /// The whole request, with its result once it has ended.
+    ///
+    /// # Errors
+    /// [`Error::Api`] with `not_found` when it is not one of the caller's.
+    pub async fn get_request(&self, id: &str) -> Result<FullRequest, Error> {
+        let [request] =
+            self.answer::<[FullRequest; 1]>(Call::get(self.url(&["v1", "requests", id])?)).await?;
+        Ok(request)
+    }
+
+    /// How the request stands.
+    ///
+    /// # Errors
+    /// As [`Client::get_request`].
+    pub async fn get_request_status(&self, id: &str) -> Result<RequestStatus, Error> {
+        self.answer(Call::get(self.url(&["v1", "requests", id, "status"])?)).await
+    }
+
+    /// Ends the request without a result. A request that is cancelled already stays so.
+    ///
+    /// # Errors
+    /// [`Error::Api`] with `already_ended` when it completed or failed, with `not_found` when it is not the caller's.
+    pub async fn cancel_request(&self, id: &str) -> Result<FullRequest, Error> {
+        self.answer(Call::cancel(self.url(&["v1", "requests", id, "cancel"])?)).await
+    }
+
+    /// How the caller's requests stand, those that `filter` lets through.
+    ///
+    /// # Errors
+    /// [`Error::Api`] when the filter is refused.
+    pub async fn list_requests(&self, filter: &RequestFilter) -> Result<Lines<RequestStatus>, Error> {
+        self.lines(Call::get(self.list_url(filter, false)?)).await
+    }
+
+    /// The caller's whole requests, those that `filter` lets through.
+    ///
+    /// # Errors
+    /// As [`Client::list_requests`].
+    pub async fn list_full_requests(&self, filter: &RequestFilter) -> Result<Lines<FullRequest>, Error> {
+        self.lines(Call::get(self.list_url(filter, true)?)).await
+    }
+
+    fn list_url(&self, filter: &RequestFilter, full: bool) -> Result<Url, Error> {
+        let order = filter.order.map(|order| match order {
+            Order::Asc => "asc",
+            Order::Desc => "desc",
+        });
+        let parameters = [
+            ("full", full.then(|| "true".to_owned())),
+            ("status", filter.status.map(|status| status.as_str().to_owned())),
+            ("model", filter.model.clone()),
+            ("created_after", filter.created_after.map(|time| time.to_string())),
+            ("created_before", filter.created_before.map(|time| time.to_string())),
+            ("limit", filter.limit.map(|limit| limit.to_string())),
+            ("after", filter.after.clone()),
+            ("order", order.map(str::to_owned)),
+        ];
+        let mut url = self.url(&["v1", "requests"])?;
+        for (name, value) in parameters {
+            if let Some(value) = value {
+                url.query_pairs_mut().append_pair(name, &value);
+            }
+        }
+        Ok(url)
+    }
+}

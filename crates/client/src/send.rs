@@ -1,0 +1,114 @@
+//! One call: sent, judged, and repeated where that is safe.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use overnight_wire::native::errors::ErrorEnvelope;
+use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use reqwest::{Method, Response, Url};
+use serde::de::DeserializeOwned;
+
+use crate::lines::Lines;
+use crate::pause::pause;
+use crate::retries::{Repeatable, pause_after};
+use crate::{Client, Error};
+
+/// How much of an error is read: room for 1,000 details.
+const ERROR_BYTES_MAX: usize = 4 << 20;
+/// How much of a foreign answer is repeated.
+const FOREIGN_CHARS_MAX: usize = 200;
+
+/// What is asked of the service.
+pub(crate) struct Call {
+    method: Method,
+    url: Url,
+    body: Option<Bytes>,
+    repeatable: Repeatable,
+}
+
+impl Call {
+    pub(crate) fn get(url: Url) -> Self {
+        Self { method: Method::GET, url, body: None, repeatable: Repeatable::Always }
+    }
+
+    pub(crate) fn create(url: Url, body: Bytes) -> Self {
+        Self { method: Method::POST, url, body: Some(body), repeatable: Repeatable::IfRefused }
+    }
+
+    /// A cancelled request or batch can be cancelled again.
+    pub(crate) fn cancel(url: Url) -> Self {
+        Self { method: Method::POST, url, body: None, repeatable: Repeatable::Always }
+    }
+}
+
+impl Client {
+    /// Makes the call and reads its answer, one JSON value.
+    pub(crate) async fn answer<T: DeserializeOwned>(&self, call: Call) -> Result<T, Error> {
+        let read = async |response: Response| response.bytes().await.map_err(|error| cut(&error));
+        let body = self.send(&call, read).await?;
+        serde_json::from_slice(&body).map_err(Error::Unreadable)
+    }
+
+    /// Makes the call and leaves its lines to be read.
+    pub(crate) async fn lines<T: DeserializeOwned>(&self, call: Call) -> Result<Lines<T>, Error> {
+        let response = self.send(&call, async |response| Ok(response)).await?;
+        Ok(Lines::new(response))
+    }
+
+    async fn send<T>(
+        &self,
+        call: &Call,
+        read: impl AsyncFn(Response) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut tries = 0;
+        loop {
+            let outcome = match self.send_once(call).await {
+                Ok(response) => read(response).await,
+                Err(error) => Err(error),
+            };
+            let error = match outcome {
+                Ok(answer) => return Ok(answer),
+                Err(error) if tries == self.retries => return Err(error),
+                Err(error) => error,
+            };
+            let Some(duration) = pause_after(&error, call.repeatable, tries) else { return Err(error) };
+            pause(duration).await;
+            tries += 1;
+        }
+    }
+
+    async fn send_once(&self, call: &Call) -> Result<Response, Error> {
+        let mut request = self.http.request(call.method.clone(), call.url.clone());
+        if let Some(body) = &call.body {
+            request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
+        }
+        let response = request.send().await.map_err(Error::Transport)?;
+        if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
+    }
+}
+
+/// Reads the answer that says no.
+async fn refusal(mut response: Response) -> Error {
+    let status = response.status().as_u16();
+    let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let retry_after = header.and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
+    let mut body = BytesMut::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() > ERROR_BYTES_MAX {
+            break;
+        }
+    }
+    match serde_json::from_slice::<ErrorEnvelope>(&body) {
+        Ok(envelope) => Error::Api { status, error: Box::new(envelope.error), retry_after },
+        Err(_) => {
+            let text = String::from_utf8_lossy(&body);
+            Error::Foreign { status, text: text.chars().take(FOREIGN_CHARS_MAX).collect() }
+        }
+    }
+}
+
+/// An answer that began and did not end.
+pub(crate) fn cut(error: &reqwest::Error) -> Error {
+    Error::Cut(crate::errors::root(error))
+}

@@ -1,0 +1,6 @@
+//! The client against a service that says what the test tells it to.
+
+mod answers;
+mod lists;
+mod retries;
+mod stand_in;
