@@ -1,5 +1,7 @@
 //! What is done: the HTTP API, the durable queue, the scheduler and the engines.
 
+pub mod app;
 pub mod clock;
+pub mod config;
 pub mod ids;
 pub mod store;

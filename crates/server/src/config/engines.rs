@@ -1,0 +1,213 @@
+//! The engines that answer.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use url::Url;
+
+use super::models::{self, ModelConfig};
+use super::section::Section;
+use super::{BOXED_MODEL, ConfigError, Millis};
+
+const MAX_CONCURRENCY: u32 = 64;
+const PARALLEL: u32 = 8;
+const REQUEST_TIMEOUT: Millis = Millis(600_000);
+const CONNECT_TIMEOUT: Millis = Millis(10_000);
+
+/// One replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineConfig {
+    /// As the log names it; unique.
+    pub name: String,
+    /// The models it serves: our name and the engine's. At least one, all of them configured.
+    pub models: BTreeMap<String, String>,
+    /// Requests it is sent at once, at most.
+    pub max_concurrency: u32,
+    /// How long it may take to answer one request.
+    pub request_timeout: Millis,
+    /// How long connecting to it may take.
+    pub connect_timeout: Millis,
+    /// What stands behind it.
+    pub kind: EngineKind,
+}
+
+/// What stands behind an engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EngineKind {
+    /// A server of the OpenAI API.
+    OpenAi(OpenAiConfig),
+    /// A child process of the service.
+    Embedded(EmbeddedConfig),
+}
+
+/// A server of the OpenAI API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenAiConfig {
+    /// What `/chat/completions` and `/models` are under: http or https, without a slash at its end.
+    pub base_url: Url,
+    /// The environment variable that holds its key.
+    pub api_key_env: Option<String>,
+}
+
+/// A child process of the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddedConfig {
+    /// The GGUF file; the model in the box where `None`.
+    pub model_path: Option<PathBuf>,
+    /// The name that the child serves it under.
+    pub served_name: String,
+    /// Threads that compute; the child's own choice where `None`.
+    pub threads: Option<u32>,
+    /// Requests that are computed together.
+    pub parallel: u32,
+    /// Tokens that its cache holds; the child's own choice where `None`.
+    pub context: Option<u32>,
+    /// The program, where it does not stand beside this one.
+    pub engine_path: Option<PathBuf>,
+}
+
+impl EngineConfig {
+    /// The embedded engine with the model in the box.
+    pub(super) fn boxed() -> Self {
+        Self {
+            name: "embedded".to_owned(),
+            models: [(BOXED_MODEL.to_owned(), BOXED_MODEL.to_owned())].into(),
+            max_concurrency: PARALLEL,
+            request_timeout: REQUEST_TIMEOUT,
+            connect_timeout: CONNECT_TIMEOUT,
+            kind: EngineKind::Embedded(EmbeddedConfig {
+                model_path: None,
+                served_name: BOXED_MODEL.to_owned(),
+                threads: None,
+                parallel: PARALLEL,
+                context: None,
+                engine_path: None,
+            }),
+        }
+    }
+}
+
+/// The configured engines, each of which serves some of `models`.
+pub(super) fn read(root: &Section<'_>, models: &[ModelConfig]) -> Result<Vec<EngineConfig>, ConfigError> {
+    let mut engines: Vec<EngineConfig> = Vec::new();
+    for section in root.sections("engines")? {
+        let engine = read_one(&section, models)?;
+        if engines.iter().any(|other| other.name == engine.name) {
+            return Err(section.refuse("name", format!("is given twice: {:?}", engine.name)));
+        }
+        engines.push(engine);
+    }
+    Ok(engines)
+}
+
+fn read_one(section: &Section<'_>, models: &[ModelConfig]) -> Result<EngineConfig, ConfigError> {
+    let name = models::name(section)?;
+    let served = served(section, models)?;
+    let kind = match section.required("kind", section.string("kind")?)? {
+        "openai" => EngineKind::OpenAi(read_openai(section)?),
+        "embedded" => EngineKind::Embedded(read_embedded(section, &served)?),
+        other => {
+            return Err(
+                section.refuse("kind", format!("must be \"openai\" or \"embedded\", and is {other:?}"))
+            );
+        }
+    };
+    let most = match &kind {
+        EngineKind::OpenAi(_) => MAX_CONCURRENCY,
+        EngineKind::Embedded(embedded) => embedded.parallel,
+    };
+    Ok(EngineConfig {
+        name,
+        models: served,
+        max_concurrency: section.integer("max_concurrency", 1..=65_536)?.unwrap_or(most),
+        request_timeout: section
+            .bounded("request_timeout", Millis(1_000)..=Millis(86_400_000), "1s to 24h")?
+            .unwrap_or(REQUEST_TIMEOUT),
+        connect_timeout: section
+            .bounded("connect_timeout", Millis(100)..=Millis(60_000), "100ms to 1m")?
+            .unwrap_or(CONNECT_TIMEOUT),
+        kind,
+    })
+}
+
+/// Our names of the models it serves, and its own.
+fn served(section: &Section<'_>, models: &[ModelConfig]) -> Result<BTreeMap<String, String>, ConfigError> {
+    let Some(named) = section.string_map("models")? else {
+        if models.is_empty() {
+            return Err(
+                section.refuse("name", "belongs to an engine without a model: add a [[models]] section")
+            );
+        }
+        return Ok(models.iter().map(|model| (model.name.clone(), model.name.clone())).collect());
+    };
+    if named.is_empty() {
+        return Err(section.refuse("models", "names no model"));
+    }
+    match named.keys().find(|name| models.iter().all(|model| model.name != **name)) {
+        Some(name) => {
+            Err(section.refuse("models", format!("names {name:?}, which has no [[models]] section")))
+        }
+        None => Ok(named),
+    }
+}
+
+fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
+    refuse_others(section, "embedded", &["model_path", "threads", "parallel", "context", "engine_path"])?;
+    let api_key_env = section.read("api_key_env", |text| {
+        let fits = !text.is_empty() && !text.contains(['=', '\0']) && !text.starts_with("OVERNIGHT_");
+        let wanted = "the name of an environment variable that does not begin with OVERNIGHT_";
+        fits.then(|| text.to_owned()).ok_or_else(|| wanted.to_owned())
+    })?;
+    let base_url = section.required("base_url", section.read("base_url", base_url)?)?;
+    Ok(OpenAiConfig { base_url, api_key_env })
+}
+
+/// An http or https address without a query, a fragment, user information, or a slash at its end.
+pub(super) fn base_url(text: &str) -> Result<Url, String> {
+    let wanted = "an http or https address like \"http://127.0.0.1:8000/v1\", without a query or user";
+    let mut url = Url::parse(text).map_err(|_| wanted)?;
+    let is_plain = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    let path = url.path().trim_end_matches('/').to_owned();
+    url.set_path(&path);
+    is_plain.then_some(url).ok_or_else(|| wanted.to_owned())
+}
+
+fn read_embedded(
+    section: &Section<'_>,
+    served: &BTreeMap<String, String>,
+) -> Result<EmbeddedConfig, ConfigError> {
+    refuse_others(section, "openai", &["base_url", "api_key_env"])?;
+    let mut names = served.values();
+    let first = names.next().cloned().unwrap_or_default();
+    if names.any(|other| *other != first) {
+        let what =
+            "must say which model this is: an embedded engine serves one, like { \"ours\" = \"ours\" }";
+        return Err(section.refuse("models", what));
+    }
+    Ok(EmbeddedConfig {
+        model_path: path(section, "model_path")?,
+        served_name: first,
+        threads: section.integer("threads", 1..=1_024)?,
+        parallel: section.integer("parallel", 1..=256)?.unwrap_or(PARALLEL),
+        context: section.integer("context", 256..=100_000_000)?,
+        engine_path: path(section, "engine_path")?,
+    })
+}
+
+/// A path that is not empty.
+pub(super) fn path(section: &Section<'_>, key: &str) -> Result<Option<PathBuf>, ConfigError> {
+    let read = |text: &str| if text.is_empty() { Err("a path".to_owned()) } else { Ok(PathBuf::from(text)) };
+    section.read(key, read)
+}
+
+fn refuse_others(section: &Section<'_>, kind: &str, keys: &[&str]) -> Result<(), ConfigError> {
+    match keys.iter().find(|key| section.has(key)) {
+        Some(key) => Err(section.refuse(key, format!("is a setting of engines with kind = \"{kind}\""))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,151 @@
+//! The manual, `overnight.default.toml`: the lowest layer of settings, and the list of those there are.
+
+use std::sync::LazyLock;
+
+use super::ConfigError;
+use super::tree::{Node, Value};
+
+/// The commented file of every setting and its default.
+pub const MANUAL: &str = include_str!("../../overnight.default.toml");
+
+/// Paths whose entries are named by the operator.
+const FREE: [&str; 1] = ["engines.models"];
+
+/// Every setting with its default or an example.
+static KNOWN: LazyLock<Node> = LazyLock::new(|| read(&uncommented()));
+
+/// The settings that hold when nobody says otherwise.
+pub(super) fn defaults() -> Node {
+    read(MANUAL)
+}
+
+/// The manual with the settings switched on that are not set by default.
+pub(super) fn uncommented() -> String {
+    let is_prose = |rest: &str| rest.is_empty() || rest.starts_with(' ');
+    let switched_on = |line| match str::strip_prefix(line, "#") {
+        Some(rest) if !is_prose(rest) => rest,
+        _ => line,
+    };
+    MANUAL.lines().map(switched_on).collect::<Vec<_>>().join("\n")
+}
+
+fn read(text: &str) -> Node {
+    match Node::document(text, "the defaults") {
+        Ok(node) => node,
+        Err(error) => panic!("overnight.default.toml cannot be read: {error}"),
+    }
+}
+
+/// The default or example at a path; of several sections in a list, the first that has the key.
+pub(super) fn example(path: &str) -> Option<&'static Node> {
+    path.split('.').try_fold(&*KNOWN, |node, key| match &node.value {
+        Value::List(items) => items.iter().find_map(|item| item.get(key)),
+        _ => node.get(key),
+    })
+}
+
+/// The path of every setting, without those of sections.
+pub(super) fn paths() -> Vec<String> {
+    let mut found = Vec::new();
+    collect(&KNOWN, "", &mut found);
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn collect(node: &Node, path: &str, found: &mut Vec<String>) {
+    match &node.value {
+        Value::Table(entries) if !FREE.contains(&path) => {
+            for (key, entry) in entries {
+                collect(entry, &join(path, key), found);
+            }
+        }
+        Value::List(items) if items.iter().any(|item| matches!(item.value, Value::Table(_))) => {
+            items.iter().for_each(|item| collect(item, path, found));
+        }
+        _ => found.push(path.to_owned()),
+    }
+}
+
+/// Refuses a layer with a setting that is not in the manual.
+pub(super) fn check(layer: &Node) -> Result<(), ConfigError> {
+    check_at(layer, "")
+}
+
+fn check_at(node: &Node, path: &str) -> Result<(), ConfigError> {
+    if FREE.contains(&path) {
+        return Ok(());
+    }
+    match &node.value {
+        Value::Table(entries) => entries.iter().try_for_each(|(key, entry)| {
+            let path = join(path, key);
+            match example(&path) {
+                Some(_) => check_at(entry, &path),
+                None => Err(unknown(&path, &entry.origin)),
+            }
+        }),
+        Value::List(items) => items.iter().try_for_each(|item| check_at(item, path)),
+        _ => Ok(()),
+    }
+}
+
+/// The error of a setting that is not in the manual.
+pub(super) fn unknown(path: &str, origin: &str) -> ConfigError {
+    let nearest = nearest(path);
+    ConfigError::new(format!("unknown setting `{path}` ({origin}); the nearest known one is `{nearest}`"))
+}
+
+fn nearest(path: &str) -> String {
+    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let distance = |known: &String| {
+        // A key that stands in the wrong section is nearer than one that is spelt otherwise.
+        edit_distance(path, known).min(edit_distance(&last(path), &last(known)) + 1)
+    };
+    paths().into_iter().min_by_key(distance).unwrap_or_default()
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+/// Levenshtein's distance in characters, by Wagner and Fischer's rows.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (index, from) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (column, to) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_distances_count_single_changes() {
+        for (left, right, expected) in
+            [("", "", 0), ("", "abc", 3), ("lease", "leese", 1), ("kitten", "sitting", 3), ("ß", "s", 1)]
+        {
+            assert_eq!(edit_distance(left, right), expected, "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_setting_may_stand_in_another_section() {
+        for (path, expected) in [
+            ("leese", "lease"),
+            ("request_body", "limits.request_body"),
+            ("limits.meta_data", "limits.metadata"),
+            ("engines.baseurl", "engines.base_url"),
+            ("server.listen", "listen"),
+        ] {
+            assert_eq!(nearest(path), expected, "{path}");
+        }
+    }
+}

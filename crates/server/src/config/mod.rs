@@ -1,0 +1,89 @@
+//! The operator's settings: built-in defaults < file < environment < flags, typed and checked at the door.
+//!
+//! The manual is `overnight.default.toml`. It is compiled in, read as the lowest layer, and the list of what is known.
+
+mod engines;
+mod manual;
+mod models;
+mod read;
+mod section;
+mod sources;
+mod tree;
+mod units;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use overnight_domain::limits::Limits;
+use thiserror::Error;
+use url::Url;
+
+pub use engines::{EmbeddedConfig, EngineConfig, EngineKind, OpenAiConfig};
+pub use manual::MANUAL;
+pub use models::ModelConfig;
+pub use read::{LogFormat, LogLevel};
+pub use sources::Sources;
+pub use units::{ByteSize, Millis, Price};
+
+/// The model in the box, as clients name it.
+pub const BOXED_MODEL: &str = "overnight-tiny";
+
+/// Every setting, checked. `overnight.default.toml` says what each one means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Where the API is served.
+    pub listen: SocketAddr,
+    /// Where clients reach it; `None` where that is `listen`.
+    pub public_url: Option<Url>,
+    /// Where metrics are served, if not with the API.
+    pub metrics_listen: Option<SocketAddr>,
+    /// The folder of everything that is kept.
+    pub data_dir: PathBuf,
+    /// How long a request gathers its siblings.
+    pub aggregation_period: Millis,
+    /// How long a lease lasts unless it is renewed.
+    pub lease: Millis,
+    /// What is logged.
+    pub log: LogLevel,
+    /// How a log line is written.
+    pub log_format: LogFormat,
+    /// The limits on what clients send.
+    pub limits: Limits,
+    /// Connections of clients that may be open at once.
+    pub connections_max: usize,
+    /// Whether a webhook may be an http address.
+    pub allow_insecure_targets: bool,
+    /// What clients may name; at least one.
+    pub models: Vec<ModelConfig>,
+    /// The replicas that answer; at least one.
+    pub engines: Vec<EngineConfig>,
+}
+
+/// Settings that cannot be used, in a sentence that names the setting and where it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct ConfigError(String);
+
+impl ConfigError {
+    fn new(sentence: String) -> Self {
+        Self(sentence)
+    }
+}
+
+impl Config {
+    /// Reads every layer and checks the whole.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+        read::config(&sources.merged()?)
+    }
+
+    /// What is allowed and probably not meant, one sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        let is_served =
+            |model: &ModelConfig| self.engines.iter().any(|engine| engine.models.contains_key(&model.name));
+        let idle = self.models.iter().filter(|model| !is_served(model));
+        idle.map(|model| format!("no engine serves the model `{}`: its requests wait", model.name)).collect()
+    }
+}

@@ -1,0 +1,72 @@
+//! The models that clients may name.
+
+use super::section::Section;
+use super::{BOXED_MODEL, ConfigError, Price};
+
+/// What requests get that name no limit, in tokens.
+const DEFAULT_MAX_TOKENS: u32 = 4096;
+
+/// The same of the model in the box, whose context is small.
+const BOXED_DEFAULT_MAX_TOKENS: u32 = 512;
+
+/// The longest name of a model or an engine, in bytes.
+const NAME_BYTES_MAX: usize = 256;
+
+/// A model that clients may name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelConfig {
+    /// As clients name it; unique.
+    pub name: String,
+    /// The output limit of a request that names none, in tokens.
+    pub default_max_tokens: u32,
+    /// Credits per million input tokens.
+    pub input_price: Option<Price>,
+    /// Credits per million output tokens.
+    pub output_price: Option<Price>,
+}
+
+impl ModelConfig {
+    /// The model in the box.
+    pub(super) fn boxed() -> Self {
+        Self {
+            name: BOXED_MODEL.to_owned(),
+            default_max_tokens: BOXED_DEFAULT_MAX_TOKENS,
+            input_price: None,
+            output_price: None,
+        }
+    }
+}
+
+/// The configured models.
+pub(super) fn read(root: &Section<'_>) -> Result<Vec<ModelConfig>, ConfigError> {
+    let mut models: Vec<ModelConfig> = Vec::new();
+    for section in root.sections("models")? {
+        let model = read_one(&section)?;
+        if models.iter().any(|other| other.name == model.name) {
+            return Err(section.refuse("name", format!("is given twice: {:?}", model.name)));
+        }
+        models.push(model);
+    }
+    Ok(models)
+}
+
+fn read_one(section: &Section<'_>) -> Result<ModelConfig, ConfigError> {
+    Ok(ModelConfig {
+        name: name(section)?,
+        default_max_tokens: section
+            .integer("default_max_tokens", 1..=100_000_000)?
+            .unwrap_or(DEFAULT_MAX_TOKENS),
+        input_price: section.parsed("input_price")?,
+        output_price: section.parsed("output_price")?,
+    })
+}
+
+/// The `name` of a section.
+pub(super) fn name(section: &Section<'_>) -> Result<String, ConfigError> {
+    let name = section.read("name", |text| {
+        let fits = (1..=NAME_BYTES_MAX).contains(&text.len()) && !text.contains(char::is_control);
+        let wanted = || format!("1 to {NAME_BYTES_MAX} bytes without control characters");
+        fits.then(|| text.to_owned()).ok_or_else(wanted)
+    })?;
+    section.required("name", name)
+}

@@ -1,0 +1,159 @@
+//! The whole configuration, read from the merged layers.
+
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use overnight_domain::limits::Limits;
+
+use super::section::Section;
+use super::tree::Node;
+use super::{ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, engines, models};
+
+const HOUR: Millis = Millis(3_600_000);
+
+/// What is logged: this and everything graver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// What needs the operator.
+    Error,
+    /// What may need the operator.
+    Warn,
+    /// What an operator wants to know of a day.
+    Info,
+    /// What helps to find a fault.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+/// How a log line is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl LogLevel {
+    /// The setting's text.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+impl FromStr for LogLevel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Error, Self::Warn, Self::Info, Self::Debug, Self::Trace];
+        let found = all.into_iter().find(|level| level.as_str() == text);
+        found.ok_or_else(|| "error, warn, info, debug or trace".to_owned())
+    }
+}
+
+impl FromStr for LogFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err("text or json".to_owned()),
+        }
+    }
+}
+
+/// Types and checks the merged layers.
+pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
+    let root = Section::root(settings);
+    check_database(&root)?;
+    let listen = root.required("listen", root.read("listen", address)?)?;
+    let (models, engines) = models_and_engines(&root)?;
+    Ok(Config {
+        listen,
+        public_url: root.read("public_url", engines::base_url)?,
+        metrics_listen: metrics_listen(&root, listen)?,
+        data_dir: root.required("data_dir", engines::path(&root, "data_dir")?)?,
+        aggregation_period: root.required(
+            "aggregation_period",
+            root.bounded("aggregation_period", Millis(0)..=Millis(12 * HOUR.0), "0s to 12h")?,
+        )?,
+        lease: root.required("lease", root.bounded("lease", Millis(1_000)..=HOUR, "1s to 1h")?)?,
+        log: root.required("log", root.parsed("log")?)?,
+        log_format: root.required("log_format", root.parsed("log_format")?)?,
+        limits: limits(&root.section("limits")?)?,
+        connections_max: connections_max(&root.section("limits")?)?,
+        allow_insecure_targets: allow_insecure_targets(&root.section("webhooks")?)?,
+        models,
+        engines,
+    })
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "an IP address and a port like \"127.0.0.1:8080\"".to_owned())
+}
+
+fn metrics_listen(root: &Section<'_>, listen: SocketAddr) -> Result<Option<SocketAddr>, ConfigError> {
+    let own = root.read("metrics_listen", address)?;
+    if own.is_some_and(|own| own == listen && own.port() != 0) {
+        return Err(root.refuse("metrics_listen", "is the same as `listen`: leave it out instead"));
+    }
+    Ok(own)
+}
+
+fn check_database(root: &Section<'_>) -> Result<(), ConfigError> {
+    match root.required("database_url", root.string("database_url")?)? {
+        "sqlite" => Ok(()),
+        _ => Err(root.refuse("database_url", "must be \"sqlite\": there is no other database so far")),
+    }
+}
+
+fn limits(section: &Section<'_>) -> Result<Limits, ConfigError> {
+    let size = |key: &str| -> Result<usize, ConfigError> {
+        let described = "1 KiB to 1 GiB";
+        let range = ByteSize(1 << 10)..=ByteSize(1 << 30);
+        let ByteSize(bytes) = section.required(key, section.bounded(key, range, described)?)?;
+        usize::try_from(bytes).map_err(|_| section.refuse(key, "is too large for this machine"))
+    };
+    let (request_body_bytes, metadata_bytes) = (size("request_body")?, size("metadata")?);
+    if metadata_bytes > request_body_bytes {
+        return Err(section.refuse("metadata", "must not be larger than `limits.request_body`"));
+    }
+    let batch_requests = section.integer("batch_requests", 1..=1_000_000)?;
+    Ok(Limits {
+        request_body_bytes,
+        metadata_bytes,
+        batch_requests: section.required("batch_requests", batch_requests)? as usize,
+        remote_media: section.required("remote_media", section.boolean("remote_media")?)?,
+        allow_fields: section.required("allow_fields", section.strings("allow_fields")?)?,
+    })
+}
+
+fn connections_max(section: &Section<'_>) -> Result<usize, ConfigError> {
+    let connections = section.integer("connections", 1..=1_000_000)?;
+    Ok(section.required("connections", connections)? as usize)
+}
+
+fn allow_insecure_targets(section: &Section<'_>) -> Result<bool, ConfigError> {
+    section.required("allow_insecure_targets", section.boolean("allow_insecure_targets")?)
+}
+
+/// With no engine configured, the model in the box joins the configured ones, and an embedded engine serves it.
+fn models_and_engines(root: &Section<'_>) -> Result<(Vec<ModelConfig>, Vec<EngineConfig>), ConfigError> {
+    let mut models = models::read(root)?;
+    let mut engines = engines::read(root, &models)?;
+    if engines.is_empty() {
+        engines.push(EngineConfig::boxed());
+        if models.iter().all(|model| model.name != super::BOXED_MODEL) {
+            models.push(ModelConfig::boxed());
+        }
+    }
+    Ok((models, engines))
+}

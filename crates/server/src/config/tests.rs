@@ -1,0 +1,259 @@
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use super::*;
+
+fn load_text(text: &str) -> Result<Config, ConfigError> {
+    let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    Config::load(&Sources { file: Some(file.path().to_owned()), ..Sources::default() })
+}
+
+fn load_environment(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    let environment = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    Config::load(&Sources { environment, ..Sources::default() })
+}
+
+/// Asserts that a file is refused with a sentence that has every part.
+fn check_refused(text: &str, parts: &[&str]) {
+    let sentence = load_text(text).expect_err(text).to_string();
+    for part in parts {
+        assert!(sentence.contains(part), "{text}\n{sentence}\nlacks {part}");
+    }
+}
+
+const ENGINE: &str = r#"
+[[models]]
+name = "m"
+[[engines]]
+name = "e"
+kind = "openai"
+base_url = "http://127.0.0.1:8000/v1/"
+"#;
+
+#[test]
+fn the_defaults_serve_the_model_in_the_box() {
+    let config = Config::load(&Sources::default()).unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!((config.aggregation_period, config.lease), (Millis(2_000), Millis(10_000)));
+    assert_eq!((&config.limits, config.connections_max), (&Limits::default(), 4096));
+    assert_eq!(
+        (&config.public_url, config.metrics_listen, config.allow_insecure_targets),
+        (&None, None, false)
+    );
+    assert_eq!(config.models[0].name, BOXED_MODEL);
+    assert_eq!(config.engines[0].models[BOXED_MODEL], BOXED_MODEL);
+    let EngineKind::Embedded(embedded) = &config.engines[0].kind else { panic!("not embedded") };
+    assert_eq!(embedded.model_path, None);
+    assert_eq!(config.warnings(), [""; 0]);
+}
+
+#[test]
+fn the_manual_switched_on_is_a_configuration_that_shows_the_defaults() {
+    let config = load_text(&manual::uncommented()).unwrap();
+    let plain = load_text(&ENGINE.replace("http://127.0.0.1:8000/v1/", "https://h")).unwrap();
+    let (shown, absent) = (&config.engines[0], &plain.engines[0]);
+    assert_eq!(shown.max_concurrency, absent.max_concurrency);
+    assert_eq!(
+        (shown.request_timeout, shown.connect_timeout),
+        (absent.request_timeout, absent.connect_timeout)
+    );
+    assert_eq!(config.models[0].default_max_tokens, plain.models[0].default_max_tokens);
+    let (EngineKind::Embedded(shown), EngineKind::Embedded(boxed)) =
+        (&config.engines[1].kind, &EngineConfig::boxed().kind)
+    else {
+        panic!("not embedded");
+    };
+    assert_eq!(shown.parallel, boxed.parallel);
+}
+
+/// A file in which the setting at `path` is a date, which fits no setting, and nothing else is wrong.
+fn with_a_date_at(path: &str) -> String {
+    let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let is_embedded = ["model_path", "threads", "parallel", "context", "engine_path"].contains(&key);
+    let head = match section {
+        "" => vec![],
+        "models" => vec!["[[models]]", "name = \"m\""],
+        "engines" if is_embedded => vec!["[[engines]]", "name = \"e\"", "kind = \"embedded\""],
+        "engines" => vec!["[[engines]]", "name = \"e\"", "kind = \"openai\"", "base_url = \"http://h\""],
+        other => vec![["[limits]", "[webhooks]"][usize::from(other == "webhooks")]],
+    };
+    let given = head.into_iter().filter(|line| !line.starts_with(key)).collect::<Vec<_>>().join("\n");
+    let models = if section == "engines" { "[[models]]\nname = \"m\"\n" } else { "" };
+    format!("{models}{given}\n{key} = 2026-01-01")
+}
+
+#[test]
+fn every_setting_of_the_manual_is_read() {
+    for path in manual::paths() {
+        let key = path.rsplit('.').next().unwrap();
+        check_refused(&with_a_date_at(&path), &[&format!("{key}` must be "), "and is a date", ".toml line "]);
+    }
+}
+
+#[test]
+fn only_what_is_built_is_a_setting() {
+    let sections: BTreeSet<_> =
+        manual::paths().iter().filter_map(|path| Some(path.split_once('.')?.0.to_owned())).collect();
+    assert_eq!(sections, ["engines", "limits", "models", "webhooks"].map(str::to_owned).into());
+}
+
+#[test]
+fn an_unknown_setting_names_the_nearest_known_one_and_its_line() {
+    check_refused("lease = \"3s\"\nleese = \"3s\"", &["`leese`", "toml line 2", "`lease`"]);
+    check_refused("request_body = \"1 MiB\"", &["`limits.request_body`"]);
+    check_refused("[limit]\nmetadata = \"1 KiB\"", &["`limit`", "line 1"]);
+    check_refused("[billing]\nenabled = false", &["`billing`"]);
+    check_refused(&format!("{ENGINE}bas_url = \"x\""), &["`engines.bas_url`", "`engines.base_url`"]);
+    check_refused(&format!("{ENGINE}hours = [\"22:00-07:00\"]"), &["`engines.hours`"]);
+}
+
+#[test]
+fn a_setting_of_the_wrong_kind_is_refused_by_name() {
+    for (text, parts) in [
+        ("\nlisten = 8080", ["`listen` must be a string, and is an integer", "toml line 2"]),
+        ("listen = \"localhost\"", ["`listen` must be an IP address and a port", "\"localhost\""]),
+        ("lease = \"10\"", ["`lease` must be a whole number and ms, s, m, h or d", "\"10\""]),
+        ("lease = \"999ms\"", ["`lease` must be 1s to 1h", "line 1"]),
+        ("aggregation_period = \"1d\"", ["`aggregation_period` must be 0s to 12h", "line 1"]),
+        ("limits = 3", ["`limits` must be a section, and is an integer", "line 1"]),
+        ("[limits]\nbatch_requests = 0", ["`limits.batch_requests`", "from 1 to 1000000, and is 0"]),
+        ("[limits]\nbatch_requests = 1.5", ["must be an integer from 1 to 1000000", "and is a float"]),
+        ("[limits]\nmetadata = \"9 MiB\"", ["`limits.metadata` must not be larger", "line 2"]),
+        ("[limits]\nallow_fields = [1]", ["`limits.allow_fields` must be a list of strings", "line 2"]),
+        ("database_url = \"postgres://h/d\"", ["`database_url` must be \"sqlite\"", "line 1"]),
+        ("public_url = \"ftp://h\"", ["`public_url` must be an http or https address", "ftp://h"]),
+        ("metrics_listen = \"127.0.0.1:8080\"", ["`metrics_listen` is the same as `listen`", "line 1"]),
+        ("log = \"loud\"", ["`log` must be error, warn, info, debug or trace", "\"loud\""]),
+        ("\nlease = 1s", ["toml line 2", "must be quoted"]),
+        ("lease = \"1s\"\nlease = \"2s\"", ["toml line 2", "duplicate key"]),
+    ] {
+        check_refused(text, &parts);
+    }
+}
+
+#[test]
+fn models_and_engines_must_fit_together() {
+    for (text, part) in [
+        ("[[models]]\nname = \"m\"\n[[models]]\nname = \"m\"", "`models[1].name` is given twice"),
+        ("[[models]]\nname = \"\"", "`models[0].name` must be 1 to 256 bytes"),
+        ("[[models]]\ninput_price = \"1\"", "`models[0].name` is missing"),
+        ("[[models]]\nname = \"m\"\ninput_price = 0.1", "`models[0].input_price` must be a string"),
+        ("[[models]]\nname = \"m\"\ninput_price = \"-1\"", "must be a decimal number"),
+        ("[[engines]]\nname = \"e\"\nkind = \"openai\"", "an engine without a model"),
+        (
+            &format!("{ENGINE}models = {{ other = \"x\" }}"),
+            "names \"other\", which has no [[models]] section",
+        ),
+        (&format!("{ENGINE}models = {{}}"), "`engines[0].models` names no model"),
+        (
+            &format!("{ENGINE}threads = 4"),
+            "`engines[0].threads` is a setting of engines with kind = \"embedded\"",
+        ),
+        (&format!("{ENGINE}api_key_env = \"OVERNIGHT_K\""), "does not begin with OVERNIGHT_"),
+        (&ENGINE.replace("openai", "vllm"), "`engines[0].kind` must be \"openai\" or \"embedded\""),
+        (&ENGINE.replace("http:", "unix:"), "`engines[0].base_url` must be an http or https address"),
+        (&ENGINE.replace("127", "user@127"), "without a query or user"),
+        (&ENGINE.replace("openai", "embedded"), "`engines[0].base_url` is a setting of engines with kind"),
+    ] {
+        check_refused(text, &[part]);
+    }
+    let two =
+        "[[models]]\nname = \"a\"\n[[models]]\nname = \"b\"\n[[engines]]\nname = \"e\"\nkind = \"embedded\"";
+    check_refused(two, &["`engines[0].models` must say which model this is"]);
+}
+
+#[test]
+fn an_engine_serves_every_model_unless_told_which() {
+    let all = load_text(ENGINE).unwrap();
+    assert_eq!(all.engines[0].models["m"], "m");
+    let EngineKind::OpenAi(openai) = &all.engines[0].kind else { panic!("not openai") };
+    assert_eq!(openai.base_url.as_str(), "http://127.0.0.1:8000/v1");
+    let told =
+        load_text(&format!("{ENGINE}models = {{ m = \"theirs\" }}\n[[models]]\nname = \"idle\"")).unwrap();
+    assert_eq!(told.engines[0].models["m"], "theirs");
+    assert_eq!(told.warnings(), ["no engine serves the model `idle`: its requests wait"]);
+}
+
+#[test]
+fn without_an_engine_the_model_in_the_box_joins_the_others() {
+    let config = load_text("[[models]]\nname = \"mine\"").unwrap();
+    let names: Vec<_> = config.models.iter().map(|model| model.name.as_str()).collect();
+    assert_eq!(names, ["mine", BOXED_MODEL]);
+    assert_eq!(config.warnings().len(), 1);
+}
+
+#[test]
+fn the_environment_overrules_the_file_and_flags_overrule_both() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"listen = \"127.0.0.1:1\"\nlease = \"11s\"\n[limits]\nmetadata = \"2 KiB\"\n").unwrap();
+    let config = Config::load(&Sources {
+        file: Some(file.path().to_owned()),
+        environment: vec![
+            ("OVERNIGHT_LISTEN".into(), "127.0.0.1:2".into()),
+            ("OVERNIGHT_LIMITS__CONNECTIONS".into(), "7".into()),
+            ("PATH".into(), "/bin".into()),
+        ],
+        flags: vec![("listen".into(), "127.0.0.1:3".into()), ("data_dir".into(), "there".into())],
+    })
+    .unwrap();
+    assert_eq!((config.listen.port(), config.lease), (3, Millis(11_000)));
+    assert_eq!((config.limits.metadata_bytes, config.limits.request_body_bytes), (2 << 10, 8 << 20));
+    assert_eq!((config.connections_max, config.data_dir), (7, PathBuf::from("there")));
+}
+
+#[test]
+fn variables_are_read_as_the_setting_wants_them() {
+    let config = load_environment(&[
+        ("OVERNIGHT_WEBHOOKS__ALLOW_INSECURE_TARGETS", "true"),
+        ("OVERNIGHT_LIMITS__ALLOW_FIELDS", r#"["priority"]"#),
+        ("OVERNIGHT_MODELS", r#"[{ name = "m" }]"#),
+        ("OVERNIGHT_ENGINES", r#"[{ name = "e", kind = "openai", base_url = "http://h" }]"#),
+        ("OVERNIGHT_METRICS_LISTEN", ""),
+        ("OVERNIGHT_URL", "http://h"),
+        ("OVERNIGHT_API_KEY", "k"),
+        ("OVERNIGHT_CONFIG", "c"),
+        ("OVERNIGHT_SERVICE_HOST", "10.0.0.1"),
+        ("OVERNIGHT_PORT_8080_TCP", "tcp://10.0.0.1:8080"),
+    ])
+    .unwrap();
+    assert!(config.allow_insecure_targets);
+    assert_eq!(config.limits.allow_fields, ["priority"]);
+    assert_eq!((config.engines[0].name.as_str(), config.metrics_listen), ("e", None));
+}
+
+#[test]
+fn a_wrong_variable_is_refused_by_name() {
+    for (name, value, part) in [
+        (
+            "OVERNIGHT_LEESE",
+            "3s",
+            "unknown setting `leese` (OVERNIGHT_LEESE); the nearest known one is `lease`",
+        ),
+        ("OVERNIGHT_LEASE__X", "3s", "`lease.x`"),
+        ("OVERNIGHT_LIMITS", "3", "`limits` must be a section, and is a string (OVERNIGHT_LIMITS)"),
+        ("OVERNIGHT_LIMITS__CONNECTIONS", "many", "and is a string (OVERNIGHT_LIMITS__CONNECTIONS)"),
+        ("OVERNIGHT_ENGINES__NAME", "e", "`engines.name`"),
+        ("OVERNIGHT_ENGINES", "[{ nam = 1 }]", "`engines.nam` (OVERNIGHT_ENGINES)"),
+        ("OVERNIGHT_ENGINES", "[", "OVERNIGHT_ENGINES: "),
+        ("OVERNIGHT_", "e", "unknown setting ``"),
+    ] {
+        let sentence = load_environment(&[(name, value)]).expect_err(name).to_string();
+        assert!(sentence.contains(part), "{sentence}\nlacks {part}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_said_so() {
+    let sources = Sources { file: Some("/nowhere/o.toml".into()), ..Sources::default() };
+    let sentence = Config::load(&sources).unwrap_err().to_string();
+    assert!(sentence.contains("/nowhere/o.toml cannot be read"), "{sentence}");
+}
+
+#[test]
+fn no_setting_is_hidden_by_a_variable_that_is_none() {
+    for path in manual::paths() {
+        assert!(!["url", "api_key", "config"].contains(&path.as_str()), "{path}");
+        assert!(!path.starts_with("port") && !path.starts_with("service"), "{path}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Durations, sizes and prices, as settings write them.
+
+use std::str::FromStr;
+
+/// A duration in milliseconds, written as a whole number and `ms`, `s`, `m`, `h` or `d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Millis(pub i64);
+
+/// A size in bytes, written as a whole number and `B`, `KiB`, `MiB` or `GiB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteSize(pub u64);
+
+/// Credits per million tokens: a decimal number, kept as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Price(String);
+
+impl Millis {
+    /// The duration as the standard library has it.
+    pub fn as_duration(self) -> std::time::Duration {
+        std::time::Duration::from_millis(u64::try_from(self.0).unwrap_or(0))
+    }
+}
+
+impl FromStr for Millis {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+        let wanted = "a whole number and ms, s, m, h or d, like \"10s\"";
+        let product = quantity(text, &units).ok_or(wanted)?;
+        i64::try_from(product).map(Self).map_err(|_| format!("{wanted}; this one is too long"))
+    }
+}
+
+impl FromStr for ByteSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let units = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+        let size = quantity(text, &units).ok_or("a whole number and B, KiB, MiB or GiB, like \"8 MiB\"")?;
+        Ok(Self(size))
+    }
+}
+
+/// The product of the number and the unit after it; `None` where it is none, or too large.
+fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = text[..digits].parse().ok()?;
+    let name = text[digits..].trim();
+    let (_, factor) = units.iter().find(|(unit, _)| *unit == name)?;
+    number.checked_mul(*factor)
+}
+
+impl Price {
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Price {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |part: &str, most| {
+            !part.is_empty() && part.len() <= most && part.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        if digits(whole, 9) && digits(decimals, 9) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err("a decimal number below a billion with at most 9 decimals, like \"0.15\"".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_a_number_and_a_unit() {
+        for (text, expected) in [
+            ("2s", Some(2_000)),
+            ("500ms", Some(500)),
+            ("10 m", Some(600_000)),
+            ("24h", Some(86_400_000)),
+            ("30d", Some(2_592_000_000)),
+            ("0s", Some(0)),
+            ("", None),
+            ("10", None),
+            ("s", None),
+            ("-1s", None),
+            ("1.5h", None),
+            ("1h30m", None),
+            ("1S", None),
+            ("99999999999999999999s", None),
+            ("18446744073709551615ms", None),
+        ] {
+            assert_eq!(text.parse().ok(), expected.map(Millis), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_a_number_and_a_unit() {
+        for (text, expected) in [
+            ("8 MiB", Some(8 << 20)),
+            ("16KiB", Some(16 << 10)),
+            ("1 GiB", Some(1 << 30)),
+            ("12 B", Some(12)),
+            ("12", None),
+            ("8 MB", None),
+            ("18446744073709551615 KiB", None),
+        ] {
+            assert_eq!(text.parse().ok(), expected.map(ByteSize), "{text}");
+        }
+    }
+
+    #[test]
+    fn prices_are_decimal_numbers() {
+        for text in ["0", "0.10", "12", "3.123456789", "999999999"] {
+            assert_eq!(text.parse::<Price>().as_ref().map(Price::as_str), Ok(text));
+        }
+        for text in ["", ".5", "1.", "-1", "+1", "1e3", "1,5", "1.0123456789", "1000000000", "٣"] {
+            assert!(text.parse::<Price>().is_err(), "{text}");
+        }
+    }
+}
