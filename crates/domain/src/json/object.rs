@@ -1,6 +1,7 @@
 //! The members of an object.
 
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Json;
 use super::strings::skip_string;
@@ -87,10 +88,13 @@ impl<'a> RawObject<'a> {
             return self.duplicates_by_pairs();
         }
         let key = |index: usize| self.members[index].0.as_ref();
-        let mut order: Vec<usize> = (0..self.members.len()).collect();
-        order.sort_unstable_by(|&left, &right| key(left).cmp(key(right)).then(left.cmp(&right)));
-        let groups = order.chunk_by(|&left, &right| key(left) == key(right));
-        let mut firsts: Vec<usize> = groups.filter(|group| group.len() > 1).map(|group| group[0]).collect();
+        let mut order: Vec<(u64, usize)> =
+            (0..self.members.len()).map(|index| (hash(key(index)), index)).collect();
+        order.sort_unstable_by(|left, right| {
+            left.0.cmp(&right.0).then_with(|| key(left.1).cmp(key(right.1))).then(left.1.cmp(&right.1))
+        });
+        let groups = order.chunk_by(|left, right| left.0 == right.0 && key(left.1) == key(right.1));
+        let mut firsts: Vec<usize> = groups.filter(|group| group.len() > 1).map(|group| group[0].1).collect();
         firsts.sort_unstable();
         firsts.into_iter().map(key).collect()
     }
@@ -105,4 +109,11 @@ impl<'a> RawObject<'a> {
         }
         duplicates
     }
+}
+
+/// A number that tells most keys apart without following them into memory; equal numbers are looked into.
+fn hash(key: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
 }

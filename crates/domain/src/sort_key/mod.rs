@@ -2,7 +2,8 @@
 //!
 //! The prompt is written as one canonical stream (model, tools, then role and content of each message) into a keyed hash,
 //! and at certain places, which depend on nothing but the stream before them, four bytes of the hash so far are appended
-//! to the key. Two streams that agree up to a cut therefore agree in all key bytes up to it, and hardly ever after the
+//! to the key: at the end of the tools and of every message, and 256, 512, 1 Ki … 64 Ki bytes after each such end, sixteen
+//! cuts at most. Two streams that agree up to a cut therefore agree in all key bytes up to it, and hardly ever after the
 //! first cut past their difference: byte order on keys is a depth-first walk of the tree of prefixes, as in a radix-tree
 //! cache (L. Zheng et al., "SGLang: Efficient Execution of Structured Language Model Programs", 2024, section 3).
 //! The secret keeps a client from choosing where its requests fall.
