@@ -1,0 +1,157 @@
+//! How attempts end. An attempt counts against a request when the failure was its own on a healthy replica; see
+//! [`Breaker::blames`](super::breaker::Breaker::blames) for the exact rule. `Connect` never counts.
+//!
+//! A connection that broke while others were in flight may mean that the replica died, and any of them may be why. So
+//! the request waits up to half a second: if a second connection breaks or cannot be made, with no success between, the
+//! replica is paused and all of them are suspects, uncounted; if something succeeds, or nothing more happens, the failure was its own. A suspect
+//! runs alone. If it breaks the connection again, that counts and it stays a suspect, so that a poisoned request
+//! uses its attempts up without harming neighbours; any other outcome of a run alone ends the suspicion.
+
+use super::Scheduler;
+use super::attempts::{Trouble, Verdict, judge};
+use super::door::{Action, AttemptError, FailureCode, ReplicaKey};
+use super::hands::{Held, Stage};
+use super::retries::Backoff;
+
+/// A `Retry-After` is honoured up to this by the request.
+const RETRY_AFTER_MAX_MS: i64 = 10 * 60_000;
+/// A `Retry-After` is honoured up to this by the replica.
+const BUSY_MAX_MS: i64 = 60_000;
+/// Buffered leases do not wait for a pause longer than this.
+const BUFFER_PATIENCE_MS: i64 = 5_000;
+/// Suspects come back within this.
+const SUSPECT_SPREAD_MS: i64 = 500;
+
+impl Scheduler {
+    /// An attempt completed.
+    pub(super) fn complete(&mut self, seq: i64, cost: i64, now: i64) {
+        if self.held_at(seq, Stage::InFlight).is_none() {
+            return;
+        }
+        let Some(held) = self.let_go(seq) else { return };
+        let group = held.lease.key.group;
+        self.model(group.model).settle(group.account, held.cost.saturating_sub(cost.max(1)));
+        self.note_success(held.replica, now);
+    }
+
+    fn note_success(&mut self, key: ReplicaKey, now: i64) {
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        replica.is_dying = false;
+        if replica.busy_until <= now {
+            replica.busy_step = 0;
+        }
+        if replica.breaker.succeed() {
+            self.out.push(Action::Resume { replica: key });
+        }
+        self.settle_broken(key, false, now);
+    }
+
+    /// An attempt brought no result.
+    pub(super) fn fail_attempt(&mut self, seq: i64, error: AttemptError, now: i64) {
+        let Some(key) = self.held_at(seq, Stage::InFlight).map(|held| held.replica) else { return };
+        match judge(error) {
+            Verdict::Again { trouble, detail } => self.note_failure(seq, key, trouble, detail, now),
+            Verdict::Busy { retry_after_ms } => self.note_busy(seq, key, retry_after_ms.unwrap_or(0), now),
+            Verdict::Doubted { code, message } => self.doubt(seq, key, (code, message), now),
+            Verdict::Final { code, message } => {
+                let Some(held) = self.let_go(seq) else { return };
+                if code == FailureCode::EngineInvalidResponse {
+                    self.note_success(key, now);
+                }
+                self.fail(held, code, message);
+            }
+        }
+    }
+
+    fn note_failure(&mut self, seq: i64, key: ReplicaKey, trouble: Trouble, detail: String, now: i64) {
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let was_suspect = self.hands.get(&seq).is_some_and(|held| held.suspect);
+        let was_alone = replica.alone == Some(seq);
+        let is_dying = replica.is_dying;
+        let is_blamed = replica.breaker.blames(seq, was_alone, was_suspect);
+        let must_open = replica.breaker.fail(seq, self.settings.breaker_failures);
+        match trouble {
+            Trouble::Unreached => {
+                self.settle_broken(key, true, now);
+                self.retry(seq, trouble, false, was_suspect, now);
+            }
+            Trouble::Broke if was_alone => self.retry(seq, trouble, is_blamed, true, now),
+            Trouble::Broke => {
+                self.set_broken(seq, key, now);
+                if is_dying || self.replicas.get(&key).is_some_and(|it| it.broken.len() > 1) {
+                    self.settle_broken(key, true, now);
+                }
+            }
+            Trouble::Silent | Trouble::Answered(_) | Trouble::Nonsense => {
+                self.retry(seq, trouble, is_blamed, false, now);
+            }
+        }
+        let has_died = self.replicas.get(&key).is_some_and(|it| it.is_dying && !it.breaker.is_open());
+        if must_open || has_died {
+            self.pause(key, format!("{}: {detail}", trouble.describe()), now);
+        }
+    }
+
+    fn set_broken(&mut self, seq: i64, key: ReplicaKey, now: i64) {
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let Some(held) = self.hands.get_mut(&seq) else { return };
+        held.stage = Stage::Broken;
+        replica.in_flight.remove(&seq);
+        if replica.broken.is_empty() {
+            replica.broken_at = now;
+        }
+        replica.broken.push(seq);
+        self.touched.insert(key);
+    }
+
+    /// It is known whether the replica died when these connections broke.
+    pub(super) fn settle_broken(&mut self, key: ReplicaKey, has_died: bool, now: i64) {
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let broken = std::mem::take(&mut replica.broken);
+        replica.is_dying |= has_died && !broken.is_empty();
+        for seq in broken {
+            if has_died {
+                let Some(held) = self.let_go(seq) else { continue };
+                let retry_at = now + self.random.up_to(SUSPECT_SPREAD_MS);
+                self.give_back(held, retry_at, false, true, now);
+            } else {
+                let is_blamed =
+                    self.replicas.get(&key).is_some_and(|it| it.breaker.blames(seq, false, false));
+                self.retry(seq, Trouble::Broke, is_blamed, false, now);
+            }
+        }
+    }
+
+    /// Tries a request again later, or fails it where its attempts are used up.
+    fn retry(&mut self, seq: i64, trouble: Trouble, counted: bool, suspect: bool, now: i64) {
+        let Some(held) = self.let_go(seq) else { return };
+        let attempts = held.attempts.saturating_add(u32::from(counted));
+        if counted && attempts >= self.settings.attempts_max {
+            let message =
+                format!("given up after {attempts} attempts; the last time, {}", trouble.describe());
+            return self.fail(held, trouble.code(), message);
+        }
+        let failures = self.replicas.get(&held.replica).map_or(0, |replica| replica.breaker.failures());
+        let backoff = Backoff { base_ms: self.settings.retry_base_ms, cap_ms: self.settings.retry_cap_ms };
+        let step = attempts.max(failures).saturating_sub(1);
+        let retry_at = now + backoff.full_jitter_ms(step, &mut self.random);
+        self.give_back(held, retry_at, counted, suspect, now);
+    }
+
+    fn note_busy(&mut self, seq: i64, key: ReplicaKey, retry_after_ms: i64, now: i64) {
+        let Some(held) = self.let_go(seq) else { return };
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let asked_ms = retry_after_ms.clamp(0, RETRY_AFTER_MAX_MS);
+        let pause_ms = replica.back_off(asked_ms.min(BUSY_MAX_MS), &mut self.random, now);
+        let retry_at = now + asked_ms.max(self.random.up_to(pause_ms));
+        let suspect = held.suspect;
+        self.give_back(held, retry_at, false, suspect, now);
+        if pause_ms > BUFFER_PATIENCE_MS {
+            self.give_back_buffered(key, now);
+        }
+    }
+
+    pub(super) fn fail(&mut self, held: Held, code: FailureCode, message: String) {
+        self.out.push(Action::Fail { lease: held.lease, code, message });
+    }
+}

@@ -1,0 +1,204 @@
+//! Deficit round robin over the accounts of a model (Shreedhar, Varghese: "Efficient fair queuing using deficit round
+//! robin", 1996), in tokens. A run once begun is finished, so a deficit may go below zero and is made up for later.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::door::{AccountKey, Candidate, Position};
+use super::groups::GroupState;
+
+/// Groups of a model that are looked at together.
+const LOOKS_MAX: usize = 8;
+/// Candidates kept between turns, of all groups of a model together.
+const KEPT_MAX: usize = 8192;
+/// A quantum is worth at most this many mean requests: one full run.
+const QUANTUM_REQUESTS_MAX: i64 = 128;
+
+/// A request that must run alone, seen by a look and set aside.
+#[derive(Debug)]
+pub(super) struct Suspect {
+    pub(super) account: AccountKey,
+    pub(super) candidate: Candidate,
+}
+
+/// The groups of one model and whose turn it is.
+#[derive(Debug, Default)]
+pub(super) struct Model {
+    pub(super) groups: BTreeMap<AccountKey, GroupState>,
+    /// Suspects that were seen; they are leased one by one, before anything else.
+    pub(super) suspects: VecDeque<Suspect>,
+    /// Requests its replicas may have in flight, together.
+    pub(super) capacity: i64,
+    /// Groups that may have work, whose turn comes first in front.
+    ring: VecDeque<AccountKey>,
+    /// A moving mean of the costs leased.
+    mean_cost: i64,
+    /// What each group got in this round.
+    quantum: i64,
+}
+
+/// Whose turn it is.
+#[derive(Debug, Default)]
+pub(super) struct Choice {
+    /// The group to lease from: its window is not empty.
+    pub(super) account: Option<AccountKey>,
+    /// Looks that must be made for it or for the next ones.
+    pub(super) looks: Vec<(AccountKey, Option<Position>)>,
+}
+
+enum Walk {
+    Found(AccountKey),
+    Wait,
+    Spent { debt: i64 },
+}
+
+impl Model {
+    /// A model without work, whose replicas may have `capacity` requests in flight.
+    pub(super) fn new(capacity: i64) -> Self {
+        Self { capacity, ..Self::default() }
+    }
+
+    /// The group's state, made where it is new.
+    pub(super) fn group(&mut self, account: AccountKey, now: i64) -> &mut GroupState {
+        self.groups.entry(account).or_insert_with(|| GroupState::new(now))
+    }
+
+    /// Gives a group that may have work its place in the ring.
+    pub(super) fn enlist(&mut self, account: AccountKey) {
+        let Some(group) = self.groups.get_mut(&account) else { return };
+        if !group.in_ring && group.is_visible() {
+            group.in_ring = true;
+            self.ring.push_back(account);
+        }
+    }
+
+    /// Whose turn it is to lease about `wanted` requests; groups that `skips` names are passed over, and keep their turn.
+    pub(super) fn choose(&mut self, wanted: usize, skips: impl Fn(AccountKey) -> bool, now: i64) -> Choice {
+        let mut choice = Choice::default();
+        loop {
+            match self.walk(wanted, &skips, now, &mut choice.looks) {
+                Walk::Found(account) => choice.account = Some(account),
+                Walk::Wait => {}
+                Walk::Spent { debt } => {
+                    self.begin_round(debt);
+                    continue;
+                }
+            }
+            return choice;
+        }
+    }
+
+    fn walk(
+        &mut self,
+        wanted: usize,
+        skips: impl Fn(AccountKey) -> bool,
+        now: i64,
+        looks: &mut Vec<(AccountKey, Option<Position>)>,
+    ) -> Walk {
+        let (mut index, mut pending, mut hoped) = (0, 0, 0_i64);
+        let (mut least_debt, mut any_left) = (None, false);
+        let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+        while let Some(&account) = self.ring.get(index) {
+            let Some(group) = self.groups.get_mut(&account).filter(|group| group.is_visible()) else {
+                self.leave(index);
+                continue;
+            };
+            index += 1;
+            if group.deficit <= 0 {
+                least_debt = least_debt.max(Some(group.deficit));
+                continue;
+            }
+            any_left = true;
+            if skips(account) {
+                continue;
+            }
+            if group.sweep.window_len() > 0 {
+                return Walk::Found(account);
+            }
+            looks.extend(group.sweep.ask(now).map(|after| (account, after)));
+            pending += 1;
+            hoped = hoped.saturating_add(group.visible_count());
+            if pending >= LOOKS_MAX || hoped >= wanted {
+                return Walk::Wait;
+            }
+        }
+        match least_debt {
+            Some(debt) if !any_left => Walk::Spent { debt },
+            _ => Walk::Wait,
+        }
+    }
+
+    fn leave(&mut self, index: usize) {
+        let Some(account) = self.ring.remove(index) else { return };
+        if let Some(group) = self.groups.get_mut(&account) {
+            group.in_ring = false;
+            group.deficit = group.deficit.min(0);
+        }
+    }
+
+    /// As many rounds at once as it takes until the group with the smallest debt may go on. A group without work pays
+    /// its debts off but saves nothing up.
+    fn begin_round(&mut self, debt: i64) {
+        let quantum = self.next_quantum();
+        self.quantum = quantum;
+        let rounds = debt.saturating_neg() / quantum + 1;
+        for group in self.groups.values_mut() {
+            let cap = if group.in_ring { i64::MAX } else { 0 };
+            group.deficit = group.deficit.saturating_add(rounds.saturating_mul(quantum)).min(cap);
+        }
+    }
+
+    /// What each group may take in the next round: as much as the model's replicas work on at once, so that one slot takes
+    /// turns by the request and a fleet by the run.
+    fn next_quantum(&self) -> i64 {
+        self.mean_cost.saturating_mul(self.capacity.clamp(1, QUANTUM_REQUESTS_MAX)).max(1)
+    }
+
+    /// A run is being leased: its group pays, and its turn ends where nothing is left.
+    pub(super) fn charge(&mut self, account: AccountKey, run: &[Candidate]) {
+        let mut sum = 0_i64;
+        for candidate in run {
+            let cost = candidate.cost.max(1);
+            sum = sum.saturating_add(cost);
+            self.mean_cost = if self.mean_cost == 0 {
+                cost
+            } else {
+                self.mean_cost.saturating_add(cost.saturating_sub(self.mean_cost) / 64).max(1)
+            };
+        }
+        self.settle(account, sum.saturating_neg());
+    }
+
+    /// Corrects what a group was charged: `refund` less than it was, or more where negative.
+    pub(super) fn settle(&mut self, account: AccountKey, refund: i64) {
+        let quantum = self.quantum;
+        let Some(group) = self.groups.get_mut(&account) else { return };
+        let had_left = group.deficit > 0;
+        group.deficit = group.deficit.saturating_add(refund).min(quantum);
+        if !group.in_ring {
+            group.deficit = group.deficit.min(0);
+        } else if had_left
+            && group.deficit <= 0
+            && let Some(index) = self.ring.iter().position(|it| *it == account)
+        {
+            self.ring.remove(index);
+            self.ring.push_back(account);
+            group.sweep.trim((KEPT_MAX / self.ring.len()).clamp(8, 128));
+        }
+    }
+
+    /// Once a second: forgets groups that have long been quiet; true where any may be looked at again.
+    pub(super) fn repair(&mut self, now: i64) -> bool {
+        let mut again = Vec::new();
+        self.groups.retain(|account, group| {
+            let is_over = group.repair(now) && group.held == 0;
+            if !group.in_ring && group.is_visible() {
+                again.push(*account);
+            }
+            !is_over
+        });
+        for account in &again {
+            self.enlist(*account);
+        }
+        !again.is_empty()
+    }
+}

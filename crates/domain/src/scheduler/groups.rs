@@ -1,0 +1,160 @@
+//! What is known of one group: its sweep, hints of how much waits, what it is owed, and when to look again.
+//!
+//! Counts are hints: a whole revolution that saw nothing corrects them to zero. The other way round, a group that seems
+//! empty is looked at all the same: every 10 s while any of its requests is held or waits for its retry, else 10, 20,
+//! 40 … s after it went quiet, and then it is forgotten. So no wrong count stalls a request: a retry time that the
+//! counts of a restart do not tell, a write that was slower than the look behind it.
+
+use std::collections::BTreeMap;
+
+use super::door::{Candidate, Position};
+use super::sweep::Sweep;
+
+/// The first interval of looks at a group that seems empty.
+pub(super) const RECHECK_MS: i64 = 10_000;
+/// A quiet group is forgotten when its interval would pass this: more than the longest retry time.
+const FORGET_MS: i64 = 20 * 60_000;
+/// Retry times are counted in steps of this, so that a group's memory is bounded.
+const RETRY_STEP_MS: i64 = 64;
+/// A request given back is looked for no sooner than this, so that the write comes first.
+const WRITE_MS: i64 = 50;
+
+/// A group's state; a few hundred bytes and its window.
+#[derive(Debug, Default)]
+pub(super) struct GroupState {
+    pub(super) sweep: Sweep,
+    /// Waiting requests that a look can see by now.
+    count: i64,
+    /// The sum of their costs.
+    cost: i64,
+    /// Waiting requests by the time they may be tried again: count and cost.
+    delayed: BTreeMap<i64, (i64, i64)>,
+    /// Requests being leased or leased.
+    pub(super) held: usize,
+    /// What it may still take in this round of the deficit round robin, in cost.
+    pub(super) deficit: i64,
+    /// It stands in its model's ring.
+    pub(super) in_ring: bool,
+    /// It seems empty and is looked at once more.
+    suspected: bool,
+    recheck_at: i64,
+    recheck_ms: i64,
+}
+
+impl GroupState {
+    pub(super) fn new(now: i64) -> Self {
+        Self { recheck_at: now + RECHECK_MS, recheck_ms: RECHECK_MS, ..Self::default() }
+    }
+
+    /// Whether a look may find something.
+    pub(super) fn is_visible(&self) -> bool {
+        self.count > 0 || self.sweep.window_len() > 0 || self.suspected
+    }
+
+    /// Waiting requests, whether they may be tried yet or not.
+    pub(super) fn waiting(&self) -> i64 {
+        self.delayed.values().fold(self.count, |sum, (count, _)| sum.saturating_add(*count))
+    }
+
+    /// The sum of the costs of the waiting requests.
+    pub(super) fn waiting_cost(&self) -> i64 {
+        self.delayed.values().fold(self.cost, |sum, (_, cost)| sum.saturating_add(*cost))
+    }
+
+    /// Waiting requests that a look can see, as far as known.
+    pub(super) const fn visible_count(&self) -> i64 {
+        self.count
+    }
+
+    /// Takes the next run, at most `limit` requests; they are held from now on.
+    pub(super) fn take(&mut self, limit: usize, now: i64) -> Vec<Candidate> {
+        let run = self.sweep.take(limit, now);
+        let cost = run.iter().fold(0_i64, |sum, it| sum.saturating_add(it.cost));
+        self.remove(run.len(), cost, now);
+        self.held += run.len();
+        run
+    }
+
+    /// Begins a look where the window is shorter than the next run and more is known to wait.
+    pub(super) fn look_ahead(&mut self, wanted: usize, now: i64) -> Option<Option<Position>> {
+        let len = self.sweep.window_len();
+        let may_bring_more = len < wanted && i64::try_from(len).is_ok_and(|len| len < self.count);
+        if may_bring_more { self.sweep.ask(now) } else { None }
+    }
+
+    /// Requests entered the queue, or came back into it and may be tried by now.
+    pub(super) fn add(&mut self, count: i64, cost: i64, now: i64) {
+        self.count = self.count.saturating_add(count.max(0));
+        self.cost = self.cost.saturating_add(cost.max(0));
+        self.stay_awake(now);
+    }
+
+    /// Requests left the queue.
+    pub(super) fn remove(&mut self, count: usize, cost: i64, now: i64) {
+        self.count = self.count.saturating_sub(i64::try_from(count).unwrap_or(i64::MAX)).max(0);
+        self.cost = if self.count == 0 { 0 } else { self.cost.saturating_sub(cost).max(0) };
+        self.stay_awake(now);
+    }
+
+    /// A request was given back until `retry_at`; the time to wake up for it.
+    pub(super) fn delay(&mut self, retry_at: i64, cost: i64, now: i64) -> i64 {
+        let earliest = retry_at.max(now + WRITE_MS);
+        let at = earliest.saturating_add(RETRY_STEP_MS - earliest.rem_euclid(RETRY_STEP_MS));
+        let (count, sum) = self.delayed.entry(at).or_default();
+        *count += 1;
+        *sum = sum.saturating_add(cost.max(0));
+        self.stay_awake(now);
+        self.delayed.first_key_value().map_or(at, |(first, _)| *first)
+    }
+
+    /// Requests whose retry time has come can be seen from now on; the time of the next ones.
+    pub(super) fn mature(&mut self, now: i64) -> Option<i64> {
+        while let Some(entry) = self.delayed.first_entry() {
+            if *entry.key() > now {
+                return Some(*entry.key());
+            }
+            let (count, cost) = entry.remove();
+            self.add(count, cost, now);
+        }
+        None
+    }
+
+    /// A look was answered: the count is at least what it saw, or zero where a whole revolution saw nothing.
+    pub(super) fn correct(&mut self, is_empty: bool, now: i64) {
+        let seen = i64::try_from(self.sweep.window_len()).unwrap_or(i64::MAX);
+        self.suspected &= !is_empty && seen == 0;
+        self.count = if is_empty { seen } else { self.count.max(seen) };
+        if is_empty {
+            self.cost = 0;
+            self.recheck_at = now + self.recheck_ms;
+        }
+    }
+
+    /// What waits was counted anew: everything known of the queue is replaced.
+    pub(super) fn recount(&mut self, now: i64) {
+        self.sweep = Sweep::default();
+        self.count = 0;
+        self.cost = 0;
+        self.suspected = false;
+        self.delayed.clear();
+        self.stay_awake(now);
+    }
+
+    /// Once a second: looks again where the group only seems empty. True where it can be forgotten.
+    pub(super) fn repair(&mut self, now: i64) -> bool {
+        self.sweep.repair(now);
+        if self.is_visible() || self.sweep.is_asked() || now < self.recheck_at {
+            return false;
+        }
+        let is_busy = self.held > 0 || !self.delayed.is_empty();
+        self.recheck_ms = if is_busy { RECHECK_MS } else { self.recheck_ms.saturating_mul(2) };
+        self.recheck_at = now + self.recheck_ms;
+        self.suspected = self.recheck_ms < FORGET_MS;
+        !self.suspected && !self.in_ring
+    }
+
+    fn stay_awake(&mut self, now: i64) {
+        self.recheck_ms = RECHECK_MS;
+        self.recheck_at = now + RECHECK_MS;
+    }
+}

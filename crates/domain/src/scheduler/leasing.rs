@@ -1,0 +1,182 @@
+//! Keeps the replicas busy: sends what is buffered, leases the next run, and gives a suspect a replica to itself.
+//!
+//! Suspects go first. Each model has one host for them, the first of its replicas that may be used: it drains, runs them
+//! one after another, and takes ordinary work again when none is left, while the other replicas go on. Where there is
+//! one replica only, everything else waits for them: they are no more than were in flight when it died.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::Scheduler;
+use super::door::{AccountKey, Action, Candidate, Group, ModelKey, ReplicaKey};
+use super::fairness::Suspect;
+use super::hands::Stage;
+use super::replicas::Ask;
+use super::timers::Timer;
+
+/// The least a look asks for.
+const LOOK_MIN: usize = 32;
+/// Serving one replica may touch another; what is left after this many rounds waits for the next input.
+const ROUNDS_MAX: usize = 4;
+
+impl Scheduler {
+    /// Serves every replica whose state changed, the idlest first.
+    pub(super) fn serve_touched(&mut self, now: i64) {
+        for _ in 0..ROUNDS_MAX {
+            let touched = std::mem::take(&mut self.touched);
+            let mut keys: Vec<_> =
+                touched.into_iter().filter(|key| self.replicas.contains_key(key)).collect();
+            if keys.is_empty() {
+                return;
+            }
+            keys.sort_by_cached_key(|key| Reverse(self.replicas[key].idle_slots(now)));
+            for key in keys {
+                self.attend(key, now);
+                self.serve(key, now);
+                let next_at = self.replicas.get(&key).and_then(|replica| replica.next_at(now));
+                self.timers.set(Timer::Replica(key), next_at);
+                if self.replicas.get(&key).is_some_and(|replica| replica.is_gone()) {
+                    self.replicas.remove(&key);
+                }
+            }
+        }
+    }
+
+    fn serve(&mut self, key: ReplicaKey, now: i64) {
+        if self.is_draining {
+            return;
+        }
+        self.send_buffered(key, now);
+        if now < self.store_away_until || self.replicas.get(&key).is_none_or(|it| it.solo.is_some()) {
+            return;
+        }
+        match self.model_to_host(key, now) {
+            Some(model) => self.lease_suspect(key, model, now),
+            None => self.lease_runs(key, now),
+        }
+    }
+
+    fn send_buffered(&mut self, key: ReplicaKey, now: i64) {
+        let Some(replica) = self.replicas.get_mut(&key).filter(|it| it.is_usable(now)) else { return };
+        while let Some(&seq) = replica.buffered.front() {
+            let is_free = match replica.solo {
+                Some(solo) => solo == seq && replica.occupied() == 0,
+                None => replica.occupied() < replica.slots(),
+            };
+            if !is_free {
+                return;
+            }
+            replica.buffered.pop_front();
+            if let Some(held) = self.hands.get_mut(&seq) {
+                replica.occupy(seq);
+                held.stage = Stage::InFlight;
+                self.out.push(Action::Send { replica: key, lease: held.lease.clone() });
+            }
+        }
+    }
+
+    /// The model whose suspects this replica is to run now.
+    fn model_to_host(&self, key: ReplicaKey, now: i64) -> Option<ModelKey> {
+        let has_suspects = |model| self.models.get(model).is_some_and(|it| !it.suspects.is_empty());
+        let is_host = |model: &ModelKey| {
+            let mut able = self.replicas.iter().filter(|(_, replica)| {
+                replica.config.models.contains(model) && replica.is_usable(now) && replica.slots() > 0
+            });
+            able.next().is_some_and(|(host, _)| *host == key)
+        };
+        let models = &self.replicas.get(&key)?.config.models;
+        models.iter().find(|model| has_suspects(model) && is_host(model)).copied()
+    }
+
+    fn lease_suspect(&mut self, key: ReplicaKey, model: ModelKey, now: i64) {
+        let Some(state) = self.models.get_mut(&model) else { return };
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let is_free = |account| !replica.asks.contains_key(&Group { model, account });
+        if !state.suspects.front().is_some_and(|suspect| is_free(suspect.account)) {
+            return;
+        }
+        let Some(Suspect { account, candidate }) = state.suspects.pop_front() else { return };
+        replica.solo = Some(candidate.position.seq);
+        state.group(account, now).held += 1;
+        self.give_back_buffered(key, now);
+        self.ask_lease(key, Group { model, account }, vec![candidate], now);
+    }
+
+    fn lease_runs(&mut self, key: ReplicaKey, now: i64) {
+        let mut fruitless = 0;
+        loop {
+            let Some(replica) = self.replicas.get_mut(&key).filter(|it| it.room(true, now) > 0) else {
+                return;
+            };
+            let count = replica.config.models.len();
+            if fruitless >= count {
+                return;
+            }
+            let model = replica.config.models[replica.next_model % count];
+            replica.next_model = (replica.next_model + 1) % count;
+            let may_lease_ahead = !self.is_another_idle(key, model, now);
+            let room = self.replicas.get(&key).map_or(0, |it| it.room(may_lease_ahead, now));
+            fruitless = if room > 0 && self.lease_run(key, model, room, now) { 0 } else { fruitless + 1 };
+        }
+    }
+
+    /// Leasing ahead for one replica while another has nothing to do would only make requests wait.
+    fn is_another_idle(&self, key: ReplicaKey, model: ModelKey, now: i64) -> bool {
+        self.replicas.iter().any(|(it, other)| {
+            *it != key && other.config.models.contains(&model) && other.idle_slots(now) > 0
+        })
+    }
+
+    /// Leases the next run for a replica with `room`; whether it found one.
+    fn lease_run(&mut self, key: ReplicaKey, model: ModelKey, room: usize, now: i64) -> bool {
+        let wanted = room.min(usize::try_from(self.settings.run_max).unwrap_or(usize::MAX));
+        let Some((account, run)) = self.take_run(key, model, wanted, now) else { return false };
+        self.ask_lease(key, Group { model, account }, run, now);
+        true
+    }
+
+    /// Takes up to `wanted` neighbours of the group whose turn it is, and looks ahead where its window is short. Nothing
+    /// where a look must answer first; with requests buffered, a short run waits for the look that may lengthen it.
+    fn take_run(
+        &mut self,
+        key: ReplicaKey,
+        model: ModelKey,
+        wanted: usize,
+        now: i64,
+    ) -> Option<(AccountKey, Vec<Candidate>)> {
+        let limit = self.look_limit(wanted);
+        let state = self.models.get_mut(&model)?;
+        let replica = self.replicas.get(&key)?;
+        let is_asked = |account| replica.asks.contains_key(&Group { model, account });
+        loop {
+            let choice = state.choose(wanted, is_asked, now);
+            let look = |(account, after)| Action::Look { group: Group { model, account }, after, limit };
+            self.out.extend(choice.looks.into_iter().map(look));
+            let account = choice.account?;
+            let group = state.group(account, now);
+            self.out.extend(group.look_ahead(wanted, now).map(|after| look((account, after))));
+            if group.sweep.window_len() < wanted && group.sweep.is_asked() && !replica.buffered.is_empty() {
+                return None;
+            }
+            let run = group.take(wanted, now);
+            if !run.is_empty() {
+                self.out.extend(group.look_ahead(wanted, now).map(|after| look((account, after))));
+                return Some((account, run));
+            }
+        }
+    }
+
+    fn look_limit(&self, wanted: usize) -> u32 {
+        let limit = u32::try_from(wanted.saturating_mul(2).max(LOOK_MIN)).unwrap_or(u32::MAX);
+        limit.min(self.settings.look_max)
+    }
+
+    fn ask_lease(&mut self, key: ReplicaKey, group: Group, run: Vec<Candidate>, now: i64) {
+        let positions = run.iter().map(|it| it.position.clone()).collect();
+        self.model(group.model).charge(group.account, &run);
+        if let Some(replica) = self.replicas.get_mut(&key) {
+            replica.asks.insert(group, Ask { run, asked_at: now, ended: BTreeSet::new() });
+        }
+        self.out.push(Action::Lease { replica: key, group, positions });
+    }
+}

@@ -1,0 +1,177 @@
+//! What is heard of the queue: counts, what a look saw, what a lease took.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Scheduler;
+use super::door::{Action, Backlog, Candidate, Group, Lease, ReplicaKey};
+use super::fairness::Suspect;
+use super::hands::{Held, Stage};
+use super::timers::Timer;
+
+/// Suspects set aside per model; more are found again by a later revolution.
+const SUSPECTS_MAX: usize = 1024;
+
+impl Scheduler {
+    /// Everything that waits was counted anew.
+    pub(super) fn recount(&mut self, backlogs: &[Backlog], now: i64) {
+        for model in self.models.values_mut() {
+            model.suspects.clear();
+            for group in model.groups.values_mut() {
+                group.recount(now);
+            }
+        }
+        self.enqueue(backlogs, now);
+    }
+
+    /// Requests entered the queue.
+    pub(super) fn enqueue(&mut self, added: &[Backlog], now: i64) {
+        for backlog in added {
+            let Group { model, account } = backlog.group;
+            let state = self.model(model);
+            state.group(account, now).add(backlog.count, backlog.cost, now);
+            state.enlist(account);
+            self.touch_model(model);
+        }
+    }
+
+    /// The retry time of some requests of the group has come.
+    pub(super) fn mature(&mut self, group: Group, now: i64) {
+        let Some(model) = self.models.get_mut(&group.model) else { return };
+        let next_at = model.groups.get_mut(&group.account).and_then(|state| state.mature(now));
+        model.enlist(group.account);
+        self.timers.set(Timer::Group(group), next_at);
+        self.touch_model(group.model);
+    }
+
+    /// A look was answered. What is held already, or past its deadline, is left out; suspects are set aside.
+    pub(super) fn see(&mut self, group: Group, candidates: Vec<Candidate>, reached_end: bool, now: i64) {
+        let claimed = self.claimed(group);
+        let Some(model) = self.models.get_mut(&group.model) else { return };
+        let Some(state) = model.groups.get_mut(&group.account).filter(|it| it.sweep.is_asked()) else {
+            return;
+        };
+        let last = candidates.last().map(|it| it.position.clone());
+        let is_free = |it: &Candidate| {
+            let seq = it.position.seq;
+            it.deadline > now && !claimed.contains(&seq) && !self.hands.contains_key(&seq)
+        };
+        let (suspects, fresh): (Vec<_>, Vec<_>) =
+            candidates.into_iter().filter(is_free).partition(|it| it.suspect);
+        for candidate in suspects {
+            if model.suspects.len() < SUSPECTS_MAX {
+                state.sweep.find();
+                state.remove(1, candidate.cost, now);
+                model.suspects.push_back(Suspect { account: group.account, candidate });
+            }
+        }
+        let is_empty = state.sweep.absorb(fresh.into_iter(), last, reached_end, now);
+        state.correct(is_empty, now);
+        model.enlist(group.account);
+        self.touch_model(group.model);
+    }
+
+    /// Requests of the group that are being leased, were set aside or wait in its window.
+    fn claimed(&self, group: Group) -> BTreeSet<i64> {
+        let asks = self.replicas.values().filter_map(|replica| replica.asks.get(&group));
+        let asked = asks.flat_map(|ask| &ask.run).map(|it| it.position.seq);
+        let model = self.models.get(&group.model);
+        let aside = model.into_iter().flat_map(|it| &it.suspects).map(|it| it.candidate.position.seq);
+        let state = model.and_then(|it| it.groups.get(&group.account));
+        let window = state.into_iter().flat_map(|it| it.sweep.window_seqs());
+        asked.chain(aside).chain(window).collect()
+    }
+
+    /// A lease was answered: what was taken waits for a slot; the rest had gone.
+    pub(super) fn hold(&mut self, key: ReplicaKey, group: Group, leases: Vec<Lease>, now: i64) {
+        self.touched.insert(key);
+        let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&group));
+        let (run, ended) = ask.map(|ask| (ask.run, ask.ended)).unwrap_or_default();
+        let mut run: BTreeMap<_, _> = run.into_iter().map(|it| (it.position.seq, it)).collect();
+        for lease in leases {
+            let seq = lease.key.position.seq;
+            if ended.contains(&seq) {
+                continue;
+            }
+            match run.remove(&seq) {
+                Some(seen) => self.buffer(Held::new(lease, key, &seen), now),
+                None => self.return_unknown(lease, now),
+            }
+        }
+        self.unhold(group, run.len());
+        let refund = run.values().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
+        self.model(group.model).settle(group.account, refund);
+        if let Some(replica) = self.replicas.get_mut(&key) {
+            replica.solo = replica.solo.filter(|solo| !run.contains_key(solo));
+        }
+    }
+
+    fn buffer(&mut self, held: Held, now: i64) {
+        let seq = held.seq();
+        if let Some(before) = self.hands.get(&seq) {
+            if before.lease.epoch >= held.lease.epoch {
+                self.unhold(held.lease.key.group, 1);
+                return;
+            }
+            self.drop_held(seq);
+        }
+        let taker = self.replicas.get_mut(&held.replica).filter(|replica| {
+            !self.is_draining
+                && !replica.retiring
+                && !replica.breaker.is_open()
+                && replica.solo.is_none_or(|solo| solo == seq)
+        });
+        if let Some(replica) = taker {
+            replica.buffered.push_back(seq);
+            self.hands.insert(seq, held);
+            return;
+        }
+        if let Some(replica) = self.replicas.get_mut(&held.replica) {
+            replica.forget(seq);
+        }
+        self.unhold(held.lease.key.group, 1);
+        let suspect = held.suspect;
+        self.give_back(held, now, false, suspect, now);
+    }
+
+    /// A lease that came after its answer had been given up.
+    fn return_unknown(&mut self, lease: Lease, now: i64) {
+        let group = lease.key.group;
+        let is_held = self.hands.get(&lease.key.position.seq).is_some_and(|it| it.lease.epoch >= lease.epoch);
+        if !is_held {
+            let wake_at = self.model(group.model).group(group.account, now).delay(now, 0, now);
+            self.timers.set(Timer::Group(group), Some(wake_at));
+            self.out.push(Action::GiveBack { lease, retry_at: now, counted: false, suspect: false });
+        }
+    }
+
+    /// Requests were ended by somebody else: what is under way for them stops.
+    pub(super) fn end(&mut self, seqs: &BTreeSet<i64>) {
+        for replica in self.replicas.values_mut() {
+            for ask in replica.asks.values_mut() {
+                let hit = ask.run.iter().map(|it| it.position.seq).filter(|seq| seqs.contains(seq));
+                ask.ended.extend(hit);
+            }
+        }
+        for model in self.models.values_mut() {
+            model.suspects.retain(|suspect| !seqs.contains(&suspect.candidate.position.seq));
+        }
+        self.undone.retain(|action| match action {
+            Action::GiveBack { lease, .. } | Action::Fail { lease, .. } => {
+                !seqs.contains(&lease.key.position.seq)
+            }
+            _ => true,
+        });
+        for seq in seqs {
+            self.drop_held(*seq);
+        }
+    }
+
+    /// Forgets a lease that is no longer this scheduler's, and stops its attempt.
+    fn drop_held(&mut self, seq: i64) {
+        if let Some(held) = self.let_go(seq)
+            && held.stage == Stage::InFlight
+        {
+            self.out.push(Action::Abort { seq });
+        }
+    }
+}

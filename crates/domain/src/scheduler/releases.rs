@@ -1,0 +1,96 @@
+//! When gathered requests are moved into the queue.
+
+/// Two releases are at least this far apart while the queue keeps up, so that a stream of requests shares writes.
+const SPACING_MS: i64 = 10;
+/// A release that was never answered is asked again after this long.
+const PATIENCE_MS: i64 = 30_000;
+/// With nothing known to gather, the store is asked all the same this often.
+const IDLE_MS: i64 = 30_000;
+
+/// One release at a time, due when the earliest known request has gathered long enough. Due at once at start, which
+/// finds what gathered before.
+#[derive(Debug)]
+pub(super) struct Releases {
+    due_at: i64,
+    asked_at: Option<i64>,
+    not_before: i64,
+}
+
+impl Releases {
+    pub(super) const fn new() -> Self {
+        Self { due_at: i64::MIN, asked_at: None, not_before: i64::MIN }
+    }
+
+    /// A request gathers until `ready_at`.
+    pub(super) fn gather(&mut self, ready_at: i64) {
+        self.due_at = self.due_at.min(ready_at);
+    }
+
+    /// Whether a release is to be asked for now; the answer is then awaited.
+    pub(super) fn ask(&mut self, now: i64) -> bool {
+        if self.next_at().is_none_or(|at| at > now) {
+            return false;
+        }
+        self.asked_at = Some(now);
+        self.due_at = now + IDLE_MS;
+        self.not_before = now + SPACING_MS;
+        true
+    }
+
+    /// The release committed; the next is due at `next_ready_at`.
+    pub(super) fn answer(&mut self, next_ready_at: Option<i64>) {
+        self.asked_at = None;
+        self.due_at = next_ready_at.map_or(self.due_at, |at| at.min(self.due_at));
+    }
+
+    /// The release was not made; it is due again.
+    pub(super) fn undo(&mut self, now: i64) {
+        self.asked_at = None;
+        self.due_at = now;
+    }
+
+    /// Gives up waiting for an answer that is long overdue.
+    pub(super) fn repair(&mut self, now: i64) {
+        if self.asked_at.is_some_and(|asked_at| now - asked_at >= PATIENCE_MS) {
+            self.undo(now);
+        }
+    }
+
+    /// When the next release may be asked for; none while an answer is awaited.
+    pub(super) fn next_at(&self) -> Option<i64> {
+        self.asked_at.is_none().then(|| self.due_at.max(self.not_before))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_gathered_before_the_start_is_released_at_once() {
+        assert!(Releases::new().ask(1_000));
+    }
+
+    #[test]
+    fn a_request_accepted_during_a_release_is_not_forgotten() {
+        let mut releases = Releases::new();
+        assert!(releases.ask(0));
+        releases.gather(500);
+        assert!(!releases.ask(600));
+        releases.answer(Some(900));
+        assert_eq!(releases.next_at(), Some(500));
+        assert!(releases.ask(600));
+    }
+
+    #[test]
+    fn a_release_that_was_undone_or_never_answered_is_asked_again() {
+        let mut releases = Releases::new();
+        assert!(releases.ask(0));
+        releases.undo(5);
+        assert!(releases.ask(10));
+        releases.repair(29_000);
+        assert!(!releases.ask(29_000));
+        releases.repair(31_000);
+        assert!(releases.ask(31_000));
+    }
+}

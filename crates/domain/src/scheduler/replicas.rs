@@ -1,0 +1,205 @@
+//! What is known of one engine replica: its slots, the leases that wait for them, its breaker and its pauses.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::breaker::{Breaker, Health};
+use super::door::{Candidate, Group, Replica};
+use super::random::Random;
+use super::retries::Backoff;
+
+/// Leases that may wait for a slot at most.
+const AHEAD_MAX: usize = 128;
+/// Leases of different groups that may be under way for one replica.
+const ASKS_MAX: usize = 8;
+/// How long a broken connection waits for a second one before the replica is held to be alive.
+const BURST_MS: i64 = 500;
+/// A half-open replica that nobody asks for is taken back into use after this long.
+const HALF_OPEN_IDLE_MS: i64 = 1_000;
+/// The pause after 429 and 503.
+const BUSY: Backoff = Backoff { base_ms: 250, cap_ms: 5_000 };
+
+/// A lease under way.
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) run: Vec<Candidate>,
+    pub(super) asked_at: i64,
+    /// Ended by somebody else since it was asked for.
+    pub(super) ended: BTreeSet<i64>,
+}
+
+/// A probe under way, and how many of the doubts its answer settles: those that came before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Probe {
+    pub(super) asked_at: i64,
+    pub(super) doubts: usize,
+}
+
+/// A replica's state. Requests are named by `seq`; the facts about them are in the scheduler's hands.
+#[derive(Debug)]
+pub(super) struct ReplicaState {
+    pub(super) config: Replica,
+    /// It left the list: what is in flight runs to its end.
+    pub(super) retiring: bool,
+    pub(super) in_flight: BTreeSet<i64>,
+    pub(super) buffered: VecDeque<i64>,
+    pub(super) asks: BTreeMap<Group, Ask>,
+    /// Refused by the engine; in the order of their coming.
+    pub(super) doubts: Vec<i64>,
+    pub(super) probe: Option<Probe>,
+    /// Connections that broke with others in flight and nothing heard since.
+    pub(super) broken: Vec<i64>,
+    pub(super) broken_at: i64,
+    /// More than one connection broke and nothing succeeded since.
+    pub(super) is_dying: bool,
+    /// The request that has had the replica to itself since it was sent.
+    pub(super) alone: Option<i64>,
+    /// The suspect that is being leased, waits for the replica to drain, or runs.
+    pub(super) solo: Option<i64>,
+    pub(super) breaker: Breaker,
+    pub(super) busy_until: i64,
+    pub(super) busy_step: u32,
+    /// Which of its models is leased from next.
+    pub(super) next_model: usize,
+}
+
+impl ReplicaState {
+    pub(super) const fn new(config: Replica) -> Self {
+        Self {
+            config,
+            retiring: false,
+            in_flight: BTreeSet::new(),
+            buffered: VecDeque::new(),
+            asks: BTreeMap::new(),
+            doubts: Vec::new(),
+            probe: None,
+            broken: Vec::new(),
+            broken_at: 0,
+            is_dying: false,
+            alone: None,
+            solo: None,
+            breaker: Breaker::new(),
+            busy_until: i64::MIN,
+            busy_step: 0,
+            next_model: 0,
+        }
+    }
+
+    /// Requests it may work on at once.
+    pub(super) fn slots(&self) -> usize {
+        let limit = usize::try_from(self.config.max_concurrency).unwrap_or(usize::MAX);
+        match self.breaker.health() {
+            Health::Closed => limit,
+            Health::HalfOpen { .. } => limit.min(1),
+            Health::Open { .. } => 0,
+        }
+    }
+
+    /// Slots taken.
+    pub(super) fn occupied(&self) -> usize {
+        self.in_flight.len() + self.doubts.len()
+    }
+
+    /// Everything leased or being leased for it.
+    pub(super) fn claimed(&self) -> usize {
+        self.occupied() + self.buffered.len() + self.asks.values().map(|ask| ask.run.len()).sum::<usize>()
+    }
+
+    /// Leases that may wait for a slot, so that a slot is filled again while the next lease commits: half of the slots,
+    /// but next to none where slots are few, for there a request held back is one that another replica could run.
+    pub(super) fn ahead(&self) -> usize {
+        match self.slots() {
+            slots @ 0..=8 => slots / 4,
+            slots => (slots / 2).min(AHEAD_MAX),
+        }
+    }
+
+    /// Whether requests may be leased for it and sent to it now.
+    pub(super) fn is_usable(&self, now: i64) -> bool {
+        !self.retiring && !self.breaker.is_open() && self.busy_until <= now && self.broken.is_empty()
+    }
+
+    /// Slots that nothing is leased for.
+    pub(super) fn idle_slots(&self, now: i64) -> usize {
+        if self.is_usable(now) && self.solo.is_none() {
+            self.slots().saturating_sub(self.claimed())
+        } else {
+            0
+        }
+    }
+
+    /// How many requests to lease for it now: none until that is worth a write.
+    pub(super) fn room(&self, may_lease_ahead: bool, now: i64) -> usize {
+        if !self.is_usable(now) || self.asks.len() >= ASKS_MAX {
+            return 0;
+        }
+        if !may_lease_ahead {
+            return self.idle_slots(now);
+        }
+        let room = (self.slots() + self.ahead()).saturating_sub(self.claimed());
+        if room >= (self.ahead() / 2).max(1) { room } else { 0 }
+    }
+
+    /// A request is sent: notes who is alone.
+    pub(super) fn occupy(&mut self, seq: i64) {
+        self.alone = (self.occupied() == 0).then_some(seq);
+        self.in_flight.insert(seq);
+    }
+
+    /// Nothing here knows the request any more.
+    pub(super) fn forget(&mut self, seq: i64) {
+        self.in_flight.remove(&seq);
+        self.buffered.retain(|it| *it != seq);
+        self.broken.retain(|it| *it != seq);
+        if let Some(index) = self.doubts.iter().position(|it| *it == seq) {
+            self.doubts.remove(index);
+            if let Some(probe) = &mut self.probe
+                && index < probe.doubts
+            {
+                probe.doubts -= 1;
+            }
+        }
+        self.alone = self.alone.filter(|it| *it != seq);
+        self.solo = self.solo.filter(|it| *it != seq);
+    }
+
+    /// The engine is busy: a pause of new work that grows while it says so again. The pause's length.
+    pub(super) fn back_off(&mut self, retry_after_ms: i64, random: &mut Random, now: i64) -> i64 {
+        if self.busy_until <= now {
+            self.busy_until = now + BUSY.equal_jitter_ms(self.busy_step, random);
+            self.busy_step = self.busy_step.saturating_add(1);
+        }
+        self.busy_until = self.busy_until.max(now.saturating_add(retry_after_ms));
+        self.busy_until - now
+    }
+
+    /// A broken connection has waited long enough for a second one, or none can come.
+    pub(super) fn is_burst_over(&self, now: i64) -> bool {
+        !self.broken.is_empty() && (self.in_flight.is_empty() || now - self.broken_at >= BURST_MS)
+    }
+
+    /// Nobody asks for a half-open replica.
+    pub(super) fn is_idle_half_open(&self, now: i64) -> bool {
+        matches!(self.breaker.health(), Health::HalfOpen { since } if now - since >= HALF_OPEN_IDLE_MS)
+            && self.claimed() == 0
+            && self.broken.is_empty()
+    }
+
+    /// When it needs attention next.
+    pub(super) fn next_at(&self, now: i64) -> Option<i64> {
+        let busy = (self.busy_until > now).then_some(self.busy_until);
+        let broken = (!self.broken.is_empty()).then_some(self.broken_at + BURST_MS);
+        let health = match self.breaker.health() {
+            Health::Open { until } if self.probe.is_none() && !self.retiring => Some(until),
+            Health::HalfOpen { since } if self.claimed() == 0 && self.broken.is_empty() => {
+                Some(since + HALF_OPEN_IDLE_MS)
+            }
+            _ => None,
+        };
+        [busy, broken, health].into_iter().flatten().min().map(|at| at.max(now + 1))
+    }
+
+    /// It left the list and nothing of it is left.
+    pub(super) fn is_gone(&self) -> bool {
+        self.retiring && self.claimed() == 0 && self.broken.is_empty()
+    }
+}

@@ -1,0 +1,42 @@
+//! Which replicas there are.
+
+use std::collections::BTreeMap;
+
+use super::Scheduler;
+use super::door::{ModelKey, Replica, ReplicaKey};
+use super::replicas::ReplicaState;
+
+/// Requests that the model's replicas may have in flight, together.
+pub(super) fn capacity(replicas: &BTreeMap<ReplicaKey, ReplicaState>, model: ModelKey) -> i64 {
+    let serving = replicas.values().filter(|it| !it.retiring && it.config.models.contains(&model));
+    serving.map(|it| i64::from(it.config.max_concurrency)).sum()
+}
+
+impl Scheduler {
+    /// New replicas start, known ones take their new configuration, and those that left run out.
+    pub(super) fn replace_replicas(&mut self, list: Vec<Replica>, now: i64) {
+        let left: Vec<_> =
+            self.replicas.keys().filter(|key| list.iter().all(|it| it.key != **key)).copied().collect();
+        for key in left {
+            if let Some(replica) = self.replicas.get_mut(&key) {
+                replica.retiring = true;
+            }
+            self.give_back_buffered(key, now);
+        }
+        for config in list {
+            match self.replicas.get_mut(&config.key) {
+                Some(replica) => {
+                    replica.config = config;
+                    replica.retiring = false;
+                }
+                None => {
+                    self.replicas.insert(config.key, ReplicaState::new(config));
+                }
+            }
+        }
+        for (key, model) in &mut self.models {
+            model.capacity = capacity(&self.replicas, *key);
+        }
+        self.touch_all();
+    }
+}

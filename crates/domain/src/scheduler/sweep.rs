@@ -1,0 +1,135 @@
+//! The sweep of one group: a cursor moves through its order and wraps at the end, so that every request is passed
+//! once per revolution. A window of what the last looks saw lies in front of the cursor.
+
+use std::collections::VecDeque;
+
+use super::door::{Candidate, Position};
+
+/// What a look saw is trusted this long; a lease is guarded all the same.
+const WINDOW_MS: i64 = 30_000;
+/// A look that was never answered is asked again after this long.
+const PATIENCE_MS: i64 = 15_000;
+
+/// A group's cursor and window.
+#[derive(Debug, Default)]
+pub(super) struct Sweep {
+    window: VecDeque<Candidate>,
+    window_at: i64,
+    /// The last request that left the window.
+    cursor: Option<Position>,
+    /// The last request that a look saw: the next look begins behind it.
+    scanned: Option<Position>,
+    /// Nothing lies behind `scanned`.
+    ended: bool,
+    /// This revolution began at the start of the order and saw a request that was not known to be held.
+    fruitful: Option<bool>,
+    asked_at: Option<i64>,
+}
+
+impl Sweep {
+    pub(super) fn window_len(&self) -> usize {
+        self.window.len()
+    }
+
+    /// The requests in the window.
+    pub(super) fn window_seqs(&self) -> impl Iterator<Item = i64> {
+        self.window.iter().map(|it| it.position.seq)
+    }
+
+    /// Whether a look's answer is awaited.
+    pub(super) const fn is_asked(&self) -> bool {
+        self.asked_at.is_some()
+    }
+
+    /// Begins a look, if none is awaited and one can bring more: the place behind which it begins.
+    pub(super) fn ask(&mut self, now: i64) -> Option<Option<Position>> {
+        if self.is_asked() || self.ended && !self.window.is_empty() {
+            return None;
+        }
+        if self.ended {
+            self.ended = false;
+            self.scanned = None;
+        }
+        if self.scanned.is_none() {
+            self.fruitful = Some(false);
+        }
+        self.asked_at = Some(now);
+        Some(self.scanned.clone())
+    }
+
+    /// A look's answer: `fresh` are the candidates that were not known to be held, `last` is the last of all. True
+    /// where a whole revolution saw nothing to do, so the group is empty.
+    pub(super) fn absorb(
+        &mut self,
+        fresh: impl Iterator<Item = Candidate>,
+        last: Option<Position>,
+        reached_end: bool,
+        now: i64,
+    ) -> bool {
+        if self.asked_at.take().is_none() {
+            return false;
+        }
+        self.window_at = now;
+        let before = self.window.len();
+        let scanned = &self.scanned;
+        self.window.extend(fresh.filter(|it| scanned.as_ref().is_none_or(|scanned| it.position > *scanned)));
+        if self.window.len() > before {
+            self.find();
+        }
+        // An answer without candidates can only be the end, whatever it says.
+        self.ended = reached_end || last.is_none();
+        self.scanned = last.or_else(|| self.scanned.take());
+        self.ended && self.fruitful == Some(false)
+    }
+
+    /// Something to do was seen, in the window or set aside.
+    pub(super) fn find(&mut self) {
+        self.fruitful = self.fruitful.map(|_| true);
+    }
+
+    /// The look was not made, or its answer is long overdue.
+    pub(super) fn undo(&mut self) {
+        self.asked_at = None;
+    }
+
+    /// Takes the next run, at most `limit` requests; those whose deadline has passed are left to the expirer.
+    pub(super) fn take(&mut self, limit: usize, now: i64) -> Vec<Candidate> {
+        let mut run = Vec::with_capacity(limit.min(self.window.len()));
+        while run.len() < limit
+            && let Some(candidate) = self.window.pop_front()
+        {
+            self.cursor = Some(candidate.position.clone());
+            if candidate.deadline > now {
+                run.push(candidate);
+            }
+        }
+        run
+    }
+
+    /// Puts back what was taken and could not be leased.
+    pub(super) fn put_back(&mut self, run: Vec<Candidate>) {
+        for candidate in run.into_iter().rev() {
+            self.window.push_front(candidate);
+        }
+    }
+
+    /// Keeps the first `keep` of the window; what is dropped will be looked at again.
+    pub(super) fn trim(&mut self, keep: usize) {
+        if self.window.len() <= keep {
+            return;
+        }
+        self.window.truncate(keep);
+        self.scanned = self.window.back().map(|it| it.position.clone()).or_else(|| self.cursor.clone());
+        self.ended = false;
+    }
+
+    /// Drops what was seen too long ago, and gives up on a look whose answer is long overdue.
+    pub(super) fn repair(&mut self, now: i64) {
+        if now - self.window_at >= WINDOW_MS {
+            self.trim(0);
+        }
+        if self.asked_at.is_some_and(|asked_at| now - asked_at >= PATIENCE_MS) {
+            self.undo();
+        }
+    }
+}

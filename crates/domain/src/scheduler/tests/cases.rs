@@ -1,0 +1,151 @@
+//! The ordinary walk: release, look, lease, send, end.
+
+use super::super::*;
+use super::desk::Desk;
+use super::store::End;
+use super::{MODEL, candidate, group, position, replica};
+
+#[test]
+fn requests_are_sent_in_key_order_up_to_the_limit_and_slots_refill() {
+    let mut desk = Desk::new(&[2]);
+    desk.enqueue(1, [3, 1, 2, 4]);
+    assert_eq!(desk.hear(), ["send 1 to 1", "send 2 to 1"]);
+    assert_eq!((desk.waiting(), desk.scheduler.in_flight(ReplicaKey(1))), (2, 2));
+    desk.complete(2);
+    assert_eq!(desk.hear(), ["send 3 to 1"]);
+    desk.complete(1);
+    desk.complete(3);
+    desk.complete(4);
+    assert!(desk.scheduler.is_idle() && desk.waiting() == 0 && desk.store.ends.len() == 4);
+}
+
+#[test]
+fn a_release_is_asked_for_when_the_earliest_request_has_gathered() {
+    let mut scheduler = Scheduler::new(Settings::default(), 1);
+    let first = scheduler.on(Input::Tick, 0);
+    assert_eq!(first, [Action::Release { limit: 1024 }], "what gathered before the start");
+    let wake = scheduler.on(Input::Released { added: vec![], next_ready_at: None }, 1);
+    assert_eq!(wake, [Action::WakeAt { at: 30_000 }]);
+    assert_eq!(scheduler.on(Input::Gathering { ready_at: 900 }, 2), [Action::WakeAt { at: 900 }]);
+    assert_eq!(scheduler.on(Input::Gathering { ready_at: 950 }, 3), []);
+    assert_eq!(scheduler.on(Input::Tick, 899), []);
+    assert!(scheduler.on(Input::Tick, 900).contains(&Action::Release { limit: 1024 }));
+    assert_eq!(scheduler.on(Input::Tick, 950), [], "one release at a time");
+    let again = scheduler.on(Input::Released { added: vec![], next_ready_at: Some(950) }, 951);
+    assert_eq!(again, [Action::Release { limit: 1024 }]);
+}
+
+#[test]
+fn two_idle_replicas_share_a_short_backlog() {
+    let mut desk = Desk::new(&[4, 4]);
+    desk.enqueue(1, 1..=6);
+    let to_first = desk.hear().iter().filter(|it| it.ends_with("to 1")).count();
+    assert_eq!((to_first, desk.flying().len()), (4, 6));
+}
+
+#[test]
+fn a_cancelled_request_is_aborted_and_its_slot_is_used_again() {
+    let mut desk = Desk::new(&[1]);
+    desk.enqueue(1, [1, 2]);
+    desk.hear();
+    desk.store.finish(1, End::Cancelled);
+    desk.feed(Input::Ended { seqs: vec![1, 99] });
+    assert_eq!(desk.hear(), ["abort 1", "send 2 to 1"]);
+    desk.feed(Input::Completed { seq: 1, cost: 5 });
+    desk.feed(Input::AttemptFailed { seq: 1, error: AttemptError::Reset(String::new()) });
+    assert_eq!(desk.hear(), [""; 0], "an answer that comes too late is ignored");
+}
+
+#[test]
+fn a_request_that_ends_while_it_is_being_leased_is_never_sent() {
+    let mut scheduler = Scheduler::new(Settings::default(), 1);
+    scheduler.on(Input::Replicas(vec![replica(1, 4)]), 0);
+    let backlog = Backlog { group: group(1), count: 1, cost: 100 };
+    scheduler.on(Input::Released { added: vec![backlog], next_ready_at: None }, 0);
+    let candidates = vec![candidate(1)];
+    let asked = scheduler.on(Input::Candidates { group: group(1), candidates, reached_end: true }, 1);
+    assert!(matches!(&asked[0], Action::Lease { positions, .. } if *positions == [position(1)]));
+    scheduler.on(Input::Ended { seqs: vec![1] }, 2);
+    let lease = Lease { key: QueueKey { group: group(1), position: position(1) }, epoch: 1 };
+    let leased = Input::Leased { replica: ReplicaKey(1), group: group(1), leases: vec![lease], gone: vec![] };
+    assert!(scheduler.on(leased, 3).iter().all(|it| !matches!(it, Action::Send { .. })));
+    assert!(scheduler.is_idle());
+}
+
+#[test]
+fn a_replica_that_leaves_finishes_what_is_in_flight_and_gives_back_the_rest() {
+    let mut desk = Desk::new(&[4]);
+    desk.enqueue(1, 1..=9);
+    assert_eq!((desk.flying(), desk.scheduler.buffered(ReplicaKey(1))), (vec![1, 2, 3, 4], 1));
+    desk.hear();
+    desk.feed(Input::Replicas(vec![replica(2, 2)]));
+    assert_eq!(desk.hear(), ["give back 5", "send 6 to 2", "send 7 to 2"]);
+    desk.complete(1);
+    assert_eq!(desk.hear(), [""; 0]);
+    for seq in 2..=4 {
+        desk.complete(seq);
+    }
+    desk.wait(200);
+    for _ in 0..5 {
+        let seq = desk.flying()[0];
+        desk.complete(seq);
+    }
+    assert_eq!(desk.store.ends.len(), 9);
+}
+
+#[test]
+fn work_for_a_model_without_replicas_waits() {
+    let mut desk = Desk::new(&[]);
+    desk.enqueue(1, 1..=3);
+    desk.wait(60_000);
+    assert_eq!((desk.hear(), desk.waiting()), (vec![], 3));
+    desk.feed(Input::Replicas(vec![replica(1, 8)]));
+    assert_eq!(desk.flying(), [1, 2, 3]);
+}
+
+#[test]
+fn a_drained_scheduler_gives_back_what_was_not_sent_and_starts_nothing() {
+    let mut desk = Desk::new(&[8]);
+    desk.enqueue(1, 1..=20);
+    desk.hear();
+    let given_back = desk.scheduler.drain(desk.now);
+    assert_eq!(given_back.iter().filter(|it| matches!(it, Action::GiveBack { .. })).count(), 2);
+    for seq in 1..=8 {
+        desk.complete(seq);
+    }
+    desk.wait(60_000);
+    assert!(desk.hear().is_empty() && desk.scheduler.is_idle());
+}
+
+#[test]
+fn a_restart_finds_rows_whose_retry_time_no_count_tells() {
+    let mut desk = Desk::new(&[2]);
+    desk.store.insert(group(1), candidate(1));
+    desk.store.give_back_later(1, desk.now + 25_000);
+    desk.feed(Input::Backlogs(vec![Backlog { group: group(1), count: 1, cost: 100 }]));
+    assert_eq!(desk.waiting(), 0, "the look that saw nothing corrected the count");
+    desk.wait(50_000);
+    assert_eq!(desk.hear(), ["send 1 to 1"]);
+}
+
+#[test]
+fn a_large_backlog_is_leased_by_the_run_and_a_short_run_does_not_wait_for_more_work() {
+    let mut desk = Desk::new(&[256]);
+    desk.enqueue(1, 1..=3);
+    assert_eq!(desk.flying().len(), 3);
+    desk.enqueue(1, 4..=5_000);
+    assert_eq!(desk.flying().len(), 256);
+    let mut sizes = Vec::new();
+    let mut next = 1;
+    while desk.store.ends.len() < 4_000 {
+        let before = desk.store.rows.values().filter(|row| row.is_leased).count();
+        desk.complete(next);
+        let after = desk.store.rows.values().filter(|row| row.is_leased).count();
+        if after >= before {
+            sizes.push(after + 1 - before);
+        }
+        next += 1;
+    }
+    assert!(sizes.iter().all(|size| *size >= 64), "{sizes:?}");
+    assert_eq!(desk.scheduler.waiting_cost(MODEL), desk.waiting() * 100);
+}

@@ -1,0 +1,138 @@
+//! A desk for single cases: the store answers at once, the engines only when the case says so.
+
+use super::super::*;
+use super::store::{End, Store};
+use super::{MODEL, candidate, group, replica};
+
+/// A scheduler, its store, and what it asked of engines and operators, in words.
+pub(super) struct Desk {
+    pub(super) scheduler: Scheduler,
+    pub(super) store: Store,
+    pub(super) now: i64,
+    pub(super) said: Vec<String>,
+    pub(super) sent: BTreeMap<i64, Lease>,
+}
+
+impl Desk {
+    /// Replicas 1, 2, … with these limits, at time 1,000,000.
+    pub(super) fn new(limits: &[u32]) -> Self {
+        let scheduler = Scheduler::new(Settings::default(), 7);
+        let mut desk = Self {
+            scheduler,
+            store: Store::default(),
+            now: 1_000_000,
+            said: Vec::new(),
+            sent: BTreeMap::new(),
+        };
+        let list = (1..).zip(limits).map(|(key, limit)| replica(key, *limit)).collect();
+        desk.feed(Input::Replicas(list));
+        desk.said.clear();
+        desk
+    }
+
+    /// Requests enter an account's queue.
+    pub(super) fn enqueue(&mut self, account: i64, seqs: impl IntoIterator<Item = i64>) {
+        let group = group(account);
+        let mut count = 0;
+        for seq in seqs {
+            self.store.insert(group, candidate(seq));
+            count += 1;
+        }
+        let added = vec![Backlog { group, count, cost: count * 100 }];
+        self.feed(Input::Released { added, next_ready_at: None });
+    }
+
+    /// Feeds an input and answers everything the store can answer, until nothing is left to do.
+    pub(super) fn feed(&mut self, input: Input) {
+        let mut inputs = vec![input];
+        while let Some(input) = inputs.pop() {
+            for action in self.scheduler.on(input, self.now) {
+                inputs.extend(self.perform(action));
+            }
+        }
+    }
+
+    fn perform(&mut self, action: Action) -> Option<Input> {
+        let said = match action {
+            Action::Release { .. } => return Some(Input::Released { added: vec![], next_ready_at: None }),
+            Action::Look { group, after, limit } => {
+                return Some(self.store.look(group, after, limit, self.now));
+            }
+            Action::Lease { .. } => return Some(self.store.lease(action, self.now)),
+            Action::WakeAt { at } => {
+                assert!(at > self.now);
+                return None;
+            }
+            Action::Send { replica, lease } => {
+                let seq = lease.key.position.seq;
+                assert!(self.sent.insert(seq, lease).is_none());
+                format!("send {seq} to {}", replica.0)
+            }
+            Action::Abort { seq } => {
+                self.sent.remove(&seq);
+                format!("abort {seq}")
+            }
+            Action::GiveBack { lease, retry_at, counted, suspect } => {
+                self.store.give_back(&lease, retry_at, counted, suspect);
+                let mut words = format!("give back {}", lease.key.position.seq);
+                words.push_str(if counted { " counted" } else { "" });
+                words.push_str(if suspect { " suspect" } else { "" });
+                words
+            }
+            Action::Fail { lease, code, message } => {
+                self.store.settle(&lease, End::Failed(code.as_str()));
+                format!("fail {} {}: {message}", lease.key.position.seq, code.as_str())
+            }
+            Action::Probe { replica } => format!("probe {}", replica.0),
+            Action::Pause { replica, reason, .. } => format!("pause {}: {reason}", replica.0),
+            Action::Resume { replica } => format!("resume {}", replica.0),
+        };
+        self.said.push(said);
+        None
+    }
+
+    /// Time passes, with a tick every 100 ms.
+    pub(super) fn wait(&mut self, ms: i64) {
+        for _ in 0..ms / 100 {
+            self.now += 100;
+            self.feed(Input::Tick);
+        }
+    }
+
+    pub(super) fn complete(&mut self, seq: i64) {
+        let lease = self.sent.remove(&seq).unwrap();
+        assert!(self.store.settle(&lease, End::Completed));
+        self.feed(Input::Completed { seq, cost: 100 });
+    }
+
+    pub(super) fn fail(&mut self, seq: i64, error: AttemptError) {
+        self.sent.remove(&seq).unwrap();
+        self.feed(Input::AttemptFailed { seq, error });
+    }
+
+    pub(super) fn status(&mut self, seq: i64, code: u16) {
+        self.fail(seq, AttemptError::Status { code, message: "words".into(), retry_after_ms: None });
+    }
+
+    pub(super) fn reset(&mut self, seq: i64) {
+        self.fail(seq, AttemptError::Reset("broken pipe".into()));
+    }
+
+    pub(super) fn probed(&mut self, healthy: bool) {
+        self.feed(Input::Probed { replica: ReplicaKey(1), healthy });
+    }
+
+    /// What was said since the last time.
+    pub(super) fn hear(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.said)
+    }
+
+    pub(super) fn waiting(&self) -> i64 {
+        self.scheduler.waiting(MODEL)
+    }
+
+    /// The requests in flight.
+    pub(super) fn flying(&self) -> Vec<i64> {
+        self.sent.keys().copied().collect()
+    }
+}

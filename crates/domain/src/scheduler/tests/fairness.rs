@@ -1,0 +1,109 @@
+//! Whose turn it is.
+
+use std::collections::BTreeMap;
+
+use super::super::AccountKey;
+use super::super::fairness::Model;
+use super::{candidate, position};
+
+/// Lets groups with endless work take turns, `run` requests at a time, until `runs` were taken; the cost each got.
+fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
+    let mut model = Model::new(capacity);
+    for (account, _) in (1_i64..).zip(costs) {
+        model.group(AccountKey(account), 0).add(i64::MAX, 0, 0);
+        model.enlist(AccountKey(account));
+    }
+    let mut got = BTreeMap::new();
+    let mut seq = 0;
+    let mut taken = 0;
+    while taken < runs {
+        let choice = model.choose(run, |_| false, 0);
+        for (account, _) in choice.looks {
+            let cost = costs[usize::try_from(account.0).unwrap() - 1];
+            let seen: Vec<_> = (0..64)
+                .map(|_| {
+                    seq += 1;
+                    let mut candidate = candidate(seq);
+                    candidate.cost = cost;
+                    candidate
+                })
+                .collect();
+            let group = model.group(account, 0);
+            group.sweep.absorb(seen.into_iter(), Some(position(seq)), false, 0);
+        }
+        let Some(account) = choice.account else { continue };
+        let run = model.group(account, 0).take(run, 0);
+        *got.entry(account).or_insert(0) += run.iter().map(|it| it.cost).sum::<i64>();
+        model.charge(account, &run);
+        taken += 1;
+    }
+    got.into_values().collect()
+}
+
+fn assert_even(shares: &[i64]) {
+    let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
+    assert!(most * 10 <= least * 12, "{shares:?}");
+}
+
+#[test]
+fn accounts_get_the_same_cost_whatever_their_requests_cost() {
+    assert_even(&check(&[100, 100], 1, 1, 1_000));
+    assert_even(&check(&[100, 5_000], 1, 1, 20_000));
+    assert_even(&check(&[10, 700, 9_000], 256, 64, 40_000));
+    assert_even(&check(&[1, 1, 1, 1, 1, 50], 8, 4, 20_000));
+}
+
+#[test]
+fn one_slot_takes_turns_by_the_request() {
+    let shares = check(&[100, 100, 100], 1, 1, 9);
+    assert_eq!(shares, [300, 300, 300]);
+}
+
+#[test]
+fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
+    let mut model = Model::new(8);
+    let (heavy, light) = (AccountKey(1), AccountKey(2));
+    model.group(heavy, 0).add(1_000, 0, 0);
+    model.enlist(heavy);
+    let mut turns = Vec::new();
+    for turn in 0..40_i64 {
+        if turn == 20 {
+            model.group(light, 0).add(1, 0, 0);
+            model.enlist(light);
+        }
+        let mut choice = model.choose(4, |_| false, 0);
+        while choice.account.is_none() {
+            for (account, _) in &choice.looks {
+                let seen = (0..4).map(|index| candidate(turn * 4 + index));
+                let group = model.group(*account, 0);
+                group.sweep.absorb(seen, Some(position(turn * 4 + 3)), false, 0);
+            }
+            choice = model.choose(4, |_| false, 0);
+        }
+        let account = choice.account.unwrap();
+        let run = model.group(account, 0).take(4, 0);
+        model.charge(account, &run);
+        turns.push(account);
+    }
+    let at = turns.iter().position(|it| *it == light).unwrap();
+    assert!((20..24).contains(&at), "{at}");
+}
+
+#[test]
+fn an_idle_account_saves_nothing_up_and_real_usage_is_settled() {
+    let mut model = Model::new(1);
+    let account = AccountKey(1);
+    model.group(account, 0).add(2, 0, 0);
+    model.enlist(account);
+    let choice = model.choose(1, |_| false, 0);
+    assert_eq!(choice.looks.len(), 1);
+    model.group(account, 0).sweep.absorb([candidate(1)].into_iter(), Some(position(1)), true, 0);
+    assert_eq!(model.choose(1, |_| false, 0).account, Some(account));
+    let run = model.group(account, 0).take(1, 0);
+    model.charge(account, &run);
+    assert!(model.group(account, 0).deficit < 0);
+    model.settle(account, -1_000);
+    assert!(model.group(account, 0).deficit < -1_000, "it used more than was estimated");
+    model.settle(account, i64::MAX);
+    assert!(model.group(account, 0).deficit <= 100, "no more than a quantum is saved");
+}

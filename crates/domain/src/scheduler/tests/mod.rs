@@ -1,0 +1,34 @@
+//! The scheduler against a store and engines in memory: single cases by hand, and whole worlds by chance.
+
+mod cases;
+mod desk;
+mod failures;
+mod fairness;
+mod groups;
+mod replicas;
+mod store;
+mod sweep;
+mod trouble;
+mod world;
+mod worlds;
+
+use super::{AccountKey, Candidate, Group, ModelKey, Position, Replica, ReplicaKey};
+use crate::sort_key::SortKey;
+
+const MODEL: ModelKey = ModelKey(1);
+
+fn group(account: i64) -> Group {
+    Group { model: MODEL, account: AccountKey(account) }
+}
+
+fn position(seq: i64) -> Position {
+    Position { sort_key: SortKey::from_bytes(&seq.to_be_bytes()), seq }
+}
+
+fn candidate(seq: i64) -> Candidate {
+    Candidate { position: position(seq), cost: 100, deadline: i64::MAX, attempts: 0, suspect: false }
+}
+
+fn replica(key: u32, max_concurrency: u32) -> Replica {
+    Replica { key: ReplicaKey(key), models: vec![MODEL], max_concurrency }
+}

@@ -1,0 +1,48 @@
+//! A replica's room.
+
+use super::super::random::Random;
+use super::super::replicas::ReplicaState;
+use super::replica;
+
+fn ahead(limit: u32) -> usize {
+    ReplicaState::new(replica(1, limit)).ahead()
+}
+
+#[test]
+fn few_slots_lease_next_to_nothing_ahead_and_many_half_of_them() {
+    assert_eq!([1, 2, 4, 8, 9, 64, 256, 4096].map(ahead), [0, 0, 1, 2, 4, 32, 128, 128]);
+}
+
+#[test]
+fn room_is_worth_a_write_or_none() {
+    let mut state = ReplicaState::new(replica(1, 256));
+    assert_eq!((state.room(true, 0), state.room(false, 0)), (384, 256));
+    (0..256).for_each(|seq| state.occupy(seq));
+    assert_eq!((state.room(true, 0), state.room(false, 0)), (128, 0));
+    state.buffered.extend(300..364);
+    assert_eq!(state.room(true, 0), 64);
+    state.buffered.push_back(400);
+    assert_eq!(state.room(true, 0), 0, "less than half of what may wait is not worth a write");
+}
+
+#[test]
+fn a_busy_engine_is_left_alone_longer_each_time_but_once_per_pause() {
+    let mut state = ReplicaState::new(replica(1, 8));
+    let mut random = Random::new(1);
+    let first = state.back_off(0, &mut random, 0);
+    assert!((125..=250).contains(&first));
+    assert_eq!(state.back_off(0, &mut random, 0), first, "the same pause");
+    assert!(!state.is_usable(first - 1) && state.is_usable(first));
+    assert!((250..=500).contains(&state.back_off(0, &mut random, 1_000)));
+    assert_eq!(state.back_off(7_000, &mut random, 1_100), 7_000);
+}
+
+#[test]
+fn a_request_is_alone_until_another_is_sent() {
+    let mut state = ReplicaState::new(replica(1, 8));
+    state.occupy(1);
+    assert_eq!(state.alone, Some(1));
+    state.occupy(2);
+    state.forget(1);
+    assert_eq!(state.alone, None, "it was not alone all the time");
+}

@@ -1,0 +1,104 @@
+//! The queue in memory.
+
+use std::collections::BTreeMap;
+
+use super::super::{Action, Candidate, Group, Input, Lease, Position, QueueKey};
+
+/// A row of the queue.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) seen: Candidate,
+    pub(super) retry_at: i64,
+    pub(super) epoch: i64,
+    pub(super) is_leased: bool,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Completed,
+    Failed(&'static str),
+    Cancelled,
+}
+
+/// The queue and the ends of what was in it.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    pub(super) rows: BTreeMap<(Group, Position), Row>,
+    pub(super) ends: BTreeMap<i64, End>,
+    places: BTreeMap<i64, (Group, Position)>,
+}
+
+impl Store {
+    pub(super) fn insert(&mut self, group: Group, seen: Candidate) {
+        self.places.insert(seen.position.seq, (group, seen.position.clone()));
+        let key = (group, seen.position.clone());
+        self.rows.insert(key, Row { seen, retry_at: 0, epoch: 0, is_leased: false });
+    }
+
+    pub(super) fn row(&self, seq: i64) -> Option<&Row> {
+        self.rows.get(self.places.get(&seq)?)
+    }
+
+    pub(super) fn look(&self, group: Group, after: Option<Position>, limit: u32, now: i64) -> Input {
+        let limit = usize::try_from(limit).unwrap();
+        let visible = |row: &&Row| !row.is_leased && row.retry_at <= now;
+        let all = self.rows.iter().filter(|((it, _), _)| *it == group).map(|(_, row)| row).filter(visible);
+        let mut behind = all.filter(|row| after.as_ref().is_none_or(|after| row.seen.position > *after));
+        let candidates: Vec<_> = behind.by_ref().take(limit).map(|row| row.seen.clone()).collect();
+        let reached_end = behind.next().is_none();
+        Input::Candidates { group, candidates, reached_end }
+    }
+
+    pub(super) fn lease(&mut self, action: Action, now: i64) -> Input {
+        let Action::Lease { replica, group, positions } = action else { panic!("no lease: {action:?}") };
+        let (mut leases, mut gone) = (Vec::new(), Vec::new());
+        for position in positions {
+            let key = QueueKey { group, position };
+            match self.rows.get_mut(&(group, key.position.clone())) {
+                Some(row) if !row.is_leased && row.retry_at <= now => {
+                    row.is_leased = true;
+                    row.epoch += 1;
+                    leases.push(Lease { epoch: row.epoch, key });
+                }
+                _ => gone.push(key.position.seq),
+            }
+        }
+        Input::Leased { replica, group, leases, gone }
+    }
+
+    fn leased(&mut self, lease: &Lease) -> Option<&mut Row> {
+        let row = self.rows.get_mut(&(lease.key.group, lease.key.position.clone()))?;
+        (row.is_leased && row.epoch == lease.epoch).then_some(row)
+    }
+
+    /// Ends a leased request; false where the epoch is old.
+    pub(super) fn settle(&mut self, lease: &Lease, end: End) -> bool {
+        let is_ours = self.leased(lease).is_some();
+        if is_ours {
+            self.finish(lease.key.position.seq, end);
+        }
+        is_ours
+    }
+
+    pub(super) fn give_back(&mut self, lease: &Lease, retry_at: i64, counted: bool, suspect: bool) {
+        if let Some(row) = self.leased(lease) {
+            row.is_leased = false;
+            row.retry_at = retry_at;
+            row.seen.attempts += u32::from(counted);
+            row.seen.suspect = suspect;
+        }
+    }
+
+    pub(super) fn give_back_later(&mut self, seq: i64, retry_at: i64) {
+        self.rows.get_mut(&self.places[&seq]).unwrap().retry_at = retry_at;
+    }
+
+    pub(super) fn finish(&mut self, seq: i64, end: End) {
+        if let Some(place) = self.places.get(&seq)
+            && self.rows.remove(place).is_some()
+        {
+            assert_eq!(self.ends.insert(seq, end), None, "{seq} ended twice");
+        }
+    }
+}

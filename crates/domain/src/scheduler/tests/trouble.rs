@@ -1,0 +1,151 @@
+//! A replica that dies, the suspects it leaves, and a store that is away.
+
+use super::super::*;
+use super::desk::Desk;
+use super::store::End;
+use super::{candidate, group};
+
+#[test]
+fn connections_that_break_together_make_suspects_that_run_alone() {
+    let mut desk = Desk::new(&[4]);
+    desk.enqueue(1, 1..=6);
+    desk.hear();
+    desk.reset(1);
+    assert!(desk.hear().is_empty(), "it is not known yet whether the replica died");
+    desk.reset(2);
+    let pause = "pause 1: the connection to the engine broke: broken pipe";
+    assert_eq!(desk.hear(), ["give back 1 suspect", "give back 2 suspect", pause, "give back 5"]);
+    desk.reset(3);
+    assert_eq!(desk.hear(), ["give back 3 suspect"]);
+    desk.complete(4);
+    desk.wait(500);
+    assert_eq!(desk.hear(), ["probe 1"]);
+    desk.probed(true);
+    assert_eq!(desk.flying().len(), 1, "one at a time until one succeeds");
+}
+
+#[test]
+fn a_suspect_that_runs_alone_and_completes_is_a_suspect_no_more() {
+    let mut desk = Desk::new(&[2]);
+    desk.enqueue(1, 1..=4);
+    desk.reset(1);
+    desk.reset(2);
+    desk.wait(700);
+    desk.probed(true);
+    for _ in 0..2 {
+        while let Some(normal) = desk.flying().into_iter().find(|seq| *seq > 2) {
+            desk.complete(normal);
+        }
+        desk.wait(100);
+        assert_eq!(desk.flying().len(), 1, "a suspect has the replica to itself");
+        let seq = desk.flying()[0];
+        desk.complete(seq);
+    }
+    desk.wait(1_000);
+    while let Some(seq) = desk.flying().first() {
+        desk.complete(*seq);
+    }
+    assert_eq!(desk.store.ends.len(), 4);
+}
+
+#[test]
+fn a_poisoned_request_fails_after_five_runs_alone_and_its_neighbours_complete() {
+    let mut desk = Desk::new(&[4]);
+    desk.enqueue(1, 1..=40);
+    let (mut kills, mut together) = (0, 0);
+    for _ in 0..2_000 {
+        if desk.flying().contains(&7) {
+            kills += 1;
+            together += i64::from(desk.flying().len() > 1);
+            desk.flying().into_iter().for_each(|seq| desk.reset(seq));
+        } else if let Some(seq) = desk.flying().first() {
+            desk.complete(*seq);
+        }
+        if desk.hear().contains(&"probe 1".to_owned()) {
+            desk.probed(true);
+        }
+        desk.wait(100);
+    }
+    assert_eq!((kills, together), (6, 1), "once amid others, five times alone");
+    assert_eq!(desk.store.ends.get(&7), Some(&End::Failed("engine_unavailable")));
+    assert_eq!(desk.store.ends.values().filter(|end| **end == End::Completed).count(), 39);
+}
+
+#[test]
+fn suspects_take_one_replica_while_the_others_go_on() {
+    let mut desk = Desk::new(&[2, 2]);
+    for seq in 1..=2 {
+        let mut seen = candidate(seq);
+        seen.suspect = true;
+        desk.store.insert(group(1), seen);
+    }
+    desk.enqueue(1, 3..=20);
+    desk.feed(Input::Released {
+        added: vec![Backlog { group: group(1), count: 2, cost: 200 }],
+        next_ready_at: None,
+    });
+    let said = desk.hear();
+    let to_first: Vec<_> = said.iter().map(String::as_str).filter(|it| it.ends_with("to 1")).collect();
+    assert_eq!((to_first, said.len()), (vec!["send 1 to 1"], 3), "{said:?}");
+    desk.complete(1);
+    assert_eq!(desk.hear(), ["send 2 to 1"]);
+    desk.complete(2);
+    assert_eq!(desk.hear().len(), 2, "the host takes ordinary work again");
+}
+
+#[test]
+fn a_single_broken_connection_amid_successes_is_the_requests_own() {
+    let mut desk = Desk::new(&[3]);
+    desk.enqueue(1, 1..=5);
+    desk.complete(1);
+    desk.reset(2);
+    desk.hear();
+    desk.wait(500);
+    assert_eq!(desk.hear()[0], "give back 2 counted");
+}
+
+#[test]
+fn a_write_that_was_not_made_is_asked_for_again_and_not_at_once() {
+    let mut desk = Desk::new(&[1]);
+    desk.enqueue(1, [1]);
+    let lease = desk.sent[&1].clone();
+    desk.hear();
+    let actions = desk
+        .scheduler
+        .on(Input::AttemptFailed { seq: 1, error: AttemptError::TimedOut("".into()) }, desk.now);
+    let given_back = actions.into_iter().find(|it| matches!(it, Action::GiveBack { .. })).unwrap();
+    desk.sent.remove(&1);
+    desk.feed(Input::Undone(given_back));
+    desk.wait(400);
+    assert!(desk.hear().is_empty());
+    desk.wait(100);
+    assert_eq!(desk.hear()[0], "give back 1 counted");
+    desk.wait(20_000);
+    assert_eq!(desk.flying(), [1]);
+    assert!(desk.store.row(1).is_some_and(|row| row.epoch == lease.epoch + 1));
+}
+
+#[test]
+fn a_lease_or_look_that_was_not_made_is_asked_for_again() {
+    let mut scheduler = Scheduler::new(Settings::default(), 1);
+    let asks = |actions: &[Action]| {
+        actions.iter().find(|it| matches!(it, Action::Look { .. } | Action::Lease { .. })).cloned()
+    };
+    scheduler.on(Input::Replicas(vec![super::replica(1, 4)]), 0);
+    let backlog = Backlog { group: group(1), count: 1, cost: 100 };
+    let look = asks(&scheduler.on(Input::Released { added: vec![backlog], next_ready_at: None }, 0)).unwrap();
+    assert_eq!(asks(&scheduler.on(Input::Undone(look.clone()), 1)), None);
+    assert_eq!(asks(&scheduler.on(Input::Tick, 501)), Some(look));
+    let seen = Input::Candidates { group: group(1), candidates: vec![candidate(1)], reached_end: true };
+    let lease = asks(&scheduler.on(seen, 502)).unwrap();
+    assert_eq!(asks(&scheduler.on(Input::Undone(lease.clone()), 503)), None);
+    assert_eq!(asks(&scheduler.on(Input::Tick, 1_003)), Some(lease.clone()));
+    for second in 2..31 {
+        assert_eq!(asks(&scheduler.on(Input::Tick, second * 1_000)), None, "its answer may still come");
+    }
+    let mut repeated = None;
+    for second in 31..40 {
+        repeated = repeated.or(asks(&scheduler.on(Input::Tick, second * 1_000)));
+    }
+    assert!(repeated.is_some(), "an answer that never comes is given up");
+}

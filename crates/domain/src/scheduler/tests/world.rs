@@ -1,0 +1,271 @@
+//! A world by chance: a store and engines that are slow, fail, die, and lose answers, driven event by event.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::random::Random;
+use super::super::*;
+use super::store::{End, Store};
+use super::{candidate, group, replica};
+
+/// How often things go wrong, per thousand.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Luck {
+    pub(super) error: i64,
+    pub(super) undone: i64,
+    pub(super) lost: i64,
+    pub(super) cancel: i64,
+}
+
+/// What is under way.
+#[derive(Debug)]
+enum Event {
+    Tell(Input),
+    Perform(Action),
+    Answer { replica: ReplicaKey, seq: i64 },
+    Cancel(i64),
+}
+
+#[derive(Debug, Default)]
+struct Engine {
+    limit: usize,
+    running: BTreeMap<i64, Lease>,
+    down_until: i64,
+}
+
+/// The world and what was seen of it.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) scheduler: Scheduler,
+    pub(super) store: Store,
+    pub(super) random: Random,
+    pub(super) luck: Luck,
+    /// Requests that kill the engine that runs them.
+    pub(super) poison: BTreeSet<i64>,
+    /// Requests that an engine answers with 404.
+    pub(super) unknown: BTreeSet<i64>,
+    pub(super) pauses: usize,
+    pub(super) ended_order: Vec<i64>,
+    pub(super) leases: usize,
+    pub(super) now: i64,
+    engines: BTreeMap<ReplicaKey, Engine>,
+    events: BTreeMap<(i64, u64), Event>,
+    serial: u64,
+    wake_at: Option<i64>,
+    tick_at: i64,
+}
+
+impl World {
+    pub(super) fn new(seed: u64, limits: &[u32], luck: Luck) -> Self {
+        let mut world = Self {
+            scheduler: Scheduler::new(Settings::default(), seed),
+            store: Store::default(),
+            random: Random::new(seed ^ 0xabcd),
+            luck,
+            poison: BTreeSet::new(),
+            unknown: BTreeSet::new(),
+            pauses: 0,
+            ended_order: Vec::new(),
+            leases: 0,
+            now: 1_000,
+            engines: BTreeMap::new(),
+            events: BTreeMap::new(),
+            serial: 0,
+            wake_at: None,
+            tick_at: 1_000,
+        };
+        let list: Vec<_> = (1..).zip(limits).map(|(key, limit)| replica(key, *limit)).collect();
+        for config in &list {
+            let limit = usize::try_from(config.max_concurrency).unwrap();
+            world.engines.insert(config.key, Engine { limit, ..Engine::default() });
+        }
+        world.tell(Input::Replicas(list));
+        world
+    }
+
+    /// Requests of an account enter the queue now, each of this cost.
+    pub(super) fn enqueue(&mut self, account: i64, seqs: std::ops::Range<i64>, cost: i64) {
+        let (group, count) = (group(account), seqs.end - seqs.start);
+        for seq in seqs {
+            let mut seen = candidate(seq);
+            seen.cost = cost;
+            self.store.insert(group, seen);
+            if self.strikes(self.luck.cancel) {
+                let at = self.random.up_to(5_000);
+                self.later(at, Event::Cancel(seq));
+            }
+        }
+        let added = vec![Backlog { group, count, cost: cost * count }];
+        self.tell(Input::Released { added, next_ready_at: None });
+    }
+
+    /// Runs until nothing is left in the queue, or for `ms` at most; whether nothing is left.
+    pub(super) fn run(&mut self, ms: i64) -> bool {
+        let until = self.now + ms;
+        while !self.store.rows.is_empty() && self.now < until {
+            self.step();
+        }
+        self.store.rows.is_empty()
+    }
+
+    /// Lets time pass, with whatever is under way.
+    pub(super) fn idle(&mut self, ms: i64) {
+        let until = self.now + ms;
+        while self.now < until {
+            self.step();
+        }
+    }
+
+    fn strikes(&mut self, per_thousand: i64) -> bool {
+        self.random.up_to(999) < per_thousand
+    }
+
+    fn later(&mut self, ms: i64, event: Event) {
+        self.serial += 1;
+        self.events.insert((self.now + ms, self.serial), event);
+    }
+
+    fn step(&mut self) {
+        let tick_at = self.wake_at.map_or(self.tick_at, |at| at.min(self.tick_at));
+        match self.events.first_entry() {
+            Some(entry) if entry.key().0 <= tick_at => {
+                self.now = entry.key().0;
+                match entry.remove() {
+                    Event::Tell(input) => self.tell(input),
+                    Event::Perform(action) => self.perform(action),
+                    Event::Answer { replica, seq } => self.answer(replica, seq),
+                    Event::Cancel(seq) => {
+                        self.store.finish(seq, End::Cancelled);
+                        self.tell(Input::Ended { seqs: vec![seq] });
+                    }
+                }
+            }
+            _ => {
+                self.now = self.now.max(tick_at);
+                self.wake_at = self.wake_at.filter(|at| *at > self.now);
+                self.tick_at = self.tick_at.max(self.now) + i64::from(self.tick_at <= self.now) * 1_000;
+                self.tell(Input::Tick);
+            }
+        }
+    }
+
+    fn tell(&mut self, input: Input) {
+        let mut wakes = 0;
+        for action in self.scheduler.on(input, self.now) {
+            match action {
+                Action::WakeAt { at } => {
+                    assert!(at > self.now && self.wake_at != Some(at));
+                    self.wake_at = Some(at);
+                    wakes += 1;
+                }
+                Action::Send { replica, lease } => self.send(replica, lease),
+                Action::Abort { seq } => self.engines.values_mut().for_each(|engine| {
+                    engine.running.remove(&seq);
+                }),
+                Action::Pause { .. } => self.pauses += 1,
+                Action::Resume { .. } => {}
+                action => {
+                    let delay = self.random.up_to(5);
+                    self.later(delay, Event::Perform(action));
+                }
+            }
+        }
+        assert!(wakes <= 1);
+    }
+
+    fn perform(&mut self, action: Action) {
+        let is_read = matches!(action, Action::Look { .. } | Action::Release { .. } | Action::Probe { .. });
+        if is_read && self.strikes(self.luck.lost) {
+            return;
+        }
+        if self.strikes(self.luck.undone) {
+            return self.tell(Input::Undone(action));
+        }
+        let answer = match action {
+            Action::Release { .. } => Input::Released { added: vec![], next_ready_at: None },
+            Action::Look { group, after, limit } => self.store.look(group, after, limit, self.now),
+            Action::Lease { .. } => {
+                self.leases += 1;
+                self.store.lease(action, self.now)
+            }
+            Action::GiveBack { lease, retry_at, counted, suspect } => {
+                return self.store.give_back(&lease, retry_at, counted, suspect);
+            }
+            Action::Fail { lease, code, .. } => {
+                self.store.settle(&lease, End::Failed(code.as_str()));
+                return;
+            }
+            Action::Probe { replica } => {
+                let healthy = self.engines[&replica].down_until <= self.now;
+                Input::Probed { replica, healthy }
+            }
+            action => panic!("not to be performed: {action:?}"),
+        };
+        let delay = self.random.up_to(5);
+        self.later(delay, Event::Tell(answer));
+    }
+
+    fn send(&mut self, key: ReplicaKey, lease: Lease) {
+        let seq = lease.key.position.seq;
+        if self.strikes(self.luck.undone) {
+            return self.later(0, Event::Tell(Input::Undone(Action::Send { replica: key, lease })));
+        }
+        let flying = self.engines.values().flat_map(|engine| engine.running.keys());
+        assert!(flying.into_iter().all(|it| *it != seq), "{seq} is in flight twice");
+        let delay = 20 + self.random.up_to(200);
+        let engine = self.engines.get_mut(&key).unwrap();
+        engine.running.insert(seq, lease);
+        assert!(engine.running.len() <= engine.limit, "more in flight than {key:?} may have");
+        self.later(delay, Event::Answer { replica: key, seq });
+    }
+
+    fn answer(&mut self, key: ReplicaKey, seq: i64) {
+        let Some(lease) = self.engines.get_mut(&key).and_then(|it| it.running.remove(&seq)) else { return };
+        if self.engines[&key].down_until > self.now {
+            return self.fail(seq, AttemptError::Connect("refused".into()));
+        }
+        if self.poison.contains(&seq) {
+            return self.kill(key, seq);
+        }
+        if self.unknown.contains(&seq) {
+            return self.fail(seq, status(404));
+        }
+        if self.strikes(self.luck.error) {
+            let error = self.draw_error();
+            return self.fail(seq, error);
+        }
+        if self.store.settle(&lease, End::Completed) {
+            self.ended_order.push(seq);
+        }
+        let cost = 1 + self.random.up_to(200);
+        self.tell(Input::Completed { seq, cost });
+    }
+
+    fn draw_error(&mut self) -> AttemptError {
+        match self.random.up_to(6) {
+            0 => AttemptError::Reset("broken".into()),
+            1 => AttemptError::TimedOut("slow".into()),
+            2 => AttemptError::Connect("refused".into()),
+            3 => AttemptError::NotACompletion("html".into()),
+            4 => status(429),
+            5 => status(503),
+            _ => status(500),
+        }
+    }
+
+    fn kill(&mut self, key: ReplicaKey, seq: i64) {
+        let engine = self.engines.get_mut(&key).unwrap();
+        engine.down_until = self.now + 2_000;
+        let victims = std::mem::take(&mut engine.running);
+        for seq in victims.into_keys().chain([seq]) {
+            self.fail(seq, AttemptError::Reset("died".into()));
+        }
+    }
+
+    fn fail(&mut self, seq: i64, error: AttemptError) {
+        self.tell(Input::AttemptFailed { seq, error });
+    }
+}
+
+fn status(code: u16) -> AttemptError {
+    AttemptError::Status { code, message: "words".into(), retry_after_ms: None }
+}

@@ -1,0 +1,97 @@
+//! What must hold in every world; a failure names its seed.
+
+use super::store::End;
+use super::world::{Luck, World};
+
+const MINUTE: i64 = 60_000;
+
+#[test]
+fn with_well_engines_everything_completes_soon_and_in_large_runs() {
+    for seed in 0..5 {
+        let mut world = World::new(seed, &[64, 32], Luck::default());
+        world.enqueue(1, 0..3_000, 100);
+        assert!(world.run(MINUTE), "seed {seed}");
+        assert!(world.store.ends.values().all(|end| *end == End::Completed), "seed {seed}");
+        assert!(world.leases < 400, "seed {seed}: {} leases", world.leases);
+        // 3,000 requests of 120 ms on 96 slots need 3.75 s at least.
+        assert!(world.now < 5_500, "seed {seed}: {} ms", world.now);
+        assert!(world.scheduler.is_idle());
+    }
+}
+
+#[test]
+fn everything_ends_whatever_is_lost_cancelled_or_fails() {
+    for seed in 0..60 {
+        let luck = Luck { error: 100, undone: 30, lost: 30, cancel: 50 };
+        let limits: &[u32] = [&[1][..], &[4, 1], &[16, 8, 64]][usize::try_from(seed % 3).unwrap()];
+        let mut world = World::new(seed, limits, luck);
+        for account in 0..4 {
+            world.enqueue(account, account * 100..account * 100 + 60, 100);
+        }
+        assert!(world.run(60 * MINUTE), "seed {seed}: {:?}", world.scheduler);
+        assert_eq!(world.store.ends.len(), 240, "seed {seed}");
+        let completed = world.store.ends.values().filter(|end| **end == End::Completed).count();
+        assert!(completed >= 180, "seed {seed}: {completed} completed");
+        world.idle(60 * MINUTE);
+        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+    }
+}
+
+#[test]
+fn poison_fails_and_harms_no_neighbour() {
+    for seed in 0..20 {
+        let limits: &[u32] = if seed % 2 == 0 { &[16] } else { &[16, 8] };
+        let mut world = World::new(seed, limits, Luck::default());
+        world.poison.extend([17, 140]);
+        world.enqueue(1, 0..100, 100);
+        world.enqueue(2, 100..200, 100);
+        assert!(world.run(60 * MINUTE), "seed {seed}");
+        for (seq, end) in &world.store.ends {
+            let expected =
+                if [17, 140].contains(seq) { End::Failed("engine_unavailable") } else { End::Completed };
+            assert_eq!(*end, expected, "seed {seed}, request {seq}");
+        }
+    }
+}
+
+#[test]
+fn a_tenants_404_pauses_nobody() {
+    for seed in 0..10 {
+        let mut world = World::new(seed, &[8], Luck::default());
+        world.unknown.extend(0..50);
+        world.enqueue(1, 0..50, 100);
+        world.enqueue(2, 100..200, 100);
+        assert!(world.run(10 * MINUTE), "seed {seed}");
+        assert_eq!(world.pauses, 0, "seed {seed}");
+        for (seq, end) in &world.store.ends {
+            let expected = if *seq < 50 { End::Failed("engine_rejected") } else { End::Completed };
+            assert_eq!(*end, expected, "seed {seed}, request {seq}");
+        }
+    }
+}
+
+#[test]
+fn a_light_account_is_not_starved_by_a_heavy_one() {
+    for seed in 0..10 {
+        let mut world = World::new(seed, &[8], Luck::default());
+        world.enqueue(1, 0..2_000, 100);
+        world.run(2_000);
+        let before = world.ended_order.len();
+        world.enqueue(2, 5_000..5_020, 100);
+        world.run(10 * MINUTE);
+        let last = world.ended_order.iter().rposition(|seq| *seq >= 5_000).unwrap() - before;
+        assert!(last < 100, "seed {seed}: 20 requests took the time of {last}");
+    }
+}
+
+#[test]
+fn the_same_seed_replays_the_same_world() {
+    let run = || {
+        let luck = Luck { error: 100, undone: 30, lost: 30, cancel: 50 };
+        let mut world = World::new(42, &[16, 8], luck);
+        world.enqueue(1, 0..200, 100);
+        world.run(60 * MINUTE);
+        (world.now, world.leases, world.store.ends)
+    };
+    assert_eq!(run(), run());
+}

@@ -1,0 +1,88 @@
+//! When the scheduler must be woken, and for what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::door::{Group, ReplicaKey};
+
+/// What a wake-up is for; each has one time at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// A release is due.
+    Release,
+    /// The store may be asked again.
+    Store,
+    /// Given-back requests of a group may be tried again.
+    Group(Group),
+    /// A replica's rest is over.
+    Replica(ReplicaKey),
+}
+
+/// Every pending wake-up; the earliest is told to the shell once.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    times: BTreeMap<Timer, i64>,
+    order: BTreeSet<(i64, Timer)>,
+    announced_at: Option<i64>,
+}
+
+impl Timers {
+    pub(super) const fn new() -> Self {
+        Self { times: BTreeMap::new(), order: BTreeSet::new(), announced_at: None }
+    }
+
+    /// Sets, moves or (with `None`) removes a wake-up.
+    pub(super) fn set(&mut self, timer: Timer, at: Option<i64>) {
+        let before = match at {
+            Some(at) => self.times.insert(timer, at),
+            None => self.times.remove(&timer),
+        };
+        if before == at {
+            return;
+        }
+        if let Some(before) = before {
+            self.order.remove(&(before, timer));
+        }
+        if let Some(at) = at {
+            self.order.insert((at, timer));
+        }
+    }
+
+    /// Takes the earliest wake-up that is due.
+    pub(super) fn pop_due(&mut self, now: i64) -> Option<Timer> {
+        let &(at, timer) = self.order.first()?;
+        (at <= now).then(|| {
+            self.set(timer, None);
+            timer
+        })
+    }
+
+    /// The earliest wake-up, if it is not what was announced last.
+    pub(super) fn announce(&mut self) -> Option<i64> {
+        let &(at, _) = self.order.first()?;
+        (self.announced_at != Some(at)).then(|| {
+            self.announced_at = Some(at);
+            at
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earliest_time_is_announced_once_and_taken_when_due() {
+        let mut timers = Timers::new();
+        timers.set(Timer::Release, Some(50));
+        timers.set(Timer::Replica(ReplicaKey(1)), Some(30));
+        assert_eq!(timers.announce(), Some(30));
+        assert_eq!(timers.announce(), None);
+        assert_eq!(timers.pop_due(29), None);
+        assert_eq!(timers.pop_due(30), Some(Timer::Replica(ReplicaKey(1))));
+        assert_eq!(timers.announce(), Some(50));
+        timers.set(Timer::Release, Some(20));
+        assert_eq!(timers.announce(), Some(20));
+        timers.set(Timer::Release, None);
+        assert_eq!((timers.announce(), timers.pop_due(99)), (None, None));
+    }
+}

@@ -1,0 +1,119 @@
+//! What a tick repairs: answers that never came, writes that could not be made, groups that only seem empty.
+
+use super::Scheduler;
+use super::door::{Action, Group, ReplicaKey};
+use super::fairness::Suspect;
+use super::hands::Stage;
+use super::timers::Timer;
+
+/// A store that could not be written to is left alone this long.
+const STORE_AWAY_MS: i64 = 500;
+/// Everything is looked over this often.
+const REPAIR_MS: i64 = 1_000;
+/// A lease that was never answered is given up after this long; if it committed, its requests are given back when the
+/// answer comes.
+const LEASE_PATIENCE_MS: i64 = 30_000;
+/// A probe that was never answered is sent again after this long.
+const PROBE_PATIENCE_MS: i64 = 30_000;
+/// A request whose body could not be read is tried again after this long.
+const UNSENT_MS: i64 = 1_000;
+
+impl Scheduler {
+    /// Time passed.
+    pub(super) fn repair(&mut self, now: i64) {
+        self.touch_all();
+        if now >= self.store_away_until {
+            self.redo(now);
+        }
+        // A clock that was set back must not put this off.
+        if (self.repair_at - REPAIR_MS..self.repair_at).contains(&now) {
+            return;
+        }
+        self.repair_at = now + REPAIR_MS;
+        self.releases.repair(now);
+        let mut overdue = Vec::new();
+        for (key, replica) in &mut self.replicas {
+            let asks = replica.asks.iter().filter(|(_, ask)| now - ask.asked_at >= LEASE_PATIENCE_MS);
+            overdue.extend(asks.map(|(group, _)| (*key, *group)));
+            replica.probe = replica.probe.filter(|probe| now - probe.asked_at < PROBE_PATIENCE_MS);
+        }
+        for (key, group) in overdue {
+            self.undo_lease(key, group, now);
+        }
+        for model in self.models.values_mut() {
+            model.repair(now);
+        }
+        self.models.retain(|_, model| !model.groups.is_empty() || !model.suspects.is_empty());
+    }
+
+    /// An action could not be performed: the store is away for a moment.
+    pub(super) fn undo(&mut self, action: Action, now: i64) {
+        match action {
+            Action::Release { .. } => self.releases.undo(now),
+            Action::Look { group, .. } => {
+                if let Some(state) =
+                    self.models.get_mut(&group.model).and_then(|it| it.groups.get_mut(&group.account))
+                {
+                    state.sweep.undo();
+                }
+            }
+            Action::Lease { replica, group, .. } => self.undo_lease(replica, group, now),
+            Action::GiveBack { .. } | Action::Fail { .. } => self.undone.push(action),
+            Action::Send { lease, .. } => {
+                let seq = lease.key.position.seq;
+                if self.held_at(seq, Stage::InFlight).is_some_and(|it| it.lease.epoch == lease.epoch)
+                    && let Some(held) = self.let_go(seq)
+                {
+                    let suspect = held.suspect;
+                    self.give_back(held, now + UNSENT_MS, false, suspect, now);
+                }
+            }
+            // Not writes: a probe is repeated when its answer is overdue, the others bring no answer.
+            Action::Probe { .. }
+            | Action::Abort { .. }
+            | Action::Pause { .. }
+            | Action::Resume { .. }
+            | Action::WakeAt { .. } => return,
+        }
+        self.store_away_until = now + STORE_AWAY_MS;
+        self.timers.set(Timer::Store, Some(self.store_away_until));
+    }
+
+    /// Asks again for the writes that could not be made.
+    pub(super) fn redo(&mut self, now: i64) {
+        for action in std::mem::take(&mut self.undone) {
+            if let Action::GiveBack { lease, retry_at, .. } = &action {
+                let group = lease.key.group;
+                let wake_at = self.model(group.model).group(group.account, now).delay(*retry_at, 0, now);
+                self.timers.set(Timer::Group(group), Some(wake_at));
+            }
+            self.out.push(action);
+        }
+    }
+
+    /// A lease took nothing: what it was to take waits in front of the cursor again.
+    fn undo_lease(&mut self, key: ReplicaKey, group: Group, now: i64) {
+        let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&group));
+        let (Some(ask), Some(replica)) = (ask, self.replicas.get_mut(&key)) else { return };
+        let solo = replica.solo.filter(|solo| ask.run.iter().any(|it| it.position.seq == *solo));
+        if solo.is_some() {
+            replica.solo = None;
+        }
+        let model = self.model(group.model);
+        let cost = ask.run.iter().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
+        let count = ask.run.len();
+        let state = model.group(group.account, now);
+        state.held = state.held.saturating_sub(count);
+        let left: Vec<_> = ask.run.into_iter().filter(|it| !ask.ended.contains(&it.position.seq)).collect();
+        if solo.is_some() {
+            let account = group.account;
+            left.into_iter().for_each(|candidate| model.suspects.push_front(Suspect { account, candidate }));
+        } else {
+            state.add(i64::try_from(left.len()).unwrap_or(i64::MAX), cost, now);
+            state.sweep.put_back(left);
+        }
+        model.settle(group.account, cost);
+        model.enlist(group.account);
+        self.touched.insert(key);
+    }
+}
