@@ -4,4 +4,7 @@ pub mod app;
 pub mod clock;
 pub mod config;
 pub mod ids;
+pub mod scheduler;
+mod spelling;
 pub mod store;
+pub mod workers;

@@ -1,5 +1,6 @@
 //! The use cases: what people and operators can do. They know the store, and nothing of HTTP.
 
+pub mod failures;
 pub mod models;
 mod signals;
 

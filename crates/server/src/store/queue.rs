@@ -61,20 +61,37 @@ pub struct Prompt {
     pub body: Vec<u8>,
 }
 
-static PROMPTS: RowsStatement =
-    RowsStatement::new("SELECT seq, id, body FROM requests WHERE seq IN (VALUES", 1, ")");
+/// Larger prompts are read one by one, so that a run of them does not fill the memory.
+const SMALL_PROMPT_BYTES: i64 = 256 << 10;
 
-/// The prompts of these requests, in no particular order; one that is gone is left out.
-pub async fn list_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Prompt>, StoreError> {
+static SMALL_PROMPTS: RowsStatement = RowsStatement::new(
+    "SELECT seq, id, body FROM requests WHERE length(body) <= ? AND seq IN (VALUES",
+    1,
+    ")",
+);
+
+/// The prompts of up to 256 KiB among these requests, in no particular order.
+pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Prompt>, StoreError> {
     let mut prompts = Vec::with_capacity(seqs.len());
     for chunk in chunks(seqs) {
-        let statement = chunk.iter().fold(PROMPTS.of(chunk.len()), |statement, seq| statement.bind(seq));
+        let statement = SMALL_PROMPTS.of(chunk.len()).bind(SMALL_PROMPT_BYTES);
+        let statement = chunk.iter().fold(statement, |statement, seq| statement.bind(seq));
         for row in statement.fetch_all(store.readers()).await? {
-            let id = RequestId::from_bytes(row.try_get(1)?).ok_or(StoreError::Damaged("a request's id"))?;
-            prompts.push(Prompt { seq: row.try_get(0)?, id, body: row.try_get(2)? });
+            prompts.push(read_prompt(&row)?);
         }
     }
     Ok(prompts)
+}
+
+/// The prompt of one request; `None` where the request is gone.
+pub async fn find_prompt(store: &Store, seq: i64) -> Result<Option<Prompt>, StoreError> {
+    let query = sqlx::query("SELECT seq, id, body FROM requests WHERE seq = ?").bind(seq);
+    query.fetch_optional(store.readers()).await?.as_ref().map(read_prompt).transpose()
+}
+
+fn read_prompt(row: &SqliteRow) -> Result<Prompt, StoreError> {
+    let id = RequestId::from_bytes(row.try_get(1)?).ok_or(StoreError::Damaged("a request's id"))?;
+    Ok(Prompt { seq: row.try_get(0)?, id, body: row.try_get(2)? })
 }
 
 fn read_candidate(row: &SqliteRow) -> Result<Candidate, StoreError> {

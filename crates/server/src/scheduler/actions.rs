@@ -1,0 +1,108 @@
+//! What the scheduler asks of the store, and the store's answers as the scheduler's next inputs. The service and the
+//! simulation both act through here.
+
+use overnight_domain::chat::Completion;
+use overnight_domain::scheduler::{Action, Input, Lease};
+
+use crate::app::failures;
+use crate::store::leases::GiveBack;
+use crate::store::settle::{Ending, Settlement};
+use crate::store::{Store, StoreError, leases, queue, releases, settle};
+
+/// Whether an action is the store's, and not the engines' or the clock's.
+pub const fn is_for_store(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Release { .. }
+            | Action::Look { .. }
+            | Action::Lease { .. }
+            | Action::GiveBack { .. }
+            | Action::Fail { .. }
+    )
+}
+
+/// Does one of the store's actions at `now`; what the scheduler is to be told of it, if anything.
+pub async fn perform(store: &Store, action: Action, now: i64) -> Option<Input> {
+    match attempt(store, &action, now).await {
+        Ok(answer) => answer,
+        Err(StoreError::Stopped) => None,
+        Err(error) => {
+            tracing::warn!(%error, ?action, "the store did not do what the scheduler asked");
+            Some(Input::Undone(action))
+        }
+    }
+}
+
+async fn attempt(store: &Store, action: &Action, now: i64) -> Result<Option<Input>, StoreError> {
+    match action {
+        Action::Release { limit } => {
+            let released = releases::release(store, now, *limit).await?;
+            Ok(Some(Input::Released { added: released.added, next_ready_at: released.next_ready_at }))
+        }
+        Action::Look { group, after, limit } => {
+            let (candidates, reached_end) = queue::look(store, *group, after.as_ref(), *limit, now).await?;
+            Ok(Some(Input::Candidates { group: *group, candidates, reached_end }))
+        }
+        Action::Lease { replica, group, positions } => {
+            let leased = leases::take(store, *group, positions.clone(), now).await?;
+            Ok(Some(Input::Leased {
+                replica: *replica,
+                group: *group,
+                leases: leased.leases,
+                gone: leased.gone,
+            }))
+        }
+        Action::GiveBack { lease, retry_at, counted, suspect } => {
+            let give_back = GiveBack {
+                seq: lease.key.position.seq,
+                epoch: lease.epoch,
+                retry_at: *retry_at,
+                counted: *counted,
+                suspect: *suspect,
+            };
+            note_if_zombie(leases::give_back(store, give_back).await?);
+            Ok(None)
+        }
+        Action::Fail { lease, code, message } => {
+            let body = failures::result_body(*code, message);
+            note_if_zombie(settle::settle(store, settlement(lease, Ending::Failed, body, now)).await?);
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Stores what an engine answered; `false` where the request had ended or was leased anew, and nothing changed.
+pub async fn settle_completion(
+    store: &Store,
+    lease: &Lease,
+    completion: Completion,
+    now: i64,
+) -> Result<bool, StoreError> {
+    let ending = Ending::Completed {
+        prompt_tokens: i64::try_from(completion.usage.prompt_tokens).unwrap_or(i64::MAX),
+        completion_tokens: i64::try_from(completion.usage.completion_tokens).unwrap_or(i64::MAX),
+    };
+    let body = completion.body.into_string().into_bytes();
+    let is_settled = settle::settle(store, settlement(lease, ending, body, now)).await?;
+    note_if_zombie(is_settled);
+    Ok(is_settled)
+}
+
+/// Input tokens and twice the output tokens: what fairness counts.
+pub fn cost_of(completion: &Completion) -> i64 {
+    let usage = completion.usage;
+    i64::try_from(usage.prompt_tokens.saturating_add(usage.completion_tokens.saturating_mul(2)))
+        .unwrap_or(i64::MAX)
+}
+
+fn settlement(lease: &Lease, ending: Ending, body: Vec<u8>, now: i64) -> Settlement {
+    Settlement { seq: lease.key.position.seq, epoch: lease.epoch, ending, body, now }
+}
+
+/// A write under a lease that is no longer held touched nothing: harmless, and counted.
+fn note_if_zombie(was_held: bool) {
+    if !was_held {
+        metrics::counter!("overnight_zombie_writes_total").increment(1);
+    }
+}

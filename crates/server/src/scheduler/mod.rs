@@ -1,0 +1,4 @@
+//! The scheduler's hands: what it asks of the store and of the engines is done here. All decisions are
+//! `overnight_domain`'s.
+
+pub mod actions;

@@ -1,0 +1,196 @@
+//! The shell around the scheduler: it performs actions and feeds inputs.
+//!
+//! One task owns the scheduler. What it asks of the store and of the engines runs beside it, and every answer comes
+//! back as an input through one channel.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use overnight_domain::scheduler::{Action, Input, Lease, ReplicaKey, Scheduler, Settings};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::actions;
+use super::attempts::Attempt;
+use super::prompts::Prompts;
+use super::replicas::Replicas;
+use crate::app::Services;
+use crate::store::{StoreError, queue};
+
+const TICK_MS: i64 = 1_000;
+const INPUTS_AT_ONCE: usize = 256;
+
+/// The scheduler with its hands.
+pub struct Shell {
+    services: Services,
+    replicas: Arc<Replicas>,
+    scheduler: Scheduler,
+    prompts: Arc<Prompts>,
+    in_flight: HashMap<i64, AbortHandle>,
+    wake_at: i64,
+    inputs: mpsc::UnboundedReceiver<Input>,
+    answers: mpsc::UnboundedSender<Input>,
+}
+
+impl Shell {
+    /// A shell that will send to `replicas`, told of what waits in the store.
+    pub async fn new(services: Services, replicas: Arc<Replicas>) -> Result<Self, StoreError> {
+        let seed = u64::from_le_bytes(first_eight(services.ids.random()));
+        let (answers, inputs) = mpsc::unbounded_channel();
+        let mut shell = Self {
+            prompts: Arc::new(Prompts::new(services.store.clone())),
+            scheduler: Scheduler::new(Settings::default(), seed),
+            in_flight: HashMap::new(),
+            wake_at: i64::MAX,
+            services,
+            replicas,
+            inputs,
+            answers,
+        };
+        shell.feed(Input::Replicas(shell.replicas.list()));
+        shell.feed(Input::Backlogs(queue::backlogs(&shell.services.store).await?));
+        if let Some(ready_at) = queue::next_ready_at(&shell.services.store).await? {
+            shell.feed(Input::Gathering { ready_at });
+        }
+        Ok(shell)
+    }
+
+    /// Schedules until `shutdown` ends; then drops what is in flight and gives back what is leased.
+    pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
+        tokio::pin!(shutdown);
+        let clock = Arc::clone(&self.services.clock);
+        let signals = Arc::clone(&self.services.signals);
+        let mut batch = Vec::with_capacity(INPUTS_AT_ONCE);
+        loop {
+            let wake = clock.sleep_until(self.wake_at.min(clock.now() + TICK_MS));
+            tokio::select! {
+                () = &mut shutdown => break,
+                count = self.inputs.recv_many(&mut batch, INPUTS_AT_ONCE) => {
+                    if count == 0 {
+                        break;
+                    }
+                    batch.drain(..).for_each(|input| self.feed(input));
+                }
+                () = signals.rung() => self.hear(),
+                () = wake => self.tick(),
+            }
+        }
+        self.stop().await;
+    }
+
+    fn hear(&mut self) {
+        let news = self.services.signals.take();
+        if let Some(ready_at) = news.gathering_until {
+            self.feed(Input::Gathering { ready_at });
+        }
+        if !news.ended.is_empty() {
+            self.feed(Input::Ended { seqs: news.ended });
+        }
+    }
+
+    fn tick(&mut self) {
+        self.wake_at = i64::MAX;
+        self.feed(Input::Tick);
+        self.report();
+    }
+
+    fn feed(&mut self, input: Input) {
+        if let Input::Completed { seq, .. } | Input::AttemptFailed { seq, .. } = &input {
+            self.in_flight.remove(seq);
+        }
+        let now = self.services.clock.now();
+        for action in self.scheduler.on(input, now) {
+            self.act(action);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Send { replica, lease } => self.send(replica, lease),
+            Action::Abort { seq } => {
+                self.prompts.forget(seq);
+                if let Some(handle) = self.in_flight.remove(&seq) {
+                    handle.abort();
+                }
+            }
+            Action::Probe { replica } => self.probe(replica),
+            Action::Pause { replica, until, reason } => {
+                let name = self.replicas.name(replica);
+                let pause_ms = until - self.services.clock.now();
+                tracing::error!(replica = name, pause_ms, reason, "an engine replica is paused");
+            }
+            Action::Resume { replica } => {
+                tracing::info!(replica = self.replicas.name(replica), "an engine replica is used again");
+            }
+            Action::WakeAt { at } => self.wake_at = at,
+            action => self.ask_store(action),
+        }
+    }
+
+    fn ask_store(&self, action: Action) {
+        debug_assert!(actions::is_for_store(&action), "every other action has its own arm");
+        if let Action::GiveBack { lease, .. } | Action::Fail { lease, .. } = &action {
+            self.prompts.forget(lease.key.position.seq);
+        }
+        let (services, answers) = (self.services.clone(), self.answers.clone());
+        let prompts = Arc::clone(&self.prompts);
+        tokio::spawn(async move {
+            let now = services.clock.now();
+            let Some(input) = actions::perform(&services.store, action, now).await else { return };
+            if let Input::Leased { leases, .. } = &input {
+                prompts.fetch(leases).await;
+            }
+            let _ = answers.send(input);
+        });
+    }
+
+    fn send(&mut self, replica: ReplicaKey, lease: Lease) {
+        let seq = lease.key.position.seq;
+        let attempt = Attempt {
+            services: self.services.clone(),
+            replicas: Arc::clone(&self.replicas),
+            prompts: Arc::clone(&self.prompts),
+            answers: self.answers.clone(),
+        };
+        let task = tokio::spawn(attempt.run(replica, lease));
+        self.in_flight.insert(seq, task.abort_handle());
+    }
+
+    fn probe(&self, replica: ReplicaKey) {
+        let (replicas, answers) = (Arc::clone(&self.replicas), self.answers.clone());
+        tokio::spawn(async move {
+            let healthy = replicas.probe(replica).await;
+            let _ = answers.send(Input::Probed { replica, healthy });
+        });
+    }
+
+    fn report(&self) {
+        for replica in self.replicas.list() {
+            let name = self.replicas.name(replica.key).to_owned();
+            let in_flight = self.scheduler.in_flight(replica.key) as f64;
+            let is_paused = f64::from(u8::from(self.scheduler.is_paused(replica.key)));
+            metrics::gauge!("overnight_engine_requests_in_flight", "engine" => name.clone()).set(in_flight);
+            metrics::gauge!("overnight_engine_paused", "engine" => name).set(is_paused);
+        }
+        for model in self.services.models.iter() {
+            let waiting = self.scheduler.waiting(model.key) as f64;
+            metrics::gauge!("overnight_requests_waiting", "model" => model.config.name.clone()).set(waiting);
+        }
+    }
+
+    async fn stop(mut self) {
+        for (_, handle) in self.in_flight.drain() {
+            handle.abort();
+        }
+        let now = self.services.clock.now();
+        let give_backs = self.scheduler.drain(now).into_iter().filter(actions::is_for_store);
+        let store = &self.services.store;
+        futures_util::future::join_all(give_backs.map(|action| actions::perform(store, action, now))).await;
+    }
+}
+
+fn first_eight(bytes: [u8; 32]) -> [u8; 8] {
+    let mut first = [0; 8];
+    first.copy_from_slice(&bytes[..8]);
+    first
+}
