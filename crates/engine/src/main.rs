@@ -1,3 +1,44 @@
 //! The program overnight-engine: llama.cpp behind the OpenAI HTTP API, for one machine.
 
-fn main() {}
+use std::{io, process::ExitCode};
+
+use clap::Parser;
+use overnight_engine::{args::Arguments, cpu, serve::serve};
+use tokio::runtime;
+use tracing_subscriber::EnvFilter;
+
+/// Stack of a thread that tokenizes: some of llama.cpp's tokenizers recurse as deep as a word is long.
+const STACK_BYTES: usize = 64 * 1024 * 1024;
+/// Threads that read, render and tokenize.
+const PREPARING_THREADS: usize = 2;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let filter =
+        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,llama-cpp-2=warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
+    let missing = cpu::missing_features();
+    if !missing.is_empty() {
+        tracing::error!("this processor lacks {}, which this program was built for", missing.join(", "));
+        return ExitCode::FAILURE;
+    }
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            tracing::error!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let runtime = runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(PREPARING_THREADS)
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()?;
+    let outcome = runtime.block_on(serve(arguments));
+    runtime.shutdown_background();
+    outcome
+}

@@ -1,0 +1,41 @@
+//! OpenAI's JSON shapes: what a chat completion request may say, and how its answer looks.
+
+mod messages;
+mod request;
+mod response;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    request::{ChatRequest, parse},
+    response::{ChatCompletion, Heading, render},
+};
+
+/// Why a request is refused. Every refusal is the client's to mend.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// A sentence for a person.
+    pub message: String,
+    /// A word for a program, if there is one.
+    pub code: Option<&'static str>,
+    /// The field at fault, if it is one.
+    pub param: Option<String>,
+}
+
+impl Refusal {
+    /// A refusal of one field.
+    #[must_use]
+    pub fn of(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: None, param: Some(param.into()) }
+    }
+
+    /// A prompt that the context does not hold.
+    #[must_use]
+    pub fn too_long(context: usize, prompt: &str) -> Self {
+        let message = format!(
+            "The context holds {context} tokens, the answer's among them, and the prompt has {prompt}."
+        );
+        Self { code: Some("context_length_exceeded"), ..Self::of("messages", message) }
+    }
+}

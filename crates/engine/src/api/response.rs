@@ -1,0 +1,128 @@
+//! The answer: a `chat.completion` object.
+
+use serde::Serialize;
+
+use crate::{
+    model::{Token, Vocabulary},
+    sampling::Logprobs,
+    scheduler::{Choice, Completion, Finish},
+};
+
+/// OpenAI's `chat.completion`.
+#[derive(Debug, Serialize)]
+pub struct ChatCompletion {
+    id: String,
+    object: &'static str,
+    created: u64,
+    model: String,
+    choices: Vec<ChoiceBody>,
+    usage: Usage,
+}
+
+#[derive(Debug, Serialize)]
+struct ChoiceBody {
+    index: usize,
+    message: Message,
+    logprobs: Option<LogprobsBody>,
+    finish_reason: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Message {
+    role: &'static str,
+    content: String,
+}
+
+#[derive(Debug, Serialize)]
+struct LogprobsBody {
+    content: Vec<TokenBody>,
+}
+
+#[derive(Debug, Serialize)]
+struct TokenBody {
+    #[serde(flatten)]
+    chosen: Probability,
+    top_logprobs: Vec<Probability>,
+}
+
+#[derive(Debug, Serialize)]
+struct Probability {
+    token: String,
+    logprob: f32,
+    bytes: Vec<u8>,
+}
+
+#[derive(Debug, Serialize)]
+struct Usage {
+    prompt_tokens: usize,
+    completion_tokens: usize,
+    total_tokens: usize,
+    prompt_tokens_details: PromptTokensDetails,
+}
+
+#[derive(Debug, Serialize)]
+struct PromptTokensDetails {
+    cached_tokens: usize,
+}
+
+/// What an answer says about itself.
+#[derive(Debug)]
+pub struct Heading {
+    /// Unique in this process.
+    pub id: String,
+    /// Seconds since 1970.
+    pub created: u64,
+    /// The model as it is served.
+    pub model: String,
+    /// Whether the client asked for probabilities.
+    pub shows_logprobs: bool,
+}
+
+/// Puts an answer into OpenAI's shape.
+#[must_use]
+pub fn render(heading: Heading, completion: Completion, vocabulary: &dyn Vocabulary) -> ChatCompletion {
+    let completion_tokens = completion.choices.iter().map(|choice| choice.tokens).sum();
+    let body = |(index, choice)| render_choice(index, choice, heading.shows_logprobs, vocabulary);
+    ChatCompletion {
+        id: heading.id,
+        object: "chat.completion",
+        created: heading.created,
+        model: heading.model,
+        choices: completion.choices.into_iter().enumerate().map(body).collect(),
+        usage: Usage {
+            prompt_tokens: completion.prompt_tokens,
+            completion_tokens,
+            total_tokens: completion.prompt_tokens + completion_tokens,
+            prompt_tokens_details: PromptTokensDetails { cached_tokens: completion.cached_tokens },
+        },
+    }
+}
+
+fn render_choice(
+    index: usize,
+    choice: Choice,
+    shows_logprobs: bool,
+    vocabulary: &dyn Vocabulary,
+) -> ChoiceBody {
+    let content = || choice.logprobs.iter().map(|token| render_token(token, vocabulary)).collect();
+    ChoiceBody {
+        index,
+        logprobs: shows_logprobs.then(|| LogprobsBody { content: content() }),
+        message: Message { role: "assistant", content: choice.text },
+        finish_reason: match choice.finish {
+            Finish::Stop => "stop",
+            Finish::Length => "length",
+        },
+    }
+}
+
+fn render_token(token: &Logprobs, vocabulary: &dyn Vocabulary) -> TokenBody {
+    let probability = |token: Token, logprob| {
+        let bytes = vocabulary.piece(token).to_vec();
+        Probability { token: String::from_utf8_lossy(&bytes).into_owned(), logprob, bytes }
+    };
+    TokenBody {
+        chosen: probability(token.token, token.logprob),
+        top_logprobs: token.top.iter().map(|&(token, logprob)| probability(token, logprob)).collect(),
+    }
+}

@@ -1,0 +1,104 @@
+use super::{Cache, Prefix};
+use crate::{
+    fake::{FakeDecoder, next_letter},
+    model::{BatchEntry, Capacity, Token},
+};
+
+fn cache(cells: usize, sequences: usize) -> Cache<FakeDecoder> {
+    let capacity = Capacity { context: cells, cells, parallel: 2, sequences, shares_prefixes: true };
+    Cache::new(FakeDecoder::new(capacity, next_letter).0, capacity)
+}
+
+fn feed(cache: &mut Cache<FakeDecoder>, sequence: usize, tokens: &[Token]) {
+    let start = cache.computed(sequence);
+    let batch: Vec<BatchEntry> = (start..)
+        .zip(tokens)
+        .map(|(position, &token)| BatchEntry { token, position, sequence, wants_logits: false })
+        .collect();
+    cache.decode(&batch).expect("a step");
+}
+
+fn kept(cache: &mut Cache<FakeDecoder>, tokens: &[Token]) -> usize {
+    let sequence = cache.start(None).expect("a free sequence");
+    feed(cache, sequence, tokens);
+    cache.finish(sequence);
+    sequence
+}
+
+#[test]
+fn the_longest_prefix_is_found_among_running_and_kept_sequences() {
+    let mut cache = cache(64, 4);
+    let first = kept(&mut cache, &[1, 2, 3]);
+    let running = cache.start(None).expect("a free sequence");
+    feed(&mut cache, running, &[1, 2, 3, 4, 5]);
+    assert_eq!(cache.find_prefix(&[1, 2, 3, 4, 9]), Some(Prefix { sequence: running, length: 4 }));
+    assert_eq!(cache.find_prefix(&[9]), None);
+    cache.forget(running);
+    assert_eq!(cache.find_prefix(&[1, 2, 9]), Some(Prefix { sequence: first, length: 2 }));
+}
+
+#[test]
+fn a_shared_prefix_takes_no_cells_and_outlives_its_source() {
+    let mut cache = cache(6, 4);
+    let source = kept(&mut cache, &[1, 2, 3, 4]);
+    let started = cache.start(Some(Prefix { sequence: source, length: 4 })).expect("a free sequence");
+    assert!(cache.make_room(2, None), "only two cells are needed");
+    cache.forget(source);
+    assert_eq!(cache.find_prefix(&[1, 2, 3, 4, 5]), Some(Prefix { sequence: started, length: 4 }));
+    feed(&mut cache, started, &[5, 6]);
+    assert!(!cache.make_room(1, None));
+}
+
+#[test]
+fn the_longest_unused_sequence_goes_first_and_the_spared_one_stays() {
+    let mut cache = cache(9, 4);
+    let oldest = kept(&mut cache, &[1, 1, 1]);
+    let middle = kept(&mut cache, &[2, 2, 2]);
+    let newest = kept(&mut cache, &[3, 3, 3]);
+    assert!(cache.make_room(3, Some(oldest)));
+    assert_eq!(cache.computed(middle), 0);
+    assert_eq!((cache.computed(oldest), cache.computed(newest)), (3, 3));
+    assert!(cache.make_room(9, None));
+}
+
+#[test]
+fn use_makes_a_kept_sequence_younger() {
+    let mut cache = cache(9, 4);
+    let first = kept(&mut cache, &[1, 1, 1]);
+    let second = kept(&mut cache, &[2, 2, 2]);
+    cache.start(Some(Prefix { sequence: first, length: 3 })).expect("a free sequence");
+    assert!(cache.make_room(4, None));
+    assert_eq!((cache.computed(first), cache.computed(second)), (3, 0));
+}
+
+#[test]
+fn a_sequence_is_freed_when_numbers_run_out() {
+    let mut cache = cache(64, 2);
+    kept(&mut cache, &[1]);
+    kept(&mut cache, &[2]);
+    assert_eq!(cache.start(None), None);
+    assert!(cache.make_room(1, None));
+    assert!(cache.start(None).is_some());
+}
+
+#[test]
+fn sequences_inside_others_are_not_kept_twice() {
+    let mut cache = cache(64, 4);
+    let short = kept(&mut cache, &[1, 2]);
+    let long = kept(&mut cache, &[1, 2, 3]);
+    assert_eq!(cache.computed(short), 0);
+    let inside = kept(&mut cache, &[1, 2]);
+    assert_eq!((cache.computed(long), cache.computed(inside)), (3, 0));
+}
+
+#[test]
+fn only_running_sequences_make_the_cache_busy() {
+    let mut cache = cache(8, 4);
+    let source = kept(&mut cache, &[1, 2, 3, 4]);
+    assert!(cache.busy_share() < f64::EPSILON);
+    let started = cache.start(Some(Prefix { sequence: source, length: 2 })).expect("a free sequence");
+    assert!((cache.busy_share() - 0.25).abs() < f64::EPSILON);
+    cache.forget(started);
+    assert!(cache.busy_share() < f64::EPSILON);
+    assert!(cache.make_room(8, None));
+}

@@ -1,0 +1,90 @@
+//! `POST /v1/chat/completions`.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{State, rejection::BytesRejection},
+    http::StatusCode,
+};
+use bytes::Bytes;
+use tokio::{sync::oneshot, task::spawn_blocking};
+
+use super::{Engine, Ready, errors::ApiError};
+use crate::{
+    api::{self, ChatCompletion, ChatRequest, Heading, Refusal},
+    clock::{Stopwatch, unix_seconds},
+    model::Token,
+    scheduler::Job,
+    worker::Command,
+};
+
+/// Answers a conversation. A client that leaves drops this future and with it the receiver, which cancels the request.
+pub(super) async fn complete(
+    State(engine): State<Arc<Engine>>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<ChatCompletion>, ApiError> {
+    let stopwatch = Stopwatch::start();
+    let _seat = engine.seats.try_acquire().map_err(|_| ApiError::full())?;
+    let ready = engine.ready()?;
+    let body = body.map_err(|rejection| refuse_body(&rejection))?;
+    let preparing = Arc::clone(&engine);
+    let (request, prompt) =
+        spawn_blocking(move || prepare(&preparing, &body)).await.map_err(|_| ApiError::broken())??;
+    let shows_logprobs = request.generation.logprobs.is_some();
+    let (respond, answer) = oneshot::channel();
+    let job = Job { prompt: prompt.into(), generation: request.generation, respond };
+    engine.commands.send(Command::Complete(job)).map_err(|_| ApiError::broken())?;
+    let completion = answer.await.map_err(|_| ApiError::broken())??;
+    engine.metrics.observe_latency(stopwatch.elapsed());
+    let id = format!("chatcmpl-{:016x}{:016x}", engine.seeds.next_seed(), engine.seeds.next_seed());
+    let heading = Heading { id, created: unix_seconds(), model: engine.name.clone(), shows_logprobs };
+    Ok(Json(api::render(heading, completion, ready.vocabulary.as_ref())))
+}
+
+/// Everything that takes time and no model: reading, rendering, tokenizing. Runs where it may block.
+fn prepare(engine: &Engine, body: &[u8]) -> Result<(ChatRequest, Vec<Token>), ApiError> {
+    let ready = engine.ready()?;
+    let request = api::parse(body, ready.vocabulary.token_count(), engine.seeds.next_seed())?;
+    if request.model != engine.name {
+        return Err(ApiError::unknown_model(&request.model, &engine.name));
+    }
+    let prompt = tokenize(ready, &request)?;
+    Ok((request, prompt))
+}
+
+fn tokenize(ready: &Ready, request: &ChatRequest) -> Result<Vec<Token>, Refusal> {
+    let text = ready
+        .template
+        .render(&request.messages, &request.tools, &request.template_arguments)
+        .map_err(|objection| {
+            let words = objection.detail().map_or_else(|| objection.kind().to_string(), str::to_owned);
+            Refusal::of("messages", format!("The model's chat template refuses the conversation: {words}."))
+        })?;
+    let context = ready.capacity.context;
+    let bytes_max = context.saturating_mul(ready.vocabulary.longest_piece());
+    if text.len() > bytes_max {
+        return Err(Refusal::too_long(context, "more"));
+    }
+    let prompt = ready.vocabulary.tokenize(&text);
+    if prompt.is_empty() {
+        return Err(Refusal::of(
+            "messages",
+            "The model's chat template makes an empty prompt of the conversation.",
+        ));
+    }
+    if prompt.len() >= context {
+        return Err(Refusal::too_long(context, &prompt.len().to_string()));
+    }
+    Ok(prompt)
+}
+
+fn refuse_body(rejection: &BytesRejection) -> ApiError {
+    match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let message = format!("A body has at most {} bytes.", super::BODY_BYTES_MAX);
+            ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+        }
+        _ => ApiError::new(StatusCode::BAD_REQUEST, "unreadable_body", "The body could not be read."),
+    }
+}

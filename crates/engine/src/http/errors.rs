@@ -1,0 +1,99 @@
+//! Errors in OpenAI's envelope.
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+use crate::{api::Refusal, model::DecodeFailed};
+
+/// An error as a client sees it.
+#[derive(Debug)]
+pub(super) struct ApiError {
+    status: StatusCode,
+    message: String,
+    code: Option<&'static str>,
+    param: Option<String>,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), code: Some(code), param: None }
+    }
+
+    pub(super) fn loading() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "loading", "The model is loading.")
+    }
+
+    pub(super) fn full() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "engine_full",
+            "The engine holds as many requests as it can.",
+        )
+    }
+
+    pub(super) fn wrong_key() -> Self {
+        let message = "Authorization: Bearer with this engine's key is needed.";
+        Self::new(StatusCode::UNAUTHORIZED, "invalid_api_key", message)
+    }
+
+    pub(super) fn unknown_model(asked: &str, served: &str) -> Self {
+        let message = format!("The model {asked:?} is not served here; {served:?} is.");
+        let error = Self::new(StatusCode::NOT_FOUND, "model_not_found", message);
+        Self { param: Some("model".to_owned()), ..error }
+    }
+
+    pub(super) fn broken() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "engine_error",
+            "The engine could not finish this request.",
+        )
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { message, code, param } = refusal;
+        Self { status: StatusCode::BAD_REQUEST, message, code, param }
+    }
+}
+
+impl From<DecodeFailed> for ApiError {
+    fn from(failure: DecodeFailed) -> Self {
+        let message = failure.to_string();
+        Self { message, ..Self::broken() }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let kind = if self.status.is_server_error() { "server_error" } else { "invalid_request_error" };
+        let error = json!({ "message": self.message, "type": kind, "param": self.param, "code": self.code });
+        let mut response = (self.status, Json(json!({ "error": error }))).into_response();
+        let header = match self.status {
+            StatusCode::SERVICE_UNAVAILABLE => Some((header::RETRY_AFTER, HeaderValue::from_static("1"))),
+            StatusCode::UNAUTHORIZED => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            _ => None,
+        };
+        response.headers_mut().extend(header);
+        response
+    }
+}
+
+/// The answer to a path that is none of the routes.
+pub(super) async fn unknown_path() -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, "not_found", "There is nothing at this path.")
+}
+
+/// The answer to a method that a route does not take.
+pub(super) async fn wrong_method() -> ApiError {
+    ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "This path does not take this method.",
+    )
+}

@@ -1,0 +1,24 @@
+//! llama.cpp behind OpenAI's HTTP API, for one machine: continuous batching, and every shared prefix computed once.
+//!
+//! `http` takes requests in and turns them into jobs (`api`, `template`); the one thread of `worker` runs the
+//! `scheduler`, which keeps a `cache` over a decoder. Only `llama` knows llama.cpp; all else is tested without it.
+
+pub mod api;
+pub mod args;
+pub mod cache;
+pub mod chance;
+pub mod clock;
+pub mod cpu;
+#[cfg(test)]
+mod fake;
+pub mod http;
+pub mod llama;
+pub mod metrics;
+pub mod model;
+pub mod parent;
+pub mod sampling;
+pub mod scheduler;
+pub mod serve;
+pub mod template;
+pub mod text;
+pub mod worker;

@@ -1,0 +1,278 @@
+//! The model over llama.cpp: the only file that knows it.
+//!
+//! llama.cpp ends the process on numbers out of range, so everything that reaches it is checked before: lengths by the
+//! callers against [`Capacity`], numbers here.
+
+use std::{
+    fs::File,
+    io::Read,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use llama_cpp_2::{
+    LogOptions,
+    context::{LlamaContext, params::LlamaContextParams},
+    llama_backend::LlamaBackend,
+    llama_batch::LlamaBatch,
+    model::{LlamaModel, params::LlamaModelParams},
+    send_logs_to_tracing,
+    token::LlamaToken,
+};
+
+use crate::model::{BatchEntry, Capacity, DecodeFailed, Decoder, STEP_TOKENS_MAX, Token, Vocabulary};
+
+/// What a model file is loaded with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The GGUF file.
+    pub path: PathBuf,
+    /// Threads of one step.
+    pub threads: usize,
+    /// Sequences of one step.
+    pub parallel: usize,
+    /// Tokens that one request may hold; the model's training context bounds it.
+    pub context: usize,
+}
+
+/// Why a model cannot be used, as a sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("the model {path} cannot be used: {reason}")]
+pub struct LoadFailed {
+    path: PathBuf,
+    reason: String,
+}
+
+/// Cells of the cache beyond which more parallel requests share what there is.
+const CELLS_MAX: usize = 32_768;
+/// llama.cpp rounds the number of cells up to a multiple of this.
+const CELLS_STEP: usize = 256;
+/// Sequences that are kept for their prefixes, beside those that run.
+const KEPT_SEQUENCES: usize = 32;
+
+/// A model in memory.
+#[derive(Debug)]
+pub struct Llama {
+    backend: LlamaBackend,
+    model: Arc<LlamaModel>,
+    vocabulary: Arc<LlamaVocabulary>,
+    capacity: Capacity,
+    settings: Settings,
+}
+
+impl Llama {
+    /// Loads a model; gives up between two tensors when `stop` becomes true.
+    ///
+    /// # Errors
+    /// [`LoadFailed`] when the file is no chat model that llama.cpp can run, or when it was stopped.
+    pub fn load(settings: Settings, stop: Arc<AtomicBool>) -> Result<Self, LoadFailed> {
+        let failed = |reason: String| LoadFailed { path: settings.path.clone(), reason };
+        check_file(&settings.path).map_err(failed)?;
+        send_logs_to_tracing(LogOptions::default());
+        let backend = LlamaBackend::init().map_err(|fault| failed(fault.to_string()))?;
+        let goes_on = move |_| !stop.load(Ordering::Relaxed);
+        let parameters = LlamaModelParams::default().with_progress_callback(goes_on);
+        let model = LlamaModel::load_from_file(&backend, &settings.path, &parameters)
+            .map_err(|_| failed("llama.cpp does not take it; the log says why".to_owned()))?;
+        let tokenizer = model.meta_val_str("tokenizer.ggml.model").unwrap_or_default();
+        if model.n_vocab() < 1 || ["", "none", "no_vocab"].contains(&tokenizer.as_str()) {
+            return Err(failed("it has no vocabulary".to_owned()));
+        }
+        let capacity = capacity(&settings, &model);
+        let model = Arc::new(model);
+        let vocabulary = Arc::new(LlamaVocabulary::new(Arc::clone(&model)));
+        Ok(Self { backend, model, vocabulary, capacity, settings })
+    }
+
+    /// Its vocabulary.
+    #[must_use]
+    pub fn vocabulary(&self) -> Arc<LlamaVocabulary> {
+        Arc::clone(&self.vocabulary)
+    }
+
+    /// How much it holds.
+    #[must_use]
+    pub fn capacity(&self) -> Capacity {
+        self.capacity
+    }
+
+    /// Its chat template, if it carries one.
+    #[must_use]
+    pub fn chat_template(&self) -> Option<String> {
+        self.model.chat_template(None).ok()?.to_string().ok()
+    }
+
+    /// The texts of its opening and closing tokens, empty where it has none.
+    #[must_use]
+    pub fn edge_texts(&self) -> (String, String) {
+        let vocab = self.model.vocab();
+        let text = |token: LlamaToken| match token.0 {
+            0.. => String::from_utf8_lossy(&vocab.token_to_piece(token, true, None)).into_owned(),
+            _ => String::new(),
+        };
+        (text(vocab.bos()), text(vocab.eos()))
+    }
+
+    /// A decoder with an empty cache.
+    ///
+    /// # Errors
+    /// [`LoadFailed`] when there is no memory for the cache, or when the model is of a kind that does not generate.
+    pub fn decoder(&self) -> Result<LlamaDecoder<'_>, LoadFailed> {
+        let failed = |reason: String| LoadFailed { path: self.settings.path.clone(), reason };
+        let number = |value: usize| u32::try_from(value).map_err(|fault| failed(fault.to_string()));
+        let threads = i32::try_from(self.settings.threads).map_err(|fault| failed(fault.to_string()))?;
+        let step = number(STEP_TOKENS_MAX)?;
+        let parameters = LlamaContextParams::default()
+            .with_n_ctx(NonZeroU32::new(number(self.capacity.cells)?))
+            .with_n_batch(step)
+            .with_n_ubatch(step)
+            .with_n_seq_max(number(self.capacity.sequences)?)
+            .with_n_threads(threads)
+            .with_n_threads_batch(threads)
+            .with_swa_full(true)
+            .with_kv_unified(true);
+        let context =
+            self.model.new_context(&self.backend, parameters).map_err(|fault| failed(fault.to_string()))?;
+        Ok(LlamaDecoder { context, batch: LlamaBatch::new(STEP_TOKENS_MAX, 1) })
+    }
+}
+
+fn check_file(path: &Path) -> Result<(), String> {
+    let mut magic = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    match read {
+        Err(fault) => Err(fault.to_string()),
+        Ok(()) if magic != *b"GGUF" => Err("it is no GGUF file".to_owned()),
+        Ok(()) if path.to_str().is_none() => Err("its path is no UTF-8".to_owned()),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn capacity(settings: &Settings, model: &LlamaModel) -> Capacity {
+    let trained = usize::try_from(model.n_ctx_train()).unwrap_or(usize::MAX).max(1);
+    if settings.context > trained {
+        tracing::info!(trained, asked = settings.context, "take the context that the model was trained on");
+    }
+    let context = settings.context.min(trained);
+    let cells = context.saturating_mul(settings.parallel).min(CELLS_MAX.max(context));
+    let shares_prefixes = !model.is_recurrent() && !model.is_hybrid();
+    Capacity {
+        context,
+        cells: cells.next_multiple_of(CELLS_STEP),
+        parallel: settings.parallel,
+        sequences: settings.parallel + if shares_prefixes { KEPT_SEQUENCES } else { 0 },
+        shares_prefixes,
+    }
+}
+
+/// A vocabulary whose pieces are read once.
+#[derive(Debug)]
+pub struct LlamaVocabulary {
+    model: Arc<LlamaModel>,
+    bytes: Vec<u8>,
+    /// Where each token's piece ends in `bytes`.
+    ends: Vec<usize>,
+    end_tokens: Vec<Token>,
+    longest_piece: usize,
+    opening: Option<LlamaToken>,
+}
+
+impl LlamaVocabulary {
+    fn new(model: Arc<LlamaModel>) -> Self {
+        let vocab = model.vocab();
+        let (mut bytes, mut ends, mut longest_piece) = (Vec::new(), Vec::new(), 4);
+        for token in vocab.tokens() {
+            let piece = vocab.token_to_piece(token, false, None);
+            // A special token is found by its text, which its piece does not show.
+            longest_piece = longest_piece.max(vocab.token_to_piece(token, true, None).len());
+            bytes.extend_from_slice(&piece);
+            ends.push(bytes.len());
+        }
+        let ending = vocab.tokens().filter(|&token| vocab.is_eog(token));
+        let end_tokens = ending.filter_map(|token| Token::try_from(token.0).ok()).collect();
+        let opening = (vocab.should_add_bos() && vocab.bos().0 >= 0).then(|| vocab.bos());
+        Self { bytes, ends, end_tokens, longest_piece, opening, model }
+    }
+}
+
+impl Vocabulary for LlamaVocabulary {
+    fn tokenize(&self, text: &str) -> Vec<Token> {
+        let mut tokens = self.model.vocab().tokenize(text.as_bytes(), false, true);
+        if let Some(opening) = self.opening
+            && tokens.first() != Some(&opening)
+        {
+            tokens.insert(0, opening);
+        }
+        tokens.into_iter().filter_map(|token| Token::try_from(token.0).ok()).collect()
+    }
+
+    fn piece(&self, token: Token) -> &[u8] {
+        let index = token as usize;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends.get(before).copied().unwrap_or(0));
+        self.ends.get(index).map_or(&[], |&end| &self.bytes[start..end])
+    }
+
+    fn ends_turn(&self, token: Token) -> bool {
+        self.end_tokens.contains(&token)
+    }
+
+    fn end_tokens(&self) -> &[Token] {
+        &self.end_tokens
+    }
+
+    fn token_count(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn longest_piece(&self) -> usize {
+        self.longest_piece
+    }
+}
+
+/// A context of llama.cpp with one cache for all sequences. It stays on the thread that made it.
+#[derive(Debug)]
+pub struct LlamaDecoder<'model> {
+    context: LlamaContext<'model>,
+    batch: LlamaBatch<'static>,
+}
+
+impl LlamaDecoder<'_> {
+    fn fill(&mut self, entries: &[BatchEntry]) -> Result<(), String> {
+        self.batch.clear();
+        for entry in entries {
+            let token = LlamaToken(i32::try_from(entry.token).map_err(|fault| fault.to_string())?);
+            let position = i32::try_from(entry.position).map_err(|fault| fault.to_string())?;
+            let sequence = i32::try_from(entry.sequence).map_err(|fault| fault.to_string())?;
+            self.batch
+                .add(token, position, &[sequence], entry.wants_logits)
+                .map_err(|fault| fault.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+impl Decoder for LlamaDecoder<'_> {
+    fn decode(&mut self, batch: &[BatchEntry]) -> Result<(), DecodeFailed> {
+        self.fill(batch).map_err(DecodeFailed)?;
+        self.context.decode(&mut self.batch).map_err(|fault| DecodeFailed(fault.to_string()))
+    }
+
+    fn logits(&self, index: usize) -> &[f32] {
+        self.context.get_logits_ith(i32::try_from(index).unwrap_or(i32::MAX))
+    }
+
+    fn copy_prefix(&mut self, from: usize, to: usize, length: usize) {
+        let number = |value: usize| i32::try_from(value).unwrap_or(i32::MAX);
+        // It fails only for numbers beyond those of any sequence.
+        let _ = self.context.copy_kv_cache_seq(number(from), number(to), Some(0), u32::try_from(length).ok());
+    }
+
+    fn clear(&mut self, sequence: usize) {
+        // As above, and a whole sequence can always be removed.
+        let _ = self.context.clear_kv_cache_seq(u32::try_from(sequence).ok(), None, None);
+    }
+}

@@ -1,0 +1,121 @@
+//! Chooses the next token from logits.
+//!
+//! The order is vLLM's: bias and penalties, temperature, `min_p`, `top_k`, `top_p`, then one draw. Temperature 0 takes
+//! the greatest logit, the first among equals.
+
+mod filters;
+mod logprobs;
+mod penalties;
+#[cfg(test)]
+mod tests;
+
+pub use self::logprobs::{Logprobs, logprobs};
+use self::penalties::Penalties;
+use crate::{chance::Chance, model::Token};
+
+/// How a choice's tokens are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampling {
+    /// 0 or more; 0 is greedy.
+    pub temperature: f32,
+    /// Keep the most probable tokens that together reach this probability; 1 keeps all.
+    pub top_p: f32,
+    /// Keep this many tokens; 0 keeps all.
+    pub top_k: usize,
+    /// Keep tokens at least this probable beside the most probable one; 0 keeps all.
+    pub min_p: f32,
+    /// Taken from a logit for every time the answer holds the token.
+    pub frequency_penalty: f32,
+    /// Taken from a logit if the answer holds the token.
+    pub presence_penalty: f32,
+    /// Divides a positive logit and multiplies a negative one if prompt or answer hold the token; 1 does nothing.
+    pub repetition_penalty: f32,
+    /// Added to logits.
+    pub bias: Vec<(Token, f32)>,
+    /// The seed of the draws.
+    pub seed: u64,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self {
+            temperature: 1.0,
+            top_p: 1.0,
+            top_k: 0,
+            min_p: 0.0,
+            frequency_penalty: 0.0,
+            presence_penalty: 0.0,
+            repetition_penalty: 1.0,
+            bias: Vec::new(),
+            seed: 0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Candidate {
+    token: Token,
+    logit: f32,
+}
+
+/// The sampling state of one choice.
+#[derive(Debug)]
+pub struct Sampler {
+    sampling: Sampling,
+    penalties: Penalties,
+    chance: Chance,
+}
+
+impl Sampler {
+    /// A sampler for the answer to `prompt`.
+    #[must_use]
+    pub fn new(sampling: Sampling, prompt: &[Token]) -> Self {
+        let chance = Chance::new(sampling.seed);
+        Self { penalties: Penalties::new(&sampling, prompt), chance, sampling }
+    }
+
+    /// Chooses the next token and remembers it for the penalties.
+    ///
+    /// A logit that is not a number counts as impossible. `logits` is not empty.
+    pub fn sample(&mut self, logits: &[f32]) -> Token {
+        let mut candidates: Vec<Candidate> =
+            (0..).zip(logits).map(|(token, &logit)| candidate(token, logit)).collect();
+        self.penalties.apply(&mut candidates);
+        let token = match self.sampling.temperature {
+            0.0 => greatest(&candidates).token,
+            temperature => self.draw(candidates, temperature),
+        };
+        self.penalties.remember(token);
+        token
+    }
+
+    fn draw(&mut self, mut candidates: Vec<Candidate>, temperature: f32) -> Token {
+        let greatest = greatest(&candidates);
+        for candidate in &mut candidates {
+            candidate.logit = (candidate.logit - greatest.logit) / temperature;
+        }
+        filters::keep_min_p(&mut candidates, self.sampling.min_p);
+        filters::keep_top_k(&mut candidates, self.sampling.top_k);
+        filters::keep_top_p(&mut candidates, self.sampling.top_p);
+        let total: f32 = candidates.iter().map(|candidate| candidate.logit.exp()).sum();
+        let mut left = self.chance.next_unit() * total;
+        for candidate in &candidates {
+            left -= candidate.logit.exp();
+            if left < 0.0 {
+                return candidate.token;
+            }
+        }
+        greatest.token
+    }
+}
+
+fn candidate(token: Token, logit: f32) -> Candidate {
+    let logit = if logit.is_nan() { f32::NEG_INFINITY } else { logit.clamp(f32::NEG_INFINITY, f32::MAX) };
+    Candidate { token, logit }
+}
+
+fn greatest(candidates: &[Candidate]) -> Candidate {
+    let greater = |best: Candidate, &next: &Candidate| if next.logit > best.logit { next } else { best };
+    let first = candidates.first().copied().unwrap_or(Candidate { token: 0, logit: 0.0 });
+    candidates.iter().fold(first, greater)
+}

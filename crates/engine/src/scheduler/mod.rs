@@ -1,0 +1,158 @@
+//! Continuous batching: which sequences run, and what goes into each step.
+//!
+//! Requests wait in order of arrival. Each choice of a request becomes a sequence; a sequence starts when the cache
+//! surely holds its prompt and its longest answer, so that nothing that started is ever thrown out. Before a step,
+//! cancelled requests leave and waiting ones join. A request that shares a longer prefix with a prompt under way than
+//! the cache holds yet waits for it, and lets others pass meanwhile: so a shared prefix is computed once, however
+//! many arrive together.
+
+mod answer;
+mod job;
+mod queue;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub use self::job::{Choice, Completion, Finish, Generation, Job};
+use self::{answer::Answer, queue::Requests};
+use crate::{
+    cache::{Cache, Prefix, shared_length},
+    metrics::{Ended, Metrics},
+    model::{Capacity, Decoder, Token, Vocabulary},
+};
+
+/// A request waits for another one's prompt only if that saves at least this many tokens.
+const SHARED_TOKENS_MIN: usize = 16;
+
+/// The sequences of one model. It belongs to one thread, which calls [`Scheduler::step`] as long as there is work.
+pub struct Scheduler<D> {
+    cache: Cache<D>,
+    vocabulary: Arc<dyn Vocabulary>,
+    metrics: Arc<Metrics>,
+    capacity: Capacity,
+    requests: Requests,
+    running: Vec<Running>,
+}
+
+/// One sequence under way.
+struct Running {
+    request: u64,
+    choice: usize,
+    sequence: usize,
+    prompt: Arc<[Token]>,
+    answer: Answer,
+    /// The most cells that the sequence will hold in the end.
+    cells_max: usize,
+    /// The token that was drawn and not fed yet.
+    drawn: Option<Token>,
+}
+
+impl<D: Decoder> Scheduler<D> {
+    /// A scheduler over a decoder whose sequences are all empty.
+    #[must_use]
+    pub fn new(
+        decoder: D,
+        vocabulary: Arc<dyn Vocabulary>,
+        capacity: Capacity,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let cache = Cache::new(decoder, capacity);
+        Self { cache, vocabulary, metrics, capacity, requests: Requests::default(), running: Vec::new() }
+    }
+
+    /// Takes a request in; it joins at the next step that has room.
+    pub fn submit(&mut self, job: Job) {
+        self.requests.add(job);
+        self.report();
+    }
+
+    /// Computes one step; returns whether there was anything to do.
+    pub fn step(&mut self) -> bool {
+        self.leave_cancelled();
+        self.join_waiting();
+        let is_busy = !self.running.is_empty();
+        if is_busy {
+            self.compute();
+        }
+        self.report();
+        is_busy
+    }
+
+    fn leave_cancelled(&mut self) {
+        for key in self.requests.take_cancelled() {
+            self.metrics.count_ended(Ended::Abort);
+            self.leave(key);
+        }
+    }
+
+    /// Ends the sequences of a request that is gone.
+    fn leave(&mut self, request: u64) {
+        let (leaving, staying) = self.running.drain(..).partition(|running| running.request == request);
+        self.running = staying;
+        let leaving: Vec<Running> = leaving;
+        leaving.iter().for_each(|running| self.cache.finish(running.sequence));
+    }
+
+    /// Starts as many waiting sequences as there is room for.
+    fn join_waiting(&mut self) {
+        let mut place = 0;
+        while self.running.len() < self.capacity.parallel {
+            let Some((key, request)) = self.requests.waiting(place) else { return };
+            let prompt = Arc::clone(&request.job.prompt);
+            let tokens_max = request.job.generation.tokens_max.min(self.capacity.context - prompt.len());
+            let prefix = self.cache.find_prefix(&prompt[..prompt.len() - 1]);
+            let length = prefix.map_or(0, |prefix| prefix.length);
+            if self.planned_prefix(&prompt) >= length + SHARED_TOKENS_MIN {
+                place += 1;
+                continue;
+            }
+            let cells_max = prompt.len() + tokens_max;
+            let Some((sequence, cached)) = self.start(prefix, cells_max) else { return };
+            self.metrics.count_prefix(prompt.len(), cached);
+            if let Some((choice, request)) = self.requests.begin_choice(key, cached) {
+                let answer = Answer::new(&request.job.generation, choice as u64, &prompt, tokens_max);
+                self.running.push(Running {
+                    request: key,
+                    choice,
+                    sequence,
+                    prompt,
+                    answer,
+                    cells_max,
+                    drawn: None,
+                });
+            }
+        }
+    }
+
+    /// A sequence with room for `cells`, and how many tokens of it are computed; `None` if it has to wait.
+    fn start(&mut self, prefix: Option<Prefix>, cells: usize) -> Option<(usize, usize)> {
+        let promised: usize = self
+            .running
+            .iter()
+            .map(|running| running.cells_max - self.cache.computed(running.sequence))
+            .sum();
+        let length = prefix.map_or(0, |prefix| prefix.length);
+        if self.cache.make_room(promised + cells - length, prefix.map(|prefix| prefix.sequence)) {
+            return self.cache.start(prefix).map(|sequence| (sequence, length));
+        }
+        let is_alone = self.running.is_empty();
+        if is_alone && self.cache.make_room(cells, None) {
+            return self.cache.start(None).map(|sequence| (sequence, 0));
+        }
+        None
+    }
+
+    /// The longest prefix of `prompt` that running sequences hold or will have computed soon.
+    fn planned_prefix(&self, prompt: &[Token]) -> usize {
+        let planned = |running: &Running| shared_length(&running.prompt, &prompt[..prompt.len() - 1]);
+        let shares = self.capacity.shares_prefixes;
+        self.running.iter().filter(|_| shares).map(planned).max().unwrap_or(0)
+    }
+
+    fn report(&self) {
+        let (running, waiting) = self.requests.counts();
+        self.metrics.set_load(running, waiting, self.cache.busy_share());
+    }
+}

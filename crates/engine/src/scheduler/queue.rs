@@ -1,0 +1,97 @@
+//! The requests in the house, and the order in which they wait.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::job::{Choice, Completion, Job};
+use crate::model::DecodeFailed;
+
+/// A request and how far its choices are.
+pub(super) struct Request {
+    pub(super) job: Job,
+    begun: usize,
+    cached_tokens: usize,
+    choices: Vec<Option<Choice>>,
+}
+
+/// All requests that are not answered, by number; numbers rise in order of arrival.
+#[derive(Default)]
+pub(super) struct Requests {
+    last: u64,
+    all: BTreeMap<u64, Request>,
+    waiting: VecDeque<u64>,
+}
+
+impl Requests {
+    pub(super) fn add(&mut self, job: Job) {
+        self.last += 1;
+        let choices = vec![None; job.generation.choices];
+        self.all.insert(self.last, Request { job, begun: 0, cached_tokens: 0, choices });
+        self.waiting.push_back(self.last);
+    }
+
+    /// The request at a place of the queue, if it reaches so far; a request is in it until its last choice began.
+    pub(super) fn waiting(&self, place: usize) -> Option<(u64, &Request)> {
+        let key = *self.waiting.get(place)?;
+        self.all.get(&key).map(|request| (key, request))
+    }
+
+    /// Begins the next choice of a waiting request.
+    pub(super) fn begin_choice(&mut self, key: u64, cached_tokens: usize) -> Option<(usize, &Request)> {
+        let request = self.all.get_mut(&key)?;
+        let choice = request.begun;
+        if choice == 0 {
+            request.cached_tokens = cached_tokens;
+        }
+        request.begun += 1;
+        if request.begun == request.choices.len() {
+            self.waiting.retain(|&waiting| waiting != key);
+        }
+        Some((choice, request))
+    }
+
+    /// Puts an ended choice down; with the last one the request is answered and gone, and this is true.
+    pub(super) fn end_choice(&mut self, key: u64, index: usize, choice: Choice) -> bool {
+        let Some(request) = self.all.get_mut(&key) else { return false };
+        request.choices[index] = Some(choice);
+        if request.choices.iter().any(Option::is_none) {
+            return false;
+        }
+        if let Some(request) = self.all.remove(&key) {
+            let completion = Completion {
+                prompt_tokens: request.job.prompt.len(),
+                cached_tokens: request.cached_tokens,
+                choices: request.choices.into_iter().flatten().collect(),
+            };
+            // Nobody waiting any more is a cancellation that came with the last token.
+            let _ = request.job.respond.send(Ok(completion));
+        }
+        true
+    }
+
+    /// Answers a request with a failure; false if it was gone already.
+    pub(super) fn fail(&mut self, key: u64, failure: &DecodeFailed) -> bool {
+        self.waiting.retain(|&waiting| waiting != key);
+        let Some(request) = self.all.remove(&key) else { return false };
+        // Nobody waiting any more needs no answer.
+        let _ = request.job.respond.send(Err(failure.clone()));
+        true
+    }
+
+    /// Removes the requests whose clients are gone and returns their numbers.
+    pub(super) fn take_cancelled(&mut self) -> Vec<u64> {
+        let is_cancelled = |request: &Request| request.job.respond.is_closed();
+        let cancelled: Vec<u64> =
+            self.all.iter().filter(|(_, request)| is_cancelled(request)).map(|(key, _)| *key).collect();
+        for key in &cancelled {
+            self.all.remove(key);
+            self.waiting.retain(|waiting| waiting != key);
+        }
+        cancelled
+    }
+
+    /// How many requests run and how many wait for their first choice to begin.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let waiting = self.all.values().filter(|request| request.begun == 0).count();
+        (self.all.len() - waiting, waiting)
+    }
+}

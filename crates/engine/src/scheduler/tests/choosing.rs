@@ -1,0 +1,88 @@
+use super::{Bench, CAPACITY, completion, greedy, texts};
+use crate::{
+    fake::next_letter,
+    sampling::Sampling,
+    scheduler::{Finish, Generation},
+};
+
+#[test]
+fn the_models_end_of_turn_ends_the_answer_and_counts() {
+    let answer = Bench::new(CAPACITY, next_letter).complete("say w", greedy(100));
+    assert_eq!(texts(&answer), ["xyz"]);
+    assert_eq!((answer.choices[0].finish, answer.choices[0].tokens), (Finish::Stop, 4));
+    assert_eq!((answer.prompt_tokens, answer.cached_tokens), (5, 0));
+}
+
+#[test]
+fn an_end_that_is_passed_over_does_not_end_it() {
+    let ignoring = Generation { ignores_end: true, ..greedy(6) };
+    let answer = Bench::new(CAPACITY, next_letter).complete("y", ignoring);
+    assert_eq!((answer.choices[0].finish, answer.choices[0].tokens), (Finish::Length, 6));
+}
+
+#[test]
+fn the_allowed_length_ends_the_answer() {
+    let answer = Bench::new(CAPACITY, next_letter).complete("a", greedy(3));
+    assert_eq!(texts(&answer), ["bcd"]);
+    assert_eq!(answer.choices[0].finish, Finish::Length);
+}
+
+#[test]
+fn the_context_ends_what_the_request_does_not() {
+    let prompt = "a".repeat(CAPACITY.context - 2);
+    let answer = Bench::new(CAPACITY, next_letter).complete(&prompt, greedy(usize::MAX));
+    assert_eq!(texts(&answer), ["bc"]);
+    assert_eq!(answer.choices[0].finish, Finish::Length);
+}
+
+#[test]
+fn a_stop_string_ends_the_answer_before_it() {
+    let stopping = Generation { stops: vec!["efg".to_owned()], ..greedy(100) };
+    let answer = Bench::new(CAPACITY, next_letter).complete("a", stopping);
+    assert_eq!(texts(&answer), ["bcd"]);
+    assert_eq!((answer.choices[0].finish, answer.choices[0].tokens), (Finish::Stop, 6));
+}
+
+#[test]
+fn probabilities_are_given_for_the_tokens_of_the_text() {
+    let asking = Generation { logprobs: Some(2), stops: vec!["d".to_owned()], ..greedy(100) };
+    let answer = Bench::new(CAPACITY, next_letter).complete("a", asking);
+    let logprobs = &answer.choices[0].logprobs;
+    let tokens: Vec<u32> = logprobs.iter().map(|logprobs| logprobs.token).collect();
+    assert_eq!(tokens, [u32::from(b'b'), u32::from(b'c')]);
+    assert!(logprobs.iter().all(|logprobs| logprobs.logprob > -0.001 && logprobs.top.len() == 2));
+}
+
+#[test]
+fn every_choice_has_a_seed_of_its_own_and_repeats_with_it() {
+    let drawing = || Generation {
+        choices: 4,
+        sampling: Sampling { temperature: 2.0, bias: vec![(98, -49.0)], seed: 5, ..Sampling::default() },
+        ..greedy(8)
+    };
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    let first = bench.complete("a", drawing());
+    assert_eq!(first.choices.len(), 4);
+    assert!(texts(&first).iter().any(|text| *text != texts(&first)[0]), "{first:?}");
+    assert_eq!(texts(&bench.complete("a", drawing())), texts(&first));
+}
+
+#[test]
+fn more_choices_than_run_at_once_all_come() {
+    let answer = Bench::new(CAPACITY, next_letter).complete("a", Generation { choices: 128, ..greedy(2) });
+    assert_eq!(texts(&answer), ["bc"; 128]);
+}
+
+#[test]
+fn no_step_is_larger_than_allowed_and_long_prompts_go_in_chunks() {
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    let answers: Vec<_> =
+        (0..8).map(|digit| bench.submit(&format!("{digit}").repeat(500), greedy(1))).collect();
+    bench.finish();
+    answers.into_iter().for_each(|answer| assert_eq!(completion(answer).choices[0].tokens, 1));
+    for batch in bench.batches() {
+        for sequence in 0..CAPACITY.sequences {
+            assert!(batch.iter().filter(|entry| entry.sequence == sequence).count() <= 256);
+        }
+    }
+}

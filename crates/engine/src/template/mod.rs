@@ -1,0 +1,77 @@
+//! Chat templates: the model's own Jinja template turns a conversation into the text that the model was taught.
+
+mod json;
+mod source;
+mod strftime;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use minijinja::{Environment, Error, ErrorKind, Value, context, syntax::SyntaxConfig};
+use minijinja_contrib::pycompat::unknown_method_callback;
+
+use crate::clock;
+
+/// What a model without a template of its own is spoken to with.
+const CHATML: &str = "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n\
+    {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+const NAME: &str = "chat";
+
+/// The most instructions that one rendering may take; a message needs some hundred.
+const FUEL: u64 = 20_000_000;
+
+/// A compiled chat template.
+#[derive(Debug)]
+pub struct ChatTemplate {
+    environment: Environment<'static>,
+    bos_token: String,
+    eos_token: String,
+}
+
+impl ChatTemplate {
+    /// Compiles `source`, or ChatML's template if the model has none.
+    ///
+    /// # Errors
+    /// When the source is no template.
+    pub fn compile(source: Option<&str>, bos_token: String, eos_token: String) -> Result<Self, Error> {
+        let mut environment = Environment::new();
+        environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+        environment.set_unknown_method_callback(unknown_method_callback);
+        environment.add_function("raise_exception", raise_exception);
+        environment
+            .add_function("strftime_now", |format: &str| strftime::format(clock::unix_seconds(), format));
+        environment.add_filter("tojson", json::tojson);
+        environment.set_fuel(Some(FUEL));
+        environment.add_template_owned(NAME, source::adapt(source.unwrap_or(CHATML)))?;
+        Ok(Self { environment, bos_token, eos_token })
+    }
+
+    /// The prompt of a conversation, up to where the assistant speaks. `arguments` are further variables.
+    ///
+    /// # Errors
+    /// What the template objects to, in its own words.
+    pub fn render(
+        &self,
+        messages: &[Value],
+        tools: &Value,
+        arguments: &BTreeMap<String, Value>,
+    ) -> Result<String, Error> {
+        let further: Value =
+            Value::from_pairs(arguments.iter().map(|(name, value)| (name.as_str(), value.clone())));
+        let variables = context! {
+            messages,
+            tools => if tools.is_undefined() { Value::from(()) } else { tools.clone() },
+            add_generation_prompt => true,
+            bos_token => self.bos_token.as_str(),
+            eos_token => self.eos_token.as_str(),
+            ..further
+        };
+        self.environment.get_template(NAME)?.render(variables)
+    }
+}
+
+fn raise_exception(message: String) -> Result<String, Error> {
+    Err(Error::new(ErrorKind::InvalidOperation, message))
+}

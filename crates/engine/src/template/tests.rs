@@ -1,0 +1,97 @@
+use std::collections::BTreeMap;
+
+use minijinja::Value;
+
+use super::ChatTemplate;
+
+fn compile(source: Option<&str>) -> ChatTemplate {
+    ChatTemplate::compile(source, "<s>".to_owned(), "</s>".to_owned()).expect("a template")
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn check(source: Option<&str>, messages: &str, expected: &str) {
+    let messages: Vec<Value> = serde_json::from_str(messages).expect("messages");
+    let rendered = compile(source).render(&messages, &Value::UNDEFINED, &BTreeMap::new());
+    assert_eq!(rendered.expect("a prompt"), expected, "{source:?}");
+}
+
+const HELLO: &str = r#"[{"role":"user","content":" hello "}]"#;
+
+#[test]
+fn a_model_without_a_template_speaks_chatml() {
+    let messages = r#"[{"role":"system","content":"Be kind."},{"role":"user","content":"Hi <b>"}]"#;
+    let prompt =
+        "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nHi <b><|im_end|>\n<|im_start|>assistant\n";
+    check(None, messages, prompt);
+}
+
+#[test]
+fn templates_use_python_methods_and_the_opening_token() {
+    let source =
+        "{{ bos_token }}{% for m in messages %}{{ m['content'].strip().upper() }}{{ eos_token }}{% endfor %}";
+    check(Some(source), HELLO, "<s>HELLO</s>");
+    check(Some("{{ messages[0].get('name', 'nobody') }}"), HELLO, "nobody");
+    check(Some("{{ messages[0].content.split('l')[-1] }}"), HELLO, "o ");
+}
+
+#[test]
+fn blocks_take_their_line_with_them_as_transformers_has_it() {
+    check(Some("a\n  {% if true %}\nb\n  {% endif %}\nc"), HELLO, "a\nb\nc");
+}
+
+#[test]
+fn loops_can_be_left_and_training_marks_do_nothing() {
+    check(
+        Some("{% for x in [1, 2, 3] %}{% if x == 2 %}{% break %}{% endif %}{{ x }}{% endfor %}"),
+        HELLO,
+        "1",
+    );
+    check(Some("{% generation %}a{%- endgeneration -%} b"), HELLO, "ab");
+    check(Some("{{ 'generation' }}"), HELLO, "generation");
+}
+
+#[test]
+fn a_template_raises_in_its_own_words() {
+    let template = compile(Some("{{ raise_exception('Roles must alternate') }}"));
+    let refused = template.render(&[], &Value::UNDEFINED, &BTreeMap::new()).expect_err("a refusal");
+    assert_eq!(refused.detail(), Some("Roles must alternate"));
+}
+
+#[test]
+fn a_template_that_never_ends_is_stopped() {
+    let source = "{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}\
+                  {% set d = a %}{% endfor %}{% endfor %}{% endfor %}";
+    assert!(compile(Some(source)).render(&[], &Value::UNDEFINED, &BTreeMap::new()).is_err());
+}
+
+#[test]
+fn tools_are_written_as_python_writes_json_in_the_clients_order() {
+    let template = compile(Some("{{ tools | tojson }}{{ tools[0] | tojson(indent=2) }}"));
+    let tools = json(r#"[{"z":"<é>","a":[1,2.5,null,true]}]"#);
+    let prompt = template.render(&[], &tools, &BTreeMap::new()).expect("a prompt");
+    let (line, pretty) = prompt.split_at(prompt.find("]}]").expect("a list") + 3);
+    assert_eq!(line, r#"[{"z": "<é>", "a": [1, 2.5, null, true]}]"#);
+    assert!(pretty.starts_with("{\n  \"z\": \"<é>\",\n  \"a\": [\n    1,"), "{pretty}");
+}
+
+#[test]
+fn without_tools_a_template_sees_none() {
+    check(Some("{% if tools is not none %}tools{% else %}none{% endif %}"), HELLO, "none");
+}
+
+#[test]
+fn further_variables_reach_the_template() {
+    let arguments = BTreeMap::from([("enable_thinking".to_owned(), Value::from(false))]);
+    let template =
+        compile(Some("{% if enable_thinking is false %}quick{% endif %}{{ add_generation_prompt }}"));
+    let prompt = template.render(&[], &Value::UNDEFINED, &arguments).expect("a prompt");
+    assert!(prompt.starts_with("quick"), "{prompt}");
+}
+
+#[test]
+fn what_is_no_template_does_not_compile() {
+    assert!(ChatTemplate::compile(Some("{% for %}"), String::new(), String::new()).is_err());
+}
