@@ -204,7 +204,8 @@ pub enum Input {
         /// It answered with the engine's key and lists the models.
         healthy: bool,
     },
-    /// A write that an action asked for could not be made (the store is away). The scheduler asks again on a later tick.
+    /// What an action asked of the store could not be done (the store is away): a write, a look, or reading the body of
+    /// what was to be sent. The scheduler asks again on a later tick.
     Undone(Action),
 }
 
@@ -225,7 +226,7 @@ pub enum Action {
         /// How many at most.
         limit: u32,
     },
-    /// Take these for one replica, if they still wait. Answered by [`Input::Leased`].
+    /// Take these for one replica, if they still wait. Answered by [`Input::Leased`]; one at a time per replica and group.
     Lease {
         /// Where they will run.
         replica: ReplicaKey,

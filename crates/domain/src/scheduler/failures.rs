@@ -50,7 +50,7 @@ impl Scheduler {
     pub(super) fn fail_attempt(&mut self, seq: i64, error: AttemptError, now: i64) {
         let Some(key) = self.held_at(seq, Stage::InFlight).map(|held| held.replica) else { return };
         match judge(error) {
-            Verdict::Again { trouble, detail } => self.note_failure(seq, key, trouble, detail, now),
+            Verdict::Again { trouble, detail } => self.note_failure(seq, key, trouble, &detail, now),
             Verdict::Busy { retry_after_ms } => self.note_busy(seq, key, retry_after_ms.unwrap_or(0), now),
             Verdict::Doubted { code, message } => self.doubt(seq, key, (code, message), now),
             Verdict::Final { code, message } => {
@@ -63,7 +63,7 @@ impl Scheduler {
         }
     }
 
-    fn note_failure(&mut self, seq: i64, key: ReplicaKey, trouble: Trouble, detail: String, now: i64) {
+    fn note_failure(&mut self, seq: i64, key: ReplicaKey, trouble: Trouble, detail: &str, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let was_suspect = self.hands.get(&seq).is_some_and(|held| held.suspect);
         let was_alone = replica.alone == Some(seq);

@@ -142,8 +142,8 @@ impl Model {
         self.quantum = quantum;
         let rounds = debt.saturating_neg() / quantum + 1;
         for group in self.groups.values_mut() {
-            let cap = if group.in_ring { i64::MAX } else { 0 };
-            group.deficit = group.deficit.saturating_add(rounds.saturating_mul(quantum)).min(cap);
+            let sum = group.deficit.saturating_add(rounds.saturating_mul(quantum));
+            group.deficit = if group.in_ring { sum } else { sum.min(0) };
         }
     }
 

@@ -1,6 +1,8 @@
 //! The requests this scheduler holds a lease of.
 
-use super::door::{Candidate, Lease, ReplicaKey};
+use super::Scheduler;
+use super::door::{Action, Candidate, Group, Lease, ReplicaKey};
+use super::timers::Timer;
 
 /// Where a leased request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,5 +49,53 @@ impl Held {
 
     pub(super) const fn seq(&self) -> i64 {
         self.lease.key.position.seq
+    }
+}
+
+impl Scheduler {
+    /// Takes a request out of the hands, wherever it was.
+    pub(super) fn let_go(&mut self, seq: i64) -> Option<Held> {
+        let held = self.hands.remove(&seq)?;
+        if let Some(replica) = self.replicas.get_mut(&held.replica) {
+            replica.forget(seq);
+        }
+        self.touched.insert(held.replica);
+        self.unhold(held.lease.key.group, 1);
+        Some(held)
+    }
+
+    pub(super) fn unhold(&mut self, group: Group, count: usize) {
+        if let Some(state) =
+            self.models.get_mut(&group.model).and_then(|it| it.groups.get_mut(&group.account))
+        {
+            state.held = state.held.saturating_sub(count);
+        }
+    }
+
+    /// Puts a request that was let go back into the queue.
+    pub(super) fn give_back(&mut self, held: Held, retry_at: i64, counted: bool, suspect: bool, now: i64) {
+        let group = held.lease.key.group;
+        let model = self.model(group.model);
+        let wake_at = model.group(group.account, now).delay(retry_at, held.cost, now);
+        if !counted {
+            model.settle(group.account, held.cost);
+        }
+        self.timers.set(Timer::Group(group), Some(wake_at));
+        self.out.push(Action::GiveBack { lease: held.lease, retry_at, counted, suspect });
+    }
+
+    /// Gives back what waits for a slot of the replica.
+    pub(super) fn give_back_buffered(&mut self, replica: ReplicaKey, now: i64) {
+        let Some(state) = self.replicas.get_mut(&replica) else { return };
+        for seq in std::mem::take(&mut state.buffered) {
+            if let Some(held) = self.let_go(seq) {
+                let suspect = held.suspect;
+                self.give_back(held, now, false, suspect, now);
+            }
+        }
+    }
+
+    pub(super) fn held_at(&self, seq: i64, stage: Stage) -> Option<&Held> {
+        self.hands.get(&seq).filter(|held| held.stage == stage)
     }
 }

@@ -8,6 +8,7 @@
 mod attempts;
 mod breaker;
 mod door;
+mod facts;
 mod failures;
 mod fairness;
 mod groups;
@@ -20,6 +21,7 @@ mod releases;
 mod replicas;
 mod retries;
 mod roster;
+mod settings;
 mod sweep;
 mod timers;
 mod upkeep;
@@ -31,50 +33,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use door::*;
 use fairness::Model;
-use hands::{Held, Stage};
+use hands::Held;
 use random::Random;
 use releases::Releases;
 use replicas::ReplicaState;
+pub use settings::Settings;
 use timers::{Timer, Timers};
-
-/// What an installation may want otherwise. The default suits every size.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// Requests a release moves at most.
-    pub release_max: u32,
-    /// Requests a lease takes at most.
-    pub run_max: u32,
-    /// Requests a look reads at most.
-    pub look_max: u32,
-    /// Counted attempts after which a request fails.
-    pub attempts_max: u32,
-    /// Failures in a row that open a replica's breaker.
-    pub breaker_failures: u32,
-    /// The ceiling of the wait before the second attempt, in milliseconds; doubled by each attempt that follows.
-    pub retry_base_ms: i64,
-    /// The ceiling of every such wait.
-    pub retry_cap_ms: i64,
-    /// How long a breaker stays open the first time, in milliseconds; doubled until something succeeds.
-    pub pause_base_ms: i64,
-    /// The longest it stays open before the next probe.
-    pub pause_cap_ms: i64,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            release_max: 1024,
-            run_max: 128,
-            look_max: 256,
-            attempts_max: 5,
-            breaker_failures: 5,
-            retry_base_ms: 500,
-            retry_cap_ms: 60_000,
-            pause_base_ms: 500,
-            pause_cap_ms: 30_000,
-        }
-    }
-}
 
 /// The scheduler. Its memory is bounded by the groups that have work and the requests it holds a lease of.
 ///
@@ -159,46 +123,6 @@ impl Scheduler {
         self.advance(now)
     }
 
-    /// Requests sent to the replica and not answered.
-    pub fn in_flight(&self, replica: ReplicaKey) -> usize {
-        self.replicas.get(&replica).map_or(0, |it| it.in_flight.len())
-    }
-
-    /// Requests leased for the replica that wait for a slot.
-    pub fn buffered(&self, replica: ReplicaKey) -> usize {
-        self.replicas.get(&replica).map_or(0, |it| it.buffered.len())
-    }
-
-    /// Whether the replica's breaker is open, or half open after it was.
-    pub fn is_paused(&self, replica: ReplicaKey) -> bool {
-        self.replicas.get(&replica).is_some_and(|it| !it.breaker.is_closed())
-    }
-
-    /// Why the replica was paused last, while it is.
-    pub fn pause_reason(&self, replica: ReplicaKey) -> Option<&str> {
-        let breaker = &self.replicas.get(&replica)?.breaker;
-        (!breaker.is_closed()).then(|| breaker.reason())
-    }
-
-    /// Requests of the model that wait in the queue, as far as known: a hint.
-    pub fn waiting(&self, model: ModelKey) -> i64 {
-        let Some(model) = self.models.get(&model) else { return 0 };
-        let aside = i64::try_from(model.suspects.len()).unwrap_or(i64::MAX);
-        model.groups.values().fold(aside, |sum, group| sum.saturating_add(group.waiting()))
-    }
-
-    /// The work of those requests, in cost: a hint.
-    pub fn waiting_cost(&self, model: ModelKey) -> i64 {
-        let Some(model) = self.models.get(&model) else { return 0 };
-        let aside = model.suspects.iter().fold(0_i64, |sum, it| sum.saturating_add(it.candidate.cost));
-        model.groups.values().fold(aside, |sum, group| sum.saturating_add(group.waiting_cost()))
-    }
-
-    /// Whether no request is leased or being leased: what a shutdown waits for.
-    pub fn is_idle(&self) -> bool {
-        self.hands.is_empty() && self.replicas.values().all(|replica| replica.asks.is_empty())
-    }
-
     /// What follows from the input: due timers, replicas with room, a release, the next wake-up.
     fn advance(&mut self, now: i64) -> Vec<Action> {
         while let Some(timer) = self.timers.pop_due(now) {
@@ -239,51 +163,5 @@ impl Scheduler {
     fn model(&mut self, key: ModelKey) -> &mut Model {
         let replicas = &self.replicas;
         self.models.entry(key).or_insert_with(|| Model::new(roster::capacity(replicas, key)))
-    }
-
-    /// Takes a request out of the hands, wherever it was.
-    fn let_go(&mut self, seq: i64) -> Option<Held> {
-        let held = self.hands.remove(&seq)?;
-        if let Some(replica) = self.replicas.get_mut(&held.replica) {
-            replica.forget(seq);
-        }
-        self.touched.insert(held.replica);
-        self.unhold(held.lease.key.group, 1);
-        Some(held)
-    }
-
-    fn unhold(&mut self, group: Group, count: usize) {
-        if let Some(state) =
-            self.models.get_mut(&group.model).and_then(|it| it.groups.get_mut(&group.account))
-        {
-            state.held = state.held.saturating_sub(count);
-        }
-    }
-
-    /// Puts a request that was let go back into the queue.
-    fn give_back(&mut self, held: Held, retry_at: i64, counted: bool, suspect: bool, now: i64) {
-        let group = held.lease.key.group;
-        let model = self.model(group.model);
-        let wake_at = model.group(group.account, now).delay(retry_at, held.cost, now);
-        if !counted {
-            model.settle(group.account, held.cost);
-        }
-        self.timers.set(Timer::Group(group), Some(wake_at));
-        self.out.push(Action::GiveBack { lease: held.lease, retry_at, counted, suspect });
-    }
-
-    /// Gives back what waits for a slot of the replica.
-    fn give_back_buffered(&mut self, replica: ReplicaKey, now: i64) {
-        let Some(state) = self.replicas.get_mut(&replica) else { return };
-        for seq in std::mem::take(&mut state.buffered) {
-            if let Some(held) = self.let_go(seq) {
-                let suspect = held.suspect;
-                self.give_back(held, now, false, suspect, now);
-            }
-        }
-    }
-
-    fn held_at(&self, seq: i64, stage: Stage) -> Option<&Held> {
-        self.hands.get(&seq).filter(|held| held.stage == stage)
     }
 }

@@ -56,7 +56,7 @@ impl Desk {
         let said = match action {
             Action::Release { .. } => return Some(Input::Released { added: vec![], next_ready_at: None }),
             Action::Look { group, after, limit } => {
-                return Some(self.store.look(group, after, limit, self.now));
+                return Some(self.store.look(group, after.as_ref(), limit, self.now));
             }
             Action::Lease { .. } => return Some(self.store.lease(action, self.now)),
             Action::WakeAt { at } => {

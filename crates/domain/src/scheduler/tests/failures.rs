@@ -8,7 +8,7 @@ fn status(code: u16) -> AttemptError {
 }
 
 /// Request 1 of 1–3 fails so on a replica that completed another before; what is said, but for what is sent next.
-fn check(error: AttemptError, expected: &[&str]) {
+fn check(error: &AttemptError, expected: &[&str]) {
     let mut desk = Desk::new(&[3]);
     desk.enqueue(1, [0]);
     desk.complete(0);
@@ -24,22 +24,22 @@ fn check(error: AttemptError, expected: &[&str]) {
 #[test]
 fn an_error_is_tried_again_failed_or_doubted_by_its_kind() {
     let words = "words".to_owned();
-    check(AttemptError::Connect(words.clone()), &["give back 1"]);
-    check(AttemptError::Reset(words.clone()), &["give back 1 counted"]);
-    check(AttemptError::TimedOut(words.clone()), &["give back 1 counted"]);
-    check(AttemptError::NotACompletion(words.clone()), &["give back 1 counted"]);
-    check(AttemptError::BadUsage(words), &["fail 1 engine_invalid_response: words"]);
+    check(&AttemptError::Connect(words.clone()), &["give back 1"]);
+    check(&AttemptError::Reset(words.clone()), &["give back 1 counted"]);
+    check(&AttemptError::TimedOut(words.clone()), &["give back 1 counted"]);
+    check(&AttemptError::NotACompletion(words.clone()), &["give back 1 counted"]);
+    check(&AttemptError::BadUsage(words), &["fail 1 engine_invalid_response: words"]);
     for code in [408, 425, 500, 502, 504] {
-        check(status(code), &["give back 1 counted"]);
+        check(&status(code), &["give back 1 counted"]);
     }
     for code in [429, 503] {
-        check(status(code), &["give back 1"]);
+        check(&status(code), &["give back 1"]);
     }
     for code in [400, 413, 422] {
-        check(status(code), &["fail 1 engine_rejected: words"]);
+        check(&status(code), &["fail 1 engine_rejected: words"]);
     }
     for code in [401, 403, 404, 405, 410] {
-        check(status(code), &["probe 1"]);
+        check(&status(code), &["probe 1"]);
     }
 }
 

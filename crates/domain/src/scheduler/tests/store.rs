@@ -40,11 +40,11 @@ impl Store {
         self.rows.get(self.places.get(&seq)?)
     }
 
-    pub(super) fn look(&self, group: Group, after: Option<Position>, limit: u32, now: i64) -> Input {
+    pub(super) fn look(&self, group: Group, after: Option<&Position>, limit: u32, now: i64) -> Input {
         let limit = usize::try_from(limit).unwrap();
         let visible = |row: &&Row| !row.is_leased && row.retry_at <= now;
         let all = self.rows.iter().filter(|((it, _), _)| *it == group).map(|(_, row)| row).filter(visible);
-        let mut behind = all.filter(|row| after.as_ref().is_none_or(|after| row.seen.position > *after));
+        let mut behind = all.filter(|row| after.is_none_or(|after| row.seen.position > *after));
         let candidates: Vec<_> = behind.by_ref().take(limit).map(|row| row.seen.clone()).collect();
         let reached_end = behind.next().is_none();
         Input::Candidates { group, candidates, reached_end }

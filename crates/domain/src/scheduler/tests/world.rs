@@ -98,6 +98,13 @@ impl World {
         self.tell(Input::Released { added, next_ready_at: None });
     }
 
+    /// In `ms`, only these replicas are left in the list.
+    pub(super) fn keep_replicas(&mut self, ms: i64, keys: &[u32]) {
+        let limit = |key: &u32| u32::try_from(self.engines[&ReplicaKey(*key)].limit).unwrap();
+        let list = keys.iter().map(|key| replica(*key, limit(key))).collect();
+        self.later(ms, Event::Tell(Input::Replicas(list)));
+    }
+
     /// Runs until nothing is left in the queue, or for `ms` at most; whether nothing is left.
     pub(super) fn run(&mut self, ms: i64) -> bool {
         let until = self.now + ms;
@@ -182,7 +189,7 @@ impl World {
         }
         let answer = match action {
             Action::Release { .. } => Input::Released { added: vec![], next_ready_at: None },
-            Action::Look { group, after, limit } => self.store.look(group, after, limit, self.now),
+            Action::Look { group, after, limit } => self.store.look(group, after.as_ref(), limit, self.now),
             Action::Lease { .. } => {
                 self.leases += 1;
                 self.store.lease(action, self.now)

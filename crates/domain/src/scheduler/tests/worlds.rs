@@ -85,6 +85,23 @@ fn a_light_account_is_not_starved_by_a_heavy_one() {
 }
 
 #[test]
+fn replicas_that_come_and_go_lose_nothing() {
+    for seed in 0..20 {
+        let luck = Luck { error: 20, undone: 20, lost: 20, cancel: 20 };
+        let mut world = World::new(seed, &[8, 4, 2], luck);
+        world.enqueue(1, 0..300, 100);
+        for turn in 0..20 {
+            let keys = [&[1, 2][..], &[], &[3], &[1, 2, 3]][usize::try_from(turn % 4).unwrap()];
+            world.keep_replicas(turn * 300, keys);
+        }
+        assert!(world.run(60 * MINUTE), "seed {seed}");
+        world.idle(60 * MINUTE);
+        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        assert_eq!(world.scheduler.replicas.len(), 3, "seed {seed}");
+    }
+}
+
+#[test]
 fn the_same_seed_replays_the_same_world() {
     let run = || {
         let luck = Luck { error: 100, undone: 30, lost: 30, cancel: 50 };

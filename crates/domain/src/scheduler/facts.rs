@@ -1,0 +1,46 @@
+//! What metrics and the shell may ask; nothing here changes anything.
+
+use super::Scheduler;
+use super::door::{ModelKey, ReplicaKey};
+
+impl Scheduler {
+    /// Requests sent to the replica and not answered.
+    pub fn in_flight(&self, replica: ReplicaKey) -> usize {
+        self.replicas.get(&replica).map_or(0, |it| it.in_flight.len())
+    }
+
+    /// Requests leased for the replica that wait for a slot.
+    pub fn buffered(&self, replica: ReplicaKey) -> usize {
+        self.replicas.get(&replica).map_or(0, |it| it.buffered.len())
+    }
+
+    /// Whether the replica's breaker is open, or half open after it was.
+    pub fn is_paused(&self, replica: ReplicaKey) -> bool {
+        self.replicas.get(&replica).is_some_and(|it| !it.breaker.is_closed())
+    }
+
+    /// Why the replica was paused last, while it is.
+    pub fn pause_reason(&self, replica: ReplicaKey) -> Option<&str> {
+        let breaker = &self.replicas.get(&replica)?.breaker;
+        (!breaker.is_closed()).then(|| breaker.reason())
+    }
+
+    /// Requests of the model that wait in the queue, as far as known: a hint.
+    pub fn waiting(&self, model: ModelKey) -> i64 {
+        let Some(model) = self.models.get(&model) else { return 0 };
+        let aside = i64::try_from(model.suspects.len()).unwrap_or(i64::MAX);
+        model.groups.values().fold(aside, |sum, group| sum.saturating_add(group.waiting()))
+    }
+
+    /// The work of those requests, in cost: a hint.
+    pub fn waiting_cost(&self, model: ModelKey) -> i64 {
+        let Some(model) = self.models.get(&model) else { return 0 };
+        let aside = model.suspects.iter().fold(0_i64, |sum, it| sum.saturating_add(it.candidate.cost));
+        model.groups.values().fold(aside, |sum, group| sum.saturating_add(group.waiting_cost()))
+    }
+
+    /// Whether no request is leased or being leased: what a shutdown waits for.
+    pub fn is_idle(&self) -> bool {
+        self.hands.is_empty() && self.replicas.values().all(|replica| replica.asks.is_empty())
+    }
+}

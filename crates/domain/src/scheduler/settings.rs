@@ -1,0 +1,40 @@
+//! What can be set.
+
+/// What an installation may want otherwise. The default suits every size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Requests a release moves at most.
+    pub release_max: u32,
+    /// Requests a lease takes at most.
+    pub run_max: u32,
+    /// Requests a look reads at most.
+    pub look_max: u32,
+    /// Counted attempts after which a request fails.
+    pub attempts_max: u32,
+    /// Failures in a row that open a replica's breaker.
+    pub breaker_failures: u32,
+    /// The ceiling of the wait before the second attempt, in milliseconds; doubled by each attempt that follows.
+    pub retry_base_ms: i64,
+    /// The ceiling of every such wait.
+    pub retry_cap_ms: i64,
+    /// How long a breaker stays open the first time, in milliseconds; doubled until something succeeds.
+    pub pause_base_ms: i64,
+    /// The longest it stays open before the next probe.
+    pub pause_cap_ms: i64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            release_max: 1024,
+            run_max: 128,
+            look_max: 256,
+            attempts_max: 5,
+            breaker_failures: 5,
+            retry_base_ms: 500,
+            retry_cap_ms: 60_000,
+            pause_base_ms: 500,
+            pause_cap_ms: 30_000,
+        }
+    }
+}
