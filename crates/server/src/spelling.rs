@@ -2,7 +2,7 @@
 
 /// The name in `known` that is the fewest single-character changes away from `name`, unless none is near enough to
 /// have been meant: more than half of the characters would have to change.
-pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     // A name far longer than any known one resembles none, and comparing it would be work for nothing.
     let length = name.chars().take(NAME_CHARS_MAX + 1).count();
     if length > NAME_CHARS_MAX {
@@ -16,7 +16,7 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
 const NAME_CHARS_MAX: usize = 64;
 
 /// Levenshtein's distance in characters, by Wagner and Fischer's rows.
-pub fn edit_distance(left: &str, right: &str) -> usize {
+pub(crate) fn edit_distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (index, from) in left.chars().enumerate() {

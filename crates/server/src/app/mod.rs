@@ -1,11 +1,22 @@
 //! The use cases: what people and operators can do. They know the store, and nothing of HTTP.
 
+pub mod accounts;
+pub mod api_keys;
+pub mod batches;
+pub mod bootstrap;
+pub mod errors;
 pub mod failures;
+mod input;
 pub mod models;
+mod names;
+pub mod pages;
+pub mod requests;
 mod signals;
 
 use std::sync::Arc;
 
+use self::api_keys::KeyHolders;
+use self::errors::AppError;
 pub use self::models::Models;
 pub use self::signals::{News, Signals};
 use crate::clock::SharedClock;
@@ -28,6 +39,10 @@ pub struct Services {
     pub models: Arc<Models>,
     /// News for the scheduler.
     pub signals: Arc<Signals>,
+    /// Who holds which key.
+    pub key_holders: Arc<KeyHolders>,
+    /// When this process began to serve, in milliseconds.
+    pub started_at: i64,
 }
 
 impl Services {
@@ -39,6 +54,21 @@ impl Services {
         config: Arc<Config>,
     ) -> Result<Self, StoreError> {
         let models = Arc::new(Models::load(&store, &config).await?);
-        Ok(Self { store, clock, ids, config, models, signals: Arc::default() })
+        let started_at = clock.now();
+        let (signals, key_holders) = (Arc::default(), Arc::default());
+        Ok(Self { store, clock, ids, config, models, signals, key_holders, started_at })
+    }
+}
+
+/// Carries `work` through even if whoever asked for it leaves.
+async fn finish<T: Send + 'static>(
+    work: impl Future<Output = Result<T, AppError>> + Send + 'static,
+) -> Result<T, AppError> {
+    match tokio::spawn(work).await {
+        Ok(outcome) => outcome,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(StoreError::Stopped.into()),
+        },
     }
 }

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use super::ConfigError;
 use super::tree::{Node, Value};
+use crate::spelling::edit_distance;
 
 /// The commented file of every setting and its default.
 pub const MANUAL: &str = include_str!("../../overnight.default.toml");
@@ -108,33 +109,9 @@ fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// Levenshtein's distance in characters, by Wagner and Fischer's rows.
-fn edit_distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, from) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, to) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[right.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn edit_distances_count_single_changes() {
-        for (left, right, expected) in
-            [("", "", 0), ("", "abc", 3), ("lease", "leese", 1), ("kitten", "sitting", 3), ("ß", "s", 1)]
-        {
-            assert_eq!(edit_distance(left, right), expected, "{left} {right}");
-        }
-    }
 
     #[test]
     fn the_nearest_setting_may_stand_in_another_section() {

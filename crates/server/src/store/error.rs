@@ -58,6 +58,16 @@ pub(super) enum Trouble {
 }
 
 impl StoreError {
+    /// Whether the same may be asked again later: nothing was done, and the reason is one that passes.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unavailable(_) | Self::Stopped => true,
+            Self::Database(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed) => true,
+            Self::Database(_) => self.trouble() == Trouble::Refusing,
+            _ => false,
+        }
+    }
+
     /// Sorts what SQLite said by its primary result code (<https://sqlite.org/rescode.html>).
     pub(super) fn trouble(&self) -> Trouble {
         const SQLITE_BUSY: i32 = 5;

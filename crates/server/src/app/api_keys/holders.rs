@@ -1,0 +1,124 @@
+//! Who holds which key, kept in memory for less than a second, so that a call costs no read of the store and another
+//! process's revocation is still felt within one second.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::api_keys::KeyHolder;
+
+/// After this long one caller reads the store again, while the others go on with what is known.
+const FRESH_MS: i64 = 500;
+
+/// After this long nobody goes on with what is known.
+const KNOWN_MS: i64 = 900;
+
+/// How many keys are kept; the next one is read from the store each time until others have aged.
+const KEYS_MAX: usize = 16_384;
+
+/// Keys that opened an account a moment ago, by SHA-256. Keys that opened none are never kept.
+#[derive(Debug, Default)]
+pub struct KeyHolders(Mutex<HashMap<[u8; 32], Known>>);
+
+#[derive(Debug)]
+struct Known {
+    account: AccountKey,
+    expires_at: Option<i64>,
+    read_at: i64,
+    is_being_read: bool,
+}
+
+impl KeyHolders {
+    /// The account that a key opens at `now`, or `None` where the caller has to read the store, and then tell
+    /// [`KeyHolders::learn`].
+    pub(super) fn find(&self, sha256: &[u8; 32], now: i64) -> Option<AccountKey> {
+        let mut known = self.known();
+        let holder = known.get_mut(sha256)?;
+        let age_ms = now - holder.read_at;
+        let is_expired = holder.expires_at.is_some_and(|expires_at| expires_at <= now);
+        if !(0..KNOWN_MS).contains(&age_ms) || is_expired {
+            return None;
+        }
+        if age_ms >= FRESH_MS && !holder.is_being_read {
+            holder.is_being_read = true;
+            return None;
+        }
+        Some(holder.account)
+    }
+
+    /// What the store said of a key; it was asked at `now`.
+    pub(super) fn learn(&self, sha256: [u8; 32], holder: Option<&KeyHolder>, now: i64) {
+        let mut known = self.known();
+        let Some(holder) = holder else {
+            known.remove(&sha256);
+            return;
+        };
+        if known.len() >= KEYS_MAX && !known.contains_key(&sha256) {
+            known.retain(|_, holder| (0..KNOWN_MS).contains(&(now - holder.read_at)));
+            if known.len() >= KEYS_MAX {
+                return;
+            }
+        }
+        let (account, expires_at) = (holder.account, holder.expires_at);
+        known.insert(sha256, Known { account, expires_at, read_at: now, is_being_read: false });
+    }
+
+    /// Forgets everything, so that what this process changed is felt at once.
+    pub(super) fn forget(&self) {
+        self.known().clear();
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<[u8; 32], Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use overnight_domain::ids::{AccountId, KeyId};
+
+    use super::*;
+
+    fn holder(expires_at: Option<i64>) -> KeyHolder {
+        let (account_id, key_id) = (AccountId::from_bits(1), KeyId::from_bits(2));
+        KeyHolder { account: AccountKey(7), account_id, key_id, expires_at }
+    }
+
+    #[test]
+    fn one_caller_reads_again_while_the_others_go_on_and_none_does_past_the_bound() {
+        let holders = KeyHolders::default();
+        holders.learn([1; 32], Some(&holder(None)), 1_000);
+        assert_eq!(holders.find(&[1; 32], 1_499), Some(AccountKey(7)));
+        assert_eq!(holders.find(&[1; 32], 1_500), None);
+        assert_eq!(holders.find(&[1; 32], 1_500), Some(AccountKey(7)));
+        assert_eq!(holders.find(&[1; 32], 1_900), None);
+        assert_eq!(holders.find(&[1; 32], 999), None);
+    }
+
+    #[test]
+    fn a_revoked_and_an_expired_key_are_not_known() {
+        let holders = KeyHolders::default();
+        holders.learn([1; 32], Some(&holder(Some(1_100))), 1_000);
+        assert_eq!(holders.find(&[1; 32], 1_099), Some(AccountKey(7)));
+        assert_eq!(holders.find(&[1; 32], 1_100), None);
+        holders.learn([1; 32], None, 1_101);
+        assert!(holders.known().is_empty());
+    }
+
+    #[test]
+    fn no_more_than_the_bound_are_kept_and_old_ones_make_room() {
+        let holders = KeyHolders::default();
+        let key = |number: usize| {
+            let mut key = [0; 32];
+            key[..8].copy_from_slice(&number.to_le_bytes());
+            key
+        };
+        for number in 0..=KEYS_MAX {
+            holders.learn(key(number), Some(&holder(None)), 1_000);
+        }
+        assert_eq!(holders.known().len(), KEYS_MAX);
+        holders.learn(key(KEYS_MAX + 1), Some(&holder(None)), 5_000);
+        assert_eq!(holders.known().len(), 1);
+    }
+}

@@ -1,0 +1,109 @@
+//! API keys: made, listed, revoked, and the door that they open.
+
+mod format;
+mod holders;
+
+use overnight_domain::ids::{AccountId, KeyId};
+use overnight_domain::scheduler::AccountKey;
+
+pub use self::holders::KeyHolders;
+use super::errors::AppError;
+use super::{Services, accounts, names};
+use crate::store::api_keys::{self, ApiKey, NewApiKey};
+
+/// A key that was just made.
+#[derive(Debug, Clone)]
+pub struct MadeKey {
+    /// The key itself. It is told this once, and is nowhere kept.
+    pub key: String,
+    /// What is kept.
+    pub record: ApiKey,
+}
+
+/// The account that `key` opens now.
+///
+/// # Errors
+///
+/// [`AppError::InvalidApiKey`], whatever is wrong with it.
+pub async fn authenticate(services: &Services, key: &[u8]) -> Result<AccountKey, AppError> {
+    let sha256 = format::hash(key).ok_or(AppError::InvalidApiKey)?;
+    let now = services.clock.now();
+    if let Some(account) = services.key_holders.find(&sha256, now) {
+        return Ok(account);
+    }
+    let holder = api_keys::find_holder(&services.store, &sha256).await?;
+    let holder = holder.filter(|holder| holder.expires_at.is_none_or(|expires_at| expires_at > now));
+    services.key_holders.learn(sha256, holder.as_ref(), now);
+    holder.map(|holder| holder.account).ok_or(AppError::InvalidApiKey)
+}
+
+/// Makes a key for an account, which works in every process once this returns; for ever, or for `expires_in_ms`.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account, [`AppError::Invalid`] for a name or a time that cannot be.
+pub async fn create(
+    services: &Services,
+    account: AccountId,
+    name: Option<&str>,
+    expires_in_ms: Option<i64>,
+) -> Result<MadeKey, AppError> {
+    if let Some(name) = name {
+        names::check(name)?;
+    }
+    if expires_in_ms.is_some_and(|time| time <= 0) {
+        return Err(AppError::invalid("expires_in", "out_of_range", "must be longer than nothing"));
+    }
+    let account = accounts::get(services, account).await?;
+    let made = new(services, account.key, name, expires_in_ms);
+    store(services, made).await
+}
+
+/// A key that is not stored yet, with what is to be stored of it.
+pub(super) fn new(
+    services: &Services,
+    account: AccountKey,
+    name: Option<&str>,
+    expires_in_ms: Option<i64>,
+) -> (String, NewApiKey) {
+    let now = services.clock.now();
+    let key = format::write(services.ids.random());
+    let record = NewApiKey {
+        id: services.ids.next(now),
+        account,
+        sha256: format::hash(key.as_bytes()).unwrap_or_default(),
+        prefix: format::visible(&key).to_owned(),
+        name: name.map(str::to_owned),
+        created_at: now,
+        expires_at: expires_in_ms.map(|time| now.saturating_add(time)),
+    };
+    (key, record)
+}
+
+/// Stores a key made by [`new`].
+pub(super) async fn store(services: &Services, (key, new): (String, NewApiKey)) -> Result<MadeKey, AppError> {
+    api_keys::insert(&services.store, &new).await?;
+    let NewApiKey { id, prefix, name, created_at, expires_at, .. } = new;
+    Ok(MadeKey { key, record: ApiKey { id, prefix, name, created_at, expires_at, revoked_at: None } })
+}
+
+/// The keys of an account, revoked and expired ones too, oldest first.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn list(services: &Services, account: AccountId) -> Result<Vec<ApiKey>, AppError> {
+    let account = accounts::get(services, account).await?;
+    Ok(api_keys::list(&services.store, account.key).await?)
+}
+
+/// Revokes a key: at once in this process, within a second in every other. A second time changes nothing.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such key.
+pub async fn revoke(services: &Services, id: KeyId) -> Result<ApiKey, AppError> {
+    let revoked = api_keys::revoke(&services.store, id, services.clock.now()).await?;
+    services.key_holders.forget();
+    revoked.ok_or(AppError::NotFound("API key"))
+}

@@ -1,0 +1,56 @@
+//! Cancel Batch: the mark first, from which moment nothing in it runs or settles, then its requests in chunks.
+
+use overnight_domain::batches::BatchStatus;
+use overnight_domain::ids::BatchId;
+use overnight_domain::scheduler::AccountKey;
+
+use super::{NOUN, WholeBatch, get_whole};
+use crate::app::errors::AppError;
+use crate::app::{Services, finish};
+use crate::store::batches::{self, CancelBatchOutcome};
+
+/// Cancels a batch and all of its requests that have not ended, unless it was cancelled before, and has work under
+/// way on them stopped. It is carried through even if the caller leaves.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`], and [`AppError::AlreadyEnded`] where it completed.
+pub async fn cancel(services: &Services, account: AccountKey, id: BatchId) -> Result<WholeBatch, AppError> {
+    let shared = services.clone();
+    finish(async move {
+        match batches::cancel(&shared.store, account, id, shared.clock.now()).await? {
+            CancelBatchOutcome::Unknown => Err(AppError::NotFound(NOUN)),
+            CancelBatchOutcome::AlreadyCompleted => {
+                Err(AppError::AlreadyEnded { what: NOUN, status: BatchStatus::Completed.as_str() })
+            }
+            CancelBatchOutcome::Cancelled => Ok(()),
+            CancelBatchOutcome::Marked { batch } => end_requests(&shared, batch).await,
+        }
+    })
+    .await?;
+    get_whole(services, account, id).await
+}
+
+/// Carries through every cancel that a crash left half-way: to be called after a start.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn finish_cancels(services: &Services) -> Result<(), AppError> {
+    for batch in batches::list_cancelling(&services.store).await? {
+        end_requests(services, batch).await?;
+    }
+    Ok(())
+}
+
+async fn end_requests(services: &Services, batch: i64) -> Result<(), AppError> {
+    let mut after = None;
+    loop {
+        let chunk = batches::cancel_chunk(&services.store, batch, after, services.clock.now()).await?;
+        services.signals.ended(&chunk.ended);
+        match chunk.next {
+            Some(next) => after = Some(next),
+            None => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Create Batch.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use overnight_domain::faults::{FAULTS_KEPT_MAX, Fault, Faults, Quoted, codes};
+use overnight_domain::ids::RequestId;
+use overnight_domain::json::{Json, JsonText, RawObject};
+use overnight_domain::limits::Limits;
+use overnight_domain::records::BatchRecord;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::app::errors::{AppError, InputFault, InvalidInput};
+use crate::app::{Services, input};
+use crate::store::batches::{self, Member, NewBatch, NewBatchOutcome};
+
+const FIELDS: [&str; 3] = ["requests_ids", "webhook", "metadata"];
+
+/// How often a batch is looked at anew when its requests change while it is made.
+const TRIES_MAX: usize = 8;
+
+/// Why a request cannot be grouped.
+mod reasons {
+    pub(super) const UNKNOWN: (&str, &str) = ("unknown", "is none of your requests");
+    pub(super) const DUPLICATE: (&str, &str) = ("duplicate", "stands in the list before");
+    pub(super) const IN_ANOTHER_BATCH: (&str, &str) = ("in_another_batch", "belongs to a batch already");
+}
+
+/// Groups requests of the account, from the JSON text of Create Batch's body: all of them, or none.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] with the first 1,000 faults and the count of all; [`AppError::Unavailable`] where nothing is
+/// taken in now.
+pub async fn create(services: &Services, account: AccountKey, body: &[u8]) -> Result<BatchRecord, AppError> {
+    let counted = |error| match error {
+        AppError::Invalid(mut invalid) => {
+            invalid.total = invalid.total.or(Some(invalid.details.len()));
+            AppError::Invalid(invalid)
+        }
+        other => other,
+    };
+    let text = input::read(body).map_err(counted)?;
+    let input = read(services, &text).map_err(counted)?;
+    for _ in 0..TRIES_MAX {
+        let members = resolve(services, account, &input.requests_ids).await?;
+        let now = services.clock.now();
+        let batch = NewBatch {
+            id: services.ids.next(now),
+            account,
+            created_at: now,
+            webhook: input.webhook.clone(),
+            metadata: input.metadata.clone(),
+            members,
+        };
+        match batches::insert(&services.store, batch).await? {
+            NewBatchOutcome::Created(record) => return Ok(record),
+            NewBatchOutcome::Changed => {}
+        }
+    }
+    Err(AppError::Unavailable("the requests keep changing".to_owned()))
+}
+
+struct Input<'a> {
+    requests_ids: Vec<Cow<'a, str>>,
+    webhook: Option<String>,
+    metadata: Option<Vec<u8>>,
+}
+
+fn read<'a>(services: &Services, text: &'a JsonText) -> Result<Input<'a>, AppError> {
+    let config = &services.config;
+    let mut faults = Faults::default();
+    let Some(object) = input::object(text, &FIELDS, &mut faults) else { return Err(faults.into()) };
+    let requests_ids = requests_ids(&object, &config.limits, &mut faults);
+    let metadata = input::metadata(&object, &config.limits, &mut faults);
+    let webhook = input::webhook(&object, config.allow_insecure_targets, &mut faults);
+    if faults.is_empty() {
+        return Ok(Input { requests_ids, webhook, metadata });
+    }
+    let total = Some(faults.total());
+    let details = faults.into_kept().into_iter().map(InputFault::from).collect();
+    Err(AppError::Invalid(InvalidInput { details, total }))
+}
+
+fn requests_ids<'a>(object: &RawObject<'a>, limits: &Limits, faults: &mut Faults) -> Vec<Cow<'a, str>> {
+    let Some(list) = object.get("requests_ids") else {
+        faults.push("requests_ids", codes::MISSING, "is required");
+        return Vec::new();
+    };
+    let Some(elements) = list.elements() else {
+        faults.push("requests_ids", codes::WRONG_TYPE, "must be an array of strings");
+        return Vec::new();
+    };
+    let mut ids = Vec::new();
+    for (place, element) in elements.enumerate() {
+        if place == limits.batch_requests {
+            let message = format_args!("must name at most {} requests", limits.batch_requests);
+            faults.push("requests_ids", codes::OUT_OF_RANGE, message);
+            return Vec::new();
+        }
+        match Json::decode_string(element) {
+            Some(id) => ids.push(id),
+            None => {
+                faults.push(format_args!("requests_ids[{place}]"), codes::WRONG_TYPE, "must be a string");
+            }
+        }
+    }
+    if ids.is_empty() && faults.is_empty() {
+        faults.push("requests_ids", codes::OUT_OF_RANGE, "must name at least one request");
+    }
+    ids
+}
+
+/// Finds each request, in the order they were sent, or says of each that cannot be grouped why not.
+async fn resolve(
+    services: &Services,
+    account: AccountKey,
+    requests_ids: &[Cow<'_, str>],
+) -> Result<Vec<Member>, AppError> {
+    let ids: Vec<RequestId> = requests_ids.iter().filter_map(|text| RequestId::parse(text)).collect();
+    let found = batches::resolve(&services.store, account, &ids).await?;
+    let found: HashMap<RequestId, Member> = found.into_iter().map(|member| (member.id, member)).collect();
+    let mut seen = HashSet::with_capacity(requests_ids.len());
+    let mut members = Vec::with_capacity(requests_ids.len());
+    let mut refused = Refused::default();
+    for (place, text) in requests_ids.iter().enumerate() {
+        let member = RequestId::parse(text).and_then(|id| found.get(&id));
+        match member {
+            _ if !seen.insert(text.as_ref()) => refused.push(place, text, reasons::DUPLICATE),
+            None => refused.push(place, text, reasons::UNKNOWN),
+            Some(member) if member.is_taken => refused.push(place, text, reasons::IN_ANOTHER_BATCH),
+            Some(member) => members.push(*member),
+        }
+    }
+    if refused.total == 0 { Ok(members) } else { Err(refused.into_error()) }
+}
+
+#[derive(Default)]
+struct Refused {
+    details: Vec<InputFault>,
+    total: usize,
+}
+
+impl Refused {
+    fn push(&mut self, place: usize, id: &str, (code, message): (&'static str, &str)) {
+        self.total += 1;
+        if self.details.len() < FAULTS_KEPT_MAX {
+            let fault = Fault { param: format!("requests_ids[{place}]"), code, message: message.to_owned() };
+            self.details.push(InputFault { id: Some(Quoted(id).to_string()), ..fault.into() });
+        }
+    }
+
+    fn into_error(self) -> AppError {
+        AppError::Invalid(InvalidInput { details: self.details, total: Some(self.total) })
+    }
+}

@@ -1,0 +1,88 @@
+//! Batches: requests that are followed, and if need be cancelled, together.
+
+mod cancel;
+mod create;
+mod list;
+
+use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::records::BatchRecord;
+use overnight_domain::scheduler::AccountKey;
+
+pub use self::cancel::{cancel, finish_cancels};
+pub use self::create::create;
+pub use self::list::{BatchPages, list};
+use super::Services;
+use super::errors::AppError;
+use super::requests::{RecordPages, SummaryPages};
+use crate::store::batches;
+
+const NOUN: &str = "batch";
+
+/// A batch and its requests, in the order they were sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeBatch {
+    /// What the status record says, and more.
+    pub record: BatchRecord,
+    /// Its requests.
+    pub requests_ids: Vec<RequestId>,
+}
+
+/// How a batch stands.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn get_record(
+    services: &Services,
+    account: AccountKey,
+    id: BatchId,
+) -> Result<BatchRecord, AppError> {
+    find(services, account, id).await.map(|(_, record)| record)
+}
+
+/// The whole of a batch.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn get_whole(
+    services: &Services,
+    account: AccountKey,
+    id: BatchId,
+) -> Result<WholeBatch, AppError> {
+    let (batch, record) = find(services, account, id).await?;
+    let requests_ids = batches::list_members(&services.store, batch).await?;
+    Ok(WholeBatch { record, requests_ids })
+}
+
+/// How every request of a batch stands, in order of arrival.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn list_requests(
+    services: &Services,
+    account: AccountKey,
+    id: BatchId,
+) -> Result<SummaryPages, AppError> {
+    let (batch, _) = find(services, account, id).await?;
+    Ok(SummaryPages::of_batch(services, batch))
+}
+
+/// Every request of a batch as a whole, ended or not, in order of arrival.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn list_results(
+    services: &Services,
+    account: AccountKey,
+    id: BatchId,
+) -> Result<RecordPages, AppError> {
+    let (batch, _) = find(services, account, id).await?;
+    Ok(RecordPages::of_batch(services, batch))
+}
+
+async fn find(services: &Services, account: AccountKey, id: BatchId) -> Result<(i64, BatchRecord), AppError> {
+    batches::find(&services.store, account, id).await?.ok_or(AppError::NotFound(NOUN))
+}

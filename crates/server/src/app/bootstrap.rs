@@ -1,0 +1,73 @@
+//! The first start: an account and a key, so that the first command works without any other.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use overnight_domain::ids::AccountId;
+
+use super::errors::AppError;
+use super::{Services, api_keys};
+use crate::store::{self, StoreError};
+
+/// The name of the account that is made.
+const ACCOUNT: &str = "default";
+
+/// The file in the data folder that holds the key.
+pub const KEY_FILE: &str = "api-key";
+
+/// What the first start made.
+#[derive(Debug, Clone)]
+pub struct Bootstrapped {
+    /// The account.
+    pub account: AccountId,
+    /// Its key.
+    pub key: String,
+    /// The file that holds the key, readable by its owner only.
+    pub key_path: PathBuf,
+}
+
+/// Makes the account `default` and a key for it where the store holds no account; `None` where it does.
+///
+/// Interrupted anywhere, the next call completes it: the file is written before the key is stored, and a `default`
+/// account that stands alone without a key is one of an interrupted first start.
+///
+/// # Errors
+///
+/// What the store could not do, or a key file that could not be written.
+pub async fn run(services: &Services) -> Result<Option<Bootstrapped>, AppError> {
+    let accounts = store::accounts::list(&services.store).await?;
+    let account = match accounts.as_slice() {
+        [] => super::accounts::create(services, ACCOUNT).await?,
+        [only] if only.name == ACCOUNT => {
+            if !store::api_keys::list(&services.store, only.key).await?.is_empty() {
+                return Ok(None);
+            }
+            only.clone()
+        }
+        _ => return Ok(None),
+    };
+    let made = api_keys::new(services, account.key, Some(ACCOUNT), None);
+    let key_path = services.config.data_dir.join(KEY_FILE);
+    write_privately(&key_path, &made.0)
+        .map_err(|source| StoreError::File { path: key_path.display().to_string(), source })?;
+    let made = api_keys::store(services, made).await?;
+    Ok(Some(Bootstrapped { account: account.id, key: made.key, key_path }))
+}
+
+/// Replaces `path` as a whole by a new file that only its owner reads. A link in its place is replaced, not followed.
+fn write_privately(path: &Path, key: &str) -> io::Result<()> {
+    let draft = path.with_extension("new");
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&draft)?;
+    writeln!(file, "{key}")?;
+    file.sync_all()?;
+    fs::rename(&draft, path)
+}

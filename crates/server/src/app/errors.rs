@@ -1,0 +1,100 @@
+//! What a use case says instead of doing it. It knows nothing of HTTP; each way of calling has its own words for it.
+//!
+//! Use cases return [`AppError`]. What the store could not do becomes one of its two last variants, and only there is a
+//! message that is for the operator and not for the client.
+
+use overnight_domain::faults::{Fault, Faults};
+use thiserror::Error;
+
+use crate::store::StoreError;
+
+/// Why a use case was not done. Nothing was changed, but where [`AppError::Internal`] says that nobody knows.
+#[derive(Debug, Error)]
+pub enum AppError {
+    /// No key, or one that opens nothing (now): unknown, revoked and expired ones are all alike.
+    #[error("a valid API key is required, in the header X-API-Key")]
+    InvalidApiKey,
+    /// The caller has nothing of this kind under the identifier that was named.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// What was sent breaks a rule.
+    #[error("{}", .0.message())]
+    Invalid(InvalidInput),
+    /// What has completed or failed cannot be cancelled.
+    #[error("the {what} has already ended: it is {status}")]
+    AlreadyEnded {
+        /// A request or a batch.
+        what: &'static str,
+        /// The state it stays in.
+        status: &'static str,
+    },
+    /// The store takes no writes now; nothing was accepted, and it may be tried again.
+    #[error("the service cannot do this now: {0}")]
+    Unavailable(String),
+    /// A fault of ours.
+    #[error("something went wrong here")]
+    Internal(#[source] StoreError),
+}
+
+/// Every fault found in an input.
+#[derive(Debug, Default)]
+pub struct InvalidInput {
+    /// The first of them, in the order found.
+    pub details: Vec<InputFault>,
+    /// How many there are, where the caller is to be told; the rest are not in `details`.
+    pub total: Option<usize>,
+}
+
+/// One fault in an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputFault {
+    /// Where: a path such as `request_body.messages[0].role`; empty for the input as a whole.
+    pub param: String,
+    /// The identifier at fault, if it is one.
+    pub id: Option<String>,
+    /// For programs.
+    pub code: &'static str,
+    /// For people: a whole sentence without a full stop.
+    pub message: String,
+}
+
+impl InvalidInput {
+    /// The message of the first fault, and how many more there are.
+    pub fn message(&self) -> String {
+        let first = self.details.first().map_or("the input is invalid", |fault| &fault.message);
+        match self.total.unwrap_or(self.details.len()) {
+            0 | 1 => first.to_owned(),
+            2 => format!("{first} (and 1 more fault)"),
+            total => format!("{first} (and {} more faults)", total - 1),
+        }
+    }
+}
+
+impl AppError {
+    /// One fault at `param`; `message` says what is wrong with it, such as "must be a string".
+    pub fn invalid(param: &str, code: &'static str, message: &str) -> Self {
+        let fault = Fault { param: param.to_owned(), code, message: message.to_owned() };
+        Self::Invalid(InvalidInput { details: vec![fault.into()], total: None })
+    }
+}
+
+impl From<Faults> for AppError {
+    fn from(faults: Faults) -> Self {
+        let details = faults.into_kept().into_iter().map(InputFault::from).collect();
+        Self::Invalid(InvalidInput { details, total: None })
+    }
+}
+
+impl From<Fault> for InputFault {
+    fn from(fault: Fault) -> Self {
+        let subject = if fault.param.is_empty() { "the body" } else { &fault.param };
+        let message = format!("{subject} {}", fault.message);
+        Self { param: fault.param, id: None, code: fault.code, message }
+    }
+}
+
+impl From<StoreError> for AppError {
+    fn from(error: StoreError) -> Self {
+        if error.is_passing() { Self::Unavailable(error.to_string()) } else { Self::Internal(error) }
+    }
+}

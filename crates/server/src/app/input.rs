@@ -1,0 +1,135 @@
+//! What Create Request and Create Batch have in common: one JSON object of known fields, metadata and a webhook.
+
+use overnight_domain::faults::{Fault, Faults, Quoted, codes};
+use overnight_domain::json::{Json, JsonError, JsonText, Kind, RawObject, minimize};
+use overnight_domain::limits::Limits;
+use url::Url;
+
+use super::errors::AppError;
+use crate::spelling::nearest;
+
+/// A field that is none of the known ones.
+const UNKNOWN_FIELD: &str = "unknown_field";
+
+/// The longest webhook address, in bytes.
+const WEBHOOK_BYTES_MAX: usize = 2_048;
+
+/// The body as compact JSON.
+pub(super) fn read(body: &[u8]) -> Result<JsonText, AppError> {
+    minimize(body, 0).map_err(|JsonError { offset, expected, code }| {
+        let message = format!("cannot be read as JSON: at byte {offset}, expected {expected}");
+        AppError::invalid("", code, &message)
+    })
+}
+
+/// The members of the outermost object, each known and there once.
+pub(super) fn object<'j>(text: &'j JsonText, known: &[&str], faults: &mut Faults) -> Option<RawObject<'j>> {
+    let Some(object) = text.as_json().to_object() else {
+        faults.push("", codes::WRONG_TYPE, "must be a JSON object");
+        return None;
+    };
+    for key in object.duplicate_keys() {
+        faults.push(Quoted(key), codes::DUPLICATE_KEY, "stands more than once in its object");
+    }
+    for (key, _) in object.members().iter().filter(|(key, _)| !known.contains(&key.as_ref())) {
+        let hint = match nearest(key, known) {
+            Some(name) => format!("is not a known field; did you mean {name}?"),
+            None => format!("is not a known field; the known ones are {}", known.join(", ")),
+        };
+        faults.push(Quoted(key), UNKNOWN_FIELD, hint);
+    }
+    Some(object)
+}
+
+/// The metadata to store: `{}` where none was sent, `None` where null was.
+pub(super) fn metadata(object: &RawObject<'_>, limits: &Limits, faults: &mut Faults) -> Option<Vec<u8>> {
+    let Some(value) = object.get("metadata") else { return Some(b"{}".to_vec()) };
+    match value.kind() {
+        Kind::Null => return None,
+        Kind::Object if value.as_str().len() <= limits.metadata_bytes => {
+            return Some(value.as_str().into());
+        }
+        Kind::Object => {
+            let message = format_args!("must be at most {} bytes of JSON", limits.metadata_bytes);
+            faults.push("metadata", codes::OUT_OF_RANGE, message);
+        }
+        _ => faults.push("metadata", codes::WRONG_TYPE, "must be an object or null"),
+    }
+    None
+}
+
+/// The address to tell of the end, as it was sent.
+pub(super) fn webhook(
+    object: &RawObject<'_>,
+    allow_insecure_targets: bool,
+    faults: &mut Faults,
+) -> Option<String> {
+    let value = object.get_some("webhook")?;
+    let Some(address) = Json::decode_string(value) else {
+        faults.push("webhook", codes::WRONG_TYPE, "must be a string or null");
+        return None;
+    };
+    match check_webhook(&address, allow_insecure_targets) {
+        Ok(()) => Some(address.into_owned()),
+        Err(fault) => {
+            faults.push(fault.param, fault.code, fault.message);
+            None
+        }
+    }
+}
+
+/// Where the address leads is checked when it is connected to; here, that it is one which may be tried at all.
+fn check_webhook(address: &str, allow_insecure_targets: bool) -> Result<(), Fault> {
+    let refuse = |code, message: &str| Fault { param: "webhook".into(), code, message: message.into() };
+    if address.len() > WEBHOOK_BYTES_MAX {
+        return Err(refuse(codes::OUT_OF_RANGE, "must be at most 2,048 bytes"));
+    }
+    let is_plain = !address.contains(|character: char| character.is_whitespace() || character.is_control());
+    let Some(url) = Url::parse(address).ok().filter(|_| is_plain) else {
+        return Err(refuse(codes::UNKNOWN_VALUE, "must be an absolute URL such as https://example.com/hook"));
+    };
+    match url.scheme() {
+        "https" => {}
+        "http" if allow_insecure_targets => {}
+        "http" => return Err(refuse(codes::NOT_ALLOWED, "must be an https URL")),
+        _ => return Err(refuse(codes::UNKNOWN_VALUE, "must be an https URL")),
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(refuse(codes::MISSING, "must name a host"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(refuse(codes::NOT_ALLOWED, "must carry no user name or password"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhook_is_an_https_address_with_a_host_and_no_user() {
+        let long = format!("https://example.com/{}", "a".repeat(WEBHOOK_BYTES_MAX));
+        for (address, code) in [
+            ("https://example.com/hook?x=1", None),
+            ("HTTPS://example.com", None),
+            ("https://127.0.0.1:8443/", None),
+            ("https://[::1]/", None),
+            ("http://example.com", Some(codes::NOT_ALLOWED)),
+            ("ftp://example.com", Some(codes::UNKNOWN_VALUE)),
+            ("file:///etc/passwd", Some(codes::UNKNOWN_VALUE)),
+            ("javascript:alert(1)", Some(codes::UNKNOWN_VALUE)),
+            ("example.com/hook", Some(codes::UNKNOWN_VALUE)),
+            ("", Some(codes::UNKNOWN_VALUE)),
+            ("https://", Some(codes::UNKNOWN_VALUE)),
+            (" https://example.com", Some(codes::UNKNOWN_VALUE)),
+            ("https://exa\nmple.com", Some(codes::UNKNOWN_VALUE)),
+            ("https://user@example.com", Some(codes::NOT_ALLOWED)),
+            ("https://:secret@example.com", Some(codes::NOT_ALLOWED)),
+            (&long, Some(codes::OUT_OF_RANGE)),
+        ] {
+            assert_eq!(check_webhook(address, false).map_err(|fault| fault.code).err(), code, "{address}");
+        }
+        assert_eq!(check_webhook("http://example.com", true), Ok(()));
+    }
+}

@@ -1,0 +1,12 @@
+//! Long lists, page by page. Nothing is held open between two pages, so a slow reader costs nobody anything.
+
+use super::errors::AppError;
+
+/// A list that is read once, from its beginning to its end.
+pub trait Pages: Send + 'static {
+    /// What it lists.
+    type Row: Send + Sync + 'static;
+
+    /// The next rows, never an empty page; `None` at the end.
+    fn next_page(&mut self) -> impl Future<Output = Result<Option<Vec<Self::Row>>, AppError>> + Send;
+}

@@ -1,0 +1,110 @@
+//! Create Request.
+
+use overnight_domain::chat::ChatBody;
+use overnight_domain::faults::{Faults, Quoted, codes};
+use overnight_domain::json::{JsonText, RawObject};
+use overnight_domain::records::RequestSummary;
+use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::sort_key::SortKey;
+
+use crate::app::errors::AppError;
+use crate::app::models::Model;
+use crate::app::{Models, Services, Signals, input};
+use crate::store::requests::{self, NewRequest};
+
+const FIELDS: [&str; 4] = ["request_body", "metadata", "completion_window", "webhook"];
+
+/// Takes a request in from the JSON text of Create Request's body. Once this returns, it survives anything.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] with every fault found; [`AppError::Unavailable`] where nothing is taken in now.
+pub async fn create(
+    services: &Services,
+    account: AccountKey,
+    body: &[u8],
+) -> Result<RequestSummary, AppError> {
+    let request = new_request(services, account, &input::read(body)?)?;
+    let (id, created_at, expires_at) = (request.id, request.created_at, request.expires_at);
+    let ready_at = request.ready_at;
+    let _announcement = Announcement { signals: &services.signals, ready_at };
+    requests::insert(&services.store, request).await?;
+    Ok(RequestSummary { id, state: RequestState::Gathering { ready_at }, created_at, expires_at })
+}
+
+/// Tells the scheduler on the way out, also when the caller leaves early: the write is in line and will be done.
+struct Announcement<'a> {
+    signals: &'a Signals,
+    ready_at: i64,
+}
+
+impl Drop for Announcement<'_> {
+    fn drop(&mut self) {
+        self.signals.accepted(self.ready_at);
+    }
+}
+
+fn new_request(services: &Services, account: AccountKey, text: &JsonText) -> Result<NewRequest, AppError> {
+    let config = &services.config;
+    let mut faults = Faults::default();
+    let Some(object) = input::object(text, &FIELDS, &mut faults) else { return Err(faults.into()) };
+    let chat = chat_body(services, &object, &mut faults);
+    let metadata = input::metadata(&object, &config.limits, &mut faults);
+    let webhook = input::webhook(&object, config.allow_insecure_targets, &mut faults);
+    check_completion_window(&object, &mut faults);
+    let Some((chat, model)) = chat.filter(|_| faults.is_empty()) else { return Err(faults.into()) };
+    let now = services.clock.now();
+    Ok(NewRequest {
+        id: services.ids.next(now),
+        account,
+        model: model.key,
+        created_at: now,
+        expires_at: now + COMPLETION_WINDOW_MS,
+        ready_at: now + config.aggregation_period.0,
+        sort_key: SortKey::compute(services.store.sort_key_secret(), chat.body.as_json()),
+        cost: i64::from(chat.estimate_cost(model.config.default_max_tokens)),
+        metadata,
+        webhook,
+        body: chat.body.into_string().into_bytes(),
+    })
+}
+
+fn chat_body<'s>(
+    services: &'s Services,
+    object: &RawObject<'_>,
+    faults: &mut Faults,
+) -> Option<(ChatBody, &'s Model)> {
+    let Some(value) = object.get("request_body") else {
+        faults.push("request_body", codes::MISSING, "is required");
+        return None;
+    };
+    match ChatBody::parse(value, "request_body", &services.config.limits) {
+        Err(found) => {
+            faults.append(found);
+            None
+        }
+        Ok(chat) => {
+            let model = services.models.find(&chat.model);
+            if model.is_none() {
+                refuse_model(&services.models, &chat.model, faults);
+            }
+            model.map(|model| (chat, model))
+        }
+    }
+}
+
+fn refuse_model(models: &Models, name: &str, faults: &mut Faults) {
+    let names: Vec<&str> = models.iter().map(|model| model.config.name.as_str()).collect();
+    let message = format_args!("must be one of {}, not '{}'", names.join(", "), Quoted(name));
+    faults.push("request_body.model", codes::UNKNOWN_VALUE, message);
+}
+
+fn check_completion_window(object: &RawObject<'_>, faults: &mut Faults) {
+    let Some(value) = object.get("completion_window") else { return };
+    match value.decode_string() {
+        Some(window) if window == "24h" => {}
+        Some(_) => faults.push("completion_window", codes::UNKNOWN_VALUE, "must be \"24h\""),
+        None => faults.push("completion_window", codes::WRONG_TYPE, "must be \"24h\", the only one there is"),
+    }
+}

@@ -1,0 +1,44 @@
+//! Requests: created, read, cancelled, listed.
+
+mod cancel;
+mod create;
+mod list;
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::{RequestRecord, RequestSummary};
+use overnight_domain::scheduler::AccountKey;
+
+pub use self::cancel::cancel;
+pub use self::create::create;
+pub use self::list::{ListQuery, RecordPages, SummaryPages, list_records, list_summaries};
+use super::Services;
+use super::errors::AppError;
+use crate::store::requests;
+
+const NOUN: &str = "request";
+
+/// How a request stands.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn get_summary(
+    services: &Services,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<RequestSummary, AppError> {
+    requests::find_summary(&services.store, account, id).await?.ok_or(AppError::NotFound(NOUN))
+}
+
+/// The whole of a request, with its result once it has one.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn get_record(
+    services: &Services,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<RequestRecord, AppError> {
+    requests::find_record(&services.store, account, id).await?.ok_or(AppError::NotFound(NOUN))
+}
