@@ -45,7 +45,7 @@ pub struct StoreOptions {
 impl StoreOptions {
     /// The options of a real service over `folder`.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), durability: Durability::Full, page_bytes: 8_192, readers: 4 }
+        Self { folder: folder.into(), durability: Durability::Full, page_bytes: 4_096, readers: 4 }
     }
 }
 
