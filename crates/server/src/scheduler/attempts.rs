@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use overnight_domain::chat::Completion;
-use overnight_domain::scheduler::{AttemptError, Input, Lease, ReplicaKey};
+use overnight_domain::scheduler::{Action, Input, Lease, ReplicaKey};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::actions;
@@ -26,30 +26,30 @@ impl Attempt {
     /// Sends the request, tells the scheduler how it went, and settles a completion.
     pub(super) async fn run(self, replica: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
-        match self.complete(replica, &lease).await {
+        let prompt = match self.prompts.take(seq).await {
+            Ok(Some(prompt)) => prompt,
+            Ok(None) => return self.answer(Input::Ended { seqs: vec![seq] }),
+            Err(error) => {
+                tracing::warn!(%error, seq, "a prompt could not be read, and its request goes back to the queue");
+                return self.answer(Input::Undone(Action::Send { replica, lease }));
+            }
+        };
+        match self.replicas.complete(replica, lease.key.group.model, &prompt.body).await {
             Ok(completion) => {
-                let cost = actions::cost_of(&completion);
-                let _ = self.answers.send(Input::Completed { seq, cost });
-                let Self { services, .. } = self;
-                tokio::spawn(settle(services, lease, completion));
+                self.answer(Input::Completed { seq, cost: actions::cost_of(&completion) });
+                tokio::spawn(settle(self.services, lease, completion));
             }
             Err(error) => {
-                tracing::debug!(seq, ?error, "an attempt brought no result");
-                let _ = self.answers.send(Input::AttemptFailed { seq, error });
+                tracing::debug!(request = %prompt.id, ?error, "an attempt brought no result");
+                metrics::counter!("overnight_attempts_failed_total").increment(1);
+                self.answer(Input::AttemptFailed { seq, error });
             }
         }
     }
 
-    async fn complete(&self, replica: ReplicaKey, lease: &Lease) -> Result<Completion, AttemptError> {
-        let seq = lease.key.position.seq;
-        let prompt = match self.prompts.take(seq).await {
-            Ok(Some(prompt)) => prompt,
-            Ok(None) => return Err(AttemptError::Connect("the request is gone from the store".into())),
-            Err(error) => {
-                return Err(AttemptError::Connect(format!("the prompt could not be read: {error}")));
-            }
-        };
-        self.replicas.complete(replica, lease.key.group.model, &prompt.body).await
+    /// The scheduler may be gone already, when the process ends.
+    fn answer(&self, input: Input) {
+        let _ = self.answers.send(input);
     }
 }
 

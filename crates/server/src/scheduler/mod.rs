@@ -2,3 +2,10 @@
 //! `overnight_domain`'s.
 
 pub mod actions;
+mod attempts;
+mod prompts;
+mod replicas;
+mod shell;
+
+pub use replicas::Replicas;
+pub use shell::Shell;

@@ -95,8 +95,12 @@ impl Shell {
     }
 
     fn feed(&mut self, input: Input) {
-        if let Input::Completed { seq, .. } | Input::AttemptFailed { seq, .. } = &input {
-            self.in_flight.remove(seq);
+        match &input {
+            Input::Completed { seq, .. } | Input::AttemptFailed { seq, .. } => {
+                self.in_flight.remove(seq);
+            }
+            Input::Ended { seqs } => seqs.iter().for_each(|seq| self.prompts.forget(*seq)),
+            _ => {}
         }
         let now = self.services.clock.now();
         for action in self.scheduler.on(input, now) {

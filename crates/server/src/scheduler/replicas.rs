@@ -1,0 +1,77 @@
+//! The engine replicas by the keys under which the scheduler knows them.
+
+use std::sync::Arc;
+
+use overnight_domain::chat::Completion;
+use overnight_domain::json::Json;
+use overnight_domain::scheduler::{AttemptError, ModelKey, Replica, ReplicaKey};
+
+use crate::app::Models;
+use crate::engines::{EngineClient, Engines};
+
+/// The replicas, in the order of the settings: a key is a place in it.
+pub struct Replicas {
+    clients: Vec<Arc<EngineClient>>,
+    models: Arc<Models>,
+}
+
+impl Replicas {
+    /// The replicas of `engines`, which serve some of `models`.
+    pub fn new(engines: &Engines, models: Arc<Models>) -> Self {
+        Self { clients: engines.iter().cloned().collect(), models }
+    }
+
+    /// What the scheduler is to know of them.
+    pub fn list(&self) -> Vec<Replica> {
+        let keyed = (0..).map(ReplicaKey).zip(&self.clients);
+        keyed.map(|(key, client)| self.describe(key, client)).collect()
+    }
+
+    fn describe(&self, key: ReplicaKey, client: &EngineClient) -> Replica {
+        let names = client.config().models.keys();
+        let models = names.filter_map(|name| self.models.find(name)).map(|model| model.key).collect();
+        Replica { key, models, max_concurrency: client.config().max_concurrency }
+    }
+
+    /// What the operator calls it.
+    pub fn name(&self, key: ReplicaKey) -> &str {
+        self.client(key).map_or("unknown", |client| &client.config().name)
+    }
+
+    /// Sends a stored prompt to a replica.
+    ///
+    /// # Errors
+    /// Why the attempt brought no completion.
+    pub async fn complete(
+        &self,
+        key: ReplicaKey,
+        model: ModelKey,
+        body: &[u8],
+    ) -> Result<Completion, AttemptError> {
+        let (Some(client), Some(model)) = (self.client(key), self.models.get(model)) else {
+            return Err(AttemptError::Connect("the replica or the model is not configured".into()));
+        };
+        let body = Json::from_stored(body).map_err(|error| AttemptError::Status {
+            code: 400,
+            message: format!("the stored request is damaged: {error}"),
+            retry_after_ms: None,
+        })?;
+        client.complete(&model.config, body).await
+    }
+
+    /// Whether a replica answers with its key and lists every model it is to serve.
+    pub async fn probe(&self, key: ReplicaKey) -> bool {
+        let Some(client) = self.client(key) else { return false };
+        match client.probe().await {
+            Ok(listed) => client.config().models.values().all(|model| listed.contains(model)),
+            Err(reason) => {
+                tracing::warn!(replica = client.config().name, reason, "a probe of an engine replica failed");
+                false
+            }
+        }
+    }
+
+    fn client(&self, key: ReplicaKey) -> Option<&Arc<EngineClient>> {
+        self.clients.get(key.0 as usize)
+    }
+}

@@ -1,0 +1,135 @@
+//! The whole service in one process: store, engines, scheduler, workers and the HTTP API, started in that order and
+//! stopped in the opposite one.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::app::Services;
+use crate::app::bootstrap::{self, Bootstrapped};
+use crate::app::errors::AppError;
+use crate::clock::{SharedClock, SystemClock};
+use crate::config::Config;
+use crate::engines::{EngineUnusable, Engines};
+use crate::ids::Ids;
+use crate::scheduler::{Replicas, Shell};
+use crate::store::{Store, StoreError, StoreOptions};
+use crate::{http, workers};
+
+/// Why the service did not start, in words for the operator.
+#[derive(Debug, Error)]
+pub enum ServiceError {
+    /// The data folder is served by another process, or cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What the first start makes could not be made.
+    #[error(transparent)]
+    Bootstrap(#[from] AppError),
+    /// An engine cannot be used as configured.
+    #[error(transparent)]
+    Engine(#[from] EngineUnusable),
+    /// The address is taken, or not this machine's.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// A service that runs until it is shut down.
+pub struct Service {
+    services: Services,
+    address: SocketAddr,
+    bootstrapped: Option<Bootstrapped>,
+    engines: Engines,
+    stop_http: watch::Sender<bool>,
+    stop_scheduler: watch::Sender<bool>,
+    http: JoinHandle<()>,
+    scheduler: JoinHandle<()>,
+    workers: JoinSet<()>,
+}
+
+impl Service {
+    /// Starts everything. Once this returns, the API answers at [`Service::address`].
+    ///
+    /// # Errors
+    /// What could not be opened, made or listened on; nothing is left running.
+    pub async fn start(config: Config) -> Result<Self, ServiceError> {
+        let config = Arc::new(config);
+        let listener = listen(config.listen).await?;
+        let metrics_listener = match config.metrics_listen {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
+        let address = listener
+            .local_addr()
+            .map_err(|source| ServiceError::Listen { address: config.listen, source })?;
+        let clock: SharedClock = Arc::new(SystemClock);
+        let ids = Arc::new(Ids::from_system());
+        let store = Store::open(&StoreOptions::new(&config.data_dir), Arc::clone(&clock)).await?;
+        let services =
+            Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
+        let bootstrapped = bootstrap::run(&services).await?;
+        let engines = Engines::start(&config, &clock, &ids)?;
+        let replicas = Arc::new(Replicas::new(&engines, Arc::clone(&services.models)));
+        let shell = Shell::new(services.clone(), replicas).await?;
+        let workers = workers::spawn(&services);
+        let (stop_http, http_stopped) = watch::channel(false);
+        let (stop_scheduler, scheduler_stopped) = watch::channel(false);
+        let http =
+            tokio::spawn(http::serve(services.clone(), listener, metrics_listener, stopped(http_stopped)));
+        let scheduler = tokio::spawn(shell.run(stopped(scheduler_stopped)));
+        Ok(Self {
+            services,
+            address,
+            bootstrapped,
+            engines,
+            stop_http,
+            stop_scheduler,
+            http,
+            scheduler,
+            workers,
+        })
+    }
+
+    /// Where the API answers.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What the first start made, if this was it.
+    pub const fn bootstrapped(&self) -> Option<&Bootstrapped> {
+        self.bootstrapped.as_ref()
+    }
+
+    /// The configured engines.
+    pub const fn engines(&self) -> &Engines {
+        &self.engines
+    }
+
+    /// Answers the calls under way, drops what the engines have in flight (it is leased again at the next start),
+    /// and closes the store.
+    pub async fn shutdown(mut self) {
+        let _ = self.stop_http.send(true);
+        let _ = self.http.await;
+        let _ = self.stop_scheduler.send(true);
+        let _ = self.scheduler.await;
+        self.workers.shutdown().await;
+        self.services.store.close().await;
+        drop(self.engines);
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, ServiceError> {
+    TcpListener::bind(address).await.map_err(|source| ServiceError::Listen { address, source })
+}
+
+async fn stopped(mut signal: watch::Receiver<bool>) {
+    let _ = signal.wait_for(|is_stopping| *is_stopping).await;
+}
