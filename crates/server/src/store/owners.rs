@@ -10,9 +10,13 @@ use super::{Store, StoreError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OwnerKey(pub(super) i64);
 
+/// The owner is named so that the index of leased rows is searched, and a long queue is not read.
+pub(super) const VOID_ALL: &str =
+    "UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1 AND owner IS NOT NULL";
+
 /// Registers this process. The folder has one server at a time, so every lease found is void at once.
 pub(super) async fn begin(connection: &mut SqliteConnection, now: i64) -> Result<OwnerKey, StoreError> {
-    sqlx::query("UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1").execute(&mut *connection).await?;
+    sqlx::query(VOID_ALL).execute(&mut *connection).await?;
     sqlx::query("DELETE FROM owners").execute(&mut *connection).await?;
     let text = "INSERT INTO owners (heartbeat_at) VALUES (?) RETURNING seq";
     Ok(OwnerKey(sqlx::query(text).bind(now).fetch_one(connection).await?.try_get(0)?))

@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::Fixture;
 use crate::store::requests::{Direction, Scope};
-use crate::store::{batches, expiry, leases, queue, releases, requests, settle};
+use crate::store::{batches, expiry, leases, owners, queue, releases, requests, settle};
 
 async fn check(fixture: &Fixture, text: &str, wanted: &[&str]) {
     let query = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}")));
@@ -36,6 +36,7 @@ async fn the_queue_is_searched_by_its_key() {
     check(&fixture, &leases::TAKE.text(8), &[whole_key, "SEARCH p USING INTEGER PRIMARY KEY"]).await;
     check(&fixture, &settle::GUARD.text(8), &["SEARCH queue USING INDEX queue_leased (owner=? AND seq=?)"])
         .await;
+    check(&fixture, owners::VOID_ALL, &["SEARCH queue USING INDEX queue_leased (owner>?)"]).await;
     check(&fixture, leases::RETURN, &["SEARCH queue USING INDEX queue_leased (owner=? AND seq=?)"]).await;
 }
 

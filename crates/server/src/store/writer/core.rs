@@ -53,7 +53,13 @@ impl WriterCore {
     }
 
     async fn attempt(&mut self, group: Group, crash: Option<CrashPoint>) -> Result<(), (Group, StoreError)> {
-        group.run(&mut self.connection, &mut self.sequences, self.owner, crash).await
+        let count = group.count() as u64;
+        let outcome = group.run(&mut self.connection, &mut self.sequences, self.owner, crash).await;
+        if outcome.is_ok() {
+            metrics::counter!("overnight_store_commits_total").increment(1);
+            metrics::counter!("overnight_store_writes_total").increment(count);
+        }
+        outcome
     }
 
     async fn run(&mut self, group: Group, clock: &SharedClock) {

@@ -80,6 +80,11 @@ macro_rules! operations {
                 $(refuse_all(self.$field, &why);)*
             }
 
+            /// How many writes it holds.
+            pub(super) fn count(&self) -> usize {
+                0 $(+ self.$field.len())*
+            }
+
             /// One group for each member.
             pub(super) fn split(self) -> Vec<Group> {
                 let mut singles = Vec::new();
