@@ -3,6 +3,7 @@
 pub mod app;
 pub mod clock;
 pub mod config;
+pub mod engines;
 pub mod ids;
 pub mod scheduler;
 mod spelling;

@@ -60,7 +60,7 @@ pub struct EmbeddedConfig {
     pub threads: Option<u32>,
     /// Requests that are computed together.
     pub parallel: u32,
-    /// Tokens that its cache holds; the child's own choice where `None`.
+    /// Tokens that one request may hold; the child's own choice where `None`.
     pub context: Option<u32>,
     /// The program, where it does not stand beside this one.
     pub engine_path: Option<PathBuf>,
@@ -193,8 +193,8 @@ fn read_embedded(
         model_path: path(section, "model_path")?,
         served_name: first,
         threads: section.integer("threads", 1..=1_024)?,
-        parallel: section.integer("parallel", 1..=256)?.unwrap_or(PARALLEL),
-        context: section.integer("context", 256..=100_000_000)?,
+        parallel: section.integer("parallel", 1..=128)?.unwrap_or(PARALLEL),
+        context: section.integer("context", 16..=16_777_216)?,
         engine_path: path(section, "engine_path")?,
     })
 }

@@ -1,0 +1,211 @@
+//! The client of one replica: sends a request and judges the answer.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use hyper::http;
+use hyper::{Method, Request, Response, Uri, body::Incoming};
+use hyper_util::client::legacy::Error as ClientError;
+use overnight_domain::chat::{BadCompletion, Completion, engine_body, parse_completion};
+use overnight_domain::json::Json;
+use overnight_domain::scheduler::AttemptError;
+use serde::Deserialize;
+use tokio::sync::watch;
+
+use super::answer::{self, Unread, in_words};
+use super::embedded::{Embedded, EmbeddedState};
+use super::target::Target;
+use super::transport::Transport;
+use super::{refusal, retry_after};
+use crate::clock::SharedClock;
+use crate::config::{EngineConfig, ModelConfig};
+
+/// The longest completion taken in, in bytes.
+const COMPLETION_BYTES_MAX: usize = 16 << 20;
+
+/// The longest list of models taken in, in bytes.
+const MODELS_BYTES_MAX: usize = 4 << 20;
+
+/// What is read of an error answer, in bytes.
+const REFUSAL_BYTES_MAX: usize = 64 << 10;
+
+/// How long the body of an error answer is waited for; its status is known by then.
+const REFUSAL_WAIT_MS: i64 = 5_000;
+
+/// How long a probe may take.
+const PROBE_TIMEOUT_MS: i64 = 10_000;
+
+const AGENT: &str = concat!("overnight/", env!("CARGO_PKG_VERSION"));
+
+/// A replica as configured, and the connections to it.
+pub struct EngineClient {
+    config: EngineConfig,
+    source: Source,
+    transport: Transport,
+    clock: SharedClock,
+}
+
+/// How the replica's address is known.
+pub(super) enum Source {
+    /// From the settings.
+    Fixed(Arc<Target>),
+    /// From the child process, which has another one in each life.
+    Embedded(Embedded),
+}
+
+impl EngineClient {
+    pub(super) fn new(
+        config: EngineConfig,
+        source: Source,
+        transport: Transport,
+        clock: SharedClock,
+    ) -> Self {
+        Self { config, source, transport, clock }
+    }
+
+    /// Its settings.
+    pub fn config(&self) -> &EngineConfig {
+        &self.config
+    }
+
+    /// How its child process is, if it has one.
+    pub fn embedded_state(&self) -> Option<watch::Receiver<EmbeddedState>> {
+        match &self.source {
+            Source::Fixed(_) => None,
+            Source::Embedded(embedded) => Some(embedded.state()),
+        }
+    }
+
+    /// Sends a stored request body and waits for its completion, within `request_timeout`. The engine is sent its own
+    /// name of `model` and an explicit output limit. Dropped, the connection is closed and the engine stops working.
+    ///
+    /// # Errors
+    /// Why this attempt brought no completion; whether another may is the scheduler's to say.
+    pub async fn complete(&self, model: &ModelConfig, body: Json<'_>) -> Result<Completion, AttemptError> {
+        let limit_ms = self.config.request_timeout.0;
+        tokio::select! {
+            outcome = self.attempt(model, body) => outcome,
+            () = self.clock.sleep_until(self.clock.now().saturating_add(limit_ms)) => {
+                Err(AttemptError::TimedOut(format!("no answer within {} s", limit_ms / 1_000)))
+            }
+        }
+    }
+
+    /// The models that the engine lists under `GET /models`, asked with its key.
+    ///
+    /// # Errors
+    /// What is wrong with the engine or its answer, in words.
+    pub async fn probe(&self) -> Result<Vec<String>, String> {
+        tokio::select! {
+            listed = self.list_models() => listed,
+            () = self.clock.sleep_until(self.clock.now().saturating_add(PROBE_TIMEOUT_MS)) => {
+                Err(format!("no answer within {} s", PROBE_TIMEOUT_MS / 1_000))
+            }
+        }
+    }
+
+    async fn attempt(&self, model: &ModelConfig, body: Json<'_>) -> Result<Completion, AttemptError> {
+        let engine_model = self.config.models.get(&model.name).unwrap_or(&model.name);
+        let body = engine_body(body, engine_model, model.default_max_tokens).into_string();
+        let target = self.target().await.map_err(AttemptError::Connect)?;
+        let request = request(Method::POST, &target.completions, &target, body.into())
+            .map_err(|error| AttemptError::Connect(in_words(&error)))?;
+        let response = self.transport.send(request).await.map_err(|error| broken(&error))?;
+        if !response.status().is_success() {
+            return Err(self.refused(response, &target).await);
+        }
+        let answer = answer::read_whole(response.into_body(), COMPLETION_BYTES_MAX).await;
+        let answer = answer.map_err(|unread| match unread {
+            Unread::TooLong => AttemptError::NotACompletion(format!(
+                "the engine's answer is longer than {} MiB",
+                COMPLETION_BYTES_MAX >> 20
+            )),
+            Unread::Broken(error) => AttemptError::Reset(in_words(&error)),
+        })?;
+        parse_completion(&answer, &model.name).map_err(|bad| match bad {
+            BadCompletion::NotACompletion(_) => {
+                AttemptError::NotACompletion(refusal::printable(&bad.to_string()))
+            }
+            BadCompletion::BadUsage(_) => AttemptError::BadUsage(refusal::printable(&bad.to_string())),
+        })
+    }
+
+    async fn list_models(&self) -> Result<Vec<String>, String> {
+        let target = self.target().await?;
+        let request = request(Method::GET, &target.models, &target, Bytes::new());
+        let request = request.map_err(|error| in_words(&error))?;
+        let response = self.transport.send(request).await.map_err(|error| in_words(&error))?;
+        if !response.status().is_success() {
+            let (status, message) = self.read_refusal(response, &target).await;
+            return Err(format!("GET {} answers {status}: {message}", target.models.path()));
+        }
+        let answer = answer::read_whole(response.into_body(), MODELS_BYTES_MAX).await;
+        let answer = answer.map_err(|unread| match unread {
+            Unread::TooLong => "the list of models is too long".to_owned(),
+            Unread::Broken(error) => in_words(&error),
+        })?;
+        let list: ModelList = serde_json::from_slice(&answer)
+            .map_err(|error| format!("GET {} answers no list of models: {error}", target.models.path()))?;
+        Ok(list.data.into_iter().map(|model| model.id).collect())
+    }
+
+    /// Where the engine is; a child that is not ready is waited for as long as connecting may take.
+    async fn target(&self) -> Result<Arc<Target>, String> {
+        match &self.source {
+            Source::Fixed(target) => Ok(Arc::clone(target)),
+            Source::Embedded(embedded) => {
+                let until = self.clock.now().saturating_add(self.config.connect_timeout.0);
+                embedded.target(self.clock.sleep_until(until)).await
+            }
+        }
+    }
+
+    async fn refused(&self, response: Response<Incoming>, target: &Target) -> AttemptError {
+        let retry_after_ms = retry_after::read(response.headers(), self.clock.now());
+        let (code, message) = self.read_refusal(response, target).await;
+        AttemptError::Status { code, message, retry_after_ms }
+    }
+
+    async fn read_refusal(&self, response: Response<Incoming>, target: &Target) -> (u16, String) {
+        let status = response.status();
+        let mut start = Vec::new();
+        tokio::select! {
+            () = answer::read_start(response.into_body(), &mut start, REFUSAL_BYTES_MAX) => {}
+            () = self.clock.sleep_until(self.clock.now().saturating_add(REFUSAL_WAIT_MS)) => {}
+        }
+        (status.as_u16(), target.conceal(refusal::message(status, &start)))
+    }
+}
+
+#[derive(Deserialize)]
+struct ModelList {
+    data: Vec<ListedModel>,
+}
+
+#[derive(Deserialize)]
+struct ListedModel {
+    id: String,
+}
+
+fn request(method: Method, uri: &Uri, target: &Target, body: Bytes) -> http::Result<Request<Full<Bytes>>> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(uri.clone())
+        .header(USER_AGENT, AGENT)
+        .header(ACCEPT, "application/json")
+        .header(CONTENT_TYPE, "application/json");
+    if let Some(authorization) = &target.authorization {
+        request = request.header(AUTHORIZATION, authorization.clone());
+    }
+    request.body(Full::new(body))
+}
+
+fn broken(error: &ClientError) -> AttemptError {
+    if error.is_connect() {
+        AttemptError::Connect(in_words(error))
+    } else {
+        AttemptError::Reset(in_words(error))
+    }
+}

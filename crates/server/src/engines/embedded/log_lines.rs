@@ -1,0 +1,118 @@
+//! What a child writes, line by line into the service's log.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt};
+
+use super::super::refusal::printable;
+
+/// The longest line kept, in bytes; the rest of it is dropped.
+const LINE_BYTES_MAX: usize = 8 << 10;
+
+/// The last thing that was said, for the day on which the child ends.
+#[derive(Clone, Default)]
+pub(super) struct LastWords(Arc<Mutex<Option<String>>>);
+
+impl LastWords {
+    fn set(&self, words: &str) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(words.to_owned());
+    }
+
+    /// Takes them.
+    pub(super) fn take(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Logs every line until the child closes its end.
+pub(super) async fn log(mut output: impl AsyncBufRead + Unpin, engine: &str, last_words: &LastWords) {
+    while let Some(line) = next_line(&mut output, LINE_BYTES_MAX).await {
+        let (level, words) = split_level(line.trim());
+        if words.is_empty() {
+            continue;
+        }
+        let words = printable(words);
+        last_words.set(&words);
+        say(level, engine, &words);
+    }
+}
+
+fn say(level: Level, engine: &str, words: &str) {
+    match level {
+        Level::Error => tracing::error!(target: "engine", engine, "{words}"),
+        Level::Warn => tracing::warn!(target: "engine", engine, "{words}"),
+        Level::Info => tracing::info!(target: "engine", engine, "{words}"),
+    }
+}
+
+/// The next line without its end, cut to `bytes_max`; `None` at the end of the output.
+pub(super) async fn next_line(output: &mut (impl AsyncBufRead + Unpin), bytes_max: usize) -> Option<String> {
+    let mut line = Vec::new();
+    let mut has_begun = false;
+    loop {
+        let chunk = output.fill_buf().await.unwrap_or_default();
+        if chunk.is_empty() {
+            return has_begun.then(|| String::from_utf8_lossy(&line).into_owned());
+        }
+        has_begun = true;
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let part = &chunk[..end.unwrap_or(chunk.len())];
+        line.extend_from_slice(&part[..part.len().min(bytes_max - line.len())]);
+        let consumed = end.map_or(chunk.len(), |end| end + 1);
+        output.consume(consumed);
+        if end.is_some() {
+            return Some(String::from_utf8_lossy(&line).into_owned());
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Error,
+    Warn,
+    Info,
+}
+
+/// Takes the time and the level off a line that has them: `2026-11-21T02:00:00Z  WARN words`.
+fn split_level(line: &str) -> (Level, &str) {
+    let split = || {
+        let (time, rest) = line.split_once(' ')?;
+        let (level, words) = rest.trim_start().split_once(' ')?;
+        let level = match level {
+            "ERROR" => Level::Error,
+            "WARN" => Level::Warn,
+            // The child writes what is finer only where its own environment asks for it.
+            "INFO" | "DEBUG" | "TRACE" => Level::Info,
+            _ => return None,
+        };
+        time.starts_with(|first: char| first.is_ascii_digit()).then(|| (level, words.trim()))
+    };
+    split().unwrap_or((Level::Info, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_taken_off_where_there_is_one() {
+        for (line, expected) in [
+            ("2026-11-21T02:00:00.1Z ERROR engine: no model", (Level::Error, "engine: no model")),
+            ("2026-11-21T02:00:00.1Z  WARN slow", (Level::Warn, "slow")),
+            ("llama: ERROR in words", (Level::Info, "llama: ERROR in words")),
+            ("", (Level::Info, "")),
+        ] {
+            assert_eq!(split_level(line), expected, "{line}");
+        }
+    }
+
+    #[tokio::test]
+    async fn lines_are_cut_and_never_lost() {
+        let mut output: &[u8] = b"one\r\n\nfar too long a line\nrest";
+        let mut lines = Vec::new();
+        while let Some(line) = next_line(&mut output, 7).await {
+            lines.push(line);
+        }
+        assert_eq!(lines, ["one\r", "", "far too", "rest"]);
+    }
+}

@@ -1,0 +1,98 @@
+//! The embedded engine: a child process that the service starts, watches and starts again.
+//!
+//! Its key and its port are new in each life. Where it is stands in a [`watch`] channel, so that whoever wants to send
+//! waits for the next life instead of failing.
+
+mod child;
+mod log_lines;
+mod supervisor;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use self::supervisor::Supervisor;
+use super::target::Target;
+use crate::clock::{SharedClock, Sleep};
+use crate::config::EmbeddedConfig;
+use crate::ids::Ids;
+
+/// How the child is.
+#[derive(Clone)]
+pub enum EmbeddedState {
+    /// It was started for the first time and is not ready yet.
+    Starting,
+    /// It has loaded its model and answers.
+    Ready(Endpoint),
+    /// It ended or could not be started; it is started again until it is ready.
+    Down {
+        /// Since when it has not been ready, in milliseconds.
+        since: i64,
+        /// What its last life ended of, in words.
+        reason: String,
+    },
+}
+
+/// Where a living child is spoken to.
+#[derive(Clone)]
+pub struct Endpoint(pub(super) Arc<Target>);
+
+/// What a child is started with.
+pub(super) struct Program {
+    /// The engine's name in the log.
+    pub(super) engine: String,
+    /// Its settings.
+    pub(super) config: EmbeddedConfig,
+    /// The model file.
+    pub(super) model_path: PathBuf,
+}
+
+/// A supervised child. Dropped, the child is killed.
+pub(super) struct Embedded {
+    state: watch::Receiver<EmbeddedState>,
+    supervisor: JoinHandle<()>,
+}
+
+impl Embedded {
+    /// Starts the child, now and whenever it has ended.
+    pub(super) fn start(program: Program, clock: SharedClock, ids: Arc<Ids>) -> Self {
+        let (sender, state) = watch::channel(EmbeddedState::Starting);
+        let supervisor = Supervisor::new(program, clock, ids, sender);
+        Self { state, supervisor: tokio::spawn(supervisor.run()) }
+    }
+
+    /// How it is, now and later.
+    pub(super) fn state(&self) -> watch::Receiver<EmbeddedState> {
+        self.state.clone()
+    }
+
+    /// Where it is as soon as it is ready, unless that is `too_late`; then why it is not.
+    pub(super) async fn target(&self, too_late: Sleep) -> Result<Arc<Target>, String> {
+        let mut state = self.state();
+        tokio::select! {
+            biased;
+            found = ready(&mut state) => found,
+            () = too_late => Err(match &*self.state.borrow() {
+                EmbeddedState::Down { reason, .. } => format!("the embedded engine is down: {reason}"),
+                EmbeddedState::Starting | EmbeddedState::Ready(_) => "the embedded engine is starting".to_owned(),
+            }),
+        }
+    }
+}
+
+async fn ready(state: &mut watch::Receiver<EmbeddedState>) -> Result<Arc<Target>, String> {
+    let found = state.wait_for(|state| matches!(state, EmbeddedState::Ready(_))).await;
+    match found.as_deref() {
+        Ok(EmbeddedState::Ready(Endpoint(target))) => Ok(Arc::clone(target)),
+        _ => Err("the embedded engine is no longer supervised".to_owned()),
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        // The task owns the child, which is killed when it is dropped.
+        self.supervisor.abort();
+    }
+}

@@ -1,0 +1,177 @@
+//! Keeps a child alive: starts it, waits until it answers, and starts it again when it has ended.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
+use tokio::sync::watch;
+
+use super::child::Life;
+use super::{EmbeddedState, Endpoint, Program};
+use crate::clock::SharedClock;
+use crate::engines::target::Target;
+use crate::engines::transport::Transport;
+use crate::ids::Ids;
+
+/// The pause after the first end; it doubles with each.
+const PAUSE_MS_MIN: i64 = 500;
+
+/// The longest pause; a child that was ready for as long begins anew with the shortest.
+const PAUSE_MS_MAX: i64 = 30_000;
+
+/// How long the child may take to say where it listens.
+const ANNOUNCEMENT_WAIT_MS: i64 = 30_000;
+
+/// How often a child that loads its model is asked whether it is ready.
+const HEALTH_PAUSE_MS: i64 = 50;
+
+/// How long it may take to answer that.
+const HEALTH_WAIT_MS: i64 = 5_000;
+
+/// How long the last lines of a dead child are waited for.
+const LAST_WORDS_WAIT_MS: i64 = 500;
+
+pub(super) struct Supervisor {
+    program: Program,
+    clock: SharedClock,
+    ids: Arc<Ids>,
+    state: watch::Sender<EmbeddedState>,
+    transport: Transport,
+}
+
+/// How a life ended.
+struct End {
+    reason: String,
+    ready_at: Option<i64>,
+}
+
+impl Supervisor {
+    pub(super) fn new(
+        program: Program,
+        clock: SharedClock,
+        ids: Arc<Ids>,
+        state: watch::Sender<EmbeddedState>,
+    ) -> Self {
+        let transport = Transport::plain(Arc::clone(&clock), HEALTH_WAIT_MS);
+        Self { program, clock, ids, state, transport }
+    }
+
+    /// Runs until it is dropped.
+    pub(super) async fn run(self) {
+        let mut pause_ms = PAUSE_MS_MIN;
+        loop {
+            let End { reason, ready_at } = self.live().await;
+            let now = self.clock.now();
+            if ready_at.is_some_and(|ready_at| now.saturating_sub(ready_at) >= PAUSE_MS_MAX) {
+                pause_ms = PAUSE_MS_MIN;
+            }
+            let engine = &self.program.engine;
+            tracing::error!(target: "engine", engine, pause_ms, "the embedded engine is down: {reason}");
+            self.set_down(now, reason);
+            self.pause(pause_ms).await;
+            pause_ms = (pause_ms * 2).min(PAUSE_MS_MAX);
+        }
+    }
+
+    /// Keeps the time since which the child has not been ready.
+    fn set_down(&self, now: i64, reason: String) {
+        self.state.send_modify(|state| {
+            let since = match state {
+                EmbeddedState::Down { since, .. } => *since,
+                EmbeddedState::Starting | EmbeddedState::Ready(_) => now,
+            };
+            *state = EmbeddedState::Down { since, reason };
+        });
+    }
+
+    /// One life of the child.
+    async fn live(&self) -> End {
+        let mut ready_at = None;
+        let mut life = match Life::begin(&self.program) {
+            Ok(life) => life,
+            Err(reason) => return End { reason, ready_at },
+        };
+        let mut reason = match self.bring_up(&mut life).await {
+            Ok(target) => {
+                ready_at = Some(self.clock.now());
+                let engine = &self.program.engine;
+                tracing::info!(target: "engine", engine, "the embedded engine is ready");
+                self.state.send_replace(EmbeddedState::Ready(Endpoint(Arc::new(target))));
+                life.ended().await
+            }
+            Err(reason) => reason,
+        };
+        // A child that said nonsense or nothing may still run, and would hold its pipes open.
+        _ = life.process.start_kill();
+        tokio::select! {
+            () = async { while life.readers.join_next().await.is_some() {} } => {}
+            () = self.pause(LAST_WORDS_WAIT_MS) => {}
+        }
+        if let Some(words) = life.last_words.take() {
+            reason = format!("{reason}; its last words: {words}");
+        }
+        End { reason, ready_at }
+    }
+
+    async fn bring_up(&self, life: &mut Life) -> Result<Target, String> {
+        let key = hexadecimal(&self.ids.random());
+        // A child that is dying closes its input first; how it ends says more.
+        _ = life.tell_key(&key).await;
+        let address = tokio::select! {
+            heard = life.hear_address() => match heard {
+                Ok(address) => address,
+                Err(reason) => return Err(self.prefer_exit(life, reason).await),
+            },
+            () = self.pause(ANNOUNCEMENT_WAIT_MS) => {
+                return Err(format!("it did not say where it listens within {} s", ANNOUNCEMENT_WAIT_MS / 1_000));
+            }
+        };
+        if !address.ip().is_loopback() {
+            return Err(format!("it listens on {address}, which is not this machine's own"));
+        }
+        tokio::select! {
+            () = self.become_ready(address) => {}
+            reason = life.ended() => return Err(reason),
+        }
+        Target::new(&format!("http://{address}/v1"), Some(key)).map_err(|error| error.to_string())
+    }
+
+    /// Its exit status, if it is about to end; else the reason at hand.
+    async fn prefer_exit(&self, life: &mut Life, reason: String) -> String {
+        tokio::select! {
+            ended = life.ended() => ended,
+            () = self.pause(LAST_WORDS_WAIT_MS) => reason,
+        }
+    }
+
+    /// Asks until the child has loaded its model, however long that takes.
+    async fn become_ready(&self, address: SocketAddr) {
+        while !self.is_ready(address).await {
+            self.pause(HEALTH_PAUSE_MS).await;
+        }
+    }
+
+    async fn is_ready(&self, address: SocketAddr) -> bool {
+        let request = Request::get(format!("http://{address}/health")).body(Full::<Bytes>::default());
+        let Ok(request) = request else { return false };
+        tokio::select! {
+            answer = self.transport.send(request) => answer.is_ok_and(|answer| answer.status().is_success()),
+            () = self.pause(HEALTH_WAIT_MS) => false,
+        }
+    }
+
+    async fn pause(&self, wait_ms: i64) {
+        self.clock.sleep_until(self.clock.now().saturating_add(wait_ms)).await;
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a string cannot fail.
+        _ = write!(text, "{byte:02x}");
+        text
+    })
+}

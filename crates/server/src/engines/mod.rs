@@ -1,0 +1,146 @@
+//! The engines that answer: whoever stands behind one, it is an OpenAI-compatible base URL and one code path.
+
+mod answer;
+mod boxed_model;
+mod client;
+mod embedded;
+mod refusal;
+mod retry_after;
+mod target;
+mod transport;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::clock::SharedClock;
+use crate::config::{Config, EmbeddedConfig, EngineConfig, EngineKind};
+use crate::ids::Ids;
+
+pub use client::EngineClient;
+pub use embedded::EmbeddedState;
+
+use client::Source;
+use embedded::{Embedded, Program};
+use target::Target;
+use transport::Transport;
+
+/// The clients of every configured engine, in the order of the settings. Dropped, they end what they started.
+pub struct Engines(Vec<Arc<EngineClient>>);
+
+/// Why an engine cannot be used at all, in words for the operator.
+#[derive(Debug, Error)]
+pub enum EngineUnusable {
+    /// The variable that should hold its key does not.
+    #[error("engine `{engine}`: the environment variable {variable}, which should hold its key, {reason}")]
+    Key {
+        /// The engine's name.
+        engine: String,
+        /// The variable that `api_key_env` names.
+        variable: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// No secure connection can be made from this machine.
+    #[error("engine `{engine}`: no secure connection can be made: {source}")]
+    Tls {
+        /// The engine's name.
+        engine: String,
+        /// What failed.
+        source: std::io::Error,
+    },
+    /// The base URL is none that HTTP can carry.
+    #[error("engine `{engine}`: `base_url` is no address for HTTP: {source}")]
+    Address {
+        /// The engine's name.
+        engine: String,
+        /// What is wrong with it.
+        source: hyper::http::Error,
+    },
+    /// The model in the box could not be laid where the child finds it.
+    #[error("the model in the box cannot be written to {}: {source}", path.display())]
+    BoxedModel {
+        /// Where.
+        path: PathBuf,
+        /// What failed.
+        source: std::io::Error,
+    },
+}
+
+impl Engines {
+    /// Makes a client of each engine and starts the embedded ones; none of them needs to answer yet. Reads keys from the
+    /// process's environment and may write the model in the box into the data folder.
+    ///
+    /// # Errors
+    /// An engine that no waiting will bring up.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn start(config: &Config, clock: &SharedClock, ids: &Arc<Ids>) -> Result<Self, EngineUnusable> {
+        let start = |engine: &EngineConfig| start(engine, &config.data_dir, clock, ids).map(Arc::new);
+        config.engines.iter().map(start).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<EngineClient>> {
+        self.0.iter()
+    }
+}
+
+fn start(
+    engine: &EngineConfig,
+    data_dir: &Path,
+    clock: &SharedClock,
+    ids: &Arc<Ids>,
+) -> Result<EngineClient, EngineUnusable> {
+    let connect_timeout_ms = engine.connect_timeout.0;
+    let (source, transport) = match &engine.kind {
+        EngineKind::OpenAi(openai) => {
+            let name = || engine.name.clone();
+            let key =
+                openai.api_key_env.as_ref().map(|variable| read_key(&engine.name, variable)).transpose()?;
+            let target = Target::new(openai.base_url.as_str(), key)
+                .map_err(|source| EngineUnusable::Address { engine: name(), source })?;
+            let transport = match openai.base_url.scheme() {
+                "https" => Transport::secure(Arc::clone(clock), connect_timeout_ms)
+                    .map_err(|source| EngineUnusable::Tls { engine: name(), source })?,
+                _ => Transport::plain(Arc::clone(clock), connect_timeout_ms),
+            };
+            (Source::Fixed(Arc::new(target)), transport)
+        }
+        EngineKind::Embedded(embedded) => {
+            let program = program(&engine.name, embedded, data_dir)?;
+            let source = Source::Embedded(Embedded::start(program, Arc::clone(clock), Arc::clone(ids)));
+            (source, Transport::plain(Arc::clone(clock), connect_timeout_ms))
+        }
+    };
+    Ok(EngineClient::new(engine.clone(), source, transport, Arc::clone(clock)))
+}
+
+fn program(engine: &str, embedded: &EmbeddedConfig, data_dir: &Path) -> Result<Program, EngineUnusable> {
+    let model_path = match &embedded.model_path {
+        Some(path) => path.clone(),
+        None => {
+            let path = boxed_model::path_in(data_dir);
+            boxed_model::place(&path)
+                .map_err(|source| EngineUnusable::BoxedModel { path: path.clone(), source })?;
+            path
+        }
+    };
+    Ok(Program { engine: engine.to_owned(), config: embedded.clone(), model_path })
+}
+
+fn read_key(engine: &str, variable: &str) -> Result<String, EngineUnusable> {
+    let unusable =
+        |reason| EngineUnusable::Key { engine: engine.to_owned(), variable: variable.to_owned(), reason };
+    let key = std::env::var_os(variable).ok_or_else(|| unusable("is not set"))?;
+    let key = key.into_string().unwrap_or_default().trim().to_owned();
+    match key.as_str() {
+        "" => Err(unusable("is empty or no text")),
+        text if text.bytes().any(|byte| !byte.is_ascii_graphic()) => {
+            Err(unusable("has characters that no key has"))
+        }
+        _ => Ok(key),
+    }
+}

@@ -1,0 +1,145 @@
+//! HTTP/1.1 over pooled connections, plain or under TLS; redirects and proxies are unknown to it.
+
+use std::error::Error;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{Request, Response, Uri, body::Incoming};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::{Connect, HttpConnector};
+use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tower::Service;
+
+use crate::clock::SharedClock;
+
+/// Python's servers close a connection that was idle for 5 s; one that is closed while it is used costs an attempt.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// After this silence TCP asks whether the other side still lives: an answer may take minutes to begin.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+type Plain = Client<Timed<HttpConnector>, Full<Bytes>>;
+type Secure = Client<Timed<HttpsConnector<HttpConnector>>, Full<Bytes>>;
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A pool of connections.
+pub(super) enum Transport {
+    Plain(Plain),
+    Secure(Secure),
+}
+
+impl Transport {
+    /// For `http://`.
+    pub(super) fn plain(clock: SharedClock, connect_timeout_ms: i64) -> Self {
+        Self::Plain(pool(Timed { inner: tcp(), clock, limit_ms: connect_timeout_ms }))
+    }
+
+    /// For `https://`, with the certificate authorities that this machine trusts.
+    pub(super) fn secure(clock: SharedClock, connect_timeout_ms: i64) -> io::Result<Self> {
+        let mut tcp = tcp();
+        tcp.enforce_http(false);
+        let inner = HttpsConnectorBuilder::new()
+            .with_provider_and_platform_verifier(rustls::crypto::ring::default_provider())?
+            .https_only()
+            .enable_http1()
+            .wrap_connector(tcp);
+        Ok(Self::Secure(pool(Timed { inner, clock, limit_ms: connect_timeout_ms })))
+    }
+
+    /// Sends a request and waits for the head of its answer. Dropped, the connection is closed.
+    pub(super) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, ClientError> {
+        match self {
+            Self::Plain(client) => client.request(request).await,
+            Self::Secure(client) => client.request(request).await,
+        }
+    }
+}
+
+fn tcp() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    connector.set_keepalive(Some(KEEPALIVE));
+    connector
+}
+
+fn pool<C: Connect + Clone>(connector: C) -> Client<C, Full<Bytes>> {
+    Client::builder(TokioExecutor::new())
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_timer(TokioTimer::new())
+        .build(connector)
+}
+
+/// A connector that gives up: name, TCP and TLS share one time limit.
+#[derive(Clone)]
+pub(super) struct Timed<C> {
+    inner: C,
+    clock: SharedClock,
+    limit_ms: i64,
+}
+
+impl<C> Service<Uri> for Timed<C>
+where
+    C: Service<Uri>,
+    C::Error: Into<BoxError>,
+    C::Future: Send + 'static,
+    C::Response: Send,
+{
+    type Response = C::Response;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<C::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let connect = self.inner.call(uri);
+        let limit_ms = self.limit_ms;
+        let too_late = self.clock.sleep_until(self.clock.now().saturating_add(limit_ms));
+        Box::pin(async move {
+            tokio::select! {
+                connected = connect => connected.map_err(Into::into),
+                () = too_late => {
+                    let what = format!("no connection within {limit_ms} ms");
+                    Err(io::Error::new(io::ErrorKind::TimedOut, what).into())
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Clock, Sleep};
+
+    /// A clock on which every wait is over.
+    struct Hurried;
+
+    impl Clock for Hurried {
+        fn now(&self) -> i64 {
+            0
+        }
+
+        fn sleep_until(&self, _at: i64) -> Sleep {
+            Box::pin(std::future::ready(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn connecting_is_given_up_in_time() {
+        let inner = tower::service_fn(|_: Uri| std::future::pending::<Result<(), BoxError>>());
+        let mut connector = Timed { inner, clock: std::sync::Arc::new(Hurried), limit_ms: 3 };
+        let error = connector.call(Uri::from_static("http://h")).await.unwrap_err();
+        assert_eq!(error.to_string(), "no connection within 3 ms");
+    }
+}

@@ -1,0 +1,94 @@
+//! Every answer that an engine may give.
+
+use overnight_domain::scheduler::AttemptError;
+use overnight_sim::engine::echo_of;
+
+use super::{ask, client_of, simulate};
+
+/// What became of an attempt, as tables tell it.
+fn told(error: &AttemptError) -> String {
+    match error {
+        AttemptError::Connect(_) => "connect".to_owned(),
+        AttemptError::Reset(_) => "reset".to_owned(),
+        AttemptError::TimedOut(_) => "timed out".to_owned(),
+        AttemptError::Status { code, retry_after_ms, .. } => format!("status {code} {retry_after_ms:?}"),
+        AttemptError::NotACompletion(_) => "not a completion".to_owned(),
+        AttemptError::BadUsage(_) => "bad usage".to_owned(),
+    }
+}
+
+async fn check(faults: &[(&str, &str)]) {
+    let engine = simulate(|_| {});
+    let client = client_of(&engine);
+    for (fault, expected) in faults {
+        let error = ask(&client, &format!("[[sim:{fault}]]")).await.expect_err(fault);
+        assert_eq!(told(&error), *expected, "{fault}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_completion_is_the_engines_with_our_name_of_the_model() {
+    let engine = simulate(|_| {});
+    let completion = ask(&client_of(&engine), "hello").await.unwrap();
+    let body: serde_json::Value = serde_json::from_str(completion.body.as_str()).unwrap();
+    assert_eq!((&body["model"], &body["object"]), (&"ours".into(), &"chat.completion".into()));
+    assert!(body["choices"][0]["message"]["content"].as_str().unwrap().starts_with(&echo_of("hello")));
+    assert_eq!(body["usage"]["completion_tokens"], completion.usage.completion_tokens);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_only_odd_is_taken() {
+    let engine = simulate(|_| {});
+    let client = client_of(&engine);
+    for fault in ["delay=20", "drip=1", "wrong_content_type", "pretty", "usage_inflated", "lie"] {
+        let completion = ask(&client, &format!("[[sim:{fault}]]")).await;
+        let completion = completion.unwrap_or_else(|error| panic!("{fault}: {error:?}"));
+        assert!(!completion.body.as_str().contains('\n'), "{fault}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_status_is_told_with_what_retry_after_asked() {
+    check(&[
+        ("status=302", "status 302 None"),
+        ("status=400", "status 400 None"),
+        ("status=404", "status 404 None"),
+        ("status=429/7", "status 429 Some(7000)"),
+        ("status=500", "status 500 None"),
+        ("status=503/0", "status 503 Some(0)"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_before_the_end_is_a_reset() {
+    check(&[("reset", "reset"), ("reset_after_headers", "reset"), ("truncated", "reset")]).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_end_is_timed_out() {
+    check(&[("hang", "timed out"), ("hang_mid_body", "timed out")]).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_completion_is_told_apart_from_bad_usage() {
+    check(&[
+        ("bad_json", "not a completion"),
+        ("not_completion", "not a completion"),
+        ("empty", "not a completion"),
+        ("huge", "not a completion"),
+        ("usage_missing", "bad usage"),
+        ("usage_negative", "bad usage"),
+        ("usage_float", "bad usage"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn the_engines_words_are_passed_on() {
+    let engine = simulate(|tunables| tunables.models = vec!["other".to_owned()]);
+    let Err(AttemptError::Status { code: 404, message, .. }) = ask(&client_of(&engine), "hello").await else {
+        panic!("not refused");
+    };
+    assert!(message.contains("theirs"), "{message}");
+}

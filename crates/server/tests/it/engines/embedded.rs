@@ -1,0 +1,121 @@
+//! The supervisor of the embedded engine, with real processes and real pipes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use overnight_domain::chat::Completion;
+use overnight_domain::scheduler::AttemptError;
+use overnight_server::engines::{EmbeddedState, EngineClient, Engines};
+
+use super::{ask, config, fake, start};
+
+/// An engine whose program is this one; it waits for a child for at most as long as a test may take.
+fn start_program(program: &Path, more: &str) -> Engines {
+    start(&config(&format!(
+        r#"kind = "embedded", engine_path = "{}", model_path = "model.gguf", models = {{ ours = "theirs" }},
+           connect_timeout = "30s"{more}"#,
+        program.display()
+    )))
+}
+
+fn only(engines: &Engines) -> &EngineClient {
+    engines.iter().next().unwrap()
+}
+
+/// Waits for a state; the reason, where it is down.
+async fn wait_for(engines: &Engines, meant: impl Fn(&EmbeddedState) -> bool) -> String {
+    let mut state = only(engines).embedded_state().unwrap();
+    let found = tokio::time::timeout(Duration::from_secs(30), state.wait_for(meant)).await;
+    match &*found.expect("the state never came").unwrap() {
+        EmbeddedState::Down { since, reason } => {
+            assert!(*since > 0);
+            reason.clone()
+        }
+        EmbeddedState::Starting | EmbeddedState::Ready(_) => String::new(),
+    }
+}
+
+fn is_down(state: &EmbeddedState) -> bool {
+    matches!(state, EmbeddedState::Down { .. })
+}
+
+/// The process that answered.
+fn process_of(completion: &Completion) -> String {
+    let body: serde_json::Value = serde_json::from_str(completion.body.as_str()).unwrap();
+    body["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_child_is_started_told_its_key_and_asked_when_it_is_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = fake::script(folder.path(), "");
+    let engines = start_program(&program, ", threads = 2, context = 512, parallel = 3");
+    let completion = ask(only(&engines), "hello").await.unwrap();
+    assert_eq!(only(&engines).probe().await, Ok(vec!["theirs".to_owned()]));
+    let arguments = "--model model.gguf --name theirs --parallel 3 --threads 2 --context 512";
+    assert_eq!(fake::starts(folder.path()), [format!("{} {arguments}", process_of(&completion))]);
+}
+
+#[tokio::test]
+async fn a_child_that_crashed_is_started_again_and_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let engines = start_program(&fake::script(folder.path(), ""), "");
+    let first = process_of(&ask(only(&engines), "hello").await.unwrap());
+    let error = ask(only(&engines), "crash").await.unwrap_err();
+    assert!(matches!(error, AttemptError::Reset(_)), "{error:?}");
+    let reason = wait_for(&engines, is_down).await;
+    assert!(reason.starts_with("it ended with exit status: 3"), "{reason}");
+    assert!(reason.ends_with("its last words: the fake was told to crash"), "{reason}");
+    let second = process_of(&ask(only(&engines), "hello").await.unwrap());
+    assert_ne!(first, second);
+    assert_eq!(fake::starts(folder.path()).len(), 2);
+}
+
+#[tokio::test]
+async fn a_child_ends_with_the_engines() {
+    let folder = tempfile::tempdir().unwrap();
+    let engines = start_program(&fake::script(folder.path(), ""), "");
+    let process = process_of(&ask(only(&engines), "hello").await.unwrap());
+    drop(engines);
+    let is_alive = || {
+        let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        !state.is_empty() && !state.contains(") Z ")
+    };
+    let wait = async {
+        while is_alive() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), wait).await.expect("it outlived the engines");
+}
+
+#[tokio::test]
+async fn a_child_that_cannot_serve_is_told_of_in_words() {
+    for (first, parts) in [
+        ("echo 'no such model' >&2; exit 1", ["it ended with exit status: 1", "last words: no such model"]),
+        ("echo hello; sleep 60", ["its first line does not say where it listens", "hello"]),
+        ("echo '{\"listening\": \"192.0.2.1:80\"}'; sleep 60", ["it listens on 192.0.2.1:80", "own"]),
+        ("exec sleep 60 >&-", ["it closed its output", "before saying where it listens"]),
+        ("kill -9 $$", ["it ended with signal: 9", ""]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let engines = start_program(&fake::script(folder.path(), first), "");
+        let reason = wait_for(&engines, is_down).await;
+        assert!(parts.iter().all(|part| reason.contains(part)), "{first}: {reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_is_missing_is_named_in_the_failed_attempt() {
+    let engines = start_program(Path::new("/nowhere/overnight-engine"), "");
+    wait_for(&engines, is_down).await;
+    let brief = start(&config(
+        r#"kind = "embedded", engine_path = "/nowhere/overnight-engine", model_path = "m", connect_timeout = "1s""#,
+    ));
+    let error = ask(only(&brief), "hello").await.unwrap_err();
+    let AttemptError::Connect(words) = error else { panic!("{error:?}") };
+    assert!(
+        words.contains("the embedded engine is down: /nowhere/overnight-engine cannot be started"),
+        "{words}"
+    );
+}

@@ -1,0 +1,61 @@
+//! The client of an engine against the simulated engine, and the supervisor against processes.
+
+mod answers;
+mod connections;
+mod embedded;
+mod fake;
+mod probes;
+
+use std::sync::Arc;
+
+use overnight_domain::chat::Completion;
+use overnight_domain::json::minimize;
+use overnight_domain::scheduler::AttemptError;
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::{Config, Sources};
+use overnight_server::engines::{EngineClient, Engines};
+use overnight_server::ids::Ids;
+use overnight_sim::engine::{SimConfig, SimEngine, Tunables};
+
+/// A configuration with one model, `ours`, and one engine with these settings.
+fn config(engine: &str) -> Config {
+    let environment = vec![
+        ("OVERNIGHT_MODELS".to_owned(), r#"[{ name = "ours", default_max_tokens = 64 }]"#.to_owned()),
+        ("OVERNIGHT_ENGINES".to_owned(), format!(r#"[{{ name = "e", {engine} }}]"#)),
+    ];
+    Config::load(&Sources { environment, ..Sources::default() }).unwrap()
+}
+
+/// The started engines of a configuration.
+fn start(config: &Config) -> Engines {
+    let clock: SharedClock = Arc::new(SystemClock);
+    Engines::start(config, &clock, &Arc::new(Ids::from_seed(1))).unwrap()
+}
+
+/// A simulated engine that serves `theirs`.
+fn simulate(change: impl FnOnce(&mut Tunables)) -> SimEngine {
+    let mut tunables = Tunables { models: vec!["theirs".to_owned()], ..Tunables::default() };
+    change(&mut tunables);
+    SimEngine::start(SimConfig { tunables, ..SimConfig::default() }).unwrap()
+}
+
+/// Settings of an engine at a base URL; it has one second to answer.
+fn at(base_url: &str) -> String {
+    format!(
+        r#"kind = "openai", base_url = "{base_url}", models = {{ ours = "theirs" }}, request_timeout = "1s""#
+    )
+}
+
+/// The client of a simulated engine.
+fn client_of(engine: &SimEngine) -> Arc<EngineClient> {
+    let engines = start(&config(&at(&engine.base_url())));
+    engines.iter().next().unwrap().clone()
+}
+
+/// What the engine makes of one user message.
+async fn ask(client: &EngineClient, content: &str) -> Result<Completion, AttemptError> {
+    let body = serde_json::json!({"model": "ours", "messages": [{"role": "user", "content": content}]});
+    let body = minimize(body.to_string().as_bytes(), 0).unwrap();
+    let config = config(&at("http://h"));
+    client.complete(&config.models[0], body.as_json()).await
+}

@@ -1,0 +1,9 @@
+//! The integration tests of the server, one binary for all.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and fakes write as programs do"
+)]
+
+mod engines;
