@@ -57,6 +57,16 @@ pub enum Direction {
     NewestFirst,
 }
 
+impl Direction {
+    /// Whether `seq` lies at or before `last` in this order.
+    const fn reaches(self, seq: i64, last: i64) -> bool {
+        match self {
+            Self::OldestFirst => seq <= last,
+            Self::NewestFirst => seq >= last,
+        }
+    }
+}
+
 /// Which requests of its scope a list holds. Times are in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -145,10 +155,17 @@ pub async fn page_summaries(
     let want = limit.map_or(PAGE_ROWS, |limit| limit.min(PAGE_ROWS));
     let statement = bind(summaries_text(scope, filter.direction), scope, filter, after, want);
     let rows = statement.fetch_all(store.readers()).await?;
-    page(&rows, want, |row| row::request_summary(row, 1))
+    let next = match rows.last() {
+        Some(row) if rows.len() as i64 >= want => Some(row.try_get(0)?),
+        _ => None,
+    };
+    Ok(Page { rows: rows.iter().map(|row| row::request_summary(row, 1)).collect::<Result<_, _>>()?, next })
 }
 
 /// A page of whole records behind `after`, `limit` rows at most; about a mebibyte, or one record if it is larger.
+///
+/// Sizes are read first, so that large bodies are never in memory together. A request that leaves the filter between
+/// the two reads is left out, and the next page still goes on where this one's sizes ended.
 pub async fn page_records(
     store: &Store,
     scope: Scope,
@@ -157,20 +174,54 @@ pub async fn page_records(
     limit: Option<i64>,
 ) -> Result<Page<RequestRecord>, StoreError> {
     let want = limit.map_or(PAGE_ROWS, |limit| limit.min(PAGE_ROWS));
+    let mut after = after;
+    loop {
+        let Some(extent) = measure(store, scope, filter, after, want).await? else {
+            return Ok(Page { rows: Vec::new(), next: None });
+        };
+        let statement = bind(records_text(scope, filter.direction), scope, filter, after, extent.rows);
+        let mut rows = Vec::new();
+        for row in &statement.fetch_all(store.readers()).await? {
+            if filter.direction.reaches(row.try_get(0)?, extent.last) {
+                rows.push(read_record(row)?);
+            }
+        }
+        let next = Some(extent.last).filter(|_| !extent.is_end);
+        if next.is_none() || !rows.is_empty() {
+            return Ok(Page { rows, next });
+        }
+        after = next;
+    }
+}
+
+/// How far a page of records goes.
+struct Extent {
+    rows: i64,
+    last: i64,
+    is_end: bool,
+}
+
+/// The rows behind `after` whose bodies fit into a page, `want` at most; `None` where there are none.
+async fn measure(
+    store: &Store,
+    scope: Scope,
+    filter: &Filter,
+    after: Option<i64>,
+    want: i64,
+) -> Result<Option<Extent>, StoreError> {
     let sizes = bind(sizes_text(scope, filter.direction), scope, filter, after, want);
     let sizes = sizes.fetch_all(store.readers()).await?;
-    let (mut fitting, mut bytes) = (0, 0);
-    for row in &sizes {
+    let mut extent = None;
+    let mut bytes = 0;
+    for (rows, row) in (1..).zip(&sizes) {
         bytes += row.try_get::<i64, _>(1)?;
-        if fitting > 0 && bytes > PAGE_BYTES {
+        if rows > 1 && bytes > PAGE_BYTES {
             break;
         }
-        fitting += 1;
+        let is_end = rows == sizes.len() as i64 && rows < want;
+        extent = Some(Extent { rows, last: row.try_get(0)?, is_end });
     }
-    let statement = bind(records_text(scope, filter.direction), scope, filter, after, fitting);
-    let rows = if fitting > 0 { statement.fetch_all(store.readers()).await? } else { Vec::new() };
-    let wanted = if fitting < want && fitting == sizes.len() as i64 { fitting + 1 } else { fitting };
-    page(&rows, wanted, read_record)
+    Ok(extent)
 }
 
 fn bind<'q>(
@@ -200,19 +251,6 @@ fn bind<'q>(
         .bind(filter.created_after.unwrap_or(i64::MIN))
         .bind(filter.created_before.unwrap_or(i64::MAX))
         .bind(limit)
-}
-
-/// A page that holds fewer rows than it wanted is the last one.
-fn page<T>(
-    rows: &[SqliteRow],
-    wanted: i64,
-    read: impl Fn(&SqliteRow) -> Result<T, StoreError>,
-) -> Result<Page<T>, StoreError> {
-    let next = match rows.last() {
-        Some(row) if rows.len() as i64 >= wanted => Some(row.try_get(0)?),
-        _ => None,
-    };
-    Ok(Page { rows: rows.iter().map(read).collect::<Result<_, _>>()?, next })
 }
 
 pub(super) fn read_record(row: &SqliteRow) -> Result<RequestRecord, StoreError> {
