@@ -40,12 +40,15 @@ pub struct StoreOptions {
     pub page_bytes: u32,
     /// How many readers there are.
     pub readers: u32,
+    /// The sort-key secret of a new database, where a seed is to replay; by chance otherwise. An old one keeps its own.
+    pub sort_key_secret: Option<[u8; 32]>,
 }
 
 impl StoreOptions {
     /// The options of a real service over `folder`.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), durability: Durability::Full, page_bytes: 4_096, readers: 4 }
+        let folder = folder.into();
+        Self { folder, durability: Durability::Full, page_bytes: 4_096, readers: 4, sort_key_secret: None }
     }
 }
 
@@ -103,7 +106,7 @@ impl Store {
         let connect = connect_options(options);
         let mut connection = connect.connect().await?;
         migrations::run(&mut connection).await?;
-        let secret = settings::sort_key_secret(&mut connection).await?;
+        let secret = settings::sort_key_secret(&mut connection, options.sort_key_secret).await?;
         let readers = SqlitePoolOptions::new()
             .min_connections(1)
             .max_connections(options.readers)

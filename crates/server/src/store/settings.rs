@@ -4,10 +4,15 @@ use sqlx::{Row, SqliteConnection};
 
 use super::error::StoreError;
 
-/// The secret under which sort keys are made; drawn by the database itself the first time.
-pub(super) async fn sort_key_secret(connection: &mut SqliteConnection) -> Result<[u8; 32], StoreError> {
-    let text = "INSERT INTO settings (name, value) VALUES ('sort_key_secret', randomblob(32)) ON CONFLICT DO NOTHING";
-    sqlx::query(text).execute(&mut *connection).await?;
+/// The secret under which sort keys are made: `given` or else drawn by the database itself, the first time.
+pub(super) async fn sort_key_secret(
+    connection: &mut SqliteConnection,
+    given: Option<[u8; 32]>,
+) -> Result<[u8; 32], StoreError> {
+    let text = "INSERT INTO settings (name, value) VALUES ('sort_key_secret', coalesce(?, randomblob(32)))
+                ON CONFLICT DO NOTHING";
+    let given = given.map(|secret| secret.to_vec());
+    sqlx::query(text).bind(given).execute(&mut *connection).await?;
     let row = sqlx::query("SELECT value FROM settings WHERE name = 'sort_key_secret'")
         .fetch_one(connection)
         .await?;
