@@ -1,0 +1,113 @@
+//! Engines that misbehave.
+
+use overnight_domain::requests::RequestStatus;
+use overnight_sim::engine::{Fault, FaultRates, SimConfig};
+
+use super::{Rig, result_of};
+
+async fn check_failure(content: &str, code: &str) {
+    let rig = Rig::start(vec![SimConfig::default()]).await;
+    let id = rig.create(content).await;
+    let record = rig.ended(id).await;
+    assert_eq!(record.summary.state.status(), RequestStatus::Failed, "{content}");
+    let result = result_of(&record);
+    assert!(result.contains(&format!(r#""code":"{code}""#)), "{content}: {result}");
+    let healthy = rig.create("afterwards").await;
+    assert_eq!(rig.ended(healthy).await.summary.state.status(), RequestStatus::Completed, "after {content}");
+    rig.finish().await;
+}
+
+async fn check_recovery(content: &str) {
+    let rig = Rig::start(vec![SimConfig::default()]).await;
+    let id = rig.create(content).await;
+    let record = rig.ended(id).await;
+    assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{content}: {}", result_of(&record));
+    rig.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_engine_refuses_fails_at_once_with_its_words() {
+    check_failure("[[sim:status=400]]", "engine_rejected").await;
+    check_failure("[[sim:status=422]]", "engine_rejected").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tenants_404_fails_its_request_and_pauses_nobody() {
+    check_failure("[[sim:status=404]]", "engine_rejected").await;
+    check_failure("[[sim:status=403]]", "engine_rejected").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn usage_that_cannot_be_charged_fails_at_once() {
+    check_failure("[[sim:usage_missing]]", "engine_invalid_response").await;
+    check_failure("[[sim:usage_negative]]", "engine_invalid_response").await;
+    check_failure("[[sim:usage_float]]", "engine_invalid_response").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn passing_faults_are_tried_again() {
+    for fault in
+        ["status=500", "status=503", "status=429/0", "status=408", "reset", "truncated", "bad_json", "empty"]
+    {
+        check_recovery(&format!("[[sim:{fault} x1]]")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_with_line_breaks_is_kept_on_one_line() {
+    let rig = Rig::start(vec![SimConfig::default()]).await;
+    let id = rig.create("[[sim:pretty]]").await;
+    assert!(!result_of(&rig.ended(id).await).contains('\n'));
+    rig.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_breaks_its_engine_fails_and_its_neighbours_complete() {
+    let rig = Rig::start(vec![SimConfig::default()]).await;
+    let poison = rig.create("[[sim:status=500 x99]]").await;
+    let mut neighbours = Vec::new();
+    for number in 0..40 {
+        neighbours.push(rig.create(&format!("neighbour {number}")).await);
+    }
+    for id in neighbours {
+        assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
+    }
+    let record = rig.ended(poison).await;
+    assert!(result_of(&record).contains("engine_unavailable"), "{}", result_of(&record));
+    rig.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_that_dies_and_returns_loses_nothing() {
+    let rig = Rig::start(vec![SimConfig::default()]).await;
+    rig.engines[0].tune(|tunables| tunables.base_latency_ms = 20);
+    let mut ids = Vec::new();
+    for number in 0..100 {
+        ids.push(rig.create(&format!("number {number}")).await);
+        if number == 50 {
+            rig.engines[0].die(700);
+        }
+    }
+    for id in ids {
+        assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Completed);
+    }
+    rig.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_third_of_all_attempts_failing_delays_and_loses_nothing() {
+    let rig = Rig::start(vec![SimConfig::default()]).await;
+    let rates = FaultRates::none()
+        .with(Fault::Status { code: 503, retry_after_s: None }, 0.2)
+        .with(Fault::ResetBeforeHeaders, 0.1);
+    rig.engines[0].tune(|tunables| tunables.faults = rates);
+    let mut ids = Vec::new();
+    for number in 0..100 {
+        ids.push(rig.create(&format!("number {number}")).await);
+    }
+    for id in ids {
+        let record = rig.ended(id).await;
+        assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
+    }
+    rig.finish().await;
+}

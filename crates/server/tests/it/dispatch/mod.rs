@@ -1,0 +1,141 @@
+//! Requests from their create to their end: the real use cases, store, shell and HTTP client, against an engine on a
+//! real socket that misbehaves on demand.
+
+mod ends;
+mod faults;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::RequestRecord;
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::AccountKey;
+use overnight_server::app::{self, Services};
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::{Config, Sources};
+use overnight_server::engines::Engines;
+use overnight_server::ids::Ids;
+use overnight_server::scheduler::{Replicas, Shell};
+use overnight_server::store::{Store, StoreOptions, audit};
+use overnight_server::workers;
+use overnight_sim::engine::{SimConfig, SimEngine};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A service without HTTP, over simulated engines.
+struct Rig {
+    services: Services,
+    account: AccountKey,
+    engines: Vec<SimEngine>,
+    stop: oneshot::Sender<()>,
+    shell: JoinHandle<()>,
+    _workers: JoinSet<()>,
+    _folder: TempDir,
+}
+
+impl Rig {
+    /// Starts a service with one replica for each engine.
+    async fn start(configs: Vec<SimConfig>) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let engines: Vec<_> =
+            configs.into_iter().map(|config| SimEngine::start(config).expect("an engine")).collect();
+        let config = Arc::new(config(folder.path(), &engines));
+        let clock: SharedClock = Arc::new(SystemClock);
+        let ids = Arc::new(Ids::from_system());
+        let store =
+            Store::open(&StoreOptions::new(folder.path()), Arc::clone(&clock)).await.expect("a store");
+        let services = Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config));
+        let services = services.await.expect("services");
+        let account = app::accounts::create(&services, "test").await.expect("an account").key;
+        let clients = Engines::start(&config, &clock, &ids).expect("clients");
+        let replicas = Arc::new(Replicas::new(&clients, Arc::clone(&services.models)));
+        let shell = Shell::new(services.clone(), replicas).await.expect("a shell");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shell = tokio::spawn(shell.run(async move {
+            let _ = stopped.await;
+        }));
+        let workers = workers::spawn(&services);
+        Self { services, account, engines, stop, shell, _workers: workers, _folder: folder }
+    }
+
+    /// Takes in a request whose user says `content`.
+    async fn create(&self, content: &str) -> RequestId {
+        let body = format!(
+            r#"{{"request_body":{{"model":"sim","max_tokens":8,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#
+        );
+        app::requests::create(&self.services, self.account, body.as_bytes()).await.expect("a create").id
+    }
+
+    async fn record(&self, id: RequestId) -> RequestRecord {
+        app::requests::get_record(&self.services, self.account, id).await.expect("a record")
+    }
+
+    async fn status(&self, id: RequestId) -> RequestStatus {
+        self.record(id).await.summary.state.status()
+    }
+
+    /// Waits until the request has ended; its whole record.
+    async fn ended(&self, id: RequestId) -> RequestRecord {
+        let ended = async {
+            loop {
+                let record = self.record(id).await;
+                if record.summary.state.is_terminal() {
+                    return record;
+                }
+                pause().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, ended).await.expect("the request ends")
+    }
+
+    /// Stops the service; every invariant holds.
+    async fn finish(self) {
+        let _ = self.stop.send(());
+        self.shell.await.expect("the shell ends");
+        let checks = audit::run(&self.services.store).await.expect("an audit");
+        let breaches: Vec<_> = checks.into_iter().filter(|check| check.breaches > 0).collect();
+        assert!(breaches.is_empty(), "{breaches:#?}");
+        self.services.store.close().await;
+    }
+}
+
+/// What the result of a record says, as text.
+fn result_of(record: &RequestRecord) -> String {
+    String::from_utf8(record.result.clone().unwrap_or_default()).expect("text")
+}
+
+/// Waits until `holds`.
+async fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let wait = async {
+        while !holds() {
+            pause().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+#[expect(clippy::disallowed_methods, reason = "these tests live in real time")]
+async fn pause() {
+    tokio::time::sleep(Duration::from_millis(10)).await;
+}
+
+fn config(folder: &Path, engines: &[SimEngine]) -> Config {
+    let mut text = format!(
+        "data_dir = \"{}\"\naggregation_period = \"50ms\"\n[[models]]\nname = \"sim\"\n",
+        folder.display()
+    );
+    for (number, engine) in engines.iter().enumerate() {
+        text += &format!(
+            "[[engines]]\nname = \"sim-{number}\"\nkind = \"openai\"\nbase_url = \"{}\"\nmodels = {{ \"sim\" = \"sim-model\" }}\nmax_concurrency = 16\n",
+            engine.base_url()
+        );
+    }
+    let file = folder.join("test.toml");
+    std::fs::write(&file, text).expect("a config file");
+    Config::load(&Sources { file: Some(file), ..Sources::default() }).expect("a config")
+}
