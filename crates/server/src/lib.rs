@@ -4,6 +4,7 @@ pub mod app;
 pub mod clock;
 pub mod config;
 pub mod engines;
+pub mod http;
 pub mod ids;
 pub mod scheduler;
 mod spelling;

@@ -6,4 +6,7 @@
     reason = "a test fails by panicking, and fakes write as programs do"
 )]
 
+mod api;
+mod dispatch;
 mod engines;
+mod support;

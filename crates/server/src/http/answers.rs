@@ -1,0 +1,41 @@
+//! Answers that are one JSON text.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+
+/// Room for a record without bodies.
+const RECORD_BYTES: usize = 256;
+
+/// 200 with the JSON that `write` appends.
+pub(super) fn ok(write: impl FnOnce(&mut Vec<u8>)) -> Response {
+    json(StatusCode::OK, write)
+}
+
+/// 201 with the JSON that `write` appends.
+pub(super) fn created(write: impl FnOnce(&mut Vec<u8>)) -> Response {
+    json(StatusCode::CREATED, write)
+}
+
+/// Appends an array of the one value that `write` appends.
+pub(super) fn array_of_one(write: impl FnOnce(&mut Vec<u8>)) -> impl FnOnce(&mut Vec<u8>) {
+    move |out| {
+        out.push(b'[');
+        write(out);
+        out.push(b']');
+    }
+}
+
+fn json(status: StatusCode, write: impl FnOnce(&mut Vec<u8>)) -> Response {
+    let mut text = Vec::with_capacity(RECORD_BYTES);
+    write(&mut text);
+    typed(status, HeaderValue::from_static("application/json"), Body::from(text))
+}
+
+/// An answer of one content type.
+pub(super) fn typed(status: StatusCode, content_type: HeaderValue, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response
+}

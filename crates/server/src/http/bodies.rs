@@ -1,0 +1,196 @@
+//! Bodies of requests: read under a limit and under time-outs, and, where they are refused unread, read and dropped so
+//! that the answer arrives: a client that is still sending when its connection is torn down may never see it.
+
+use std::pin::Pin;
+use std::task::{Context as Task, Poll, ready};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, header};
+use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use overnight_domain::faults::codes;
+use thiserror::Error;
+
+use super::context::{Shared, after};
+use super::errors::Refusal;
+use super::extract;
+use crate::app::errors::AppError;
+use crate::clock::Sleep;
+
+/// How much of a refused body is read and dropped.
+const DROPPED_BYTES_MAX: usize = 16 << 20;
+
+/// Why a body did not come.
+#[derive(Debug, Error)]
+pub(super) enum BodyError {
+    #[error("the body took too long to come")]
+    TimedOut,
+    #[error("the body broke off: {0}")]
+    Broken(hyper::Error),
+}
+
+/// A body on its way, under time-outs. Dropped before its end, the rest is read and dropped by a task of its own.
+pub(super) struct Received {
+    body: Option<Incoming>,
+    context: Shared,
+    ends_at: i64,
+    timer: Option<Sleep>,
+    expects_continue: bool,
+}
+
+impl Received {
+    /// The body of a request that begins now.
+    pub(super) fn body(body: Incoming, headers: &HeaderMap, context: &Shared) -> Body {
+        if body.is_end_stream() {
+            return Body::empty();
+        }
+        let ends_at = after(context.services.clock.now(), context.timeouts.body_total);
+        let expects_continue = headers.contains_key(header::EXPECT);
+        Body::new(Self {
+            body: Some(body),
+            context: Shared::clone(context),
+            ends_at,
+            timer: None,
+            expects_continue,
+        })
+    }
+
+    fn poll_time_out(&mut self, task: &mut Task<'_>) -> Poll<()> {
+        let timer = self.timer.get_or_insert_with(|| {
+            let clock = &self.context.services.clock;
+            let idle_at = after(clock.now(), self.context.timeouts.body_idle);
+            clock.sleep_until(self.ends_at.min(idle_at))
+        });
+        timer.as_mut().poll(task)
+    }
+}
+
+impl HttpBody for Received {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut Task<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        self.expects_continue = false;
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        match Pin::new(body).poll_frame(task) {
+            Poll::Ready(Some(Ok(frame))) => {
+                self.timer = None;
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(ended) => {
+                self.body = None;
+                Poll::Ready(ended.map(|outcome| outcome.map_err(BodyError::Broken)))
+            }
+            Poll::Pending => {
+                ready!(self.poll_time_out(task));
+                self.body = None;
+                Poll::Ready(Some(Err(BodyError::TimedOut)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), HttpBody::size_hint)
+    }
+}
+
+impl Drop for Received {
+    fn drop(&mut self) {
+        // A client that waits for `100 Continue` sends nothing once it has the answer.
+        let Some(body) = self.body.take().filter(|body| !body.is_end_stream() && !self.expects_continue)
+        else {
+            return;
+        };
+        let rest = Self {
+            body: Some(body),
+            context: Shared::clone(&self.context),
+            ends_at: self.ends_at,
+            timer: None,
+            expects_continue: false,
+        };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(drop_rest(rest));
+        }
+    }
+}
+
+async fn drop_rest(mut rest: Received) {
+    let mut dropped = 0;
+    while let Some(Ok(frame)) = rest.frame().await {
+        dropped += frame.data_ref().map_or(0, Bytes::len);
+        if dropped > DROPPED_BYTES_MAX {
+            break;
+        }
+    }
+    rest.body = None;
+}
+
+/// The body of a call that takes JSON and no query.
+pub(super) struct JsonBody(pub(super) Bytes);
+
+impl FromRequest<Shared> for JsonBody {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, context: &Shared) -> Result<Self, Refusal> {
+        let (parts, body) = request.into_parts();
+        check_type(&parts.headers)?;
+        let text = read(body, context.services.config.limits.request_body_bytes).await?;
+        extract::refuse_query(&parts)?;
+        Ok(Self(text))
+    }
+}
+
+fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let encoding = headers.get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(Refusal::UnsupportedMediaType("the body must not be compressed"));
+    }
+    let Some(content_type) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
+    let essence = content_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    if essence.trim_ascii().eq_ignore_ascii_case(b"application/json") {
+        return Ok(());
+    }
+    Err(Refusal::UnsupportedMediaType("the body must be application/json"))
+}
+
+/// The whole body; without a copy where it came in one piece.
+async fn read(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > limit {
+        return Err(Refusal::TooLarge(limit));
+    }
+    let mut first = Bytes::new();
+    let mut whole = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame.map_err(broken)?.into_data() else { continue };
+        if first.len() + whole.len() + piece.len() > limit {
+            return Err(Refusal::TooLarge(limit));
+        }
+        if first.is_empty() && whole.is_empty() {
+            first = piece;
+        } else {
+            if whole.is_empty() {
+                whole.reserve(announced.max(first.len() + piece.len()));
+                whole.extend_from_slice(&std::mem::take(&mut first));
+            }
+            whole.extend_from_slice(&piece);
+        }
+    }
+    Ok(if whole.is_empty() { first } else { whole.into() })
+}
+
+fn broken(error: axum::Error) -> Refusal {
+    match error.into_inner().downcast::<BodyError>().as_deref() {
+        Ok(BodyError::TimedOut) => Refusal::TimedOut,
+        _ => AppError::invalid("", codes::INVALID_JSON, "broke off before its end").into(),
+    }
+}

@@ -1,0 +1,116 @@
+//! What every call passes on its way in and out: it gets a name, its key is looked at, a panic of ours stays its own,
+//! a refusal gets its shape, and it is counted.
+
+use std::panic::AssertUnwindSafe;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use overnight_domain::ids::CallId;
+
+use super::context::{Context, Shared};
+use super::errors::{self, Refusal};
+use super::extract::Caller;
+use super::metrics::CallTimer;
+use crate::app::api_keys;
+
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Under this everything needs a key, whether anything is served there or not.
+const API: &str = "/v1";
+
+/// Carries one call through.
+pub(super) async fn handle(State(context): State<Shared>, request: Request, next: Next) -> Response {
+    let timer = CallTimer::start(request.method(), request.extensions().get::<MatchedPath>());
+    let call: CallId = context.services.ids.next(context.services.clock.now());
+    let answered = AssertUnwindSafe(admit(&context, request, next)).catch_unwind().await;
+    let mut response = answered.unwrap_or_else(|_| {
+        tracing::error!(%call, "call {call} hit a bug: its handler panicked");
+        Refusal::Panicked.into_response()
+    });
+    if response.status().is_client_error() || response.status().is_server_error() {
+        errors::write(&mut response, call);
+    }
+    if let Ok(name) = HeaderValue::try_from(call.to_string()) {
+        response.headers_mut().insert(REQUEST_ID, name);
+    }
+    timer.stop(response.status());
+    response
+}
+
+async fn admit(context: &Context, mut request: Request, next: Next) -> Response {
+    if is_api(request.uri().path()) {
+        let key = presented_key(request.headers());
+        match api_keys::authenticate(&context.services, key).await {
+            Ok(account) => request.extensions_mut().insert(Caller(account)),
+            Err(refused) => return Refusal::from(refused).into_response(),
+        };
+    }
+    next.run(request).await
+}
+
+fn is_api(path: &str) -> bool {
+    path.strip_prefix(API).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// `X-API-Key`, or else what `Authorization: Bearer` carries; empty where there is neither.
+fn presented_key(headers: &HeaderMap) -> &[u8] {
+    if let Some(key) = headers.get(API_KEY) {
+        return key.as_bytes();
+    }
+    let authorization = headers.get(header::AUTHORIZATION).map_or(&b""[..], HeaderValue::as_bytes);
+    match authorization.split_first_chunk::<7>() {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
+        _ => b"",
+    }
+}
+
+/// What a path is answered with at which nothing is served.
+pub(super) async fn no_such_path(request: Request) -> Refusal {
+    let (parts, _) = request.into_parts();
+    match super::extract::check_path(&parts) {
+        Err(refusal) => refusal,
+        Ok(()) => Refusal::NoSuchPath,
+    }
+}
+
+/// What a method is answered with that its path does not take.
+pub(super) async fn method_not_allowed() -> Refusal {
+    Refusal::MethodNotAllowed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_under_v1_needs_a_key_and_nothing_else_does() {
+        for (path, expected) in [
+            ("/v1", true),
+            ("/v1/", true),
+            ("/v1/nothing", true),
+            ("/v11", false),
+            ("/docs", false),
+            ("*", false),
+            ("", false),
+        ] {
+            assert_eq!(is_api(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_api_key_header_wins_over_the_bearer() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(presented_key(&headers), b"");
+        headers.insert(header::AUTHORIZATION, HeaderValue::from_static("bEaReR  token "));
+        assert_eq!(presented_key(&headers), b"token");
+        headers.insert(API_KEY, HeaderValue::from_static("key"));
+        assert_eq!(presented_key(&headers), b"key");
+        headers.remove(API_KEY);
+        headers.insert(header::AUTHORIZATION, HeaderValue::from_static("Basic token"));
+        assert_eq!(presented_key(&headers), b"");
+    }
+}

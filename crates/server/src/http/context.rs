@@ -1,0 +1,44 @@
+//! What every handler has at hand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::app::Services;
+
+/// How long a client may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For the head of a request, from the moment the connection is idle. It also ends connections that stay idle.
+    pub header: Duration,
+    /// Between two pieces of a body.
+    pub body_idle: Duration,
+    /// For a whole body.
+    pub body_total: Duration,
+    /// For calls under way when the server is asked to stop.
+    pub shutdown: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            header: Duration::from_secs(10),
+            body_idle: Duration::from_secs(20),
+            body_total: Duration::from_secs(120),
+            shutdown: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What every handler has at hand.
+pub(super) struct Context {
+    pub(super) services: Services,
+    pub(super) timeouts: Timeouts,
+}
+
+/// The context as handlers share it.
+pub(super) type Shared = Arc<Context>;
+
+/// The time `wait` from `now`, in milliseconds.
+pub(super) fn after(now: i64, wait: Duration) -> i64 {
+    now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,84 @@
+//! What handlers take from the head of a request.
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use overnight_domain::ids::{BatchId, Id, Kind, RequestId};
+use overnight_domain::scheduler::AccountKey;
+
+use super::context::Shared;
+use super::errors::Refusal;
+use super::{percent, queries};
+use crate::app::errors::AppError;
+
+/// Whose key opened the door.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Caller(pub(super) AccountKey);
+
+impl FromRequestParts<Shared> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
+        parts.extensions.get().copied().ok_or(Refusal::App(AppError::InvalidApiKey))
+    }
+}
+
+/// The identifier in the path, of a call that takes no query. A text that is none becomes the identifier zero, which
+/// nothing has, so that it is looked up as any other.
+pub(super) struct PathId<K>(pub(super) Id<K>);
+
+impl<K: Kind> FromRequestParts<Shared> for PathId<K> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Refusal> {
+        refuse_query(parts)?;
+        path_text(parts, context).await.map(|text| Self(parse_id(&text)))
+    }
+}
+
+/// What the guide's cancel path names: the prefix tells a request from a batch.
+pub(super) enum CancelTarget {
+    /// One request.
+    Request(RequestId),
+    /// A batch with all of its requests.
+    Batch(BatchId),
+}
+
+impl FromRequestParts<Shared> for CancelTarget {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Refusal> {
+        refuse_query(parts)?;
+        let text = path_text(parts, context).await?;
+        Ok(match RequestId::parse(&text) {
+            Some(id) => Self::Request(id),
+            None => Self::Batch(parse_id(&text)),
+        })
+    }
+}
+
+fn parse_id<K: Kind>(text: &str) -> Id<K> {
+    Id::parse(text).unwrap_or(Id::from_bits(0))
+}
+
+async fn path_text(parts: &mut Parts, context: &Shared) -> Result<String, Refusal> {
+    check_path(parts)?;
+    let params = RawPathParams::from_request_parts(parts, context).await.map_err(|_| bad_path())?;
+    Ok(params.iter().next().map_or_else(String::new, |(_, text)| text.to_owned()))
+}
+
+/// Refuses a path whose escapes spell no text.
+pub(super) fn check_path(parts: &Parts) -> Result<(), Refusal> {
+    percent::decode(parts.uri.path()).map(drop).ok_or_else(bad_path)
+}
+
+fn bad_path() -> Refusal {
+    AppError::invalid("path", "invalid_encoding", "is not percent-encoded UTF-8").into()
+}
+
+/// Refuses a query where none is taken.
+pub(super) fn refuse_query(parts: &Parts) -> Result<(), Refusal> {
+    match parts.uri.query() {
+        None => Ok(()),
+        Some(query) => queries::Parameters::read(query, &[]).map(drop),
+    }
+}

@@ -1,0 +1,22 @@
+//! Whether the process lives, and whether it takes work.
+
+use axum::extract::State;
+use axum::response::Response;
+
+use super::answers;
+use super::context::Shared;
+use super::errors::Answer;
+use crate::app::errors::AppError;
+
+/// `GET /livez`: 200 while the process answers at all.
+pub(super) async fn live() -> Response {
+    answers::ok(|out| out.extend_from_slice(br#"{"status":"ok"}"#))
+}
+
+/// `GET /readyz`: 200 while the store takes writes. Engines do not count: what they cannot do now waits.
+pub(super) async fn ready(State(context): State<Shared>) -> Answer {
+    match context.services.store.refusing() {
+        None => Ok(live().await),
+        Some(why) => Err(AppError::Unavailable(why.to_owned()).into()),
+    }
+}

@@ -1,0 +1,105 @@
+//! Figures for Prometheus. They name no account.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, State};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+use super::answers;
+use super::context::Shared;
+
+const CALLS: &str = "overnight_http_requests_total";
+const DURATION: &str = "overnight_http_request_duration_seconds";
+const CONNECTIONS: &str = "overnight_http_connections";
+const WRITES_WAITING: &str = "overnight_store_writes_waiting";
+
+const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+
+static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
+
+/// The process's one recorder; installed by the first who asks.
+fn recorder() -> &'static PrometheusHandle {
+    RECORDER.get_or_init(|| {
+        let builder = PrometheusBuilder::new();
+        let recorder = builder
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &BUCKETS)
+            .unwrap_or_else(|_| PrometheusBuilder::new())
+            .build_recorder();
+        let handle = recorder.handle();
+        // Where a host program has a recorder of its own, the figures go there, and ours shows none.
+        let _ = metrics::set_global_recorder(recorder);
+        describe_counter!(CALLS, "Calls answered, by route, method and status.");
+        describe_histogram!(DURATION, "Seconds from a call's head to the head of its answer.");
+        describe_gauge!(CONNECTIONS, "Connections of clients that are open.");
+        describe_gauge!(WRITES_WAITING, "Writes that wait for their group.");
+        handle
+    })
+}
+
+/// Makes sure that what is measured is kept.
+pub(super) fn install() {
+    recorder();
+}
+
+/// Folds what was measured; to be called now and then, whether anyone reads the figures or not.
+pub(super) fn tidy_up() {
+    recorder().run_upkeep();
+}
+
+/// `GET /metrics`.
+pub(super) async fn get(State(context): State<Shared>) -> Response {
+    gauge!(WRITES_WAITING).set(context.services.store.writes_waiting() as f64);
+    let text = recorder().render();
+    let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    answers::typed(StatusCode::OK, content_type, Body::from(text))
+}
+
+/// One open connection.
+pub(super) struct ConnectionCounter;
+
+impl ConnectionCounter {
+    /// Counts it until the value is dropped.
+    pub(super) fn open() -> Self {
+        gauge!(CONNECTIONS).increment(1.0);
+        Self
+    }
+}
+
+impl Drop for ConnectionCounter {
+    fn drop(&mut self) {
+        gauge!(CONNECTIONS).decrement(1.0);
+    }
+}
+
+/// Measures one call.
+pub(super) struct CallTimer {
+    began_at: Instant,
+    method: &'static str,
+    route: Option<MatchedPath>,
+}
+
+impl CallTimer {
+    /// Starts now. A path at which nothing is served counts as `unmatched`.
+    #[expect(clippy::disallowed_methods, reason = "a duration that is shown and decides nothing")]
+    pub(super) fn start(method: &Method, route: Option<&MatchedPath>) -> Self {
+        let known = [Method::GET, Method::POST, Method::HEAD, Method::PUT, Method::DELETE, Method::OPTIONS];
+        let names = ["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS"];
+        let place = known.iter().position(|known| known == method);
+        let method = place.map_or("other", |place| names[place]);
+        Self { began_at: Instant::now(), method, route: route.cloned() }
+    }
+
+    /// Stops now, with the answer's status.
+    pub(super) fn stop(self, status: StatusCode) {
+        let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str).to_owned();
+        let duration = self.began_at.elapsed();
+        histogram!(DURATION, "route" => route.clone(), "method" => self.method).record(duration);
+        let status = status.as_str().to_owned();
+        counter!(CALLS, "route" => route, "method" => self.method, "status" => status).increment(1);
+    }
+}

@@ -1,0 +1,27 @@
+//! The HTTP API. A handler is a sentence: extract, call one use case, answer.
+//!
+//! `router.rs` lists every route. Each dialect is a folder with its handlers. Every call passes `calls.rs`, which
+//! names it, lets it in, and gives every refusal its one shape.
+
+mod answers;
+mod bodies;
+mod calls;
+mod connections;
+mod context;
+mod docs;
+mod errors;
+mod extract;
+mod health;
+mod json_lines;
+mod metrics;
+mod native;
+mod openapi;
+mod percent;
+mod queries;
+mod router;
+mod serve;
+
+pub use self::context::Timeouts;
+pub use self::openapi::openapi_json;
+pub use self::router::router;
+pub use self::serve::{serve, serve_with};

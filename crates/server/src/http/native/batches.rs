@@ -1,0 +1,140 @@
+//! Batches over HTTP.
+
+use axum::extract::State;
+use overnight_domain::ids::BatchKind;
+use overnight_wire::native::batches::{
+    BatchCreated, BatchStatus, CreateBatch, FullBatch, write_created, write_full, write_status,
+};
+use overnight_wire::native::requests::{self as request_shapes, FullRequest, RequestStatus};
+
+use super::refusals::{Always, OfBody, OfCancel, OfPath};
+use crate::app::batches::{self, WholeBatch};
+use crate::app::requests;
+use crate::http::answers;
+use crate::http::bodies::JsonBody;
+use crate::http::context::Shared;
+use crate::http::errors::Answer;
+use crate::http::extract::{Caller, CancelTarget, PathId};
+use crate::http::json_lines;
+
+fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
+    write_full(&batch.record, &batch.requests_ids, out);
+}
+
+/// List batches
+///
+/// Your batches, one whole JSON object on each line, oldest first. Takes no input: a query is ignored.
+#[utoipa::path(get, path = "/v1/batches", operation_id = "list_batches", tag = "Batches",
+    responses((status = 200, description = "One batch on each line.", body = FullBatch,
+        content_type = "application/x-ndjson"), Always))]
+pub(in crate::http) async fn list(State(context): State<Shared>, caller: Caller) -> Answer {
+    json_lines::answer(batches::list(&context.services, caller.0), write_whole).await
+}
+
+/// Create a batch
+///
+/// Groups requests that exist: all of them, or none. Each is one of yours, in any state, and in no batch yet. Where
+/// some cannot be grouped, `details` says which and why (`unknown`, `duplicate`, `in_another_batch`), and
+/// `details_total` how many.
+#[utoipa::path(post, path = "/v1/batches", operation_id = "create_batch", tag = "Batches",
+    request_body(content = CreateBatch, content_type = "application/json"),
+    responses((status = 201, description = "The batch.", body = BatchCreated), Always, OfBody))]
+pub(in crate::http) async fn create(
+    State(context): State<Shared>,
+    caller: Caller,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let batch = batches::create(&context.services, caller.0, &body).await?;
+    Ok(answers::created(|out| write_created(&batch, out)))
+}
+
+/// Get a batch
+///
+/// The whole batch, with its requests in the order they were sent.
+#[utoipa::path(get, path = "/v1/batches/{batch_id}", operation_id = "get_batch", tag = "Batches",
+    params(("batch_id" = String, Path, description = "The identifier of the batch.")),
+    responses((status = 200, description = "The batch.", body = FullBatch), Always, OfPath))]
+pub(in crate::http) async fn get(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<BatchKind>,
+) -> Answer {
+    let batch = batches::get_whole(&context.services, caller.0, id).await?;
+    Ok(answers::ok(|out| write_whole(&batch, out)))
+}
+
+/// Get the status of a batch
+#[utoipa::path(get, path = "/v1/batches/{batch_id}/status", operation_id = "get_batch_status",
+    tag = "Batches",
+    params(("batch_id" = String, Path, description = "The identifier of the batch.")),
+    responses((status = 200, description = "How the batch stands.", body = BatchStatus), Always, OfPath))]
+pub(in crate::http) async fn get_status(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<BatchKind>,
+) -> Answer {
+    let batch = batches::get_record(&context.services, caller.0, id).await?;
+    Ok(answers::ok(|out| write_status(&batch, out)))
+}
+
+/// Get the requests of a batch
+///
+/// How every request of the batch stands, one JSON object on each line, in order of arrival.
+#[utoipa::path(get, path = "/v1/batches/{batch_id}/requests", operation_id = "get_batch_requests",
+    tag = "Batches",
+    params(("batch_id" = String, Path, description = "The identifier of the batch.")),
+    responses((status = 200, description = "One request on each line.", body = RequestStatus,
+        content_type = "application/x-ndjson"), Always, OfPath))]
+pub(in crate::http) async fn get_requests(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<BatchKind>,
+) -> Answer {
+    let pages = batches::list_requests(&context.services, caller.0, id).await?;
+    json_lines::answer(pages, request_shapes::write_status).await
+}
+
+/// Get the results of a batch
+///
+/// Every request of the batch as a whole, ended or not, one JSON object on each line, in order of arrival. Those that
+/// have ended carry `result_body`.
+#[utoipa::path(get, path = "/v1/batches/{batch_id}/results", operation_id = "get_batch_results",
+    tag = "Batches",
+    params(("batch_id" = String, Path, description = "The identifier of the batch.")),
+    responses((status = 200, description = "One request on each line.", body = FullRequest,
+        content_type = "application/x-ndjson"), Always, OfPath))]
+pub(in crate::http) async fn get_results(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<BatchKind>,
+) -> Answer {
+    let pages = batches::list_results(&context.services, caller.0, id).await?;
+    json_lines::answer(pages, request_shapes::write_full).await
+}
+
+/// Cancel a batch
+///
+/// Cancels every request of the batch that has not ended; those that have keep their results. Cancelling it again
+/// changes nothing and answers the same. A body is ignored.
+///
+/// The identifier of a request is taken here too: then that request alone is cancelled, and its record is the answer.
+#[utoipa::path(post, path = "/v1/batches/{batch_id}/cancel", operation_id = "cancel_batch", tag = "Batches",
+    params(("batch_id" = String, Path, description = "The identifier of the batch, or of a request.")),
+    responses((status = 200, description = "The cancelled batch.", body = FullBatch),
+        Always, OfPath, OfCancel))]
+pub(in crate::http) async fn cancel(
+    State(context): State<Shared>,
+    caller: Caller,
+    target: CancelTarget,
+) -> Answer {
+    match target {
+        CancelTarget::Batch(id) => {
+            let batch = batches::cancel(&context.services, caller.0, id).await?;
+            Ok(answers::ok(|out| write_whole(&batch, out)))
+        }
+        CancelTarget::Request(id) => {
+            let request = requests::cancel(&context.services, caller.0, id).await?;
+            Ok(answers::ok(|out| request_shapes::write_full(&request, out)))
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The dialect under `/v1`: the service's own API, and what its reference is drawn from.
+
+pub(super) mod batches;
+pub(super) mod models;
+mod refusals;
+pub(super) mod requests;

@@ -1,0 +1,36 @@
+//! Models over HTTP.
+
+use axum::extract::State;
+use axum::response::Response;
+use overnight_wire::native::models::{Model, ModelList};
+
+use super::refusals::Always;
+use crate::app::Services;
+use crate::config::Price;
+use crate::http::answers;
+use crate::http::context::Shared;
+
+const OWNER: &str = "overnight";
+
+/// List models
+///
+/// The models that requests may name, as OpenAI lists them, with their prices.
+#[utoipa::path(get, path = "/v1/models", operation_id = "list_models", tag = "Models",
+    responses((status = 200, description = "The models.", body = ModelList), Always))]
+pub(in crate::http) async fn list(State(context): State<Shared>) -> Response {
+    let models = models(&context.services);
+    // Writing to memory cannot fail.
+    answers::ok(|out| drop(serde_json::to_writer(out, &models)))
+}
+
+fn models(services: &Services) -> ModelList {
+    let model = |model: &crate::app::models::Model| Model {
+        id: model.config.name.clone(),
+        object: Model::OBJECT.to_owned(),
+        created: services.started_at.div_euclid(1_000),
+        owned_by: OWNER.to_owned(),
+        input_price: model.config.input_price.as_ref().map(Price::as_str).map(str::to_owned),
+        output_price: model.config.output_price.as_ref().map(Price::as_str).map(str::to_owned),
+    };
+    ModelList { object: ModelList::OBJECT.to_owned(), data: services.models.iter().map(model).collect() }
+}

@@ -1,0 +1,67 @@
+//! The refusals that the reference names for each call.
+
+use overnight_wire::native::errors::ErrorEnvelope;
+use utoipa::IntoResponses;
+
+/// What a call may be refused with that takes no input.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "the reference is drawn from the type")]
+pub(super) enum Always {
+    /// No API key, or one that is unknown, revoked or expired.
+    #[response(status = 401)]
+    InvalidApiKey(ErrorEnvelope),
+    /// Nothing can be done now; try again after the seconds in `Retry-After`.
+    #[response(status = 503)]
+    Unavailable(ErrorEnvelope),
+}
+
+/// What a call may be refused with that takes a query.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "the reference is drawn from the type")]
+pub(super) enum OfQuery {
+    /// The request to go on after is none of yours.
+    #[response(status = 404)]
+    NotFound(ErrorEnvelope),
+    /// The query is invalid; `details` names every fault.
+    #[response(status = 422)]
+    Invalid(ErrorEnvelope),
+}
+
+/// What a call may be refused with that takes an identifier.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "the reference is drawn from the type")]
+pub(super) enum OfPath {
+    /// The identifier is none of yours.
+    #[response(status = 404)]
+    NotFound(ErrorEnvelope),
+    /// The path or the query is invalid.
+    #[response(status = 422)]
+    Invalid(ErrorEnvelope),
+}
+
+/// What a call may be refused with that takes a body.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "the reference is drawn from the type")]
+pub(super) enum OfBody {
+    /// The body took too long to come; the connection is closed.
+    #[response(status = 408)]
+    TimedOut(ErrorEnvelope),
+    /// The body is longer than the limit, 8 MiB unless the operator sets another.
+    #[response(status = 413)]
+    TooLarge(ErrorEnvelope),
+    /// The body is compressed, or its type is not `application/json`.
+    #[response(status = 415)]
+    UnsupportedMediaType(ErrorEnvelope),
+    /// The body is invalid; `details` names every fault. Nothing was done.
+    #[response(status = 422)]
+    Invalid(ErrorEnvelope),
+}
+
+/// What a cancel may be refused with beside.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "the reference is drawn from the type")]
+pub(super) enum OfCancel {
+    /// It has completed or failed, and stays so.
+    #[response(status = 409)]
+    AlreadyEnded(ErrorEnvelope),
+}

@@ -1,0 +1,106 @@
+//! Requests over HTTP.
+
+use axum::extract::State;
+use overnight_domain::ids::RequestKind;
+use overnight_wire::native::requests::{
+    CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestStatus, write_full, write_status,
+};
+
+use super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery};
+use crate::app::requests;
+use crate::http::answers::{self, array_of_one};
+use crate::http::bodies::JsonBody;
+use crate::http::context::Shared;
+use crate::http::errors::Answer;
+use crate::http::extract::{Caller, PathId};
+use crate::http::json_lines;
+use crate::http::queries::RequestsQuery;
+
+/// List requests
+///
+/// Your requests, one JSON object on each line, in order of arrival: how each stands, or with `full=true` each as a
+/// whole. The list stays whole while requests are added. A list that breaks off before its end was cut by a fault.
+#[utoipa::path(get, path = "/v1/requests", operation_id = "list_requests", tag = "Requests",
+    params(("full" = Option<bool>, Query, description = "Whether each line is the whole request (`Request`), not \
+        only how it stands. Takes `true`, `false`, `1` and `0`; without it, `false`."), RequestFilter),
+    responses((status = 200, description = "One request on each line.", body = RequestStatus,
+        content_type = "application/x-ndjson"), Always, OfQuery))]
+pub(in crate::http) async fn list(
+    State(context): State<Shared>,
+    caller: Caller,
+    query: RequestsQuery,
+) -> Answer {
+    let services = &context.services;
+    if query.full {
+        let pages = requests::list_records(services, caller.0, &query.list).await?;
+        json_lines::answer(pages, write_full).await
+    } else {
+        let pages = requests::list_summaries(services, caller.0, &query.list).await?;
+        json_lines::answer(pages, write_status).await
+    }
+}
+
+/// Create a request
+///
+/// Takes a chat completion in, to be answered within 24 hours. Once this has answered, the request is durable: it ends
+/// by its deadline, whatever happens to the service.
+#[utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "Requests",
+    request_body(content = CreateRequest, content_type = "application/json"),
+    responses((status = 201, description = "The request, in an array of one.", body = [RequestCreated]),
+        Always, OfBody))]
+pub(in crate::http) async fn create(
+    State(context): State<Shared>,
+    caller: Caller,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let request = requests::create(&context.services, caller.0, &body).await?;
+    Ok(answers::created(array_of_one(|out| write_status(&request, out))))
+}
+
+/// Get a request and its result
+///
+/// The whole request. `result_body` is there once it has completed or failed.
+#[utoipa::path(get, path = "/v1/requests/{request_id}", operation_id = "get_request", tag = "Requests",
+    params(("request_id" = String, Path, description = "The identifier of the request.")),
+    responses((status = 200, description = "The request, in an array of one.", body = [FullRequest]),
+        Always, OfPath))]
+pub(in crate::http) async fn get(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<RequestKind>,
+) -> Answer {
+    let request = requests::get_record(&context.services, caller.0, id).await?;
+    Ok(answers::ok(array_of_one(|out| write_full(&request, out))))
+}
+
+/// Get the status of a request
+#[utoipa::path(get, path = "/v1/requests/{request_id}/status", operation_id = "get_request_status",
+    tag = "Requests",
+    params(("request_id" = String, Path, description = "The identifier of the request.")),
+    responses((status = 200, description = "How the request stands.", body = RequestStatus), Always, OfPath))]
+pub(in crate::http) async fn get_status(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<RequestKind>,
+) -> Answer {
+    let request = requests::get_summary(&context.services, caller.0, id).await?;
+    Ok(answers::ok(|out| write_status(&request, out)))
+}
+
+/// Cancel a request
+///
+/// Work under way on it is stopped, and its answer, should one still come, is thrown away. Other requests of its batch
+/// go on. Cancelling it again changes nothing and answers the same. A body is ignored.
+#[utoipa::path(post, path = "/v1/requests/{request_id}/cancel", operation_id = "cancel_request",
+    tag = "Requests",
+    params(("request_id" = String, Path, description = "The identifier of the request.")),
+    responses((status = 200, description = "The cancelled request.", body = FullRequest),
+        Always, OfPath, OfCancel))]
+pub(in crate::http) async fn cancel(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<RequestKind>,
+) -> Answer {
+    let request = requests::cancel(&context.services, caller.0, id).await?;
+    Ok(answers::ok(|out| write_full(&request, out)))
+}

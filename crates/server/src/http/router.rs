@@ -1,0 +1,67 @@
+//! Every route there is.
+
+use std::sync::Arc;
+
+use axum::routing::get;
+use axum::{Router, middleware};
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::context::{Context, Shared, Timeouts};
+use super::native::{batches, models, requests};
+use super::{calls, docs, health, metrics, openapi};
+use crate::app::Services;
+
+/// The routes that the reference describes.
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::with_openapi(openapi::Base::openapi())
+        .routes(routes!(requests::list, requests::create))
+        .routes(routes!(requests::get))
+        .routes(routes!(requests::get_status))
+        .routes(routes!(requests::cancel))
+        .routes(routes!(batches::list, batches::create))
+        .routes(routes!(batches::get))
+        .routes(routes!(batches::get_status))
+        .routes(routes!(batches::get_requests))
+        .routes(routes!(batches::get_results))
+        .routes(routes!(batches::cancel))
+        .routes(routes!(models::list))
+}
+
+/// The routes that need no key.
+fn open_routes(has_metrics: bool) -> Router<Shared> {
+    let router = Router::new()
+        .route("/livez", get(health::live))
+        .route("/readyz", get(health::ready))
+        .route("/openapi.json", get(openapi::get))
+        .route("/docs", get(docs::page))
+        .route("/docs/style.css", get(docs::style));
+    if has_metrics { router.route("/metrics", get(metrics::get)) } else { router }
+}
+
+/// Everything that is served, for a host program with a server of its own; [`super::serve`] also keeps the time-outs
+/// and takes a trailing slash for the same path.
+pub fn router(services: Services) -> Router {
+    assemble(Arc::new(Context { services, timeouts: Timeouts::default() }))
+}
+
+/// Everything that is served where the API is.
+pub(super) fn assemble(context: Shared) -> Router {
+    let has_metrics = context.services.config.metrics_listen.is_none();
+    finish(open_routes(has_metrics).merge(Router::from(routes())), context)
+}
+
+/// What is served at `metrics_listen`.
+pub(super) fn assemble_metrics(context: Shared) -> Router {
+    finish(Router::new().route("/metrics", get(metrics::get)), context)
+}
+
+fn finish(router: Router<Shared>, context: Shared) -> Router {
+    metrics::install();
+    router
+        .fallback(calls::no_such_path)
+        .method_not_allowed_fallback(calls::method_not_allowed)
+        .layer(middleware::from_fn_with_state(Arc::clone(&context), calls::handle))
+        .with_state(context)
+}

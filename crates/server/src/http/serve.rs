@@ -1,0 +1,145 @@
+//! Serving: connections are accepted up to a limit, and let go in peace when it is time to stop.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::connections::{Connection, asked_to_stop};
+use super::context::{Context, Shared, Timeouts, after};
+use super::{metrics, router};
+use crate::app::Services;
+
+/// After a failed accept (too many open files) this long passes before the next.
+const ACCEPT_PAUSE_MS: i64 = 100;
+
+/// How often measurements are folded.
+const UPKEEP_MS: i64 = 5_000;
+
+/// Connections that may read the figures at an address of their own.
+const METRICS_CONNECTIONS_MAX: usize = 64;
+
+/// Serves the API on `listener`, and the figures on `metrics_listen` where that is set, until `shutdown` ends; then
+/// calls under way are given time to end.
+///
+/// # Errors
+///
+/// When `metrics_listen` cannot be listened on.
+pub async fn serve(
+    services: Services,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send,
+) -> io::Result<()> {
+    serve_with(services, listener, shutdown, Timeouts::default()).await
+}
+
+/// As [`serve`], with other time-outs.
+///
+/// # Errors
+///
+/// As [`serve`].
+pub async fn serve_with(
+    services: Services,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send,
+    timeouts: Timeouts,
+) -> io::Result<()> {
+    let context = Arc::new(Context { services, timeouts });
+    let (stop, stopping) = watch::channel(false);
+    let mut servers = JoinSet::new();
+    if let Some(address) = context.services.config.metrics_listen {
+        let router = router::assemble_metrics(Arc::clone(&context));
+        let listener = TcpListener::bind(address).await?;
+        let server = Server::new(&context, router, METRICS_CONNECTIONS_MAX, stopping.clone());
+        servers.spawn(server.run(listener));
+    }
+    let router = router::assemble(Arc::clone(&context));
+    let server = Server::new(&context, router, context.services.config.connections_max, stopping);
+    servers.spawn(server.run(listener));
+    let mut upkeep = JoinSet::new();
+    upkeep.spawn(keep_up(Arc::clone(&context)));
+    shutdown.await;
+    stop.send_replace(true);
+    while servers.join_next().await.is_some() {}
+    Ok(())
+}
+
+async fn keep_up(context: Shared) {
+    let clock = &context.services.clock;
+    loop {
+        clock.sleep_until(clock.now() + UPKEEP_MS).await;
+        metrics::tidy_up();
+    }
+}
+
+struct Server {
+    context: Shared,
+    router: Router,
+    slots: Arc<Semaphore>,
+    stopping: watch::Receiver<bool>,
+    connections: JoinSet<()>,
+}
+
+impl Server {
+    fn new(
+        context: &Shared,
+        router: Router,
+        connections_max: usize,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        let slots = Arc::new(Semaphore::new(connections_max));
+        Self { context: Arc::clone(context), router, slots, stopping, connections: JoinSet::new() }
+    }
+
+    async fn run(mut self, listener: TcpListener) {
+        let mut stopping = self.stopping.clone();
+        loop {
+            tokio::select! {
+                () = asked_to_stop(&mut stopping) => break,
+                Some(_) = self.connections.join_next() => {}
+                accepted = accept(&listener, &self.slots) => match accepted {
+                    Ok((stream, _, slot)) => self.begin(stream, slot),
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection could not be accepted");
+                        let clock = &self.context.services.clock;
+                        clock.sleep_until(clock.now() + ACCEPT_PAUSE_MS).await;
+                    }
+                },
+            }
+        }
+        drop(listener);
+        let clock = Arc::clone(&self.context.services.clock);
+        let ends_at = after(clock.now(), self.context.timeouts.shutdown);
+        tokio::select! {
+            () = clock.sleep_until(ends_at) => {}
+            () = async { while self.connections.join_next().await.is_some() {} } => {}
+        }
+    }
+
+    fn begin(&mut self, stream: TcpStream, slot: OwnedSemaphorePermit) {
+        let connection = Connection {
+            context: Arc::clone(&self.context),
+            router: self.router.clone(),
+            stopping: self.stopping.clone(),
+        };
+        self.connections.spawn(async move {
+            let _counted = metrics::ConnectionCounter::open();
+            connection.run(stream).await;
+            drop(slot);
+        });
+    }
+}
+
+/// The next connection, once there is room for one: the others wait with the kernel.
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    let slot = Arc::clone(slots).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, address) = listener.accept().await?;
+    Ok((stream, address, slot))
+}

@@ -1,0 +1,3 @@
+//! The API over a real socket.
+
+mod requests;

@@ -1,0 +1,162 @@
+//! A service over a real store and a real socket, in a folder of its own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use overnight_domain::scheduler::AccountKey;
+use overnight_server::app::{self, Services};
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::{Config, Sources};
+use overnight_server::http::{self, Timeouts};
+use overnight_server::ids::Ids;
+use overnight_server::store::{Durability, Store, StoreOptions, audit};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::{Client, Raw};
+
+/// The model that requests of these tests name.
+pub(crate) const MODEL: &str = "llama-3.1-8b-instruct";
+
+const MODELS: &str = r#"[{ name = "llama-3.1-8b-instruct", input_price = "0.10", output_price = "0.15" },
+    { name = "other" }]"#;
+
+/// Time-outs for tests that do not wait for one.
+const PATIENT: Timeouts = Timeouts {
+    header: Duration::from_secs(60),
+    body_idle: Duration::from_secs(60),
+    body_total: Duration::from_secs(120),
+    shutdown: Duration::from_secs(2),
+};
+
+/// A running service without engines: what is to end is ended by the test.
+pub(crate) struct TestApp {
+    pub(crate) services: Services,
+    pub(crate) address: SocketAddr,
+    pub(crate) account: AccountKey,
+    pub(crate) folder: TempDir,
+    key: String,
+    stranger: (AccountKey, String),
+    stop: Option<oneshot::Sender<()>>,
+    server: JoinHandle<std::io::Result<()>>,
+}
+
+impl TestApp {
+    /// Starts a service with the defaults.
+    pub(crate) async fn start() -> Self {
+        Self::start_with(&[], PATIENT).await
+    }
+
+    /// Starts a service with these settings and time-outs.
+    pub(crate) async fn start_with(settings: &[(&str, &str)], timeouts: Timeouts) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let services = services(&folder, settings).await;
+        let (account, key) = account(&services, "test").await;
+        let stranger = self::account(&services, "stranger").await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shutdown = async move { drop(stopped.await) };
+        let server = tokio::spawn(http::serve_with(services.clone(), listener, shutdown, timeouts));
+        Self { services, address, account, folder, key, stranger, stop: Some(stop), server }
+    }
+
+    /// Starts a service whose clients have so little time.
+    pub(crate) async fn start_hasty() -> Self {
+        let short = Duration::from_millis(300);
+        let timeouts = Timeouts { header: short, body_idle: short, body_total: short * 3, ..PATIENT };
+        Self::start_with(&[], timeouts).await
+    }
+
+    /// The client of the account `test`.
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.address, Some(&self.key))
+    }
+
+    /// A client without a key.
+    pub(crate) fn anonymous(&self) -> Client {
+        Client::new(self.address, None)
+    }
+
+    /// The client of another account.
+    pub(crate) fn stranger(&self) -> Client {
+        Client::new(self.address, Some(&self.stranger.1))
+    }
+
+    /// The account of [`TestApp::stranger`].
+    pub(crate) fn stranger_account(&self) -> AccountKey {
+        self.stranger.0
+    }
+
+    /// The key of [`TestApp::client`].
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// A client whose key was revoked.
+    pub(crate) async fn revoked(&self) -> Client {
+        let account = app::accounts::list(&self.services).await.expect("accounts")[0].id;
+        let made = app::api_keys::create(&self.services, account, None, None).await.expect("a key");
+        app::api_keys::revoke(&self.services, made.record.id).await.expect("a revocation");
+        Client::new(self.address, Some(&made.key))
+    }
+
+    /// A bare connection.
+    pub(crate) async fn raw(&self) -> Raw {
+        Raw::connect(self.address).await
+    }
+
+    /// The smallest body of Create Request, as the quick start sends it.
+    pub(crate) fn quick_start(content: &str) -> Value {
+        json!({"request_body": {"model": MODEL, "messages": [{"role": "user", "content": content}]}})
+    }
+
+    /// Creates a request; its id.
+    pub(crate) async fn create(&self, content: &str) -> String {
+        self.client().create(content).await
+    }
+
+    /// Creates a batch of new requests; its id and theirs.
+    pub(crate) async fn create_batch(&self, size: usize) -> (String, Vec<String>) {
+        let mut ids = Vec::new();
+        for place in 0..size {
+            ids.push(self.create(&format!("batched {place}")).await);
+        }
+        let answered = self.client().post("/v1/batches", &json!({"requests_ids": ids})).await;
+        assert_eq!(answered.status, 201, "{answered:?}");
+        (answered.json()["id"].as_str().expect("an id").to_owned(), ids)
+    }
+
+    /// Stops the service, and checks that it left everything sound.
+    pub(crate) async fn stop(mut self) {
+        drop(self.stop.take());
+        (&mut self.server).await.expect("a server").expect("no error");
+        let checks = audit::run(&self.services.store).await.expect("an audit");
+        let breaches: Vec<_> = checks.into_iter().filter(|check| check.breaches > 0).collect();
+        assert!(breaches.is_empty(), "{breaches:#?}");
+        self.services.store.close().await;
+    }
+}
+
+async fn services(folder: &TempDir, settings: &[(&str, &str)]) -> Services {
+    let set = |(path, value): &(&str, &str)| ((*path).to_owned(), (*value).to_owned());
+    let mut flags: Vec<_> = settings.iter().map(set).collect();
+    flags.push(("data_dir".to_owned(), folder.path().display().to_string()));
+    let environment = vec![("OVERNIGHT_MODELS".to_owned(), MODELS.to_owned())];
+    let sources = Sources { file: None, environment, flags };
+    let config = Arc::new(Config::load(&sources).expect("settings"));
+    let clock: SharedClock = Arc::new(SystemClock);
+    let options = StoreOptions { durability: Durability::ProcessOnly, ..StoreOptions::new(folder.path()) };
+    let store = Store::open(&options, Arc::clone(&clock)).await.expect("a store");
+    Services::new(store, clock, Arc::new(Ids::from_system()), config).await.expect("services")
+}
+
+async fn account(services: &Services, name: &str) -> (AccountKey, String) {
+    let account = app::accounts::create(services, name).await.expect("an account");
+    let made = app::api_keys::create(services, account.id, Some("first"), None).await.expect("a key");
+    (account.key, made.key)
+}

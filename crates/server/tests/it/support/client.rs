@@ -1,0 +1,115 @@
+//! A client of HTTP/1.1 that shows everything that came back.
+
+use std::net::SocketAddr;
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+
+use super::TestApp;
+
+/// A client with or without a key.
+#[derive(Clone)]
+pub(crate) struct Client {
+    http: legacy::Client<HttpConnector, Full<Bytes>>,
+    base: String,
+    headers: Vec<(String, String)>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Client {
+    pub(crate) fn new(address: SocketAddr, key: Option<&str>) -> Self {
+        let http = legacy::Client::builder(TokioExecutor::new()).build_http();
+        let headers = key.map(|key| ("x-api-key".to_owned(), key.to_owned())).into_iter().collect();
+        Self { http, base: format!("http://{address}"), headers }
+    }
+
+    /// The same client with one more header.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) async fn send(&self, method: &str, path: &str, body: impl Into<Bytes>) -> Answered {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(body.into())).expect("a request");
+        let response = self.http.request(request).await.expect("an answer");
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a whole body").to_bytes().to_vec();
+        Answered { status: parts.status.as_u16(), headers: parts.headers, body }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answered {
+        self.send("GET", path, "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answered {
+        self.send("POST", path, body.to_string()).await
+    }
+
+    /// Creates a request; its id.
+    pub(crate) async fn create(&self, content: &str) -> String {
+        let answered = self.post("/v1/requests", &TestApp::quick_start(content)).await;
+        assert_eq!(answered.status, 201, "{answered:?}");
+        answered.json()[0]["id"].as_str().expect("an id").to_owned()
+    }
+}
+
+impl Answered {
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("text")
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// One value for each line; every line ends in a line break.
+    pub(crate) fn lines(&self) -> Vec<Value> {
+        assert_eq!(self.header("content-type"), "application/x-ndjson");
+        assert!(self.body.is_empty() || self.body.ends_with(b"\n"), "{self:?}");
+        self.text().lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
+    }
+
+    /// The `id` of each line.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        self.lines().iter().map(|line| line["id"].as_str().expect("an id").to_owned()).collect()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
+    }
+
+    /// Checks that it is a refusal in its one shape, with this status and code.
+    #[track_caller]
+    pub(crate) fn refused(&self, status: u16, code: &str) -> Value {
+        assert_eq!(self.status, status, "{}", self.text());
+        let envelope = self.json();
+        let error = &envelope["error"];
+        assert_eq!(error["code"], code, "{error}");
+        for key in ["message", "type", "code", "request_id"] {
+            assert!(error[key].as_str().is_some_and(|text| !text.is_empty()), "{key} in {error}");
+        }
+        assert!(error["details"].is_array(), "{error}");
+        assert!(error.get("param").is_some(), "{error}");
+        assert_eq!(error["request_id"], self.header("x-request-id"));
+        assert!(self.header("x-request-id").starts_with("call_"));
+        assert_eq!(self.header("content-type"), "application/json");
+        assert_eq!(self.header("content-length"), self.body.len().to_string());
+        error.clone()
+    }
+}

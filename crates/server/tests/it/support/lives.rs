@@ -1,0 +1,57 @@
+//! The lives of requests without an engine: released, leased and settled by hand.
+
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::{Group, Lease};
+use overnight_server::store::settle::{Ending, Settlement};
+use overnight_server::store::{leases, queue, releases, settle};
+
+use super::{MODEL, TestApp};
+
+/// Later than anything that gathers.
+const LATER_MS: i64 = 60_000;
+
+impl TestApp {
+    /// Starts every request that has not started.
+    pub(crate) async fn lease_all(&self) -> Vec<Lease> {
+        let store = &self.services.store;
+        let now = self.services.clock.now();
+        releases::release(store, now + LATER_MS, 10_000).await.expect("a release");
+        let model = self.services.models.find(MODEL).expect("the model").key;
+        let group = Group { model, account: self.account };
+        let (candidates, _) = queue::look(store, group, None, 10_000, now).await.expect("a look");
+        let positions = candidates.into_iter().map(|candidate| candidate.position).collect();
+        leases::take(store, group, positions, now).await.expect("a lease").leases
+    }
+
+    /// Ends a leased request: completed, or failed.
+    pub(crate) async fn settle(&self, lease: &Lease, status: RequestStatus) -> bool {
+        let (ending, body) = match status {
+            RequestStatus::Completed => {
+                (Ending::Completed { prompt_tokens: 3, completion_tokens: 1 }, completion())
+            }
+            _ => (Ending::Failed, failure()),
+        };
+        let (seq, epoch) = (lease.key.position.seq, lease.epoch);
+        let settlement = Settlement { seq, epoch, ending, body, now: self.services.clock.now() };
+        settle::settle(&self.services.store, settlement).await.expect("a settle")
+    }
+
+    /// Ends every request that has not ended.
+    pub(crate) async fn settle_all(&self, status: RequestStatus) {
+        for lease in self.lease_all().await {
+            assert!(self.settle(&lease, status).await);
+        }
+    }
+}
+
+fn completion() -> Vec<u8> {
+    let body = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1700000000,"model":"llama-3.1-8b-instruct",
+"choices":[{"index":0,"message":{"role":"assistant","content":"Paris."},"finish_reason":"stop"}],
+"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}}"#;
+    body.replace('\n', "").into_bytes()
+}
+
+fn failure() -> Vec<u8> {
+    br#"{"error":{"message":"no","type":"invalid_request_error","code":"engine_rejected","param":null}}"#
+        .to_vec()
+}

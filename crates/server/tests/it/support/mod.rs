@@ -1,0 +1,10 @@
+//! A whole service in one line, and those who call it.
+
+mod app;
+mod client;
+mod lives;
+mod raw;
+
+pub(crate) use self::app::{MODEL, TestApp};
+pub(crate) use self::client::{Answered, Client};
+pub(crate) use self::raw::Raw;
