@@ -1,0 +1,110 @@
+//! Which library, and which part of the server, may be named where.
+
+use crate::{
+    rust::{code_of, crate_modules, has_word},
+    tree::{Finding, Tree, numbered},
+};
+
+const SERVER: &str = "crates/server/src/";
+
+/// What each part of the server must not know. `http → app → store`; `scheduler` and `workers` stand beside `http`.
+const FORBIDDEN_IN_SERVER: [(&str, &[&str]); 6] = [
+    ("store", &["http", "app", "scheduler", "workers", "engines", "service"]),
+    ("app", &["http", "scheduler", "workers", "engines", "service"]),
+    ("http", &["store", "scheduler", "workers", "engines", "service"]),
+    ("scheduler", &["http", "workers", "service"]),
+    ("workers", &["http", "scheduler", "service"]),
+    ("engines", &["http", "app", "store", "scheduler", "workers", "service"]),
+];
+
+/// SQL is written in the store and nowhere else.
+pub(crate) fn sql_outside_the_store(tree: &Tree) -> Vec<Finding> {
+    word_outside(tree, "sqlx", &["crates/server/src/store/"])
+}
+
+/// axum is known to the server's HTTP layer and its tests, and to the two programs that are engines.
+pub(crate) fn axum_outside_http(tree: &Tree) -> Vec<Finding> {
+    word_outside(
+        tree,
+        "axum",
+        &["crates/server/src/http/", "crates/server/tests/", "crates/engine/", "crates/sim/"],
+    )
+}
+
+fn word_outside(tree: &Tree, word: &str, allowed: &[&str]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.rust().filter(|file| !allowed.iter().any(|folder| file.path.starts_with(folder))) {
+        for (line, code) in numbered(&code_of(&file.text)) {
+            if has_word(code, word) {
+                findings.push(file.finding(line, format!("{word} belongs in {}", allowed.join(", "))));
+            }
+        }
+    }
+    findings
+}
+
+/// Arrows inside the server run one way.
+pub(crate) fn arrows_inside_the_server(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (part, forbidden) in FORBIDDEN_IN_SERVER {
+        let (folder, root) = (format!("{SERVER}{part}/"), format!("{SERVER}{part}.rs"));
+        for file in tree.rust().filter(|file| file.path.starts_with(&folder) || file.path == root) {
+            for (line, module) in crate_modules(&code_of(&file.text)) {
+                if forbidden.contains(&module) {
+                    findings.push(file.finding(line, format!("{part} must not know {module}")));
+                }
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::check;
+
+    #[test]
+    fn sql_in_a_use_case_is_found() {
+        let files = [
+            ("crates/server/src/store/row.rs", "use sqlx::Row;\n"),
+            ("crates/server/src/app/row.rs", "// Not sqlx.\nconst NAME: &str = \"sqlx\";\nuse sqlx::Row;\n"),
+        ];
+        check(
+            sql_outside_the_store,
+            &files,
+            &["crates/server/src/app/row.rs:3: sqlx belongs in crates/server/src/store/"],
+        );
+    }
+
+    #[test]
+    fn axum_in_a_client_is_found() {
+        let files = [
+            ("crates/server/src/http/mod.rs", "use axum::Router;\n"),
+            ("crates/client/src/lib.rs", "fn serve(router: axum::Router) {}\n"),
+        ];
+        let message =
+            "axum belongs in crates/server/src/http/, crates/server/tests/, crates/engine/, crates/sim/";
+        check(axum_outside_http, &files, &[&format!("crates/client/src/lib.rs:1: {message}")]);
+    }
+
+    #[test]
+    fn an_arrow_the_wrong_way_is_found_in_groups_too() {
+        let files = [
+            ("crates/server/src/store/mod.rs", "use crate::clock::Clock;\nuse crate::app::Services;\n"),
+            (
+                "crates/server/src/http/list.rs",
+                "use crate::{\n    app::{Services, store},\n    store::Store,\n};\n",
+            ),
+            ("crates/server/src/service.rs", "use crate::{http, store, workers};\n"),
+        ];
+        check(
+            arrows_inside_the_server,
+            &files,
+            &[
+                "crates/server/src/store/mod.rs:2: store must not know app",
+                "crates/server/src/http/list.rs:3: http must not know store",
+            ],
+        );
+    }
+}

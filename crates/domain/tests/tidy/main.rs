@@ -1,0 +1,80 @@
+//! The borders of the house, held by tests: who may use what, how large a thing grows, and that documents tell the
+//! truth about names. Each rule is a function over a [`Tree`]; here each is run on this repository, and its own file
+//! shows that it can fail.
+
+mod borders;
+mod documents;
+mod leftovers;
+mod manifests;
+mod modules;
+mod rust;
+mod sizes;
+mod tree;
+
+use tree::{Finding, Tree};
+
+#[test]
+fn sql_stays_in_the_store() {
+    hold(borders::sql_outside_the_store);
+}
+
+#[test]
+fn axum_stays_in_http() {
+    hold(borders::axum_outside_http);
+}
+
+#[test]
+fn arrows_inside_the_server_run_one_way() {
+    hold(borders::arrows_inside_the_server);
+}
+
+#[test]
+fn crates_depend_one_way() {
+    hold(manifests::arrows_between_crates);
+}
+
+#[test]
+fn domain_and_wire_stay_light() {
+    hold(manifests::heavy_dependencies);
+}
+
+#[test]
+fn every_source_file_belongs_to_a_module() {
+    hold(modules::undeclared_files);
+}
+
+#[test]
+fn files_stay_small() {
+    hold(sizes::long_files);
+}
+
+#[test]
+fn functions_stay_small() {
+    hold(sizes::long_functions);
+}
+
+#[test]
+fn documents_name_paths_that_exist() {
+    hold(documents::missing_paths);
+}
+
+#[test]
+fn every_invariant_names_tests_that_exist() {
+    hold(documents::unshown_invariants);
+}
+
+#[test]
+fn nothing_is_left_to_do() {
+    hold(leftovers::unfinished_code);
+}
+
+#[test]
+fn no_word_of_the_workshop_is_told() {
+    hold(leftovers::workshop_words);
+}
+
+fn hold(rule: fn(&Tree) -> Vec<Finding>) {
+    let findings = rule(&Tree::of_this_repository());
+    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
+}

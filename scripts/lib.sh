@@ -1,0 +1,87 @@
+# Sourced by ./overnight, scripts/test and .ci/run: what the build needs, and the build of the two programs.
+# Everything said here goes to stderr, so that the output of ./overnight stays the output of the program.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Absolute, so that it means the same for cargo and for us.
+case ${CARGO_TARGET_DIR:-} in
+    "") export CARGO_TARGET_DIR=$root/target ;;
+    /*) ;;
+    *) export CARGO_TARGET_DIR=$PWD/$CARGO_TARGET_DIR ;;
+esac
+# The form in which the programs are used, and one choice of packages for everything in that form: with another
+# choice cargo would choose other features and compile the dependencies again.
+programs=(--release -p overnight-cli -p overnight-engine)
+
+say() { printf '%s\n' "$*" >&2; }
+
+# Runs a command, and says which.
+step() {
+    say "+ $*"
+    "$@"
+}
+
+has_libclang() {
+    # The development package's own name: the bare library lacks the headers that reading C++ needs.
+    [ -n "${LIBCLANG_PATH:-}" ] || [ "$(uname)" = Darwin ] ||
+        compgen -G '/usr/lib/llvm-*/lib/libclang.so' >/dev/null ||
+        compgen -G '/usr/lib*/libclang.so' >/dev/null ||
+        compgen -G '/usr/lib/*-linux-gnu/libclang.so' >/dev/null ||
+        compgen -G '/usr/local/lib*/libclang.so' >/dev/null
+}
+
+compiles_cxx17() {
+    printf '#include <optional>\n' | "${CXX:-c++}" -std=c++17 -fsyntax-only -x c++ - 2>/dev/null
+}
+
+# Installs Debian packages by name, says so first, and stops with the command to run where it may not.
+install_packages() {
+    local as_root="" install="apt-get install --yes --no-install-recommends $*"
+    if ! command -v apt-get >/dev/null; then
+        say "Overnight's build lacks what Debian calls: $*. Install it and run this again."
+        exit 1
+    fi
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo >/dev/null || ! { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+            say "Overnight's build lacks: $*. Run this as root, once, and then again what you ran:"
+            say "  apt-get update && $install"
+            exit 1
+        fi
+        as_root="sudo"
+    fi
+    say "Overnight's build lacks: $*. Installing that now: ${as_root:+$as_root }$install"
+    $as_root apt-get update -qq >&2
+    $as_root env DEBIAN_FRONTEND=noninteractive $install -qq >&2
+}
+
+# Installs what the build lacks. Rust is the one thing to bring along.
+install_build_needs() {
+    local missing=()
+    command -v cargo >/dev/null || PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
+    if ! command -v cargo >/dev/null; then
+        say "Overnight is built with Rust, which is missing here. Install it from https://rustup.rs and run this again."
+        exit 1
+    fi
+    command -v cmake >/dev/null || missing+=(cmake)
+    command -v make >/dev/null || missing+=(make)
+    compiles_cxx17 || missing+=(g++)
+    has_libclang || missing+=(libclang-dev)
+    [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
+}
+
+# Builds the programs `overnight` and `overnight-engine`. Cargo decides what there is to do; where nothing has changed
+# since the last time, it does so in silence.
+build_programs() {
+    local built=$CARGO_TARGET_DIR/release/.overnight-built
+    local build=(cargo build --locked --manifest-path "$root/Cargo.toml" "${programs[@]}")
+    if [ -e "$built" ] && [ -z "$(sources_newer_than "$built")" ] && "${build[@]}" --quiet; then
+        return
+    fi
+    install_build_needs
+    [ -e "$built" ] || say "Building Overnight. The first time takes minutes, most of them for llama.cpp."
+    "${build[@]}" >&2
+    touch "$built"
+}
+
+sources_newer_than() {
+    find "$root/Cargo.toml" "$root/Cargo.lock" "$root/crates" "$root/assets" -newer "$1" -print -quit
+}
