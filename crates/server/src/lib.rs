@@ -7,6 +7,7 @@ pub mod engines;
 pub mod http;
 pub mod ids;
 pub mod scheduler;
+pub mod service;
 mod spelling;
 pub mod store;
 pub mod workers;

@@ -50,7 +50,7 @@ pub struct Service {
     engines: Engines,
     stop_http: watch::Sender<bool>,
     stop_scheduler: watch::Sender<bool>,
-    http: JoinHandle<()>,
+    http: JoinHandle<std::io::Result<()>>,
     scheduler: JoinHandle<()>,
     workers: JoinSet<()>,
 }
@@ -63,10 +63,6 @@ impl Service {
     pub async fn start(config: Config) -> Result<Self, ServiceError> {
         let config = Arc::new(config);
         let listener = listen(config.listen).await?;
-        let metrics_listener = match config.metrics_listen {
-            Some(address) => Some(listen(address).await?),
-            None => None,
-        };
         let address = listener
             .local_addr()
             .map_err(|source| ServiceError::Listen { address: config.listen, source })?;
