@@ -78,8 +78,7 @@ impl Service {
         let workers = workers::spawn(&services);
         let (stop_http, http_stopped) = watch::channel(false);
         let (stop_scheduler, scheduler_stopped) = watch::channel(false);
-        let http =
-            tokio::spawn(http::serve(services.clone(), listener, metrics_listener, stopped(http_stopped)));
+        let http = tokio::spawn(http::serve(services.clone(), listener, stopped(http_stopped)));
         let scheduler = tokio::spawn(shell.run(stopped(scheduler_stopped)));
         Ok(Self {
             services,
