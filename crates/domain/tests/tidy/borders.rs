@@ -1,7 +1,8 @@
 //! Which library, and which part of the server, may be named where.
 
 use crate::{
-    rust::{code_of, crate_modules, has_word},
+    items::crate_modules,
+    rust::{code_of, has_word},
     tree::{Finding, Tree, numbered},
 };
 

@@ -3,10 +3,12 @@
 //! shows that it can fail.
 
 mod borders;
-mod documents;
+mod invariants;
+mod items;
 mod leftovers;
 mod manifests;
 mod modules;
+mod paths;
 mod rust;
 mod sizes;
 mod tree;
@@ -55,12 +57,12 @@ fn functions_stay_small() {
 
 #[test]
 fn documents_name_paths_that_exist() {
-    hold(documents::missing_paths);
+    hold(paths::missing_paths);
 }
 
 #[test]
 fn every_invariant_names_tests_that_exist() {
-    hold(documents::unshown_invariants);
+    hold(invariants::unshown_invariants);
 }
 
 #[test]

@@ -129,75 +129,6 @@ pub(crate) fn closing(code: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// A function with a body: its name, its first line and its last.
-pub(crate) struct Function<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) first_line: usize,
-    pub(crate) last_line: usize,
-}
-
-/// Every function with a body.
-pub(crate) fn functions(code: &str) -> Vec<Function<'_>> {
-    let mut found = Vec::new();
-    let mut all = words(code).peekable();
-    while let Some((start, word)) = all.next() {
-        let Some(&(at, name)) = all.peek() else { break };
-        if word != "fn" || code[start + 2..at].trim() != "" {
-            continue;
-        }
-        let Some(end) = body_end(code, at) else { continue };
-        found.push(Function { name, first_line: line_of(code, start), last_line: line_of(code, end) });
-    }
-    found
-}
-
-/// The end of the body of the function whose signature goes on at `at`; `None` where there is only a signature.
-fn body_end(code: &str, mut at: usize) -> Option<usize> {
-    loop {
-        at += code[at..].find(['{', ';', '(', '['])?;
-        match code.as_bytes()[at] {
-            b'{' => return closing(code, at),
-            b';' => return None,
-            _ => at = closing(code, at)? + 1,
-        }
-    }
-}
-
-/// The modules of the own crate that the code names as `crate::module` or in `crate::{module, …}`, with their lines.
-pub(crate) fn crate_modules(code: &str) -> Vec<(usize, &str)> {
-    let mut starts = Vec::new();
-    for (at, _) in
-        words(code).filter(|(at, word)| *word == "crate" && code[at + word.len()..].starts_with("::"))
-    {
-        let start = at + "crate::".len();
-        if code[start..].starts_with('{') {
-            starts.extend(group_members(code, start));
-        } else {
-            starts.push(start);
-        }
-    }
-    let first_word =
-        |start: usize| words(&code[start..]).next().map(|(at, word)| (line_of(code, start + at), word));
-    starts.into_iter().filter_map(first_word).collect()
-}
-
-/// Where each member begins of the group that `code[open..]` begins with.
-fn group_members(code: &str, open: usize) -> Vec<usize> {
-    let end = closing(code, open).unwrap_or(code.len());
-    let mut starts = vec![open + 1];
-    let mut depth = 0_u32;
-    for (at, character) in code[open..end].char_indices() {
-        match character {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 1 => starts.push(open + at + 1),
-            _ => {}
-        }
-    }
-    starts.retain(|start| words(&code[*start..end]).next().is_some());
-    starts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,13 +146,5 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(code_of(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn functions_are_found_with_their_ends() {
-        let code = "fn a(x: [u8; 2], f: impl Fn() -> u8) -> u8 {\n    if true { 1 } else { 2 }\n}\ntype F = fn(u8);\ntrait T { fn b(); fn c() {} }\n";
-        let found: Vec<_> =
-            functions(code).iter().map(|one| (one.name, one.first_line, one.last_line)).collect();
-        assert_eq!(found, [("a", 1, 3), ("c", 5, 5)]);
     }
 }

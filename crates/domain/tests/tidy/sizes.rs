@@ -1,7 +1,8 @@
 //! How large a file and a function may grow.
 
 use crate::{
-    rust::{code_of, functions},
+    items::functions,
+    rust::code_of,
     tree::{Finding, Tree},
 };
 

@@ -1,9 +1,6 @@
-//! What documents name must exist: paths, and the tests that show an invariant.
+//! A path that a document names must exist.
 
-use crate::{
-    rust::{code_of, functions},
-    tree::{File, Finding, Tree},
-};
+use crate::tree::{File, Finding, Tree};
 
 const ENDINGS: [&str; 16] = [
     ".rs", ".md", ".toml", ".lock", ".sql", ".sh", ".py", ".txt", ".json", ".jsonl", ".gguf", ".html",
@@ -11,10 +8,6 @@ const ENDINGS: [&str; 16] = [
 ];
 /// Files that exist only once the program has run, or that users write; documents may name them.
 const OF_USERS: [&str; 4] = ["overnight.toml", "results.jsonl", "prompts.jsonl", "pyproject.toml"];
-
-const ARCHITECTURE: &str = "ARCHITECTURE.md";
-const INVARIANTS: &str = "## What always holds";
-const SHOWN_BY: &str = "Shown by ";
 
 /// Paths in backticks, links and commands that lead nowhere.
 pub(crate) fn missing_paths(tree: &Tree) -> Vec<Finding> {
@@ -95,60 +88,6 @@ fn beside(file: &File, path: &str) -> String {
     segments.join("/")
 }
 
-/// Invariants of the architecture that name no test, and names of tests that do not exist.
-pub(crate) fn unshown_invariants(tree: &Tree) -> Vec<Finding> {
-    let Some(file) = tree.files.iter().find(|file| file.path == ARCHITECTURE) else { return Vec::new() };
-    let tests = names_of_tests(tree);
-    let mut findings = Vec::new();
-    for (line, invariant) in invariants(file) {
-        let Some((_, shown_by)) = invariant.split_once(SHOWN_BY) else {
-            findings.push(file.finding(line, "this invariant names no test"));
-            continue;
-        };
-        for name in
-            shown_by.split('`').skip(1).step_by(2).filter(|name| !tests.iter().any(|test| test == name))
-        {
-            findings.push(file.finding(line, format!("no test is called `{name}`")));
-        }
-    }
-    if findings.is_empty() && invariants(file).is_empty() {
-        findings.push(file.finding(1, format!("the numbered list under `{INVARIANTS}` is missing")));
-    }
-    findings
-}
-
-/// The numbered items under the heading, each with its first line.
-fn invariants(file: &File) -> Vec<(usize, String)> {
-    let mut items: Vec<(usize, String)> = Vec::new();
-    let in_section = file.lines().skip_while(|(_, text)| *text != INVARIANTS).skip(1);
-    for (line, text) in in_section.take_while(|(_, text)| !text.starts_with("## ")) {
-        let number = text.split('.').next().unwrap_or_default();
-        if !number.is_empty() && number.chars().all(|character| character.is_ascii_digit()) {
-            items.push((line, text.to_owned()));
-        } else if let Some((_, item)) = items.last_mut() {
-            *item = format!("{item} {}", text.trim());
-        }
-    }
-    items
-}
-
-fn names_of_tests(tree: &Tree) -> Vec<String> {
-    let mut names = Vec::new();
-    for file in tree.rust() {
-        let code = code_of(&file.text);
-        let lines: Vec<&str> = code.lines().collect();
-        for function in functions(&code) {
-            let above = lines[..function.first_line - 1].iter().rev();
-            let mut attributes =
-                above.take_while(|line| line.trim().is_empty() || line.trim().starts_with("#["));
-            if attributes.any(|line| line.contains("test")) {
-                names.push(function.name.to_owned());
-            }
-        }
-    }
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,26 +117,6 @@ Also `crates/b/src`, `gone.rs`, `GET /v1/models`, `/v1/requests`, `application/j
                 "README.md:4: `docs/none.txt` does not exist",
                 "README.md:6: `missing.md` does not exist",
                 "docs/versions.md:1: `other.md` does not exist",
-            ],
-        );
-    }
-
-    #[test]
-    fn an_invariant_without_a_test_is_found() {
-        let document = "\
-# Architecture\n\
-## What always holds\n\
-1. Nothing is lost. Shown by `nothing_is_lost`,\n   `nothing_is_found`.\n\
-2. Nothing is charged.\n\
-## Else\n\
-1. Not an invariant.\n";
-        let source = "#[tokio::test(flavor = \"current_thread\")]\nasync fn nothing_is_lost() {}\nfn nothing_is_found() {}\n";
-        check(
-            unshown_invariants,
-            &[("ARCHITECTURE.md", document), ("crates/a/tests/it.rs", source)],
-            &[
-                "ARCHITECTURE.md:3: no test is called `nothing_is_found`",
-                "ARCHITECTURE.md:5: this invariant names no test",
             ],
         );
     }
