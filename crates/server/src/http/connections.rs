@@ -21,7 +21,7 @@ use super::bodies::Received;
 use super::context::{Shared, after};
 
 const HEADERS_MAX: usize = 64;
-const HEADER_BYTES_MAX: usize = 16 << 10;
+const HEADER_BYTES_MAX: u32 = 16 << 10;
 const STREAMS_MAX: u32 = 100;
 
 /// A peer of HTTP/2 that is silent for so long is asked whether it is there.
@@ -92,11 +92,11 @@ fn builder(header_timeout: Duration) -> Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .header_read_timeout(header_timeout)
         .max_headers(HEADERS_MAX)
-        .max_buf_size(HEADER_BYTES_MAX);
+        .max_buf_size(HEADER_BYTES_MAX as usize);
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_header_list_size(HEADER_BYTES_MAX as u32)
+        .max_header_list_size(HEADER_BYTES_MAX)
         .max_concurrent_streams(STREAMS_MAX)
         .keep_alive_interval(PING_AFTER)
         .keep_alive_timeout(PING_TIMEOUT);

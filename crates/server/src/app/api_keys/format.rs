@@ -49,7 +49,7 @@ fn push_digits(mut number: [u8; 32], count: usize, out: &mut String) {
         let mut remainder = 0u32;
         for byte in &mut number {
             let dividend = remainder << 8 | u32::from(*byte);
-            (*byte, remainder) = ((dividend / 62) as u8, dividend % 62);
+            (*byte, remainder) = (u8::try_from(dividend / 62).unwrap_or(u8::MAX), dividend % 62);
         }
         *digit = DIGITS[remainder as usize];
     }

@@ -1,3 +1,14 @@
-//! The API over a real socket.
+//! The API over a real socket: every operation with every answer it may give.
 
+mod batch_cancels;
+mod batches;
+mod bodies;
+mod cancels;
+mod connections;
+mod first_start;
+mod keys;
+mod lists;
+mod operations;
+mod pages;
 mod requests;
+mod streams;

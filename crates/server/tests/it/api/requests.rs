@@ -3,78 +3,146 @@
 use overnight_domain::requests::RequestStatus;
 use serde_json::{Value, json};
 
-use crate::support::{MODEL, TestApp};
+use crate::support::{MODEL, TestApp, keys};
 
-/// The keys of an object in the order they stand in its text.
-fn keys(text: &str) -> Vec<String> {
-    let raw: Vec<(String, Box<serde_json::value::RawValue>)> = ordered(text);
-    raw.into_iter().map(|(key, _)| key).collect()
-}
+const CREATED: &str = "id status created_at expires_at";
+const FULL: &str = "id status created_at expires_at in_progress_at ended_at batch_id metadata request_body \
+                    completion_window webhook result_body";
 
-fn ordered(text: &str) -> Vec<(String, Box<serde_json::value::RawValue>)> {
-    struct Pairs;
-    impl<'de> serde::de::Visitor<'de> for Pairs {
-        type Value = Vec<(String, Box<serde_json::value::RawValue>)>;
-        fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            out.write_str("an object")
-        }
-        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut pairs = Vec::new();
-            while let Some(pair) = map.next_entry()? {
-                pairs.push(pair);
-            }
-            Ok(pairs)
-        }
-    }
-    let mut from = serde_json::Deserializer::from_str(text);
-    serde::Deserializer::deserialize_map(&mut from, Pairs).expect("an object")
-}
-
-/// What stands in an array of one.
-fn only(text: &str) -> &str {
-    text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).expect("an array of one")
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_request_is_created_read_and_completed() {
     let app = TestApp::start().await;
     let created = app.client().post("/v1/requests", &TestApp::quick_start("hello")).await;
     assert_eq!(created.status, 201);
-    assert_eq!(keys(only(created.text())), ["id", "status", "created_at", "expires_at"]);
+    assert_eq!(keys(created.text()), CREATED);
     let created = created.json()[0].clone();
     assert_eq!(created["status"], "registered");
     assert_eq!(created["expires_at"], json!(created["created_at"].as_i64().expect("a time") + 86_400));
 
     let path = format!("/v1/requests/{}", created["id"].as_str().expect("an id"));
     let status = app.client().get(&format!("{path}/status")).await;
-    assert_eq!(keys(status.text()), ["id", "status", "created_at", "expires_at"]);
+    assert_eq!(keys(status.text()), CREATED);
+    assert_eq!(status.json(), created);
 
     let leases = app.lease_all().await;
     let status = app.client().get(&format!("{path}/status")).await;
     assert_eq!(status.json()["status"], "in progress");
-    assert_eq!(keys(status.text()), ["id", "status", "created_at", "expires_at", "in_progress_at"]);
+    assert_eq!(keys(status.text()), format!("{CREATED} in_progress_at"));
 
     assert!(app.settle(&leases[0], RequestStatus::Completed).await);
+    let status = app.client().get(&format!("{path}/status")).await;
+    assert_eq!(keys(status.text()), format!("{CREATED} in_progress_at ended_at"));
     let result = app.client().get(&path).await;
-    assert_eq!(result.status, 200);
-    let expected = [
-        "id",
-        "status",
-        "created_at",
-        "expires_at",
-        "in_progress_at",
-        "ended_at",
-        "batch_id",
-        "metadata",
-        "request_body",
-        "completion_window",
-        "webhook",
-        "result_body",
-    ];
-    assert_eq!(keys(only(result.text())), expected);
-    let record: Value = result.json()[0].clone();
+    assert_eq!((result.status, keys(result.text())), (200, FULL.to_owned()));
+    let record = result.json()[0].clone();
     assert_eq!(record["request_body"], TestApp::quick_start("hello")["request_body"]);
     assert_eq!(record["result_body"]["object"], "chat.completion");
     assert_eq!(record["result_body"]["model"], MODEL);
+    assert_eq!(record["completion_window"], "24h");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_failed_request_shows_its_error_and_a_fresh_one_no_result() {
+    let app = TestApp::start().await;
+    let failed = app.create("fails").await;
+    app.settle_all(RequestStatus::Failed).await;
+    let fresh = app.create("waits").await;
+    let failed = app.client().get(&format!("/v1/requests/{failed}")).await.json();
+    assert_eq!(failed[0]["status"], "failed");
+    assert_eq!(failed[0]["result_body"]["error"]["code"], "engine_rejected");
+    let fresh = app.client().get(&format!("/v1/requests/{fresh}")).await;
+    let absent = FULL.replace(" in_progress_at ended_at", "").replace(" result_body", "");
+    assert_eq!(keys(fresh.text()), absent);
+    app.stop().await;
+}
+
+/// Sends `body`, and checks that `field` of the full record is `expected`.
+async fn check(app: &TestApp, body: &Value, field: &str, expected: &Value) {
+    let created = app.client().post("/v1/requests", body).await;
+    assert_eq!(created.status, 201, "{body}: {}", created.text());
+    let path = format!("/v1/requests/{}", created.json()[0]["id"].as_str().expect("an id"));
+    let record = app.client().get(&path).await.json()[0].clone();
+    assert_eq!(record.get(field), Some(expected), "{body}");
+}
+
+#[tokio::test]
+async fn what_a_client_sends_is_kept_and_what_it_leaves_out_has_its_default() {
+    let app = TestApp::start().await;
+    let with = |field: &str, value: Value| {
+        let mut body = TestApp::quick_start("hello");
+        body[field] = value;
+        body
+    };
+    let plain = TestApp::quick_start("hello");
+    check(&app, &plain, "metadata", &json!({})).await;
+    check(&app, &plain, "webhook", &Value::Null).await;
+    check(&app, &plain, "batch_id", &Value::Null).await;
+    check(&app, &with("metadata", Value::Null), "metadata", &Value::Null).await;
+    let metadata = json!({"batch_name": "nightly", "n": [1, {"deep": null}]});
+    check(&app, &with("metadata", metadata.clone()), "metadata", &metadata).await;
+    let webhook = json!("https://example.com/hook?x=1#y");
+    check(&app, &with("webhook", webhook.clone()), "webhook", &webhook).await;
+    check(&app, &with("webhook", Value::Null), "webhook", &Value::Null).await;
+    check(&app, &with("completion_window", json!("24h")), "completion_window", &json!("24h")).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn every_documented_field_of_the_body_is_taken_and_kept() {
+    let app = TestApp::start().await;
+    let body = json!({
+        "model": MODEL,
+        "messages": [
+            {"role": "system", "content": "You are helpful."},
+            {"role": "user", "content": "Hello"},
+            {"role": "assistant", "content": "Hi"},
+            {"role": "user", "content": "Capital of France?"}
+        ],
+        "frequency_penalty": 0, "presence_penalty": -0.5, "logprobs": false, "max_tokens": 1000, "n": 1,
+        "response_format": {"type": "text"}, "stream": true, "temperature": 0.7, "top_p": 1,
+        "seed": 18446744073709551615u64, "stop": ["\n"], "tools": []
+    });
+    check(&app, &json!({"request_body": body}), "request_body", &body).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn the_text_of_a_body_is_kept_but_for_white_space() {
+    let app = TestApp::start().await;
+    let text = format!(
+        "{{ \"request_body\" :\n{{\"seed\": 1.50e1, \"model\":\t\"{MODEL}\", \"messages\": [ {{\"content\":\"a \\n \\u00e9\
+         \\u0000\", \"role\":\"user\"}} ]}} }}\r\n"
+    );
+    let created = app.client().send("POST", "/v1/requests", text).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let path = format!("/v1/requests/{}", created.json()[0]["id"].as_str().expect("an id"));
+    let record = app.client().get(&path).await;
+    let kept = format!(
+        "\"request_body\":{{\"seed\":1.50e1,\"model\":\"{MODEL}\",\"messages\":[{{\"content\":\"a \\n \\u00e9\\u0000\",\
+         \"role\":\"user\"}}]}}"
+    );
+    assert!(record.text().contains(&kept), "{}", record.text());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn many_clients_at_once_are_each_answered_once() {
+    let app = TestApp::start().await;
+    let client = app.client();
+    let creates = (0..200).map(|place| {
+        let client = client.clone();
+        tokio::spawn(async move { client.create(&format!("{place}")).await })
+    });
+    let mut ids = Vec::new();
+    for create in creates.collect::<Vec<_>>() {
+        ids.push(create.await.expect("a create"));
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 200);
+    let mut listed = app.client().get("/v1/requests").await.ids();
+    listed.sort_unstable();
+    assert_eq!(listed, ids);
     app.stop().await;
 }

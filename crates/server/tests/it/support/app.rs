@@ -40,7 +40,7 @@ pub(crate) struct TestApp {
     pub(crate) account: AccountKey,
     pub(crate) folder: TempDir,
     key: String,
-    stranger: (AccountKey, String),
+    stranger_key: String,
     stop: Option<oneshot::Sender<()>>,
     server: JoinHandle<std::io::Result<()>>,
 }
@@ -56,16 +56,31 @@ impl TestApp {
         let folder = tempfile::tempdir().expect("a folder");
         let services = services(&folder, settings).await;
         let (account, key) = account(&services, "test").await;
-        let stranger = self::account(&services, "stranger").await;
+        let (_, stranger_key) = self::account(&services, "stranger").await;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move { drop(stopped.await) };
         let server = tokio::spawn(http::serve_with(services.clone(), listener, shutdown, timeouts));
-        Self { services, address, account, folder, key, stranger, stop: Some(stop), server }
+        Self { services, address, account, folder, key, stranger_key, stop: Some(stop), server }
     }
 
-    /// Starts a service whose clients have so little time.
+    /// Starts a service whose batches group so many requests at most.
+    pub(crate) async fn start_with_limits(batch_requests: &str) -> Self {
+        Self::start_with(&[("limits.batch_requests", batch_requests)], PATIENT).await
+    }
+
+    /// Starts a service with so many connections at most.
+    pub(crate) async fn start_with_connections(connections: &str) -> Self {
+        Self::start_with(&[("limits.connections", connections)], PATIENT).await
+    }
+
+    /// Starts a service whose figures have an address of their own.
+    pub(crate) async fn start_with_metrics(metrics_listen: &str) -> Self {
+        Self::start_with(&[("metrics_listen", metrics_listen)], PATIENT).await
+    }
+
+    /// Starts a service whose clients have little time.
     pub(crate) async fn start_hasty() -> Self {
         let short = Duration::from_millis(300);
         let timeouts = Timeouts { header: short, body_idle: short, body_total: short * 3, ..PATIENT };
@@ -84,12 +99,7 @@ impl TestApp {
 
     /// The client of another account.
     pub(crate) fn stranger(&self) -> Client {
-        Client::new(self.address, Some(&self.stranger.1))
-    }
-
-    /// The account of [`TestApp::stranger`].
-    pub(crate) fn stranger_account(&self) -> AccountKey {
-        self.stranger.0
+        Client::new(self.address, Some(&self.stranger_key))
     }
 
     /// The key of [`TestApp::client`].

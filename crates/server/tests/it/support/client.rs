@@ -41,16 +41,30 @@ impl Client {
         self
     }
 
+    /// The same client, over HTTP/2 from the first byte on.
+    pub(crate) fn speaking_http_2(mut self) -> Self {
+        self.http = legacy::Client::builder(TokioExecutor::new()).http2_only(true).build_http();
+        self
+    }
+
+    /// What comes back, unless the connection breaks.
+    pub(crate) async fn try_get(&self, path: &str) -> Option<Answered> {
+        self.try_send("GET", path, Bytes::new()).await
+    }
+
     pub(crate) async fn send(&self, method: &str, path: &str, body: impl Into<Bytes>) -> Answered {
+        self.try_send(method, path, body.into()).await.expect("an answer")
+    }
+
+    async fn try_send(&self, method: &str, path: &str, body: Bytes) -> Option<Answered> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let request = request.body(Full::new(body.into())).expect("a request");
-        let response = self.http.request(request).await.expect("an answer");
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.expect("a whole body").to_bytes().to_vec();
-        Answered { status: parts.status.as_u16(), headers: parts.headers, body }
+        let request = request.body(Full::new(body)).expect("a request");
+        let (parts, body) = self.http.request(request).await.ok()?.into_parts();
+        let body = body.collect().await.ok()?.to_bytes().to_vec();
+        Some(Answered { status: parts.status.as_u16(), headers: parts.headers, body })
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answered {

@@ -3,8 +3,10 @@
 mod app;
 mod client;
 mod lives;
+mod order;
 mod raw;
 
 pub(crate) use self::app::{MODEL, TestApp};
-pub(crate) use self::client::{Answered, Client};
+pub(crate) use self::client::Client;
+pub(crate) use self::order::keys;
 pub(crate) use self::raw::Raw;

@@ -1,0 +1,79 @@
+//! The first start of a service over an empty store.
+
+use std::fs;
+use std::sync::Arc;
+
+use overnight_domain::ids::AccountId;
+use overnight_server::app::{Services, accounts, api_keys, bootstrap};
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::{Config, Sources};
+use overnight_server::ids::Ids;
+use overnight_server::store::{Store, StoreOptions};
+use tempfile::TempDir;
+
+async fn services(folder: &TempDir) -> Services {
+    let flags = vec![("data_dir".to_owned(), folder.path().display().to_string())];
+    let config = Config::load(&Sources { flags, ..Sources::default() }).expect("settings");
+    let clock: SharedClock = Arc::new(SystemClock);
+    let store = Store::open(&StoreOptions::new(folder.path()), Arc::clone(&clock)).await.expect("a store");
+    Services::new(store, clock, Arc::new(Ids::from_system()), Arc::new(config)).await.expect("services")
+}
+
+#[tokio::test]
+async fn the_first_start_makes_an_account_and_a_key_and_no_later_one_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let services = services(&folder).await;
+    let made = bootstrap::run(&services).await.expect("a first start").expect("a key");
+    assert_eq!(made.key_path, folder.path().join("api-key"));
+    assert_eq!(fs::read_to_string(&made.key_path).expect("the key").trim_end(), made.key);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(&made.key_path).expect("the file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let account = api_keys::authenticate(&services, made.key.as_bytes()).await.expect("a valid key");
+    let accounts = accounts::list(&services).await.expect("accounts");
+    assert_eq!((accounts[0].key, accounts[0].name.as_str()), (account, "default"));
+    assert!(bootstrap::run(&services).await.expect("a second start").is_none());
+    services.store.close().await;
+}
+
+#[tokio::test]
+async fn a_first_start_that_was_interrupted_is_completed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let services = services(&folder).await;
+    accounts::create(&services, "default").await.expect("an account");
+    fs::write(folder.path().join("api-key"), "a key that was never stored").expect("a file");
+    fs::write(folder.path().join("api-key.new"), "half a key").expect("a file");
+    let made = bootstrap::run(&services).await.expect("a start").expect("a key");
+    assert_eq!(fs::read_to_string(&made.key_path).expect("the key").trim_end(), made.key);
+    assert!(!folder.path().join("api-key.new").exists());
+    assert_eq!(accounts::list(&services).await.expect("accounts").len(), 1);
+    services.store.close().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_in_the_place_of_the_key_is_replaced_and_not_followed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let services = services(&folder).await;
+    let target = folder.path().join("elsewhere");
+    fs::write(&target, "untouched").expect("a file");
+    for name in ["api-key", "api-key.new"] {
+        std::os::unix::fs::symlink(&target, folder.path().join(name)).expect("a link");
+    }
+    bootstrap::run(&services).await.expect("a start").expect("a key");
+    assert_eq!(fs::read_to_string(&target).expect("a file"), "untouched");
+    services.store.close().await;
+}
+
+#[tokio::test]
+async fn a_store_with_an_account_of_the_operators_own_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let services = services(&folder).await;
+    let account: AccountId = accounts::create(&services, "ours").await.expect("an account").id;
+    assert!(bootstrap::run(&services).await.expect("a start").is_none());
+    assert_eq!(api_keys::list(&services, account).await.expect("keys"), []);
+    services.store.close().await;
+}

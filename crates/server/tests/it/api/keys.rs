@@ -1,0 +1,64 @@
+//! Keys: what they open, and for how long.
+
+use std::time::Duration;
+
+use overnight_server::app::{Services, accounts, api_keys};
+use overnight_server::store::{Store, StoreOptions};
+
+use crate::support::{Client, TestApp};
+
+/// The operator's commands, in a process of their own.
+async fn operator(app: &TestApp) -> Services {
+    let store = Store::open_beside(&StoreOptions::new(app.folder.path())).await.expect("a store");
+    let (clock, ids) = (app.services.clock.clone(), app.services.ids.clone());
+    Services::new(store, clock, ids, app.services.config.clone()).await.expect("services")
+}
+
+async fn pause(time: Duration) {
+    #[expect(clippy::disallowed_methods, reason = "the test waits for the service on the machine's clock")]
+    tokio::time::sleep(time).await;
+}
+
+#[tokio::test]
+async fn a_key_made_elsewhere_works_at_once_and_its_revocation_is_felt_within_a_second() {
+    let app = TestApp::start().await;
+    let operator = operator(&app).await;
+    let account = accounts::create(&operator, "made elsewhere").await.expect("an account");
+    let made = api_keys::create(&operator, account.id, None, None).await.expect("a key");
+    let client = Client::new(app.address, Some(&made.key));
+    assert_eq!(client.get("/v1/models").await.status, 200);
+    assert_eq!(client.get("/v1/models").await.status, 200);
+    api_keys::revoke(&operator, made.record.id).await.expect("a revocation");
+    pause(Duration::from_millis(1_000)).await;
+    client.get("/v1/models").await.refused(401, "invalid_api_key");
+    assert_eq!(app.client().get("/v1/models").await.status, 200);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_is_listed_without_its_secret_and_expires_when_it_was_told_to() {
+    let app = TestApp::start().await;
+    let account = accounts::create(&app.services, "brief").await.expect("an account");
+    let made = api_keys::create(&app.services, account.id, Some("brief"), Some(300)).await.expect("a key");
+    let client = Client::new(app.address, Some(&made.key));
+    assert_eq!(client.get("/v1/models").await.status, 200);
+    let listed = api_keys::list(&app.services, account.id).await.expect("keys");
+    assert_eq!(listed, [made.record.clone()]);
+    assert!(made.key.starts_with(&made.record.prefix) && made.record.prefix.len() < 20);
+    pause(Duration::from_millis(300)).await;
+    client.get("/v1/models").await.refused(401, "invalid_api_key");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn no_key_is_made_for_nobody_or_for_no_time() {
+    let app = TestApp::start().await;
+    let account = accounts::list(&app.services).await.expect("accounts")[0].id;
+    let nobody = overnight_domain::ids::AccountId::from_bits(1);
+    assert!(api_keys::create(&app.services, nobody, None, None).await.is_err());
+    assert!(api_keys::create(&app.services, account, Some(""), None).await.is_err());
+    assert!(api_keys::create(&app.services, account, Some("a\u{1b}[31m"), None).await.is_err());
+    assert!(api_keys::create(&app.services, account, None, Some(0)).await.is_err());
+    assert!(api_keys::revoke(&app.services, overnight_domain::ids::KeyId::from_bits(1)).await.is_err());
+    app.stop().await;
+}

@@ -1,0 +1,116 @@
+//! What is served beside the API: the reference, health, figures, models.
+
+use std::path::Path;
+use std::{env, fs};
+
+use overnight_server::http::openapi_json;
+use serde_json::json;
+
+use crate::support::{MODEL, TestApp};
+
+#[test]
+fn the_committed_reference_is_what_the_handlers_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+    if env::var_os("UPDATE").is_some() {
+        fs::write(&path, openapi_json()).expect("the file is written");
+    }
+    let committed = fs::read_to_string(&path).expect("docs/openapi.json");
+    let is_current = committed == openapi_json();
+    assert!(
+        is_current,
+        "docs/openapi.json is out of date: run this test with UPDATE=1 and look at the difference"
+    );
+}
+
+#[tokio::test]
+async fn the_reference_is_served_as_data_and_as_a_page() {
+    let app = TestApp::start().await;
+    let document = app.anonymous().get("/openapi.json").await;
+    assert_eq!(document.text(), openapi_json());
+    let document = document.json();
+    assert_eq!((&document["openapi"], &document["info"]["version"]), (&json!("3.1.0"), &json!("0.1.0")));
+    let page = app.anonymous().get("/docs").await;
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert!(page.header("content-security-policy").starts_with("default-src 'none'"));
+    assert_eq!(page.header("x-content-type-options"), "nosniff");
+    let style = app.anonymous().get("/docs/style.css").await;
+    assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn every_operation_of_the_reference_is_served() {
+    let app = TestApp::start().await;
+    let document: serde_json::Value = serde_json::from_str(&openapi_json()).expect("JSON");
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in item.as_object().expect("operations") {
+            let path = path.replace("{request_id}", "x").replace("{batch_id}", "x");
+            let answered = app.client().send(&method.to_uppercase(), &path, "").await;
+            assert_ne!(answered.status, 405, "{method} {path}");
+            let status = answered.status.to_string();
+            assert!(operation["responses"].get(&status).is_some(), "{method} {path} answers {status}");
+        }
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn the_process_lives_and_is_ready_while_the_store_takes_writes() {
+    let app = TestApp::start().await;
+    for path in ["/livez", "/readyz"] {
+        let answered = app.anonymous().get(path).await;
+        assert_eq!((answered.status, answered.text()), (200, r#"{"status":"ok"}"#));
+        assert!(answered.header("x-request-id").starts_with("call_"));
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_accepted_once_the_store_takes_no_writes() {
+    let app = TestApp::start().await;
+    app.services.store.close().await;
+    let answered = app.client().post("/v1/requests", &TestApp::quick_start("x")).await;
+    answered.refused(503, "unavailable");
+    assert_eq!(answered.header("retry-after"), "1");
+}
+
+#[tokio::test]
+async fn models_are_listed_with_their_prices() {
+    let app = TestApp::start().await;
+    let list = app.client().get("/v1/models").await.json();
+    assert_eq!(list["object"], "list");
+    let first = &list["data"][0];
+    assert_eq!((&first["id"], &first["object"]), (&json!(MODEL), &json!("model")));
+    assert_eq!((&first["input_price"], &first["output_price"]), (&json!("0.10"), &json!("0.15")));
+    assert_eq!(list["data"][1]["input_price"], json!(null));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn figures_name_routes_and_no_account() {
+    let app = TestApp::start().await;
+    let id = app.create("measured").await;
+    app.client().get(&format!("/v1/requests/{id}")).await;
+    app.client().get("/v1/nowhere").await;
+    let figures = app.anonymous().get("/metrics").await;
+    let text = figures.text();
+    for line in [
+        r#"overnight_http_requests_total{route="/v1/requests",method="POST",status="201"}"#,
+        r#"overnight_http_requests_total{route="/v1/requests/{request_id}",method="GET",status="200"}"#,
+        r#"overnight_http_requests_total{route="unmatched",method="GET",status="404"}"#,
+        r#"overnight_http_request_duration_seconds_bucket{route="/v1/requests",method="POST",le="0.0005"}"#,
+        "overnight_http_connections ",
+        "overnight_store_writes_waiting ",
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+    assert!(!text.contains("acct_") && !text.contains(&id));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn figures_may_have_an_address_of_their_own() {
+    let app = TestApp::start_with_metrics("127.0.0.1:0").await;
+    app.anonymous().get("/metrics").await.refused(404, "not_found");
+    app.stop().await;
+}
