@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
+use overnight_wire::native::errors::ErrorEnvelope;
 use utoipa::openapi::OpenApi as Document;
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
@@ -30,6 +31,7 @@ use super::{answers, router};
         (name = "Batches", description = "Requests that are followed, and if need be cancelled, together."),
         (name = "Models", description = "What requests may ask for."),
     ),
+    components(schemas(ErrorEnvelope)),
     modifiers(&Keys),
 )]
 pub(super) struct Base;
@@ -68,4 +70,19 @@ static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi_json().into());
 /// `GET /openapi.json`.
 pub(super) async fn get() -> Response {
     answers::typed(StatusCode::OK, HeaderValue::from_static("application/json"), Body::from(TEXT.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_that_is_referred_to_is_there() {
+        let text = openapi_json();
+        let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let schemas = &document["components"]["schemas"];
+        for name in text.split("#/components/schemas/").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(schemas.get(name).is_some(), "{name}");
+        }
+    }
 }

@@ -6,6 +6,8 @@ use overnight_wire::native::requests::{
     CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestStatus, write_full, write_status,
 };
 
+use utoipa::ToSchema;
+
 use super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery};
 use crate::app::requests;
 use crate::http::answers::{self, array_of_one};
@@ -16,6 +18,17 @@ use crate::http::extract::{Caller, PathId};
 use crate::http::json_lines;
 use crate::http::queries::RequestsQuery;
 
+/// A line of List Requests: how the request stands, or with `full=true` the whole request.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "the reference is drawn from the type")]
+enum RequestLine {
+    /// Without `full`.
+    Simple(RequestStatus),
+    /// With `full=true`.
+    Full(FullRequest),
+}
+
 /// List requests
 ///
 /// Your requests, one JSON object on each line, in order of arrival: how each stands, or with `full=true` each as a
@@ -23,7 +36,7 @@ use crate::http::queries::RequestsQuery;
 #[utoipa::path(get, path = "/v1/requests", operation_id = "list_requests", tag = "Requests",
     params(("full" = Option<bool>, Query, description = "Whether each line is the whole request (`Request`), not \
         only how it stands. Takes `true`, `false`, `1` and `0`; without it, `false`."), RequestFilter),
-    responses((status = 200, description = "One request on each line.", body = RequestStatus,
+    responses((status = 200, description = "One request on each line.", body = RequestLine,
         content_type = "application/x-ndjson"), Always, OfQuery))]
 pub(in crate::http) async fn list(
     State(context): State<Shared>,
