@@ -1,3 +1,60 @@
 //! The program overnight: serve, run, submit, watch, results and the operator commands.
+//!
+//! Every command is a file in `commands/`. Standard output carries what was asked for and nothing else; everything
+//! that is said beside it goes to standard error.
 
-fn main() {}
+mod args;
+mod batches;
+mod commands;
+mod connection;
+mod errors;
+mod files;
+mod interrupt;
+mod journal;
+mod lists;
+mod logging;
+mod output;
+mod posting;
+mod progress;
+mod prompts;
+mod reconciling;
+mod sending;
+mod serve_file;
+mod subjects;
+mod times;
+mod waiting;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::args::Cli;
+use crate::errors::CliError;
+use crate::output::Output;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// How long what is still being done in the background may take once the command has ended.
+const BACKGROUND_MAX: Duration = Duration::from_secs(1);
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(&cli.globals);
+    let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(commands::run(cli, &output));
+            runtime.shutdown_timeout(BACKGROUND_MAX);
+            outcome
+        }
+        Err(error) => Err(CliError::unusable(format!("no threads can be started: {error}"))),
+    };
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            output.error(&error);
+            error.exit().into()
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Grouping what was sent into batches, so that it can be followed, read and cancelled in one call.
+
+use std::collections::HashSet;
+
+use overnight_client::{Client, CreateBatch, Error as ClientError, ErrorBody};
+use overnight_domain::ids::RequestId;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
+use crate::errors::CliError;
+use crate::journal::Journal;
+
+/// The most requests of one batch, where the service takes as many.
+const BATCH_REQUESTS_MAX: usize = 100_000;
+
+/// What a batch is made with beside its requests.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    /// `batch_name` in its metadata.
+    pub(crate) name: Option<String>,
+    /// Where its end is told.
+    pub(crate) webhook: Option<String>,
+}
+
+/// Puts every request of the journal that is in no batch yet into one; into several where they are too many.
+pub(crate) async fn group(client: &Client, journal: &mut Journal, wanted: &Wanted) -> Result<(), CliError> {
+    let mut grouped = HashSet::new();
+    for batch in journal.batches() {
+        extend(&mut grouped, &client.get_batch(batch).await?.requests_ids);
+    }
+    let mut requests_max = BATCH_REQUESTS_MAX;
+    loop {
+        let ungrouped = journal.asked().iter().flatten().filter(|id| !grouped.contains(*id));
+        let ids: Vec<RequestId> = ungrouped.take(requests_max).copied().collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        match client.create_batch(&new_batch(&ids, wanted)?).await {
+            Ok(batch) => {
+                journal.record_batch(&batch.id)?;
+                grouped.extend(ids);
+            }
+            Err(ClientError::Api { status: 413 | 422, error, .. })
+                if ids.len() > 1 && is_too_many(&error) =>
+            {
+                requests_max = ids.len() / 2;
+            }
+            Err(error) => match already_grouped(&error) {
+                // A batch that was made and not written down, because this program was stopped in between.
+                Some(id) => adopt(client, journal, &mut grouped, &id).await?,
+                None => return Err(explained(error)),
+            },
+        }
+    }
+}
+
+fn new_batch(ids: &[RequestId], wanted: &Wanted) -> Result<CreateBatch, CliError> {
+    let metadata = wanted.name.as_ref().map(|name| to_raw_value(&json!({ "batch_name": name })));
+    let metadata = metadata.transpose().map_err(CliError::unusable)?;
+    let requests_ids = ids.iter().map(ToString::to_string).collect();
+    Ok(CreateBatch { requests_ids, webhook: wanted.webhook.clone(), metadata })
+}
+
+/// Whether the service takes no batch of so many.
+fn is_too_many(error: &ErrorBody) -> bool {
+    error.code == "too_large"
+        || error.details.iter().any(|detail| detail.param.as_deref() == Some("requests_ids"))
+}
+
+fn already_grouped(error: &ClientError) -> Option<String> {
+    let ClientError::Api { error, .. } = error else { return None };
+    let detail = error.details.iter().find(|detail| detail.code == "in_another_batch")?;
+    detail.id.clone()
+}
+
+async fn adopt(
+    client: &Client,
+    journal: &mut Journal,
+    grouped: &mut HashSet<RequestId>,
+    id: &str,
+) -> Result<(), CliError> {
+    let Some(batch) = client.get_request(id).await?.batch_id else { return Ok(()) };
+    extend(grouped, &client.get_batch(&batch).await?.requests_ids);
+    journal.record_batch(&batch)
+}
+
+fn extend(grouped: &mut HashSet<RequestId>, ids: &[String]) {
+    grouped.extend(ids.iter().filter_map(|id| RequestId::parse(id)));
+}
+
+fn explained(error: ClientError) -> CliError {
+    let is_gone = match &error {
+        ClientError::Api { error, .. } => error.details.iter().any(|detail| detail.code == "unknown"),
+        _ => false,
+    };
+    let told = CliError::from(error);
+    if !is_gone {
+        return told;
+    }
+    told.with_hint("these requests are no longer kept, or were made with another key: delete the run's state to begin anew")
+}

@@ -1,0 +1,136 @@
+//! `overnight key`: what opens an account over HTTP.
+
+use clap::{Args, Subcommand};
+use overnight_domain::ids::{AccountId, KeyId};
+use overnight_server::app::api_keys;
+use overnight_server::config::Millis;
+use overnight_server::store::api_keys::ApiKey;
+use serde::Serialize;
+
+use super::accounts::parse_id;
+use super::operator;
+use crate::args::Globals;
+use crate::errors::{CliError, Exit};
+use crate::lists::{Columns, List};
+use crate::output::Output;
+use crate::times;
+
+const COLUMNS: Columns =
+    &[("KEY", 30), ("PREFIX", 14), ("STATE", 7), ("CREATED", 20), ("EXPIRES", 20), ("NAME", 0)];
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a key; prints it, this once.
+    Create(Create),
+    /// List the keys of an account.
+    List(Of),
+    /// Revoke a key; felt by a running service within a second.
+    Revoke(Revoke),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// The account that it opens, acct_….
+    #[arg(long, value_parser = parse_id)]
+    account: AccountId,
+    /// What to call it.
+    #[arg(long)]
+    name: Option<String>,
+    /// How long it works, such as 90d [default: for ever].
+    #[arg(long, value_name = "DURATION", value_parser = str::parse::<Millis>)]
+    expires_in: Option<Millis>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// The account, acct_….
+    #[arg(long, value_parser = parse_id)]
+    account: AccountId,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Revoke {
+    /// The key's identifier, key_….
+    #[arg(value_name = "KEY_ID", value_parser = parse_key_id)]
+    key: KeyId,
+}
+
+#[derive(Debug, Serialize)]
+struct Made {
+    id: String,
+    key: String,
+    prefix: String,
+    name: Option<String>,
+    created_at: i64,
+    expires_at: Option<i64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Record {
+    id: String,
+    prefix: String,
+    name: Option<String>,
+    created_at: i64,
+    expires_at: Option<i64>,
+    revoked_at: Option<i64>,
+}
+
+impl From<ApiKey> for Record {
+    fn from(key: ApiKey) -> Self {
+        Self {
+            id: key.id.to_string(),
+            prefix: key.prefix,
+            name: key.name,
+            created_at: key.created_at / 1_000,
+            expires_at: key.expires_at.map(|time| time / 1_000),
+            revoked_at: key.revoked_at.map(|time| time / 1_000),
+        }
+    }
+}
+
+fn parse_key_id(text: &str) -> Result<KeyId, String> {
+    KeyId::parse(text).ok_or_else(|| "a key's identifier is key_ and 26 characters".to_owned())
+}
+
+pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let services = operator::open(globals).await?;
+    match command {
+        Command::Create(Create { account, name, expires_in }) => {
+            let expires_in_ms = expires_in.map(|Millis(ms)| ms);
+            let made = api_keys::create(&services, account, name.as_deref(), expires_in_ms).await?;
+            let Record { id, prefix, name, created_at, expires_at, .. } = made.record.into();
+            let made = Made { id, key: made.key, prefix, name, created_at, expires_at };
+            output.either(&made, || made.key.clone())?;
+            let until = made
+                .expires_at
+                .map_or_else(|| "for ever".to_owned(), |at| format!("until {}", times::utc(at)));
+            output.note(&format!("made {}, which works {until}; the key itself is not shown again", made.id));
+        }
+        Command::List(Of { account }) => {
+            let mut list = List::begin(output, COLUMNS);
+            for key in api_keys::list(&services, account).await? {
+                let key = Record::from(key);
+                let created = times::utc(key.created_at);
+                let expires = times::utc_or_dash(key.expires_at);
+                let name = key.name.as_deref().unwrap_or("-");
+                list.row(&key, &[&key.id, &key.prefix, key.state(), &created, &expires, name])?;
+            }
+            list.end()?;
+        }
+        Command::Revoke(Revoke { key }) => {
+            let key = Record::from(api_keys::revoke(&services, key).await?);
+            output.either(&key, || format!("{} is revoked", key.id))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+impl Record {
+    fn state(&self) -> &'static str {
+        match self {
+            Self { revoked_at: Some(_), .. } => "revoked",
+            Self { expires_at: Some(at), .. } if *at <= times::now() / 1_000 => "expired",
+            _ => "works",
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! `overnight cancel`: a request, or a batch with its requests.
+
+use clap::Args;
+use overnight_client::{BatchStatus, FullBatch, FullRequest, RequestStatus};
+
+use super::status::{print_batch, print_request};
+use crate::args::Globals;
+use crate::connection::connect;
+use crate::errors::{CliError, Exit};
+use crate::output::Output;
+use crate::subjects::Subject;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A request (req_…) or a batch (batch_…).
+    #[arg(value_parser = Subject::parse)]
+    id: Subject,
+}
+
+pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let client = connect(globals)?;
+    match arguments.id {
+        Subject::Request(id) => print_request(output, &status_of(client.cancel_request(&id).await?))?,
+        Subject::Batch(id) => print_batch(output, &batch_status_of(client.cancel_batch(&id).await?))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn status_of(request: FullRequest) -> RequestStatus {
+    let FullRequest { id, status, created_at, expires_at, in_progress_at, ended_at, .. } = request;
+    RequestStatus { id, status, created_at, expires_at, in_progress_at, ended_at }
+}
+
+fn batch_status_of(batch: FullBatch) -> BatchStatus {
+    let FullBatch {
+        id, status, requests_counts, created_at, in_progress_at, completed_at, cancelled_at, ..
+    } = batch;
+    BatchStatus { id, status, requests_counts, created_at, in_progress_at, completed_at, cancelled_at }
+}

@@ -1,0 +1,83 @@
+//! The engines: each one asked, or looked for.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind};
+use overnight_server::engines::Engines;
+use overnight_server::ids::Ids;
+use tokio::process::Command;
+
+use super::Finding;
+
+const PROGRAM_NAME: &str = "overnight-engine";
+
+/// Each engine of the settings, in their order.
+pub(super) async fn check(config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::with_capacity(config.engines.len());
+    for engine in &config.engines {
+        let name = format!("engine {}", engine.name);
+        findings.push(match &engine.kind {
+            EngineKind::OpenAi(_) => ask(name, config, engine).await,
+            EngineKind::Embedded(embedded) => look_for(name, embedded).await,
+        });
+    }
+    findings
+}
+
+/// Asks an engine for its models, as the service does.
+async fn ask(name: String, config: &Config, engine: &EngineConfig) -> Finding {
+    let only = Config { engines: vec![engine.clone()], ..config.clone() };
+    let clock: SharedClock = Arc::new(SystemClock);
+    let engines = match Engines::start(&only, &clock, &Arc::new(Ids::from_system())) {
+        Ok(engines) => engines,
+        Err(error) => return Finding::fail(name, error.to_string(), "correct this engine's settings"),
+    };
+    let Some(client) = engines.iter().next() else { return Finding::ok(name, "is not configured") };
+    let listed = match client.probe().await {
+        Ok(listed) => listed,
+        Err(reason) => {
+            let hint = "check its `base_url` and its key, and that it runs; requests wait until it answers";
+            return Finding::fail(name, reason, hint);
+        }
+    };
+    let missing: Vec<&str> =
+        engine.models.values().filter(|model| !listed.contains(model)).map(String::as_str).collect();
+    if missing.is_empty() {
+        return Finding::ok(name, format!("answers, and lists {}", listed.join(", ")));
+    }
+    let message = format!("answers, and does not list {}", missing.join(", "));
+    Finding::warn(name, message, format!("it lists {}: correct its `models`", listed.join(", ")))
+}
+
+/// Looks whether an embedded engine could be started. It is not: a model may take all the memory there is.
+async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
+    let path = program(embedded);
+    let hint =
+        "build it with `cargo build --release -p overnight-engine`, or say in `engine_path` where it is";
+    let told = Command::new(&path).arg("--version").stdin(Stdio::null()).output().await;
+    let version = match told {
+        Ok(told) if told.status.success() => String::from_utf8_lossy(&told.stdout).trim().to_owned(),
+        Ok(told) => {
+            return Finding::fail(name, format!("{} ends with {}", path.display(), told.status), hint);
+        }
+        Err(error) => return Finding::fail(name, format!("{}: {error}", path.display()), hint),
+    };
+    match &embedded.model_path {
+        Some(model) if !model.is_file() => {
+            let hint = "`model_path` is relative to the working directory of the service";
+            Finding::fail(name, format!("the model {} is missing", model.display()), hint)
+        }
+        Some(model) => Finding::ok(name, format!("{version} with {}", model.display())),
+        None => Finding::ok(name, format!("{version} with the model in the box")),
+    }
+}
+
+/// The program that the service would start.
+fn program(embedded: &EmbeddedConfig) -> PathBuf {
+    let file = format!("{PROGRAM_NAME}{}", std::env::consts::EXE_SUFFIX);
+    let beside = || std::env::current_exe().map(|own| own.with_file_name(&file)).ok();
+    embedded.engine_path.clone().or_else(beside).unwrap_or_else(|| Path::new(&file).to_owned())
+}

@@ -1,0 +1,115 @@
+//! The data folder, its disk, its database, and the clock that all times come from.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use overnight_server::app::bootstrap::KEY_FILE;
+use overnight_server::store::{DATABASE_FILE, FolderLock, Store, StoreOptions, accounts};
+
+use super::Finding;
+use crate::times;
+
+/// The day before which no clock is right: 1 January 2026.
+const EARLIEST_MS: i64 = 1_767_225_600_000;
+/// How far ahead of the clock a file may have been written.
+const AHEAD_MS: i64 = 60_000;
+
+const GIB: u64 = 1 << 30;
+const FREE_TO_WARN: u64 = 2 * GIB;
+const FREE_TO_FAIL: u64 = GIB / 8;
+
+/// The folder itself, who serves it, and the key in it.
+pub(super) fn check(data_dir: &Path) -> Vec<Finding> {
+    let shown = data_dir.display();
+    if !data_dir.exists() {
+        return vec![Finding::ok("data folder", format!("{shown} is made by the first start"))];
+    }
+    let mut findings = vec![match tempfile::tempfile_in(data_dir) {
+        Ok(_) => Finding::ok("data folder", format!("{shown} can be written")),
+        Err(error) => {
+            let hint =
+                "give the user that runs the service the right to write there, or choose another --data-dir";
+            Finding::fail("data folder", format!("{shown} cannot be written: {error}"), hint)
+        }
+    }];
+    findings.push(match FolderLock::holder(data_dir) {
+        Some(pid) => Finding::ok("lock", format!("process {pid} serves it")),
+        None => Finding::ok("lock", "no process serves it"),
+    });
+    findings.extend(space(data_dir));
+    findings.extend(key_file(data_dir));
+    findings
+}
+
+#[cfg(unix)]
+fn space(data_dir: &Path) -> Option<Finding> {
+    let disk = rustix::fs::statvfs(data_dir).ok()?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let message = format!("{:.1} GiB free", free as f64 / GIB as f64);
+    let hint = "each queued request takes about 1.5 times its size; a full disk stops new ones";
+    Some(match free {
+        FREE_TO_WARN.. => Finding::ok("disk", message),
+        FREE_TO_FAIL.. => Finding::warn("disk", message, hint),
+        _ => Finding::fail("disk", message, hint),
+    })
+}
+
+#[cfg(not(unix))]
+fn space(_data_dir: &Path) -> Option<Finding> {
+    None
+}
+
+#[cfg(unix)]
+fn key_file(data_dir: &Path) -> Option<Finding> {
+    use std::os::unix::fs::PermissionsExt;
+    let path = data_dir.join(KEY_FILE);
+    let mode = fs::metadata(&path).ok()?.permissions().mode();
+    let shown = path.display();
+    Some(match mode & 0o077 {
+        0 => Finding::ok("key file", format!("{shown} is its owner's only")),
+        _ => {
+            Finding::warn("key file", format!("{shown} can be read by others"), format!("chmod 600 {shown}"))
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn key_file(_data_dir: &Path) -> Option<Finding> {
+    None
+}
+
+/// Whether the database opens with this program.
+pub(super) async fn database(data_dir: &Path) -> Finding {
+    let path = data_dir.join(DATABASE_FILE);
+    if !path.exists() {
+        return Finding::ok("database", format!("{} is made by the first start", path.display()));
+    }
+    let hint = "keep the folder as it is; the message says what SQLite found";
+    let store = match Store::open_beside(&StoreOptions::new(data_dir)).await {
+        Ok(store) => store,
+        Err(error) => return Finding::fail("database", error.to_string(), hint),
+    };
+    let listed = accounts::list(&store).await;
+    store.close().await;
+    match listed {
+        Ok(accounts) => Finding::ok("database", format!("opens, {} accounts", accounts.len())),
+        Err(error) => Finding::fail("database", error.to_string(), hint),
+    }
+}
+
+/// Whether the clock can be right.
+pub(super) fn clock(data_dir: &Path) -> Finding {
+    let now = times::now();
+    let shown = times::utc(now / 1_000);
+    let hint = "set the clock, best by NTP: completion windows and key expiry go by it";
+    let last_written = fs::metadata(data_dir.join(DATABASE_FILE)).and_then(|found| found.modified()).ok();
+    let limit = UNIX_EPOCH + Duration::from_millis(u64::try_from(now + AHEAD_MS).unwrap_or(0));
+    if now < EARLIEST_MS {
+        return Finding::fail("clock", format!("it shows {shown}"), hint);
+    }
+    if last_written.is_some_and(|at| at > limit) {
+        return Finding::warn("clock", format!("it shows {shown}, and the database was written later"), hint);
+    }
+    Finding::ok("clock", shown)
+}

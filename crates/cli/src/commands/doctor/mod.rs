@@ -1,0 +1,92 @@
+//! `overnight doctor`: what may be wrong with this installation, and what to do about it.
+
+mod engines;
+mod folder;
+mod service;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::args::Globals;
+use crate::errors::{CliError, Exit};
+use crate::output::{Output, Tone};
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ok,
+    Warn,
+    Fail,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    check: String,
+    state: State,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Finding {
+    fn ok(check: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { check: check.into(), state: State::Ok, message: message.into(), hint: None }
+    }
+
+    fn warn(check: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { check: check.into(), state: State::Warn, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    fn fail(check: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { check: check.into(), state: State::Fail, message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
+pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let mut findings = Vec::new();
+    match globals.load_config() {
+        Ok(config) => {
+            let message = format!("{} models, {} engines", config.models.len(), config.engines.len());
+            findings.push(Finding::ok("settings", message));
+            for warning in config.warnings() {
+                findings.push(Finding::warn("settings", warning, "add the model to an engine's `models`"));
+            }
+            findings.push(folder::clock(&config.data_dir));
+            findings.extend(folder::check(&config.data_dir));
+            findings.push(folder::database(&config.data_dir).await);
+            findings.extend(engines::check(&config).await);
+            findings.push(service::check(globals, &config).await);
+        }
+        Err(error) => {
+            let hint = "every setting stands in the manual, overnight.default.toml";
+            findings.push(Finding::fail("settings", error.message(), hint));
+        }
+    }
+    report(&findings, output)
+}
+
+fn report(findings: &[Finding], output: &Output) -> Result<Exit, CliError> {
+    let is_well = findings.iter().all(|finding| finding.state != State::Fail);
+    if output.is_json {
+        output.object(&json!({"is_well": is_well, "checks": findings}))?;
+    } else {
+        for finding in findings {
+            let (word, tone) = match finding.state {
+                State::Ok => ("ok  ", Tone::Good),
+                State::Warn => ("warn", Tone::Doubtful),
+                State::Fail => ("fail", Tone::Bad),
+            };
+            output.line(&format!(
+                "{}  {}: {}",
+                output.set_off(word, tone),
+                finding.check,
+                finding.message
+            ))?;
+            if let Some(hint) = &finding.hint {
+                output.line(&format!("      {hint}"))?;
+            }
+        }
+    }
+    Ok(if is_well { Exit::Done } else { Exit::Failed })
+}

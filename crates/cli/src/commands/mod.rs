@@ -1,0 +1,40 @@
+//! The commands, each in its own file.
+
+pub(crate) mod accounts;
+pub(crate) mod api_keys;
+mod audit;
+pub(crate) mod cancel;
+mod doctor;
+pub(crate) mod list;
+mod openapi;
+mod operator;
+pub(crate) mod results;
+pub(crate) mod run;
+pub(crate) mod serve;
+pub(crate) mod status;
+pub(crate) mod submit;
+pub(crate) mod watch;
+
+use crate::args::{Cli, Command};
+use crate::errors::{CliError, Exit};
+use crate::output::Output;
+
+/// Carries out the command line.
+pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
+    let globals = &cli.globals;
+    match cli.command {
+        Command::Serve(arguments) => serve::run(arguments, globals, output).await,
+        Command::Run(arguments) => run::run(arguments, globals, output).await,
+        Command::Submit(arguments) => submit::run(arguments, globals, output).await,
+        Command::Status(arguments) => status::run(arguments, globals, output).await,
+        Command::Watch(arguments) => watch::run(arguments, globals, output).await,
+        Command::Results(arguments) => results::run(arguments, globals, output).await,
+        Command::Cancel(arguments) => cancel::run(arguments, globals, output).await,
+        Command::List(arguments) => list::run(arguments, globals, output).await,
+        Command::Account(command) => accounts::run(command, globals, output).await,
+        Command::Key(command) => api_keys::run(command, globals, output).await,
+        Command::Audit => audit::run(globals, output).await,
+        Command::Doctor => doctor::run(globals, output).await,
+        Command::Openapi => openapi::run(output),
+    }
+}

@@ -1,0 +1,30 @@
+//! What operator commands work on: the store itself, beside a running service or without one.
+
+use std::sync::Arc;
+
+use overnight_server::app::Services;
+use overnight_server::clock::SystemClock;
+use overnight_server::ids::Ids;
+use overnight_server::store::{DATABASE_FILE, Store, StoreOptions};
+
+use crate::args::Globals;
+use crate::errors::CliError;
+
+/// Opens the store of the settings, which must exist.
+pub(crate) async fn open(globals: &Globals) -> Result<Services, CliError> {
+    let data_dir = globals.load_config()?.data_dir;
+    if !data_dir.join(DATABASE_FILE).exists() {
+        let message = format!("{} holds no database", data_dir.display());
+        return Err(CliError::unusable(message)
+            .with_hint("say where it is with --data-dir; `overnight serve` makes it"));
+    }
+    open_or_make(globals).await
+}
+
+/// Opens the store of the settings; makes it where there is none.
+pub(crate) async fn open_or_make(globals: &Globals) -> Result<Services, CliError> {
+    let config = globals.load_config()?;
+    let store = Store::open_beside(&StoreOptions::new(&config.data_dir)).await?;
+    let (clock, ids) = (Arc::new(SystemClock), Arc::new(Ids::from_system()));
+    Ok(Services::new(store, clock, ids, Arc::new(config)).await?)
+}

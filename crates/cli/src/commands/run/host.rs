@@ -1,0 +1,118 @@
+//! Who does the work of a run: the service that holds the data folder, or this process.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use overnight_client::Client;
+use overnight_server::config::Config;
+use overnight_server::engines::{EmbeddedState, EngineClient};
+use overnight_server::service::{Service, ServiceError};
+use overnight_server::store::StoreError;
+
+use crate::connection::local_key;
+use crate::errors::CliError;
+use crate::logging;
+use crate::serve_file::{ServeFile, url_of, url_of_running};
+use crate::times;
+
+/// The log of the service in this process, in the data folder.
+const LOG_FILE: &str = "run.log";
+
+/// How long a service that has just taken the folder may need to say where it is.
+const ADDRESS_MS_MAX: i64 = 10_000;
+const ADDRESS_PAUSE_MS: i64 = 100;
+
+/// How long an engine may be away before a run of which it is the only one gives up.
+const ABSENCE_MS_MAX: i64 = 15_000;
+const TROUBLE_PAUSE_MS: i64 = 500;
+
+/// The service that a run uses.
+pub(super) struct Host {
+    data_dir: PathBuf,
+    url: String,
+    own: Option<(Service, ServeFile)>,
+}
+
+impl Host {
+    /// Starts a service over the data folder, or finds the one that holds it.
+    pub(super) async fn find_or_start(mut config: Config) -> Result<Self, CliError> {
+        let data_dir = config.data_dir.clone();
+        if let Some(url) = url_of_running(&data_dir) {
+            return Ok(Self { data_dir, url, own: None });
+        }
+        config.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        (config.public_url, config.metrics_listen) = (None, None);
+        log_to(&data_dir, &config)?;
+        match Service::start(config).await {
+            Ok(service) => {
+                let file = ServeFile::write(&data_dir, service.address())?;
+                Ok(Self { data_dir, url: url_of(service.address()), own: Some((service, file)) })
+            }
+            Err(ServiceError::Store(error @ StoreError::Locked { .. })) => {
+                let url = wait_for_address(&data_dir).await.ok_or(error)?;
+                Ok(Self { data_dir, url, own: None })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A client of it.
+    pub(super) fn client(&self) -> Result<Client, CliError> {
+        Ok(Client::new(&self.url, &local_key(&self.data_dir)?)?)
+    }
+
+    /// Ends when none of this process's engines comes up, with the reason of one.
+    pub(super) async fn trouble(&self) -> CliError {
+        loop {
+            let engines = self.own.iter().flat_map(|(service, _)| service.engines().iter());
+            let reasons: Vec<Option<String>> = engines.map(|engine| reason_of_absence(engine)).collect();
+            if let Some(Some(reason)) = reasons.first()
+                && reasons.iter().all(Option::is_some)
+            {
+                let hint = format!(
+                    "`overnight doctor` looks at it; the log is {}",
+                    self.data_dir.join(LOG_FILE).display()
+                );
+                return CliError::unavailable(reason).with_hint(hint);
+            }
+            times::pause(TROUBLE_PAUSE_MS).await;
+        }
+    }
+
+    /// Stops it, if it is of this process.
+    pub(super) async fn shutdown(self) {
+        if let Some((service, file)) = self.own {
+            drop(file);
+            service.shutdown().await;
+        }
+    }
+}
+
+fn log_to(data_dir: &Path, config: &Config) -> Result<(), CliError> {
+    let path = data_dir.join(LOG_FILE);
+    let file = File::options().append(true).create(true).open(&path);
+    logging::to_file(config, file.map_err(|error| CliError::file(&path, &error))?);
+    Ok(())
+}
+
+/// Why an engine has been away for long, if it has.
+fn reason_of_absence(engine: &EngineClient) -> Option<String> {
+    match &*engine.embedded_state()?.borrow() {
+        EmbeddedState::Down { since, reason } if times::now() - since >= ABSENCE_MS_MAX => {
+            Some(format!("the engine `{}` does not come up: {reason}", engine.config().name))
+        }
+        _ => None,
+    }
+}
+
+async fn wait_for_address(data_dir: &Path) -> Option<String> {
+    let ends_at = times::now() + ADDRESS_MS_MAX;
+    while times::now() < ends_at {
+        if let Some(url) = url_of_running(data_dir) {
+            return Some(url);
+        }
+        times::pause(ADDRESS_PAUSE_MS).await;
+    }
+    None
+}

@@ -1,0 +1,141 @@
+//! `overnight run`: the whole service in one command. It sends a file of prompts, waits, and writes the answers.
+
+mod answers;
+mod collecting;
+mod host;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use overnight_client::Client;
+use overnight_server::config::Config;
+use serde_json::json;
+
+use self::collecting::{Counts, collect};
+use self::host::Host;
+use crate::args::Globals;
+use crate::batches::Wanted;
+use crate::errors::{CliError, Exit};
+use crate::files::{beside, folder_of};
+use crate::interrupt::Interrupt;
+use crate::journal::Journal;
+use crate::output::Output;
+use crate::prompts::Prompts;
+use crate::sending::{Sending, how_to_go_on};
+use crate::times;
+use crate::waiting::{self, Waited};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Writes one line for each line of FILE, in the same order. What was asked is kept in RESULTS.run: stopped in any way,
+the same command goes on, and run again later it asks only for lines that are new, changed, or failed. Delete that file
+to ask for everything anew.
+
+Where `overnight serve` is running over the same data folder, it does the work; otherwise this command is the service,
+and logs to run.log in the data folder.")]
+pub(crate) struct Arguments {
+    /// One request a line: a Create Request body, a line of an OpenAI batch file, or a chat body.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Where to write the answers, once there are all of them.
+    #[arg(long, short, value_name = "RESULTS")]
+    output: PathBuf,
+}
+
+pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let config = globals.load_config()?;
+    let prompts = Prompts::scan(&arguments.file)?;
+    check_output(&arguments)?;
+    fs::create_dir_all(&config.data_dir).map_err(|error| CliError::file(&config.data_dir, &error))?;
+    let mut journal = Journal::open(&beside(&arguments.output, ".run"), &name_of(&config)?, prompts.lines())?;
+    let interrupt = Interrupt::listen()?;
+    let begun_at = times::now();
+    let host = Host::find_or_start(config).await?;
+    let job = Job { prompts: &prompts, target: &arguments.output, output, interrupt: &interrupt };
+    let outcome = match host.client() {
+        Ok(client) => tokio::select! {
+            outcome = job.carry_out(&client, &mut journal) => outcome,
+            trouble = host.trouble() => Err(trouble),
+        },
+        Err(error) => Err(error),
+    };
+    host.shutdown().await;
+    let counts = outcome?;
+    report(&counts, &arguments.output, times::now() - begun_at, output)?;
+    Ok(if counts.completed == counts.lines { Exit::Done } else { Exit::Failed })
+}
+
+/// What is to be done, whoever serves.
+struct Job<'a> {
+    prompts: &'a Prompts,
+    target: &'a Path,
+    output: &'a Output,
+    interrupt: &'a Interrupt,
+}
+
+impl Job<'_> {
+    async fn carry_out(&self, client: &Client, journal: &mut Journal) -> Result<Counts, CliError> {
+        let name = self.prompts.path().file_name().map(|name| name.to_string_lossy().into_owned());
+        let (prompts, output, interrupt) = (self.prompts, self.output, self.interrupt);
+        let mut sending = Sending { client, prompts, journal, output, interrupt };
+        let refusals = sending.send(&Wanted { name, webhook: None }).await?;
+        let waited = waiting::for_batches(client, journal.batches(), output, interrupt).await;
+        if let Waited::Stopped = waited.map_err(|error| error.with_hint(how_to_go_on()))? {
+            return Err(CliError::interrupted("stopped: every line is sent, and not every answer is there")
+                .with_hint(how_to_go_on()));
+        }
+        let counts = collect(client, prompts, journal, &refusals, self.target, output).await;
+        counts.map_err(|error| error.with_hint(how_to_go_on()))
+    }
+}
+
+/// Refuses an output that cannot be written, before anything is asked.
+fn check_output(arguments: &Arguments) -> Result<(), CliError> {
+    let target = &arguments.output;
+    let folder = folder_of(target);
+    if !folder.is_dir() {
+        return Err(CliError::unusable(format!("{} is no folder to write results into", folder.display())));
+    }
+    let is_same = fs::canonicalize(target)
+        .is_ok_and(|target| fs::canonicalize(&arguments.file).is_ok_and(|file| file == target));
+    if target.is_dir() || is_same {
+        return Err(CliError::unusable(format!("{} cannot be the file of results", target.display())));
+    }
+    Ok(())
+}
+
+/// What tells this data folder from others.
+fn name_of(config: &Config) -> Result<String, CliError> {
+    let path =
+        fs::canonicalize(&config.data_dir).map_err(|error| CliError::file(&config.data_dir, &error))?;
+    Ok(path.display().to_string())
+}
+
+fn report(counts: &Counts, target: &Path, elapsed_ms: i64, output: &Output) -> Result<(), CliError> {
+    if output.is_json {
+        return output.object(&json!({
+            "output": target.display().to_string(),
+            "lines": counts.lines,
+            "completed": counts.completed,
+            "failed": counts.failed,
+            "cancelled": counts.cancelled,
+            "refused": counts.refused,
+        }));
+    }
+    let others = [(counts.failed, "failed"), (counts.cancelled, "cancelled"), (counts.refused, "refused")];
+    let others =
+        others.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!(", {count} {word}"));
+    output.note(&format!(
+        "{} of {} completed{} in {}: {}",
+        counts.completed,
+        counts.lines,
+        others.collect::<String>(),
+        times::duration(elapsed_ms),
+        target.display()
+    ));
+    if counts.completed < counts.lines {
+        output.note("their lines say why; the same command asks for them again");
+    }
+    Ok(())
+}

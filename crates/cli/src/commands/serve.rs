@@ -1,0 +1,69 @@
+//! `overnight serve`: the service, until it is told to stop.
+
+use std::path::Path;
+
+use clap::Args;
+use overnight_server::service::Service;
+use overnight_server::store::{FolderLock, StoreError};
+use serde_json::json;
+
+use crate::args::Globals;
+use crate::errors::{CliError, Exit};
+use crate::interrupt::Interrupt;
+use crate::logging;
+use crate::output::Output;
+use crate::serve_file::{ServeFile, url_of};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The address and port to serve at [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+}
+
+pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let flags = arguments.listen.map(|address| ("listen".to_owned(), address));
+    let config = globals.config_with(flags.into_iter().collect())?;
+    logging::to_stderr(&config, output.is_coloured());
+    config.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
+    let data_dir = config.data_dir.clone();
+    refuse_second(&data_dir)?;
+    let interrupt = Interrupt::listen()?;
+    let service = Service::start(config).await?;
+    let file = ServeFile::write(&data_dir, service.address())?;
+    tell(&service, output)?;
+    interrupt.raised().await;
+    tracing::info!("stopping; a second signal stops at once");
+    drop(file);
+    service.shutdown().await;
+    tracing::info!("stopped");
+    Ok(Exit::Done)
+}
+
+/// Names the process that serves the folder already, before its port gets in the way.
+fn refuse_second(data_dir: &Path) -> Result<(), CliError> {
+    match FolderLock::holder(data_dir) {
+        Some(pid) => Err(StoreError::Locked { folder: data_dir.display().to_string(), pid }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Says where it is reached, and what the first start made.
+fn tell(service: &Service, output: &Output) -> Result<(), CliError> {
+    let url = url_of(service.address());
+    let made = service.bootstrapped();
+    if output.is_json {
+        let key_path = made.map(|made| made.key_path.display().to_string());
+        return output
+            .line(&json!({"url": url, "pid": std::process::id(), "key_file": key_path}).to_string());
+    }
+    output.note(&format!("serving at {url}"));
+    if let Some(made) = made {
+        output.note(&format!(
+            "made the account {} and its key, in {}",
+            made.account,
+            made.key_path.display()
+        ));
+    }
+    Ok(())
+}

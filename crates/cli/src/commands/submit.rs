@@ -1,0 +1,91 @@
+//! `overnight submit`: a file of prompts, sent as one batch.
+//!
+//! Until the batch stands, what was accepted is kept in `FILE.submit`, so that the same command goes on where it was
+//! stopped.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use overnight_client::BatchStatus;
+use serde_json::json;
+
+use super::status::print_batch;
+use super::watch::{exit_of, stopped};
+use crate::args::Globals;
+use crate::batches::Wanted;
+use crate::connection::{connect, find_url};
+use crate::errors::{CliError, Exit};
+use crate::files::beside;
+use crate::interrupt::Interrupt;
+use crate::journal::Journal;
+use crate::output::Output;
+use crate::posting::Refusal;
+use crate::prompts::Prompts;
+use crate::sending::Sending;
+use crate::waiting::{self, Waited};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// One request a line: a Create Request body, a line of an OpenAI batch file, or a chat body.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// What to call the batch: `batch_name` in its metadata.
+    #[arg(long, value_name = "NAME")]
+    batch_name: Option<String>,
+    /// Where the service tells of the end of the batch.
+    #[arg(long, value_name = "URL")]
+    webhook: Option<String>,
+    /// Wait until every request has ended.
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let prompts = Prompts::scan(&arguments.file)?;
+    let client = connect(globals)?;
+    let state = beside(&arguments.file, ".submit");
+    let mut journal = Journal::open(&state, &find_url(globals)?, prompts.lines())?;
+    let interrupt = Interrupt::listen()?;
+    let wanted = Wanted { name: arguments.batch_name, webhook: arguments.webhook };
+    let mut sending =
+        Sending { client: &client, prompts: &prompts, journal: &mut journal, output, interrupt: &interrupt };
+    let refusals = sending.send(&wanted).await?;
+    output.note(&format!("{} of {} lines are accepted", sending.accepted(), prompts.lines().len()));
+    let ids = journal.batches().to_vec();
+    journal.remove()?;
+    let mut batches = Vec::with_capacity(ids.len());
+    if arguments.wait {
+        match waiting::for_batches(&client, &ids, output, &interrupt).await? {
+            Waited::Ended(ended) => batches = ended,
+            Waited::Stopped => return Err(stopped(&ids)),
+        }
+    } else {
+        for id in &ids {
+            batches.push(client.get_batch_status(id).await?);
+        }
+    }
+    print(output, &refusals, &batches, arguments.wait)?;
+    let has_failed = !refusals.is_empty() || (arguments.wait && exit_of(&batches) == Exit::Failed);
+    Ok(if has_failed { Exit::Failed } else { Exit::Done })
+}
+
+/// For machines all of it; for people the batches, and for scripts between the two their identifiers alone.
+fn print(
+    output: &Output,
+    refusals: &[Refusal],
+    batches: &[BatchStatus],
+    has_ended: bool,
+) -> Result<(), CliError> {
+    if output.is_json {
+        let refused: Vec<_> = refusals
+            .iter()
+            .map(|refusal| json!({"line": refusal.index + 1, "status": refusal.status, "error": refusal.error}))
+            .collect();
+        let id = batches.first().map(|batch| &batch.id);
+        return output.object(&json!({"id": id, "batches": batches, "refused": refused}));
+    }
+    if has_ended {
+        return batches.iter().try_for_each(|batch| print_batch(output, batch));
+    }
+    batches.iter().try_for_each(|batch| output.line(&batch.id))
+}

@@ -1,0 +1,157 @@
+//! What a command says instead of doing it, and the exit codes that scripts tell outcomes by.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use overnight_client::Error as ClientError;
+use overnight_server::app::errors::AppError;
+use overnight_server::config::ConfigError;
+use overnight_server::service::ServiceError;
+use overnight_server::store::StoreError;
+
+/// The exit codes, as `--help` and `docs/cli.md` list them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All was done.
+    Done = 0,
+    /// The command was carried out, and something in its outcome is not well.
+    Failed = 1,
+    /// The command line, the settings or a file cannot be used.
+    Unusable = 2,
+    /// The service refused.
+    Refused = 3,
+    /// The service, or its store, cannot be reached or cannot serve now.
+    Unavailable = 4,
+    /// Ctrl-C, or SIGTERM.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command was not done: one sentence, and what to do about it.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    message: String,
+    hint: Option<String>,
+    exit: Exit,
+}
+
+impl CliError {
+    fn new(exit: Exit, message: impl Display) -> Self {
+        Self { message: message.to_string(), hint: None, exit }
+    }
+
+    /// The command line, the settings or a file cannot be used.
+    pub(crate) fn unusable(message: impl Display) -> Self {
+        Self::new(Exit::Unusable, message)
+    }
+
+    /// The service refused.
+    pub(crate) fn refused(message: impl Display) -> Self {
+        Self::new(Exit::Refused, message)
+    }
+
+    /// The service cannot be reached, or cannot serve now.
+    pub(crate) fn unavailable(message: impl Display) -> Self {
+        Self::new(Exit::Unavailable, message)
+    }
+
+    /// The user stopped it.
+    pub(crate) fn interrupted(message: impl Display) -> Self {
+        Self::new(Exit::Interrupted, message)
+    }
+
+    /// A file that cannot be read or written.
+    pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
+        Self::unusable(format!("{}: {error}", path.display()))
+    }
+
+    /// What was asked for cannot be written to standard output. Nobody is there to be told when its reader has left.
+    pub(crate) fn stdout(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::new(Exit::Done, ""),
+            _ => Self::unusable(format!("standard output: {error}")),
+        }
+    }
+
+    /// The same with what to do about it, unless it says already.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Display) -> Self {
+        self.hint.get_or_insert_with(|| hint.to_string());
+        self
+    }
+
+    /// The sentence; empty where nobody is to be told.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// The exit code.
+    pub(crate) const fn exit(&self) -> Exit {
+        self.exit
+    }
+}
+
+impl From<ClientError> for CliError {
+    fn from(error: ClientError) -> Self {
+        match &error {
+            ClientError::Api { status: 401, .. } => Self::refused(&error)
+                .with_hint("set OVERNIGHT_API_KEY to a key that `overnight key create` made"),
+            ClientError::Api { status: 429 | 500.., .. }
+            | ClientError::Foreign { status: 429 | 500.., .. } => Self::unavailable(&error),
+            ClientError::Api { .. } | ClientError::Foreign { .. } => Self::refused(&error),
+            ClientError::Transport(cause) if cause.is_connect() => Self::unavailable(&error)
+                .with_hint("start it with `overnight serve`, or say where it is with --url or OVERNIGHT_URL"),
+            ClientError::Invalid(_) => Self::unusable(&error),
+            _ => Self::unavailable(&error),
+        }
+    }
+}
+
+impl From<ConfigError> for CliError {
+    fn from(error: ConfigError) -> Self {
+        Self::unusable(error)
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::File { .. } => Self::unusable(error),
+            _ => Self::unavailable(error),
+        }
+    }
+}
+
+impl From<AppError> for CliError {
+    fn from(error: AppError) -> Self {
+        match error {
+            AppError::Invalid(_) => Self::unusable(error),
+            AppError::Unavailable(_) => Self::unavailable(error),
+            // The operator's own commands: the operator is who is to know.
+            AppError::Internal(inner) => inner.into(),
+            _ => Self::refused(error),
+        }
+    }
+}
+
+impl From<ServiceError> for CliError {
+    fn from(error: ServiceError) -> Self {
+        match error {
+            ServiceError::Store(inner) => inner.into(),
+            ServiceError::Bootstrap(inner) => inner.into(),
+            _ => Self::unusable(error),
+        }
+    }
+}

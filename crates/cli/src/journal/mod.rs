@@ -1,0 +1,246 @@
+//! What a run has asked so far, one JSON line for each step, written through to the disk before the run goes on: so the
+//! same command, however it was stopped, asks for what is missing and for nothing twice.
+//!
+//! A line of the prompts is known again by its number and its SHA-256.
+
+use std::collections::VecDeque;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use overnight_domain::ids::RequestId;
+use serde::{Deserialize, Serialize};
+
+use crate::errors::CliError;
+use crate::files::sync_folder_of;
+use crate::prompts::Line;
+use crate::times;
+
+const VERSION: u32 = 1;
+
+/// More than are ever under way at once, so that a request whose answer was lost is younger than the entry so far back.
+const ENTRIES_BACK: usize = 1_024;
+
+/// One step. Lines are counted from 1, times are in Unix seconds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+enum Entry {
+    Begun {
+        version: u32,
+        service: String,
+        at: i64,
+    },
+    Asked {
+        line: usize,
+        sha256: String,
+        id: String,
+        created_at: i64,
+    },
+    /// What was asked for ended without an answer: the next run asks again.
+    Failed {
+        line: usize,
+        id: String,
+    },
+    Grouped {
+        batch: String,
+    },
+}
+
+/// The journal of one run, locked while it is open.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    file: File,
+    path: PathBuf,
+    asked: Vec<Option<RequestId>>,
+    batches: Vec<String>,
+    /// When the last few entries were created, oldest first.
+    recent: VecDeque<i64>,
+    is_resumed: bool,
+}
+
+/// A request that was accepted for a line.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// The line, counted from 0.
+    pub(crate) index: usize,
+    /// The request's identifier.
+    pub(crate) id: String,
+    /// When it was accepted, in Unix seconds.
+    pub(crate) created_at: i64,
+}
+
+impl Journal {
+    /// Opens the journal of a run of `lines` against `service`, or begins it.
+    ///
+    /// # Errors
+    /// A journal that is in use, belongs to another service, or is damaged.
+    pub(crate) fn open(path: &Path, service: &str, lines: &[Line]) -> Result<Self, CliError> {
+        let failed = |error| CliError::file(path, &error);
+        let mut file =
+            File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(CliError::unusable(format!("another run is using {}", path.display())));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let mut journal = Self {
+            file,
+            path: path.to_owned(),
+            asked: vec![None; lines.len()],
+            batches: Vec::new(),
+            recent: VecDeque::new(),
+            is_resumed: whole > 0,
+        };
+        journal.replay(&text[..whole], service, lines)?;
+        // A step that a crash cut short did not happen.
+        journal.file.set_len(whole as u64).map_err(failed)?;
+        journal.file.seek(SeekFrom::End(0)).map_err(failed)?;
+        if !journal.is_resumed {
+            let at = times::now() / 1_000;
+            journal.append(&[Entry::Begun { version: VERSION, service: service.to_owned(), at }])?;
+            journal.recent.push_back(at);
+            sync_folder_of(path).map_err(failed)?;
+        }
+        Ok(journal)
+    }
+
+    fn replay(&mut self, text: &str, service: &str, lines: &[Line]) -> Result<(), CliError> {
+        let path = self.path.clone();
+        let damaged = || {
+            CliError::unusable(format!("{} is damaged or of another version", path.display()))
+                .with_hint("delete it to begin anew; requests that were accepted are then asked again")
+        };
+        for (number, line) in text.lines().enumerate() {
+            let entry: Entry = serde_json::from_str(line).map_err(|_| damaged())?;
+            match entry {
+                Entry::Begun { version: VERSION, service: begun_with, at } if number == 0 => {
+                    if begun_with != service {
+                        return Err(self.foreign(&begun_with));
+                    }
+                    self.recent.push_back(at);
+                }
+                Entry::Asked { line, sha256, id, created_at } if number > 0 => {
+                    let index = line.wrapping_sub(1);
+                    self.remember(created_at);
+                    if lines.get(index).is_some_and(|line| hex(&line.sha256) == sha256) {
+                        self.asked[index] = Some(RequestId::parse(&id).ok_or_else(damaged)?);
+                    }
+                }
+                Entry::Failed { line, id } if number > 0 => {
+                    if let Some(asked) = self.asked.get_mut(line.wrapping_sub(1))
+                        && *asked == RequestId::parse(&id)
+                    {
+                        *asked = None;
+                    }
+                }
+                Entry::Grouped { batch } if number > 0 => self.batches.push(batch),
+                _ => return Err(damaged()),
+            }
+        }
+        Ok(())
+    }
+
+    fn foreign(&self, begun_with: &str) -> CliError {
+        let path = self.path.display();
+        CliError::unusable(format!("{path} is of a run with {begun_with}"))
+            .with_hint(format!("go on there, or delete {path} to begin anew"))
+    }
+
+    /// Whether there was a journal already.
+    pub(crate) const fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
+    /// The request of each line, where there is one.
+    pub(crate) fn asked(&self) -> &[Option<RequestId>] {
+        &self.asked
+    }
+
+    /// The lines that have no request, counted from 0.
+    pub(crate) fn missing(&self) -> Vec<usize> {
+        let missing = self.asked.iter().enumerate().filter(|(_, asked)| asked.is_none());
+        missing.map(|(index, _)| index).collect()
+    }
+
+    /// The batches made so far.
+    pub(crate) fn batches(&self) -> &[String] {
+        &self.batches
+    }
+
+    /// A time before which no request was created whose answer may have been lost, in Unix seconds.
+    pub(crate) fn in_doubt_since(&self) -> i64 {
+        self.recent.front().copied().unwrap_or(0)
+    }
+
+    /// Writes down accepted requests; they are on the disk when this returns.
+    pub(crate) fn record_asked(&mut self, lines: &[Line], asked: &[Asked]) -> Result<(), CliError> {
+        let entries: Vec<Entry> = asked
+            .iter()
+            .map(|asked| Entry::Asked {
+                line: asked.index + 1,
+                sha256: hex(&lines[asked.index].sha256),
+                id: asked.id.clone(),
+                created_at: asked.created_at,
+            })
+            .collect();
+        self.append(&entries)?;
+        for asked in asked {
+            self.remember(asked.created_at);
+            self.asked[asked.index] = RequestId::parse(&asked.id);
+        }
+        Ok(())
+    }
+
+    /// Writes down a batch.
+    pub(crate) fn record_batch(&mut self, batch: &str) -> Result<(), CliError> {
+        self.append(&[Entry::Grouped { batch: batch.to_owned() }])?;
+        self.batches.push(batch.to_owned());
+        Ok(())
+    }
+
+    /// Writes down lines that ended without an answer, counted from 0: the next run asks for them again.
+    pub(crate) fn record_failed(&mut self, indexes: &[usize]) -> Result<(), CliError> {
+        let entries: Vec<Entry> = indexes
+            .iter()
+            .filter_map(|&index| Some(Entry::Failed { line: index + 1, id: self.asked[index]?.to_string() }))
+            .collect();
+        self.append(&entries)
+    }
+
+    /// Removes it: nothing is left to go on with.
+    pub(crate) fn remove(self) -> Result<(), CliError> {
+        std::fs::remove_file(&self.path).map_err(|error| CliError::file(&self.path, &error))
+    }
+
+    fn append(&mut self, entries: &[Entry]) -> Result<(), CliError> {
+        let mut text = Vec::new();
+        let written = entries.iter().try_for_each(|entry| {
+            serde_json::to_writer(&mut text, entry)?;
+            text.push(b'\n');
+            Ok::<_, io::Error>(())
+        });
+        let written = written.and_then(|()| self.file.write_all(&text)).and_then(|()| self.file.sync_data());
+        written.map_err(|error| CliError::file(&self.path, &error))
+    }
+
+    fn remember(&mut self, created_at: i64) {
+        self.recent.push_back(created_at);
+        if self.recent.len() > ENTRIES_BACK {
+            self.recent.pop_front();
+        }
+    }
+}
+
+fn hex(bytes: &[u8; 32]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}
+
+#[cfg(test)]
+mod tests;

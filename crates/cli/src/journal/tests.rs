@@ -1,0 +1,107 @@
+use std::fs;
+
+use super::*;
+use crate::prompts::Prompts;
+
+const FIRST: &str = "req_01jz8m3v6qf8jbk2w5n7y9t0xd";
+const SECOND: &str = "req_01jz8m3v6rf1t8c0a4m2d6h3pz";
+
+struct Case {
+    folder: tempfile::TempDir,
+}
+
+impl Case {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("results.jsonl.run")
+    }
+
+    fn open(&self, models: &[&str]) -> Result<(Journal, Prompts), CliError> {
+        let file = self.folder.path().join("prompts.jsonl");
+        let lines = models.iter().map(|model| format!("{{\"model\":\"{model}\",\"messages\":[]}}\n"));
+        fs::write(&file, lines.collect::<String>()).unwrap();
+        let prompts = Prompts::scan(&file)?;
+        Ok((Journal::open(&self.path(), "here", prompts.lines())?, prompts))
+    }
+}
+
+fn asked(index: usize, id: &str) -> Asked {
+    Asked { index, id: id.to_owned(), created_at: 1_000 + i64::try_from(index).unwrap() }
+}
+
+fn is_asked(journal: &Journal) -> Vec<bool> {
+    journal.asked().iter().map(Option::is_some).collect()
+}
+
+#[test]
+fn what_was_asked_is_known_again_and_a_changed_line_is_missing() {
+    let case = Case::new();
+    let (mut journal, prompts) = case.open(&["a", "b", "c"]).unwrap();
+    assert!(!journal.is_resumed());
+    journal.record_asked(prompts.lines(), &[asked(0, FIRST), asked(1, SECOND)]).unwrap();
+    journal.record_batch("batch_1").unwrap();
+    drop(journal);
+    let (journal, _) = case.open(&["a", "changed", "c", "d"]).unwrap();
+    assert!(journal.is_resumed());
+    assert_eq!(is_asked(&journal), [true, false, false, false]);
+    assert_eq!(journal.missing(), [1, 2, 3]);
+    assert_eq!(journal.batches(), ["batch_1"]);
+}
+
+#[test]
+fn a_step_that_was_cut_short_did_not_happen() {
+    let case = Case::new();
+    let (mut journal, prompts) = case.open(&["a", "b"]).unwrap();
+    journal.record_asked(prompts.lines(), &[asked(0, FIRST)]).unwrap();
+    journal.record_asked(prompts.lines(), &[asked(1, SECOND)]).unwrap();
+    drop(journal);
+    let text = fs::read(case.path()).unwrap();
+    fs::write(case.path(), &text[..text.len() - 10]).unwrap();
+    let (mut journal, prompts) = case.open(&["a", "b"]).unwrap();
+    assert_eq!(is_asked(&journal), [true, false]);
+    journal.record_asked(prompts.lines(), &[asked(1, SECOND)]).unwrap();
+    drop(journal);
+    assert_eq!(fs::read(case.path()).unwrap(), text);
+}
+
+#[test]
+fn a_line_that_failed_is_asked_again() {
+    let case = Case::new();
+    let (mut journal, prompts) = case.open(&["a", "b"]).unwrap();
+    journal.record_asked(prompts.lines(), &[asked(0, FIRST), asked(1, SECOND)]).unwrap();
+    journal.record_failed(&[0]).unwrap();
+    drop(journal);
+    let (mut journal, prompts) = case.open(&["a", "b"]).unwrap();
+    assert_eq!(journal.missing(), [0]);
+    journal.record_asked(prompts.lines(), &[asked(0, SECOND)]).unwrap();
+    drop(journal);
+    assert_eq!(case.open(&["a", "b"]).unwrap().0.missing(), [0; 0]);
+}
+
+#[test]
+fn a_journal_in_use_of_another_service_or_damaged_is_refused() {
+    let case = Case::new();
+    let (journal, prompts) = case.open(&["a"]).unwrap();
+    let open = |service| Journal::open(&case.path(), service, prompts.lines());
+    assert!(open("here").unwrap_err().message().starts_with("another run is using"));
+    drop(journal);
+    assert!(open("there").unwrap_err().message().ends_with("is of a run with here"));
+    fs::write(case.path(), "{}\n").unwrap();
+    assert!(open("here").unwrap_err().message().contains("is damaged"));
+}
+
+#[test]
+fn requests_in_doubt_are_younger_than_the_entries_that_are_looked_back_over() {
+    let case = Case::new();
+    let (mut journal, prompts) = case.open(&["a"; 3]).unwrap();
+    let begun_at = journal.in_doubt_since();
+    journal.record_asked(prompts.lines(), &[asked(0, FIRST)]).unwrap();
+    assert_eq!(journal.in_doubt_since(), begun_at);
+    for _ in 0..ENTRIES_BACK {
+        journal.remember(77);
+    }
+    assert_eq!(journal.in_doubt_since(), 77);
+}

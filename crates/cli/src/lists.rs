@@ -1,0 +1,66 @@
+//! Lists: a table for people, an array for machines, printed row by row.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+use serde::Serialize;
+
+use crate::errors::CliError;
+use crate::output::Output;
+
+/// The columns of a table: heading and width. The last one takes what it needs.
+pub(crate) type Columns = &'static [(&'static str, usize)];
+
+/// A list that is being printed.
+pub(crate) struct List {
+    columns: Columns,
+    is_json: bool,
+    rows: usize,
+    out: BufWriter<StdoutLock<'static>>,
+}
+
+impl List {
+    /// Begins a list.
+    pub(crate) fn begin(output: &Output, columns: Columns) -> Self {
+        let out = BufWriter::new(io::stdout().lock());
+        Self { columns, is_json: output.is_json, rows: 0, out }
+    }
+
+    /// Prints a row: `record` for machines, `cells` for people.
+    pub(crate) fn row(&mut self, record: &impl Serialize, cells: &[&str]) -> Result<(), CliError> {
+        self.write_row(record, cells).map_err(|error| CliError::stdout(&error))
+    }
+
+    /// Ends it, and says how many rows it had.
+    pub(crate) fn end(mut self) -> Result<usize, CliError> {
+        let closed = match (self.is_json, self.rows) {
+            (false, _) => Ok(()),
+            (true, 0) => writeln!(self.out, "[]"),
+            (true, _) => writeln!(self.out, "\n]"),
+        };
+        closed.and_then(|()| self.out.flush()).map_err(|error| CliError::stdout(&error))?;
+        Ok(self.rows)
+    }
+
+    fn write_row(&mut self, record: &impl Serialize, cells: &[&str]) -> io::Result<()> {
+        if self.is_json {
+            self.out.write_all(if self.rows == 0 { b"[\n" } else { b",\n" })?;
+            serde_json::to_writer(&mut self.out, record)?;
+        } else {
+            if self.rows == 0 {
+                let headings: Vec<&str> = self.columns.iter().map(|(heading, _)| *heading).collect();
+                self.write_cells(&headings)?;
+            }
+            self.write_cells(cells)?;
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn write_cells(&mut self, cells: &[&str]) -> io::Result<()> {
+        let mut line = String::new();
+        for (cell, (_, width)) in cells.iter().zip(self.columns) {
+            line.push_str(&format!("{cell:width$}  "));
+        }
+        writeln!(self.out, "{}", line.trim_end())
+    }
+}

@@ -1,0 +1,115 @@
+//! What a command prints: its result on standard output, everything beside it on standard error.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::ColorChoice;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::args::Globals;
+use crate::errors::CliError;
+
+/// How this process prints.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    /// For machines: one JSON value.
+    pub(crate) is_json: bool,
+    is_quiet: bool,
+    is_coloured: bool,
+    is_terminal: bool,
+}
+
+/// How a word is set off.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Tone {
+    /// Well.
+    Good,
+    /// Worth a look.
+    Doubtful,
+    /// Broken.
+    Bad,
+}
+
+impl Output {
+    pub(crate) fn new(globals: &Globals) -> Self {
+        let is_terminal = io::stderr().is_terminal();
+        let is_coloured = match globals.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            }
+        };
+        Self { is_json: globals.json, is_quiet: globals.quiet, is_coloured, is_terminal }
+    }
+
+    /// Whether a bar can be drawn.
+    pub(crate) const fn draws_bars(&self) -> bool {
+        self.is_terminal && !self.is_quiet
+    }
+
+    /// Whether what is written to standard error may be coloured.
+    pub(crate) const fn is_coloured(&self) -> bool {
+        self.is_coloured
+    }
+
+    /// Prints a line of the result.
+    pub(crate) fn line(&self, text: &str) -> Result<(), CliError> {
+        writeln!(io::stdout().lock(), "{text}").map_err(|error| CliError::stdout(&error))
+    }
+
+    /// Prints the result as one JSON object.
+    pub(crate) fn object(&self, object: &impl Serialize) -> Result<(), CliError> {
+        let text = serde_json::to_string_pretty(object)
+            .map_err(|error| CliError::unusable(format!("the result cannot be written as JSON: {error}")))?;
+        self.line(&text)
+    }
+
+    /// Prints `object` as JSON for machines, else `text`.
+    pub(crate) fn either(
+        &self,
+        object: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), CliError> {
+        if self.is_json { self.object(object) } else { self.line(&text()) }
+    }
+
+    /// Says something beside the result.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.is_quiet {
+            self.say(text);
+        }
+    }
+
+    /// Says something that must be heard.
+    pub(crate) fn say(&self, text: &str) {
+        // Nobody is left to be told when standard error cannot be written.
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// Says why the command was not done.
+    pub(crate) fn error(&self, error: &CliError) {
+        if error.message().is_empty() {
+            return;
+        }
+        if self.is_json {
+            let body =
+                json!({"message": error.message(), "hint": error.hint(), "exit_code": error.exit() as u8});
+            return self.say(&json!({ "error": body }).to_string());
+        }
+        self.say(&format!("{} {}", self.set_off("error:", Tone::Bad), error.message()));
+        if let Some(hint) = error.hint() {
+            self.say(&format!("{} {hint}", self.set_off("hint:", Tone::Doubtful)));
+        }
+    }
+
+    /// The word in the colour of its tone, where colours are shown.
+    pub(crate) fn set_off(&self, word: &str, tone: Tone) -> String {
+        let code = match tone {
+            Tone::Good => 32,
+            Tone::Doubtful => 33,
+            Tone::Bad => 31,
+        };
+        if self.is_coloured { format!("\x1b[1;{code}m{word}\x1b[0m") } else { word.to_owned() }
+    }
+}

@@ -1,0 +1,147 @@
+//! How far something is: a bar on a terminal, otherwise a plain line now and then.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::output::Output;
+use crate::times;
+
+const TICK: Duration = Duration::from_millis(200);
+/// A plain line comes at most this often where nothing is reached that is worth one,
+const CALM_MS: i64 = 5_000;
+/// and at most this often in any case.
+const LEAST_MS: i64 = 1_000;
+
+/// The progress of one stage. Dropped, the bar is gone.
+pub(crate) struct Progress {
+    output: Output,
+    bar: Option<ProgressBar>,
+    plain: Plain,
+}
+
+impl Progress {
+    /// Begins a stage with `done` of `total` behind it; `doing` says what is being done.
+    pub(crate) fn begin(output: &Output, doing: &'static str, total: u64, done: u64) -> Self {
+        let bar = output.draws_bars().then(|| draw_bar(output, doing, total, done));
+        Self { output: *output, bar, plain: Plain::new(doing, total, done, times::now()) }
+    }
+
+    /// It went on: `done` are behind it; `beside` is what else is to be said, or empty.
+    pub(crate) fn set(&mut self, done: u64, beside: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(beside.to_owned());
+            bar.set_position(done);
+        } else if let Some(line) = self.plain.line(done, beside, times::now()) {
+            self.output.note(&line);
+        }
+    }
+
+    /// Says something while it goes on.
+    pub(crate) fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| self.output.note(text)),
+            None => self.output.note(text),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn draw_bar(output: &Output, doing: &'static str, total: u64, done: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    let colour = if output.is_coloured() { ".cyan" } else { "" };
+    let template =
+        format!("{{prefix}} [{{bar:30{colour}}}] {{human_pos}} of {{human_len}}{{rate}}{{left}}  {{msg}}");
+    let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let rate = |state: &ProgressState, out: &mut dyn Write| {
+        let _ = if state.per_sec() > 0.0 { write!(out, ", {:.1}/s", state.per_sec()) } else { Ok(()) };
+    };
+    let left = |state: &ProgressState, out: &mut dyn Write| {
+        let is_known = state.per_sec() > 0.0 && state.pos() < state.len().unwrap_or(0);
+        let _ = if is_known { write!(out, ", {:#} left", HumanDuration(state.eta())) } else { Ok(()) };
+    };
+    bar.set_style(style.with_key("rate", rate).with_key("left", left).progress_chars("=> "));
+    bar.set_prefix(doing);
+    bar.set_position(done);
+    bar.reset_eta();
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+/// Decides when a plain line is due, and what it says. Times are in milliseconds.
+struct Plain {
+    doing: &'static str,
+    total: u64,
+    begun_with: u64,
+    begun_at: i64,
+    said_at: i64,
+    said_done: u64,
+}
+
+impl Plain {
+    fn new(doing: &'static str, total: u64, done: u64, now: i64) -> Self {
+        Self { doing, total, begun_with: done, begun_at: now, said_at: now, said_done: done }
+    }
+
+    fn line(&mut self, done: u64, beside: &str, now: i64) -> Option<String> {
+        let tenth = |count: u64| count.saturating_mul(10) / self.total.max(1);
+        let waited_ms = now - self.said_at;
+        let is_worth_one = tenth(done) > tenth(self.said_done) && waited_ms >= LEAST_MS;
+        if done == self.said_done || !(is_worth_one || waited_ms >= CALM_MS) {
+            return None;
+        }
+        (self.said_at, self.said_done) = (now, done);
+        Some(self.describe(done, beside, now))
+    }
+
+    fn describe(&self, done: u64, beside: &str, now: i64) -> String {
+        let percent = done.saturating_mul(100) / self.total.max(1);
+        let mut line = format!("{}: {done} of {} ({percent} %)", self.doing, self.total);
+        let (new, elapsed_ms) = (done.saturating_sub(self.begun_with), now - self.begun_at);
+        if new > 0 && elapsed_ms > 0 {
+            let per_second = new as f64 * 1_000.0 / elapsed_ms as f64;
+            line.push_str(&format!(", {per_second:.1}/s"));
+            let left = self.total.saturating_sub(done);
+            if left > 0 {
+                let left_ms = i128::from(elapsed_ms) * i128::from(left) / i128::from(new);
+                line.push_str(&format!(
+                    ", {} left",
+                    times::duration(i64::try_from(left_ms).unwrap_or(i64::MAX))
+                ));
+            }
+        }
+        if !beside.is_empty() {
+            line.push_str(", ");
+            line.push_str(beside);
+        }
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_lines_come_at_every_tenth_or_every_five_seconds_and_say_the_rate() {
+        let mut plain = Plain::new("waiting", 100, 20, 0);
+        assert_eq!(plain.line(29, "", 1_500), None);
+        assert_eq!(plain.line(30, "", 999), None);
+        let expected = "waiting: 40 of 100 (40 %), 10.0/s, 6s left, 1 failed";
+        assert_eq!(plain.line(40, "1 failed", 2_000).as_deref(), Some(expected));
+        assert_eq!(plain.line(41, "", 6_999), None);
+        assert!(plain.line(41, "", 7_000).is_some());
+        assert_eq!(plain.line(41, "", 60_000), None);
+        assert!(
+            plain.line(100, "", 70_000).is_some_and(|line| line.starts_with("waiting: 100 of 100 (100 %)"))
+        );
+    }
+}

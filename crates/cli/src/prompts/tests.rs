@@ -1,0 +1,49 @@
+use std::fs;
+
+use super::*;
+
+const CHAT: &str = r#"{"model":"m","messages":[]}"#;
+
+fn scan(text: &str) -> Result<Prompts, CliError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prompts.jsonl");
+    fs::write(&path, text).unwrap();
+    Prompts::scan(&path)
+}
+
+#[test]
+fn every_line_is_checked_and_all_bad_ones_are_told() {
+    let error = scan(&format!("{CHAT}\n\n{{}}\n{CHAT}\nnonsense\n")).unwrap_err();
+    for expected in
+        ["has 3 bad lines; nothing was sent", "\n  line 2 is empty", "\n  line 3 has no", "\n  line 5 is no"]
+    {
+        assert!(error.message().contains(expected), "{expected}: {}", error.message());
+    }
+    let many = scan(&"x\n".repeat(30)).unwrap_err();
+    assert!(many.message().ends_with("\n  and 10 more"));
+}
+
+#[test]
+fn empty_lines_at_the_end_are_no_lines() {
+    assert_eq!(scan(&format!("{CHAT}\r\n{CHAT}\n\n \n")).unwrap().lines().len(), 2);
+    assert_eq!(scan(CHAT).unwrap().lines().len(), 1);
+    assert!(scan("\n\n").unwrap_err().message().ends_with("holds no requests"));
+}
+
+#[test]
+fn lines_are_read_again_in_any_order_and_a_changed_file_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prompts.jsonl");
+    let line = |model| format!("{{\"model\":\"{model}\",\"messages\":[]}}");
+    let lines: Vec<String> = (0..9).map(line).collect();
+    fs::write(&path, lines.join("\n")).unwrap();
+    let prompts = Prompts::scan(&path).unwrap();
+    let mut reader = prompts.reader().unwrap();
+    for index in [0, 1, 5, 8, 2, 2] {
+        let body = String::from_utf8(reader.create_body(index).unwrap()).unwrap();
+        assert_eq!(body, format!("{{\"request_body\":{}}}", lines[index]));
+    }
+    fs::write(&path, "other").unwrap();
+    let error = prompts.reader().unwrap().create_body(3).unwrap_err();
+    assert!(error.message().ends_with("was changed while it was read"));
+}

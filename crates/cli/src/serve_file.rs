@@ -1,0 +1,94 @@
+//! Where the service that holds a data folder is reached: `serve.json` in that folder, `{"pid", "url"}`.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use overnight_server::store::FolderLock;
+use serde::{Deserialize, Serialize};
+
+use crate::errors::CliError;
+use crate::files::AtomicFile;
+
+const FILE: &str = "serve.json";
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Contents {
+    pid: u32,
+    url: String,
+}
+
+/// The file of this process's service. Dropped, it is removed.
+#[derive(Debug)]
+pub(crate) struct ServeFile {
+    path: PathBuf,
+}
+
+impl ServeFile {
+    /// Writes it: this process serves `data_dir` at `address`.
+    pub(crate) fn write(data_dir: &Path, address: SocketAddr) -> Result<Self, CliError> {
+        let path = data_dir.join(FILE);
+        let contents = Contents { pid: std::process::id(), url: url_of(address) };
+        let written = || {
+            let mut file = AtomicFile::create(&path)?;
+            serde_json::to_writer(&mut file, &contents)?;
+            file.commit()
+        };
+        written().map_err(|error| CliError::file(&path, &error))?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for ServeFile {
+    fn drop(&mut self) {
+        // What is left of it names a process that no longer holds the folder, and is not believed.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Where the process is reached that serves `data_dir` now; `None` where none does or it has not said so yet.
+pub(crate) fn url_of_running(data_dir: &Path) -> Option<String> {
+    let holder = FolderLock::holder(data_dir)?;
+    let contents: Contents = serde_json::from_slice(&fs::read(data_dir.join(FILE)).ok()?).ok()?;
+    (contents.pid.to_string() == holder).then_some(contents.url)
+}
+
+/// The URL at which this machine reaches what listens at `address`.
+pub(crate) fn url_of(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(ip, address.port()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_every_interface_is_reached_on_loopback() {
+        for (address, expected) in [
+            ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("0.0.0.0:80", "http://127.0.0.1:80"),
+            ("[::]:81", "http://[::1]:81"),
+            ("10.1.2.3:82", "http://10.1.2.3:82"),
+        ] {
+            assert_eq!(url_of(address.parse().unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn a_file_whose_process_holds_no_lock_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let address = "127.0.0.1:9".parse().unwrap();
+        let file = ServeFile::write(folder.path(), address).unwrap();
+        assert_eq!(url_of_running(folder.path()), None);
+        let lock = FolderLock::take(folder.path()).unwrap();
+        assert_eq!(url_of_running(folder.path()).as_deref(), Some("http://127.0.0.1:9"));
+        drop(file);
+        assert_eq!(url_of_running(folder.path()), None);
+        drop(lock);
+    }
+}

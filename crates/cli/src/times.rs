@@ -1,0 +1,32 @@
+//! Times and durations, as people read them.
+
+use std::time::{Duration, SystemTime};
+
+use overnight_server::clock::{Clock, SystemClock};
+
+/// A time in Unix seconds as UTC, such as `2026-11-20T21:14:03Z`.
+pub(crate) fn utc(seconds: i64) -> String {
+    let since = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since).to_string()
+}
+
+/// As [`utc`], or a dash where there is no time.
+pub(crate) fn utc_or_dash(seconds: Option<i64>) -> String {
+    seconds.map_or_else(|| "-".to_owned(), utc)
+}
+
+/// Milliseconds as whole seconds, such as `2m 5s`.
+pub(crate) fn duration(ms: i64) -> String {
+    let seconds = u64::try_from(ms / 1_000).unwrap_or(0);
+    humantime::format_duration(Duration::from_secs(seconds)).to_string()
+}
+
+/// Now, in milliseconds.
+pub(crate) fn now() -> i64 {
+    SystemClock.now()
+}
+
+/// Waits.
+pub(crate) async fn pause(ms: i64) {
+    SystemClock.sleep_until(now().saturating_add(ms)).await;
+}

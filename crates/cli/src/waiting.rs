@@ -1,0 +1,148 @@
+//! Waiting for the end of requests and batches.
+
+use overnight_client::{BatchState, BatchStatus, Client, RequestState, RequestStatus, RequestsCounts};
+
+use crate::errors::CliError;
+use crate::interrupt::Interrupt;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::times;
+
+const FIRST_PAUSE_MS: i64 = 100;
+const PAUSE_MS_MAX: i64 = 2_000;
+/// After this long without any progress the user is told where to look.
+const STALLED_MS: i64 = 60_000;
+
+/// What a wait came to.
+#[derive(Debug)]
+pub(crate) enum Waited<T> {
+    /// It ended.
+    Ended(T),
+    /// The user asked to stop.
+    Stopped,
+}
+
+/// Waits until every batch has ended.
+pub(crate) async fn for_batches(
+    client: &Client,
+    ids: &[String],
+    output: &Output,
+    interrupt: &Interrupt,
+) -> Result<Waited<Vec<BatchStatus>>, CliError> {
+    let mut rhythm = Rhythm::new();
+    let mut progress: Option<Progress> = None;
+    let mut statuses: Vec<BatchStatus> = Vec::with_capacity(ids.len());
+    loop {
+        for (place, id) in ids.iter().enumerate() {
+            match statuses.get_mut(place) {
+                Some(status) if has_ended(status) => {}
+                Some(status) => *status = client.get_batch_status(id).await?,
+                None => statuses.push(client.get_batch_status(id).await?),
+            }
+        }
+        let counts = total(&statuses);
+        let ended = ended_of(&counts);
+        let progress =
+            progress.get_or_insert_with(|| Progress::begin(output, "waiting", count(counts.total), ended));
+        progress.set(ended, &beside(&counts));
+        if statuses.iter().all(has_ended) {
+            return Ok(Waited::Ended(statuses));
+        }
+        if rhythm.is_stalled(ended) {
+            progress.note("nothing has ended for a minute; `overnight doctor` looks at the engines");
+        }
+        if rhythm.pause(interrupt).await.is_err() {
+            return Ok(Waited::Stopped);
+        }
+    }
+}
+
+/// Waits until a request has ended.
+pub(crate) async fn for_request(
+    client: &Client,
+    id: &str,
+    output: &Output,
+    interrupt: &Interrupt,
+) -> Result<Waited<RequestStatus>, CliError> {
+    let mut rhythm = Rhythm::new();
+    let progress = Progress::begin(output, "waiting", 1, 0);
+    loop {
+        let status = client.get_request_status(id).await?;
+        if matches!(status.status, RequestState::Completed | RequestState::Failed | RequestState::Cancelled) {
+            return Ok(Waited::Ended(status));
+        }
+        if rhythm.is_stalled(0) {
+            progress.note("it has not ended for a minute; `overnight doctor` looks at the engines");
+        }
+        if rhythm.pause(interrupt).await.is_err() {
+            return Ok(Waited::Stopped);
+        }
+    }
+}
+
+/// The requests of all batches together, by state.
+pub(crate) fn total(statuses: &[BatchStatus]) -> RequestsCounts {
+    statuses.iter().fold(RequestsCounts::default(), |sum, status| {
+        let counts = &status.requests_counts;
+        RequestsCounts {
+            total: sum.total + counts.total,
+            completed: sum.completed + counts.completed,
+            failed: sum.failed + counts.failed,
+            in_progress: sum.in_progress + counts.in_progress,
+            registered: sum.registered + counts.registered,
+            cancelled: sum.cancelled + counts.cancelled,
+        }
+    })
+}
+
+/// Whether a batch will not change any more. One that is being cancelled still does.
+const fn has_ended(status: &BatchStatus) -> bool {
+    let live = status.requests_counts.registered + status.requests_counts.in_progress;
+    matches!(status.status, BatchState::Completed | BatchState::Cancelled) && live == 0
+}
+
+fn ended_of(counts: &RequestsCounts) -> u64 {
+    count(counts.completed + counts.failed + counts.cancelled)
+}
+
+fn beside(counts: &RequestsCounts) -> String {
+    let parts = [(counts.failed, "failed"), (counts.cancelled, "cancelled")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    parts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+}
+
+fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// When to look again: soon at first, then less often.
+struct Rhythm {
+    pause_ms: i64,
+    moved_at: i64,
+    ended: u64,
+}
+
+impl Rhythm {
+    fn new() -> Self {
+        Self { pause_ms: FIRST_PAUSE_MS, moved_at: times::now(), ended: 0 }
+    }
+
+    async fn pause(&mut self, interrupt: &Interrupt) -> Result<(), ()> {
+        let outcome = tokio::select! {
+            () = interrupt.raised() => Err(()),
+            () = times::pause(self.pause_ms) => Ok(()),
+        };
+        self.pause_ms = (self.pause_ms * 5 / 4).min(PAUSE_MS_MAX);
+        outcome
+    }
+
+    /// Whether nothing has moved for long; true once for each such time.
+    fn is_stalled(&mut self, ended: u64) -> bool {
+        let now = times::now();
+        let is_stalled = ended == self.ended && now - self.moved_at >= STALLED_MS;
+        if ended != self.ended || is_stalled {
+            (self.ended, self.moved_at) = (ended, if is_stalled { i64::MAX } else { now });
+        }
+        is_stalled
+    }
+}

@@ -1,0 +1,124 @@
+//! What was acknowledged survives: the service, and then its engine, are killed while requests pour in.
+//!
+//! `OVERNIGHT_SOAK_REQUESTS` sets how many requests each test posts.
+
+mod posting;
+mod process;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use overnight_client::Client;
+use overnight_sim::engine::{SimConfig, SimEngine, echo_of};
+use overnight_wire::native::requests::{FullRequest, RequestFilter, RequestState};
+use tokio::sync::Mutex;
+
+use self::posting::{Acknowledged, Poster, content_of};
+use self::process::Service;
+
+const CONNECTIONS: usize = 64;
+const KILLS: usize = 3;
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// How many requests to post: `default` unless the environment says otherwise.
+fn requests_count(default: usize) -> usize {
+    std::env::var("OVERNIGHT_SOAK_REQUESTS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_ends_once_though_the_service_is_killed() {
+    let count = requests_count(10_000);
+    let engine = SimEngine::start(SimConfig::default()).expect("an engine");
+    engine.tune(|tunables| tunables.base_latency_ms = 5);
+    let service = Service::start(&process::settings_of_engine(&engine.base_url(), "sim-model")).await;
+    let service = Arc::new(Mutex::new(service));
+    let (poster, acknowledged) = Poster::new(service.lock().await.client(), count, "sim");
+    let posting = tokio::spawn(poster.post(CONNECTIONS));
+    for kill in 1..=KILLS {
+        acknowledged.wait_for(count * kill / (KILLS + 1)).await;
+        service.lock().await.kill_and_restart().await;
+    }
+    posting.await.expect("everything was posted");
+    let client = service.lock().await.client();
+    let records = every_end(&client, &acknowledged).await;
+    check_ends(&records, &acknowledged, |record| {
+        let result = record.result_body.as_ref().map(|body| body.get().to_owned()).unwrap_or_default();
+        assert!(
+            result.contains(&echo_of(&content_of(record))),
+            "{} got another's answer: {result}",
+            record.id
+        );
+    });
+    service.lock().await.assert_audited().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_ends_once_though_the_engine_is_killed() {
+    if !process::has_embedded_engine() {
+        eprintln!("skipped: overnight-engine is not built beside overnight");
+        return;
+    }
+    let count = requests_count(1_000);
+    let service = Service::start("aggregation_period = \"50ms\"\n").await;
+    let (poster, acknowledged) = Poster::new(service.client(), count, "overnight-tiny");
+    let posting = tokio::spawn(poster.post(CONNECTIONS));
+    let client = service.client();
+    for kill in 1..=KILLS {
+        wait_for_ends(&client, count * kill / (KILLS + 2)).await;
+        service.kill_engine().await;
+    }
+    posting.await.expect("everything was posted");
+    let records = every_end(&client, &acknowledged).await;
+    check_ends(&records, &acknowledged, |_| {});
+    service.assert_audited().await;
+}
+
+/// Waits until `count` requests have completed.
+async fn wait_for_ends(client: &Client, count: usize) {
+    let filter = RequestFilter { status: Some(RequestState::Completed), ..RequestFilter::default() };
+    let reached = async {
+        loop {
+            let mut ended = 0;
+            let mut lines = client.list_requests(&filter).await.expect("a list");
+            while let Some(line) = lines.next().await {
+                line.expect("a line");
+                ended += 1;
+            }
+            if ended >= count {
+                return;
+            }
+            process::pause(50).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, reached).await.expect("enough requests end");
+}
+
+/// Waits until every request has ended; all of them, by id.
+async fn every_end(client: &Client, acknowledged: &Acknowledged) -> HashMap<String, FullRequest> {
+    wait_for_ends(client, acknowledged.ids().len()).await;
+    let mut records = HashMap::new();
+    let mut lines = client.list_full_requests(&RequestFilter::default()).await.expect("a list");
+    while let Some(line) = lines.next().await {
+        let record = line.expect("a line");
+        assert!(records.insert(record.id.clone(), record).is_none(), "a request is listed twice");
+    }
+    records
+}
+
+/// Every acknowledged id is there once and completed; what nobody was told of is there at most once a try.
+fn check_ends(
+    records: &HashMap<String, FullRequest>,
+    acknowledged: &Acknowledged,
+    check: impl Fn(&FullRequest),
+) {
+    let ids = acknowledged.ids();
+    for id in &ids {
+        let record = records.get(id).unwrap_or_else(|| panic!("{id} was acknowledged and is lost"));
+        assert_eq!(record.status, RequestState::Completed, "{id}");
+        check(record);
+    }
+    let unknown = records.len() - ids.len();
+    assert!(unknown <= acknowledged.unknown(), "{unknown} requests that nobody sent");
+    eprintln!("{} acknowledged and completed, {unknown} stored without an answer", ids.len());
+}

@@ -1,0 +1,97 @@
+//! Clients that post on many connections and remember what they were told.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use overnight_client::Client;
+use overnight_wire::native::requests::FullRequest;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use super::process::pause;
+
+/// What the service acknowledged.
+#[derive(Default)]
+pub(super) struct Acknowledged {
+    ids: Mutex<Vec<String>>,
+    unknown: AtomicUsize,
+    bell: Notify,
+}
+
+impl Acknowledged {
+    /// Every id that came with a 201.
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.ids.lock().expect("the list").clone()
+    }
+
+    /// Posts whose answer never came: each may be stored or not.
+    pub(super) fn unknown(&self) -> usize {
+        self.unknown.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the first `count` of them.
+    pub(super) async fn wait_for(&self, count: usize) {
+        while self.ids.lock().expect("the list").len() < count {
+            self.bell.notified().await;
+        }
+    }
+}
+
+/// Posts until `count` requests were acknowledged.
+pub(super) struct Poster {
+    client: Client,
+    model: &'static str,
+    left: AtomicUsize,
+    acknowledged: Arc<Acknowledged>,
+}
+
+impl Poster {
+    pub(super) fn new(client: Client, count: usize, model: &'static str) -> (Arc<Self>, Arc<Acknowledged>) {
+        let acknowledged = Arc::<Acknowledged>::default();
+        let poster =
+            Self { client, model, left: AtomicUsize::new(count), acknowledged: Arc::clone(&acknowledged) };
+        (Arc::new(poster), acknowledged)
+    }
+
+    pub(super) async fn post(self: Arc<Self>, connections: usize) {
+        let mut tasks = JoinSet::new();
+        for connection in 0..connections {
+            let poster = Arc::clone(&self);
+            tasks.spawn(async move { poster.post_in_turn(connection).await });
+        }
+        while let Some(ended) = tasks.join_next().await {
+            ended.expect("a poster ends");
+        }
+    }
+
+    async fn post_in_turn(&self, connection: usize) {
+        let mut attempt = 0;
+        while self.take_one() {
+            loop {
+                attempt += 1;
+                let content = format!("question {connection}-{attempt}");
+                let body = format!(
+                    r#"{{"request_body":{{"model":"{}","max_tokens":4,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#,
+                    self.model
+                );
+                if let Ok(created) = self.client.create_request_raw(body).await {
+                    self.acknowledged.ids.lock().expect("the list").push(created.id);
+                    self.acknowledged.bell.notify_one();
+                    break;
+                }
+                self.acknowledged.unknown.fetch_add(1, Ordering::Relaxed);
+                pause(20).await;
+            }
+        }
+    }
+
+    fn take_one(&self) -> bool {
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+}
+
+/// What the user of a request says.
+pub(super) fn content_of(record: &FullRequest) -> String {
+    let body: serde_json::Value = serde_json::from_str(record.request_body.get()).expect("a body");
+    body["messages"][0]["content"].as_str().expect("a content").to_owned()
+}

@@ -1,0 +1,130 @@
+//! The real program as a process that can be killed.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use overnight_client::Client;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_overnight");
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Settings with one model, `sim`, on one engine that calls it `engine_model`.
+pub(super) fn settings_of_engine(base_url: &str, engine_model: &str) -> String {
+    format!(
+        "aggregation_period = \"50ms\"\n[[models]]\nname = \"sim\"\n[[engines]]\nname = \"sim\"\nkind = \"openai\"\n\
+         base_url = \"{base_url}\"\nmodels = {{ \"sim\" = \"{engine_model}\" }}\nmax_concurrency = 64\n"
+    )
+}
+
+/// Whether the embedded engine's program stands beside ours.
+pub(super) fn has_embedded_engine() -> bool {
+    Path::new(PROGRAM).with_file_name("overnight-engine").exists()
+}
+
+/// `overnight serve` over a folder of its own.
+pub(super) struct Service {
+    folder: TempDir,
+    settings: PathBuf,
+    address: String,
+    child: Child,
+}
+
+impl Service {
+    /// Starts it with these settings and waits until it is ready.
+    pub(super) async fn start(settings: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = free.local_addr().expect("an address").to_string();
+        drop(free);
+        let path = folder.path().join("overnight.toml");
+        let data = folder.path().join("data");
+        let text = format!("listen = \"{address}\"\ndata_dir = \"{}\"\n{settings}", data.display());
+        std::fs::write(&path, text).expect("a settings file");
+        let child = spawn(&path);
+        let service = Self { folder, settings: path, address, child };
+        service.wait_until_ready().await;
+        service
+    }
+
+    /// Kills it as the kernel would, and starts it anew.
+    pub(super) async fn kill_and_restart(&mut self) {
+        self.child.kill().await.expect("a kill");
+        self.child = spawn(&self.settings);
+        self.wait_until_ready().await;
+    }
+
+    /// Kills the engine that it started; it starts another one by itself.
+    pub(super) async fn kill_engine(&self) {
+        let killing = async {
+            while !self.kill_child_of_service() {
+                pause(20).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, killing).await.expect("an engine to kill");
+    }
+
+    fn kill_child_of_service(&self) -> bool {
+        let pid = self.child.id().expect("a running service");
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("its threads");
+        let children =
+            threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("children")).ok());
+        let children: Vec<String> = children
+            .flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        let killed = children.iter().filter(|child| {
+            let outcome = std::process::Command::new("kill").args(["-9", child]).status();
+            outcome.is_ok_and(|status| status.success())
+        });
+        killed.count() > 0
+    }
+
+    /// A client that repeats nothing by itself.
+    pub(super) fn client(&self) -> Client {
+        let key = std::fs::read_to_string(self.folder.path().join("data/api-key")).expect("the first key");
+        Client::new(&format!("http://{}", self.address), key.trim()).expect("a client").with_retries(0)
+    }
+
+    /// `overnight audit` finds nothing amiss.
+    pub(super) async fn assert_audited(&self) {
+        let settings = self.settings.to_string_lossy().into_owned();
+        let audit =
+            Command::new(PROGRAM).args(["audit", "--config", &settings]).output().await.expect("an audit");
+        let said = String::from_utf8_lossy(&audit.stdout);
+        assert!(audit.status.success(), "{said}{}", String::from_utf8_lossy(&audit.stderr));
+    }
+
+    async fn wait_until_ready(&self) {
+        let ready = async {
+            loop {
+                if let Ok(stream) = tokio::net::TcpStream::connect(&self.address).await {
+                    drop(stream);
+                    return;
+                }
+                pause(10).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, ready).await.expect("the service is ready");
+    }
+}
+
+fn spawn(settings: &Path) -> Child {
+    let log = std::fs::OpenOptions::new().create(true).append(true).open(settings.with_extension("log"));
+    Command::new(PROGRAM)
+        .arg("serve")
+        .arg("--config")
+        .arg(settings)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log.expect("a log file"))
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the service starts")
+}
+
+#[expect(clippy::disallowed_methods, reason = "these tests live in real time")]
+pub(super) async fn pause(ms: u64) {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
