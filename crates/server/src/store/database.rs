@@ -15,7 +15,8 @@ use super::writer::{ManualWriter, Sequences, Writer, WriterCore};
 use super::{migrations, owners, settings};
 use crate::clock::SharedClock;
 
-const FILE: &str = "overnight.db";
+/// The database in the data folder.
+pub const DATABASE_FILE: &str = "overnight.db";
 const BUSY: Duration = Duration::from_secs(5);
 const STATEMENTS_KEPT: usize = 512;
 const READER_ROWS_AHEAD: usize = 128;
@@ -177,7 +178,7 @@ fn connect_options(options: &StoreOptions) -> SqliteConnectOptions {
         Durability::ProcessOnly => SqliteSynchronous::Off,
     };
     SqliteConnectOptions::new()
-        .filename(options.folder.join(FILE))
+        .filename(options.folder.join(DATABASE_FILE))
         .create_if_missing(true)
         .page_size(options.page_bytes)
         .journal_mode(SqliteJournalMode::Wal)

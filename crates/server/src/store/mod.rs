@@ -26,7 +26,7 @@ pub mod settle;
 mod tx;
 mod writer;
 
-pub use database::{Durability, Store, StoreOptions};
+pub use database::{DATABASE_FILE, Durability, Store, StoreOptions};
 pub use error::StoreError;
 pub use folder::FolderLock;
 pub use writer::{CrashPoint, ManualWriter};
