@@ -6,8 +6,9 @@ const ENDINGS: [&str; 16] = [
     ".rs", ".md", ".toml", ".lock", ".sql", ".sh", ".py", ".txt", ".json", ".jsonl", ".gguf", ".html",
     ".css", ".js", ".yml", ".yaml",
 ];
-/// Files that exist only once the program has run, or that users write; documents may name them.
-const OF_USERS: [&str; 4] = ["overnight.toml", "results.jsonl", "prompts.jsonl", "pyproject.toml"];
+/// Files that users write, and that the program keeps in its data folder; documents may name them.
+const ELSEWHERE: [&str; 5] =
+    ["overnight.toml", "prompts.jsonl", "results.jsonl", "overnight.lock", "serve.json"];
 
 /// Paths in backticks, links and commands that lead nowhere.
 pub(crate) fn missing_paths(tree: &Tree) -> Vec<Finding> {
@@ -71,7 +72,7 @@ fn begins_at_root(tree: &Tree, path: &str) -> bool {
 
 fn exists(tree: &Tree, file: &File, path: &str) -> bool {
     let path = path.trim_start_matches("./").trim_end_matches('/');
-    OF_USERS.contains(&path) || tree.holds(path) || tree.holds(&beside(file, path)) || tree.holds_below(path)
+    ELSEWHERE.contains(&path) || tree.holds(path) || tree.holds(&beside(file, path)) || tree.holds_below(path)
 }
 
 /// A path as seen from the folder of the document.

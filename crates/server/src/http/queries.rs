@@ -13,9 +13,8 @@ use super::context::Shared;
 use super::errors::Refusal;
 use super::percent;
 use crate::app::errors::AppError;
-use crate::app::requests::ListQuery;
+use crate::app::requests::{Direction, ListQuery};
 use crate::spelling::nearest;
-use crate::store::requests::Direction;
 
 const UNKNOWN_PARAMETER: &str = "unknown_parameter";
 const DUPLICATE_PARAMETER: &str = "duplicate_parameter";

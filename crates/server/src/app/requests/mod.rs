@@ -14,6 +14,7 @@ pub use self::list::{ListQuery, RecordPages, SummaryPages, list_records, list_su
 use super::Services;
 use super::errors::AppError;
 use crate::store::requests;
+pub use crate::store::requests::Direction;
 
 const NOUN: &str = "request";
 
