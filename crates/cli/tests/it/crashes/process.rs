@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use overnight_client::Client;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_overnight");
@@ -98,16 +100,20 @@ impl Service {
 
     async fn wait_until_ready(&self) {
         let ready = async {
-            loop {
-                if let Ok(stream) = tokio::net::TcpStream::connect(&self.address).await {
-                    drop(stream);
-                    return;
-                }
+            while !is_ready(&self.address).await.unwrap_or(false) {
                 pause(10).await;
             }
         };
         tokio::time::timeout(PATIENCE, ready).await.expect("the service is ready");
     }
+}
+
+async fn is_ready(address: &str) -> std::io::Result<bool> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: overnight\r\nconnection: close\r\n\r\n").await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer.starts_with("HTTP/1.1 200"))
 }
 
 fn spawn(settings: &Path) -> Child {
