@@ -1,0 +1,50 @@
+//! `overnight doctor`.
+
+use serde_json::Value;
+
+use crate::support::{Ran, World};
+
+fn state<'a>(report: &'a Value, check: &str) -> &'a str {
+    let checks = report["checks"].as_array().unwrap();
+    checks.iter().find(|found| found["check"] == check).map_or("", |found| found["state"].as_str().unwrap())
+}
+
+fn examine(world: &World) -> (Ran, Value) {
+    let ran = world.run("doctor --json");
+    let report = serde_json::from_str(&ran.stdout).unwrap();
+    (ran, report)
+}
+
+#[test]
+fn a_running_installation_is_well() {
+    let world = World::new();
+    let _serving = world.serve();
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, &report["is_well"]), (0, &Value::Bool(true)), "{report}");
+    for check in ["settings", "clock", "data folder", "lock", "database", "engine sim", "service"] {
+        assert_eq!(state(&report, check), "ok", "{check}: {report}");
+    }
+    assert!(world.run("doctor").stdout.contains("ok    engine sim"));
+}
+
+#[test]
+fn an_engine_that_does_not_answer_or_lacks_the_model_is_found() {
+    let world = World::new();
+    world.engine.tune(|engine| engine.models = vec!["another".to_owned()]);
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "engine sim"), state(&report, "service")), (0, "warn", "warn"));
+    world.engine.tune(|engine| engine.api_key = Some("secret".to_owned()));
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "engine sim")), (1, "fail"), "{report}");
+}
+
+#[test]
+fn settings_and_programs_that_are_not_there_are_found() {
+    let world = World::new();
+    world.write("overnight.toml", "[[engines]]\nname = \"e\"\nkind = \"embedded\"\nengine_path = \"absent\"\n[[models]]\nname = \"m\"\n");
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "engine e")), (1, "fail"), "{report}");
+    world.write("overnight.toml", "nonsense");
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "settings")), (1, "fail"));
+}

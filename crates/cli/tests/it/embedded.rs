@@ -1,0 +1,42 @@
+//! The first command of the README, with the real engine and the model in the box.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Ran, lines, program};
+
+#[test]
+fn the_examples_are_answered_by_the_model_in_the_box() {
+    let engine = Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine");
+    if !engine.exists() {
+        eprintln!("skipped: {} is not built", engine.display());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/prompts.jsonl");
+    let mut command = program();
+    command.args(["run", examples, "-o", "results.jsonl"]).current_dir(folder.path());
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let results = lines(&fs::read_to_string(folder.path().join("results.jsonl")).unwrap());
+    assert_eq!(results.len(), fs::read_to_string(examples).unwrap().lines().count());
+    for result in results {
+        assert!(result.to_string().contains("\"chat.completion\""), "{result}");
+    }
+}
+
+#[test]
+fn a_run_whose_only_engine_does_not_come_up_says_why_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "[[models]]\nname = \"m\"\n[[engines]]\nname = \"local\"\nkind = \"embedded\"\nengine_path = \"absent\"\n";
+    fs::write(folder.path().join("overnight.toml"), settings).unwrap();
+    let prompt = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
+    fs::write(folder.path().join("prompts.jsonl"), prompt).unwrap();
+    let mut command = program();
+    command.args(["run", "prompts.jsonl", "-o", "results.jsonl"]).current_dir(folder.path());
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.code, 4, "{ran:?}");
+    for expected in ["the engine `local` does not come up", "absent", "hint: "] {
+        assert!(ran.stderr.contains(expected), "{expected}: {ran:?}");
+    }
+}

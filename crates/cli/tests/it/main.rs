@@ -1,0 +1,18 @@
+//! The program as its users run it: real processes, a real service, a simulated engine.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test's helper fails its test, and says what it skipped or did"
+)]
+
+mod clients;
+mod crashes;
+mod doctor;
+mod embedded;
+mod lines;
+mod operators;
+mod resuming;
+mod runs;
+mod serving;
+mod support;

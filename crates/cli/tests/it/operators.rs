@@ -1,0 +1,81 @@
+//! Accounts, keys and the audit, straight on the store.
+
+use serde_json::Value;
+
+use crate::support::{World, wait_until};
+
+#[test]
+fn an_account_and_its_keys_are_made_listed_and_revoked_without_a_service() {
+    let world = World::new();
+    let account = world.json("account create --name research");
+    let id = account["id"].as_str().unwrap();
+    assert!(id.starts_with("acct_"));
+    assert_eq!(account["name"], "research");
+    assert_eq!(world.json("account list").as_array().unwrap().len(), 1);
+    assert_eq!(world.json(&format!("account show {id}"))["id"], id);
+
+    let key = world.json(&format!("key create --account {id} --name laptop --expires-in 90d"));
+    let (secret, prefix) = (key["key"].as_str().unwrap(), key["prefix"].as_str().unwrap());
+    assert!(secret.starts_with("on_live_") && secret.starts_with(prefix));
+    let lasts = key["expires_at"].as_i64().unwrap() - key["created_at"].as_i64().unwrap();
+    assert_eq!(lasts, 90 * 86_400);
+    let plain = world.run(&format!("key create --account {id}"));
+    assert!(plain.stdout.starts_with("on_live_") && plain.stdout.lines().count() == 1, "{plain:?}");
+
+    let keys = world.json(&format!("key list --account {id}"));
+    assert_eq!(keys.as_array().unwrap().len(), 2);
+    assert!(!keys.to_string().contains(secret), "a list shows no key");
+    let revoked = world.json(&format!("key revoke {}", key["id"].as_str().unwrap()));
+    assert!(revoked["revoked_at"].is_i64());
+    let table = world.run(&format!("key list --account {id}"));
+    assert!(table.stdout.lines().next().unwrap().starts_with("KEY"), "{table:?}");
+    assert!(table.stdout.contains("revoked") && table.stdout.contains("works"), "{table:?}");
+}
+
+#[test]
+fn what_does_not_exist_is_refused_and_a_name_that_cannot_be_is_unusable() {
+    let world = World::new();
+    assert_eq!(world.run("account list").code, 2, "there is no database yet");
+    assert!(!world.path("data").exists());
+    world.json("account create --name a");
+    let nobody = "acct_01jz8m3v6qf8jbk2w5n7y9t0xd";
+    assert_eq!(world.run(&format!("account show {nobody}")).code, 3);
+    assert_eq!(world.run(&format!("key create --account {nobody}")).code, 3);
+    assert_eq!(world.run("key revoke key_01jz8m3v6qf8jbk2w5n7y9t0xd").code, 3);
+    let nameless = world.command("account create --name").arg("").output().unwrap();
+    assert_eq!(nameless.status.code(), Some(2));
+}
+
+#[test]
+fn the_audit_tells_a_sound_database_from_a_broken_rule() {
+    let world = World::new();
+    world.write("prompts.jsonl", &crate::support::chats(5));
+    assert_eq!(world.run("run prompts.jsonl -o out.jsonl").code, 0);
+    let audit = world.json("audit");
+    assert_eq!(audit["is_sound"], true);
+    let rules = audit["rules"].as_array().unwrap();
+    assert!(rules.iter().any(|rule| rule["checked"].as_i64().unwrap() > 0));
+    assert!(rules.iter().all(|rule| rule["breaches"] == 0));
+    let plain = world.run("audit");
+    assert_eq!((plain.code, plain.stdout.contains("BROKEN")), (0, false));
+}
+
+#[test]
+fn a_revoked_key_is_felt_within_a_second_and_a_new_one_at_once() {
+    let world = World::new();
+    let _serving = world.serve();
+    let account = world.json("account create --name other");
+    let key = world.json(&format!("key create --account {}", account["id"].as_str().unwrap()));
+    let list = |key: &Value| {
+        let mut command = world.command("list");
+        command.env("OVERNIGHT_API_KEY", key["key"].as_str().unwrap()).output().unwrap().status.code()
+    };
+    assert_eq!(list(&key), Some(0));
+    world.json(&format!("key revoke {}", key["id"].as_str().unwrap()));
+    let mut calls = 0;
+    wait_until("the key is refused", || {
+        calls += 1;
+        list(&key) == Some(3)
+    });
+    assert!(calls < 100, "each call takes a hundredth of a second or more");
+}

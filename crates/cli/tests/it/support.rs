@@ -1,0 +1,201 @@
+//! A folder with settings, a simulated engine, and the program run in it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use overnight_sim::engine::{CostModel, SimConfig, SimEngine, Speed};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// How long anything may take, in steps of [`STEP`].
+const STEPS_MAX: usize = 3_000;
+const STEP: Duration = Duration::from_millis(10);
+
+/// A folder with settings whose only engine is simulated and serves the model `m`.
+pub(crate) struct World {
+    pub(crate) engine: SimEngine,
+    pub(crate) folder: TempDir,
+    _runtime: Runtime,
+}
+
+/// What a command came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A process that is killed when it is dropped.
+pub(crate) struct Running(Child);
+
+impl World {
+    /// An engine that answers at once.
+    pub(crate) fn new() -> Self {
+        Self::with(SimConfig::default())
+    }
+
+    /// An engine that is slow enough for commands to be stopped midway.
+    pub(crate) fn slow() -> Self {
+        let speed = Speed::Modelled(CostModel { output_tokens_per_second: 100.0, ..CostModel::default() });
+        Self::with(SimConfig { speed, ..SimConfig::default() })
+    }
+
+    fn with(mut config: SimConfig) -> Self {
+        config.tunables.models = vec!["m".to_owned()];
+        let runtime = Runtime::new().unwrap();
+        let engine = {
+            let _inside = runtime.enter();
+            SimEngine::start(config).unwrap()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let settings = format!(
+            "listen = \"127.0.0.1:0\"\ndata_dir = \"data\"\naggregation_period = \"50ms\"\n[[models]]\nname = \"m\"\n\
+             [[engines]]\nname = \"sim\"\nkind = \"openai\"\nbase_url = \"{}\"\nmax_concurrency = 32\n",
+            engine.base_url()
+        );
+        fs::write(folder.path().join("overnight.toml"), settings).unwrap();
+        Self { engine, folder, _runtime: runtime }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// The program with these arguments, parted by spaces.
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let mut command = program();
+        command.args(line.split_whitespace()).current_dir(self.folder.path());
+        command
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(&self, line: &str) -> Ran {
+        self.command(line).output().unwrap().into()
+    }
+
+    /// Runs it to its end, which must be well; its JSON.
+    pub(crate) fn json(&self, line: &str) -> Value {
+        let ran = self.run(&format!("{line} --json"));
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+        serde_json::from_str(&ran.stdout).unwrap()
+    }
+
+    /// Starts it.
+    pub(crate) fn start(&self, line: &str) -> Running {
+        let mut command = self.command(line);
+        Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// Starts the service, and returns once it says where it is.
+    pub(crate) fn serve(&self) -> Running {
+        let serving = self.start("serve --quiet");
+        wait_until("the service says where it is", || self.path("data/serve.json").exists());
+        serving
+    }
+
+    /// The numbers of requests that the service holds, which must be running.
+    pub(crate) fn stored_requests(&self) -> usize {
+        self.json("list requests --limit 0").as_array().unwrap().len()
+    }
+}
+
+impl Running {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Ran {
+        wait_until("the process ends", || self.has_ended());
+        let (mut stdout, mut stderr) = (String::new(), String::new());
+        std::io::Read::read_to_string(&mut self.0.stdout.take().unwrap(), &mut stdout).unwrap();
+        std::io::Read::read_to_string(&mut self.0.stderr.take().unwrap(), &mut stderr).unwrap();
+        Ran { code: self.0.wait().unwrap().code().unwrap_or(-1), stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// The program, without settings of whoever runs the tests.
+pub(crate) fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_overnight"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OVERNIGHT_"))
+    {
+        command.env_remove(name);
+    }
+    command
+}
+
+#[allow(clippy::disallowed_methods, reason = "the test waits for other processes, which live in real time")]
+pub(crate) fn pause() {
+    thread::sleep(STEP);
+}
+
+/// Waits until it is so.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..STEPS_MAX {
+        if is_so() {
+            return;
+        }
+        pause();
+    }
+    panic!("it did not come to pass that {what}");
+}
+
+/// A chat body.
+pub(crate) fn chat(content: &str) -> Value {
+    serde_json::json!({"model": "m", "messages": [{"role": "user", "content": content}], "max_tokens": 4})
+}
+
+/// So many chat bodies, a line each, all different.
+pub(crate) fn chats(count: usize) -> String {
+    (0..count).map(|number| format!("{}\n", chat(&format!("prompt {number}")))).collect()
+}
+
+/// Each line read as JSON.
+pub(crate) fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
