@@ -19,8 +19,8 @@ const RETRY_AFTER_MAX_MS: i64 = 10 * 60_000;
 const BUSY_MAX_MS: i64 = 60_000;
 /// Buffered leases do not wait for a pause longer than this.
 const BUFFER_PATIENCE_MS: i64 = 5_000;
-/// Suspects come back within this.
-const SUSPECT_SPREAD_MS: i64 = 500;
+/// Requests that a replica's death sent back come within this.
+const SPREAD_MS: i64 = 500;
 
 impl Scheduler {
     /// An attempt completed.
@@ -73,7 +73,7 @@ impl Scheduler {
         match trouble {
             Trouble::Unreached => {
                 self.settle_broken(key, true, now);
-                self.retry(seq, trouble, false, was_suspect, now);
+                self.return_unseen(seq, was_suspect, now);
             }
             Trouble::Broke if was_alone => self.retry(seq, trouble, is_blamed, true, now),
             Trouble::Broke => {
@@ -90,6 +90,13 @@ impl Scheduler {
         if must_open || has_died {
             self.pause(key, format!("{}: {detail}", trouble.describe()), now);
         }
+    }
+
+    /// The engine never saw it, so it is as good as new: how long to wait is for the replica's breaker to say.
+    fn return_unseen(&mut self, seq: i64, suspect: bool, now: i64) {
+        let Some(held) = self.let_go(seq) else { return };
+        let retry_at = now + self.random.up_to(SPREAD_MS);
+        self.give_back(held, retry_at, false, suspect, now);
     }
 
     fn set_broken(&mut self, seq: i64, key: ReplicaKey, now: i64) {
@@ -112,7 +119,7 @@ impl Scheduler {
         for seq in broken {
             if has_died {
                 let Some(held) = self.let_go(seq) else { continue };
-                let retry_at = now + self.random.up_to(SUSPECT_SPREAD_MS);
+                let retry_at = now + self.random.up_to(SPREAD_MS);
                 self.give_back(held, retry_at, false, true, now);
             } else {
                 let is_blamed =
