@@ -93,7 +93,7 @@ pub(super) async fn database(data_dir: &Path) -> Finding {
     let listed = accounts::list(&store).await;
     store.close().await;
     match listed {
-        Ok(accounts) => Finding::ok("database", format!("opens, {} accounts", accounts.len())),
+        Ok(accounts) => Finding::ok("database", format!("opens; accounts: {}", accounts.len())),
         Err(error) => Finding::fail("database", error.to_string(), hint),
     }
 }

@@ -47,7 +47,8 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
     let mut findings = Vec::new();
     match globals.load_config() {
         Ok(config) => {
-            let message = format!("{} models, {} engines", config.models.len(), config.engines.len());
+            let models: Vec<&str> = config.models.iter().map(|model| model.name.as_str()).collect();
+            let message = format!("they can be used; models: {}", models.join(", "));
             findings.push(Finding::ok("settings", message));
             for warning in config.warnings() {
                 findings.push(Finding::warn("settings", warning, "add the model to an engine's `models`"));

@@ -19,7 +19,7 @@ pub(super) async fn check(globals: &Globals, config: &Config) -> Finding {
     let key = find_key(globals).unwrap_or_default();
     let asked = async { Ok::<_, CliError>(Client::new(&url, &key)?.with_retries(0).list_models().await?) };
     match asked.await {
-        Ok(models) => Finding::ok(name, format!("answers at {url} with {} models", models.len())),
+        Ok(models) => Finding::ok(name, format!("answers at {url}; models: {}", models.len())),
         Err(error) if url_of_running(&config.data_dir).is_none() && named_url(globals).is_none() => {
             Finding::warn(name, error.message(), "start it with `overnight serve`")
         }
