@@ -138,6 +138,8 @@ fn a_half_open_replica_that_fails_again_waits_longer() {
     }
     assert!((15_000..=30_100).contains(&last_ms), "{last_ms}");
     assert!(desk.store.rows.values().all(|row| row.seen.attempts == 0), "no connection, no attempt");
+    let latest = desk.store.rows.values().map(|row| row.retry_at).max().unwrap_or(0);
+    assert!(latest <= desk.now + 500, "only the breaker waits, not the requests");
 }
 
 #[test]
