@@ -59,16 +59,13 @@ impl Service {
     /// Starts everything. Once this returns, the API answers at [`Service::address`].
     ///
     /// # Errors
-    /// What could not be opened, made or listened on; nothing is left running.
+    /// What could not be opened, made or listened on; the lock is taken first, so a second server touches nothing.
     pub async fn start(config: Config) -> Result<Self, ServiceError> {
         let config = Arc::new(config);
-        let listener = listen(config.listen).await?;
-        let address = listener
-            .local_addr()
-            .map_err(|source| ServiceError::Listen { address: config.listen, source })?;
         let clock: SharedClock = Arc::new(SystemClock);
         let ids = Arc::new(Ids::from_system());
         let store = Store::open(&StoreOptions::new(&config.data_dir), Arc::clone(&clock)).await?;
+        let (listener, address) = listen(config.listen).await?;
         let services =
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
         let bootstrapped = bootstrap::run(&services).await?;
@@ -121,8 +118,13 @@ impl Service {
     }
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, ServiceError> {
-    TcpListener::bind(address).await.map_err(|source| ServiceError::Listen { address, source })
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServiceError> {
+    let bind = async {
+        let listener = TcpListener::bind(address).await?;
+        let bound = listener.local_addr()?;
+        Ok((listener, bound))
+    };
+    bind.await.map_err(|source| ServiceError::Listen { address, source })
 }
 
 async fn stopped(mut signal: watch::Receiver<bool>) {

@@ -1,5 +1,6 @@
 //! Opening and closing the database: one writer connection, a pool of readers, the folder's lock.
 
+use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -167,9 +168,13 @@ impl Store {
     }
 }
 
+/// A folder that is made here is its owner's only: it will hold prompts and a key.
 fn make_folder(folder: &Path) -> Result<(), StoreError> {
-    std::fs::create_dir_all(folder)
-        .map_err(|source| StoreError::File { path: folder.display().to_string(), source })
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|source| StoreError::File { path: folder.display().to_string(), source })
 }
 
 fn connect_options(options: &StoreOptions) -> SqliteConnectOptions {
