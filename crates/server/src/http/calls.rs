@@ -37,6 +37,7 @@ pub(super) async fn handle(State(context): State<Shared>, request: Request, next
     if let Ok(name) = HeaderValue::try_from(call.to_string()) {
         response.headers_mut().insert(REQUEST_ID, name);
     }
+    tracing::debug!(%call, status = response.status().as_u16(), route = timer.route(), "answered call {call}");
     timer.stop(response.status());
     response
 }

@@ -84,7 +84,7 @@ pub(super) struct CallTimer {
 }
 
 impl CallTimer {
-    /// Starts now. A path at which nothing is served counts as `unmatched`.
+    /// Starts now.
     #[expect(clippy::disallowed_methods, reason = "a duration that is shown and decides nothing")]
     pub(super) fn start(method: &Method, route: Option<&MatchedPath>) -> Self {
         let known = [Method::GET, Method::POST, Method::HEAD, Method::PUT, Method::DELETE, Method::OPTIONS];
@@ -94,9 +94,14 @@ impl CallTimer {
         Self { began_at: Instant::now(), method, route: route.cloned() }
     }
 
+    /// The path that was matched, with the names of its parameters; `unmatched` where nothing is served.
+    pub(super) fn route(&self) -> &str {
+        self.route.as_ref().map_or("unmatched", MatchedPath::as_str)
+    }
+
     /// Stops now, with the answer's status.
     pub(super) fn stop(self, status: StatusCode) {
-        let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str).to_owned();
+        let route = self.route().to_owned();
         let duration = self.began_at.elapsed();
         histogram!(DURATION, "route" => route.clone(), "method" => self.method).record(duration);
         let status = status.as_str().to_owned();

@@ -6,8 +6,7 @@ use overnight_wire::native::requests::{
     CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestStatus, write_full, write_status,
 };
 
-use utoipa::ToSchema;
-
+use super::lines::RequestLine;
 use super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery};
 use crate::app::requests;
 use crate::http::answers::{self, array_of_one};
@@ -17,17 +16,6 @@ use crate::http::errors::Answer;
 use crate::http::extract::{Caller, PathId};
 use crate::http::json_lines;
 use crate::http::queries::RequestsQuery;
-
-/// A line of List Requests: how the request stands, or with `full=true` the whole request.
-#[derive(ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "the reference is drawn from the type")]
-enum RequestLine {
-    /// Without `full`.
-    Simple(RequestStatus),
-    /// With `full=true`.
-    Full(FullRequest),
-}
 
 /// List requests
 ///
