@@ -1,0 +1,119 @@
+//! One life of the process: everything that a crash takes with it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use overnight_domain::scheduler::{ModelKey, Replica, Scheduler, Settings};
+use overnight_server::app::Services;
+use overnight_server::clock::SharedClock;
+use overnight_server::config::Config;
+use overnight_server::ids::Ids;
+use overnight_server::store::queue::Prompt;
+use overnight_server::store::{CrashPoint, Durability, ManualWriter, Store, StoreOptions};
+
+use super::broken::Step;
+use super::pending::Pending;
+use super::plan::MODELS;
+use super::timeline::Slot;
+
+/// The shortest time between two ticks of a scheduler that has nothing to do, in milliseconds.
+const TICK_MS: i64 = 1_000;
+/// The longest. The service itself ticks each second; so many ticks that bring nothing would be most of a run.
+const TICK_MAX_MS: i64 = 64_000;
+
+/// The process.
+pub(super) struct Life {
+    pub(super) services: Services,
+    pub(super) scheduler: Scheduler,
+    pub(super) pending: Pending,
+    /// Prompts that were read for leased requests, as the shell does.
+    pub(super) prompts: BTreeMap<i64, Prompt>,
+    /// When the scheduler wants to be woken, by the machine's clock.
+    pub(super) wake_at: i64,
+    pub(super) tick: Option<Slot>,
+    pub(super) commit: Option<Slot>,
+    pub(super) hear: Option<Slot>,
+    pub(super) expirer: Option<Slot>,
+    /// Dies with the next group of writes.
+    pub(super) crash_point: Option<CrashPoint>,
+    tick_ms: i64,
+    writer: ManualWriter,
+}
+
+impl Life {
+    /// Opens the store and puts the services together, as the program does at its start.
+    pub(super) async fn begin(
+        folder: &Path,
+        config: Arc<Config>,
+        clock: SharedClock,
+        seed: u64,
+    ) -> Step<Self> {
+        let options = StoreOptions {
+            durability: Durability::ProcessOnly,
+            readers: 1,
+            sort_key_secret: Some([7; 32]),
+            ..StoreOptions::new(folder)
+        };
+        let (store, writer) = Store::open_manual(&options, clock.now()).await?;
+        let ids = Arc::new(Ids::from_seed(seed));
+        let services = Services::new(store.clone(), clock, ids, config).await?;
+        Ok(Self {
+            services,
+            scheduler: Scheduler::new(Settings::default(), seed),
+            pending: Pending::new(store),
+            prompts: BTreeMap::new(),
+            wake_at: i64::MAX,
+            tick: None,
+            commit: None,
+            hear: None,
+            expirer: None,
+            crash_point: None,
+            tick_ms: TICK_MS,
+            writer,
+        })
+    }
+
+    pub(super) const fn store(&self) -> &Store {
+        &self.services.store
+    }
+
+    /// The models' keys, in the order of their names.
+    pub(super) fn models(&self) -> Vec<ModelKey> {
+        MODELS.iter().filter_map(|name| self.services.models.find(name)).map(|model| model.key).collect()
+    }
+
+    /// Whether the scheduler knows of nothing that waits or runs.
+    pub(super) fn is_idle(&self, replicas: &[Replica]) -> bool {
+        self.pending.is_empty()
+            && self.scheduler.is_idle()
+            && self.models().iter().all(|model| self.scheduler.waiting(*model) == 0)
+            && replicas.iter().all(|replica| !self.scheduler.is_paused(replica.key))
+    }
+
+    pub(super) async fn commit_next(&mut self) -> Step {
+        self.writer.commit_next().await?;
+        Ok(())
+    }
+
+    /// How long until the next tick: longer and longer while nothing happens.
+    pub(super) fn rest_ms(&mut self) -> i64 {
+        let rest_ms = self.tick_ms;
+        self.tick_ms = (rest_ms * 2).min(TICK_MAX_MS);
+        rest_ms
+    }
+
+    /// Something happened.
+    pub(super) const fn stir(&mut self) {
+        self.tick_ms = TICK_MS;
+    }
+
+    /// Ends at this point of the next group, if one waits; nobody is told anything, and the folder is free afterwards.
+    pub(super) async fn crash(self, point: CrashPoint) -> Step {
+        let Self { services, pending, writer, .. } = self;
+        drop(pending);
+        writer.crash(point).await?;
+        services.store.close().await;
+        Ok(())
+    }
+}

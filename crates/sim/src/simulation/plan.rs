@@ -1,0 +1,85 @@
+//! What a seed decides beforehand: how the installation looks and how rough its world is.
+
+use std::path::Path;
+
+use overnight_domain::scheduler::{ModelKey, Replica, ReplicaKey};
+use overnight_server::config::{Config, Sources};
+
+use super::broken::{Broken, Step};
+use super::chance::Chance;
+
+/// The models that clients may name.
+pub(super) const MODELS: [&str; 2] = ["alpha", "beta"];
+/// How many accounts there are.
+pub(super) const ACCOUNTS: usize = 3;
+
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+
+/// One world in this many is calm: its capacity suffices, so nothing may expire in it.
+const CALM_EVERY: u64 = 4;
+/// One world in this many has every engine away for longer than a completion window.
+const BLACKOUT_EVERY: u64 = 20;
+/// One world in this many has a batch that is cancelled in several chunks.
+const LARGE_EVERY: u64 = 25;
+
+/// A run's settings.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub(super) hours: i64,
+    /// Engines are away for a minute at most, the clock hardly moves, and the process is soon back.
+    pub(super) is_calm: bool,
+    pub(super) has_blackout: bool,
+    /// One burst is larger than a chunk of a batch's cancel.
+    pub(super) has_large_burst: bool,
+    /// How long an attempt may take.
+    pub(super) request_timeout_ms: i64,
+    pub(super) aggregation_ms: i64,
+    pub(super) concurrencies: Vec<u32>,
+}
+
+impl Plan {
+    pub(super) fn draw(seed: u64, hours: u32, chance: &mut Chance) -> Self {
+        let is_calm = seed.is_multiple_of(CALM_EVERY);
+        let timeout_ms = *chance.pick(&[10 * MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 5 * HOUR_MS]);
+        let count = chance.between(2, 4);
+        Self {
+            hours: i64::from(hours),
+            is_calm,
+            has_blackout: seed % BLACKOUT_EVERY == 11,
+            has_large_burst: seed % LARGE_EVERY == 7,
+            request_timeout_ms: if is_calm { 10 * MINUTE_MS } else { timeout_ms },
+            aggregation_ms: *chance.pick(&[0, 2_000, 2_000, 30_000]),
+            concurrencies: (0..count).map(|_| *chance.pick(&[1, 2, 4, 8])).collect(),
+        }
+    }
+
+    /// The replicas: the first serves every model, the others take turns.
+    pub(super) fn replicas(&self, models: &[ModelKey]) -> Vec<Replica> {
+        let serve = |place: usize| match place {
+            0 => models.to_vec(),
+            _ => vec![models[place % models.len()]],
+        };
+        let replica = |(place, &max_concurrency): (usize, &u32)| Replica {
+            key: ReplicaKey(u32::try_from(place).unwrap_or(0)),
+            models: serve(place),
+            max_concurrency,
+        };
+        self.concurrencies.iter().enumerate().map(replica).collect()
+    }
+
+    /// The service's own settings; its engines are never connected to.
+    pub(super) fn config(&self, folder: &Path) -> Step<Config> {
+        let models = MODELS.map(|name| format!("{{ name = \"{name}\" }}")).join(", ");
+        let engines = r#"[{ name = "simulated", kind = "openai", base_url = "http://127.0.0.1:1/v1" }]"#;
+        let settings = [
+            ("DATA_DIR", folder.display().to_string()),
+            ("AGGREGATION_PERIOD", format!("{}ms", self.aggregation_ms)),
+            ("MODELS", format!("[{models}]")),
+            ("ENGINES", engines.to_owned()),
+        ];
+        let environment = settings.map(|(name, value)| (format!("OVERNIGHT_{name}"), value)).into();
+        let sources = Sources { environment, ..Sources::default() };
+        Config::load(&sources).map_err(|error| Broken(error.to_string()))
+    }
+}

@@ -1,0 +1,80 @@
+//! What a run went through: shows that its checks had something to check.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+macro_rules! summary {
+    ($($(#[$doc:meta])* $field:ident: $words:literal,)*) => {
+        /// Counts of a run, or the sums of several.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Summary {
+            $($(#[$doc])* pub $field: u64,)*
+        }
+
+        impl AddAssign for Summary {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field = self.$field.wrapping_add(other.$field);)*
+            }
+        }
+
+        impl fmt::Display for Summary {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let counts = [$(format!(concat!("{} ", $words), self.$field),)*];
+                formatter.write_str(&counts.join(", "))
+            }
+        }
+    };
+}
+
+summary! {
+    /// Events that happened.
+    steps: "steps",
+    /// Groups of writes that were committed.
+    commits: "commits",
+    /// Requests that exist at the end.
+    requests: "requests",
+    /// Of those, the ones that completed.
+    completed: "completed",
+    /// Of those, the ones that failed for another reason than their deadline.
+    failed: "failed",
+    /// Of those, the ones that expired.
+    expired: "expired",
+    /// Of those, the ones that were cancelled.
+    cancelled: "cancelled",
+    /// Batches that exist at the end.
+    batches: "batches",
+    /// Batches that were refused because another had taken a request.
+    batches_refused: "batches refused",
+    /// Attempts at an engine that brought no result.
+    attempts_failed: "attempts failed",
+    /// Times a replica was paused.
+    pauses: "pauses",
+    /// Cancels of single requests that came in time.
+    cancels_won: "cancels won",
+    /// Cancels of single requests that came too late.
+    cancels_lost: "cancels lost",
+    /// Cancels of whole batches that came in time.
+    batch_cancels: "batch cancels",
+    /// Answers that came for a request that had ended otherwise.
+    answers_outrun: "answers outrun",
+    /// Writes under a lease that was over, each refused.
+    zombies_refused: "zombie writes refused",
+    /// Crashes after a group was written and before it was committed.
+    crashes_before_commit: "crashes before a commit",
+    /// Crashes after a group was committed and before anybody was told.
+    crashes_after_commit: "crashes after a commit",
+    /// Crashes with nothing in the writer's line.
+    crashes_idle: "crashes while idle",
+    /// Creates that nobody was told of and that were done.
+    unheard_done: "unheard creates stored",
+    /// Creates that nobody was told of and that were not done.
+    unheard_undone: "unheard creates not stored",
+    /// Restarts as asked.
+    restarts: "restarts",
+    /// Times the clock was set forward.
+    jumps_forward: "clock jumps forward",
+    /// Times the clock was set back.
+    jumps_back: "clock jumps back",
+    /// Audits, each without a breach.
+    audits: "audits",
+}
