@@ -182,7 +182,12 @@ fn bias(asked: Option<&BTreeMap<String, f32>>, token_count: usize) -> Result<Vec
     Ok(bias)
 }
 
-fn within<N: PartialOrd + std::fmt::Display>(param: &str, value: N, least: N, most: N) -> Result<N, Refusal> {
+fn within<N: Copy + PartialOrd + std::fmt::Display>(
+    param: &str,
+    value: N,
+    least: N,
+    most: N,
+) -> Result<N, Refusal> {
     if value >= least && value <= most {
         return Ok(value);
     }

@@ -34,8 +34,8 @@ pub(super) async fn complete(
     let shows_logprobs = request.generation.logprobs.is_some();
     let (respond, answer) = oneshot::channel();
     let job = Job { prompt: prompt.into(), generation: request.generation, respond };
-    engine.commands.send(Command::Complete(job)).map_err(|_| ApiError::broken())?;
-    let completion = answer.await.map_err(|_| ApiError::broken())??;
+    engine.commands.send(Command::Complete(job)).map_err(|_| ApiError::ending())?;
+    let completion = answer.await.map_err(|_| ApiError::ending())??;
     engine.metrics.observe_latency(stopwatch.elapsed());
     let id = format!("chatcmpl-{:016x}{:016x}", engine.seeds.next_seed(), engine.seeds.next_seed());
     let heading = Heading { id, created: unix_seconds(), model: engine.name.clone(), shows_logprobs };
@@ -81,10 +81,7 @@ fn tokenize(ready: &Ready, request: &ChatRequest) -> Result<Vec<Token>, Refusal>
 
 fn refuse_body(rejection: &BytesRejection) -> ApiError {
     match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            let message = format!("A body has at most {} bytes.", super::BODY_BYTES_MAX);
-            ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
-        }
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::too_large(),
         _ => ApiError::new(StatusCode::BAD_REQUEST, "unreadable_body", "The body could not be read."),
     }
 }

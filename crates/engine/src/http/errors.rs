@@ -7,6 +7,7 @@ use axum::{
 };
 use serde_json::json;
 
+use super::BODY_BYTES_MAX;
 use crate::{api::Refusal, model::DecodeFailed};
 
 /// An error as a client sees it.
@@ -27,12 +28,21 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "loading", "The model is loading.")
     }
 
+    pub(super) fn ending() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "ending", "The engine is ending.")
+    }
+
     pub(super) fn full() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "engine_full",
             "The engine holds as many requests as it can.",
         )
+    }
+
+    pub(super) fn too_large() -> Self {
+        let message = format!("A body has at most {BODY_BYTES_MAX} bytes.");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
     }
 
     pub(super) fn wrong_key() -> Self {

@@ -10,7 +10,7 @@ use axum::{
 };
 use subtle::ConstantTimeEq;
 
-use super::{Engine, errors::ApiError};
+use super::{BODY_BYTES_MAX, Engine, errors::ApiError};
 
 /// Lets a request through that carries the key; the comparison takes the same time for every wrong key.
 pub(super) async fn require_key(
@@ -26,4 +26,14 @@ pub(super) async fn require_key(
         None => false,
     };
     if is_known { Ok(next.run(request).await) } else { Err(ApiError::wrong_key()) }
+}
+
+/// Refuses a body that is announced to be too large before its first byte; one that turns out so is refused later.
+pub(super) async fn bound_body(request: Request, next: Next) -> Result<Response, ApiError> {
+    let announced = request.headers().get(header::CONTENT_LENGTH);
+    let announced: Option<usize> = announced.and_then(|length| length.to_str().ok()?.parse().ok());
+    match announced {
+        Some(length) if length > BODY_BYTES_MAX => Err(ApiError::too_large()),
+        _ => Ok(next.run(request).await),
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    middleware::from_fn_with_state,
+    middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
 };
 use tokio::sync::{Semaphore, mpsc};
@@ -78,7 +78,6 @@ impl Engine {
 }
 
 /// All routes.
-#[must_use]
 pub fn router(engine: Arc<Engine>) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(chat::complete))
@@ -87,6 +86,7 @@ pub fn router(engine: Arc<Engine>) -> Router {
         .fallback(errors::unknown_path)
         .method_not_allowed_fallback(errors::wrong_method)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn(guards::bound_body))
         .layer(from_fn_with_state(Arc::clone(&engine), guards::require_key))
         .route("/health", get(pages::health))
         .with_state(engine)

@@ -6,6 +6,7 @@ use minijinja::{Error, ErrorKind, Value, value::Kwargs};
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
+#[expect(clippy::needless_pass_by_value, reason = "minijinja hands arguments over by value")]
 pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
     let indent: Option<usize> = arguments.get("indent")?;
     // Whatever else Python takes there changes nothing that matters here.

@@ -1,0 +1,97 @@
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    process::Stdio,
+    thread,
+};
+
+use serde_json::json;
+
+use crate::support::{Engine, KEY, MODEL, chat, command, message, poll};
+
+#[test]
+fn the_process_ends_well_when_its_input_ends() {
+    let mut engine = Engine::start(&[]);
+    drop(engine.stdin.take());
+    assert!(engine.child.wait().expect("an end").success());
+    assert!(TcpStream::connect(&engine.address).is_err(), "somebody still listens");
+}
+
+#[test]
+fn it_ends_in_the_middle_of_work_and_of_loading() {
+    let mut working = Engine::start(&[]);
+    let endless = chat("Count.", &json!({ "max_tokens": 4_000, "n": 64, "ignore_eos": true }));
+    let mut stream = working.send(&message("POST", "/v1/chat/completions", KEY, &endless));
+    assert!(poll(|| working.metric("num_requests_running") > 0.5));
+    drop(working.stdin.take());
+    assert!(working.child.wait().expect("an end").success());
+    let mut answer = Vec::new();
+    let is_cut = stream.read_to_end(&mut answer).is_err() || answer.is_empty();
+    assert!(is_cut || answer.starts_with(b"HTTP/1.1 503"), "{}", String::from_utf8_lossy(&answer));
+    let mut loading = Engine::start_loading(&[]);
+    drop(loading.stdin.take());
+    assert!(loading.child.wait().expect("an end").success());
+}
+
+#[test]
+fn input_without_a_key_ends_it_at_once() {
+    let mut silent = command(MODEL, &[]).spawn().expect("the engine starts");
+    drop(silent.stdin.take());
+    assert!(silent.wait().expect("an end").success());
+    let mut talking = command(MODEL, &[]).stderr(Stdio::piped()).spawn().expect("the engine starts");
+    writeln!(talking.stdin.as_mut().expect("a pipe"), "hello").expect("a line is taken");
+    let output = talking.wait_with_output().expect("an end");
+    assert!(!output.status.success() && output.stdout.is_empty());
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("the first line on standard input"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_model_ends_it_with_a_sentence() {
+    let folder = std::env::temp_dir().join(format!("overnight-engine-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let cut = fs::read(MODEL).expect("the model").split_at(20_000).0.to_vec();
+    for (name, content) in [("text.gguf", b"no model".to_vec()), ("cut.gguf", cut)] {
+        let path = folder.join(name);
+        fs::write(&path, content).expect("a file");
+        let path = path.to_str().expect("a path in UTF-8");
+        let mut child = command(path, &[]).stderr(Stdio::piped()).spawn().expect("the engine starts");
+        writeln!(child.stdin.as_mut().expect("a pipe"), "{}", json!({ "key": KEY }))
+            .expect("the key is taken");
+        let stdin = child.stdin.take();
+        let output = child.wait_with_output().expect("an end");
+        assert!(!output.status.success(), "{name}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be used"), "{name}: {output:?}");
+        drop(stdin);
+    }
+    fs::remove_dir_all(&folder).expect("the folder goes");
+}
+
+#[test]
+fn standard_output_holds_one_line_and_a_kill_frees_the_port() {
+    let mut engine = Engine::start(&[]);
+    let endless = chat("Count.", &json!({ "max_tokens": 4_000, "n": 64, "ignore_eos": true }));
+    let mut stream = engine.send(&message("POST", "/v1/chat/completions", KEY, &endless));
+    let reading = thread::spawn(move || stream.read_to_end(&mut Vec::new()).map_or(0, |length| length));
+    assert!(poll(|| engine.metric("num_requests_running") > 0.5));
+    engine.child.kill().expect("a kill");
+    assert!(!engine.child.wait().expect("an end").success());
+    assert_eq!(reading.join().expect("the client sees the end"), 0);
+    let mut rest = String::new();
+    engine.stdout.read_to_string(&mut rest).expect("the rest of standard output");
+    assert_eq!(rest, "");
+}
+
+#[test]
+fn help_and_version_need_no_key() {
+    for flag in ["--help", "--version"] {
+        let mut asking = std::process::Command::new(env!("CARGO_BIN_EXE_overnight-engine"));
+        let output = asking.arg(flag).output().expect("an answer");
+        assert!(
+            output.status.success() && String::from_utf8_lossy(&output.stdout).contains("overnight-engine")
+        );
+    }
+}
