@@ -6,11 +6,13 @@ use std::vec;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode};
 use futures_util::stream;
+use tokio::task::JoinHandle;
 
 use super::answers;
 use super::errors::Answer;
 use crate::app::errors::AppError;
 use crate::app::pages::Pages;
+use crate::store::StoreError;
 
 /// A chunk is handed to the socket once it has reached this length.
 const CHUNK_BYTES: usize = 48 << 10;
@@ -24,16 +26,26 @@ const SLACK_BYTES: usize = 4 << 10;
 /// cannot take a part for the whole.
 pub(super) async fn answer<P: Pages>(mut pages: P, write: fn(&P::Row, &mut Vec<u8>)) -> Answer {
     let rows = pages.next_page().await?.unwrap_or_default().into_iter();
-    let lines = Lines { pages, rows, write };
+    let lines = Lines { rows, next: read_next(pages), write };
     let chunks = stream::try_unfold(lines, Lines::next_chunk);
     let content_type = HeaderValue::from_static("application/x-ndjson");
     Ok(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks)))
 }
 
+/// One page is written while the next is read; there are never more than these two.
 struct Lines<P: Pages> {
-    pages: P,
     rows: vec::IntoIter<P::Row>,
+    next: JoinHandle<(P, Page<P>)>,
     write: fn(&P::Row, &mut Vec<u8>),
+}
+
+type Page<P> = Result<Option<Vec<<P as Pages>::Row>>, AppError>;
+
+fn read_next<P: Pages>(mut pages: P) -> JoinHandle<(P, Page<P>)> {
+    tokio::spawn(async move {
+        let page = pages.next_page().await;
+        (pages, page)
+    })
 }
 
 impl<P: Pages> Lines<P> {
@@ -43,17 +55,22 @@ impl<P: Pages> Lines<P> {
             if let Some(row) = self.rows.next() {
                 (self.write)(&row, &mut chunk);
                 chunk.push(b'\n');
-            } else if let Some(rows) = self.next_page().await? {
-                self.rows = rows.into_iter();
-            } else {
+            } else if !self.turn_page().await? {
                 break;
             }
         }
         Ok((!chunk.is_empty()).then(|| (chunk.into(), self)))
     }
 
-    async fn next_page(&mut self) -> Result<Option<Vec<P::Row>>, AppError> {
-        let page = self.pages.next_page().await;
-        page.inspect_err(|error| tracing::error!(%error, "a list was cut: its next page could not be read"))
+    /// Takes the next page up and has the one behind it read; `false` at the end.
+    async fn turn_page(&mut self) -> Result<bool, AppError> {
+        let read = (&mut self.next).await;
+        let (pages, page) = read.map_err(|_| AppError::from(StoreError::Stopped))?;
+        let page =
+            page.inspect_err(|error| tracing::error!(%error, "a list was cut: its next page is missing"))?;
+        self.next = read_next(pages);
+        let is_more = page.is_some();
+        self.rows = page.unwrap_or_default().into_iter();
+        Ok(is_more)
     }
 }
