@@ -121,6 +121,18 @@ impl World<'_> {
         self.timeline.after(at + delay_ms, event);
     }
 
+    /// Some of these requests are answered at the very moment at which they are cancelled.
+    fn hasten(&mut self, requests: &[Tag]) {
+        for request in requests {
+            if let Some((replica, lease)) = self.engines.find(*request)
+                && self.chance.strikes(400)
+            {
+                let delay_ms = self.chance.between(0, 16);
+                self.timeline.after(delay_ms, Event::Answer { replica, lease });
+            }
+        }
+    }
+
     /// A client calls; while the process is down, nobody answers.
     pub(super) async fn serve_client(&mut self, client: Client) -> Step {
         let Some(life) = &self.life else { return Ok(()) };
@@ -139,6 +151,7 @@ impl World<'_> {
             Client::Cancel(request) => {
                 let Some(id) = self.id_of(request) else { return Ok(()) };
                 let account = self.book.request(request)?.account;
+                self.hasten(&[request]);
                 let operation = async move {
                     let answer = requests::cancel(&services, account, id).await;
                     Outcome::Cancelled { request, answer }
@@ -167,7 +180,9 @@ impl World<'_> {
             Client::CancelGroup(batch) => {
                 let Some(facts) = self.book.batches.get(&batch) else { return Ok(()) };
                 let (Some(id), account) = (facts.id, facts.account) else { return Ok(()) };
+                let requests = facts.requests.clone();
                 self.cancelling.insert(batch);
+                self.hasten(&requests);
                 let operation = async move {
                     let answer = batches::cancel(&services, account, id).await;
                     Outcome::GroupCancelled { batch, answer }

@@ -6,7 +6,7 @@ use overnight_server::store::CrashPoint;
 
 use super::broken::Step;
 use super::engines::Flight;
-use super::events::Event;
+use super::events::{Event, Tag};
 use super::outcomes::Outcome;
 use super::world::World;
 
@@ -32,6 +32,8 @@ impl World<'_> {
             return self.crash(point).await;
         }
         life.commit_next().await?;
+        self.arrive_meanwhile().await?;
+        let life = self.life()?;
         let outcomes = life.pending.go_on().await;
         let must_hear = life.hear.is_none();
         self.summary.commits += 1;
@@ -45,6 +47,23 @@ impl World<'_> {
         }
         self.look_at_cancels().await?;
         self.plan_commit();
+        Ok(())
+    }
+
+    /// While a group is written, answers come and stand in line before whatever its askers do next.
+    async fn arrive_meanwhile(&mut self) -> Step {
+        let of_cancels = self.cancelling.iter().filter_map(|batch| self.book.batches.get(batch));
+        let mut hasty: Vec<Tag> = of_cancels.flat_map(|facts| facts.requests.iter().copied()).collect();
+        if self.chance.strikes(30) {
+            hasty.extend(self.engines.requests());
+        }
+        for request in hasty {
+            if let Some((replica, lease)) = self.engines.find(request)
+                && self.chance.strikes(200)
+            {
+                self.answer(replica, &lease).await?;
+            }
+        }
         Ok(())
     }
 

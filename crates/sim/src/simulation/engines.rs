@@ -143,6 +143,19 @@ impl Engines {
         flights.remove(&seq)
     }
 
+    /// Every request that is under way.
+    pub(super) fn requests(&self) -> Vec<Tag> {
+        self.0.values().flat_map(|engine| engine.flights.values()).map(|flight| flight.request).collect()
+    }
+
+    /// Where this request is under way, and under which lease.
+    pub(super) fn find(&self, request: Tag) -> Option<(ReplicaKey, Lease)> {
+        self.0.iter().find_map(|(key, engine)| {
+            let flight = engine.flights.values().find(|flight| flight.request == request)?;
+            Some((*key, flight.lease.clone()))
+        })
+    }
+
     /// Takes the flight of this request, wherever it is.
     pub(super) fn abort(&mut self, seq: i64) -> Option<Flight> {
         self.0.values_mut().find_map(|engine| engine.flights.remove(&seq))

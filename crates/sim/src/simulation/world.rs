@@ -26,6 +26,8 @@ const HOUR_MS: i64 = 3_600_000;
 /// With every engine well, whatever is left at the end is done within this time.
 const DRAIN_MS: i64 = 2 * HOUR_MS;
 const DRAIN_VERIFY_MS: i64 = 10 * 60_000;
+/// Nobody promises in which order the tasks of a process that starts have their first turn.
+const CANCELLER_LATE_MS: i64 = 3_000;
 
 /// Everything there is.
 pub(super) struct World<'f> {
@@ -201,9 +203,9 @@ impl<'f> World<'f> {
         self.audit().await?;
         self.verify().await?;
         self.begin_scheduling().await?;
-        for duty in [Duty::Keeper, Duty::Canceller] {
-            self.begin_duty(duty).await?;
-        }
+        self.begin_duty(Duty::Keeper).await?;
+        let late_ms = self.chance.between(0, CANCELLER_LATE_MS);
+        self.plan_duty(Duty::Canceller, late_ms);
         self.plan_expirer(0);
         Ok(())
     }
