@@ -2,7 +2,7 @@
 
 use crate::{
     items::crate_modules,
-    rust::{code_of, has_word},
+    rust::has_word,
     tree::{Finding, Tree, numbered},
 };
 
@@ -35,7 +35,7 @@ pub(crate) fn axum_outside_http(tree: &Tree) -> Vec<Finding> {
 fn word_outside(tree: &Tree, word: &str, allowed: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust().filter(|file| !allowed.iter().any(|folder| file.path.starts_with(folder))) {
-        for (line, code) in numbered(&code_of(&file.text)) {
+        for (line, code) in numbered(&file.code) {
             if has_word(code, word) {
                 findings.push(file.finding(line, format!("{word} belongs in {}", allowed.join(", "))));
             }
@@ -50,7 +50,7 @@ pub(crate) fn arrows_inside_the_server(tree: &Tree) -> Vec<Finding> {
     for (part, forbidden) in FORBIDDEN_IN_SERVER {
         let (folder, root) = (format!("{SERVER}{part}/"), format!("{SERVER}{part}.rs"));
         for file in tree.rust().filter(|file| file.path.starts_with(&folder) || file.path == root) {
-            for (line, module) in crate_modules(&code_of(&file.text)) {
+            for (line, module) in crate_modules(&file.code) {
                 if forbidden.contains(&module) {
                     findings.push(file.finding(line, format!("{part} must not know {module}")));
                 }

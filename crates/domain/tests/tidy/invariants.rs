@@ -2,7 +2,6 @@
 
 use crate::{
     items::functions,
-    rust::code_of,
     tree::{File, Finding, Tree},
 };
 
@@ -66,9 +65,9 @@ fn blocks(file: &File) -> Vec<Block> {
 fn names_of_tests(tree: &Tree) -> Vec<String> {
     let mut names = Vec::new();
     for file in tree.rust() {
-        let code = code_of(&file.text);
+        let code = &file.code;
         let lines: Vec<&str> = code.lines().collect();
-        for function in functions(&code) {
+        for function in functions(code) {
             let above = lines[..function.first_line - 1].iter().rev();
             let mut attributes =
                 above.take_while(|line| line.trim().is_empty() || line.trim().starts_with("#["));

@@ -1,9 +1,6 @@
 //! What must not stay in the repository: things to do, and names that belong to somebody's machine.
 
-use crate::{
-    rust::code_of,
-    tree::{Finding, Tree, numbered},
-};
+use crate::tree::{Finding, Tree, numbered};
 
 /// Macros that say that something is not finished, as they stand in code.
 const UNFINISHED_CODE: [&str; 3] = [concat!("todo", "!"), concat!("unimplemented", "!"), concat!("dbg", "!")];
@@ -27,7 +24,7 @@ const WORKSHOP: [&str; 9] = [
 pub(crate) fn unfinished_code(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust() {
-        for (line, code) in numbered(&code_of(&file.text)) {
+        for (line, code) in numbered(&file.code) {
             for word in UNFINISHED_CODE.iter().filter(|word| code.contains(**word)) {
                 findings.push(file.finding(line, format!("`{word}` is left")));
             }

@@ -76,7 +76,7 @@ fn no_word_of_the_workshop_is_told() {
 }
 
 fn hold(rule: fn(&Tree) -> Vec<Finding>) {
-    let findings = rule(&Tree::of_this_repository());
+    let findings = rule(Tree::of_this_repository());
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
     assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    rust::{code_of, words},
+    rust::words,
     tree::{File, Finding, Tree},
 };
 
@@ -46,8 +46,8 @@ fn in_package(path: &str) -> Option<(&str, &str)> {
 
 /// The modules that a file declares with `mod name;`.
 fn declared(file: &File) -> Vec<String> {
-    let code = code_of(&file.text);
-    let all: Vec<(usize, &str)> = words(&code).collect();
+    let code = &file.code;
+    let all: Vec<(usize, &str)> = words(code).collect();
     let is_declaration = |pair: &&[(usize, &str)]| {
         let (at, name) = pair[1];
         pair[0].1 == "mod" && code[at + name.len()..].starts_with(';')

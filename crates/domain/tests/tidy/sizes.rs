@@ -2,7 +2,6 @@
 
 use crate::{
     items::functions,
-    rust::code_of,
     tree::{Finding, Tree},
 };
 
@@ -25,7 +24,7 @@ pub(crate) fn long_files(tree: &Tree) -> Vec<Finding> {
 pub(crate) fn long_functions(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.rust() {
-        for function in functions(&code_of(&file.text)) {
+        for function in functions(&file.code) {
             let lines = function.last_line - function.first_line + 1;
             if lines > FUNCTION_LINES_MAX {
                 let message =

@@ -3,18 +3,27 @@
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
+
+use crate::rust::code_of;
 
 /// Folders that hold nothing of the repository's own.
 const FOREIGN_FOLDERS: [&str; 3] = [".git", "overnight-data", "node_modules"];
 
-/// A text file: its path from the root of the repository, and what it says.
+/// A text file: its path from the root of the repository, what it says, and, of a Rust source, its code alone.
 pub(crate) struct File {
     pub(crate) path: String,
     pub(crate) text: String,
+    pub(crate) code: String,
 }
 
 impl File {
+    fn new(path: String, text: String) -> Self {
+        let code = if path.ends_with(".rs") { code_of(&text) } else { String::new() };
+        Self { path, text, code }
+    }
+
     /// A finding on one line, counted from 1.
     pub(crate) fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
         Finding { path: self.path.clone(), line, message: message.into() }
@@ -51,7 +60,12 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// The repository that this test was compiled in.
-    pub(crate) fn of_this_repository() -> Self {
+    pub(crate) fn of_this_repository() -> &'static Self {
+        static TREE: LazyLock<Tree> = LazyLock::new(Tree::read);
+        &TREE
+    }
+
+    fn read() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut paths = Vec::new();
         walk(&root, &mut paths);
@@ -96,17 +110,13 @@ fn walk(folder: &Path, paths: &mut Vec<PathBuf>) {
 fn read(root: &Path, path: &Path) -> File {
     let inner = path.strip_prefix(root).expect("a file below the root");
     let bytes = fs::read(path).unwrap_or_default();
-    File {
-        path: inner.to_string_lossy().replace('\\', "/"),
-        text: String::from_utf8(bytes).unwrap_or_default(),
-    }
+    File::new(inner.to_string_lossy().into_owned(), String::from_utf8(bytes).unwrap_or_default())
 }
 
 /// Runs a rule on a made-up repository and compares what it finds, each as `path:line: message`.
 #[track_caller]
 pub(crate) fn check(rule: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)], expected: &[&str]) {
-    let files =
-        files.iter().map(|(path, text)| File { path: (*path).into(), text: (*text).into() }).collect();
+    let files = files.iter().map(|(path, text)| File::new((*path).into(), (*text).into())).collect();
     let found: Vec<String> = rule(&Tree { files }).iter().map(ToString::to_string).collect();
     assert_eq!(found, expected);
 }
