@@ -22,6 +22,12 @@ const BUSY: Duration = Duration::from_secs(5);
 const STATEMENTS_KEPT: usize = 512;
 const READER_ROWS_AHEAD: usize = 128;
 
+/// Pages that the writer keeps, in KiB: it comes back to the same ones from all over the tables.
+const WRITER_CACHE_KIB: u32 = 64 << 10;
+
+/// Pages that each reader keeps, in KiB: a long list passes every page once, and the system's cache has them anyway.
+const READER_CACHE_KIB: u32 = 4 << 10;
+
 /// How much a commit costs and promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
@@ -115,7 +121,12 @@ impl Store {
             .idle_timeout(None)
             .max_lifetime(None)
             .connect_with(
-                connect.clone().read_only(true).create_if_missing(false).row_buffer_size(READER_ROWS_AHEAD),
+                connect
+                    .clone()
+                    .read_only(true)
+                    .create_if_missing(false)
+                    .row_buffer_size(READER_ROWS_AHEAD)
+                    .pragma("cache_size", cache_size(READER_CACHE_KIB)),
             )
             .await?;
         let inner = Inner {
@@ -191,9 +202,14 @@ fn connect_options(options: &StoreOptions) -> SqliteConnectOptions {
         .busy_timeout(BUSY)
         .statement_cache_capacity(STATEMENTS_KEPT)
         .pragma("wal_autocheckpoint", "4000")
-        .pragma("cache_size", "-65536")
+        .pragma("cache_size", cache_size(WRITER_CACHE_KIB))
         .pragma("temp_store", "memory")
         .foreign_keys(false)
+}
+
+/// In pages if positive, in KiB if negative.
+fn cache_size(kib: u32) -> String {
+    format!("-{kib}")
 }
 
 async fn read_sequences(connection: &mut SqliteConnection) -> Result<Sequences, StoreError> {

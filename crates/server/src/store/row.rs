@@ -55,12 +55,19 @@ pub(super) fn status(code: i64) -> Result<RequestStatus, StoreError> {
 
 /// Reads `state, ready_at, in_progress_at, ended_at` from column `first` on.
 pub(super) fn request_state(row: &SqliteRow, first: usize) -> Result<RequestState, StoreError> {
+    state_of(row.try_get(first)?, row.try_get(first + 1)?, row.try_get(first + 2)?, row.try_get(first + 3)?)
+}
+
+/// The state of these columns.
+pub(super) fn state_of(
+    code: i64,
+    ready_at: i64,
+    in_progress_at: Option<i64>,
+    ended_at: Option<i64>,
+) -> Result<RequestState, StoreError> {
     let missing = || StoreError::Damaged("a time that the request's state needs is missing");
-    let code: i64 = row.try_get(first)?;
-    let in_progress_at: Option<i64> = row.try_get(first + 2)?;
-    let ended_at: Option<i64> = row.try_get(first + 3)?;
     Ok(match code {
-        GATHERING => RequestState::Gathering { ready_at: row.try_get(first + 1)? },
+        GATHERING => RequestState::Gathering { ready_at },
         QUEUED => RequestState::Queued,
         IN_PROGRESS => RequestState::InProgress { in_progress_at: in_progress_at.ok_or_else(missing)? },
         COMPLETED => RequestState::Completed {

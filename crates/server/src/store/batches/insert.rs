@@ -49,7 +49,7 @@ pub enum NewBatchOutcome {
     Changed,
 }
 
-static RESOLVE: RowsStatement = RowsStatement::new(
+pub(in crate::store) static RESOLVE: RowsStatement = RowsStatement::new(
     "SELECT r.id, r.seq, p.batch IS NOT NULL FROM requests r JOIN progress p ON p.seq = r.seq
      WHERE r.account = ? AND r.id IN (VALUES",
     1,
@@ -73,6 +73,14 @@ pub async fn resolve(
     }
     Ok(members)
 }
+
+/// How many of a list of requests may be grouped, by state. `CROSS` keeps the list outermost: walked for each request
+/// of the account instead, it would be read anew each time.
+pub(in crate::store) const FREE: &str =
+    "SELECT p.state, count(*) FROM json_each(?) j CROSS JOIN progress p ON p.seq = j.value
+     WHERE p.account = ? AND p.batch IS NULL GROUP BY p.state";
+pub(in crate::store) const JOIN: &str =
+    "UPDATE progress SET batch = ? WHERE seq IN (SELECT value FROM json_each(?))";
 
 /// Stores a batch, with all of its requests or not at all.
 pub async fn insert(store: &Store, batch: NewBatch) -> Result<NewBatchOutcome, StoreError> {
@@ -104,10 +112,8 @@ impl NewBatch {
     async fn group(&self, unit: &mut Unit<'_>) -> Result<NewBatchOutcome, StoreError> {
         let seqs = self.members.iter().map(|member| member.seq.to_string()).collect::<Vec<_>>().join(",");
         let seqs = format!("[{seqs}]");
-        let text = "SELECT p.state, count(*) FROM json_each(?) j JOIN progress p ON p.seq = j.value
-                    WHERE p.account = ? AND p.batch IS NULL GROUP BY p.state";
         let mut counters = Counters::default();
-        for found in unit.tx.fetch(sqlx::query(text).bind(&seqs).bind(self.account.0)).await? {
+        for found in unit.tx.fetch(sqlx::query(FREE).bind(&seqs).bind(self.account.0)).await? {
             *counters.of(row::status(found.try_get(0)?)?) += found.try_get::<i64, _>(1)?;
         }
         if counters.total() != self.members.len() as i64 {
@@ -115,8 +121,7 @@ impl NewBatch {
         }
         let state = BatchState::new(&counters, self.created_at);
         let batch = self.insert(unit, &counters, &state).await?;
-        let text = "UPDATE progress SET batch = ? WHERE seq IN (SELECT value FROM json_each(?))";
-        unit.tx.execute(sqlx::query(text).bind(batch).bind(&seqs)).await?;
+        unit.tx.execute(sqlx::query(JOIN).bind(batch).bind(&seqs)).await?;
         self.insert_members(unit, batch).await?;
         Ok(NewBatchOutcome::Created(BatchRecord {
             id: self.id,

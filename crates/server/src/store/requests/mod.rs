@@ -2,6 +2,7 @@
 
 mod cancel;
 mod insert;
+mod lines;
 mod pages;
 
 pub(super) use self::cancel::CancelRequest;
@@ -10,14 +11,33 @@ pub use self::insert::{NewRequest, insert};
 #[cfg(test)]
 pub(super) use self::pages::page_texts;
 pub use self::pages::{Direction, Filter, Page, Scope, page_records, page_summaries};
-pub(super) use self::pages::{detail_columns, detail_tables, summary_columns};
 
-use overnight_domain::ids::RequestId;
+use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::scheduler::AccountKey;
 use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
 
 use super::{Store, StoreError, row};
+
+/// What `row::request_summary` reads, behind the row number, of `progress p` and `requests r`.
+macro_rules! summary_columns {
+    () => {
+        "p.seq, r.id, p.state, p.ready_at, p.in_progress_at, p.ended_at, r.created_at, r.expires_at"
+    };
+}
+
+/// The whole of a request, as [`read_record`] reads it.
+macro_rules! select_record {
+    () => {
+        concat!(
+            "SELECT ",
+            summary_columns!(),
+            ", b.id, r.metadata, r.body, r.webhook, s.body FROM requests r JOIN progress p ON p.seq = r.seq
+             LEFT JOIN batches b ON b.seq = p.batch LEFT JOIN results s ON s.seq = p.result_seq"
+        )
+    };
+}
 
 /// The status record of a request of `account`.
 pub async fn find_summary(
@@ -40,17 +60,29 @@ pub async fn find_record(
     account: AccountKey,
     id: RequestId,
 ) -> Result<Option<RequestRecord>, StoreError> {
-    let text = concat!(
-        "SELECT ",
-        summary_columns!(),
-        ", ",
-        detail_columns!(),
-        " FROM requests r JOIN progress p ON p.seq = r.seq ",
-        detail_tables!(),
-        " WHERE r.id = ? AND r.account = ?"
-    );
+    let text = concat!(select_record!(), " WHERE r.id = ? AND r.account = ?");
     let query = sqlx::query(text).bind(id.to_bytes().to_vec()).bind(account.0);
-    query.fetch_optional(store.readers()).await?.map(|row| pages::read_record(&row)).transpose()
+    query.fetch_optional(store.readers()).await?.map(|row| read_record(&row)).transpose()
+}
+
+/// The whole record of the request in row `seq`.
+async fn get_record(store: &Store, seq: i64) -> Result<RequestRecord, StoreError> {
+    let text = concat!(select_record!(), " WHERE r.seq = ?");
+    read_record(&sqlx::query(text).bind(seq).fetch_one(store.readers()).await?)
+}
+
+fn read_record(row: &SqliteRow) -> Result<RequestRecord, StoreError> {
+    let batch_id: Option<&[u8]> = row.try_get(8)?;
+    let batch_id =
+        batch_id.map(|bytes| BatchId::from_bytes(bytes).ok_or(StoreError::Damaged("a batch's id")));
+    Ok(RequestRecord {
+        summary: row::request_summary(row, 1)?,
+        batch_id: batch_id.transpose()?,
+        metadata: row.try_get(9)?,
+        body: row.try_get(10)?,
+        webhook: row.try_get(11)?,
+        result: row.try_get(12)?,
+    })
 }
 
 /// The row number of a request of `account`: where a list goes on after it.

@@ -1,42 +1,23 @@
 //! Long lists of requests, page by page: each page goes on behind the last row of the one before, so that no reader,
 //! however slow, holds a transaction open, and a list stays whole while requests are added.
 
-use overnight_domain::ids::BatchId;
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
+use super::get_record;
+use super::lines::{
+    Lines, RecordLine, detail_fields, record_line, small_bytes, summary_fields, summary_line,
+};
 use crate::store::tx::Statement;
 use crate::store::{Store, StoreError, row};
 
-const PAGE_ROWS: i64 = 512;
-const PAGE_BYTES: i64 = 1 << 20;
+/// Status records of a page.
+const SUMMARIES: i64 = 256;
 
-/// What `row::request_summary` reads, behind the row number, of `progress p` and `requests r`.
-macro_rules! summary_columns {
-    () => {
-        "p.seq, r.id, p.state, p.ready_at, p.in_progress_at, p.ended_at, r.created_at, r.expires_at"
-    };
-}
-pub(in crate::store) use summary_columns;
-
-/// What [`read_record`] reads behind the summary.
-macro_rules! detail_columns {
-    () => {
-        "b.id, r.metadata, r.body, r.webhook, s.body"
-    };
-}
-pub(in crate::store) use detail_columns;
-
-/// Where the details come from.
-macro_rules! detail_tables {
-    () => {
-        "LEFT JOIN batches b ON b.seq = p.batch LEFT JOIN results s ON s.seq = p.result_seq"
-    };
-}
-pub(in crate::store) use detail_tables;
+/// Whole records of a page.
+const RECORDS: i64 = 64;
 
 /// Which requests a list is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,16 +36,6 @@ pub enum Direction {
     OldestFirst,
     /// In the opposite order.
     NewestFirst,
-}
-
-impl Direction {
-    /// Whether `seq` lies at or before `last` in this order.
-    const fn reaches(self, seq: i64, last: i64) -> bool {
-        match self {
-            Self::OldestFirst => seq <= last,
-            Self::NewestFirst => seq >= last,
-        }
-    }
 }
 
 /// Which requests of its scope a list holds. Times are in milliseconds.
@@ -91,16 +62,16 @@ pub struct Page<T> {
     pub next: Option<i64>,
 }
 
-/// Builds the texts of a page: the columns, the tables, and the two scopes in two directions.
+/// Builds the texts of a page in one value: its line, the tables, and the two scopes in two directions.
 macro_rules! page_texts {
-    ($name:ident, $columns:expr, $tables:expr) => {
-        pub(in crate::store) const fn $name(scope: Scope, direction: Direction) -> &'static str {
+    ($name:ident, $line:expr, $tables:expr) => {
+        const fn $name(scope: Scope, direction: Direction) -> &'static str {
             macro_rules! text {
                 ($key:literal, $behind:literal, $order:literal) => {
                     concat!(
-                        "SELECT ",
-                        $columns,
-                        " FROM progress p CROSS JOIN requests r ON r.seq = p.seq ",
+                        "SELECT group_concat(line, '') FROM (SELECT ",
+                        $line,
+                        " AS line FROM progress p CROSS JOIN requests r ON r.seq = p.seq ",
                         $tables,
                         " WHERE ",
                         $key,
@@ -110,7 +81,7 @@ macro_rules! page_texts {
                         " AND (? IS NULL OR p.model = ?) AND r.created_at > ? AND r.created_at < ?",
                         " ORDER BY ",
                         $order,
-                        " LIMIT ?"
+                        " LIMIT ?)"
                     )
                 };
             }
@@ -130,18 +101,17 @@ macro_rules! page_texts {
     };
 }
 
-page_texts!(summaries_text, summary_columns!(), "");
+page_texts!(summaries_text, summary_line!(), "");
 page_texts!(
-    sizes_text,
-    "p.seq, length(r.body) + coalesce(length(r.metadata), 0) + coalesce(length(s.body), 0)",
-    "LEFT JOIN results s ON s.seq = p.result_seq"
+    records_text,
+    record_line!(),
+    "LEFT JOIN batches b ON b.seq = p.batch LEFT JOIN results s ON s.seq = p.result_seq"
 );
-page_texts!(records_text, concat!(summary_columns!(), ", ", detail_columns!()), detail_tables!());
 
 /// Every text of this scope and direction, for the plan test.
 #[cfg(test)]
-pub(in crate::store) fn page_texts(scope: Scope, direction: Direction) -> [&'static str; 3] {
-    [summaries_text(scope, direction), sizes_text(scope, direction), records_text(scope, direction)]
+pub(in crate::store) fn page_texts(scope: Scope, direction: Direction) -> [&'static str; 2] {
+    [summaries_text(scope, direction), records_text(scope, direction)]
 }
 
 /// A page of status records behind `after`, `limit` rows at most.
@@ -152,20 +122,21 @@ pub async fn page_summaries(
     after: Option<i64>,
     limit: Option<i64>,
 ) -> Result<Page<RequestSummary>, StoreError> {
-    let want = limit.map_or(PAGE_ROWS, |limit| limit.min(PAGE_ROWS));
+    let want = limit.map_or(SUMMARIES, |limit| limit.min(SUMMARIES));
     let statement = bind(summaries_text(scope, filter.direction), scope, filter, after, want);
-    let rows = statement.fetch_all(store.readers()).await?;
-    let next = match rows.last() {
-        Some(row) if rows.len() as i64 >= want => Some(row.try_get(0)?),
-        _ => None,
-    };
-    Ok(Page { rows: rows.iter().map(|row| row::request_summary(row, 1)).collect::<Result<_, _>>()?, next })
+    let found = statement.fetch_one(store.readers()).await?;
+    let mut lines = Lines::new(found.try_get::<Option<&[u8]>, _>(0)?.unwrap_or_default());
+    let mut place = Place::new(filter.direction, after);
+    let mut rows = Vec::new();
+    while let Some((seq, summary)) = lines.next_summary()? {
+        place.go_to(seq)?;
+        rows.push(summary);
+    }
+    let next = place.seq.filter(|_| rows.len() as i64 >= want);
+    Ok(Page { rows, next })
 }
 
-/// A page of whole records behind `after`, `limit` rows at most; about a mebibyte, or one record if it is larger.
-///
-/// Sizes are read first, so that large bodies are never in memory together. A request that leaves the filter between
-/// the two reads is left out, and the next page still goes on where this one's sizes ended.
+/// A page of whole records behind `after`, `limit` rows at most; two mebibytes at most, or one record if it is larger.
 pub async fn page_records(
     store: &Store,
     scope: Scope,
@@ -173,55 +144,46 @@ pub async fn page_records(
     after: Option<i64>,
     limit: Option<i64>,
 ) -> Result<Page<RequestRecord>, StoreError> {
-    let want = limit.map_or(PAGE_ROWS, |limit| limit.min(PAGE_ROWS));
-    let mut after = after;
-    loop {
-        let Some(extent) = measure(store, scope, filter, after, want).await? else {
-            return Ok(Page { rows: Vec::new(), next: None });
-        };
-        let statement = bind(records_text(scope, filter.direction), scope, filter, after, extent.rows);
-        let mut rows = Vec::new();
-        for row in &statement.fetch_all(store.readers()).await? {
-            if filter.direction.reaches(row.try_get(0)?, extent.last) {
-                rows.push(read_record(row)?);
+    let want = limit.map_or(RECORDS, |limit| limit.min(RECORDS));
+    let statement = bind(records_text(scope, filter.direction), scope, filter, after, want);
+    let found = statement.fetch_one(store.readers()).await?;
+    let mut lines = Lines::new(found.try_get::<Option<&[u8]>, _>(0)?.unwrap_or_default());
+    let mut place = Place::new(filter.direction, after);
+    let mut rows = Vec::new();
+    while let Some((seq, line)) = lines.next_record()? {
+        match line {
+            RecordLine::Whole(record) => rows.push(record),
+            RecordLine::Large if rows.is_empty() => {
+                let record = get_record(store, seq).await?;
+                return Ok(Page { rows: vec![record], next: Some(seq) });
             }
+            RecordLine::Large => return Ok(Page { rows, next: place.seq }),
         }
-        let next = Some(extent.last).filter(|_| !extent.is_end);
-        if next.is_none() || !rows.is_empty() {
-            return Ok(Page { rows, next });
-        }
-        after = next;
+        place.go_to(seq)?;
     }
+    let next = place.seq.filter(|_| rows.len() as i64 >= want);
+    Ok(Page { rows, next })
 }
 
-/// How far a page of records goes.
-struct Extent {
-    rows: i64,
-    last: i64,
-    is_end: bool,
+/// Where a list has come to. SQL promises no order to what joins lines, so each step is looked at.
+struct Place {
+    direction: Direction,
+    seq: Option<i64>,
 }
 
-/// The rows behind `after` whose bodies fit into a page, `want` at most; `None` where there are none.
-async fn measure(
-    store: &Store,
-    scope: Scope,
-    filter: &Filter,
-    after: Option<i64>,
-    want: i64,
-) -> Result<Option<Extent>, StoreError> {
-    let sizes = bind(sizes_text(scope, filter.direction), scope, filter, after, want);
-    let sizes = sizes.fetch_all(store.readers()).await?;
-    let mut extent = None;
-    let mut bytes = 0;
-    for (rows, row) in (1..).zip(&sizes) {
-        bytes += row.try_get::<i64, _>(1)?;
-        if rows > 1 && bytes > PAGE_BYTES {
-            break;
-        }
-        let is_end = rows == sizes.len() as i64 && rows < want;
-        extent = Some(Extent { rows, last: row.try_get(0)?, is_end });
+impl Place {
+    const fn new(direction: Direction, after: Option<i64>) -> Self {
+        Self { direction, seq: after }
     }
-    Ok(extent)
+
+    fn go_to(&mut self, seq: i64) -> Result<(), StoreError> {
+        let is_onward = self.seq.is_none_or(|last| match self.direction {
+            Direction::OldestFirst => seq > last,
+            Direction::NewestFirst => seq < last,
+        });
+        self.seq = Some(seq);
+        if is_onward { Ok(()) } else { Err(StoreError::Damaged("the order of a list")) }
+    }
 }
 
 fn bind<'q>(
@@ -251,18 +213,4 @@ fn bind<'q>(
         .bind(filter.created_after.unwrap_or(i64::MIN))
         .bind(filter.created_before.unwrap_or(i64::MAX))
         .bind(limit)
-}
-
-pub(super) fn read_record(row: &SqliteRow) -> Result<RequestRecord, StoreError> {
-    let batch_id: Option<&[u8]> = row.try_get(8)?;
-    let batch_id =
-        batch_id.map(|bytes| BatchId::from_bytes(bytes).ok_or(StoreError::Damaged("a batch's id")));
-    Ok(RequestRecord {
-        summary: row::request_summary(row, 1)?,
-        batch_id: batch_id.transpose()?,
-        metadata: row.try_get(9)?,
-        body: row.try_get(10)?,
-        webhook: row.try_get(11)?,
-        result: row.try_get(12)?,
-    })
 }

@@ -1,8 +1,10 @@
 //! Long lists, page by page.
 
+use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
 
 use super::{Fixture, START};
+use crate::store::batches::{self, NewBatch};
 use crate::store::requests::{self, Direction, Filter, Scope, page_records, page_summaries};
 
 async fn fixture_of(count: u32) -> Fixture {
@@ -49,25 +51,57 @@ async fn pages_in_both_directions_hold_every_row_once() {
 }
 
 #[tokio::test]
-async fn a_page_of_large_bodies_stays_small() {
+async fn a_large_body_is_a_page_of_its_own() {
     let mut fixture = Fixture::new().await;
-    for key in 0..6 {
+    for (key, is_large) in (0..).zip([false, true, true, false, false]) {
         let mut request = fixture.request(key);
-        request.body = vec![b' '; 400_000];
+        if is_large {
+            request.body = vec![b' '; 400_000];
+        }
         requests::insert(&fixture.store, request).await.expect("an insert");
     }
+    let sizes: Vec<usize> = pages(&fixture).await.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [1, 1, 1, 2]);
+}
+
+#[tokio::test]
+async fn a_line_says_what_the_record_says() {
+    let mut fixture = Fixture::new().await;
+    let ids = fixture.insert(&[1, 2, 3]).await;
+    let mut told = fixture.request(4);
+    told.metadata = None;
+    told.webhook = Some("https://example.com/é,;".into());
+    requests::insert(&fixture.store, told.clone()).await.expect("an insert");
+    fixture.release().await;
+    let leases = fixture.lease().await;
+    assert!(fixture.settle(&leases[0], START + 5).await);
+    requests::cancel(&fixture.store, fixture.account, ids[1], START + 6).await.expect("a cancel");
+    let batch = fixture.batch_id();
+    let members = batches::resolve(&fixture.store, fixture.account, &ids).await.expect("a look");
+    let account = fixture.account;
+    let batch = NewBatch { id: batch, account, created_at: START, webhook: None, metadata: None, members };
+    batches::insert(&fixture.store, batch).await.expect("a batch");
+    let lines = pages(&fixture).await.concat();
+    assert_eq!(lines.len(), 4);
+    for line in lines {
+        let record = requests::find_record(&fixture.store, account, line.summary.id).await.expect("a read");
+        assert_eq!(Some(line), record);
+    }
+}
+
+/// Every whole record of the account, page by page.
+async fn pages(fixture: &Fixture) -> Vec<Vec<RequestRecord>> {
     let scope = Scope::Account(fixture.account);
-    let (mut after, mut sizes) = (None, Vec::new());
+    let (mut after, mut pages) = (None, Vec::new());
     loop {
         let page =
             page_records(&fixture.store, scope, &Filter::default(), after, None).await.expect("a page");
-        sizes.push(page.rows.len());
+        pages.push(page.rows);
         after = page.next;
         if after.is_none() {
-            break;
+            return pages;
         }
     }
-    assert_eq!(sizes, [2, 2, 2]);
 }
 
 #[tokio::test]
