@@ -101,9 +101,7 @@ impl RequestsQuery {
             full: parameters.value("full", "true, false, 1 or 0", read_flag).unwrap_or(false),
             list: ListQuery {
                 status: parameters.value("status", format_args!("one of {statuses}"), RequestStatus::parse),
-                model: parameters.value("model", "the name of a model", |text| {
-                    (!text.is_empty()).then(|| text.to_owned())
-                }),
+                model: parameters.value("model", "the name of a model", |text| Some(text.to_owned())),
                 created_after: parameters.value("created_after", second, |text| text.parse().ok()),
                 created_before: parameters.value("created_before", second, |text| text.parse().ok()),
                 limit: parameters.value("limit", "an integer from 1 on", |text| {

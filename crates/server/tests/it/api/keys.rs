@@ -43,7 +43,7 @@ async fn a_key_is_listed_without_its_secret_and_expires_when_it_was_told_to() {
     let client = Client::new(app.address, Some(&made.key));
     assert_eq!(client.get("/v1/models").await.status, 200);
     let listed = api_keys::list(&app.services, account.id).await.expect("keys");
-    assert_eq!(listed, [made.record.clone()]);
+    assert_eq!(listed, std::slice::from_ref(&made.record));
     assert!(made.key.starts_with(&made.record.prefix) && made.record.prefix.len() < 20);
     pause(Duration::from_millis(300)).await;
     client.get("/v1/models").await.refused(401, "invalid_api_key");
