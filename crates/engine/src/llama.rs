@@ -53,6 +53,9 @@ const CELLS_MAX: usize = 32_768;
 const CELLS_STEP: usize = 256;
 /// Sequences that are kept for their prefixes, beside those that run.
 const KEPT_SEQUENCES: usize = 32;
+/// The part of a context that they may hold. Each token's attention passes over all cells in use, so that a kept cell
+/// costs about as much in two thousand drawn tokens as computing it again would.
+const KEPT_CONTEXT_PART: usize = 4;
 
 /// A model in memory.
 #[derive(Debug)]
@@ -165,6 +168,7 @@ fn capacity(settings: &Settings, model: &LlamaModel) -> Capacity {
         cells: cells.next_multiple_of(CELLS_STEP),
         parallel: settings.parallel,
         sequences: settings.parallel + if shares_prefixes { KEPT_SEQUENCES } else { 0 },
+        kept_cells: context / KEPT_CONTEXT_PART,
         shares_prefixes,
     }
 }

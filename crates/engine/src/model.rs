@@ -28,6 +28,8 @@ pub struct Capacity {
     pub parallel: usize,
     /// Sequences that the cache tells apart: those running and those kept for their prefixes.
     pub sequences: usize,
+    /// Cells that sequences which ended may hold for their prefixes; every step looks at them, so they are not free.
+    pub kept_cells: usize,
     /// Whether a part of a sequence can be handed to another one; recurrent models cannot.
     pub shares_prefixes: bool,
 }

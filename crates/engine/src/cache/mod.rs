@@ -1,7 +1,7 @@
 //! The decoder together with exact books of what its key-value cache holds.
 //!
-//! A sequence that ends stays in the cache for its prefix, until its cells or its number are needed: the one used
-//! longest ago goes first. A new sequence starts as a copy of the longest prefix that any sequence, running or kept,
+//! A sequence that ends stays in the cache for its prefix, until its cells or its number are needed or too many are
+//! kept: the one used longest ago goes first. A new sequence starts as a copy of the longest prefix that any sequence, running or kept,
 //! has computed of its prompt.
 
 mod cells;
@@ -40,6 +40,7 @@ pub struct Cache<D> {
     decoder: D,
     cells: Cells,
     sequences: Vec<Sequence>,
+    kept_cells: usize,
     shares_prefixes: bool,
     ticks: u64,
 }
@@ -53,6 +54,7 @@ impl<D: Decoder> Cache<D> {
             decoder,
             cells: Cells::new(capacity.cells),
             sequences: (0..capacity.sequences).map(|_| empty()).collect(),
+            kept_cells: capacity.kept_cells,
             shares_prefixes: capacity.shares_prefixes,
             ticks: 0,
         }
@@ -157,10 +159,23 @@ impl<D: Decoder> Cache<D> {
         self.sequences[sequence].tokens = tokens;
         if let Some(covering) = covering {
             self.touch(covering);
-            return self.forget(sequence);
+            self.forget(sequence);
+            return self.bound_kept(covering);
         }
         covered.into_iter().for_each(|other| self.forget(other));
         self.touch(sequence);
+        self.bound_kept(sequence);
+    }
+
+    /// Drops kept sequences, the longest unused first, while all but the running ones hold too much. The sequence
+    /// `newest` stays, however large it is: the next request most likely shares its prefix.
+    fn bound_kept(&mut self, newest: usize) {
+        while self.cells.total() - self.cells.free_count() - self.cells.busy_count() > self.kept_cells {
+            match self.longest_unused(Some(newest)) {
+                Some(sequence) => self.forget(sequence),
+                None => return,
+            }
+        }
     }
 
     /// Ends a sequence and frees what it alone holds.

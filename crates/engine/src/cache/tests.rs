@@ -5,7 +5,12 @@ use crate::{
 };
 
 fn cache(cells: usize, sequences: usize) -> Cache<FakeDecoder> {
-    let capacity = Capacity { context: cells, cells, parallel: 2, sequences, shares_prefixes: true };
+    cache_keeping(cells, sequences, cells)
+}
+
+fn cache_keeping(cells: usize, sequences: usize, kept_cells: usize) -> Cache<FakeDecoder> {
+    let capacity =
+        Capacity { context: cells, cells, parallel: 2, sequences, kept_cells, shares_prefixes: true };
     Cache::new(FakeDecoder::new(capacity, next_letter).0, capacity)
 }
 
@@ -89,6 +94,28 @@ fn sequences_inside_others_are_not_kept_twice() {
     assert_eq!(cache.computed(short), 0);
     let inside = kept(&mut cache, &[1, 2]);
     assert_eq!((cache.computed(long), cache.computed(inside)), (3, 0));
+}
+
+#[test]
+fn no_more_is_kept_than_allowed_but_the_newest_always_is() {
+    let mut cache = cache_keeping(64, 8, 5);
+    let oldest = kept(&mut cache, &[1, 1]);
+    let middle = kept(&mut cache, &[2, 2]);
+    let newest = kept(&mut cache, &[3, 3]);
+    assert_eq!((cache.computed(oldest), cache.computed(middle), cache.computed(newest)), (0, 2, 2));
+    let large = kept(&mut cache, &[4, 4, 4, 4, 4, 4]);
+    assert_eq!((cache.computed(middle), cache.computed(newest), cache.computed(large)), (0, 0, 6));
+}
+
+#[test]
+fn what_a_running_sequence_shares_is_not_counted_as_kept() {
+    let mut cache = cache_keeping(64, 8, 3);
+    let source = kept(&mut cache, &[1, 2, 3]);
+    let running = cache.start(Some(Prefix { sequence: source, length: 3 })).expect("a free sequence");
+    let other = kept(&mut cache, &[7, 8, 9]);
+    assert_eq!((cache.computed(source), cache.computed(other)), (3, 3));
+    cache.finish(running);
+    assert_eq!((cache.computed(source), cache.computed(other)), (3, 0));
 }
 
 #[test]

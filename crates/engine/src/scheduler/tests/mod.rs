@@ -18,8 +18,14 @@ use crate::{
 
 type Answer = Receiver<Result<Completion, DecodeFailed>>;
 
-const CAPACITY: Capacity =
-    Capacity { context: 600, cells: 4_800, parallel: 8, sequences: 16, shares_prefixes: true };
+const CAPACITY: Capacity = Capacity {
+    context: 600,
+    cells: 4_800,
+    parallel: 8,
+    sequences: 16,
+    kept_cells: 4_800,
+    shares_prefixes: true,
+};
 
 struct Bench {
     scheduler: Scheduler<FakeDecoder>,
