@@ -16,7 +16,7 @@ use super::world::World;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 /// The least and the most time between two bursts.
-const BURST_EVERY_MS: (i64, i64) = (15 * MINUTE_MS, 150 * MINUTE_MS);
+const BURST_EVERY_MS: (i64, i64) = (20 * MINUTE_MS, 180 * MINUTE_MS);
 const LARGE_BURST: i64 = 1_050;
 
 impl World<'_> {

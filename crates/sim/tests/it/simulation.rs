@@ -68,7 +68,7 @@ fn idle_checks(total: &Summary) -> Vec<&'static str> {
 
 #[test]
 fn a_seed_replays_to_the_last_event() {
-    for seed in [0, 5, 7, 11] {
+    for seed in [0, 7, 11] {
         let once = simulate(seed, HOURS).unwrap();
         let again = simulate(seed, HOURS).unwrap();
         assert_eq!(once, again, "seed {seed}");
