@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use thiserror::Error;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -15,10 +14,11 @@ use crate::app::errors::AppError;
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::Config;
 use crate::engines::{EngineUnusable, Engines};
+use crate::http::{self, Listeners};
 use crate::ids::Ids;
 use crate::scheduler::{Replicas, Shell};
 use crate::store::{Store, StoreError, StoreOptions};
-use crate::{http, workers};
+use crate::workers;
 
 /// Why the service did not start, in words for the operator.
 #[derive(Debug, Error)]
@@ -50,7 +50,7 @@ pub struct Service {
     engines: Engines,
     stop_http: watch::Sender<bool>,
     stop_scheduler: watch::Sender<bool>,
-    http: JoinHandle<std::io::Result<()>>,
+    http: JoinHandle<()>,
     scheduler: JoinHandle<()>,
     workers: JoinSet<()>,
 }
@@ -65,7 +65,7 @@ impl Service {
         let clock: SharedClock = Arc::new(SystemClock);
         let ids = Arc::new(Ids::from_system());
         let store = Store::open(&StoreOptions::new(&config.data_dir), Arc::clone(&clock)).await?;
-        let (listener, address) = listen(config.listen).await?;
+        let (listeners, address) = listen(&config).await?;
         let services =
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
         let bootstrapped = bootstrap::run(&services).await?;
@@ -75,7 +75,7 @@ impl Service {
         let workers = workers::spawn(&services);
         let (stop_http, http_stopped) = watch::channel(false);
         let (stop_scheduler, scheduler_stopped) = watch::channel(false);
-        let http = tokio::spawn(http::serve(services.clone(), listener, stopped(http_stopped)));
+        let http = tokio::spawn(http::serve(services.clone(), listeners, stopped(http_stopped)));
         let scheduler = tokio::spawn(shell.run(stopped(scheduler_stopped)));
         Ok(Self {
             services,
@@ -118,13 +118,11 @@ impl Service {
     }
 }
 
-async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServiceError> {
-    let bind = async {
-        let listener = TcpListener::bind(address).await?;
-        let bound = listener.local_addr()?;
-        Ok((listener, bound))
-    };
-    bind.await.map_err(|source| ServiceError::Listen { address, source })
+async fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {
+    let failed = |(address, source)| ServiceError::Listen { address, source };
+    let listeners = Listeners::bind(config.listen, config.metrics_listen).await.map_err(failed)?;
+    let address = listeners.address().map_err(|source| failed((config.listen, source)))?;
+    Ok((listeners, address))
 }
 
 async fn stopped(mut signal: watch::Receiver<bool>) {

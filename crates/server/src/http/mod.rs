@@ -24,4 +24,4 @@ mod serve;
 pub use self::context::Timeouts;
 pub use self::openapi::openapi_json;
 pub use self::router::router;
-pub use self::serve::{serve, serve_with};
+pub use self::serve::{Listeners, serve, serve_with};

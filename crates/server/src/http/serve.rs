@@ -23,49 +23,69 @@ const UPKEEP_MS: i64 = 5_000;
 /// Connections that may read the figures at an address of their own.
 const METRICS_CONNECTIONS_MAX: usize = 64;
 
-/// Serves the API on `listener`, and the figures on `metrics_listen` where that is set, until `shutdown` ends; then
-/// calls under way are given time to end.
-///
-/// # Errors
-///
-/// When `metrics_listen` cannot be listened on.
-pub async fn serve(
-    services: Services,
-    listener: TcpListener,
-    shutdown: impl Future<Output = ()> + Send,
-) -> io::Result<()> {
-    serve_with(services, listener, shutdown, Timeouts::default()).await
+/// Where the service is called.
+pub struct Listeners {
+    api: TcpListener,
+    metrics: Option<TcpListener>,
+}
+
+impl Listeners {
+    /// Listens for the API at `api`, and for the figures at `metrics` where they have an address of their own.
+    ///
+    /// # Errors
+    ///
+    /// The address that cannot be listened on, and why.
+    pub async fn bind(api: SocketAddr, metrics: Option<SocketAddr>) -> Result<Self, (SocketAddr, io::Error)> {
+        let metrics = match metrics {
+            Some(address) => Some(bind(address).await?),
+            None => None,
+        };
+        Ok(Self { api: bind(api).await?, metrics })
+    }
+
+    /// Where the API is called.
+    ///
+    /// # Errors
+    ///
+    /// What the system says of the socket.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.api.local_addr()
+    }
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, (SocketAddr, io::Error)> {
+    TcpListener::bind(address).await.map_err(|error| (address, error))
+}
+
+/// Serves the API, and the figures where they have an address of their own, until `shutdown` ends; then calls under
+/// way are given time to end.
+pub async fn serve(services: Services, listeners: Listeners, shutdown: impl Future<Output = ()> + Send) {
+    serve_with(services, listeners, shutdown, Timeouts::default()).await;
 }
 
 /// As [`serve`], with other time-outs.
-///
-/// # Errors
-///
-/// As [`serve`].
 pub async fn serve_with(
     services: Services,
-    listener: TcpListener,
+    listeners: Listeners,
     shutdown: impl Future<Output = ()> + Send,
     timeouts: Timeouts,
-) -> io::Result<()> {
+) {
     let context = Arc::new(Context { services, timeouts });
     let (stop, stopping) = watch::channel(false);
     let mut servers = JoinSet::new();
-    if let Some(address) = context.services.config.metrics_listen {
+    if let Some(listener) = listeners.metrics {
         let router = router::assemble_metrics(Arc::clone(&context));
-        let listener = TcpListener::bind(address).await?;
         let server = Server::new(&context, router, METRICS_CONNECTIONS_MAX, stopping.clone());
         servers.spawn(server.run(listener));
     }
     let router = router::assemble(Arc::clone(&context));
     let server = Server::new(&context, router, context.services.config.connections_max, stopping);
-    servers.spawn(server.run(listener));
+    servers.spawn(server.run(listeners.api));
     let mut upkeep = JoinSet::new();
     upkeep.spawn(keep_up(Arc::clone(&context)));
     shutdown.await;
     stop.send_replace(true);
     while servers.join_next().await.is_some() {}
-    Ok(())
 }
 
 async fn keep_up(context: Shared) {

@@ -8,12 +8,11 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_server::app::{self, Services};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
-use overnight_server::http::{self, Timeouts};
+use overnight_server::http::{self, Listeners, Timeouts};
 use overnight_server::ids::Ids;
 use overnight_server::store::{Durability, Store, StoreOptions, audit};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -42,7 +41,7 @@ pub(crate) struct TestApp {
     key: String,
     stranger_key: String,
     stop: Option<oneshot::Sender<()>>,
-    server: JoinHandle<std::io::Result<()>>,
+    server: JoinHandle<()>,
 }
 
 impl TestApp {
@@ -57,11 +56,12 @@ impl TestApp {
         let services = services(&folder, settings).await;
         let (account, key) = account(&services, "test").await;
         let (_, stranger_key) = self::account(&services, "stranger").await;
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
+        let any_port = "127.0.0.1:0".parse().expect("an address");
+        let listeners = Listeners::bind(any_port, services.config.metrics_listen).await.expect("a port");
+        let address = listeners.address().expect("an address");
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move { drop(stopped.await) };
-        let server = tokio::spawn(http::serve_with(services.clone(), listener, shutdown, timeouts));
+        let server = tokio::spawn(http::serve_with(services.clone(), listeners, shutdown, timeouts));
         Self { services, address, account, folder, key, stranger_key, stop: Some(stop), server }
     }
 
@@ -144,7 +144,7 @@ impl TestApp {
     /// Stops the service, and checks that it left everything sound.
     pub(crate) async fn stop(mut self) {
         drop(self.stop.take());
-        (&mut self.server).await.expect("a server").expect("no error");
+        (&mut self.server).await.expect("a server");
         let checks = audit::run(&self.services.store).await.expect("an audit");
         let breaches: Vec<_> = checks.into_iter().filter(|check| check.breaches > 0).collect();
         assert!(breaches.is_empty(), "{breaches:#?}");
