@@ -7,7 +7,9 @@ use sqlx::AssertSqlSafe;
 use super::error::StoreError;
 use super::tx::{Statement, Tx};
 
-const POWERS: usize = 9;
+/// Chunks of up to 2^8 rows.
+const POWER_MAX: u32 = 8;
+const POWERS: usize = POWER_MAX as usize + 1;
 
 /// A statement with one place for a list of rows: `head VALUES-list tail`.
 pub(super) struct RowsStatement {
@@ -56,7 +58,7 @@ impl RowsStatement {
 pub(super) fn chunks<T>(items: &[T]) -> impl Iterator<Item = &[T]> {
     let mut rest = items;
     std::iter::from_fn(move || {
-        let power = rest.len().checked_ilog2()?.min(POWERS as u32 - 1);
+        let power = rest.len().checked_ilog2()?.min(POWER_MAX);
         let (chunk, after) = rest.split_at(1 << power);
         rest = after;
         Some(chunk)

@@ -9,7 +9,7 @@ use crate::store::endings::{Live, live_columns};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
-const CHUNK: i64 = 1_000;
+const CHUNK: u32 = 1_000;
 
 /// What became of a cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl CancelChunk {
             ended.push(live.seq);
             live.end(unit, cancelled, None, self.now).await?;
         }
-        let is_last = (rows.len() as i64) < CHUNK;
+        let is_last = rows.len() < CHUNK as usize;
         if is_last {
             let text = "UPDATE batches SET cancelling = 0 WHERE seq = ?";
             unit.tx.execute(sqlx::query(text).bind(self.batch)).await?;

@@ -66,8 +66,8 @@ const SMALL_BYTES: usize = small_bytes!();
 pub(super) enum RecordLine {
     /// All of it.
     Whole(RequestRecord),
-    /// It is too large to be read with others.
-    Large,
+    /// It is too large to be read with others; how many bytes its bodies have.
+    Large(usize),
 }
 
 /// Reads the lines of a page one after the other.
@@ -103,7 +103,7 @@ impl<'a> Lines<'a> {
             [self.length()?, self.length()?, self.length()?, self.length()?];
         let bytes: usize = [metadata, body, result].into_iter().flatten().sum();
         if bytes > SMALL_BYTES {
-            return Ok(Some((seq, RecordLine::Large)));
+            return Ok(Some((seq, RecordLine::Large(bytes))));
         }
         let metadata = self.bytes(metadata)?;
         let webhook = self.bytes(webhook)?.map(String::from_utf8).transpose().map_err(|_| DAMAGED)?;

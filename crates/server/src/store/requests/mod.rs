@@ -66,9 +66,10 @@ pub async fn find_record(
 }
 
 /// The whole record of the request in row `seq`.
-async fn get_record(store: &Store, seq: i64) -> Result<RequestRecord, StoreError> {
+async fn find_record_at(store: &Store, seq: i64) -> Result<Option<RequestRecord>, StoreError> {
     let text = concat!(select_record!(), " WHERE r.seq = ?");
-    read_record(&sqlx::query(text).bind(seq).fetch_one(store.readers()).await?)
+    let query = sqlx::query(text).bind(seq);
+    query.fetch_optional(store.readers()).await?.map(|row| read_record(&row)).transpose()
 }
 
 fn read_record(row: &SqliteRow) -> Result<RequestRecord, StoreError> {

@@ -6,7 +6,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use sqlx::Row;
 
-use super::get_record;
+use super::find_record_at;
 use super::lines::{
     Lines, RecordLine, detail_fields, record_line, small_bytes, summary_fields, summary_line,
 };
@@ -18,6 +18,9 @@ const SUMMARIES: i64 = 256;
 
 /// Whole records of a page.
 const RECORDS: i64 = 64;
+
+/// Bytes of large bodies in a page.
+const LARGE_BYTES: usize = 1 << 20;
 
 /// Which requests a list is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +54,13 @@ pub struct Filter {
     pub created_before: Option<i64>,
     /// The order.
     pub direction: Direction,
+}
+
+impl Filter {
+    /// Whether a request that was in the list still is: its status is all that moves.
+    fn holds(&self, request: &RequestSummary) -> bool {
+        self.status.is_none_or(|status| request.state.status() == status)
+    }
 }
 
 /// Some rows of a list.
@@ -136,7 +146,10 @@ pub async fn page_summaries(
     Ok(Page { rows, next })
 }
 
-/// A page of whole records behind `after`, `limit` rows at most; two mebibytes at most, or one record if it is larger.
+/// A page of whole records behind `after`, `limit` rows at most; about two mebibytes, or one record if it is larger.
+///
+/// Large bodies are read one by one behind their lines. A request that left the filter between the two reads is left
+/// out.
 pub async fn page_records(
     store: &Store,
     scope: Scope,
@@ -149,19 +162,23 @@ pub async fn page_records(
     let found = statement.fetch_one(store.readers()).await?;
     let mut lines = Lines::new(found.try_get::<Option<&[u8]>, _>(0)?.unwrap_or_default());
     let mut place = Place::new(filter.direction, after);
-    let mut rows = Vec::new();
+    let (mut rows, mut count, mut large_bytes) = (Vec::new(), 0, 0);
     while let Some((seq, line)) = lines.next_record()? {
         match line {
             RecordLine::Whole(record) => rows.push(record),
-            RecordLine::Large if rows.is_empty() => {
-                let record = get_record(store, seq).await?;
-                return Ok(Page { rows: vec![record], next: Some(seq) });
+            RecordLine::Large(bytes) => {
+                large_bytes += bytes;
+                if count > 0 && large_bytes > LARGE_BYTES {
+                    return Ok(Page { rows, next: place.seq });
+                }
+                let record = find_record_at(store, seq).await?;
+                rows.extend(record.filter(|record| filter.holds(&record.summary)));
             }
-            RecordLine::Large => return Ok(Page { rows, next: place.seq }),
         }
         place.go_to(seq)?;
+        count += 1;
     }
-    let next = place.seq.filter(|_| rows.len() as i64 >= want);
+    let next = place.seq.filter(|_| count >= want);
     Ok(Page { rows, next })
 }
 
