@@ -89,7 +89,9 @@ impl Shell {
     }
 
     fn tick(&mut self) {
-        self.wake_at = i64::MAX;
+        if self.wake_at <= self.services.clock.now() {
+            self.wake_at = i64::MAX;
+        }
         self.feed(Input::Tick);
         self.report();
     }
