@@ -26,7 +26,7 @@ const SHARED_TOKENS: usize = 449;
 const PROMPT_TOKENS: usize = 475;
 const NEW_TOKENS: usize = 48;
 
-/// Seconds of CPU, the whole and without the prompts, and the prompt tokens that were computed.
+/// Seconds of CPU, and the prompt tokens that were computed in them.
 struct Cost {
     seconds: f64,
     prompt_tokens: usize,
