@@ -8,10 +8,14 @@ use sha2::{Digest, Sha256};
 /// Makes identifiers that rise strictly, and random bytes: from the system, or from a seed.
 pub struct Ids(Mutex<Source>);
 
+/// Draws kept from one call of the system's: a call for each identifier would cost more than the identifier.
+const DRAWS_KEPT: usize = 64;
+
 struct Source {
     sequence: IdSequence,
     seed: Option<[u8; 32]>,
     drawn: u64,
+    kept: Vec<[u8; 32]>,
 }
 
 impl Ids {
@@ -26,7 +30,7 @@ impl Ids {
     }
 
     fn new(seed: Option<[u8; 32]>) -> Self {
-        Self(Mutex::new(Source { sequence: IdSequence::default(), seed, drawn: 0 }))
+        Self(Mutex::new(Source { sequence: IdSequence::default(), seed, drawn: 0, kept: Vec::new() }))
     }
 
     /// The next identifier at `now`, in milliseconds.
@@ -53,18 +57,22 @@ impl Source {
             Some(seed) => {
                 Sha256::new().chain_update(seed).chain_update(self.drawn.to_le_bytes()).finalize().into()
             }
-            None => system_random(),
+            None => self.kept.pop().unwrap_or_else(|| {
+                let [first, rest @ ..] = system_random();
+                self.kept = rest.into();
+                first
+            }),
         }
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that asks the system for chance")]
-fn system_random() -> [u8; 32] {
-    let mut bytes = [0; 32];
-    if let Err(error) = getrandom::fill(&mut bytes) {
+fn system_random() -> [[u8; 32]; DRAWS_KEPT] {
+    let mut draws = [[0; 32]; DRAWS_KEPT];
+    if let Err(error) = getrandom::fill(draws.as_flattened_mut()) {
         panic!("the operating system gave no random bytes: {error}");
     }
-    bytes
+    draws
 }
 
 fn first_half(bytes: [u8; 32]) -> [u8; 16] {

@@ -1,4 +1,6 @@
-//! Statements over many rows, in chunks of 2^k ≤ 256, so that few texts serve every count and each is prepared once.
+//! Statements over many rows, in chunks of a few known sizes, so that few texts serve every count and each is prepared
+//! once. Every statement is a message to the database's thread and back, so a usual group is one chunk: any count up to
+//! 64 has a text of its own.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,36 +9,39 @@ use sqlx::AssertSqlSafe;
 use super::error::StoreError;
 use super::tx::{Statement, Tx};
 
-/// Chunks of up to 2^8 rows.
-const POWER_MAX: u32 = 8;
-const POWERS: usize = POWER_MAX as usize + 1;
+/// Up to this, a chunk has any size.
+const EXACT_MAX: usize = 64;
+
+/// The sizes beyond, the largest first.
+const LARGE: [usize; 2] = [256, 128];
 
 /// A statement with one place for a list of rows: `head VALUES-list tail`.
 pub(super) struct RowsStatement {
     head: &'static str,
     columns: usize,
     tail: &'static str,
-    texts: [OnceLock<Arc<str>>; POWERS],
+    texts: [OnceLock<Arc<str>>; EXACT_MAX + LARGE.len()],
 }
 
 impl RowsStatement {
     pub(super) const fn new(head: &'static str, columns: usize, tail: &'static str) -> Self {
-        Self { head, columns, tail, texts: [const { OnceLock::new() }; POWERS] }
+        Self { head, columns, tail, texts: [const { OnceLock::new() }; EXACT_MAX + LARGE.len()] }
     }
 
-    /// The text for `2^power` rows.
-    pub(super) fn text(&self, power: usize) -> Arc<str> {
-        let text = self.texts[power].get_or_init(|| {
+    /// The text for exactly `rows` rows: one of the sizes that [`chunks`] makes.
+    pub(super) fn text(&self, rows: usize) -> Arc<str> {
+        let large = LARGE.iter().position(|size| *size == rows);
+        let place = large.map_or(rows - 1, |place| EXACT_MAX + place);
+        let text = self.texts[place].get_or_init(|| {
             let row = format!("({})", vec!["?"; self.columns].join(","));
-            format!("{} {} {}", self.head, vec![row.as_str(); 1 << power].join(","), self.tail).into()
+            format!("{} {} {}", self.head, vec![row.as_str(); rows].join(","), self.tail).into()
         });
         Arc::clone(text)
     }
 
-    /// The statement for exactly `rows` rows, a power of two; the caller binds the values in order.
+    /// The statement for exactly `rows` rows; the caller binds the values in order.
     pub(super) fn of(&self, rows: usize) -> Statement<'static> {
-        debug_assert!(rows.is_power_of_two(), "chunks are powers of two");
-        sqlx::query(AssertSqlSafe(self.text(rows.trailing_zeros() as usize)))
+        sqlx::query(AssertSqlSafe(self.text(rows)))
     }
 
     /// Runs it for all `items`, binding each with `bind`; the number of rows touched.
@@ -54,14 +59,14 @@ impl RowsStatement {
     }
 }
 
-/// Splits `items` into chunks of powers of two, 256 at most, the largest first.
+/// Splits `items` into chunks that have a text, the largest first.
 pub(super) fn chunks<T>(items: &[T]) -> impl Iterator<Item = &[T]> {
     let mut rest = items;
     std::iter::from_fn(move || {
-        let power = rest.len().checked_ilog2()?.min(POWER_MAX);
-        let (chunk, after) = rest.split_at(1 << power);
+        let large = LARGE.into_iter().find(|size| *size <= rest.len());
+        let (chunk, after) = rest.split_at(large.unwrap_or(rest.len().min(EXACT_MAX)));
         rest = after;
-        Some(chunk)
+        (!chunk.is_empty()).then_some(chunk)
     })
 }
 
@@ -70,10 +75,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_powers_of_two_and_lose_nothing() {
-        for count in [0usize, 1, 3, 45, 256, 257, 1000] {
+    fn chunks_have_a_text_and_lose_nothing() {
+        for count in [0usize, 1, 3, 45, 64, 65, 127, 128, 200, 256, 257, 1000] {
             let items: Vec<usize> = (0..count).collect();
-            assert!(chunks(&items).all(|chunk| chunk.len().is_power_of_two() && chunk.len() <= 256));
+            assert!(chunks(&items).all(|chunk| chunk.len() <= EXACT_MAX || LARGE.contains(&chunk.len())));
             assert_eq!(chunks(&items).flatten().copied().collect::<Vec<_>>(), items);
         }
     }
@@ -81,6 +86,6 @@ mod tests {
     #[test]
     fn a_text_has_one_place_for_each_value() {
         let statement = RowsStatement::new("INSERT INTO t VALUES", 2, "RETURNING a");
-        assert_eq!(&*statement.text(1), "INSERT INTO t VALUES (?,?),(?,?) RETURNING a");
+        assert_eq!(&*statement.text(2), "INSERT INTO t VALUES (?,?),(?,?) RETURNING a");
     }
 }
