@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand};
 use overnight_server::config::{Config, Sources};
 
-use crate::commands::{accounts, api_keys, cancel, list, results, run, serve, status, submit, watch};
+use crate::commands::{accounts, api_keys, bench, cancel, list, results, run, serve, status, submit, watch};
 use crate::errors::CliError;
 
 const AFTER_HELP: &str = "\
@@ -82,8 +82,13 @@ pub(crate) enum Command {
     Audit,
     /// Look for what is wrong with this installation.
     Doctor,
+    /// Measure the service on this machine, beside references in the same run.
+    Bench(bench::Arguments),
     /// Print the OpenAPI document of the HTTP API.
     Openapi,
+    /// Play a part of a benchmark.
+    #[command(hide = true)]
+    BenchPeer(bench::PeerArguments),
 }
 
 impl Globals {

@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod api_keys;
 mod audit;
+pub(crate) mod bench;
 pub(crate) mod cancel;
 mod doctor;
 pub(crate) mod list;
@@ -35,6 +36,8 @@ pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
         Command::Key(command) => api_keys::run(command, globals, output).await,
         Command::Audit => audit::run(globals, output).await,
         Command::Doctor => doctor::run(globals, output).await,
+        Command::Bench(arguments) => bench::run(arguments, globals, output).await,
         Command::Openapi => openapi::run(output),
+        Command::BenchPeer(arguments) => bench::run_peer(arguments).await,
     }
 }

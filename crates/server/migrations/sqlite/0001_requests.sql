@@ -79,7 +79,6 @@ CREATE TABLE queue (
     suspect     INTEGER NOT NULL,
     PRIMARY KEY (model, account, sort_key, seq)
 ) WITHOUT ROWID;
-CREATE INDEX queue_leased ON queue (owner, seq) WHERE phase = 1;
 
 CREATE TABLE results (
     seq               INTEGER PRIMARY KEY,

@@ -53,13 +53,8 @@ async fn attempt(store: &Store, action: &Action, now: i64) -> Result<Option<Inpu
             }))
         }
         Action::GiveBack { lease, retry_at, counted, suspect } => {
-            let give_back = GiveBack {
-                seq: lease.key.position.seq,
-                epoch: lease.epoch,
-                retry_at: *retry_at,
-                counted: *counted,
-                suspect: *suspect,
-            };
+            let give_back =
+                GiveBack { lease: lease.clone(), retry_at: *retry_at, counted: *counted, suspect: *suspect };
             note_if_zombie(leases::give_back(store, give_back).await?);
             Ok(None)
         }
@@ -97,7 +92,7 @@ pub fn cost_of(completion: &Completion) -> i64 {
 }
 
 fn settlement(lease: &Lease, ending: Ending, body: Vec<u8>, now: i64) -> Settlement {
-    Settlement { seq: lease.key.position.seq, epoch: lease.epoch, ending, body, now }
+    Settlement { lease: lease.clone(), ending, body, now }
 }
 
 /// A write under a lease that is no longer held touched nothing: harmless, and counted.

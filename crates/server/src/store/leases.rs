@@ -8,6 +8,7 @@ use overnight_domain::scheduler::{Group, Lease, Position, QueueKey};
 use sqlx::Row;
 
 use super::rows::{RowsStatement, chunks};
+use super::tx::Statement;
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -31,12 +32,10 @@ pub async fn take(
 }
 
 /// How a lease is given back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GiveBack {
-    /// The request.
-    pub seq: i64,
-    /// The epoch of the lease.
-    pub epoch: i64,
+    /// The lease that it ends.
+    pub lease: Lease,
     /// When it may be tried again, in milliseconds.
     pub retry_at: i64,
     /// Whether the attempt counts against the request.
@@ -138,10 +137,20 @@ impl Operation for LeaseRun {
     }
 }
 
-/// By the index of leased rows, so a row that is not leased is not found.
+/// Binds `model, account, sort_key, seq`: the key of the queue.
+pub(super) fn bind_key<'q>(statement: Statement<'q>, key: &QueueKey) -> Statement<'q> {
+    let QueueKey { group, position } = key;
+    statement
+        .bind(group.model.0)
+        .bind(group.account.0)
+        .bind(position.sort_key.as_bytes().to_vec())
+        .bind(position.seq)
+}
+
 pub(super) const RETURN: &str =
     "UPDATE queue SET phase = 0, owner = NULL, retry_at = ?, attempts = attempts + ?,
-     suspect = ? WHERE phase = 1 AND owner = ? AND seq = ? AND lease_epoch = ?";
+     suspect = ? WHERE phase = 1 AND owner = ?
+     AND model = ? AND account = ? AND sort_key = ? AND seq = ? AND lease_epoch = ?";
 
 impl Operation for GiveBack {
     type Answer = bool;
@@ -154,9 +163,8 @@ impl Operation for GiveBack {
                 .bind(give_back.retry_at)
                 .bind(i64::from(give_back.counted))
                 .bind(give_back.suspect)
-                .bind(unit.owner.0)
-                .bind(give_back.seq)
-                .bind(give_back.epoch);
+                .bind(unit.owner.0);
+            let update = bind_key(update, &give_back.lease.key).bind(give_back.lease.epoch);
             answers.push(unit.tx.execute(update).await? == 1);
         }
         Ok(answers)

@@ -10,9 +10,9 @@ use super::{Store, StoreError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OwnerKey(pub(super) i64);
 
-/// The owner is named so that the index of leased rows is searched, and a long queue is not read.
-pub(super) const VOID_ALL: &str =
-    "UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1 AND owner IS NOT NULL";
+/// Reads the whole queue, as a start does anyway to count it: an index of leased rows would be written by every lease
+/// and every settle.
+const VOID_ALL: &str = "UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1";
 
 /// Registers this process. The folder has one server at a time, so every lease found is void at once.
 pub(super) async fn begin(connection: &mut SqliteConnection, now: i64) -> Result<OwnerKey, StoreError> {
@@ -61,6 +61,12 @@ impl Operation for VoidLeases {
         let mut counts = Vec::with_capacity(jobs.len());
         for job in jobs {
             let stale_before = job.operation.stale_before;
+            let stale = "SELECT 1 FROM owners WHERE heartbeat_at < ? AND seq <> ? LIMIT 1";
+            let stale = sqlx::query(stale).bind(stale_before).bind(unit.owner.0);
+            if unit.tx.fetch(stale).await?.is_empty() {
+                counts.push(0);
+                continue;
+            }
             let void = "UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1 AND owner IN
                         (SELECT seq FROM owners WHERE heartbeat_at < ? AND seq <> ?)";
             counts.push(unit.tx.execute(sqlx::query(void).bind(stale_before).bind(unit.owner.0)).await?);

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::Lease;
 use sqlx::Row;
 
-use super::leases::not_of_cancelled_batch;
+use super::leases::{self, not_of_cancelled_batch};
 use super::rows::{RowsStatement, chunks};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError, row};
@@ -28,16 +29,20 @@ pub enum Ending {
 /// The end of a leased request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {
-    /// The request.
-    pub seq: i64,
-    /// The epoch of the lease.
-    pub epoch: i64,
+    /// The lease that it ends.
+    pub lease: Lease,
     /// How it ended.
     pub ending: Ending,
     /// The `result_body`: JSON without white space outside strings.
     pub body: Vec<u8>,
     /// When, in milliseconds.
     pub now: i64,
+}
+
+impl Settlement {
+    const fn seq(&self) -> i64 {
+        self.lease.key.position.seq
+    }
 }
 
 /// Stores the end of a leased request; `false` where the lease was no longer held, and nothing changed.
@@ -49,9 +54,9 @@ pub(super) static GUARD: RowsStatement = RowsStatement::new(
     concat!(
         "DELETE FROM queue WHERE phase = 1 AND owner = ? AND ",
         not_of_cancelled_batch!(),
-        " AND (seq, lease_epoch) IN (VALUES"
+        " AND (model, account, sort_key, seq, lease_epoch) IN (VALUES"
     ),
-    2,
+    5,
     ") RETURNING seq, lease_epoch",
 );
 
@@ -83,7 +88,7 @@ impl Operation for Settlement {
         let mut survivors: Vec<(i64, &Self)> = Vec::with_capacity(held.len());
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            let settled = held.remove(&(job.operation.seq, job.operation.epoch));
+            let settled = held.remove(&(job.operation.seq(), job.operation.lease.epoch));
             if settled {
                 survivors.push((first + survivors.len() as i64, &job.operation));
             }
@@ -95,7 +100,7 @@ impl Operation for Settlement {
             let (prompt_tokens, completion_tokens) = settlement.ending.tokens();
             statement
                 .bind(*result_seq)
-                .bind(settlement.seq)
+                .bind(settlement.seq())
                 .bind(prompt_tokens)
                 .bind(completion_tokens)
                 .bind(settlement.body.clone())
@@ -110,9 +115,10 @@ async fn guard(jobs: &[Job<Settlement>], unit: &mut Unit<'_>) -> Result<HashSet<
     let mut held = HashSet::with_capacity(jobs.len());
     for chunk in chunks(jobs) {
         let statement = GUARD.of(chunk.len()).bind(unit.owner.0);
-        let statement = chunk
-            .iter()
-            .fold(statement, |statement, job| statement.bind(job.operation.seq).bind(job.operation.epoch));
+        let statement = chunk.iter().fold(statement, |statement, job| {
+            let Lease { key, epoch } = &job.operation.lease;
+            leases::bind_key(statement, key).bind(*epoch)
+        });
         for row in unit.tx.fetch(statement).await? {
             held.insert((row.try_get(0)?, row.try_get(1)?));
         }
@@ -125,7 +131,7 @@ async fn move_progress(survivors: &[(i64, &Settlement)], unit: &mut Unit<'_>) ->
     for chunk in chunks(survivors) {
         let statement = chunk.iter().fold(MOVE.of(chunk.len()), |statement, (result_seq, settlement)| {
             statement
-                .bind(settlement.seq)
+                .bind(settlement.seq())
                 .bind(settlement.ending.code())
                 .bind(settlement.now)
                 .bind(*result_seq)

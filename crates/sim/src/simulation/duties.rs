@@ -52,7 +52,7 @@ impl World<'_> {
             return Ok(());
         }
         let must_be_refused = self.leases.is_over(&lease);
-        let (seq, epoch, now) = (lease.key.position.seq, lease.epoch, self.timeline.now());
+        let now = self.timeline.now();
         let store = self.life()?.store().clone();
         match kind {
             LateKind::Completion => {
@@ -66,7 +66,7 @@ impl World<'_> {
             LateKind::Failure | LateKind::GiveBack if !must_be_refused => Ok(()),
             LateKind::Failure => {
                 let body = failures::result_body(FailureCode::EngineUnavailable, "a zombie's words");
-                let settlement = Settlement { seq, epoch, ending: Ending::Failed, body, now };
+                let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body, now };
                 let operation = async move {
                     let answer = settle::settle(&store, settlement).await;
                     Outcome::WrittenLate { lease, must_be_refused, answer }
@@ -74,7 +74,8 @@ impl World<'_> {
                 self.begin(false, Box::pin(operation)).await
             }
             LateKind::GiveBack => {
-                let give_back = GiveBack { seq, epoch, retry_at: now, counted: true, suspect: false };
+                let give_back =
+                    GiveBack { lease: lease.clone(), retry_at: now, counted: true, suspect: false };
                 let operation = async move {
                     let answer = leases::give_back(&store, give_back).await;
                     Outcome::WrittenLate { lease, must_be_refused, answer }

@@ -158,6 +158,23 @@ pub async fn page_records(
     limit: Option<i64>,
 ) -> Result<Page<RequestRecord>, StoreError> {
     let want = limit.map_or(RECORDS, |limit| limit.min(RECORDS));
+    let mut after = after;
+    loop {
+        let page = read_records(store, scope, filter, after, want).await?;
+        if page.next.is_none() || !page.rows.is_empty() {
+            return Ok(page);
+        }
+        after = page.next;
+    }
+}
+
+async fn read_records(
+    store: &Store,
+    scope: Scope,
+    filter: &Filter,
+    after: Option<i64>,
+    want: i64,
+) -> Result<Page<RequestRecord>, StoreError> {
     let statement = bind(records_text(scope, filter.direction), scope, filter, after, want);
     let found = statement.fetch_one(store.readers()).await?;
     let mut lines = Lines::new(found.try_get::<Option<&[u8]>, _>(0)?.unwrap_or_default());

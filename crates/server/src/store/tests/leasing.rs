@@ -57,14 +57,8 @@ async fn a_settle_under_an_old_epoch_touches_nothing() {
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     let old = fixture.lease().await.remove(0);
-    let back = GiveBack {
-        seq: old.key.position.seq,
-        epoch: old.epoch,
-        retry_at: START,
-        counted: true,
-        suspect: true,
-    };
-    assert!(leases::give_back(&fixture.store, back).await.expect("a give-back"));
+    let back = GiveBack { lease: old.clone(), retry_at: START, counted: true, suspect: true };
+    assert!(leases::give_back(&fixture.store, back.clone()).await.expect("a give-back"));
     assert!(!leases::give_back(&fixture.store, back).await.expect("a second give-back"));
     let (candidates, _) = queue::look(&fixture.store, fixture.group(), None, 9, START).await.expect("a look");
     assert_eq!((candidates[0].attempts, candidates[0].suspect), (1, true));
@@ -83,13 +77,7 @@ async fn old_and_new_epoch_in_one_group_settle_once() {
     fixture.insert(&[1]).await;
     fixture.release().await;
     let old = fixture.lease().await.remove(0);
-    let back = GiveBack {
-        seq: old.key.position.seq,
-        epoch: old.epoch,
-        retry_at: START,
-        counted: false,
-        suspect: false,
-    };
+    let back = GiveBack { lease: old.clone(), retry_at: START, counted: false, suspect: false };
     assert!(leases::give_back(&fixture.store, back).await.expect("a give-back"));
     let new = fixture.lease().await.remove(0);
     let (zombie, valid) = tokio::join!(fixture.settle(&old, START + 2), fixture.settle(&new, START + 2));
@@ -103,13 +91,7 @@ async fn a_request_that_backs_off_is_not_seen_before_its_time() {
     fixture.insert(&[1]).await;
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
-    let back = GiveBack {
-        seq: lease.key.position.seq,
-        epoch: lease.epoch,
-        retry_at: START + 9,
-        counted: false,
-        suspect: false,
-    };
+    let back = GiveBack { lease: lease.clone(), retry_at: START + 9, counted: false, suspect: false };
     assert!(leases::give_back(&fixture.store, back).await.expect("a give-back"));
     assert!(fixture.look().await.is_empty());
     let (later, _) = queue::look(&fixture.store, fixture.group(), None, 9, START + 9).await.expect("a look");

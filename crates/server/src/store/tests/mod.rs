@@ -102,8 +102,7 @@ impl Fixture {
 
     pub(super) async fn settle(&self, lease: &Lease, now: i64) -> bool {
         let settlement = Settlement {
-            seq: lease.key.position.seq,
-            epoch: lease.epoch,
+            lease: lease.clone(),
             ending: Ending::Completed { prompt_tokens: 3, completion_tokens: 4 },
             body: br#"{"object":"chat.completion"}"#.to_vec(),
             now,

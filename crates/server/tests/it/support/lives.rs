@@ -31,8 +31,7 @@ impl TestApp {
             }
             _ => (Ending::Failed, failure()),
         };
-        let (seq, epoch) = (lease.key.position.seq, lease.epoch);
-        let settlement = Settlement { seq, epoch, ending, body, now: self.services.clock.now() };
+        let settlement = Settlement { lease: lease.clone(), ending, body, now: self.services.clock.now() };
         settle::settle(&self.services.store, settlement).await.expect("a settle")
     }
 

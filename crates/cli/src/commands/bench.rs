@@ -1,0 +1,74 @@
+//! `overnight bench`: the service measured on this machine, each figure beside a reference of the same run.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use overnight_sim::bench::{self, Benchmark, Options};
+
+use crate::args::Globals;
+use crate::errors::{CliError, Exit};
+use crate::output::Output;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// What to measure.
+    #[arg(value_enum, value_name = "WHAT")]
+    what: What,
+    /// Requests: in each round of `create` and `dispatch`, in all of `stream` and `restart`.
+    #[arg(long, value_name = "N")]
+    requests: Option<usize>,
+    /// Rounds of each side, alternating.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    rounds: usize,
+    /// Connections on which `create` measures CPU.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    connections: usize,
+}
+
+/// The benchmarks.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum What {
+    /// Durable creates, beside a handler that does nothing.
+    Create,
+    /// Queued requests to stored results on an instant engine, beside a bare client of it.
+    Dispatch,
+    /// Requests with results as JSON Lines, beside a file of the same bytes.
+    Stream,
+    /// From a kill to readiness, with everything queued.
+    Restart,
+}
+
+/// The part of another process of a benchmark.
+#[derive(Debug, Args)]
+pub(crate) struct PeerArguments {
+    /// The part, as JSON.
+    part: String,
+}
+
+pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let Arguments { what, requests, rounds, connections } = arguments;
+    let benchmark = match what {
+        What::Create => Benchmark::Create,
+        What::Dispatch => Benchmark::Dispatch,
+        What::Stream => Benchmark::Stream,
+        What::Restart => Benchmark::Restart,
+    };
+    let requests = requests.unwrap_or(benchmark.default_requests());
+    if requests == 0 || rounds == 0 || connections == 0 {
+        return Err(CliError::unusable("--requests, --rounds and --connections must be at least 1"));
+    }
+    let data_dir = globals.load_config()?.data_dir;
+    let folder = data_dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let options = Options { requests, rounds, connections, folder: folder.to_owned() };
+    output.note(&format!("measuring in {}, on durable commits; this takes minutes", folder.display()));
+    let report = bench::run(benchmark, &options).await.map_err(CliError::unavailable)?;
+    output.either(&report, || report.to_string().trim_end().to_owned())?;
+    Ok(Exit::Done)
+}
+
+/// Plays a part for [`run`] in a process of its own.
+pub(crate) async fn run_peer(arguments: PeerArguments) -> Result<Exit, CliError> {
+    let peer = serde_json::from_str(&arguments.part).map_err(CliError::unusable)?;
+    bench::run_peer(peer).await.map_err(CliError::unavailable)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,106 @@
+//! Durable creates: CPU per request at a moderate load, requests per second at 256 connections, each beside an axum
+//! handler that reads the same body and does nothing.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use super::child::Process;
+use super::load;
+use super::peers::Peer;
+use super::report::{Figure, Report};
+use super::service::Site;
+use super::{Options, process};
+
+/// Connections where requests per second are measured.
+const MANY_CONNECTIONS: usize = 256;
+
+/// Requests before the first round: connections, caches and code are warm after them.
+const WARM_UP: usize = 2_000;
+
+/// Nothing is released while creates are measured: that is dispatch's work.
+const AGGREGATION_PERIOD: &str = "12h";
+
+/// Nobody listens there.
+const NO_ENGINE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
+
+#[derive(Default)]
+struct Side {
+    cpu_us: Vec<f64>,
+    per_second: Vec<f64>,
+}
+
+pub(super) async fn run(options: &Options) -> io::Result<Report> {
+    let site = Site::new(options, NO_ENGINE, AGGREGATION_PERIOD)?;
+    let service = site.serve().await?;
+    let (noop, noop_address) = Process::start_server(&Peer::Noop).await?;
+    let (mut ours, mut theirs) = (Side::default(), Side::default());
+    load::create(noop_address, &service.key, options.connections, WARM_UP).await?;
+    load::create(service.address, &service.key, options.connections, WARM_UP).await?;
+    let before = service.process.memory()?;
+    for _ in 0..options.rounds {
+        theirs.round(options, &noop, noop_address, &service.key).await?;
+        ours.round(options, &service.process, service.address, &service.key).await?;
+    }
+    let after = service.process.memory()?;
+    let creates = (WARM_UP + 2 * options.rounds * options.requests) as f64;
+    let bytes = site.database_bytes()? as f64;
+    Ok(Report {
+        benchmark: format!(
+            "create: {} durable creates of 1,024 bytes in each of {} rounds",
+            options.requests, options.rounds
+        ),
+        figures: [
+            figures(options, &ours, &theirs),
+            vec![
+                Figure::new("disk of a gathering request of 1 KB", "bytes", vec![bytes / creates]),
+                memory_figure("memory at the start, anonymous", before),
+                memory_figure("memory at the end, anonymous", after),
+            ],
+        ]
+        .concat(),
+    })
+}
+
+fn memory_figure(name: &str, memory: process::Memory) -> Figure {
+    Figure::new(name, "MiB", vec![memory.anonymous as f64 / f64::from(1 << 20)])
+}
+
+impl Side {
+    async fn round(
+        &mut self,
+        options: &Options,
+        process: &Process,
+        address: SocketAddr,
+        key: &str,
+    ) -> io::Result<()> {
+        let requests = options.requests as f64;
+        let before = process.cpu_time()?;
+        load::create(address, key, options.connections, options.requests).await?;
+        let cpu_time = process.cpu_time()?.saturating_sub(before);
+        self.cpu_us.push(cpu_time.as_secs_f64() * 1e6 / requests);
+        let took = load::create(address, key, MANY_CONNECTIONS, options.requests).await?;
+        self.per_second.push(requests / took.as_secs_f64());
+        Ok(())
+    }
+}
+
+fn figures(options: &Options, ours: &Side, theirs: &Side) -> Vec<Figure> {
+    let connections = options.connections;
+    let cpu = |side: &Side, who: &str| {
+        Figure::new(
+            format!("{who}: server CPU a request, {connections} connections"),
+            "us",
+            side.cpu_us.clone(),
+        )
+    };
+    let rate = |side: &Side, who: &str| {
+        let name = format!("{who}: requests a second, {MANY_CONNECTIONS} connections");
+        Figure::new(name, "/s", side.per_second.clone())
+    };
+    let (cpu_ours, cpu_theirs) = (cpu(ours, "overnight"), cpu(theirs, "no-op"));
+    let (rate_ours, rate_theirs) = (rate(ours, "overnight"), rate(theirs, "no-op"));
+    let cpu_ratio = cpu_ours.ratio(&cpu_theirs, "server CPU, overnight / no-op").with_goal("<= 4, then 2.5");
+    let rate_ratio =
+        rate_ours.ratio(&rate_theirs, "requests a second, overnight / no-op").with_goal(">= 0.40");
+    vec![cpu_theirs, cpu_ours, cpu_ratio, rate_theirs, rate_ours, rate_ratio]
+}

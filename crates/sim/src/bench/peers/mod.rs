@@ -1,0 +1,96 @@
+//! What the benchmarked executable does in its other processes.
+
+mod client;
+mod engine;
+mod file;
+mod fill;
+mod noop;
+
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use axum::Router;
+use axum::serve::ListenerExt;
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpListener;
+
+pub(super) use self::client::Drained;
+pub(super) use self::fill::Filled;
+pub(super) use self::fill::Stage;
+
+/// Another process's part, told as one JSON argument. A server says where it listens and serves until it is killed;
+/// the others say what they did and end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Peer {
+    /// Serves creates by reading them and doing nothing.
+    Noop,
+    /// Serves completions at once.
+    Engine,
+    /// Serves a file.
+    File {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Sends completions to an engine through a bare pooled client.
+    Client {
+        /// Where the engine is.
+        engine: SocketAddr,
+        /// How many.
+        requests: usize,
+        /// How many at once.
+        in_flight: usize,
+    },
+    /// Fills a service's empty store.
+    Fill {
+        /// The service's settings.
+        config: PathBuf,
+        /// How many requests.
+        requests: usize,
+        /// How far they are brought.
+        stage: Stage,
+    },
+}
+
+/// Where a peer listens.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Listening {
+    pub(super) listening: SocketAddr,
+}
+
+/// Plays the part.
+///
+/// # Errors
+/// Whatever kept it from doing so.
+pub async fn run(peer: Peer) -> io::Result<()> {
+    match peer {
+        Peer::Noop => noop::serve(listen().await?).await,
+        Peer::Engine => engine::serve(listen().await?).await,
+        Peer::File { path } => file::serve(listen().await?, path).await,
+        Peer::Client { engine, requests, in_flight } => say(&client::run(engine, requests, in_flight).await?),
+        Peer::Fill { config, requests, stage } => say(&fill::run(config, requests, stage).await?),
+    }
+}
+
+async fn listen() -> io::Result<TcpListener> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    say(&Listening { listening: listener.local_addr()? })?;
+    Ok(listener)
+}
+
+/// Serves as `axum::serve` does, without waiting to fill packets.
+async fn serve(listener: TcpListener, router: Router) -> io::Result<()> {
+    let listener = listener.tap_io(|stream| {
+        // Without it only latency is worse.
+        let _ = stream.set_nodelay(true);
+    });
+    axum::serve(listener, router).await
+}
+
+fn say(line: &impl Serialize) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, line)?;
+    writeln!(out)?;
+    out.flush()
+}

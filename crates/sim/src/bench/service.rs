@@ -1,0 +1,118 @@
+//! The service under measurement: `serve` with settings of its own in a folder of its own.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use overnight_server::app::bootstrap::KEY_FILE;
+use overnight_server::store::DATABASE_FILE;
+use tempfile::TempDir;
+
+use super::child::Process;
+use super::download::Connection;
+use super::peers::{Filled, Peer, Stage};
+use super::workload::MODEL;
+use super::{Options, clock};
+
+/// How long a start may take.
+const START_MAX: Duration = Duration::from_secs(120);
+const POLL_MS: u64 = 2;
+
+/// A data folder and the settings to serve it with; removed when dropped.
+pub(super) struct Site {
+    folder: TempDir,
+    address: SocketAddr,
+}
+
+/// A service that takes calls.
+pub(super) struct Service {
+    pub(super) process: Process,
+    pub(super) address: SocketAddr,
+    /// The key of its first account.
+    pub(super) key: String,
+    /// From the start of the process until it said that it is ready.
+    pub(super) ready_after: Duration,
+}
+
+impl Site {
+    /// An empty data folder under `options.folder`, and settings with one engine at `engine`.
+    pub(super) fn new(options: &Options, engine: SocketAddr, aggregation_period: &str) -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix(".overnight-bench-").tempdir_in(&options.folder)?;
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+        let site = Self { folder, address };
+        let settings = format!(
+            "listen = \"{address}\"\ndata_dir = {:?}\naggregation_period = \"{aggregation_period}\"\nlog = \"warn\"\n\
+             [[models]]\nname = \"{MODEL}\"\n[[engines]]\nname = \"bench\"\nkind = \"openai\"\n\
+             base_url = \"http://{engine}/v1\"\nmax_concurrency = 256\n",
+            site.data_folder(),
+        );
+        fs::write(site.config(), settings)?;
+        Ok(site)
+    }
+
+    /// Where the service keeps everything.
+    pub(super) fn data_folder(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn config(&self) -> PathBuf {
+        self.folder.path().join("overnight.toml")
+    }
+
+    /// A path for a file of the benchmark's own.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Fills the empty store.
+    pub(super) async fn fill(&self, requests: usize, stage: Stage) -> io::Result<()> {
+        let fill = Peer::Fill { config: self.config(), requests, stage };
+        Process::run_peer::<Filled>(&fill).await.map(drop)
+    }
+
+    /// Makes the data folder a copy of another one's, whose service has stopped.
+    pub(super) fn copy_data_of(&self, other: &Self) -> io::Result<()> {
+        let (from, to) = (other.data_folder(), self.data_folder());
+        let _ = fs::remove_dir_all(&to);
+        fs::create_dir_all(&to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of the database, without its write-ahead log, which is bounded.
+    pub(super) fn database_bytes(&self) -> io::Result<u64> {
+        Ok(fs::metadata(self.data_folder().join(DATABASE_FILE))?.len())
+    }
+
+    /// Starts the service and waits until it is ready.
+    pub(super) async fn serve(&self) -> io::Result<Service> {
+        let began_at = clock::now();
+        let config = self.config();
+        let mut process =
+            Process::start([Path::new("serve"), Path::new("--quiet"), Path::new("--config"), &config])?;
+        loop {
+            if is_ready(self.address).await {
+                break;
+            }
+            if process.has_ended()? || began_at.elapsed() > START_MAX {
+                return Err(io::Error::other("the service did not start"));
+            }
+            clock::sleep_ms(POLL_MS).await;
+        }
+        let ready_after = began_at.elapsed();
+        let key = fs::read_to_string(self.data_folder().join(KEY_FILE))?.trim().to_owned();
+        Ok(Service { process, address: self.address, key, ready_after })
+    }
+}
+
+async fn is_ready(address: SocketAddr) -> bool {
+    match Connection::open(address, "").await {
+        Ok(mut connection) => connection.get("/readyz").await.is_ok(),
+        Err(_) => false,
+    }
+}
