@@ -12,7 +12,6 @@ use super::answers;
 use super::errors::Answer;
 use crate::app::errors::AppError;
 use crate::app::pages::Pages;
-use crate::store::StoreError;
 
 /// A chunk is handed to the socket once it has reached this length.
 const CHUNK_BYTES: usize = 48 << 10;
@@ -65,7 +64,7 @@ impl<P: Pages> Lines<P> {
     /// Takes the next page up and has the one behind it read; `false` at the end.
     async fn turn_page(&mut self) -> Result<bool, AppError> {
         let read = (&mut self.next).await;
-        let (pages, page) = read.map_err(|_| AppError::from(StoreError::Stopped))?;
+        let (pages, page) = read.map_err(|_| AppError::Unavailable("it is stopping".to_owned()))?;
         let page =
             page.inspect_err(|error| tracing::error!(%error, "a list was cut: its next page is missing"))?;
         self.next = read_next(pages);
