@@ -5,12 +5,11 @@ use std::collections::HashMap;
 
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Group, Lease, Position, QueueKey};
-use sqlx::Row;
 
-use super::rows::{RowsStatement, chunks};
+use super::rows::{Part, RowsStatement, chunks, read_joined};
 use super::tx::Statement;
 use super::writer::{Job, Lane, Operation, Unit};
-use super::{Store, StoreError};
+use super::{Store, StoreError, row};
 
 /// What a lease took.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,31 +48,31 @@ pub async fn give_back(store: &Store, give_back: GiveBack) -> Result<bool, Store
     store.writer().write(give_back).await
 }
 
-/// Excludes requests of a batch that is marked cancelled; they end with the next chunk of its cancel.
-macro_rules! not_of_cancelled_batch {
-    () => {
-        "NOT EXISTS (SELECT 1 FROM progress p JOIN batches b ON b.seq = p.batch
-                     WHERE p.seq = queue.seq AND b.cancelled_at IS NOT NULL)"
-    };
-}
-pub(super) use not_of_cancelled_batch;
-
-pub(super) static TAKE: RowsStatement = RowsStatement::new(
-    concat!(
-        "UPDATE queue SET phase = 1, owner = ?, lease_epoch = lease_epoch + 1
-         WHERE phase = 0 AND model = ? AND account = ? AND ",
-        not_of_cancelled_batch!(),
-        " AND (sort_key, seq) IN (VALUES"
-    ),
+/// What waits of a list of positions, each with its epoch, its state and its batch. A batch that is marked cancelled
+/// holds its requests back: they end with the next chunk of its cancel.
+pub(super) static WAITING: RowsStatement = RowsStatement::new(
+    "WITH v(sort_key, seq) AS (VALUES",
     2,
-    ") RETURNING seq, lease_epoch",
+    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', p.state, ',', p.batch), ';') FROM v
+       CROSS JOIN queue q ON q.model = ? AND q.account = ? AND q.sort_key = v.sort_key AND q.seq = v.seq
+       CROSS JOIN progress p ON p.seq = q.seq LEFT JOIN batches b ON b.seq = p.batch
+       WHERE q.phase = 0 AND b.cancelled_at IS NULL",
 );
 
-pub(super) static START: RowsStatement = RowsStatement::new(
-    "UPDATE progress SET state = 2, in_progress_at = ? WHERE state = 1 AND seq IN (VALUES",
-    1,
-    ") RETURNING batch",
-);
+/// Leases it. What was in progress before keeps the time since when.
+pub(super) static TAKE: RowsStatement<2> = RowsStatement::all([
+    Part {
+        head: "UPDATE queue SET phase = 1, owner = ?, lease_epoch = lease_epoch + 1
+               WHERE model = ? AND account = ? AND (sort_key, seq) IN (VALUES",
+        columns: 2,
+        tail: ")",
+    },
+    Part {
+        head: "UPDATE progress SET state = 2, in_progress_at = ? WHERE state = 1 AND seq IN (VALUES",
+        columns: 1,
+        tail: ")",
+    },
+]);
 
 pub(super) struct LeaseRun {
     group: Group,
@@ -83,41 +82,50 @@ pub(super) struct LeaseRun {
 
 impl LeaseRun {
     async fn take(&self, unit: &mut Unit<'_>) -> Result<Leased, StoreError> {
-        let mut epochs: HashMap<i64, i64> = HashMap::with_capacity(self.positions.len());
-        for chunk in chunks(&self.positions) {
-            let statement =
-                TAKE.of(chunk.len()).bind(unit.owner.0).bind(self.group.model.0).bind(self.group.account.0);
-            let statement = chunk.iter().fold(statement, |statement, position| {
-                statement.bind(position.sort_key.as_bytes().to_vec()).bind(position.seq)
-            });
-            for row in unit.tx.fetch(statement).await? {
-                epochs.insert(row.try_get(0)?, row.try_get(1)?);
-            }
-        }
-        self.start(unit, &epochs.keys().copied().collect::<Vec<_>>()).await?;
+        let mut epochs = self.find_waiting(unit).await?;
         let mut leased = Leased { leases: Vec::with_capacity(epochs.len()), gone: Vec::new() };
         for position in &self.positions {
-            match epochs.get(&position.seq) {
-                Some(&epoch) => {
+            match epochs.remove(&position.seq) {
+                Some(epoch) => {
                     let key = QueueKey { group: self.group, position: position.clone() };
-                    leased.leases.push(Lease { key, epoch });
+                    leased.leases.push(Lease { key, epoch: epoch + 1 });
                 }
                 None => leased.gone.push(position.seq),
             }
         }
+        for chunk in chunks(&leased.leases) {
+            unit.tx.execute(self.bind_take(unit, chunk)).await?;
+        }
         Ok(leased)
     }
 
-    async fn start(&self, unit: &mut Unit<'_>, seqs: &[i64]) -> Result<(), StoreError> {
-        for chunk in chunks(seqs) {
-            let statement = START.of(chunk.len()).bind(self.now);
-            let statement = chunk.iter().fold(statement, |statement, seq| statement.bind(seq));
-            for row in unit.tx.fetch(statement).await? {
-                unit.shift(row.try_get(0)?, RequestStatus::Registered, RequestStatus::InProgress, self.now);
+    /// The epochs of what may be leased, by `seq`.
+    async fn find_waiting(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
+        let mut epochs = HashMap::with_capacity(self.positions.len());
+        for chunk in chunks(&self.positions) {
+            let statement = chunk.iter().fold(WAITING.of(chunk.len()), bind_position);
+            let statement = statement.bind(self.group.model.0).bind(self.group.account.0);
+            for [seq, epoch, state, batch] in read_joined(&unit.tx.fetch(statement).await?)? {
+                if state == Some(row::QUEUED) {
+                    unit.shift(batch, RequestStatus::Registered, RequestStatus::InProgress, self.now);
+                }
+                epochs.extend(seq.zip(epoch));
             }
         }
-        Ok(())
+        Ok(epochs)
     }
+
+    fn bind_take(&self, unit: &Unit<'_>, leases: &[Lease]) -> Statement<'static> {
+        let Group { model, account } = self.group;
+        let statement = TAKE.of(leases.len()).bind(unit.owner.0).bind(model.0).bind(account.0);
+        let positions = leases.iter().map(|lease| &lease.key.position);
+        let statement = positions.clone().fold(statement, bind_position).bind(self.now);
+        positions.fold(statement, |statement, position| statement.bind(position.seq))
+    }
+}
+
+fn bind_position<'q>(statement: Statement<'q>, position: &Position) -> Statement<'q> {
+    statement.bind(position.sort_key.as_bytes().to_vec()).bind(position.seq)
 }
 
 impl Operation for LeaseRun {

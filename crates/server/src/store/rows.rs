@@ -4,10 +4,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use sqlx::AssertSqlSafe;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Row};
 
 use super::error::StoreError;
-use super::tx::{Statement, Tx};
+use super::tx::Statement;
 
 /// Up to this, a chunk has any size.
 const EXACT_MAX: usize = 64;
@@ -15,17 +16,36 @@ const EXACT_MAX: usize = 64;
 /// The sizes beyond, the largest first.
 const LARGE: [usize; 2] = [256, 128];
 
-/// A statement with one place for a list of rows: `head VALUES-list tail`.
-pub(super) struct RowsStatement {
-    head: &'static str,
-    columns: usize,
-    tail: &'static str,
+/// A statement with one place for a list of rows; or several, each with a list as long, that are one message.
+pub(super) struct RowsStatement<const PARTS: usize = 1> {
+    parts: [Part; PARTS],
     texts: [OnceLock<Arc<str>>; EXACT_MAX + LARGE.len()],
+}
+
+/// `head VALUES-list tail`.
+pub(super) struct Part {
+    pub(super) head: &'static str,
+    pub(super) columns: usize,
+    pub(super) tail: &'static str,
+}
+
+impl Part {
+    fn text(&self, rows: usize) -> String {
+        let row = format!("({})", vec!["?"; self.columns].join(","));
+        format!("{} {} {}", self.head, vec![row.as_str(); rows].join(","), self.tail)
+    }
 }
 
 impl RowsStatement {
     pub(super) const fn new(head: &'static str, columns: usize, tail: &'static str) -> Self {
-        Self { head, columns, tail, texts: [const { OnceLock::new() }; EXACT_MAX + LARGE.len()] }
+        Self::all([Part { head, columns, tail }])
+    }
+}
+
+impl<const PARTS: usize> RowsStatement<PARTS> {
+    /// Several statements, done in order.
+    pub(super) const fn all(parts: [Part; PARTS]) -> Self {
+        Self { parts, texts: [const { OnceLock::new() }; EXACT_MAX + LARGE.len()] }
     }
 
     /// The text for exactly `rows` rows: one of the sizes that [`chunks`] makes.
@@ -33,8 +53,8 @@ impl RowsStatement {
         let large = LARGE.iter().position(|size| *size == rows);
         let place = large.map_or(rows - 1, |place| EXACT_MAX + place);
         let text = self.texts[place].get_or_init(|| {
-            let row = format!("({})", vec!["?"; self.columns].join(","));
-            format!("{} {} {}", self.head, vec![row.as_str(); rows].join(","), self.tail).into()
+            let texts: Vec<String> = self.parts.iter().map(|part| part.text(rows)).collect();
+            texts.join(";").into()
         });
         Arc::clone(text)
     }
@@ -43,20 +63,27 @@ impl RowsStatement {
     pub(super) fn of(&self, rows: usize) -> Statement<'static> {
         sqlx::query(AssertSqlSafe(self.text(rows)))
     }
+}
 
-    /// Runs it for all `items`, binding each with `bind`; the number of rows touched.
-    pub(super) async fn execute<T>(
-        &self,
-        tx: &mut Tx<'_>,
-        items: &[T],
-        bind: impl Fn(Statement<'static>, &T) -> Statement<'static>,
-    ) -> Result<u64, StoreError> {
-        let mut touched = 0;
-        for chunk in chunks(items) {
-            touched += tx.execute(chunk.iter().fold(self.of(chunk.len()), &bind)).await?;
+/// Reads one value that joins a list, as `group_concat(concat(…, ',', …), ';')` makes it of numbers: a row for each
+/// member would be a message for each.
+pub(super) fn read_joined<const NUMBERS: usize>(
+    rows: &[SqliteRow],
+) -> Result<Vec<[Option<i64>; NUMBERS]>, StoreError> {
+    const DAMAGED: StoreError = StoreError::Damaged("a list of numbers");
+    let Some(list) = rows.first().map(|row| row.try_get::<Option<&str>, _>(0)).transpose()?.flatten() else {
+        return Ok(Vec::new());
+    };
+    let read = |member: &str| {
+        let mut numbers = [None; NUMBERS];
+        for (number, digits) in
+            numbers.iter_mut().zip(member.split(',')).filter(|(_, digits)| !digits.is_empty())
+        {
+            *number = Some(digits.parse().map_err(|_| DAMAGED)?);
         }
-        Ok(touched)
-    }
+        Ok(numbers)
+    };
+    list.split(';').map(read).collect()
 }
 
 /// Splits `items` into chunks that have a text, the largest first.
@@ -87,5 +114,8 @@ mod tests {
     fn a_text_has_one_place_for_each_value() {
         let statement = RowsStatement::new("INSERT INTO t VALUES", 2, "RETURNING a");
         assert_eq!(&*statement.text(2), "INSERT INTO t VALUES (?,?),(?,?) RETURNING a");
+        let part = |head| Part { head, columns: 1, tail: ")" };
+        let both = RowsStatement::all([part("DELETE FROM a IN (VALUES"), part("DELETE FROM b IN (VALUES")]);
+        assert_eq!(&*both.text(1), "DELETE FROM a IN (VALUES (?) );DELETE FROM b IN (VALUES (?) )");
     }
 }

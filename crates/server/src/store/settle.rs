@@ -1,14 +1,14 @@
 //! The end of a leased request: guard first, then write for the survivors only. A settle whose lease is no longer
 //! held (cancelled, expired, voided, leased again) touches nothing.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
-use sqlx::Row;
 
-use super::leases::{self, not_of_cancelled_batch};
-use super::rows::{RowsStatement, chunks};
+use super::leases;
+use super::rows::{Part, RowsStatement, chunks, read_joined};
+use super::tx::Statement;
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError, row};
 
@@ -50,29 +50,38 @@ pub async fn settle(store: &Store, settlement: Settlement) -> Result<bool, Store
     store.writer().write(settlement).await
 }
 
-pub(super) static GUARD: RowsStatement = RowsStatement::new(
-    concat!(
-        "DELETE FROM queue WHERE phase = 1 AND owner = ? AND ",
-        not_of_cancelled_batch!(),
-        " AND (model, account, sort_key, seq, lease_epoch) IN (VALUES"
-    ),
+/// The leases that are held, each with its request's batch. A batch that is marked cancelled holds its requests back:
+/// they end with the next chunk of its cancel.
+pub(super) static HELD: RowsStatement = RowsStatement::new(
+    "WITH v(model, account, sort_key, seq, lease_epoch) AS (VALUES",
     5,
-    ") RETURNING seq, lease_epoch",
+    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', p.batch), ';') FROM v
+       CROSS JOIN queue q ON q.model = v.model AND q.account = v.account
+                         AND q.sort_key = v.sort_key AND q.seq = v.seq
+       CROSS JOIN progress p ON p.seq = q.seq LEFT JOIN batches b ON b.seq = p.batch
+       WHERE q.phase = 1 AND q.lease_epoch = v.lease_epoch AND p.state = 2 AND b.cancelled_at IS NULL
+         AND q.owner = ?",
 );
 
-pub(super) static MOVE: RowsStatement = RowsStatement::new(
-    "WITH v(seq, state, ended_at, result_seq) AS (VALUES",
-    4,
-    ") UPDATE progress SET state = v.state, ended_at = max(v.ended_at, progress.in_progress_at),
-          result_seq = v.result_seq
-       FROM v WHERE progress.seq = v.seq AND progress.state = 2 RETURNING progress.batch, progress.state",
-);
-
-static KEEP: RowsStatement = RowsStatement::new(
-    "INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body) VALUES",
-    5,
-    "",
-);
+/// Ends them.
+pub(super) static END: RowsStatement<3> = RowsStatement::all([
+    Part {
+        head: "DELETE FROM queue WHERE (model, account, sort_key, seq) IN (VALUES",
+        columns: 4,
+        tail: ")",
+    },
+    Part {
+        head: "WITH v(seq, state, ended_at, result_seq) AS (VALUES",
+        columns: 4,
+        tail: ") UPDATE progress SET state = v.state, ended_at = max(v.ended_at, progress.in_progress_at),
+                 result_seq = v.result_seq FROM v WHERE progress.seq = v.seq",
+    },
+    Part {
+        head: "INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body) VALUES",
+        columns: 5,
+        tail: "",
+    },
+]);
 
 impl Operation for Settlement {
     type Answer = bool;
@@ -83,65 +92,65 @@ impl Operation for Settlement {
     }
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<bool>, StoreError> {
-        let mut held = guard(jobs, unit).await?;
-        let first = unit.sequences.result;
+        let mut held = find_held(jobs, unit).await?;
         let mut survivors: Vec<(i64, &Self)> = Vec::with_capacity(held.len());
         let mut answers = Vec::with_capacity(jobs.len());
-        for job in jobs {
-            let settled = held.remove(&(job.operation.seq(), job.operation.lease.epoch));
-            if settled {
-                survivors.push((first + survivors.len() as i64, &job.operation));
+        for Job { operation: settlement, .. } in jobs {
+            let found = held.remove(&(settlement.seq(), settlement.lease.epoch));
+            if let Some(batch) = found {
+                survivors.push((unit.sequences.result, settlement));
+                unit.sequences.result += 1;
+                unit.shift(batch, RequestStatus::InProgress, settlement.ending.status(), settlement.now);
             }
-            answers.push(settled);
+            answers.push(found.is_some());
         }
-        unit.sequences.result += survivors.len() as i64;
-        move_progress(&survivors, unit).await?;
-        KEEP.execute(&mut unit.tx, &survivors, |statement, (result_seq, settlement)| {
-            let (prompt_tokens, completion_tokens) = settlement.ending.tokens();
-            statement
-                .bind(*result_seq)
-                .bind(settlement.seq())
-                .bind(prompt_tokens)
-                .bind(completion_tokens)
-                .bind(settlement.body.clone())
-        })
-        .await?;
+        for chunk in chunks(&survivors) {
+            let touched = unit.tx.execute(bind_end(chunk)).await?;
+            if touched != 3 * chunk.len() as u64 {
+                return Err(StoreError::Damaged("a lease that was held"));
+            }
+        }
         Ok(answers)
     }
 }
 
-/// Takes the rows out of the queue whose lease is held; these leases, by `seq` and epoch.
-async fn guard(jobs: &[Job<Settlement>], unit: &mut Unit<'_>) -> Result<HashSet<(i64, i64)>, StoreError> {
-    let mut held = HashSet::with_capacity(jobs.len());
+/// The leases that are held, by `seq` and epoch, each with its batch.
+async fn find_held(
+    jobs: &[Job<Settlement>],
+    unit: &mut Unit<'_>,
+) -> Result<HashMap<(i64, i64), Option<i64>>, StoreError> {
+    let mut held = HashMap::with_capacity(jobs.len());
     for chunk in chunks(jobs) {
-        let statement = GUARD.of(chunk.len()).bind(unit.owner.0);
-        let statement = chunk.iter().fold(statement, |statement, job| {
+        let statement = chunk.iter().fold(HELD.of(chunk.len()), |statement, job| {
             let Lease { key, epoch } = &job.operation.lease;
             leases::bind_key(statement, key).bind(*epoch)
         });
-        for row in unit.tx.fetch(statement).await? {
-            held.insert((row.try_get(0)?, row.try_get(1)?));
+        let rows = unit.tx.fetch(statement.bind(unit.owner.0)).await?;
+        for [seq, epoch, batch] in read_joined(&rows)? {
+            held.extend(seq.zip(epoch).map(|lease| (lease, batch)));
         }
     }
     Ok(held)
 }
 
-async fn move_progress(survivors: &[(i64, &Settlement)], unit: &mut Unit<'_>) -> Result<(), StoreError> {
-    let now = survivors.iter().map(|(_, settlement)| settlement.now).max().unwrap_or(0);
-    for chunk in chunks(survivors) {
-        let statement = chunk.iter().fold(MOVE.of(chunk.len()), |statement, (result_seq, settlement)| {
-            statement
-                .bind(settlement.seq())
-                .bind(settlement.ending.code())
-                .bind(settlement.now)
-                .bind(*result_seq)
-        });
-        for row in unit.tx.fetch(statement).await? {
-            let to = row::status(row.try_get(1)?)?;
-            unit.shift(row.try_get(0)?, RequestStatus::InProgress, to, now);
-        }
-    }
-    Ok(())
+fn bind_end(survivors: &[(i64, &Settlement)]) -> Statement<'static> {
+    let statement = END.of(survivors.len());
+    let statement = survivors
+        .iter()
+        .fold(statement, |statement, (_, settlement)| leases::bind_key(statement, &settlement.lease.key));
+    let statement = survivors.iter().fold(statement, |statement, (result_seq, settlement)| {
+        let code = settlement.ending.code();
+        statement.bind(settlement.seq()).bind(code).bind(settlement.now).bind(*result_seq)
+    });
+    survivors.iter().fold(statement, |statement, (result_seq, settlement)| {
+        let (prompt_tokens, completion_tokens) = settlement.ending.tokens();
+        statement
+            .bind(*result_seq)
+            .bind(settlement.seq())
+            .bind(prompt_tokens)
+            .bind(completion_tokens)
+            .bind(settlement.body.clone())
+    })
 }
 
 impl Ending {
@@ -149,6 +158,13 @@ impl Ending {
         match self {
             Self::Completed { .. } => row::COMPLETED,
             Self::Failed => row::FAILED,
+        }
+    }
+
+    const fn status(self) -> RequestStatus {
+        match self {
+            Self::Completed { .. } => RequestStatus::Completed,
+            Self::Failed => RequestStatus::Failed,
         }
     }
 

@@ -4,9 +4,10 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 
-use crate::store::rows::RowsStatement;
+use crate::store::rows::{Part, RowsStatement, chunks};
+use crate::store::tx::Statement;
 use crate::store::writer::{Job, Lane, Operation, Unit};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, row};
 
 /// A request to be taken in. Times are in milliseconds.
 #[derive(Debug, Clone)]
@@ -40,17 +41,19 @@ pub async fn insert(store: &Store, request: NewRequest) -> Result<(), StoreError
     store.writer().write(request).await
 }
 
-static FACTS: RowsStatement = RowsStatement::new(
-    "INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body) VALUES",
-    9,
-    "",
-);
-
-static PROGRESS: RowsStatement = RowsStatement::new(
-    "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key) VALUES",
-    8,
-    "",
-);
+static INSERT: RowsStatement<2> = RowsStatement::all([
+    Part {
+        head: "INSERT INTO requests
+               (seq, id, account, model, created_at, expires_at, metadata, webhook, body) VALUES",
+        columns: 9,
+        tail: "",
+    },
+    Part {
+        head: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key) VALUES",
+        columns: 8,
+        tail: "",
+    },
+]);
 
 impl Operation for NewRequest {
     type Answer = ();
@@ -63,34 +66,36 @@ impl Operation for NewRequest {
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
         let first = unit.sequences.request;
         let numbered: Vec<(i64, &Self)> = (first..).zip(jobs.iter().map(|job| &job.operation)).collect();
-        FACTS
-            .execute(&mut unit.tx, &numbered, |statement, (seq, request)| {
-                statement
-                    .bind(*seq)
-                    .bind(request.id.to_bytes().to_vec())
-                    .bind(request.account.0)
-                    .bind(request.model.0)
-                    .bind(request.created_at)
-                    .bind(request.expires_at)
-                    .bind(request.metadata.clone())
-                    .bind(request.webhook.clone())
-                    .bind(request.body.clone())
-            })
-            .await?;
-        PROGRESS
-            .execute(&mut unit.tx, &numbered, |statement, (seq, request)| {
-                statement
-                    .bind(*seq)
-                    .bind(request.account.0)
-                    .bind(request.model.0)
-                    .bind(super::row::GATHERING)
-                    .bind(request.ready_at)
-                    .bind(request.expires_at)
-                    .bind(request.cost)
-                    .bind(request.sort_key.as_bytes().to_vec())
-            })
-            .await?;
+        for chunk in chunks(&numbered) {
+            unit.tx.execute(bind(chunk)).await?;
+        }
         unit.sequences.request += jobs.len() as i64;
         Ok(vec![(); jobs.len()])
     }
+}
+
+fn bind(numbered: &[(i64, &NewRequest)]) -> Statement<'static> {
+    let statement = numbered.iter().fold(INSERT.of(numbered.len()), |statement, (seq, request)| {
+        statement
+            .bind(*seq)
+            .bind(request.id.to_bytes().to_vec())
+            .bind(request.account.0)
+            .bind(request.model.0)
+            .bind(request.created_at)
+            .bind(request.expires_at)
+            .bind(request.metadata.clone())
+            .bind(request.webhook.clone())
+            .bind(request.body.clone())
+    });
+    numbered.iter().fold(statement, |statement, (seq, request)| {
+        statement
+            .bind(*seq)
+            .bind(request.account.0)
+            .bind(request.model.0)
+            .bind(row::GATHERING)
+            .bind(request.ready_at)
+            .bind(request.expires_at)
+            .bind(request.cost)
+            .bind(request.sort_key.as_bytes().to_vec())
+    })
 }

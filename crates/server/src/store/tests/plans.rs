@@ -34,17 +34,22 @@ async fn the_queue_is_searched_by_its_key() {
         &["SEARCH queue USING PRIMARY KEY (model=? AND account=? AND (sort_key,seq)>(?,?))"],
     )
     .await;
-    check(&fixture, &leases::TAKE.text(256), &[whole_key, "SEARCH p USING INTEGER PRIMARY KEY"]).await;
-    check(&fixture, &settle::GUARD.text(256), &[whole_key]).await;
+    let joined = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
+    for text in [settle::HELD.text(256), leases::WAITING.text(256)] {
+        check(&fixture, &text, &[joined, "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    }
+    for text in [settle::END.text(256), leases::TAKE.text(256)] {
+        let (in_queue, behind) = text.split_once(';').expect("several statements");
+        check(&fixture, in_queue, &[whole_key]).await;
+        let in_progress = behind.split(';').next().expect("a second statement");
+        check(&fixture, in_progress, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    }
     check(&fixture, leases::RETURN, &[whole_key]).await;
 }
 
 #[tokio::test]
 async fn progress_is_found_by_seq_or_by_a_partial_index() {
     let fixture = Fixture::new().await;
-    let by_seq = "SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)";
-    check(&fixture, &settle::MOVE.text(256), &[by_seq]).await;
-    check(&fixture, &leases::START.text(256), &[by_seq]).await;
     let gathering = "SEARCH progress USING INDEX progress_gathering";
     let covering = "SEARCH progress USING COVERING INDEX progress_gathering (ready_at<?)";
     check(&fixture, releases::BOUNDARY, &[covering]).await;
