@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
@@ -22,41 +21,35 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts this executable with other arguments, and without settings from the environment.
-    pub(super) fn start<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> io::Result<Self> {
-        Self::spawn(arguments, Stdio::null()).map(|(process, _)| process)
-    }
-
-    fn spawn<A: AsRef<OsStr>>(
+    /// Starts this executable with other arguments, and without settings from the environment; the first line it says,
+    /// as JSON. What it says behind that is not read.
+    pub(super) async fn start<A: AsRef<OsStr>, T: DeserializeOwned>(
         arguments: impl IntoIterator<Item = A>,
-        stdout: Stdio,
-    ) -> io::Result<(Self, Option<ChildStdout>)> {
+    ) -> io::Result<(Self, T)> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(arguments).stdin(Stdio::null()).stdout(stdout).kill_on_drop(true);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         for (name, _) in
             std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OVERNIGHT_"))
         {
             command.env_remove(name);
         }
         let mut child = command.spawn()?;
-        let stdout = child.stdout.take();
         let pid = child.id().ok_or_else(|| io::Error::other("a child process ended at once"))?;
-        Ok((Self { child, pid }, stdout))
+        let line = read_line(child.stdout.take()).await?;
+        Ok((Self { child, pid }, line))
     }
 
     /// Starts a peer that serves; where it listens.
     pub(super) async fn start_server(peer: &Peer) -> io::Result<(Self, SocketAddr)> {
-        let (process, stdout) = Self::spawn(peer_arguments(peer)?, Stdio::piped())?;
-        let Listening { listening } = read_line(stdout).await?;
+        let (process, Listening { listening }) = Self::start(peer_arguments(peer)?).await?;
         Ok((process, listening))
     }
 
     /// Runs a peer to its end; what it says.
     pub(super) async fn run_peer<T: DeserializeOwned>(peer: &Peer) -> io::Result<T> {
-        let (mut process, stdout) = Self::spawn(peer_arguments(peer)?, Stdio::piped())?;
-        let outcome = read_line(stdout).await;
+        let (mut process, outcome) = Self::start(peer_arguments(peer)?).await?;
         let status = process.child.wait().await?;
-        if status.success() { outcome } else { Err(io::Error::other(format!("a peer failed: {status}"))) }
+        if status.success() { Ok(outcome) } else { Err(io::Error::other(format!("a peer failed: {status}"))) }
     }
 
     /// The CPU time it has used.
@@ -74,11 +67,6 @@ impl Process {
         process::forget_peak(self.pid)
     }
 
-    /// Whether it has ended by itself.
-    pub(super) fn has_ended(&mut self) -> io::Result<bool> {
-        Ok(self.child.try_wait()?.is_some())
-    }
-
     /// Kills it, as a power cut would, and waits until it is gone.
     pub(super) async fn kill(mut self) -> io::Result<()> {
         self.child.kill().await
@@ -89,7 +77,7 @@ fn peer_arguments(peer: &Peer) -> io::Result<[String; 2]> {
     Ok([PEER_COMMAND.to_owned(), serde_json::to_string(peer)?])
 }
 
-async fn read_line<T: for<'a> Deserialize<'a>>(stdout: Option<ChildStdout>) -> io::Result<T> {
+async fn read_line<T: DeserializeOwned>(stdout: Option<ChildStdout>) -> io::Result<T> {
     let mut line = String::new();
     if let Some(stdout) = stdout {
         BufReader::new(stdout).read_line(&mut line).await?;

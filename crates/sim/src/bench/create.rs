@@ -5,6 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::child::Process;
+use super::download::Connection;
 use super::load;
 use super::peers::Peer;
 use super::report::{Figure, Report};
@@ -19,6 +20,8 @@ const WARM_UP: usize = 2_000;
 
 /// Nothing is released while creates are measured: that is dispatch's work.
 const AGGREGATION_PERIOD: &str = "12h";
+
+const COMMITS: &str = "overnight_store_commits_total";
 
 /// Nobody listens there.
 const NO_ENGINE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
@@ -37,22 +40,25 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
     load::create(noop_address, &service.key, options.connections, WARM_UP).await?;
     load::create(service.address, &service.key, options.connections, WARM_UP).await?;
     let before = service.process.memory()?;
+    let mut figures = Connection::open(service.address, &service.key).await?;
+    let mut in_commit = Vec::new();
     for _ in 0..options.rounds {
         theirs.round(options, &noop, noop_address, &service.key).await?;
+        let before = service.counter(&mut figures, COMMITS).await?;
         ours.round(options, &service.process, service.address, &service.key).await?;
+        let commits = service.counter(&mut figures, COMMITS).await? - before;
+        in_commit.push(2.0 * options.requests as f64 / commits as f64);
     }
     let after = service.process.memory()?;
-    let creates = (WARM_UP + 2 * options.rounds * options.requests) as f64;
-    let bytes = site.database_bytes()? as f64;
     Ok(Report {
         benchmark: format!(
             "create: {} durable creates of 1,024 bytes in each of {} rounds",
             options.requests, options.rounds
         ),
         figures: [
-            figures(options, &ours, &theirs),
+            compare(options, &ours, &theirs),
             vec![
-                Figure::new("disk of a gathering request of 1 KB", "bytes", vec![bytes / creates]),
+                Figure::new("overnight: creates in one commit", "creates", in_commit),
                 memory_figure("memory at the start, anonymous", before),
                 memory_figure("memory at the end, anonymous", after),
             ],
@@ -84,7 +90,7 @@ impl Side {
     }
 }
 
-fn figures(options: &Options, ours: &Side, theirs: &Side) -> Vec<Figure> {
+fn compare(options: &Options, ours: &Side, theirs: &Side) -> Vec<Figure> {
     let connections = options.connections;
     let cpu = |side: &Side, who: &str| {
         Figure::new(

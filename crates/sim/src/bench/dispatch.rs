@@ -13,7 +13,7 @@ use super::{Options, clock};
 
 const IN_FLIGHT: usize = 256;
 const POLL_MS: u64 = 25;
-const COMPLETED: &str = "overnight_requests_completed_total ";
+const COMPLETED: &str = "overnight_requests_completed_total";
 
 /// A stall of the service for so long fails the benchmark.
 const STALL_MAX: Duration = Duration::from_secs(60);
@@ -92,8 +92,6 @@ async fn drain(service: Service, requests: usize) -> io::Result<(f64, f64)> {
 }
 
 async fn sample(service: &Service, connection: &mut Connection) -> io::Result<Sample> {
-    let figures = connection.get("/metrics").await?;
-    let figures = std::str::from_utf8(&figures).map_err(io::Error::other)?;
-    let completed = figures.lines().find_map(|line| line.strip_prefix(COMPLETED)?.trim().parse().ok());
-    Ok(Sample { at: clock::now(), completed: completed.unwrap_or(0), cpu_time: service.process.cpu_time()? })
+    let completed = service.counter(connection, COMPLETED).await?;
+    Ok(Sample { at: clock::now(), completed, cpu_time: service.process.cpu_time()? })
 }

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use overnight_server::app::bootstrap::KEY_FILE;
 use overnight_server::store::DATABASE_FILE;
+use serde::Deserialize;
 use tempfile::TempDir;
 
 use super::child::Process;
@@ -23,7 +24,12 @@ const POLL_MS: u64 = 2;
 /// A data folder and the settings to serve it with; removed when dropped.
 pub(super) struct Site {
     folder: TempDir,
-    address: SocketAddr,
+}
+
+/// What `serve --json` says once it serves.
+#[derive(Deserialize)]
+struct Served {
+    url: String,
 }
 
 /// A service that takes calls.
@@ -40,10 +46,9 @@ impl Site {
     /// An empty data folder under `options.folder`, and settings with one engine at `engine`.
     pub(super) fn new(options: &Options, engine: SocketAddr, aggregation_period: &str) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(".overnight-bench-").tempdir_in(&options.folder)?;
-        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
-        let site = Self { folder, address };
+        let site = Self { folder };
         let settings = format!(
-            "listen = \"{address}\"\ndata_dir = {:?}\naggregation_period = \"{aggregation_period}\"\nlog = \"warn\"\n\
+            "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\naggregation_period = \"{aggregation_period}\"\nlog = \"warn\"\n\
              [[models]]\nname = \"{MODEL}\"\n[[engines]]\nname = \"bench\"\nkind = \"openai\"\n\
              base_url = \"http://{engine}/v1\"\nmax_concurrency = 256\n",
             site.data_folder(),
@@ -93,20 +98,28 @@ impl Site {
     pub(super) async fn serve(&self) -> io::Result<Service> {
         let began_at = clock::now();
         let config = self.config();
-        let mut process =
-            Process::start([Path::new("serve"), Path::new("--quiet"), Path::new("--config"), &config])?;
-        loop {
-            if is_ready(self.address).await {
-                break;
-            }
-            if process.has_ended()? || began_at.elapsed() > START_MAX {
-                return Err(io::Error::other("the service did not start"));
+        let arguments = [Path::new("serve"), Path::new("--json"), Path::new("--config"), &config];
+        let (process, Served { url }) = Process::start(arguments).await?;
+        let address = url.trim_start_matches("http://").parse().map_err(io::Error::other)?;
+        while !is_ready(address).await {
+            if began_at.elapsed() > START_MAX {
+                return Err(io::Error::other("the service did not become ready"));
             }
             clock::sleep_ms(POLL_MS).await;
         }
         let ready_after = began_at.elapsed();
         let key = fs::read_to_string(self.data_folder().join(KEY_FILE))?.trim().to_owned();
-        Ok(Service { process, address: self.address, key, ready_after })
+        Ok(Service { process, address, key, ready_after })
+    }
+}
+
+impl Service {
+    /// What it has counted under `name` at its `/metrics`; 0 before it counted anything.
+    pub(super) async fn counter(&self, connection: &mut Connection, name: &str) -> io::Result<usize> {
+        let figures = connection.get("/metrics").await?;
+        let figures = std::str::from_utf8(&figures).map_err(io::Error::other)?;
+        let count = figures.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
+        Ok(count.unwrap_or(0))
     }
 }
 
