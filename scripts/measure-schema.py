@@ -5,7 +5,8 @@
 import os, random, resource, sqlite3, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SCHEMA = open(os.path.join(ROOT, "crates/server/migrations/sqlite/0001_requests.sql")).read()
+MIGRATIONS = os.path.join(ROOT, "crates/server/migrations/sqlite")
+SCHEMA = "".join(open(os.path.join(MIGRATIONS, name)).read() for name in sorted(os.listdir(MIGRATIONS)))
 ROWS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 GROUP = 128
 BODY = b'{"model":"m","messages":[{"role":"user","content":"' + b"x" * 940 + b'"}]}'
@@ -60,21 +61,21 @@ def life(page_bytes):
 
         def release(group):
             bounds = (group[-1], group[-1])
-            db.execute("INSERT INTO queue SELECT model,account,sort_key,seq,0,deadline,cost,0,NULL,0,0,0 FROM progress "
+            db.execute("INSERT INTO queue SELECT model,account,sort_key,seq,0,deadline,cost,0,NULL,0,0,0,NULL FROM progress "
                        "WHERE state=0 AND (ready_at,seq) <= (?,?) ORDER BY model,account,sort_key,seq", bounds)
             db.execute("UPDATE progress SET state=1 WHERE state=0 AND (ready_at,seq) <= (?,?)", bounds)
 
         def lease(group):
-            db.executemany("UPDATE queue SET phase=1,owner=1,lease_epoch=1 WHERE model=1 AND account=1 AND sort_key=? "
-                           "AND seq=?", [(keys[seq], seq) for seq in group])
-            db.executemany("UPDATE progress SET state=2,in_progress_at=1 WHERE seq=?", [(seq,) for seq in group])
+            db.executemany("UPDATE queue SET phase=1,owner=1,lease_epoch=1,in_progress_at=1 WHERE model=1 AND account=1 "
+                           "AND sort_key=? AND seq=?", [(keys[seq], seq) for seq in group])
 
         ended = iter(range(1, ROWS + 1))
 
         def settle(group):
             numbered = [(next(ended), seq) for seq in group]
-            db.executemany("DELETE FROM queue WHERE phase=1 AND owner=1 AND seq=? AND lease_epoch=1", [(s,) for s in group])
-            db.executemany("UPDATE progress SET state=3,ended_at=1,result_seq=? WHERE seq=?", numbered)
+            db.executemany("DELETE FROM queue WHERE model=1 AND account=1 AND sort_key=? AND seq=? AND phase=1 AND owner=1 "
+                           "AND lease_epoch=1", [(keys[seq], seq) for seq in group])
+            db.executemany("UPDATE progress SET state=3,in_progress_at=1,ended_at=1,result_seq=? WHERE seq=?", numbered)
             db.executemany("INSERT INTO results VALUES (?,?,1,1,?)", [(n, s, RESULT) for n, s in numbered])
 
         store.report("create", store.groups(seqs, create), ROWS)

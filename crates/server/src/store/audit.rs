@@ -29,8 +29,9 @@ const RULES: [(&str, &str, &str); 10] = [
         "SELECT count(*) FROM progress",
         "SELECT count(*) FROM progress WHERE state NOT BETWEEN 0 AND 5
             OR (ended_at IS NOT NULL) <> (state >= 3)
+            OR state = 2
             OR (state < 2 AND in_progress_at IS NOT NULL)
-            OR (state IN (2, 3) AND in_progress_at IS NULL)
+            OR (state = 3 AND in_progress_at IS NULL)
             OR ended_at < in_progress_at",
     ),
     (
@@ -55,23 +56,26 @@ const RULES: [(&str, &str, &str); 10] = [
     (
         "exactly the queued and the running stand in the queue, each at its own place",
         "SELECT count(*) FROM queue",
-        "SELECT count(*) FROM (SELECT * FROM progress WHERE state IN (1, 2)) p FULL JOIN queue q ON q.seq = p.seq
+        "SELECT count(*) FROM (SELECT * FROM progress WHERE state = 1) p FULL JOIN queue q ON q.seq = p.seq
          WHERE p.seq IS NULL OR q.seq IS NULL
             OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key",
     ),
     (
         "a leased request is in progress and has a living owner",
         "SELECT count(*) FROM queue WHERE phase = 1",
-        "SELECT count(*) FROM queue q JOIN progress p ON p.seq = q.seq LEFT JOIN owners o ON o.seq = q.owner
-         WHERE q.phase = 1 AND (p.state <> 2 OR o.seq IS NULL)",
+        "SELECT count(*) FROM queue q LEFT JOIN owners o ON o.seq = q.owner
+         WHERE q.phase = 1 AND (q.in_progress_at IS NULL OR o.seq IS NULL)",
     ),
     (
         "a batch's counters equal its requests' states",
         "SELECT count(*) FROM batches",
         "SELECT count(*) FROM batches b LEFT JOIN (
-            SELECT batch, sum(state < 2) registered, sum(state = 2) in_progress, sum(state = 3) completed,
-                   sum(state = 4) failed, sum(state = 5) cancelled
-            FROM progress WHERE batch IS NOT NULL GROUP BY batch) c ON c.batch = b.seq
+            SELECT p.batch, sum(p.state < 2 AND q.in_progress_at IS NULL) registered,
+                   sum(q.in_progress_at IS NOT NULL) in_progress, sum(p.state = 3) completed,
+                   sum(p.state = 4) failed, sum(p.state = 5) cancelled
+            FROM progress p LEFT JOIN queue q ON q.model = p.model AND q.account = p.account
+                 AND q.sort_key = p.sort_key AND q.seq = p.seq
+            WHERE p.batch IS NOT NULL GROUP BY p.batch) c ON c.batch = b.seq
          WHERE c.batch IS NULL OR b.registered <> c.registered OR b.in_progress <> c.in_progress
             OR b.completed <> c.completed OR b.failed <> c.failed OR b.cancelled <> c.cancelled",
     ),

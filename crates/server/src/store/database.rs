@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
 use super::error::StoreError;
+use super::expiry::Passed;
 use super::folder::FolderLock;
 use super::writer::{ManualWriter, Sequences, Writer, WriterCore};
 use super::{migrations, owners, settings};
@@ -71,6 +72,7 @@ struct Inner {
     writer: Writer,
     options: SqliteConnectOptions,
     secret: [u8; 32],
+    passed: Passed,
     task: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<FolderLock>>,
 }
@@ -134,6 +136,7 @@ impl Store {
             writer,
             options: connect,
             secret,
+            passed: Passed::default(),
             task: Mutex::new(None),
             lock: Mutex::new(lock),
         };
@@ -151,6 +154,11 @@ impl Store {
 
     pub(super) fn writer(&self) -> &Writer {
         &self.inner.writer
+    }
+
+    /// Up to when everything with a deadline has ended.
+    pub(super) fn passed(&self) -> &Passed {
+        &self.inner.passed
     }
 
     /// The installation's secret under which sort keys are made.

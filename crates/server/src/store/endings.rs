@@ -9,10 +9,16 @@ use super::StoreError;
 use super::row;
 use super::writer::Unit;
 
-/// The columns that [`Live::read`] wants, of `progress p`.
+/// The columns that [`Live::read`] wants, of `progress p` and `queue q`.
 macro_rules! live_columns {
     () => {
-        "p.seq, p.batch, p.model, p.account, p.sort_key, p.state, p.ready_at, p.in_progress_at, p.ended_at"
+        concat!(
+            "p.seq, p.batch, p.model, p.account, p.sort_key, ",
+            $crate::store::row::state!(),
+            ", p.ready_at, ",
+            $crate::store::row::in_progress_at!(),
+            ", p.ended_at"
+        )
     };
 }
 pub(super) use live_columns;
@@ -54,9 +60,14 @@ impl Live {
                 sqlx::query(text).bind(self.model).bind(self.account).bind(self.sort_key).bind(self.seq);
             unit.tx.execute(delete).await?;
         }
-        let text = "UPDATE progress SET state = ?, ended_at = ?, result_seq = ? WHERE seq = ?";
-        let update =
-            sqlx::query(text).bind(row::code(&to)).bind(to.ended_at()).bind(result_seq).bind(self.seq);
+        let text =
+            "UPDATE progress SET state = ?, in_progress_at = ?, ended_at = ?, result_seq = ? WHERE seq = ?";
+        let update = sqlx::query(text)
+            .bind(row::code(&to))
+            .bind(to.in_progress_at())
+            .bind(to.ended_at())
+            .bind(result_seq)
+            .bind(self.seq);
         unit.tx.execute(update).await?;
         unit.shift(self.batch, from, to.status(), now);
         Ok(())

@@ -1,40 +1,79 @@
 //! Requests that outlive their completion window fail.
+//!
+//! Deadlines stand in an index that nothing leaves, so that an end need not touch it. What looks for overdue requests
+//! goes through it once: it remembers up to when everything has ended.
+
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use sqlx::Row;
 
 use super::endings::{Live, live_columns};
 use super::writer::{Job, Lane, Operation, Unit};
-use super::{Store, StoreError};
+use super::{Store, StoreError, row};
 
-/// Fails the live requests whose deadline has come by `now`, `limit` at most, each with `error_body` as its result;
-/// the requests that ended, by `seq`.
+/// Up to when every request with a deadline has ended, in milliseconds: nothing live has an earlier deadline.
+#[derive(Debug)]
+pub(super) struct Passed(AtomicI64);
+
+impl Default for Passed {
+    fn default() -> Self {
+        Self(AtomicI64::new(i64::MIN))
+    }
+}
+
+impl Passed {
+    /// As of `now`: a clock that was set back gives earlier deadlines again.
+    fn by(&self, now: i64) -> i64 {
+        self.0.load(Ordering::Acquire).min(now)
+    }
+}
+
+/// Fails live requests whose deadline has come by `now`, the earliest first and `limit` at most, each with `error_body`
+/// as its result; the requests that ended, by `seq`.
 pub async fn expire(
     store: &Store,
     now: i64,
     limit: u32,
     error_body: Vec<u8>,
 ) -> Result<Vec<i64>, StoreError> {
-    store.writer().write(Expire { now, limit, error_body }).await
+    store.writer().write(Expire { passed: store.passed().by(now), now, limit, error_body }).await
 }
 
-/// The earliest deadline of any live request, in milliseconds.
+pub(super) const IS_OVERDUE: &str =
+    "SELECT EXISTS (SELECT 1 FROM progress WHERE deadline > ? AND deadline <= ? AND state < 3)";
+
+/// Whether the deadline of any live request has come by `now`.
+pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
+    let mut passed = store.passed().by(now);
+    if passed == i64::MIN {
+        passed = next_deadline(store).await?.map_or(now, |next| now.min(next - 1));
+    }
+    let query = sqlx::query(IS_OVERDUE).bind(passed).bind(now);
+    let is_overdue = query.fetch_one(store.readers()).await?.try_get(0)?;
+    store.passed().0.store(if is_overdue { passed } else { now }, Ordering::Release);
+    Ok(is_overdue)
+}
+
+/// The earliest deadline of any live request, in milliseconds. Reads all that live: once is enough for a start.
 pub async fn next_deadline(store: &Store) -> Result<Option<i64>, StoreError> {
-    let text = "SELECT min((SELECT min(p.deadline) FROM progress p WHERE p.model = m.seq AND p.state < 3))
-                FROM models m";
+    let text = "SELECT min(deadline) FROM (SELECT min(deadline) AS deadline FROM queue
+                UNION ALL SELECT min(deadline) FROM progress WHERE state = 0)";
     Ok(sqlx::query(text).fetch_one(store.readers()).await?.try_get(0)?)
 }
 
 pub(super) struct Expire {
+    passed: i64,
     now: i64,
     limit: u32,
     error_body: Vec<u8>,
 }
 
-/// Overdue requests, model by model, because the index of live deadlines is by model.
 pub(super) const OVERDUE: &str = concat!(
     "SELECT ",
     live_columns!(),
-    " FROM models m CROSS JOIN progress p ON p.model = m.seq WHERE p.state < 3 AND p.deadline <= ? LIMIT ?"
+    " FROM progress p",
+    row::queue_join!(),
+    "WHERE p.deadline > ? AND p.deadline <= ? AND p.state < 3 ORDER BY p.deadline, p.seq LIMIT ? + 0"
 );
 
 impl Operation for Expire {
@@ -48,7 +87,8 @@ impl Operation for Expire {
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Vec<i64>>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for Job { operation, .. } in jobs {
-            let select = sqlx::query(OVERDUE).bind(operation.now).bind(operation.limit);
+            let Self { passed, now, limit, .. } = operation;
+            let select = sqlx::query(OVERDUE).bind(passed).bind(now).bind(limit);
             let mut ended = Vec::new();
             for row in unit.tx.fetch(select).await? {
                 let live = Live::read(&row)?;

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Group, Lease, Position, QueueKey};
 
-use super::rows::{Part, RowsStatement, chunks, read_joined};
+use super::rows::{RowsStatement, chunks, read_joined};
 use super::tx::Statement;
 use super::writer::{Job, Lane, Operation, Unit};
-use super::{Store, StoreError, row};
+use super::{Store, StoreError};
 
 /// What a lease took.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,31 +48,25 @@ pub async fn give_back(store: &Store, give_back: GiveBack) -> Result<bool, Store
     store.writer().write(give_back).await
 }
 
-/// What waits of a list of positions, each with its epoch, its state and its batch. A batch that is marked cancelled
+/// What waits of a list of positions, each with its epoch, since when it is in progress, and its batch. A batch that is marked cancelled
 /// holds its requests back: they end with the next chunk of its cancel.
 pub(super) static WAITING: RowsStatement = RowsStatement::new(
     "WITH v(sort_key, seq) AS (VALUES",
     2,
-    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', p.state, ',', p.batch), ';') FROM v
+    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', q.in_progress_at, ',', p.batch), ';') FROM v
        CROSS JOIN queue q ON q.model = ? AND q.account = ? AND q.sort_key = v.sort_key AND q.seq = v.seq
        CROSS JOIN progress p ON p.seq = q.seq LEFT JOIN batches b ON b.seq = p.batch
        WHERE q.phase = 0 AND b.cancelled_at IS NULL",
 );
 
 /// Leases it. What was in progress before keeps the time since when.
-pub(super) static TAKE: RowsStatement<2> = RowsStatement::all([
-    Part {
-        head: "UPDATE queue SET phase = 1, owner = ?, lease_epoch = lease_epoch + 1
-               WHERE model = ? AND account = ? AND (sort_key, seq) IN (VALUES",
-        columns: 2,
-        tail: ")",
-    },
-    Part {
-        head: "UPDATE progress SET state = 2, in_progress_at = ? WHERE state = 1 AND seq IN (VALUES",
-        columns: 1,
-        tail: ")",
-    },
-]);
+pub(super) static TAKE: RowsStatement = RowsStatement::new(
+    "UPDATE queue SET phase = 1, owner = ?, lease_epoch = lease_epoch + 1, \
+                      in_progress_at = coalesce(in_progress_at, ?)
+     WHERE model = ? AND account = ? AND (sort_key, seq) IN (VALUES",
+    2,
+    ")",
+);
 
 pub(super) struct LeaseRun {
     group: Group,
@@ -105,8 +99,8 @@ impl LeaseRun {
         for chunk in chunks(&self.positions) {
             let statement = chunk.iter().fold(WAITING.of(chunk.len()), bind_position);
             let statement = statement.bind(self.group.model.0).bind(self.group.account.0);
-            for [seq, epoch, state, batch] in read_joined(&unit.tx.fetch(statement).await?)? {
-                if state == Some(row::QUEUED) {
+            for [seq, epoch, in_progress_at, batch] in read_joined(&unit.tx.fetch(statement).await?)? {
+                if in_progress_at.is_none() {
                     unit.shift(batch, RequestStatus::Registered, RequestStatus::InProgress, self.now);
                 }
                 epochs.extend(seq.zip(epoch));
@@ -117,10 +111,9 @@ impl LeaseRun {
 
     fn bind_take(&self, unit: &Unit<'_>, leases: &[Lease]) -> Statement<'static> {
         let Group { model, account } = self.group;
-        let statement = TAKE.of(leases.len()).bind(unit.owner.0).bind(model.0).bind(account.0);
-        let positions = leases.iter().map(|lease| &lease.key.position);
-        let statement = positions.clone().fold(statement, bind_position).bind(self.now);
-        positions.fold(statement, |statement, position| statement.bind(position.seq))
+        let statement = TAKE.of(leases.len()).bind(unit.owner.0).bind(self.now);
+        let statement = statement.bind(model.0).bind(account.0);
+        leases.iter().map(|lease| &lease.key.position).fold(statement, bind_position)
     }
 }
 

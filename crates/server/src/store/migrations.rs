@@ -5,7 +5,10 @@ use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
 use super::error::StoreError;
 
 /// The files, in order; the first is number 1.
-const FILES: [&str; 1] = [include_str!("../../migrations/sqlite/0001_requests.sql")];
+const FILES: [&str; 2] = [
+    include_str!("../../migrations/sqlite/0001_requests.sql"),
+    include_str!("../../migrations/sqlite/0002_in_progress_in_queue.sql"),
+];
 
 /// Runs what is missing. A database that is newer than this program is refused untouched.
 pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), StoreError> {

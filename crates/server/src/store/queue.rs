@@ -12,7 +12,7 @@ use super::{Store, StoreError};
 
 pub(super) const LOOK: &str = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
      WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 AND retry_at <= ?
-     ORDER BY sort_key, seq LIMIT ?";
+     ORDER BY sort_key, seq LIMIT ? + 0";
 
 /// Waiting requests of a group behind `after` that may be tried by `now`, in order; and whether no more lie behind.
 pub async fn look(

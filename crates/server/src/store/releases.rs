@@ -28,7 +28,7 @@ pub(super) struct Release {
 
 /// The last of the first `limit` ready requests, where there are that many.
 pub(super) const BOUNDARY: &str = "SELECT ready_at, seq FROM progress WHERE state = 0 AND ready_at <= ?
-     ORDER BY ready_at, seq LIMIT 1 OFFSET ?";
+     ORDER BY ready_at, seq LIMIT 1 OFFSET ? + 0";
 pub(super) const COUNT: &str = "SELECT model, account, count(*), sum(cost) FROM progress
      WHERE state = 0 AND (ready_at, seq) <= (?, ?) GROUP BY model, account";
 pub(super) const FILL: &str = "INSERT INTO queue

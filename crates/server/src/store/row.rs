@@ -9,7 +9,31 @@ use sqlx::sqlite::SqliteRow;
 
 use super::StoreError;
 
-/// `progress.state`. The literal numbers also stand in the predicates of partial indexes.
+/// The state of `progress p` whose place in the queue, if it has one, is `queue q`: joined by [`queue_join!`].
+macro_rules! state {
+    () => {
+        "CASE WHEN q.in_progress_at IS NULL THEN p.state ELSE 2 END"
+    };
+}
+
+/// When it was first leased: the queue knows until it ends.
+macro_rules! in_progress_at {
+    () => {
+        "coalesce(p.in_progress_at, q.in_progress_at)"
+    };
+}
+
+/// Joins what stands in the queue. For all else the first column is null, which ends the search before it begins.
+macro_rules! queue_join {
+    () => {
+        " LEFT JOIN queue q ON q.model = CASE p.state WHEN 1 THEN p.model END AND q.account = p.account \
+          AND q.sort_key = p.sort_key AND q.seq = p.seq "
+    };
+}
+pub(super) use {in_progress_at, queue_join, state};
+
+/// `progress.state`; the literal numbers also stand in the predicates of partial indexes. 2 is never stored: who is in
+/// progress is queued in `progress`, and has an `in_progress_at` in `queue`.
 pub(super) const GATHERING: i64 = 0;
 pub(super) const QUEUED: i64 = 1;
 pub(super) const IN_PROGRESS: i64 = 2;

@@ -50,16 +50,16 @@ pub async fn settle(store: &Store, settlement: Settlement) -> Result<bool, Store
     store.writer().write(settlement).await
 }
 
-/// The leases that are held, each with its request's batch. A batch that is marked cancelled holds its requests back:
+/// The leases that are held, each with its request's batch and since when it is in progress. A batch that is marked cancelled holds its requests back:
 /// they end with the next chunk of its cancel.
 pub(super) static HELD: RowsStatement = RowsStatement::new(
     "WITH v(model, account, sort_key, seq, lease_epoch) AS (VALUES",
     5,
-    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', p.batch), ';') FROM v
+    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', q.in_progress_at, ',', p.batch), ';') FROM v
        CROSS JOIN queue q ON q.model = v.model AND q.account = v.account
                          AND q.sort_key = v.sort_key AND q.seq = v.seq
        CROSS JOIN progress p ON p.seq = q.seq LEFT JOIN batches b ON b.seq = p.batch
-       WHERE q.phase = 1 AND q.lease_epoch = v.lease_epoch AND p.state = 2 AND b.cancelled_at IS NULL
+       WHERE q.phase = 1 AND q.lease_epoch = v.lease_epoch AND b.cancelled_at IS NULL
          AND q.owner = ?",
 );
 
@@ -71,9 +71,10 @@ pub(super) static END: RowsStatement<3> = RowsStatement::all([
         tail: ")",
     },
     Part {
-        head: "WITH v(seq, state, ended_at, result_seq) AS (VALUES",
-        columns: 4,
-        tail: ") UPDATE progress SET state = v.state, ended_at = max(v.ended_at, progress.in_progress_at),
+        head: "WITH v(seq, state, in_progress_at, ended_at, result_seq) AS (VALUES",
+        columns: 5,
+        tail:
+            ") UPDATE progress SET state = v.state, in_progress_at = v.in_progress_at, ended_at = v.ended_at,
                  result_seq = v.result_seq FROM v WHERE progress.seq = v.seq",
     },
     Part {
@@ -93,12 +94,13 @@ impl Operation for Settlement {
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<bool>, StoreError> {
         let mut held = find_held(jobs, unit).await?;
-        let mut survivors: Vec<(i64, &Self)> = Vec::with_capacity(held.len());
+        let mut survivors = Vec::with_capacity(held.len());
         let mut answers = Vec::with_capacity(jobs.len());
         for Job { operation: settlement, .. } in jobs {
             let found = held.remove(&(settlement.seq(), settlement.lease.epoch));
-            if let Some(batch) = found {
-                survivors.push((unit.sequences.result, settlement));
+            if let Some(Held { in_progress_at, batch }) = found {
+                let result_seq = unit.sequences.result;
+                survivors.push(Survivor { settlement, in_progress_at, result_seq });
                 unit.sequences.result += 1;
                 unit.shift(batch, RequestStatus::InProgress, settlement.ending.status(), settlement.now);
             }
@@ -114,11 +116,24 @@ impl Operation for Settlement {
     }
 }
 
-/// The leases that are held, by `seq` and epoch, each with its batch.
+/// What the queue and its batch say of a lease.
+struct Held {
+    in_progress_at: i64,
+    batch: Option<i64>,
+}
+
+/// A settlement whose lease is held, and the number of its result.
+struct Survivor<'a> {
+    settlement: &'a Settlement,
+    in_progress_at: i64,
+    result_seq: i64,
+}
+
+/// The leases that are held, by `seq` and epoch.
 async fn find_held(
     jobs: &[Job<Settlement>],
     unit: &mut Unit<'_>,
-) -> Result<HashMap<(i64, i64), Option<i64>>, StoreError> {
+) -> Result<HashMap<(i64, i64), Held>, StoreError> {
     let mut held = HashMap::with_capacity(jobs.len());
     for chunk in chunks(jobs) {
         let statement = chunk.iter().fold(HELD.of(chunk.len()), |statement, job| {
@@ -126,23 +141,29 @@ async fn find_held(
             leases::bind_key(statement, key).bind(*epoch)
         });
         let rows = unit.tx.fetch(statement.bind(unit.owner.0)).await?;
-        for [seq, epoch, batch] in read_joined(&rows)? {
-            held.extend(seq.zip(epoch).map(|lease| (lease, batch)));
+        for [seq, epoch, in_progress_at, batch] in read_joined(&rows)? {
+            let in_progress_at = in_progress_at.ok_or(StoreError::Damaged("a lease without its time"))?;
+            held.extend(seq.zip(epoch).map(|lease| (lease, Held { in_progress_at, batch })));
         }
     }
     Ok(held)
 }
 
-fn bind_end(survivors: &[(i64, &Settlement)]) -> Statement<'static> {
+fn bind_end(survivors: &[Survivor<'_>]) -> Statement<'static> {
     let statement = END.of(survivors.len());
     let statement = survivors
         .iter()
-        .fold(statement, |statement, (_, settlement)| leases::bind_key(statement, &settlement.lease.key));
-    let statement = survivors.iter().fold(statement, |statement, (result_seq, settlement)| {
-        let code = settlement.ending.code();
-        statement.bind(settlement.seq()).bind(code).bind(settlement.now).bind(*result_seq)
+        .fold(statement, |statement, survivor| leases::bind_key(statement, &survivor.settlement.lease.key));
+    let statement = survivors.iter().fold(statement, |statement, survivor| {
+        let Survivor { settlement, in_progress_at, result_seq } = survivor;
+        statement
+            .bind(settlement.seq())
+            .bind(settlement.ending.code())
+            .bind(*in_progress_at)
+            .bind(settlement.now.max(*in_progress_at))
+            .bind(*result_seq)
     });
-    survivors.iter().fold(statement, |statement, (result_seq, settlement)| {
+    survivors.iter().fold(statement, |statement, Survivor { settlement, result_seq, .. }| {
         let (prompt_tokens, completion_tokens) = settlement.ending.tokens();
         statement
             .bind(*result_seq)

@@ -114,8 +114,9 @@ pub(in crate::store) struct CancelChunk {
 pub(in crate::store) const LIVE_OF_BATCH: &str = concat!(
     "SELECT ",
     live_columns!(),
-    " FROM progress p WHERE p.batch = ? AND p.batch IS NOT NULL AND p.seq > ? AND p.state < 3",
-    " ORDER BY p.seq LIMIT ?"
+    " FROM progress p",
+    row::queue_join!(),
+    "WHERE p.batch = ? AND p.batch IS NOT NULL AND p.seq > ? AND p.state < 3 ORDER BY p.seq LIMIT ? + 0"
 );
 
 impl CancelChunk {

@@ -76,9 +76,13 @@ pub async fn resolve(
 
 /// How many of a list of requests may be grouped, by state. `CROSS` keeps the list outermost: walked for each request
 /// of the account instead, it would be read anew each time.
-pub(in crate::store) const FREE: &str =
-    "SELECT p.state, count(*) FROM json_each(?) j CROSS JOIN progress p ON p.seq = j.value
-     WHERE p.account = ? AND p.batch IS NULL GROUP BY p.state";
+pub(in crate::store) const FREE: &str = concat!(
+    "SELECT ",
+    row::state!(),
+    " AS state, count(*) FROM json_each(?) j CROSS JOIN progress p ON p.seq = j.value",
+    row::queue_join!(),
+    "WHERE p.account = ? AND p.batch IS NULL GROUP BY 1"
+);
 pub(in crate::store) const JOIN: &str =
     "UPDATE progress SET batch = ? WHERE seq IN (SELECT value FROM json_each(?))";
 

@@ -6,7 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::store::endings::{Live, live_columns};
 use crate::store::writer::{Job, Lane, Operation, Unit};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, row};
 
 /// What became of a cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,9 @@ impl CancelRequest {
         let text = concat!(
             "SELECT ",
             live_columns!(),
-            " FROM requests r JOIN progress p ON p.seq = r.seq WHERE r.id = ? AND r.account = ?"
+            " FROM requests r JOIN progress p ON p.seq = r.seq",
+            row::queue_join!(),
+            "WHERE r.id = ? AND r.account = ?"
         );
         let select = sqlx::query(text).bind(self.id.to_bytes().to_vec()).bind(self.account.0);
         let found = unit.tx.fetch(select).await?;

@@ -7,11 +7,16 @@ use overnight_domain::records::{RequestRecord, RequestSummary};
 
 use crate::store::{StoreError, row};
 
-/// The fields of a status record, of `progress p` and `requests r`, the row number first.
+/// The fields of a status record, of `requests r`, `progress p` and `queue q`, the row number first.
 macro_rules! summary_fields {
     () => {
-        "p.seq, ',', hex(r.id), ',', p.state, ',', p.ready_at, ',', p.in_progress_at, ',', p.ended_at, ',', \
-         r.created_at, ',', r.expires_at"
+        concat!(
+            "p.seq, ',', hex(r.id), ',', ",
+            row::state!(),
+            ", ',', p.ready_at, ',', ",
+            row::in_progress_at!(),
+            ", ',', p.ended_at, ',', r.created_at, ',', r.expires_at"
+        )
     };
 }
 

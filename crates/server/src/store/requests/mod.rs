@@ -20,10 +20,16 @@ use sqlx::sqlite::SqliteRow;
 
 use super::{Store, StoreError, row};
 
-/// What `row::request_summary` reads, behind the row number, of `progress p` and `requests r`.
+/// What `row::request_summary` reads, behind the row number, of `requests r`, `progress p` and `queue q`.
 macro_rules! summary_columns {
     () => {
-        "p.seq, r.id, p.state, p.ready_at, p.in_progress_at, p.ended_at, r.created_at, r.expires_at"
+        concat!(
+            "p.seq, r.id, ",
+            row::state!(),
+            ", p.ready_at, ",
+            row::in_progress_at!(),
+            ", p.ended_at, r.created_at, r.expires_at"
+        )
     };
 }
 
@@ -33,8 +39,9 @@ macro_rules! select_record {
         concat!(
             "SELECT ",
             summary_columns!(),
-            ", b.id, r.metadata, r.body, r.webhook, s.body FROM requests r JOIN progress p ON p.seq = r.seq
-             LEFT JOIN batches b ON b.seq = p.batch LEFT JOIN results s ON s.seq = p.result_seq"
+            ", b.id, r.metadata, r.body, r.webhook, s.body FROM requests r JOIN progress p ON p.seq = r.seq",
+            row::queue_join!(),
+            "LEFT JOIN batches b ON b.seq = p.batch LEFT JOIN results s ON s.seq = p.result_seq"
         )
     };
 }
@@ -48,7 +55,9 @@ pub async fn find_summary(
     let text = concat!(
         "SELECT ",
         summary_columns!(),
-        " FROM requests r JOIN progress p ON p.seq = r.seq WHERE r.id = ? AND r.account = ?"
+        " FROM requests r JOIN progress p ON p.seq = r.seq",
+        row::queue_join!(),
+        "WHERE r.id = ? AND r.account = ?"
     );
     let query = sqlx::query(text).bind(id.to_bytes().to_vec()).bind(account.0);
     query.fetch_optional(store.readers()).await?.map(|row| row::request_summary(&row, 1)).transpose()

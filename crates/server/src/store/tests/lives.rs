@@ -85,14 +85,26 @@ async fn everything_live_expires_at_its_deadline_wherever_it_stands() {
     let late = fixture.insert(&[3]).await[0];
     let expire = |now| expiry::expire(&fixture.store, now, 100, b"{}".to_vec());
     assert!(expire(START + DAY_MS - 1).await.expect("an expiry").is_empty());
-    assert_eq!(expiry::next_deadline(&fixture.store).await.expect("a read"), Some(START + DAY_MS));
+    let is_overdue = |now| expiry::is_overdue(&fixture.store, now);
+    assert!(!is_overdue(START + DAY_MS - 1).await.expect("a read"));
+    assert!(is_overdue(START + DAY_MS).await.expect("a read"));
     assert_eq!(expire(START + DAY_MS).await.expect("an expiry").len(), 3);
     assert!(!fixture.settle(&lease, START + DAY_MS).await);
     for id in [ids[0], ids[1], late] {
         assert_eq!(fixture.status(id).await, RequestStatus::Failed);
     }
-    assert_eq!(expiry::next_deadline(&fixture.store).await.expect("a read"), None);
+    assert!(!is_overdue(START + DAY_MS).await.expect("a read"));
     fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_hides_no_deadline() {
+    let mut fixture = Fixture::new().await;
+    let is_overdue = |now| expiry::is_overdue(&fixture.store, now);
+    assert!(!is_overdue(START + 9 * DAY_MS).await.expect("a read"));
+    assert!(!is_overdue(START).await.expect("a read"));
+    fixture.insert(&[1]).await;
+    assert!(expiry::is_overdue(&fixture.store, START + DAY_MS).await.expect("a read"));
 }
 
 #[tokio::test]

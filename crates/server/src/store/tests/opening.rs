@@ -1,11 +1,12 @@
 //! Opening the database.
 
+use overnight_domain::requests::RequestStatus;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use super::{Fixture, START, options};
+use super::{DAY_MS, Fixture, START, options};
 use crate::clock::ManualClock;
-use crate::store::{FolderLock, Store, StoreError};
+use crate::store::{FolderLock, Store, StoreError, expiry};
 
 #[tokio::test]
 async fn a_second_server_is_refused_and_told_who_holds_the_folder() {
@@ -49,4 +50,30 @@ async fn operators_write_beside_a_running_server() {
     crate::store::accounts::insert(&beside, id, "second", START).await.expect("an account");
     let found = crate::store::accounts::find(&fixture.store, id).await.expect("a read");
     assert_eq!(found.map(|account| account.name), Some("second".to_owned()));
+}
+
+/// What 0002 did, undone.
+const BEFORE_0002: &str = "
+    UPDATE progress SET state = 2, in_progress_at = q.in_progress_at
+        FROM queue q WHERE q.seq = progress.seq AND q.in_progress_at IS NOT NULL;
+    ALTER TABLE queue DROP COLUMN in_progress_at;
+    DROP INDEX progress_by_deadline;
+    CREATE INDEX progress_live ON progress (model, deadline) WHERE state < 3;
+    PRAGMA user_version = 1";
+
+#[tokio::test]
+async fn what_was_in_progress_stays_so_when_the_schema_grows() {
+    let mut fixture = Fixture::new().await;
+    let id = fixture.insert(&[1]).await[0];
+    fixture.release().await;
+    fixture.lease().await;
+    fixture.insert(&[2]).await;
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    sqlx::raw_sql(BEFORE_0002).execute(&mut connection).await.expect("an old database");
+    drop(connection);
+    fixture.restart().await;
+    assert_eq!(fixture.status(id).await, RequestStatus::InProgress);
+    fixture.assert_sound().await;
+    assert_eq!(fixture.lease().await.len(), 1);
+    assert!(expiry::is_overdue(&fixture.store, START + DAY_MS).await.expect("a read"));
 }

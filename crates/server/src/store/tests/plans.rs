@@ -7,6 +7,8 @@ use super::Fixture;
 use crate::store::requests::{Direction, Scope};
 use crate::store::{batches, expiry, leases, queue, releases, requests, settle};
 
+const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
+
 async fn check(fixture: &Fixture, text: &str, wanted: &[&str]) {
     let query = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}")));
     let mut connection = fixture.store.connect().await.expect("a connection");
@@ -34,16 +36,15 @@ async fn the_queue_is_searched_by_its_key() {
         &["SEARCH queue USING PRIMARY KEY (model=? AND account=? AND (sort_key,seq)>(?,?))"],
     )
     .await;
-    let joined = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
     for text in [settle::HELD.text(256), leases::WAITING.text(256)] {
-        check(&fixture, &text, &[joined, "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+        check(&fixture, &text, &[IN_QUEUE, "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     }
-    for text in [settle::END.text(256), leases::TAKE.text(256)] {
-        let (in_queue, behind) = text.split_once(';').expect("several statements");
-        check(&fixture, in_queue, &[whole_key]).await;
-        let in_progress = behind.split(';').next().expect("a second statement");
-        check(&fixture, in_progress, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
-    }
+    check(&fixture, &leases::TAKE.text(256), &[whole_key]).await;
+    let text = settle::END.text(256);
+    let (in_queue, behind) = text.split_once(';').expect("several statements");
+    check(&fixture, in_queue, &[whole_key]).await;
+    let in_progress = behind.split(';').next().expect("a second statement");
+    check(&fixture, in_progress, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     check(&fixture, leases::RETURN, &[whole_key]).await;
 }
 
@@ -56,9 +57,15 @@ async fn progress_is_found_by_seq_or_by_a_partial_index() {
     check(&fixture, releases::COUNT, &[gathering]).await;
     check(&fixture, releases::FILL, &[gathering]).await;
     check(&fixture, releases::MARK, &[gathering]).await;
-    check(&fixture, expiry::OVERDUE, &["SEARCH p USING INDEX progress_live (model=? AND deadline<?)"]).await;
-    check(&fixture, batches::LIVE_OF_BATCH, &["SEARCH p USING INDEX progress_by_batch (batch=? AND seq>?)"])
-        .await;
+    let due = "USING INDEX progress_by_deadline (deadline>? AND deadline<?)";
+    check(&fixture, expiry::OVERDUE, &[&format!("SEARCH p {due}"), IN_QUEUE]).await;
+    check(&fixture, expiry::IS_OVERDUE, &[&format!("SEARCH progress {due}")]).await;
+    check(
+        &fixture,
+        batches::LIVE_OF_BATCH,
+        &["SEARCH p USING INDEX progress_by_batch (batch=? AND seq>?)", IN_QUEUE],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -70,7 +77,8 @@ async fn a_batch_is_grouped_in_time_that_grows_with_its_size_alone() {
         &["SEARCH r USING INDEX", "SEARCH p USING INTEGER PRIMARY KEY"],
     )
     .await;
-    check(&fixture, batches::FREE, &["SCAN j", "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    check(&fixture, batches::FREE, &["SCAN j", "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)", IN_QUEUE])
+        .await;
     check(&fixture, batches::JOIN, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
 }
 
@@ -84,7 +92,7 @@ async fn pages_start_at_their_cursor() {
         for (direction, bound) in [(Direction::OldestFirst, "seq>?"), (Direction::NewestFirst, "seq<?")] {
             let step = format!("SEARCH p USING INDEX {index} AND {bound})");
             for text in requests::page_texts(scope, direction) {
-                check(&fixture, text, &[&step, "SEARCH r USING INTEGER PRIMARY KEY"]).await;
+                check(&fixture, text, &[&step, "SEARCH r USING INTEGER PRIMARY KEY", IN_QUEUE]).await;
             }
         }
     }
