@@ -11,7 +11,7 @@ const LOOKS_MAX: usize = 8;
 /// Candidates kept between turns, of all groups of a model together.
 const KEPT_MAX: usize = 8192;
 /// A quantum is worth at most this many mean requests: one full run.
-const QUANTUM_REQUESTS_MAX: i64 = 128;
+const QUANTUM_REQUESTS_MAX: i64 = 256;
 
 /// A request that must run alone, seen by a look and set aside.
 #[derive(Debug)]

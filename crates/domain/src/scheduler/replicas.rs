@@ -8,7 +8,7 @@ use super::random::Random;
 use super::retries::Backoff;
 
 /// Leases that may wait for a slot at most.
-const AHEAD_MAX: usize = 128;
+const AHEAD_MAX: usize = 256;
 /// Leases of different groups that may be under way for one replica.
 const ASKS_MAX: usize = 8;
 /// How long a broken connection waits for a second one before the replica is held to be alive.
@@ -105,11 +105,12 @@ impl ReplicaState {
     }
 
     /// Leases that may wait for a slot, so that a slot is filled again while the next lease commits: half of the slots,
-    /// but next to none where slots are few, for there a request held back is one that another replica could run.
+    /// and of more than 128 all but 64; but next to none where slots are few, for there a request held back is one that
+    /// another replica could run.
     pub(super) fn ahead(&self) -> usize {
         match self.slots() {
             slots @ 0..=8 => slots / 4,
-            slots => (slots / 2).min(AHEAD_MAX),
+            slots => (slots / 2).max(slots.saturating_sub(64)).min(AHEAD_MAX),
         }
     }
 

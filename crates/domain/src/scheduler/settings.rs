@@ -27,8 +27,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             release_max: 1024,
-            run_max: 128,
-            look_max: 256,
+            run_max: 256,
+            look_max: 512,
             attempts_max: 5,
             breaker_failures: 5,
             retry_base_ms: 500,

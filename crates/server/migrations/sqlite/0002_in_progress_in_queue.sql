@@ -7,4 +7,4 @@ UPDATE queue SET in_progress_at = (SELECT p.in_progress_at FROM progress p WHERE
 
 DROP INDEX progress_live;
 UPDATE progress SET state = 1, in_progress_at = NULL WHERE state = 2;
-CREATE INDEX progress_by_deadline ON progress (deadline, seq);
+CREATE INDEX progress_by_deadline ON progress (deadline);

@@ -60,28 +60,21 @@ async fn attempt(store: &Store, action: &Action, now: i64) -> Result<Option<Inpu
         }
         Action::Fail { lease, code, message } => {
             let body = failures::result_body(*code, message);
-            note_if_zombie(settle::settle(store, settlement(lease, Ending::Failed, body, now)).await?);
+            let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body, now };
+            note_if_zombie(settle::settle(store, settlement).await?);
             Ok(None)
         }
         _ => Ok(None),
     }
 }
 
-/// Stores what an engine answered; `false` where the request had ended or was leased anew, and nothing changed.
-pub async fn settle_completion(
-    store: &Store,
-    lease: &Lease,
-    completion: Completion,
-    now: i64,
-) -> Result<bool, StoreError> {
+/// The end of a request that an engine answered.
+pub fn settlement_of(lease: Lease, completion: Completion, now: i64) -> Settlement {
     let ending = Ending::Completed {
         prompt_tokens: i64::try_from(completion.usage.prompt_tokens).unwrap_or(i64::MAX),
         completion_tokens: i64::try_from(completion.usage.completion_tokens).unwrap_or(i64::MAX),
     };
-    let body = completion.body.into_string().into_bytes();
-    let is_settled = settle::settle(store, settlement(lease, ending, body, now)).await?;
-    note_if_zombie(is_settled);
-    Ok(is_settled)
+    Settlement { lease, ending, body: completion.body.into_string().into_bytes(), now }
 }
 
 /// Input tokens and twice the output tokens: what fairness counts.
@@ -91,12 +84,8 @@ pub fn cost_of(completion: &Completion) -> i64 {
         .unwrap_or(i64::MAX)
 }
 
-fn settlement(lease: &Lease, ending: Ending, body: Vec<u8>, now: i64) -> Settlement {
-    Settlement { lease: lease.clone(), ending, body, now }
-}
-
 /// A write under a lease that is no longer held touched nothing: harmless, and counted.
-fn note_if_zombie(was_held: bool) {
+pub(super) fn note_if_zombie(was_held: bool) {
     if !was_held {
         metrics::counter!("overnight_zombie_writes_total").increment(1);
     }

@@ -2,29 +2,28 @@
 
 use std::sync::Arc;
 
-use overnight_domain::chat::Completion;
 use overnight_domain::scheduler::{Action, Input, Lease, ReplicaKey};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::actions;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
-use crate::app::Services;
-use crate::store::StoreError;
+use crate::clock::SharedClock;
+use crate::store::settle::Settlement;
 
-const RETRY_MS: i64 = 1_000;
-
-/// What an attempt needs. Aborting its task drops the connection to the engine.
-pub(super) struct Attempt {
-    pub(super) services: Services,
+/// What every attempt needs.
+pub(super) struct Attempts {
+    pub(super) clock: SharedClock,
     pub(super) replicas: Arc<Replicas>,
     pub(super) prompts: Arc<Prompts>,
     pub(super) answers: UnboundedSender<Input>,
+    pub(super) completions: UnboundedSender<Settlement>,
 }
 
-impl Attempt {
-    /// Sends the request, tells the scheduler how it went, and settles a completion.
-    pub(super) async fn run(self, replica: ReplicaKey, lease: Lease) {
+impl Attempts {
+    /// Sends the request, tells the scheduler how it went, and hands a completion on to be stored. Aborting its task
+    /// drops the connection to the engine.
+    pub(super) async fn run(self: Arc<Self>, replica: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
         let prompt = match self.prompts.take(seq).await {
             Ok(Some(prompt)) => prompt,
@@ -36,8 +35,9 @@ impl Attempt {
         };
         match self.replicas.complete(replica, lease.key.group.model, &prompt.body).await {
             Ok(completion) => {
-                self.answer(Input::Completed { seq, cost: actions::cost_of(&completion) });
-                tokio::spawn(settle(self.services, lease, completion));
+                let cost = actions::cost_of(&completion);
+                let _ = self.completions.send(actions::settlement_of(lease, completion, self.clock.now()));
+                self.answer(Input::Completed { seq, cost });
             }
             Err(error) => {
                 tracing::debug!(request = %prompt.id, ?error, "an attempt brought no result");
@@ -50,22 +50,5 @@ impl Attempt {
     /// The scheduler may be gone already, when the process ends.
     fn answer(&self, input: Input) {
         let _ = self.answers.send(input);
-    }
-}
-
-/// Stores a completion, in a task of its own that no abort reaches: the work is done and must not be lost to a store
-/// that is away for a moment.
-async fn settle(services: Services, lease: Lease, completion: Completion) {
-    loop {
-        let now = services.clock.now();
-        match actions::settle_completion(&services.store, &lease, completion.clone(), now).await {
-            Ok(true) => {
-                metrics::counter!("overnight_requests_completed_total").increment(1);
-                return;
-            }
-            Ok(false) | Err(StoreError::Stopped) => return,
-            Err(error) => tracing::warn!(%error, "a result waits for the store"),
-        }
-        services.clock.sleep_until(now + RETRY_MS).await;
     }
 }

@@ -5,6 +5,7 @@ pub mod actions;
 mod attempts;
 mod prompts;
 mod replicas;
+mod settler;
 mod shell;
 
 pub use replicas::Replicas;

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use overnight_domain::scheduler::{Action, Input, Lease, ReplicaKey, Scheduler, Settings};
 use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 
 use super::actions;
-use super::attempts::Attempt;
+use super::attempts::Attempts;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
+use super::settler;
 use crate::app::Services;
 use crate::store::{StoreError, queue};
 
@@ -26,6 +27,8 @@ pub struct Shell {
     replicas: Arc<Replicas>,
     scheduler: Scheduler,
     prompts: Arc<Prompts>,
+    attempts: Arc<Attempts>,
+    settler: JoinHandle<()>,
     in_flight: HashMap<i64, AbortHandle>,
     wake_at: i64,
     inputs: mpsc::UnboundedReceiver<Input>,
@@ -37,8 +40,19 @@ impl Shell {
     pub async fn new(services: Services, replicas: Arc<Replicas>) -> Result<Self, StoreError> {
         let seed = u64::from_le_bytes(first_eight(services.ids.random()));
         let (answers, inputs) = mpsc::unbounded_channel();
+        let (completions, completed) = mpsc::unbounded_channel();
+        let prompts = Arc::new(Prompts::new(services.store.clone()));
+        let attempts = Attempts {
+            clock: Arc::clone(&services.clock),
+            replicas: Arc::clone(&replicas),
+            prompts: Arc::clone(&prompts),
+            answers: answers.clone(),
+            completions,
+        };
         let mut shell = Self {
-            prompts: Arc::new(Prompts::new(services.store.clone())),
+            settler: tokio::spawn(settler::run(services.clone(), completed)),
+            attempts: Arc::new(attempts),
+            prompts,
             scheduler: Scheduler::new(Settings::default(), seed),
             in_flight: HashMap::new(),
             wake_at: i64::MAX,
@@ -152,13 +166,7 @@ impl Shell {
 
     fn send(&mut self, replica: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
-        let attempt = Attempt {
-            services: self.services.clone(),
-            replicas: Arc::clone(&self.replicas),
-            prompts: Arc::clone(&self.prompts),
-            answers: self.answers.clone(),
-        };
-        let task = tokio::spawn(attempt.run(replica, lease));
+        let task = tokio::spawn(Arc::clone(&self.attempts).run(replica, lease));
         self.in_flight.insert(seq, task.abort_handle());
     }
 
@@ -192,6 +200,8 @@ impl Shell {
         let give_backs = self.scheduler.drain(now).into_iter().filter(actions::is_for_store);
         let store = &self.services.store;
         futures_util::future::join_all(give_backs.map(|action| actions::perform(store, action, now))).await;
+        drop(self.attempts);
+        let _ = self.settler.await;
     }
 }
 

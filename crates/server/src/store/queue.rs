@@ -62,7 +62,7 @@ pub struct Prompt {
 }
 
 /// Larger prompts are read one by one, so that a run of them does not fill the memory.
-const SMALL_PROMPT_BYTES: i64 = 256 << 10;
+const SMALL_PROMPT_BYTES: i64 = 64 << 10;
 
 static SMALL_PROMPTS: RowsStatement = RowsStatement::new(
     "SELECT seq, id, body FROM requests WHERE length(body) <= ? AND seq IN (VALUES",
@@ -70,7 +70,7 @@ static SMALL_PROMPTS: RowsStatement = RowsStatement::new(
     ")",
 );
 
-/// The prompts of up to 256 KiB among these requests, in no particular order.
+/// The prompts of up to 64 KiB among these requests, in no particular order.
 pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Prompt>, StoreError> {
     let mut prompts = Vec::with_capacity(seqs.len());
     for chunk in chunks(seqs) {

@@ -2,6 +2,7 @@
 //! held (cancelled, expired, voided, leased again) touches nothing.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
@@ -43,11 +44,28 @@ impl Settlement {
     const fn seq(&self) -> i64 {
         self.lease.key.position.seq
     }
+
+    /// Takes the number of its result and moves its batch's counters.
+    fn survive(&self, held: &Held, unit: &mut Unit<'_>) -> Survivor<'_> {
+        let result_seq = unit.sequences.result;
+        unit.sequences.result += 1;
+        unit.shift(held.batch, RequestStatus::InProgress, self.ending.status(), self.now);
+        Survivor { settlement: self, in_progress_at: held.in_progress_at, result_seq }
+    }
 }
 
 /// Stores the end of a leased request; `false` where the lease was no longer held, and nothing changed.
 pub async fn settle(store: &Store, settlement: Settlement) -> Result<bool, StoreError> {
-    store.writer().write(settlement).await
+    Ok(settle_all(store, [settlement].into()).await?.contains(&true))
+}
+
+/// As [`settle`] for each of them, in one transaction.
+pub async fn settle_all(store: &Store, settlements: Arc<[Settlement]>) -> Result<Vec<bool>, StoreError> {
+    store.writer().write(Settle { settlements }).await
+}
+
+pub(super) struct Settle {
+    settlements: Arc<[Settlement]>,
 }
 
 /// The leases that are held, each with its request's batch and since when it is in progress. A batch that is marked cancelled holds its requests back:
@@ -84,27 +102,27 @@ pub(super) static END: RowsStatement<3> = RowsStatement::all([
     },
 ]);
 
-impl Operation for Settlement {
-    type Answer = bool;
+impl Operation for Settle {
+    type Answer = Vec<bool>;
     const LANE: Lane = Lane::Control;
 
-    fn bytes(&self) -> usize {
-        size_of::<Self>() + self.body.len()
+    fn rows(&self) -> usize {
+        self.settlements.len()
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<bool>, StoreError> {
-        let mut held = find_held(jobs, unit).await?;
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Vec<bool>>, StoreError> {
+        let settlements: Vec<&Settlement> =
+            jobs.iter().flat_map(|job| job.operation.settlements.iter()).collect();
+        let mut held = find_held(&settlements, unit).await?;
         let mut survivors = Vec::with_capacity(held.len());
         let mut answers = Vec::with_capacity(jobs.len());
-        for Job { operation: settlement, .. } in jobs {
-            let found = held.remove(&(settlement.seq(), settlement.lease.epoch));
-            if let Some(Held { in_progress_at, batch }) = found {
-                let result_seq = unit.sequences.result;
-                survivors.push(Survivor { settlement, in_progress_at, result_seq });
-                unit.sequences.result += 1;
-                unit.shift(batch, RequestStatus::InProgress, settlement.ending.status(), settlement.now);
-            }
-            answers.push(found.is_some());
+        for Job { operation, .. } in jobs {
+            let settled = operation.settlements.iter().map(|settlement| {
+                let found = held.remove(&(settlement.seq(), settlement.lease.epoch));
+                survivors.extend(found.map(|held| settlement.survive(&held, unit)));
+                found.is_some()
+            });
+            answers.push(settled.collect());
         }
         for chunk in chunks(&survivors) {
             let touched = unit.tx.execute(bind_end(chunk)).await?;
@@ -117,6 +135,7 @@ impl Operation for Settlement {
 }
 
 /// What the queue and its batch say of a lease.
+#[derive(Clone, Copy)]
 struct Held {
     in_progress_at: i64,
     batch: Option<i64>,
@@ -131,13 +150,13 @@ struct Survivor<'a> {
 
 /// The leases that are held, by `seq` and epoch.
 async fn find_held(
-    jobs: &[Job<Settlement>],
+    settlements: &[&Settlement],
     unit: &mut Unit<'_>,
 ) -> Result<HashMap<(i64, i64), Held>, StoreError> {
-    let mut held = HashMap::with_capacity(jobs.len());
-    for chunk in chunks(jobs) {
-        let statement = chunk.iter().fold(HELD.of(chunk.len()), |statement, job| {
-            let Lease { key, epoch } = &job.operation.lease;
+    let mut held = HashMap::with_capacity(settlements.len());
+    for chunk in chunks(settlements) {
+        let statement = chunk.iter().fold(HELD.of(chunk.len()), |statement, settlement| {
+            let Lease { key, epoch } = &settlement.lease;
             leases::bind_key(statement, key).bind(*epoch)
         });
         let rows = unit.tx.fetch(statement.bind(unit.owner.0)).await?;

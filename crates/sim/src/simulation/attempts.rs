@@ -3,6 +3,7 @@
 use overnight_domain::chat::{BadCompletion, Completion, parse_completion};
 use overnight_domain::scheduler::{AttemptError, Input, Lease, ReplicaKey};
 use overnight_server::scheduler::actions;
+use overnight_server::store::settle;
 
 use super::book::Offer;
 use super::broken::Step;
@@ -63,7 +64,8 @@ impl World<'_> {
         self.book.request(flight.request)?.offers.insert(text.clone(), Offer::Open);
         let store = self.life()?.store().clone();
         let operation = async move {
-            let answer = actions::settle_completion(&store, &flight.lease, completion, now).await;
+            let settlement = actions::settlement_of(flight.lease.clone(), completion, now);
+            let answer = settle::settle(&store, settlement).await;
             Outcome::Settled { flight, text, must_be_refused, answer }
         };
         self.begin(false, Box::pin(operation)).await

@@ -9,18 +9,18 @@ fn ahead(limit: u32) -> usize {
 }
 
 #[test]
-fn few_slots_lease_next_to_nothing_ahead_and_many_half_of_them() {
-    assert_eq!([1, 2, 4, 8, 9, 64, 256, 4096].map(ahead), [0, 0, 1, 2, 4, 32, 128, 128]);
+fn few_slots_lease_next_to_nothing_ahead_and_many_half_of_them_or_more() {
+    assert_eq!([1, 2, 4, 8, 9, 64, 128, 256, 4096].map(ahead), [0, 0, 1, 2, 4, 32, 64, 192, 256]);
 }
 
 #[test]
 fn room_is_worth_a_write_or_none() {
     let mut state = ReplicaState::new(replica(1, 256));
-    assert_eq!((state.room(true, 0), state.room(false, 0)), (384, 256));
+    assert_eq!((state.room(true, 0), state.room(false, 0)), (448, 256));
     (0..256).for_each(|seq| state.occupy(seq));
-    assert_eq!((state.room(true, 0), state.room(false, 0)), (128, 0));
-    state.buffered.extend(300..364);
-    assert_eq!(state.room(true, 0), 64);
+    assert_eq!((state.room(true, 0), state.room(false, 0)), (192, 0));
+    state.buffered.extend(300..396);
+    assert_eq!(state.room(true, 0), 96);
     state.buffered.push_back(400);
     assert_eq!(state.room(true, 0), 0, "less than half of what may wait is not worth a write");
 }

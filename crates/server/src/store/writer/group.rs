@@ -11,7 +11,7 @@ use crate::store::leases::{GiveBack, LeaseRun};
 use crate::store::owners::{Heartbeat, OwnerKey, VoidLeases};
 use crate::store::releases::Release;
 use crate::store::requests::{CancelRequest, NewRequest};
-use crate::store::settle::Settlement;
+use crate::store::settle::Settle;
 
 /// Where a simulated crash finds a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ macro_rules! operations {
 
 operations! {
     heartbeats: Heartbeat,
-    settlements: Settlement,
+    settlements: Settle,
     request_cancels: CancelRequest,
     batch_cancels: CancelBatch,
     cancel_chunks: CancelChunk,
