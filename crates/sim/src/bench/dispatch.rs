@@ -74,7 +74,10 @@ async fn drain(service: Service, requests: usize) -> io::Result<(f64, f64)> {
         if sample.completed > seen {
             (seen, moved_at) = (sample.completed, sample.at);
         } else if moved_at.elapsed() > STALL_MAX {
-            return Err(io::Error::other(format!("the service stalled at {seen} of {requests} completions")));
+            let figures = service.figures(&mut connection).await?;
+            let figures: Vec<_> = figures.lines().filter(|line| line.starts_with("overnight_")).collect();
+            let stalled = format!("the service stalled at {seen} of {requests} completions: {figures:#?}");
+            return Err(io::Error::other(stalled));
         }
         if sample.completed >= requests {
             let first = first.unwrap_or(Sample { completed: 0, ..sample });

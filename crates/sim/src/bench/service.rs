@@ -116,10 +116,14 @@ impl Site {
 impl Service {
     /// What it has counted under `name` at its `/metrics`; 0 before it counted anything.
     pub(super) async fn counter(&self, connection: &mut Connection, name: &str) -> io::Result<usize> {
-        let figures = connection.get("/metrics").await?;
-        let figures = std::str::from_utf8(&figures).map_err(io::Error::other)?;
+        let figures = self.figures(connection).await?;
         let count = figures.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
         Ok(count.unwrap_or(0))
+    }
+
+    /// Its `/metrics`.
+    pub(super) async fn figures(&self, connection: &mut Connection) -> io::Result<String> {
+        String::from_utf8(connection.get("/metrics").await?).map_err(io::Error::other)
     }
 }
 
