@@ -2,32 +2,13 @@
 
 use std::borrow::Cow;
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+use memchr::{memchr, memchr2};
 
-/// The first place at or after `at` with a quote, a backslash or a control character; the length if there is none.
-///
-/// Eight bytes at a step: `(w - 1s) & !w & 0x80s` has the high bit of each zero byte of `w` set (Mycroft's test, as in
-/// S. E. Anderson, "Bit Twiddling Hacks"). A borrow can only mark bytes above a true hit, so the lowest mark is exact.
+/// The first place at or after `at` with a quote or a backslash; the length if there is none.
 #[inline]
-pub(super) fn find_stop(text: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*chunk);
-        let quote = word ^ (ONES * b'"' as u64);
-        let backslash = word ^ (ONES * b'\\' as u64);
-        let marks = (quote.wrapping_sub(ONES) & !quote)
-            | (backslash.wrapping_sub(ONES) & !backslash)
-            | (word.wrapping_sub(ONES * 0x20) & !word);
-        let marks = marks & HIGH_BITS;
-        if marks != 0 {
-            return at + (marks.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    while at < text.len() && !matches!(text[at], b'"' | b'\\' | 0..0x20) {
-        at += 1;
-    }
-    at
+pub(super) fn find_stop(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    memchr2(b'"', b'\\', rest).map_or(text.len(), |stop| at + stop)
 }
 
 /// The place after the closing quote of the string whose opening quote stands at `at`; the length if it never closes.
@@ -38,8 +19,7 @@ pub(super) fn skip_string(text: &[u8], at: usize) -> usize {
         at = find_stop(text, at);
         match text.get(at) {
             Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
-            Some(_) => at += 1,
+            Some(_) => at += 2,
             None => return text.len(),
         }
     }
@@ -68,7 +48,7 @@ impl<'a> Pieces<'a> {
 
     /// The string in one piece, borrowed when nothing in it is escaped.
     pub(super) fn join(self) -> Cow<'a, str> {
-        if !self.rest.as_bytes().contains(&b'\\') {
+        if memchr(b'\\', self.rest.as_bytes()).is_none() {
             return Cow::Borrowed(self.rest);
         }
         let mut whole = String::with_capacity(self.rest.len());

@@ -7,6 +7,9 @@ use super::strings::{find_stop, hex4};
 /// Decimal digits that a double holds whatever they are; with more of them, or an exponent, the value is computed.
 const SAFE_INTEGER_DIGITS: usize = 308;
 
+/// Everything below it is a control character.
+const FIRST_PRINTABLE: u8 = b' ';
+
 impl Scanner<'_> {
     pub(super) fn literal(&mut self, literal: &'static [u8]) -> Result<(), JsonError> {
         if !self.bytes[self.at..].starts_with(literal) {
@@ -20,18 +23,29 @@ impl Scanner<'_> {
     pub(super) fn string(&mut self) -> Result<(), JsonError> {
         self.at += 1;
         loop {
-            self.at = find_stop(self.bytes, self.at);
+            let run_at = self.at;
+            self.at = find_stop(self.bytes, run_at);
+            self.refuse_control_characters(run_at)?;
             match self.peek() {
                 Some(b'"') => break,
-                Some(b'\\') => self.escape()?,
-                Some(_) => {
-                    return Err(JsonError::syntax(self.at, "control characters in strings to be escaped"));
-                }
+                Some(_) => self.escape()?,
                 None => return Err(JsonError::syntax(self.at, "the closing quote of a string")),
             }
         }
         self.at += 1;
         Ok(())
+    }
+
+    /// Looks at what was passed since `run_at`.
+    #[inline]
+    fn refuse_control_characters(&self, run_at: usize) -> Result<(), JsonError> {
+        let run = &self.bytes[run_at..self.at];
+        // The smallest byte is found many at a time, the first control character one by one.
+        if run.iter().copied().fold(u8::MAX, u8::min) >= FIRST_PRINTABLE {
+            return Ok(());
+        }
+        let control_at = run_at + run.iter().take_while(|byte| **byte >= FIRST_PRINTABLE).count();
+        Err(JsonError::syntax(control_at, "control characters in strings to be escaped"))
     }
 
     fn escape(&mut self) -> Result<(), JsonError> {
