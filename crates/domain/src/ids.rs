@@ -89,7 +89,9 @@ impl<K: Kind> fmt::Display for Id<K> {
         for (place, digit) in digits.iter_mut().rev().enumerate() {
             *digit = DIGITS[(self.0 >> (5 * place)) as usize & 31];
         }
-        write!(f, "{}_{}", K::PREFIX, std::str::from_utf8(&digits).unwrap_or_default())
+        f.write_str(K::PREFIX)?;
+        f.write_str("_")?;
+        f.write_str(std::str::from_utf8(&digits).unwrap_or_default())
     }
 }
 

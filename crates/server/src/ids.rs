@@ -8,41 +8,44 @@ use sha2::{Digest, Sha256};
 /// Makes identifiers that rise strictly, and random bytes: from the system, or from a seed.
 pub struct Ids(Mutex<Source>);
 
-/// Draws kept from one call of the system's: a call for each identifier would cost more than the identifier.
-const DRAWS_KEPT: usize = 64;
+/// Draws for identifiers kept from one call of the system's: a call for each would cost more than the identifier.
+const DRAWS_KEPT: usize = 128;
 
 struct Source {
     sequence: IdSequence,
-    seed: Option<[u8; 32]>,
-    drawn: u64,
-    kept: Vec<[u8; 32]>,
+    chance: Chance,
+}
+
+enum Chance {
+    System { kept: Vec<[u8; 16]> },
+    Seeded { seed: [u8; 32], drawn: u64 },
 }
 
 impl Ids {
     /// Chance from the operating system.
     pub fn from_system() -> Self {
-        Self::new(None)
+        Self::new(Chance::System { kept: Vec::new() })
     }
 
     /// The same chance for the same seed. Never for keys that must stay secret.
     pub fn from_seed(seed: u64) -> Self {
-        Self::new(Some(Sha256::digest(seed.to_le_bytes()).into()))
+        Self::new(Chance::Seeded { seed: Sha256::digest(seed.to_le_bytes()).into(), drawn: 0 })
     }
 
-    fn new(seed: Option<[u8; 32]>) -> Self {
-        Self(Mutex::new(Source { sequence: IdSequence::default(), seed, drawn: 0, kept: Vec::new() }))
+    fn new(chance: Chance) -> Self {
+        Self(Mutex::new(Source { sequence: IdSequence::default(), chance }))
     }
 
     /// The next identifier at `now`, in milliseconds.
     pub fn next<K>(&self, now: i64) -> Id<K> {
         let mut source = self.source();
-        let random = source.draw();
-        source.sequence.next(now, u128::from_le_bytes(first_half(random)))
+        let random = source.chance.draw_half();
+        source.sequence.next(now, u128::from_le_bytes(random))
     }
 
     /// 256 random bits.
     pub fn random(&self) -> [u8; 32] {
-        self.source().draw()
+        self.source().chance.draw()
     }
 
     fn source(&self) -> MutexGuard<'_, Source> {
@@ -50,29 +53,36 @@ impl Ids {
     }
 }
 
-impl Source {
+impl Chance {
     fn draw(&mut self) -> [u8; 32] {
-        self.drawn += 1;
-        match self.seed {
-            Some(seed) => {
-                Sha256::new().chain_update(seed).chain_update(self.drawn.to_le_bytes()).finalize().into()
+        match self {
+            Self::System { .. } => {
+                let mut draw = [0; 32];
+                fill_from_system(&mut draw);
+                draw
             }
-            None => self.kept.pop().unwrap_or_else(|| {
-                let [first, rest @ ..] = system_random();
-                self.kept = rest.into();
-                first
-            }),
+            Self::Seeded { seed, drawn } => {
+                *drawn += 1;
+                Sha256::new().chain_update(seed).chain_update(drawn.to_le_bytes()).finalize().into()
+            }
         }
+    }
+
+    fn draw_half(&mut self) -> [u8; 16] {
+        let Self::System { kept } = self else { return first_half(self.draw()) };
+        if kept.is_empty() {
+            kept.resize(DRAWS_KEPT, [0; 16]);
+            fill_from_system(kept.as_flattened_mut());
+        }
+        kept.pop().unwrap_or_default()
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that asks the system for chance")]
-fn system_random() -> [[u8; 32]; DRAWS_KEPT] {
-    let mut draws = [[0; 32]; DRAWS_KEPT];
-    if let Err(error) = getrandom::fill(draws.as_flattened_mut()) {
+fn fill_from_system(bytes: &mut [u8]) {
+    if let Err(error) = getrandom::fill(bytes) {
         panic!("the operating system gave no random bytes: {error}");
     }
-    draws
 }
 
 fn first_half(bytes: [u8; 32]) -> [u8; 16] {
