@@ -1,13 +1,16 @@
 //! Figures for Prometheus. They name no account.
 
-use std::sync::OnceLock;
-use std::time::Instant;
+use std::collections::BTreeMap;
+use std::sync::{OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, State};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{
+    Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::answers;
@@ -101,10 +104,44 @@ impl CallTimer {
 
     /// Stops now, with the answer's status.
     pub(super) fn stop(self, status: StatusCode) {
-        let route = self.route().to_owned();
         let duration = self.began_at.elapsed();
-        histogram!(DURATION, "route" => route.clone(), "method" => self.method).record(duration);
+        let kind = (self.method, status.as_u16());
+        let known = KNOWN_FIGURES.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(figures) = known.get(&kind).and_then(|routes| routes.get(self.route())) {
+            figures.count(duration);
+            return;
+        }
+        drop(known);
+        let figures = CallFigures::find(self.route(), self.method, status);
+        figures.count(duration);
+        let mut known = KNOWN_FIGURES.write().unwrap_or_else(PoisonError::into_inner);
+        known.entry(kind).or_default().insert(self.route().to_owned(), figures);
+    }
+}
+
+/// Figures by method and status, then by route.
+type FiguresByCall = BTreeMap<(&'static str, u16), BTreeMap<String, CallFigures>>;
+
+/// The figures found so far: to find them costs more than to count.
+static KNOWN_FIGURES: RwLock<FiguresByCall> = RwLock::new(BTreeMap::new());
+
+/// Where the calls of one route, method and status are counted.
+struct CallFigures {
+    calls: Counter,
+    durations: Histogram,
+}
+
+impl CallFigures {
+    fn find(route: &str, method: &'static str, status: StatusCode) -> Self {
+        let route = route.to_owned();
+        let durations = histogram!(DURATION, "route" => route.clone(), "method" => method);
         let status = status.as_str().to_owned();
-        counter!(CALLS, "route" => route, "method" => self.method, "status" => status).increment(1);
+        let calls = counter!(CALLS, "route" => route, "method" => method, "status" => status);
+        Self { calls, durations }
+    }
+
+    fn count(&self, duration: Duration) {
+        self.durations.record(duration);
+        self.calls.increment(1);
     }
 }
