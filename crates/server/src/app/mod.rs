@@ -18,7 +18,7 @@ use std::sync::Arc;
 use self::api_keys::KeyHolders;
 use self::errors::AppError;
 pub use self::models::Models;
-pub use self::signals::{News, Signals};
+pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;
 use crate::config::Config;
 use crate::ids::Ids;

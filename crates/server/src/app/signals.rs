@@ -5,6 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
+/// The scheduler takes the news at least this often, rung for or not.
+pub const HEARD_EVERY_MS: i64 = 1_000;
+
 const NOTHING: i64 = i64::MAX;
 
 /// News for the scheduler.
@@ -31,9 +34,11 @@ impl Default for Signals {
 }
 
 impl Signals {
-    /// A request was accepted and gathers until `ready_at`.
-    pub fn accepted(&self, ready_at: i64) {
-        if self.gathering_until.fetch_min(ready_at, Ordering::AcqRel) == NOTHING {
+    /// A request was accepted and gathers until `ready_at`; it is `now`. The bell is rung for what cannot wait to be
+    /// heard: a ring for every request would cost more than telling of it.
+    pub fn accepted(&self, ready_at: i64, now: i64) {
+        let known = self.gathering_until.fetch_min(ready_at, Ordering::AcqRel);
+        if ready_at < known && ready_at < now.saturating_add(HEARD_EVERY_MS) {
             self.bell.notify_one();
         }
     }
@@ -66,11 +71,24 @@ mod tests {
     #[test]
     fn signals_coalesce_and_are_taken_once() {
         let signals = Signals::default();
-        signals.accepted(9);
-        signals.accepted(5);
+        signals.accepted(9, 0);
+        signals.accepted(5, 0);
         signals.ended(&[1]);
         signals.ended(&[2, 3]);
         assert_eq!(signals.take(), News { gathering_until: Some(5), ended: vec![1, 2, 3] });
         assert_eq!(signals.take(), News::default());
+    }
+
+    #[tokio::test]
+    async fn the_bell_is_rung_for_what_is_ready_before_the_news_are_taken_anyway() {
+        let signals = Signals::default();
+        let is_rung = |ready_at| {
+            signals.accepted(ready_at, 0);
+            futures_util::FutureExt::now_or_never(signals.rung()).is_some()
+        };
+        assert!(!is_rung(HEARD_EVERY_MS));
+        assert!(is_rung(HEARD_EVERY_MS - 1));
+        assert!(!is_rung(HEARD_EVERY_MS - 1));
+        assert!(is_rung(-1));
     }
 }

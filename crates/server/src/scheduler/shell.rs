@@ -15,10 +15,9 @@ use super::attempts::Attempts;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
 use super::settler;
-use crate::app::Services;
+use crate::app::{HEARD_EVERY_MS, Services};
 use crate::store::{StoreError, queue};
 
-const TICK_MS: i64 = 1_000;
 const INPUTS_AT_ONCE: usize = 256;
 
 /// The scheduler with its hands.
@@ -76,7 +75,7 @@ impl Shell {
         let signals = Arc::clone(&self.services.signals);
         let mut batch = Vec::with_capacity(INPUTS_AT_ONCE);
         loop {
-            let wake = clock.sleep_until(self.wake_at.min(clock.now() + TICK_MS));
+            let wake = clock.sleep_until(self.wake_at.min(clock.now() + HEARD_EVERY_MS));
             tokio::select! {
                 () = &mut shutdown => break,
                 count = self.inputs.recv_many(&mut batch, INPUTS_AT_ONCE) => {
@@ -85,9 +84,10 @@ impl Shell {
                     }
                     batch.drain(..).for_each(|input| self.feed(input));
                 }
-                () = signals.rung() => self.hear(),
+                () = signals.rung() => {}
                 () = wake => self.tick(),
             }
+            self.hear();
         }
         self.stop().await;
     }

@@ -10,7 +10,7 @@ use overnight_domain::sort_key::SortKey;
 
 use crate::app::errors::AppError;
 use crate::app::models::Model;
-use crate::app::{Models, Services, Signals, input};
+use crate::app::{Models, Services, input};
 use crate::store::requests::{self, NewRequest};
 
 const FIELDS: [&str; 4] = ["request_body", "metadata", "completion_window", "webhook"];
@@ -28,20 +28,20 @@ pub async fn create(
     let request = new_request(services, account, &input::read(body)?)?;
     let (id, created_at, expires_at) = (request.id, request.created_at, request.expires_at);
     let ready_at = request.ready_at;
-    let _announcement = Announcement { signals: &services.signals, ready_at };
+    let _announcement = Announcement { services, ready_at };
     requests::insert(&services.store, request).await?;
     Ok(RequestSummary { id, state: RequestState::Gathering { ready_at }, created_at, expires_at })
 }
 
 /// Tells the scheduler on the way out, also when the caller leaves early: the write is in line and will be done.
 struct Announcement<'a> {
-    signals: &'a Signals,
+    services: &'a Services,
     ready_at: i64,
 }
 
 impl Drop for Announcement<'_> {
     fn drop(&mut self) {
-        self.signals.accepted(self.ready_at);
+        self.services.signals.accepted(self.ready_at, self.services.clock.now());
     }
 }
 
