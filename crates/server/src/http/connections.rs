@@ -9,6 +9,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::uri::PathAndQuery;
 use axum::http::{Request, Uri};
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -39,7 +42,7 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Serves it until either side ends it.
-    pub(super) async fn run(mut self, stream: TcpStream) {
+    pub(super) async fn run(self, stream: TcpStream) {
         // Without it only latency is worse.
         let _ = stream.set_nodelay(true);
         let has_asked = Arc::new(AtomicBool::new(false));
@@ -53,31 +56,48 @@ impl Connection {
         };
         let builder = builder(self.context.timeouts.header);
         let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-        let clock = &self.context.services.clock;
-        // hyper's own time-out begins once the version is known; a client that says too little for that has this one.
-        let mut first_call = clock.sleep_until(after(clock.now(), self.context.timeouts.header));
-        let (mut is_waiting, mut is_stopping) = (true, false);
+        let mut interruptions = interruptions(&self.context, self.stopping);
         loop {
             tokio::select! {
+                biased;
                 ended = connection.as_mut() => {
                     if let Err(error) = ended {
                         tracing::debug!(error, "a connection broke");
                     }
                     return;
                 }
-                () = &mut first_call, if is_waiting => {
-                    is_waiting = false;
-                    if !has_asked.load(Ordering::Relaxed) {
-                        return;
-                    }
-                }
-                () = asked_to_stop(&mut self.stopping), if !is_stopping => {
-                    is_stopping = true;
-                    connection.as_mut().graceful_shutdown();
-                }
+                Some(interruption) = interruptions.next() => match interruption {
+                    Interruption::FirstCallDue if has_asked.load(Ordering::Relaxed) => {}
+                    Interruption::FirstCallDue => return,
+                    Interruption::Stopping => connection.as_mut().graceful_shutdown(),
+                },
             }
         }
     }
+}
+
+/// What ends a connection that goes on by itself.
+enum Interruption {
+    /// A client has had its time to say what it wants.
+    FirstCallDue,
+    /// The server is to stop.
+    Stopping,
+}
+
+/// Each comes once. Unlike the branches of a `select`, they are looked at only when they have something to say.
+fn interruptions(
+    context: &Shared,
+    mut stopping: watch::Receiver<bool>,
+) -> FuturesUnordered<BoxFuture<'static, Interruption>> {
+    let clock = &context.services.clock;
+    // hyper's own time-out begins once the version is known; a client that says too little for that has this one.
+    let first_call = clock.sleep_until(after(clock.now(), context.timeouts.header));
+    let first_call_due = first_call.map(|()| Interruption::FirstCallDue);
+    let asked_to_stop = async move {
+        asked_to_stop(&mut stopping).await;
+        Interruption::Stopping
+    };
+    FuturesUnordered::from_iter([first_call_due.boxed(), asked_to_stop.boxed()])
 }
 
 /// Ends when the server is to stop, or is gone.
