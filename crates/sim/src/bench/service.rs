@@ -123,7 +123,7 @@ impl Service {
 
     /// Its `/metrics`.
     pub(super) async fn figures(&self, connection: &mut Connection) -> io::Result<String> {
-        String::from_utf8(connection.get("/metrics").await?).map_err(io::Error::other)
+        String::from_utf8(connection.get("/metrics").await?.to_vec()).map_err(io::Error::other)
     }
 }
 
