@@ -6,6 +6,7 @@ mod borders;
 mod invariants;
 mod items;
 mod leftovers;
+mod limits;
 mod manifests;
 mod modules;
 mod paths;
@@ -38,6 +39,11 @@ fn crates_depend_one_way() {
 #[test]
 fn domain_and_wire_stay_light() {
     hold(manifests::heavy_dependencies);
+}
+
+#[test]
+fn no_limit_is_a_bare_variable() {
+    hold(limits::bare_limits);
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub async fn page(store: &Store, account: AccountKey, after: Option<i64>) -> Res
     let text = concat!(
         "SELECT ",
         batch_columns!(),
-        " FROM batches WHERE account = ? AND seq > ? ORDER BY seq LIMIT ?"
+        " FROM batches WHERE account = ? AND seq > ? ORDER BY seq LIMIT ? + 0"
     );
     let query = sqlx::query(text).bind(account.0).bind(after.unwrap_or(i64::MIN)).bind(PAGE_ROWS);
     let rows = query.fetch_all(store.readers()).await?.iter().map(read).collect::<Result<Vec<_>, _>>()?;

@@ -94,7 +94,7 @@ macro_rules! page_texts {
                         " AND (? IS NULL OR p.model = ?) AND r.created_at > ? AND r.created_at < ?",
                         " ORDER BY ",
                         $order,
-                        " LIMIT ?)"
+                        " LIMIT ? + 0)"
                     )
                 };
             }
