@@ -122,6 +122,7 @@ impl Store {
             .max_connections(options.readers)
             .idle_timeout(None)
             .max_lifetime(None)
+            .test_before_acquire(false)
             .connect_with(
                 connect
                     .clone()
