@@ -72,7 +72,8 @@ install_build_needs() {
 # since the last time, it does so in silence.
 build_programs() {
     local built=$CARGO_TARGET_DIR/release/.overnight-built
-    local build=(cargo build --locked --manifest-path "$root/Cargo.toml" "${programs[@]}")
+    # From another folder cargo would not find the settings, and compile SQLite again.
+    local build=(cargo build --locked --config "$root/.cargo/config.toml" --manifest-path "$root/Cargo.toml" "${programs[@]}")
     if [ -e "$built" ] && [ -z "$(sources_newer_than "$built")" ] && "${build[@]}" --quiet; then
         return
     fi
@@ -83,5 +84,5 @@ build_programs() {
 }
 
 sources_newer_than() {
-    find "$root/Cargo.toml" "$root/Cargo.lock" "$root/crates" "$root/assets" -newer "$1" -print -quit
+    find "$root/.cargo" "$root/Cargo.toml" "$root/Cargo.lock" "$root/crates" "$root/assets" -newer "$1" -print -quit
 }
