@@ -32,14 +32,14 @@ pub async fn insert(store: &Store, id: AccountId, name: &str, now: i64) -> Resul
 /// The account with this identifier.
 pub async fn find(store: &Store, id: AccountId) -> Result<Option<Account>, StoreError> {
     let text = "SELECT seq, id, name, created_at FROM accounts WHERE id = ?";
-    let found = sqlx::query(text).bind(id.to_bytes().to_vec()).fetch_optional(store.readers()).await?;
+    let found = store.readers().fetch_optional(sqlx::query(text).bind(id.to_bytes().to_vec())).await?;
     found.as_ref().map(read).transpose()
 }
 
 /// Every account, oldest first.
 pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
     let text = "SELECT seq, id, name, created_at FROM accounts ORDER BY seq";
-    sqlx::query(text).fetch_all(store.readers()).await?.iter().map(read).collect()
+    store.readers().fetch_all(sqlx::query(text)).await?.iter().map(read).collect()
 }
 
 fn read(row: &SqliteRow) -> Result<Account, StoreError> {

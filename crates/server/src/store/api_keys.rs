@@ -79,7 +79,7 @@ pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyH
     let text =
         "SELECT k.account, a.id, k.id, k.expires_at FROM api_keys k JOIN accounts a ON a.seq = k.account
                 WHERE k.sha256 = ? AND k.revoked_at IS NULL";
-    let Some(row) = sqlx::query(text).bind(sha256.to_vec()).fetch_optional(store.readers()).await? else {
+    let Some(row) = store.readers().fetch_optional(sqlx::query(text).bind(sha256.to_vec())).await? else {
         return Ok(None);
     };
     Ok(Some(KeyHolder {
@@ -94,7 +94,7 @@ pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyH
 pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<ApiKey>, StoreError> {
     let text = "SELECT id, prefix, name, created_at, expires_at, revoked_at FROM api_keys
                 WHERE account = ? ORDER BY seq";
-    sqlx::query(text).bind(account.0).fetch_all(store.readers()).await?.iter().map(read).collect()
+    store.readers().fetch_all(sqlx::query(text).bind(account.0)).await?.iter().map(read).collect()
 }
 
 /// Revokes a key; `None` where there is no such key. A second time keeps the first time.

@@ -1,7 +1,7 @@
 //! Recounts what must always hold, on a live database, in one consistent read: an operator's command, and the oracle
 //! of every crash test and of the simulation.
 
-use sqlx::Row;
+use sqlx::{Connection, Row};
 
 use super::{Store, StoreError};
 
@@ -99,12 +99,15 @@ const RULES: [(&str, &str, &str); 10] = [
 
 /// Checks every rule. The database is read as of one moment, while the service goes on.
 pub async fn run(store: &Store) -> Result<Vec<Check>, StoreError> {
-    let mut snapshot = store.readers().begin().await?;
+    let mut reader = store.readers().take().await?;
+    let mut snapshot = reader.begin().await?;
     let mut checks = Vec::with_capacity(RULES.len());
     for (rule, scope, breach) in RULES {
         let checked = sqlx::query(scope).fetch_one(&mut *snapshot).await?.try_get(0)?;
         let breaches = sqlx::query(breach).fetch_one(&mut *snapshot).await?.try_get(0)?;
         checks.push(Check { rule, checked, breaches });
     }
+    snapshot.rollback().await?;
+    reader.give_back();
     Ok(checks)
 }

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Row, SqliteConnection, SqlitePool};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions, Row, SqliteConnection};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
 use super::error::StoreError;
 use super::expiry::Passed;
 use super::folder::FolderLock;
+use super::readers::Readers;
 use super::writer::{ManualWriter, Sequences, Writer, WriterCore};
 use super::{migrations, owners, settings};
 use crate::clock::SharedClock;
@@ -27,7 +28,7 @@ const READER_ROWS_AHEAD: usize = 128;
 const WRITER_CACHE_KIB: u32 = 64 << 10;
 
 /// Pages that each reader keeps, in KiB: a long list passes every page once, and the system's cache has them anyway.
-const READER_CACHE_KIB: u32 = 4 << 10;
+const READER_CACHE_KIB: u32 = 1 << 10;
 
 /// How much a commit costs and promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub struct Store {
 }
 
 struct Inner {
-    readers: SqlitePool,
+    readers: Readers,
     writer: Writer,
     options: SqliteConnectOptions,
     secret: [u8; 32],
@@ -117,21 +118,13 @@ impl Store {
         let mut connection = connect.connect().await?;
         migrations::run(&mut connection).await?;
         let secret = settings::sort_key_secret(&mut connection, options.sort_key_secret).await?;
-        let readers = SqlitePoolOptions::new()
-            .min_connections(1)
-            .max_connections(options.readers)
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .test_before_acquire(false)
-            .connect_with(
-                connect
-                    .clone()
-                    .read_only(true)
-                    .create_if_missing(false)
-                    .row_buffer_size(READER_ROWS_AHEAD)
-                    .pragma("cache_size", cache_size(READER_CACHE_KIB)),
-            )
-            .await?;
+        let reading = connect
+            .clone()
+            .read_only(true)
+            .create_if_missing(false)
+            .row_buffer_size(READER_ROWS_AHEAD)
+            .pragma("cache_size", cache_size(READER_CACHE_KIB));
+        let readers = Readers::open(reading, options.readers).await?;
         let inner = Inner {
             readers,
             writer,
@@ -149,7 +142,7 @@ impl Store {
         Ok(self.inner.options.connect().await?)
     }
 
-    pub(super) fn readers(&self) -> &SqlitePool {
+    pub(super) fn readers(&self) -> &Readers {
         &self.inner.readers
     }
 

@@ -8,7 +8,7 @@ pub enum StoreError {
     /// Nothing was taken: too many writes wait, or the disk takes none. It may be tried again.
     #[error("the store takes no writes now: {0}")]
     Unavailable(&'static str),
-    /// The writer is gone, with the write undone or its outcome unknown: the process is ending.
+    /// The store is closing, or its writer is gone, with the write undone or its outcome unknown: the process is ending.
     #[error("the store has stopped")]
     Stopped,
     /// A write that the data forbid; nothing of it was done.
@@ -62,7 +62,6 @@ impl StoreError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unavailable(_) | Self::Stopped => true,
-            Self::Database(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed) => true,
             Self::Database(_) => self.trouble() == Trouble::Refusing,
             _ => false,
         }

@@ -49,7 +49,7 @@ pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
         passed = next_deadline(store).await?.map_or(now, |next| now.min(next - 1));
     }
     let query = sqlx::query(IS_OVERDUE).bind(passed).bind(now);
-    let is_overdue = query.fetch_one(store.readers()).await?.try_get(0)?;
+    let is_overdue = store.readers().fetch_one(query).await?.try_get(0)?;
     store.passed().0.store(if is_overdue { passed } else { now }, Ordering::Release);
     Ok(is_overdue)
 }
@@ -58,7 +58,7 @@ pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
 pub async fn next_deadline(store: &Store) -> Result<Option<i64>, StoreError> {
     let text = "SELECT min(deadline) FROM (SELECT min(deadline) AS deadline FROM queue
                 UNION ALL SELECT min(deadline) FROM progress WHERE state = 0)";
-    Ok(sqlx::query(text).fetch_one(store.readers()).await?.try_get(0)?)
+    Ok(store.readers().fetch_one(sqlx::query(text)).await?.try_get(0)?)
 }
 
 pub(super) struct Expire {

@@ -17,6 +17,7 @@ mod migrations;
 pub mod models;
 pub mod owners;
 pub mod queue;
+mod readers;
 pub mod releases;
 pub mod requests;
 mod row;

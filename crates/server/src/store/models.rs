@@ -24,6 +24,6 @@ pub async fn ensure(store: &Store, names: &[&str]) -> Result<Vec<ModelKey>, Stor
 /// The key of a model that is or was configured.
 pub async fn find(store: &Store, name: &str) -> Result<Option<ModelKey>, StoreError> {
     let query = sqlx::query("SELECT seq FROM models WHERE name = ?").bind(name);
-    let row = query.fetch_optional(store.readers()).await?;
+    let row = store.readers().fetch_optional(query).await?;
     Ok(row.map(|row| row.try_get(0).map(ModelKey)).transpose()?)
 }

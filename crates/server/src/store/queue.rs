@@ -33,7 +33,7 @@ pub async fn look(
         .bind(seq)
         .bind(now)
         .bind(limit);
-    let rows = query.fetch_all(store.readers()).await?;
+    let rows = store.readers().fetch_all(query).await?;
     let reached_end = rows.len() < limit as usize;
     Ok((rows.iter().map(read_candidate).collect::<Result<_, _>>()?, reached_end))
 }
@@ -42,12 +42,12 @@ pub async fn look(
 pub async fn backlogs(store: &Store) -> Result<Vec<Backlog>, StoreError> {
     let text =
         "SELECT model, account, count(*), sum(cost) FROM queue WHERE phase = 0 GROUP BY model, account";
-    sqlx::query(text).fetch_all(store.readers()).await?.iter().map(read_backlog).collect()
+    store.readers().fetch_all(sqlx::query(text)).await?.iter().map(read_backlog).collect()
 }
 
 /// The earliest `ready_at` of what gathers, in milliseconds.
 pub async fn next_ready_at(store: &Store) -> Result<Option<i64>, StoreError> {
-    Ok(sqlx::query(super::releases::NEXT).fetch_one(store.readers()).await?.try_get(0)?)
+    Ok(store.readers().fetch_one(sqlx::query(super::releases::NEXT)).await?.try_get(0)?)
 }
 
 /// What an engine needs of a request.
@@ -76,7 +76,7 @@ pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Promp
     for chunk in chunks(seqs) {
         let statement = SMALL_PROMPTS.of(chunk.len()).bind(SMALL_PROMPT_BYTES);
         let statement = chunk.iter().fold(statement, |statement, seq| statement.bind(seq));
-        for row in statement.fetch_all(store.readers()).await? {
+        for row in store.readers().fetch_all(statement).await? {
             prompts.push(read_prompt(&row)?);
         }
     }
@@ -86,7 +86,7 @@ pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Promp
 /// The prompt of one request; `None` where the request is gone.
 pub async fn find_prompt(store: &Store, seq: i64) -> Result<Option<Prompt>, StoreError> {
     let query = sqlx::query("SELECT seq, id, body FROM requests WHERE seq = ?").bind(seq);
-    query.fetch_optional(store.readers()).await?.as_ref().map(read_prompt).transpose()
+    store.readers().fetch_optional(query).await?.as_ref().map(read_prompt).transpose()
 }
 
 fn read_prompt(row: &SqliteRow) -> Result<Prompt, StoreError> {

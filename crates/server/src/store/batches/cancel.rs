@@ -58,7 +58,7 @@ pub async fn cancel_chunk(
 
 /// Batches that are marked and whose requests have not all ended: what a crash left half-way.
 pub async fn list_cancelling(store: &Store) -> Result<Vec<i64>, StoreError> {
-    let rows = sqlx::query("SELECT seq FROM batches WHERE cancelling = 1").fetch_all(store.readers()).await?;
+    let rows = store.readers().fetch_all(sqlx::query("SELECT seq FROM batches WHERE cancelling = 1")).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 

@@ -66,7 +66,7 @@ pub async fn resolve(
     for chunk in chunks(ids) {
         let statement = RESOLVE.of(chunk.len()).bind(account.0);
         let statement = chunk.iter().fold(statement, |statement, id| statement.bind(id.to_bytes().to_vec()));
-        for row in statement.fetch_all(store.readers()).await? {
+        for row in store.readers().fetch_all(statement).await? {
             let id = RequestId::from_bytes(row.try_get(0)?).ok_or(StoreError::Damaged("a request's id"))?;
             members.push(Member { id, seq: row.try_get(1)?, is_taken: row.try_get(2)? });
         }

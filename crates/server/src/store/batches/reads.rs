@@ -35,7 +35,7 @@ pub async fn find(
 ) -> Result<Option<(i64, BatchRecord)>, StoreError> {
     let text = concat!("SELECT ", batch_columns!(), " FROM batches WHERE id = ? AND account = ?");
     let query = sqlx::query(text).bind(id.to_bytes().to_vec()).bind(account.0);
-    query.fetch_optional(store.readers()).await?.as_ref().map(read).transpose()
+    store.readers().fetch_optional(query).await?.as_ref().map(read).transpose()
 }
 
 /// The batches of `account` behind `after`, oldest first.
@@ -46,7 +46,7 @@ pub async fn page(store: &Store, account: AccountKey, after: Option<i64>) -> Res
         " FROM batches WHERE account = ? AND seq > ? ORDER BY seq LIMIT ? + 0"
     );
     let query = sqlx::query(text).bind(account.0).bind(after.unwrap_or(i64::MIN)).bind(PAGE_ROWS);
-    let rows = query.fetch_all(store.readers()).await?.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let rows = store.readers().fetch_all(query).await?.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let next = rows.last().filter(|_| rows.len() as i64 == PAGE_ROWS).map(|(seq, _)| *seq);
     Ok(BatchPage { rows, next })
 }
@@ -55,7 +55,7 @@ pub async fn page(store: &Store, account: AccountKey, after: Option<i64>) -> Res
 pub async fn list_members(store: &Store, batch: i64) -> Result<Vec<RequestId>, StoreError> {
     let query = sqlx::query("SELECT ids FROM batch_members WHERE batch = ? ORDER BY place").bind(batch);
     let mut members = Vec::new();
-    for row in query.fetch_all(store.readers()).await? {
+    for row in store.readers().fetch_all(query).await? {
         let ids: &[u8] = row.try_get(0)?;
         members.extend(ids.chunks_exact(16).filter_map(RequestId::from_bytes));
     }

@@ -60,7 +60,7 @@ pub async fn find_summary(
         "WHERE r.id = ? AND r.account = ?"
     );
     let query = sqlx::query(text).bind(id.to_bytes().to_vec()).bind(account.0);
-    query.fetch_optional(store.readers()).await?.map(|row| row::request_summary(&row, 1)).transpose()
+    store.readers().fetch_optional(query).await?.map(|row| row::request_summary(&row, 1)).transpose()
 }
 
 /// The whole record of a request of `account`.
@@ -71,14 +71,14 @@ pub async fn find_record(
 ) -> Result<Option<RequestRecord>, StoreError> {
     let text = concat!(select_record!(), " WHERE r.id = ? AND r.account = ?");
     let query = sqlx::query(text).bind(id.to_bytes().to_vec()).bind(account.0);
-    query.fetch_optional(store.readers()).await?.map(|row| read_record(&row)).transpose()
+    store.readers().fetch_optional(query).await?.map(|row| read_record(&row)).transpose()
 }
 
 /// The whole record of the request in row `seq`.
 async fn find_record_at(store: &Store, seq: i64) -> Result<Option<RequestRecord>, StoreError> {
     let text = concat!(select_record!(), " WHERE r.seq = ?");
     let query = sqlx::query(text).bind(seq);
-    query.fetch_optional(store.readers()).await?.map(|row| read_record(&row)).transpose()
+    store.readers().fetch_optional(query).await?.map(|row| read_record(&row)).transpose()
 }
 
 fn read_record(row: &SqliteRow) -> Result<RequestRecord, StoreError> {
@@ -98,6 +98,6 @@ fn read_record(row: &SqliteRow) -> Result<RequestRecord, StoreError> {
 /// The row number of a request of `account`: where a list goes on after it.
 pub async fn find_seq(store: &Store, account: AccountKey, id: RequestId) -> Result<Option<i64>, StoreError> {
     let query = sqlx::query("SELECT seq FROM requests WHERE id = ? AND account = ?");
-    let row = query.bind(id.to_bytes().to_vec()).bind(account.0).fetch_optional(store.readers()).await?;
+    let row = store.readers().fetch_optional(query.bind(id.to_bytes().to_vec()).bind(account.0)).await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }

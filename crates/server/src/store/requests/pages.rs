@@ -137,7 +137,7 @@ pub async fn page_summaries(
 ) -> Result<Page<RequestSummary>, StoreError> {
     let want = limit.map_or(SUMMARIES, |limit| limit.min(SUMMARIES));
     let statement = bind(summaries_text(scope, filter.direction), scope, filter, after, want);
-    let found = statement.fetch_one(store.readers()).await?;
+    let found = store.readers().fetch_one(statement).await?;
     let mut lines = Lines::new(found.try_get::<Option<&[u8]>, _>(0)?.unwrap_or_default());
     let mut place = Place::new(filter.direction, after);
     let mut rows = Vec::new();
@@ -179,7 +179,7 @@ async fn read_records(
     want: i64,
 ) -> Result<Page<RequestRecord>, StoreError> {
     let statement = bind(records_text(scope, filter.direction), scope, filter, after, want);
-    let found = statement.fetch_one(store.readers()).await?;
+    let found = store.readers().fetch_one(statement).await?;
     let mut lines = Lines::new(found.try_get::<Option<&[u8]>, _>(0)?.unwrap_or_default());
     let mut place = Place::new(filter.direction, after);
     let (mut rows, mut count, mut large_bytes) = (Vec::new(), 0, 0);
