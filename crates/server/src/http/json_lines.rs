@@ -6,7 +6,7 @@ use std::vec;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode};
 use futures_util::stream;
-use tokio::task::JoinHandle;
+use tokio::sync::mpsc::{self, Receiver};
 
 use super::answers;
 use super::errors::Answer;
@@ -14,7 +14,7 @@ use crate::app::errors::AppError;
 use crate::app::pages::Pages;
 
 /// A chunk is handed to the socket once it has reached this length.
-const CHUNK_BYTES: usize = 48 << 10;
+const CHUNK_BYTES: usize = 128 << 10;
 
 /// Room for the line that takes a chunk over its length.
 const SLACK_BYTES: usize = 4 << 10;
@@ -25,26 +25,35 @@ const SLACK_BYTES: usize = 4 << 10;
 /// cannot take a part for the whole.
 pub(super) async fn answer<P: Pages>(mut pages: P, write: fn(&P::Row, &mut Vec<u8>)) -> Answer {
     let rows = pages.next_page().await?.unwrap_or_default().into_iter();
-    let lines = Lines { rows, next: read_next(pages), write };
+    let lines = Lines::<P> { rows, ahead: Some(read_ahead(pages)), write };
     let chunks = stream::try_unfold(lines, Lines::next_chunk);
     let content_type = HeaderValue::from_static("application/x-ndjson");
     Ok(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks)))
 }
 
-/// One page is written while the next is read; there are never more than these two.
+/// While one page is written, one lies ready and one is read; there are never more than these three.
 struct Lines<P: Pages> {
     rows: vec::IntoIter<P::Row>,
-    next: JoinHandle<(P, Page<P>)>,
+    /// `None` once the last page was taken up.
+    ahead: Option<Receiver<Page<P>>>,
     write: fn(&P::Row, &mut Vec<u8>),
 }
 
 type Page<P> = Result<Option<Vec<<P as Pages>::Row>>, AppError>;
 
-fn read_next<P: Pages>(mut pages: P) -> JoinHandle<(P, Page<P>)> {
+/// Reads on until the list ends or fails, or nobody wants it any more.
+fn read_ahead<P: Pages>(mut pages: P) -> Receiver<Page<P>> {
+    let (ready, ahead) = mpsc::channel(1);
     tokio::spawn(async move {
-        let page = pages.next_page().await;
-        (pages, page)
-    })
+        loop {
+            let page = pages.next_page().await;
+            let is_last = !matches!(page, Ok(Some(_)));
+            if ready.send(page).await.is_err() || is_last {
+                break;
+            }
+        }
+    });
+    ahead
 }
 
 impl<P: Pages> Lines<P> {
@@ -61,15 +70,17 @@ impl<P: Pages> Lines<P> {
         Ok((!chunk.is_empty()).then(|| (chunk.into(), self)))
     }
 
-    /// Takes the next page up and has the one behind it read; `false` at the end.
+    /// Takes the next page up; `false` at the end.
     async fn turn_page(&mut self) -> Result<bool, AppError> {
-        let read = (&mut self.next).await;
-        let (pages, page) = read.map_err(|_| AppError::Unavailable("it is stopping".to_owned()))?;
+        let Some(ahead) = &mut self.ahead else { return Ok(false) };
+        let page = ahead.recv().await;
+        let page = page.unwrap_or_else(|| Err(AppError::Unavailable("it is stopping".to_owned())));
         let page =
             page.inspect_err(|error| tracing::error!(%error, "a list was cut: its next page is missing"))?;
-        self.next = read_next(pages);
-        let is_more = page.is_some();
-        self.rows = page.unwrap_or_default().into_iter();
-        Ok(is_more)
+        match page {
+            Some(rows) => self.rows = rows.into_iter(),
+            None => self.ahead = None,
+        }
+        Ok(self.ahead.is_some())
     }
 }
