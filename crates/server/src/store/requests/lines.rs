@@ -1,6 +1,5 @@
 //! A page of requests in one value: SQLite joins its lines, so that one row goes from its thread to ours, and not one
-//! for each request. A line is a head of fields with commas between and a semicolon behind, then what it tells the
-//! lengths of.
+//! for each request. A line is a head of fields, each with a comma behind, then what it tells the lengths of.
 
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::{RequestRecord, RequestSummary};
@@ -11,11 +10,11 @@ use crate::store::{StoreError, row};
 macro_rules! summary_fields {
     () => {
         concat!(
-            "p.seq, ',', hex(r.id), ',', ",
+            "p.seq, hex(r.id), ",
             row::state!(),
-            ", ',', p.ready_at, ',', ",
+            ", p.ready_at, coalesce(",
             row::in_progress_at!(),
-            ", ',', p.ended_at, ',', r.created_at, ',', r.expires_at"
+            ", ''), coalesce(p.ended_at, ''), r.created_at, r.expires_at"
         )
     };
 }
@@ -23,25 +22,32 @@ macro_rules! summary_fields {
 /// The fields that a whole record has behind those, also of `batches b` and `results s`: the batch and four lengths.
 macro_rules! detail_fields {
     () => {
-        "',', hex(b.id), ',', octet_length(r.metadata), ',', octet_length(r.webhook), ',', octet_length(r.body), \
-         ',', octet_length(s.body), ';'"
+        "hex(b.id), coalesce(octet_length(r.metadata), ''), coalesce(octet_length(r.webhook), ''), \
+         octet_length(r.body), coalesce(octet_length(s.body), '')"
     };
 }
 
 /// The most bytes of bodies that are read together with others, for each request.
 macro_rules! small_bytes {
     () => {
-        32768
+        16384
     };
 }
 
 /// A line of a status record.
 macro_rules! summary_line {
     () => {
-        concat!("concat(", summary_fields!(), ", ';')")
+        concat!("concat_ws(',', ", summary_fields!(), ", '')")
     };
 }
 pub(super) use summary_line;
+
+/// The head of a line of a whole record.
+macro_rules! record_head {
+    () => {
+        concat!("concat_ws(',', ", summary_fields!(), ", ", detail_fields!(), ", '')")
+    };
+}
 
 /// A line of a whole record; of one that is not small, its head alone.
 macro_rules! record_line {
@@ -51,19 +57,15 @@ macro_rules! record_line {
                        coalesce(octet_length(s.body), 0) <= ",
             small_bytes!(),
             " THEN concat(",
-            summary_fields!(),
-            ", ",
-            detail_fields!(),
-            ", r.metadata, r.webhook, r.body, s.body) ELSE concat(",
-            summary_fields!(),
-            ", ",
-            detail_fields!(),
-            ") END"
+            record_head!(),
+            ", r.metadata, r.webhook, r.body, s.body) ELSE ",
+            record_head!(),
+            " END"
         )
     };
 }
 pub(super) use record_line;
-pub(super) use {detail_fields, small_bytes, summary_fields};
+pub(super) use {detail_fields, record_head, small_bytes, summary_fields};
 
 const SMALL_BYTES: usize = small_bytes!();
 
@@ -80,7 +82,9 @@ pub(super) struct Lines<'a> {
     rest: &'a [u8],
 }
 
-const DAMAGED: StoreError = StoreError::Damaged("a line of a list");
+const fn damaged() -> StoreError {
+    StoreError::Damaged("a line of a list")
+}
 
 impl<'a> Lines<'a> {
     pub(super) const fn new(text: &'a [u8]) -> Self {
@@ -111,8 +115,8 @@ impl<'a> Lines<'a> {
             return Ok(Some((seq, RecordLine::Large(bytes))));
         }
         let metadata = self.bytes(metadata)?;
-        let webhook = self.bytes(webhook)?.map(String::from_utf8).transpose().map_err(|_| DAMAGED)?;
-        let body = self.bytes(body)?.ok_or(DAMAGED)?;
+        let webhook = self.bytes(webhook)?.map(String::from_utf8).transpose().map_err(|_| damaged())?;
+        let body = self.bytes(body)?.ok_or_else(damaged)?;
         let result = self.bytes(result)?;
         Ok(Some((
             seq,
@@ -132,14 +136,14 @@ impl<'a> Lines<'a> {
 
     /// The text up to the next separator.
     fn field(&mut self) -> Result<&'a [u8], StoreError> {
-        let end = self.rest.iter().position(|byte| matches!(byte, b',' | b';')).ok_or(DAMAGED)?;
+        let end = self.rest.iter().position(|byte| *byte == b',').ok_or_else(damaged)?;
         let (field, rest) = self.rest.split_at(end);
         self.rest = &rest[1..];
         Ok(field)
     }
 
     fn number(&mut self) -> Result<i64, StoreError> {
-        self.optional_number()?.ok_or(DAMAGED)
+        self.optional_number()?.ok_or_else(damaged)
     }
 
     fn optional_number(&mut self) -> Result<Option<i64>, StoreError> {
@@ -148,23 +152,23 @@ impl<'a> Lines<'a> {
             return Ok(None);
         }
         let number = std::str::from_utf8(field).ok().and_then(|digits| digits.parse().ok());
-        number.map(Some).ok_or(DAMAGED)
+        number.map(Some).ok_or_else(damaged)
     }
 
     fn length(&mut self) -> Result<Option<usize>, StoreError> {
         let length = self.optional_number()?;
-        length.map(|length| usize::try_from(length).map_err(|_| DAMAGED)).transpose()
+        length.map(|length| usize::try_from(length).map_err(|_| damaged())).transpose()
     }
 
     fn bytes(&mut self, length: Option<usize>) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(length) = length else { return Ok(None) };
-        let (bytes, rest) = self.rest.split_at_checked(length).ok_or(DAMAGED)?;
+        let (bytes, rest) = self.rest.split_at_checked(length).ok_or_else(damaged)?;
         self.rest = rest;
         Ok(Some(bytes.to_vec()))
     }
 }
 
 fn read_id(field: &[u8]) -> Result<u128, StoreError> {
-    let digits = std::str::from_utf8(field).map_err(|_| DAMAGED)?;
-    u128::from_str_radix(digits, 16).map_err(|_| DAMAGED)
+    let digits = std::str::from_utf8(field).map_err(|_| damaged())?;
+    u128::from_str_radix(digits, 16).map_err(|_| damaged())
 }

@@ -8,16 +8,16 @@ use sqlx::Row;
 
 use super::find_record_at;
 use super::lines::{
-    Lines, RecordLine, detail_fields, record_line, small_bytes, summary_fields, summary_line,
+    Lines, RecordLine, detail_fields, record_head, record_line, small_bytes, summary_fields, summary_line,
 };
 use crate::store::tx::Statement;
 use crate::store::{Store, StoreError, row};
 
 /// Status records of a page.
-const SUMMARIES: i64 = 256;
+const SUMMARIES: i64 = 512;
 
 /// Whole records of a page.
-const RECORDS: i64 = 64;
+const RECORDS: i64 = 128;
 
 /// Bytes of large bodies in a page.
 const LARGE_BYTES: usize = 1 << 20;
