@@ -1,12 +1,9 @@
 //! The command line.
 
-use std::path::PathBuf;
-
-use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand};
-use overnight_server::config::{Config, Sources};
+use clap::{Parser, Subcommand};
 
 use crate::commands::{accounts, api_keys, bench, cancel, list, results, run, serve, status, submit, watch};
-use crate::errors::CliError;
+use crate::globals::Globals;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -25,33 +22,6 @@ pub(crate) struct Cli {
     pub(crate) globals: Globals,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Flags that stand anywhere on the line.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Global options")]
-pub(crate) struct Globals {
-    /// The file of settings [default: $OVERNIGHT_CONFIG, else overnight.toml if there is one].
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// The folder of everything that is kept [default: overnight-data].
-    #[arg(long, global = true, value_name = "FOLDER")]
-    pub(crate) data_dir: Option<String>,
-    /// Where requests and results are stored [default: sqlite, in the data folder].
-    #[arg(long, global = true, value_name = "URL")]
-    pub(crate) database_url: Option<String>,
-    /// Where the service is, for commands that call it [default: $OVERNIGHT_URL, else the one on this machine].
-    #[arg(long, global = true, value_name = "URL")]
-    pub(crate) url: Option<String>,
-    /// Print results as JSON, and errors too.
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// Say nothing beside results and errors.
-    #[arg(long, short, global = true, action = ArgAction::SetTrue)]
-    pub(crate) quiet: bool,
-    /// When to use colours.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: ColorChoice,
 }
 
 #[derive(Debug, Subcommand)]
@@ -89,21 +59,6 @@ pub(crate) enum Command {
     /// Play a part of a benchmark.
     #[command(hide = true)]
     BenchPeer(bench::PeerArguments),
-}
-
-impl Globals {
-    /// The settings, with `flags` of the command over those of every command.
-    pub(crate) fn config_with(&self, flags: Vec<(String, String)>) -> Result<Config, CliError> {
-        let own = [("data_dir", &self.data_dir), ("database_url", &self.database_url)];
-        let own = own.into_iter().filter_map(|(path, value)| Some((path.to_owned(), value.clone()?)));
-        let flags = own.chain(flags).collect();
-        Ok(Config::load(&Sources::of_process(self.config.clone(), flags))?)
-    }
-
-    /// The settings.
-    pub(crate) fn load_config(&self) -> Result<Config, CliError> {
-        self.config_with(Vec::new())
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use overnight_client::Client;
 use overnight_server::app::bootstrap::KEY_FILE;
 use overnight_server::config::Config;
 
-use crate::args::Globals;
 use crate::errors::CliError;
+use crate::globals::Globals;
 use crate::serve_file::{url_of, url_of_running};
 
 /// A client of the service that the flags, the environment and the data folder name, in this order.

@@ -9,6 +9,7 @@ mod commands;
 mod connection;
 mod errors;
 mod files;
+mod globals;
 mod interrupt;
 mod journal;
 mod lists;

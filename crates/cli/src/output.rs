@@ -6,8 +6,8 @@ use clap::ColorChoice;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::Globals;
 use crate::errors::CliError;
+use crate::globals::Globals;
 
 /// How this process prints.
 #[derive(Debug, Clone, Copy)]

@@ -7,8 +7,8 @@ use overnight_server::store::accounts::Account;
 use serde::Serialize;
 
 use super::operator;
-use crate::args::Globals;
 use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
 use crate::times;

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::accounts::parse_id;
 use super::operator;
-use crate::args::Globals;
 use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
 use crate::times;

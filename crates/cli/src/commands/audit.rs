@@ -4,8 +4,8 @@ use overnight_server::store::audit;
 use serde_json::json;
 
 use super::operator;
-use crate::args::Globals;
 use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
 use crate::output::{Output, Tone};
 
 pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliError> {

@@ -5,8 +5,8 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use overnight_sim::bench::{self, Benchmark, Options};
 
-use crate::args::Globals;
 use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
 use crate::output::Output;
 
 #[derive(Debug, Args)]

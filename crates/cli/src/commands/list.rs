@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 use overnight_client::{BatchState, BatchStatus, Client, Order, RequestFilter, RequestState};
 use serde::{Deserialize, Serialize};
 
-use crate::args::Globals;
 use crate::connection::connect;
 use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
 use crate::times;

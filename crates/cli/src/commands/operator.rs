@@ -7,8 +7,8 @@ use overnight_server::clock::SystemClock;
 use overnight_server::ids::Ids;
 use overnight_server::store::{DATABASE_FILE, Store, StoreOptions};
 
-use crate::args::Globals;
 use crate::errors::CliError;
+use crate::globals::Globals;
 
 /// Opens the store of the settings, which must exist.
 pub(crate) async fn open(globals: &Globals) -> Result<Services, CliError> {

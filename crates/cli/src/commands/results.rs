@@ -7,10 +7,10 @@ use clap::Args;
 use overnight_client::{Client, RawLines};
 use serde::Deserialize;
 
-use crate::args::Globals;
 use crate::connection::connect;
 use crate::errors::{CliError, Exit};
 use crate::files::AtomicFile;
+use crate::globals::Globals;
 use crate::output::Output;
 use crate::subjects::Subject;
 

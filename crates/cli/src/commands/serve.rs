@@ -7,8 +7,8 @@ use overnight_server::service::Service;
 use overnight_server::store::{FolderLock, StoreError};
 use serde_json::json;
 
-use crate::args::Globals;
 use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::logging;
 use crate::output::Output;

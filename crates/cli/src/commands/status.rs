@@ -3,9 +3,9 @@
 use clap::Args;
 use overnight_client::{BatchStatus, RequestStatus};
 
-use crate::args::Globals;
 use crate::connection::connect;
 use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
 use crate::output::Output;
 use crate::subjects::Subject;
 use crate::times;

@@ -11,11 +11,11 @@ use serde_json::json;
 
 use super::status::print_batch;
 use super::watch::{exit_of, stopped};
-use crate::args::Globals;
 use crate::batches::Wanted;
 use crate::connection::{connect, find_url};
 use crate::errors::{CliError, Exit};
 use crate::files::beside;
+use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::journal::Journal;
 use crate::output::Output;

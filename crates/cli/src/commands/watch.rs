@@ -4,9 +4,9 @@ use clap::Args;
 use overnight_client::{BatchStatus, RequestState};
 
 use super::status::{print_batch, print_request};
-use crate::args::Globals;
 use crate::connection::connect;
 use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::subjects::Subject;

@@ -7,8 +7,8 @@ mod service;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::Globals;
 use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
 use crate::output::{Output, Tone};
 
 /// How a check came out.

@@ -4,9 +4,9 @@ use overnight_client::Client;
 use overnight_server::config::Config;
 
 use super::Finding;
-use crate::args::Globals;
 use crate::connection::{find_key, find_url, named_url};
 use crate::errors::CliError;
+use crate::globals::Globals;
 use crate::serve_file::url_of_running;
 
 /// Whether it answers, and takes writes and the key.

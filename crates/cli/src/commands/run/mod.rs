@@ -14,10 +14,10 @@ use serde_json::json;
 
 use self::collecting::{Counts, collect};
 use self::host::Host;
-use crate::args::Globals;
 use crate::batches::Wanted;
 use crate::errors::{CliError, Exit};
 use crate::files::{beside, folder_of};
+use crate::globals::Globals;
 use crate::interrupt::Interrupt;
 use crate::journal::Journal;
 use crate::output::Output;
