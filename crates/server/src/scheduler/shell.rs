@@ -74,8 +74,11 @@ impl Shell {
         let clock = Arc::clone(&self.services.clock);
         let signals = Arc::clone(&self.services.signals);
         let mut batch = Vec::with_capacity(INPUTS_AT_ONCE);
+        let mut tick_at = i64::MAX;
         loop {
-            let wake = clock.sleep_until(self.wake_at.min(clock.now() + HEARD_EVERY_MS));
+            // However busy the inputs are, and though the clock be set back, a second does not pass without a tick.
+            tick_at = tick_at.min(clock.now() + HEARD_EVERY_MS);
+            let wake = clock.sleep_until(self.wake_at.min(tick_at));
             tokio::select! {
                 () = &mut shutdown => break,
                 count = self.inputs.recv_many(&mut batch, INPUTS_AT_ONCE) => {
@@ -85,7 +88,10 @@ impl Shell {
                     batch.drain(..).for_each(|input| self.feed(input));
                 }
                 () = signals.rung() => {}
-                () = wake => self.tick(),
+                () = wake => {
+                    self.tick();
+                    tick_at = i64::MAX;
+                }
             }
             self.hear();
         }
