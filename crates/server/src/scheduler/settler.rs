@@ -31,15 +31,21 @@ async fn store(services: &Services, settlements: Arc<[Settlement]>) {
                 return;
             }
             Err(StoreError::Stopped) => return,
-            Err(StoreError::Refused(error)) if settlements.len() > 1 => {
-                tracing::error!(error, "results were refused, and each is stored alone");
-                for settlement in settlements.iter() {
-                    Box::pin(store(services, [settlement.clone()].into())).await;
-                }
-                return;
-            }
+            Err(StoreError::Refused(error)) => return store_each_alone(services, &settlements, &error).await,
             Err(error) => tracing::warn!(%error, "results wait for the store"),
         }
         services.clock.sleep_until(services.clock.now() + RETRY_MS).await;
+    }
+}
+
+/// One of them is at fault, and the others must not wait behind it: it is given up, and its request ends at its deadline.
+async fn store_each_alone(services: &Services, settlements: &[Settlement], error: &str) {
+    if let [settlement] = settlements {
+        let seq = settlement.lease.key.position.seq;
+        tracing::error!(error, seq, "a result cannot be stored, and its request will expire");
+        return;
+    }
+    for settlement in settlements {
+        Box::pin(store(services, [settlement.clone()].into())).await;
     }
 }

@@ -3,7 +3,7 @@
 
 use sqlx::{Connection, Row};
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, row};
 
 /// One thing that must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,15 +69,18 @@ const RULES: [(&str, &str, &str); 10] = [
     (
         "a batch's counters equal its requests' states",
         "SELECT count(*) FROM batches",
-        "SELECT count(*) FROM batches b LEFT JOIN (
-            SELECT p.batch, sum(p.state < 2 AND q.in_progress_at IS NULL) registered,
-                   sum(q.in_progress_at IS NOT NULL) in_progress, sum(p.state = 3) completed,
-                   sum(p.state = 4) failed, sum(p.state = 5) cancelled
-            FROM progress p LEFT JOIN queue q ON q.model = p.model AND q.account = p.account
-                 AND q.sort_key = p.sort_key AND q.seq = p.seq
-            WHERE p.batch IS NOT NULL GROUP BY p.batch) c ON c.batch = b.seq
+        concat!(
+            "SELECT count(*) FROM batches b LEFT JOIN (
+            SELECT batch, sum(state < 2) registered, sum(state = 2) in_progress, sum(state = 3) completed,
+                   sum(state = 4) failed, sum(state = 5) cancelled
+            FROM (SELECT p.batch, ",
+            row::state!(),
+            " AS state FROM progress p",
+            row::queue_join!(),
+            "WHERE p.batch IS NOT NULL) GROUP BY batch) c ON c.batch = b.seq
          WHERE c.batch IS NULL OR b.registered <> c.registered OR b.in_progress <> c.in_progress
-            OR b.completed <> c.completed OR b.failed <> c.failed OR b.cancelled <> c.cancelled",
+            OR b.completed <> c.completed OR b.failed <> c.failed OR b.cancelled <> c.cancelled"
+        ),
     ),
     (
         "a batch's state follows its counters",

@@ -49,7 +49,7 @@ async fn the_queue_is_searched_by_its_key() {
 }
 
 #[tokio::test]
-async fn progress_is_found_by_seq_or_by_a_partial_index() {
+async fn progress_is_found_by_seq_or_by_an_index() {
     let fixture = Fixture::new().await;
     let gathering = "SEARCH progress USING INDEX progress_gathering";
     let covering = "SEARCH progress USING COVERING INDEX progress_gathering (ready_at<?)";
