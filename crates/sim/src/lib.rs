@@ -1,5 +1,6 @@
-//! The simulated engine, the deterministic simulation, and the benchmarks.
+//! The simulated engine, the deterministic simulation, the benchmarks, and a PostgreSQL to test against.
 
 pub mod bench;
 pub mod engine;
+pub mod postgres;
 pub mod simulation;

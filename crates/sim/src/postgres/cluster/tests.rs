@@ -1,0 +1,75 @@
+use super::*;
+
+#[test]
+fn what_was_committed_survives_a_crash_of_the_server_and_nothing_else_does() {
+    for durability in [Durability::Server, Durability::Disk] {
+        let options = ClusterOptions { durability, ..ClusterOptions::default() };
+        let mut cluster = Cluster::start(&options).unwrap();
+        cluster.database("crash").unwrap();
+        let mut session = cluster.session("crash").unwrap();
+        session.run("CREATE TABLE kept (value int); INSERT INTO kept VALUES (1), (2)").unwrap();
+        session.run("BEGIN; INSERT INTO kept VALUES (3)").unwrap();
+        cluster.restart_immediate().unwrap();
+        assert!(session.run("COMMIT").is_err());
+        let mut session = cluster.session("crash").unwrap();
+        assert_eq!(session.run("SELECT * FROM kept").unwrap(), "SELECT 2");
+    }
+}
+
+#[test]
+fn a_stopped_server_takes_nobody_until_it_is_started_again() {
+    let mut cluster = Cluster::start(&ClusterOptions::default()).unwrap();
+    cluster.stop_immediate();
+    assert!(cluster.session(MAINTENANCE).is_err());
+    assert!(cluster.database("early").is_err());
+    cluster.start_again().unwrap();
+    cluster.start_again().unwrap();
+    assert!(cluster.session(MAINTENANCE).is_ok());
+}
+
+#[test]
+fn databases_of_the_shared_cluster_know_nothing_of_each_other() {
+    let cluster = Cluster::shared();
+    for name in ["one", "other"] {
+        cluster.database(name).unwrap();
+        cluster.session(name).unwrap().run("CREATE TABLE mine ()").unwrap();
+    }
+    assert!(cluster.database("one").unwrap_err().to_string().contains("already exists"));
+    for name in ["", "One", "a-b", &"a".repeat(64)] {
+        assert_eq!(cluster.database(name).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{name}");
+    }
+}
+
+#[test]
+fn the_url_names_the_folder_of_the_socket() {
+    let expected = "postgres://overnight@localhost:5432/name?host=/tmp/a%20b/c%25.d";
+    assert_eq!(url(Path::new("/tmp/a b/c%.d"), "name"), expected);
+}
+
+#[test]
+fn a_server_that_does_not_start_says_why() {
+    let mut cluster = Cluster::start(&ClusterOptions::default()).unwrap();
+    cluster.stop_immediate();
+    std::fs::write(cluster.folder.data().join("postgresql.conf"), "nonsense = 1\n").unwrap();
+    let message = cluster.start_again().unwrap_err().to_string();
+    assert!(message.contains("nonsense"), "{message}");
+}
+
+#[test]
+fn when_its_process_dies_the_server_goes_and_leaves_no_folder() {
+    let mut cluster = Cluster::start(&ClusterOptions::default()).unwrap();
+    let server = cluster.server.take();
+    let (socket, path) = (cluster.socket(), cluster.folder.path().to_owned());
+    // The keeper sees what it would see if we were killed: its input ends, and nobody has stopped the server.
+    drop(cluster);
+    assert!(UnixStream::connect(socket).is_err());
+    assert!(!path.exists());
+    drop(server);
+}
+
+#[test]
+fn a_path_too_long_for_a_socket_is_refused() {
+    let parent = tempfile::Builder::new().prefix(&"a".repeat(100)).tempdir().unwrap();
+    let options = ClusterOptions { folder: parent.path().to_owned(), ..ClusterOptions::default() };
+    assert!(Cluster::start(&options).unwrap_err().to_string().contains("too long"));
+}
