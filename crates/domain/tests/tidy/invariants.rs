@@ -67,6 +67,8 @@ fn names_of_tests(tree: &Tree) -> Vec<String> {
     for file in tree.rust() {
         let code = &file.code;
         let lines: Vec<&str> = code.lines().collect();
+        let on_both = lines.iter().filter_map(|line| line.strip_prefix("on_both!(")?.strip_suffix(");"));
+        names.extend(on_both.map(str::to_owned));
         for function in functions(code) {
             let above = lines[..function.first_line - 1].iter().rev();
             let mut attributes =
@@ -89,13 +91,13 @@ mod tests {
         let document = "\
 # Architecture\n\
 ## What always holds\n\
-1. Nothing is lost. Shown by `nothing_is_lost`,\n   `nothing_is_found`.\n\
+1. Nothing is lost. Shown by `nothing_is_lost`,\n   `nothing_is_found`, `nothing_is_twice`.\n\
 2. Nothing is charged.\n\
 \n\
 Then `words`.\n\
 ## Else\n\
 1. Not an invariant. Shown by `nothing_is_lost` and\n   `something_else`.\n";
-        let source = "#[tokio::test(flavor = \"current_thread\")]\nasync fn nothing_is_lost() {}\nfn nothing_is_found() {}\n";
+        let source = "#[tokio::test(flavor = \"current_thread\")]\nasync fn nothing_is_lost() {}\nfn nothing_is_found() {}\non_both!(nothing_is_twice);\n";
         check(
             unshown_invariants,
             &[("ARCHITECTURE.md", document), ("crates/a/tests/it.rs", source)],

@@ -2,9 +2,8 @@
 
 use overnight_domain::ids::AccountId;
 use overnight_domain::scheduler::AccountKey;
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
+use super::sql::{Row, sql};
 use super::{Store, StoreError};
 
 /// An account. Times are in milliseconds.
@@ -25,24 +24,24 @@ pub async fn insert(store: &Store, id: AccountId, name: &str, now: i64) -> Resul
     let mut connection = store.connect().await?;
     let text =
         "INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?) RETURNING seq, id, name, created_at";
-    let insert = sqlx::query(text).bind(id.to_bytes().to_vec()).bind(name).bind(now);
-    read(&insert.fetch_one(&mut connection).await?)
+    let insert = sql(text).bind(id.to_bytes()).bind(name).bind(now);
+    read(&connection.fetch_one(insert).await?)
 }
 
 /// The account with this identifier.
 pub async fn find(store: &Store, id: AccountId) -> Result<Option<Account>, StoreError> {
     let text = "SELECT seq, id, name, created_at FROM accounts WHERE id = ?";
-    let found = store.readers().fetch_optional(sqlx::query(text).bind(id.to_bytes().to_vec())).await?;
+    let found = store.readers().fetch_optional(sql(text).bind(id.to_bytes())).await?;
     found.as_ref().map(read).transpose()
 }
 
 /// Every account, oldest first.
 pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
     let text = "SELECT seq, id, name, created_at FROM accounts ORDER BY seq";
-    store.readers().fetch_all(sqlx::query(text)).await?.iter().map(read).collect()
+    store.readers().fetch_all(sql(text)).await?.iter().map(read).collect()
 }
 
-fn read(row: &SqliteRow) -> Result<Account, StoreError> {
-    let id = AccountId::from_bytes(row.try_get(1)?).ok_or(StoreError::Damaged("an account's id"))?;
-    Ok(Account { key: AccountKey(row.try_get(0)?), id, name: row.try_get(2)?, created_at: row.try_get(3)? })
+fn read(row: &Row) -> Result<Account, StoreError> {
+    let id = AccountId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an account's id"))?;
+    Ok(Account { key: AccountKey(row.get(0)?), id, name: row.get(2)?, created_at: row.get(3)? })
 }

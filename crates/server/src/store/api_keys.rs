@@ -2,9 +2,8 @@
 
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
+use super::sql::{Row, sql};
 use super::{Store, StoreError};
 
 /// A key to be made.
@@ -61,17 +60,15 @@ pub async fn insert(store: &Store, key: &NewApiKey) -> Result<(), StoreError> {
     let mut connection = store.connect().await?;
     let text = "INSERT INTO api_keys (id, account, sha256, prefix, name, created_at, expires_at)
                 VALUES (?, ?, ?, ?, ?, ?, ?)";
-    sqlx::query(text)
-        .bind(key.id.to_bytes().to_vec())
+    let insert = sql(text)
+        .bind(key.id.to_bytes())
         .bind(key.account.0)
         .bind(key.sha256.to_vec())
-        .bind(&key.prefix)
-        .bind(&key.name)
+        .bind(key.prefix.as_str())
+        .bind(key.name.clone())
         .bind(key.created_at)
-        .bind(key.expires_at)
-        .execute(&mut connection)
-        .await?;
-    Ok(())
+        .bind(key.expires_at);
+    connection.execute(insert).await.map(drop)
 }
 
 /// Who holds the key with this hash, unless it was revoked. Expiry is for the caller to compare.
@@ -79,14 +76,14 @@ pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyH
     let text =
         "SELECT k.account, a.id, k.id, k.expires_at FROM api_keys k JOIN accounts a ON a.seq = k.account
                 WHERE k.sha256 = ? AND k.revoked_at IS NULL";
-    let Some(row) = store.readers().fetch_optional(sqlx::query(text).bind(sha256.to_vec())).await? else {
+    let Some(row) = store.readers().fetch_optional(sql(text).bind(sha256.to_vec())).await? else {
         return Ok(None);
     };
     Ok(Some(KeyHolder {
-        account: AccountKey(row.try_get(0)?),
-        account_id: AccountId::from_bytes(row.try_get(1)?).ok_or(StoreError::Damaged("an account's id"))?,
+        account: AccountKey(row.get(0)?),
+        account_id: AccountId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an account's id"))?,
         key_id: read_id(&row, 2)?,
-        expires_at: row.try_get(3)?,
+        expires_at: row.get(3)?,
     }))
 }
 
@@ -94,7 +91,7 @@ pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyH
 pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<ApiKey>, StoreError> {
     let text = "SELECT id, prefix, name, created_at, expires_at, revoked_at FROM api_keys
                 WHERE account = ? ORDER BY seq";
-    store.readers().fetch_all(sqlx::query(text).bind(account.0)).await?.iter().map(read).collect()
+    store.readers().fetch_all(sql(text).bind(account.0)).await?.iter().map(read).collect()
 }
 
 /// Revokes a key; `None` where there is no such key. A second time keeps the first time.
@@ -102,21 +99,21 @@ pub async fn revoke(store: &Store, id: KeyId, now: i64) -> Result<Option<ApiKey>
     let mut connection = store.connect().await?;
     let text = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?
                 RETURNING id, prefix, name, created_at, expires_at, revoked_at";
-    let update = sqlx::query(text).bind(now).bind(id.to_bytes().to_vec());
-    update.fetch_optional(&mut connection).await?.as_ref().map(read).transpose()
+    let update = sql(text).bind(now).bind(id.to_bytes());
+    connection.fetch(update).await?.first().map(read).transpose()
 }
 
-fn read(row: &SqliteRow) -> Result<ApiKey, StoreError> {
+fn read(row: &Row) -> Result<ApiKey, StoreError> {
     Ok(ApiKey {
         id: read_id(row, 0)?,
-        prefix: row.try_get(1)?,
-        name: row.try_get(2)?,
-        created_at: row.try_get(3)?,
-        expires_at: row.try_get(4)?,
-        revoked_at: row.try_get(5)?,
+        prefix: row.get(1)?,
+        name: row.get(2)?,
+        created_at: row.get(3)?,
+        expires_at: row.get(4)?,
+        revoked_at: row.get(5)?,
     })
 }
 
-fn read_id(row: &SqliteRow, column: usize) -> Result<KeyId, StoreError> {
-    KeyId::from_bytes(row.try_get(column)?).ok_or(StoreError::Damaged("a key's id"))
+fn read_id(row: &Row, column: usize) -> Result<KeyId, StoreError> {
+    KeyId::from_bytes(row.get(column)?).ok_or(StoreError::Damaged("a key's id"))
 }

@@ -1,8 +1,7 @@
 //! Recounts what must always hold, on a live database, in one consistent read: an operator's command, and the oracle
 //! of every crash test and of the simulation.
 
-use sqlx::{Connection, Row};
-
+use super::sql::sql;
 use super::{Store, StoreError, row};
 
 /// One thing that must hold.
@@ -58,7 +57,8 @@ const RULES: [(&str, &str, &str); 10] = [
         "SELECT count(*) FROM queue",
         "SELECT count(*) FROM (SELECT * FROM progress WHERE state = 1) p FULL JOIN queue q ON q.seq = p.seq
          WHERE p.seq IS NULL OR q.seq IS NULL
-            OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key",
+            OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key
+            OR coalesce(q.batch, 0) <> coalesce(p.batch, 0)",
     ),
     (
         "a leased request is in progress and has a living owner",
@@ -71,13 +71,14 @@ const RULES: [(&str, &str, &str); 10] = [
         "SELECT count(*) FROM batches",
         concat!(
             "SELECT count(*) FROM batches b LEFT JOIN (
-            SELECT batch, sum(state < 2) registered, sum(state = 2) in_progress, sum(state = 3) completed,
-                   sum(state = 4) failed, sum(state = 5) cancelled
+            SELECT batch, count(*) FILTER (WHERE state < 2) AS registered, count(*) FILTER (WHERE state = 2) AS in_progress,
+                   count(*) FILTER (WHERE state = 3) AS completed, count(*) FILTER (WHERE state = 4) AS failed,
+                   count(*) FILTER (WHERE state = 5) AS cancelled
             FROM (SELECT p.batch, ",
             row::state!(),
             " AS state FROM progress p",
             row::queue_join!(),
-            "WHERE p.batch IS NOT NULL) GROUP BY batch) c ON c.batch = b.seq
+            "WHERE p.batch IS NOT NULL) s GROUP BY batch) c ON c.batch = b.seq
          WHERE c.batch IS NULL OR b.registered <> c.registered OR b.in_progress <> c.in_progress
             OR b.completed <> c.completed OR b.failed <> c.failed OR b.cancelled <> c.cancelled"
         ),
@@ -103,14 +104,14 @@ const RULES: [(&str, &str, &str); 10] = [
 /// Checks every rule. The database is read as of one moment, while the service goes on.
 pub async fn run(store: &Store) -> Result<Vec<Check>, StoreError> {
     let mut reader = store.readers().take().await?;
-    let mut snapshot = reader.begin().await?;
+    reader.begin_snapshot().await?;
     let mut checks = Vec::with_capacity(RULES.len());
     for (rule, scope, breach) in RULES {
-        let checked = sqlx::query(scope).fetch_one(&mut *snapshot).await?.try_get(0)?;
-        let breaches = sqlx::query(breach).fetch_one(&mut *snapshot).await?.try_get(0)?;
+        let checked = reader.fetch_one(sql(scope)).await?.get(0)?;
+        let breaches = reader.fetch_one(sql(breach)).await?.get(0)?;
         checks.push(Check { rule, checked, breaches });
     }
-    snapshot.rollback().await?;
+    reader.execute_all("ROLLBACK").await?;
     reader.give_back();
     Ok(checks)
 }

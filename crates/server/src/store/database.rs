@@ -1,34 +1,22 @@
-//! Opening and closing the database: one writer connection, a pool of readers, the folder's lock.
+//! Opening and closing the store: the writer's connection, the readers, the folder's lock.
 
 use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions, Row, SqliteConnection};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
 use super::error::StoreError;
 use super::expiry::Passed;
 use super::folder::FolderLock;
-use super::readers::Readers;
+use super::sql::{Connection, Database, Dialect, Readers, sql};
 use super::writer::{ManualWriter, Sequences, Writer, WriterCore};
 use super::{migrations, owners, settings};
 use crate::clock::SharedClock;
 
 /// The database in the data folder.
 pub const DATABASE_FILE: &str = "overnight.db";
-const BUSY: Duration = Duration::from_secs(5);
-const STATEMENTS_KEPT: usize = 512;
-const READER_ROWS_AHEAD: usize = 128;
-
-/// Pages that the writer keeps, in KiB: it comes back to the same ones from all over the tables.
-const WRITER_CACHE_KIB: u32 = 64 << 10;
-
-/// Pages that each reader keeps, in KiB: a long list passes every page once, and the system's cache has them anyway.
-const READER_CACHE_KIB: u32 = 1 << 10;
 
 /// How much a commit costs and promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +32,10 @@ pub enum Durability {
 pub struct StoreOptions {
     /// The data folder; made if it is absent.
     pub folder: PathBuf,
+    /// The PostgreSQL server that nodes share, as a `postgres://` URL; `None` for the file in the folder.
+    pub server_url: Option<String>,
+    /// What people call this process.
+    pub node: String,
     /// What a commit promises.
     pub durability: Durability,
     /// The page size of a new database, in bytes; an old one keeps its own.
@@ -58,7 +50,15 @@ impl StoreOptions {
     /// The options of a real service over `folder`.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
-        Self { folder, durability: Durability::Full, page_bytes: 4_096, readers: 4, sort_key_secret: None }
+        Self {
+            folder,
+            server_url: None,
+            node: String::new(),
+            durability: Durability::Full,
+            page_bytes: 4_096,
+            readers: 4,
+            sort_key_secret: None,
+        }
     }
 }
 
@@ -71,7 +71,7 @@ pub struct Store {
 struct Inner {
     readers: Readers,
     writer: Writer,
-    options: SqliteConnectOptions,
+    database: Database,
     secret: [u8; 32],
     passed: Passed,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -105,8 +105,9 @@ impl Store {
         let store = Self::assemble(options, Some(lock), writer.clone()).await?;
         let mut connection = store.connect().await?;
         let sequences = read_sequences(&mut connection).await?;
-        let owner = owners::begin(&mut connection, now).await?;
-        Ok((store, WriterCore::new(&writer, connection, sequences, owner)))
+        let owner = owners::begin(&mut connection, &options.node, now).await?;
+        let database = store.inner.database.clone();
+        Ok((store, WriterCore::new(&writer, database, connection, sequences, owner)))
     }
 
     async fn assemble(
@@ -114,21 +115,21 @@ impl Store {
         lock: Option<FolderLock>,
         writer: Writer,
     ) -> Result<Self, StoreError> {
-        let connect = connect_options(options);
-        let mut connection = connect.connect().await?;
+        let database = match &options.server_url {
+            Some(url) => Database::server(url)?,
+            None => {
+                let is_durable = options.durability == Durability::Full;
+                Database::file(&options.folder.join(DATABASE_FILE), options.page_bytes, is_durable)
+            }
+        };
+        let mut connection = database.connect().await?;
         migrations::run(&mut connection).await?;
         let secret = settings::sort_key_secret(&mut connection, options.sort_key_secret).await?;
-        let reading = connect
-            .clone()
-            .read_only(true)
-            .create_if_missing(false)
-            .row_buffer_size(READER_ROWS_AHEAD)
-            .pragma("cache_size", cache_size(READER_CACHE_KIB));
-        let readers = Readers::open(reading, options.readers).await?;
+        let readers = Readers::open(database.for_reading(), options.readers).await?;
         let inner = Inner {
             readers,
             writer,
-            options: connect,
+            database,
             secret,
             passed: Passed::default(),
             task: Mutex::new(None),
@@ -138,8 +139,12 @@ impl Store {
     }
 
     /// A connection of its own, for the writer and for operator commands.
-    pub(super) async fn connect(&self) -> Result<SqliteConnection, StoreError> {
-        Ok(self.inner.options.connect().await?)
+    pub(super) async fn connect(&self) -> Result<Connection, StoreError> {
+        self.inner.database.connect().await
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        self.inner.database.dialect()
     }
 
     pub(super) fn readers(&self) -> &Readers {
@@ -190,33 +195,12 @@ fn make_folder(folder: &Path) -> Result<(), StoreError> {
     builder.create(folder).map_err(|source| StoreError::File { path: folder.display().to_string(), source })
 }
 
-fn connect_options(options: &StoreOptions) -> SqliteConnectOptions {
-    let synchronous = match options.durability {
-        Durability::Full => SqliteSynchronous::Full,
-        Durability::ProcessOnly => SqliteSynchronous::Off,
-    };
-    SqliteConnectOptions::new()
-        .filename(options.folder.join(DATABASE_FILE))
-        .create_if_missing(true)
-        .page_size(options.page_bytes)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(synchronous)
-        .busy_timeout(BUSY)
-        .statement_cache_capacity(STATEMENTS_KEPT)
-        .pragma("wal_autocheckpoint", "4000")
-        .pragma("cache_size", cache_size(WRITER_CACHE_KIB))
-        .pragma("temp_store", "memory")
-        .foreign_keys(false)
-}
-
-/// In pages if positive, in KiB if negative.
-fn cache_size(kib: u32) -> String {
-    format!("-{kib}")
-}
-
-async fn read_sequences(connection: &mut SqliteConnection) -> Result<Sequences, StoreError> {
+async fn read_sequences(connection: &mut Connection) -> Result<Sequences, StoreError> {
+    if connection.dialect() == Dialect::Postgres {
+        return Ok(Sequences::default());
+    }
     let text =
         "SELECT (SELECT coalesce(max(seq), 0) FROM requests), (SELECT coalesce(max(seq), 0) FROM results)";
-    let row = sqlx::query(text).fetch_one(connection).await?;
-    Ok(Sequences { request: row.try_get::<i64, _>(0)? + 1, result: row.try_get::<i64, _>(1)? + 1 })
+    let row = connection.fetch_one(sql(text)).await?;
+    Ok(Sequences { request: row.get::<i64>(0)? + 1, result: row.get::<i64>(1)? + 1 })
 }

@@ -1,19 +1,20 @@
 //! Ends of requests that no engine answered: a cancel, a cancelled batch, a passed deadline. Whoever held a lease
 //! finds its queue row gone, so its late answer touches nothing.
 
-use overnight_domain::requests::RequestState;
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use std::collections::HashMap;
+
+use overnight_domain::requests::{InvalidTransition, RequestState, RequestStatus};
 
 use super::StoreError;
 use super::row;
+use super::sql::{Dialect, Kind, Row, RowsStatement, Value, chunks};
 use super::writer::Unit;
 
 /// The columns that [`Live::read`] wants, of `progress p` and `queue q`.
 macro_rules! live_columns {
     () => {
         concat!(
-            "p.seq, p.batch, p.model, p.account, p.sort_key, ",
+            "p.seq, p.model, p.account, p.sort_key, ",
             $crate::store::row::state!(),
             ", p.ready_at, ",
             $crate::store::row::in_progress_at!(),
@@ -27,49 +28,178 @@ pub(super) use live_columns;
 pub(super) struct Live {
     pub(super) seq: i64,
     pub(super) state: RequestState,
-    batch: Option<i64>,
     model: i64,
     account: i64,
     sort_key: Vec<u8>,
 }
 
 impl Live {
-    pub(super) fn read(row: &SqliteRow) -> Result<Self, StoreError> {
+    pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
         Ok(Self {
-            seq: row.try_get(0)?,
-            batch: row.try_get(1)?,
-            model: row.try_get(2)?,
-            account: row.try_get(3)?,
-            sort_key: row.try_get(4)?,
-            state: row::request_state(row, 5)?,
+            seq: row.get(0)?,
+            model: row.get(1)?,
+            account: row.get(2)?,
+            sort_key: row.get(3)?,
+            state: row::request_state(row, 4)?,
         })
     }
+}
 
-    /// Puts it in the terminal state `to`, takes it out of the queue, and moves its batch's counters.
-    pub(super) async fn end(
-        self,
-        unit: &mut Unit<'_>,
-        to: RequestState,
-        result_seq: Option<i64>,
-        now: i64,
-    ) -> Result<(), StoreError> {
-        let from = self.state.status();
-        if !matches!(self.state, RequestState::Gathering { .. }) {
-            let text = "DELETE FROM queue WHERE model = ? AND account = ? AND sort_key = ? AND seq = ?";
-            let delete =
-                sqlx::query(text).bind(self.model).bind(self.account).bind(self.sort_key).bind(self.seq);
-            unit.tx.execute(delete).await?;
+/// How requests are ended.
+pub(super) enum End<'a> {
+    /// Their client, or that of their batch, wants no answer.
+    Cancelled,
+    /// They failed, with this `result_body`.
+    Failed(&'a [u8]),
+}
+
+/// Takes them out of the queue; those that were in it, and since when they are in progress.
+pub(super) static LEAVE: RowsStatement = RowsStatement::new(
+    "DELETE FROM queue WHERE (model, account, sort_key, seq) IN (",
+    &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer],
+    ") RETURNING seq, in_progress_at",
+);
+
+/// Ends those that are in the state that they are believed to be in.
+pub(super) static END: RowsStatement = RowsStatement::new(
+    "WITH v(request, believed, new_state, still_ready_at, started_at, stopped_at, result) AS (",
+    &[Kind::Integer; 7],
+    ") UPDATE progress SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
+                           ended_at = v.stopped_at, result_seq = v.result
+       FROM v WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq",
+);
+
+static RESULTS: RowsStatement = RowsStatement::new(
+    "INSERT INTO results (seq, request, body)",
+    &[Kind::Integer, Kind::Integer, Kind::Bytes],
+    "",
+);
+
+static READ_AGAIN: RowsStatement = RowsStatement::new(
+    concat!("SELECT ", live_columns!(), " FROM progress p", row::queue_join!(), "WHERE p.seq IN ("),
+    &[Kind::Integer],
+    ")",
+);
+
+/// Puts requests in a terminal state at `now`, takes them out of the queue, and moves their batches' counters; those that
+/// were still live, by `seq`.
+///
+/// What was read may be old by now where other nodes write: whoever has ended a request has deleted its queue row, so
+/// the row says who may end it and whether it was in progress. One that gathered and has been released since is looked at
+/// again.
+pub(super) async fn end_all(
+    mut lives: Vec<Live>,
+    end: &End<'_>,
+    now: i64,
+    unit: &mut Unit<'_>,
+) -> Result<Vec<i64>, StoreError> {
+    let mut ended = Vec::with_capacity(lives.len());
+    while !lives.is_empty() {
+        // Everybody locks in this order.
+        lives.sort_unstable_by_key(|live| live.seq);
+        let mut moved = Vec::new();
+        for chunk in chunks(&lives) {
+            let mut states = leave_queue(chunk, unit).await?;
+            let gathering = chunk.iter().filter(|live| live.is_gathering());
+            states.extend(gathering.map(|live| (live.seq, live.state)));
+            ended.extend(end_progress(&mut states, end, now, unit).await?);
+            moved.extend(states.into_keys());
         }
-        let text =
-            "UPDATE progress SET state = ?, in_progress_at = ?, ended_at = ?, result_seq = ? WHERE seq = ?";
-        let update = sqlx::query(text)
-            .bind(row::code(&to))
-            .bind(to.in_progress_at())
-            .bind(to.ended_at())
-            .bind(result_seq)
-            .bind(self.seq);
-        unit.tx.execute(update).await?;
-        unit.shift(self.batch, from, to.status(), now);
-        Ok(())
+        lives = read_again(&moved, unit).await?;
+    }
+    Ok(ended)
+}
+
+/// Takes what is there out of the queue; the states in which it was, by `seq`.
+async fn leave_queue(lives: &[Live], unit: &mut Unit<'_>) -> Result<HashMap<i64, RequestState>, StoreError> {
+    let queued: Vec<&Live> = lives.iter().filter(|live| !live.is_gathering()).collect();
+    let mut states = HashMap::with_capacity(lives.len());
+    for chunk in chunks(&queued) {
+        let key = |live: &&Live| -> [Value; 4] {
+            [live.model.into(), live.account.into(), live.sort_key.as_slice().into(), live.seq.into()]
+        };
+        let statement = LEAVE.over(unit.tx.dialect(), [], chunk.iter().flat_map(key).collect(), []);
+        for row in unit.tx.fetch(statement).await? {
+            let state = match row.get(1)? {
+                Some(in_progress_at) => RequestState::InProgress { in_progress_at },
+                None => RequestState::Queued,
+            };
+            states.insert(row.get(0)?, state);
+        }
+    }
+    Ok(states)
+}
+
+/// Ends what is still in the state that it is believed to be in, and takes it out of `states`; by `seq`.
+async fn end_progress(
+    states: &mut HashMap<i64, RequestState>,
+    end: &End<'_>,
+    now: i64,
+    unit: &mut Unit<'_>,
+) -> Result<Vec<i64>, StoreError> {
+    if states.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut results = match end {
+        End::Failed(_) => unit.draw_results(states.len()).await?.into_iter(),
+        End::Cancelled => Vec::new().into_iter(),
+    };
+    let mut order: Vec<(i64, RequestState)> = states.iter().map(|(seq, state)| (*seq, *state)).collect();
+    order.sort_unstable_by_key(|(seq, _)| *seq);
+    let mut values: Vec<Value> = Vec::with_capacity(7 * order.len());
+    for (seq, from) in order {
+        let Ok(to) = end.apply(from, now) else { continue };
+        // On PostgreSQL only what gathers stands in the index of `ready_at`.
+        let ready_at = Some(0).filter(|_| unit.tx.dialect() == Dialect::Sqlite);
+        values.extend([seq, row::stored_code(&from), row::code(&to)].map(Value::from));
+        values.extend([ready_at, to.in_progress_at(), to.ended_at(), results.next()].map(Value::from));
+    }
+    let (mut ended, mut bodies) = (Vec::with_capacity(states.len()), Vec::new());
+    for row in unit.tx.fetch(END.over(unit.tx.dialect(), [], values, [])).await? {
+        let seq = row.get(0)?;
+        let Some(from) = states.remove(&seq) else { continue };
+        unit.shift(row.get(1)?, from.status(), end.status(), now);
+        ended.push(seq);
+        if let (Some(result_seq), End::Failed(body)) = (row.get::<Option<i64>>(2)?, end) {
+            bodies.extend([Value::from(result_seq), seq.into(), (*body).into()]);
+        }
+    }
+    if !bodies.is_empty() {
+        unit.tx.execute(RESULTS.over(unit.tx.dialect(), [], bodies, [])).await?;
+    }
+    Ok(ended)
+}
+
+/// Those that are live still.
+async fn read_again(seqs: &[i64], unit: &mut Unit<'_>) -> Result<Vec<Live>, StoreError> {
+    let mut lives = Vec::with_capacity(seqs.len());
+    for chunk in chunks(seqs) {
+        let seqs = chunk.iter().map(|seq| Value::from(*seq)).collect();
+        for row in unit.tx.fetch(READ_AGAIN.over(unit.tx.dialect(), [], seqs, [])).await? {
+            lives.extend(Some(Live::read(&row)?).filter(|live| !live.state.is_terminal()));
+        }
+    }
+    Ok(lives)
+}
+
+impl Live {
+    const fn is_gathering(&self) -> bool {
+        matches!(self.state, RequestState::Gathering { .. })
+    }
+}
+
+impl End<'_> {
+    fn apply(&self, from: RequestState, now: i64) -> Result<RequestState, InvalidTransition> {
+        match self {
+            Self::Cancelled => from.cancel(now),
+            Self::Failed(_) => from.fail(now),
+        }
+    }
+
+    const fn status(&self) -> RequestStatus {
+        match self {
+            Self::Cancelled => RequestStatus::Cancelled,
+            Self::Failed(_) => RequestStatus::Failed,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What the store can say instead of an answer. It knows nothing of HTTP.
 
+use sqlx::postgres::PgDatabaseError;
 use thiserror::Error;
 
 /// Why the store did not do what it was asked.
@@ -51,7 +52,9 @@ pub enum StoreError {
 pub(super) enum Trouble {
     /// One member is at fault: run each alone.
     Constraint,
-    /// The disk is full, or another process holds the lock for too long: refuse writes for a while.
+    /// Another node wrote to the same rows at the same moment: run it again.
+    Again,
+    /// The disk is full, another process holds the lock for too long, or the server is away: refuse writes for a while.
     Refusing,
     /// Nothing written from now on can be trusted.
     Fatal,
@@ -62,25 +65,72 @@ impl StoreError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unavailable(_) | Self::Stopped => true,
-            Self::Database(_) => self.trouble() == Trouble::Refusing,
+            Self::Database(_) => matches!(self.trouble(), Trouble::Again | Trouble::Refusing),
             _ => false,
         }
     }
 
-    /// Sorts what SQLite said by its primary result code (<https://sqlite.org/rescode.html>).
+    /// Sorts what the database said.
     pub(super) fn trouble(&self) -> Trouble {
-        const SQLITE_BUSY: i32 = 5;
-        const SQLITE_FULL: i32 = 13;
-        const SQLITE_CONSTRAINT: i32 = 19;
-        const SQLITE_TOOBIG: i32 = 18;
-        let Self::Database(sqlx::Error::Database(error)) = self else {
+        let Self::Database(error) = self else {
             return if matches!(self, Self::Refused(_)) { Trouble::Constraint } else { Trouble::Fatal };
         };
-        let code = error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(0);
-        match code & 0xff {
-            SQLITE_CONSTRAINT | SQLITE_TOOBIG => Trouble::Constraint,
-            SQLITE_FULL | SQLITE_BUSY => Trouble::Refusing,
+        match error {
+            sqlx::Error::Database(error) => match error.try_downcast_ref::<PgDatabaseError>() {
+                Some(error) => trouble_of_postgres(error.code()),
+                None => trouble_of_sqlite(error.code().as_deref()),
+            },
+            sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => Trouble::Refusing,
             _ => Trouble::Fatal,
         }
+    }
+
+    /// Whether the connection is of no more use, so that what was last asked on it has an unknown outcome.
+    pub(super) fn is_connection_lost(&self) -> bool {
+        const CLASSES: [&str; 2] = ["08", "57"];
+        match self {
+            Self::Database(sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_)) => true,
+            Self::Database(sqlx::Error::Database(error)) => error
+                .try_downcast_ref::<PgDatabaseError>()
+                .is_some_and(|error| CLASSES.iter().any(|class| error.code().starts_with(class))),
+            _ => false,
+        }
+    }
+
+    /// Whether PostgreSQL was asked for a transaction that it has not seen: it was lost with the server that had.
+    pub(super) fn is_of_the_future(&self) -> bool {
+        const INVALID_PARAMETER_VALUE: &str = "22023";
+        matches!(self, Self::Database(sqlx::Error::Database(error))
+            if error.code().as_deref() == Some(INVALID_PARAMETER_VALUE))
+    }
+}
+
+/// By its primary result code (<https://sqlite.org/rescode.html>).
+fn trouble_of_sqlite(code: Option<&str>) -> Trouble {
+    const SQLITE_BUSY: i32 = 5;
+    const SQLITE_FULL: i32 = 13;
+    const SQLITE_CONSTRAINT: i32 = 19;
+    const SQLITE_TOOBIG: i32 = 18;
+    let code = code.and_then(|code| code.parse::<i32>().ok()).unwrap_or(0);
+    match code & 0xff {
+        SQLITE_CONSTRAINT | SQLITE_TOOBIG => Trouble::Constraint,
+        SQLITE_FULL | SQLITE_BUSY => Trouble::Refusing,
+        _ => Trouble::Fatal,
+    }
+}
+
+/// By its SQLSTATE (<https://www.postgresql.org/docs/current/errcodes-appendix.html>). A server may be away for as long as
+/// it likes: that never ends this process.
+fn trouble_of_postgres(code: &str) -> Trouble {
+    const AGAIN: [&str; 3] = ["40001", "40P01", "55P03"];
+    const READ_ONLY: &str = "25006";
+    const IDLE_IN_TRANSACTION: &str = "25P03";
+    const AWAY: [&str; 4] = ["08", "53", "57", "58"];
+    if AGAIN.contains(&code) {
+        Trouble::Again
+    } else if code == READ_ONLY || code == IDLE_IN_TRANSACTION || AWAY.iter().any(|it| code.starts_with(it)) {
+        Trouble::Refusing
+    } else {
+        Trouble::Constraint
     }
 }

@@ -5,9 +5,8 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use sqlx::Row;
-
-use super::endings::{Live, live_columns};
+use super::endings::{End, Live, end_all, live_columns};
+use super::sql::sql;
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError, row};
 
@@ -48,8 +47,8 @@ pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
     if passed == i64::MIN {
         passed = next_deadline(store).await?.map_or(now, |next| now.min(next - 1));
     }
-    let query = sqlx::query(IS_OVERDUE).bind(passed).bind(now);
-    let is_overdue = store.readers().fetch_one(query).await?.try_get(0)?;
+    let query = sql(IS_OVERDUE).bind(passed).bind(now);
+    let is_overdue = store.readers().fetch_one(query).await?.get(0)?;
     store.passed().0.store(if is_overdue { passed } else { now }, Ordering::Release);
     Ok(is_overdue)
 }
@@ -57,8 +56,8 @@ pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
 /// The earliest deadline of any live request, in milliseconds. Reads all that live: once is enough for a start.
 pub async fn next_deadline(store: &Store) -> Result<Option<i64>, StoreError> {
     let text = "SELECT min(deadline) FROM (SELECT min(deadline) AS deadline FROM queue
-                UNION ALL SELECT min(deadline) FROM progress WHERE state = 0)";
-    Ok(store.readers().fetch_one(sqlx::query(text)).await?.try_get(0)?)
+                UNION ALL SELECT min(deadline) FROM progress WHERE state = 0) d";
+    store.readers().fetch_one(sql(text)).await?.get(0)
 }
 
 pub(super) struct Expire {
@@ -88,20 +87,10 @@ impl Operation for Expire {
         let mut answers = Vec::with_capacity(jobs.len());
         for Job { operation, .. } in jobs {
             let Self { passed, now, limit, .. } = operation;
-            let select = sqlx::query(OVERDUE).bind(passed).bind(now).bind(limit);
-            let mut ended = Vec::new();
-            for row in unit.tx.fetch(select).await? {
-                let live = Live::read(&row)?;
-                let Ok(failed) = live.state.fail(operation.now) else { continue };
-                ended.push(live.seq);
-                let result_seq = unit.sequences.result;
-                unit.sequences.result += 1;
-                let text = "INSERT INTO results (seq, request, body) VALUES (?, ?, ?)";
-                let insert =
-                    sqlx::query(text).bind(result_seq).bind(live.seq).bind(operation.error_body.clone());
-                unit.tx.execute(insert).await?;
-                live.end(unit, failed, Some(result_seq), operation.now).await?;
-            }
+            let select = sql(OVERDUE).bind(*passed).bind(*now).bind(*limit);
+            let rows = unit.tx.fetch(select).await?;
+            let lives = rows.iter().map(Live::read).collect::<Result<_, _>>()?;
+            let ended = end_all(lives, &End::Failed(&operation.error_body), *now, unit).await?;
             answers.push(ended);
         }
         Ok(answers)

@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Group, Lease, Position, QueueKey};
 
-use super::rows::{RowsStatement, chunks, read_joined};
-use super::tx::Statement;
+use super::sql::{Dialect, Kind, RowsStatement, Value, chunks, read_joined, sql};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -51,11 +50,11 @@ pub async fn give_back(store: &Store, give_back: GiveBack) -> Result<bool, Store
 /// What waits of a list of positions, each with its epoch, since when it is in progress, and its batch. A batch that is marked cancelled
 /// holds its requests back: they end with the next chunk of its cancel.
 pub(super) static WAITING: RowsStatement = RowsStatement::new(
-    "WITH v(sort_key, seq) AS (VALUES",
-    2,
-    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', q.in_progress_at, ',', p.batch), ';') FROM v
+    "WITH v(sort_key, seq) AS (",
+    &POSITION,
+    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', q.in_progress_at, ',', q.batch), ';') FROM v
        CROSS JOIN queue q ON q.model = ? AND q.account = ? AND q.sort_key = v.sort_key AND q.seq = v.seq
-       CROSS JOIN progress p ON p.seq = q.seq LEFT JOIN batches b ON b.seq = p.batch
+       LEFT JOIN batches b ON b.seq = q.batch
        WHERE q.phase = 0 AND b.cancelled_at IS NULL",
 );
 
@@ -63,10 +62,28 @@ pub(super) static WAITING: RowsStatement = RowsStatement::new(
 pub(super) static TAKE: RowsStatement = RowsStatement::new(
     "UPDATE queue SET phase = 1, owner = ?, lease_epoch = lease_epoch + 1, \
                       in_progress_at = coalesce(in_progress_at, ?)
-     WHERE model = ? AND account = ? AND (sort_key, seq) IN (VALUES",
-    2,
+     WHERE model = ? AND account = ? AND (sort_key, seq) IN (",
+    &POSITION,
     ")",
 );
+
+/// Both at once. What another node is writing at this moment is passed over.
+static TAKE_ON_POSTGRES: RowsStatement = RowsStatement::new(
+    "WITH k(model, account, owner, now) AS (SELECT ?::bigint, ?::bigint, ?::bigint, ?::bigint), v(sort_key, seq) AS (",
+    &POSITION,
+    "), w AS (
+         SELECT q.model, q.account, q.sort_key, q.seq, q.in_progress_at FROM k CROSS JOIN v
+         JOIN queue q ON q.model = k.model AND q.account = k.account AND q.sort_key = v.sort_key AND q.seq = v.seq
+         WHERE q.phase = 0
+           AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
+         FOR UPDATE OF q SKIP LOCKED
+     ) UPDATE queue q SET phase = 1, owner = k.owner, lease_epoch = q.lease_epoch + 1,
+              in_progress_at = coalesce(q.in_progress_at, k.now)
+       FROM w, k WHERE q.model = w.model AND q.account = w.account AND q.sort_key = w.sort_key AND q.seq = w.seq
+       RETURNING q.seq, q.lease_epoch, w.in_progress_at, q.batch",
+);
+
+const POSITION: [Kind; 2] = [Kind::Bytes, Kind::Integer];
 
 pub(super) struct LeaseRun {
     group: Group,
@@ -76,49 +93,68 @@ pub(super) struct LeaseRun {
 
 impl LeaseRun {
     async fn take(&self, unit: &mut Unit<'_>) -> Result<Leased, StoreError> {
-        let mut epochs = self.find_waiting(unit).await?;
+        let mut epochs = match unit.tx.dialect() {
+            Dialect::Sqlite => self.take_on_sqlite(unit).await?,
+            Dialect::Postgres => self.take_on_postgres(unit).await?,
+        };
         let mut leased = Leased { leases: Vec::with_capacity(epochs.len()), gone: Vec::new() };
         for position in &self.positions {
             match epochs.remove(&position.seq) {
                 Some(epoch) => {
                     let key = QueueKey { group: self.group, position: position.clone() };
-                    leased.leases.push(Lease { key, epoch: epoch + 1 });
+                    leased.leases.push(Lease { key, epoch });
                 }
                 None => leased.gone.push(position.seq),
             }
         }
-        for chunk in chunks(&leased.leases) {
-            unit.tx.execute(self.bind_take(unit, chunk)).await?;
-        }
         Ok(leased)
     }
 
-    /// The epochs of what may be leased, by `seq`.
-    async fn find_waiting(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
+    /// The epochs of what is leased now, by `seq`.
+    async fn take_on_sqlite(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
+        let Group { model, account } = self.group;
         let mut epochs = HashMap::with_capacity(self.positions.len());
         for chunk in chunks(&self.positions) {
-            let statement = chunk.iter().fold(WAITING.of(chunk.len()), bind_position);
-            let statement = statement.bind(self.group.model.0).bind(self.group.account.0);
+            let group = [model.0.into(), account.0.into()];
+            let statement = WAITING.over(Dialect::Sqlite, [], list(chunk), group);
             for [seq, epoch, in_progress_at, batch] in read_joined(&unit.tx.fetch(statement).await?)? {
-                if in_progress_at.is_none() {
-                    unit.shift(batch, RequestStatus::Registered, RequestStatus::InProgress, self.now);
-                }
-                epochs.extend(seq.zip(epoch));
+                self.shift(unit, in_progress_at, batch);
+                epochs.extend(seq.zip(epoch.map(|epoch| epoch + 1)));
             }
+        }
+        let waiting: Vec<&Position> =
+            self.positions.iter().filter(|position| epochs.contains_key(&position.seq)).collect();
+        for chunk in chunks(&waiting) {
+            let before = [unit.owner.key, self.now, model.0, account.0].map(Value::from);
+            let statement = TAKE.over(Dialect::Sqlite, before, list(chunk.iter().copied()), []);
+            unit.tx.execute(statement).await?;
         }
         Ok(epochs)
     }
 
-    fn bind_take(&self, unit: &Unit<'_>, leases: &[Lease]) -> Statement<'static> {
+    async fn take_on_postgres(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
         let Group { model, account } = self.group;
-        let statement = TAKE.of(leases.len()).bind(unit.owner.0).bind(self.now);
-        let statement = statement.bind(model.0).bind(account.0);
-        leases.iter().map(|lease| &lease.key.position).fold(statement, bind_position)
+        let before = [model.0, account.0, unit.owner.key, self.now].map(Value::from);
+        let statement = TAKE_ON_POSTGRES.over(Dialect::Postgres, before, list(&self.positions), []);
+        let mut epochs = HashMap::with_capacity(self.positions.len());
+        for row in unit.tx.fetch(statement).await? {
+            self.shift(unit, row.get(2)?, row.get(3)?);
+            epochs.insert(row.get(0)?, row.get(1)?);
+        }
+        Ok(epochs)
+    }
+
+    /// What was not in progress before is now.
+    fn shift(&self, unit: &mut Unit<'_>, in_progress_at: Option<i64>, batch: Option<i64>) {
+        if in_progress_at.is_none() {
+            unit.shift(batch, RequestStatus::Registered, RequestStatus::InProgress, self.now);
+        }
     }
 }
 
-fn bind_position<'q>(statement: Statement<'q>, position: &Position) -> Statement<'q> {
-    statement.bind(position.sort_key.as_bytes().to_vec()).bind(position.seq)
+fn list<'a>(positions: impl IntoIterator<Item = &'a Position>) -> Vec<Value> {
+    let values = |position: &Position| [position.sort_key.as_bytes().into(), position.seq.into()];
+    positions.into_iter().flat_map(values).collect()
 }
 
 impl Operation for LeaseRun {
@@ -138,14 +174,13 @@ impl Operation for LeaseRun {
     }
 }
 
-/// Binds `model, account, sort_key, seq`: the key of the queue.
-pub(super) fn bind_key<'q>(statement: Statement<'q>, key: &QueueKey) -> Statement<'q> {
+/// Adds `model, account, sort_key, seq`: the key of the queue.
+pub(super) fn push_key(values: &mut Vec<Value>, key: &QueueKey) {
     let QueueKey { group, position } = key;
-    statement
-        .bind(group.model.0)
-        .bind(group.account.0)
-        .bind(position.sort_key.as_bytes().to_vec())
-        .bind(position.seq)
+    values.push(group.model.0.into());
+    values.push(group.account.0.into());
+    values.push(position.sort_key.as_bytes().into());
+    values.push(position.seq.into());
 }
 
 pub(super) const RETURN: &str =
@@ -160,12 +195,17 @@ impl Operation for GiveBack {
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<bool>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for Job { operation: give_back, .. } in jobs {
-            let update = sqlx::query(RETURN)
+            let QueueKey { group, position } = &give_back.lease.key;
+            let update = sql(RETURN)
                 .bind(give_back.retry_at)
-                .bind(i64::from(give_back.counted))
+                .bind(give_back.counted)
                 .bind(give_back.suspect)
-                .bind(unit.owner.0);
-            let update = bind_key(update, &give_back.lease.key).bind(give_back.lease.epoch);
+                .bind(unit.owner.key)
+                .bind(group.model.0)
+                .bind(group.account.0)
+                .bind(position.sort_key.as_bytes())
+                .bind(position.seq)
+                .bind(give_back.lease.epoch);
             answers.push(unit.tx.execute(update).await? == 1);
         }
         Ok(answers)

@@ -1,36 +1,106 @@
-//! Brings the schema up to date, one numbered file after the other, each in a transaction.
+//! Brings the schema up to date, one numbered file after the other, each in a transaction. A number does the same in both
+//! databases.
 
-use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection, Row as _, SqliteConnection};
 
 use super::error::StoreError;
+use super::sql::{Connection, sql};
 
-/// The files, in order; the first is number 1.
-const FILES: [&str; 2] = [
-    include_str!("../../migrations/sqlite/0001_requests.sql"),
-    include_str!("../../migrations/sqlite/0002_in_progress_in_queue.sql"),
+/// A numbered step, for each database.
+struct Migration {
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+macro_rules! migration {
+    ($file:literal) => {
+        Migration {
+            sqlite: include_str!(concat!("../../migrations/sqlite/", $file)),
+            postgres: include_str!(concat!("../../migrations/postgres/", $file)),
+        }
+    };
+}
+
+/// In order; the first is number 1.
+const MIGRATIONS: [Migration; 3] = [
+    migration!("0001_requests.sql"),
+    migration!("0002_in_progress_in_queue.sql"),
+    migration!("0003_nodes.sql"),
 ];
 
-/// Runs what is missing. A database that is newer than this program is refused untouched.
-pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    let known = FILES.len() as i64;
+/// The number of the newest migration that this program knows.
+pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
+
+/// Runs what is missing; the numbers that were found and that there are now. A database that is newer than this program
+/// is refused untouched.
+pub(super) async fn run(connection: &mut Connection) -> Result<(i64, i64), StoreError> {
     let found = version(connection).await?;
-    if found > known {
-        return Err(StoreError::Newer { found, known });
+    if found > NEWEST {
+        return Err(StoreError::Newer { found, known: NEWEST });
     }
-    for (number, file) in (1i64..).zip(FILES) {
-        if number <= found {
-            continue;
+    for (number, migration) in (1i64..).zip(&MIGRATIONS).skip_while(|(number, _)| *number <= found) {
+        match connection {
+            Connection::Sqlite(connection) => run_on_sqlite(connection, number, migration.sqlite).await?,
+            Connection::Postgres(connection) => {
+                run_on_postgres(connection, number, migration.postgres).await?;
+            }
         }
-        let mut tx = connection.begin_with("BEGIN IMMEDIATE").await?;
-        if version(&mut tx).await? < number {
-            sqlx::raw_sql(file).execute(&mut *tx).await?;
-            sqlx::raw_sql(AssertSqlSafe(format!("PRAGMA user_version = {number}"))).execute(&mut *tx).await?;
-        }
-        tx.commit().await?;
     }
+    Ok((found, NEWEST))
+}
+
+/// The number of the newest migration that the database has seen; 0 where it is empty.
+pub(super) async fn version(connection: &mut Connection) -> Result<i64, StoreError> {
+    match connection {
+        Connection::Sqlite(connection) => version_on_sqlite(connection).await,
+        Connection::Postgres(_) => {
+            let is_there = sql("SELECT to_regclass('schema_version') IS NOT NULL");
+            if !connection.fetch_one(is_there).await?.get::<bool>(0)? {
+                return Ok(0);
+            }
+            connection.fetch_one(sql("SELECT coalesce(max(version), 0) FROM schema_version")).await?.get(0)
+        }
+    }
+}
+
+async fn version_on_sqlite(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
+    Ok(sqlx::query("PRAGMA user_version").fetch_one(connection).await?.try_get(0)?)
+}
+
+async fn run_on_sqlite(
+    connection: &mut SqliteConnection,
+    number: i64,
+    file: &'static str,
+) -> Result<(), StoreError> {
+    let mut tx = connection.begin_with("BEGIN IMMEDIATE").await?;
+    if version_on_sqlite(&mut tx).await? < number {
+        tx.execute(sqlx::raw_sql(file)).await?;
+        tx.execute(sqlx::raw_sql(AssertSqlSafe(format!("PRAGMA user_version = {number}")))).await?;
+    }
+    tx.commit().await?;
     Ok(())
 }
 
-async fn version(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
-    Ok(sqlx::query("PRAGMA user_version").fetch_one(connection).await?.try_get(0)?)
+/// Nodes that start together wait for one another.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7305807);
+    CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())";
+
+async fn run_on_postgres(
+    connection: &mut PgConnection,
+    number: i64,
+    file: &'static str,
+) -> Result<(), StoreError> {
+    let mut tx = connection.begin().await?;
+    tx.execute(sqlx::raw_sql(LOCK)).await?;
+    let found =
+        sqlx::query("SELECT coalesce(max(version), 0) FROM schema_version").fetch_one(&mut *tx).await?;
+    if found.try_get::<i64, _>(0)? < number {
+        tx.execute(sqlx::raw_sql(file)).await?;
+        sqlx::query("INSERT INTO schema_version (version) VALUES ($1)")
+            .bind(number)
+            .execute(&mut *tx)
+            .await?;
+    }
+    tx.commit().await?;
+    Ok(())
 }

@@ -17,14 +17,12 @@ mod migrations;
 pub mod models;
 pub mod owners;
 pub mod queue;
-mod readers;
 pub mod releases;
 pub mod requests;
 mod row;
-mod rows;
 pub mod settings;
 pub mod settle;
-mod tx;
+mod sql;
 mod writer;
 
 pub use database::{DATABASE_FILE, Durability, Store, StoreOptions};

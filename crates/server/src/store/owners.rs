@@ -1,25 +1,47 @@
 //! Processes that lease. A heartbeat renews all leases of its process in one row; leases of a process whose heart
 //! stopped go back to the queue, and whatever it still writes touches nothing.
 
-use sqlx::{Row, SqliteConnection};
-
+use super::sql::{Connection, Dialect, sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
-/// A process, by row number; never used twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct OwnerKey(pub(super) i64);
+/// A process that leases.
+#[derive(Debug, Clone)]
+pub(super) struct Owner {
+    /// Its row number, never used twice.
+    pub(super) key: i64,
+    /// What people call it.
+    pub(super) name: String,
+}
 
 /// Reads the whole queue, as a start does anyway to count it: an index of leased rows would be written by every lease
 /// and every settle.
 const VOID_ALL: &str = "UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1";
 
-/// Registers this process. The folder has one server at a time, so every lease found is void at once.
-pub(super) async fn begin(connection: &mut SqliteConnection, now: i64) -> Result<OwnerKey, StoreError> {
-    sqlx::query(VOID_ALL).execute(&mut *connection).await?;
-    sqlx::query("DELETE FROM owners").execute(&mut *connection).await?;
-    let text = "INSERT INTO owners (heartbeat_at) VALUES (?) RETURNING seq";
-    Ok(OwnerKey(sqlx::query(text).bind(now).fetch_one(connection).await?.try_get(0)?))
+/// The time by which hearts are judged. Where processes of several machines share the database, it is the database's.
+macro_rules! judged_now {
+    () => {
+        "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    };
+}
+
+/// Registers this process, which people know by `name`. A folder has one server at a time, so every lease found there is
+/// void at once.
+pub(super) async fn begin(connection: &mut Connection, name: &str, now: i64) -> Result<Owner, StoreError> {
+    if connection.dialect() == Dialect::Sqlite {
+        connection.execute(sql(VOID_ALL)).await?;
+        connection.execute(sql("DELETE FROM owners")).await?;
+    }
+    let insert = sql_each(
+        "INSERT INTO owners (name, heartbeat_at) VALUES (?, ?) RETURNING seq",
+        concat!(
+            "INSERT INTO owners (name, heartbeat_at) VALUES (?, ",
+            judged_now!(),
+            " + 0 * ?::bigint) RETURNING seq"
+        ),
+    );
+    let row = connection.fetch_one(insert.bind(name).bind(now)).await?;
+    Ok(Owner { key: row.get(0)?, name: name.to_owned() })
 }
 
 /// Renews every lease of this process.
@@ -27,9 +49,9 @@ pub async fn beat(store: &Store, now: i64) -> Result<(), StoreError> {
     store.writer().write(Heartbeat { now }).await
 }
 
-/// Gives back the leases of other processes that have not beaten since `stale_before`; how many.
-pub async fn void_stale(store: &Store, stale_before: i64) -> Result<u64, StoreError> {
-    store.writer().write(VoidLeases { stale_before }).await
+/// Gives back the leases of other processes whose heart has not beaten for `lease_ms`; how many.
+pub async fn void_stale(store: &Store, now: i64, lease_ms: i64) -> Result<u64, StoreError> {
+    store.writer().write(VoidLeases { now, lease_ms }).await
 }
 
 pub(super) struct Heartbeat {
@@ -42,16 +64,33 @@ impl Operation for Heartbeat {
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
         let now = jobs.iter().map(|job| job.operation.now).max().unwrap_or(0);
-        let text = "INSERT INTO owners (seq, heartbeat_at) VALUES (?, ?)
-                    ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at";
-        unit.tx.execute(sqlx::query(text).bind(unit.owner.0).bind(now)).await?;
+        let beat = sql_each(
+            "INSERT INTO owners (seq, name, heartbeat_at) VALUES (?, ?, ?)
+             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
+            concat!(
+                "INSERT INTO owners (seq, name, heartbeat_at) VALUES (?, ?, ",
+                judged_now!(),
+                " + 0 * ?::bigint) ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at"
+            ),
+        );
+        unit.tx.execute(beat.bind(unit.owner.key).bind(unit.owner.name.as_str()).bind(now)).await?;
         Ok(vec![(); jobs.len()])
     }
 }
 
 pub(super) struct VoidLeases {
-    stale_before: i64,
+    now: i64,
+    lease_ms: i64,
 }
+
+const STALE: (&str, &str) = (
+    "SELECT seq FROM owners WHERE heartbeat_at < ? AND seq <> ?",
+    concat!(
+        "SELECT seq FROM owners WHERE heartbeat_at < ",
+        judged_now!(),
+        " - ?::bigint AND seq <> ? FOR UPDATE SKIP LOCKED"
+    ),
+);
 
 impl Operation for VoidLeases {
     type Answer = u64;
@@ -59,19 +98,20 @@ impl Operation for VoidLeases {
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<u64>, StoreError> {
         let mut counts = Vec::with_capacity(jobs.len());
-        for job in jobs {
-            let stale_before = job.operation.stale_before;
-            let stale = "SELECT 1 FROM owners WHERE heartbeat_at < ? AND seq <> ? LIMIT 1";
-            let stale = sqlx::query(stale).bind(stale_before).bind(unit.owner.0);
-            if unit.tx.fetch(stale).await?.is_empty() {
-                counts.push(0);
-                continue;
+        for Job { operation: Self { now, lease_ms }, .. } in jobs {
+            let bound = match unit.tx.dialect() {
+                Dialect::Sqlite => now - lease_ms,
+                Dialect::Postgres => *lease_ms,
+            };
+            let stale = sql_each(STALE.0, STALE.1).bind(bound).bind(unit.owner.key);
+            let mut count = 0;
+            for row in unit.tx.fetch(stale).await? {
+                let owner: i64 = row.get(0)?;
+                let void = sql("UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1 AND owner = ?");
+                count += unit.tx.execute(void.bind(owner)).await?;
+                unit.tx.execute(sql("DELETE FROM owners WHERE seq = ?").bind(owner)).await?;
             }
-            let void = "UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1 AND owner IN
-                        (SELECT seq FROM owners WHERE heartbeat_at < ? AND seq <> ?)";
-            counts.push(unit.tx.execute(sqlx::query(void).bind(stale_before).bind(unit.owner.0)).await?);
-            let forget = "DELETE FROM owners WHERE heartbeat_at < ? AND seq <> ?";
-            unit.tx.execute(sqlx::query(forget).bind(stale_before).bind(unit.owner.0)).await?;
+            counts.push(count);
         }
         Ok(counts)
     }

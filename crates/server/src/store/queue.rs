@@ -3,11 +3,9 @@
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{Backlog, Candidate, Group, Position};
 use overnight_domain::sort_key::SortKey;
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
-use super::releases::read_backlog;
-use super::rows::{RowsStatement, chunks};
+use super::releases::{self, read_backlog};
+use super::sql::{Kind, Row, RowsStatement, Value, chunks, sql};
 use super::{Store, StoreError};
 
 pub(super) const LOOK: &str = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
@@ -23,16 +21,11 @@ pub async fn look(
     now: i64,
 ) -> Result<(Vec<Candidate>, bool), StoreError> {
     let (sort_key, seq) = match after {
-        Some(position) => (position.sort_key.as_bytes().to_vec(), position.seq),
-        None => (Vec::new(), i64::MIN),
+        Some(position) => (position.sort_key.as_bytes(), position.seq),
+        None => ([].as_slice(), i64::MIN),
     };
-    let query = sqlx::query(LOOK)
-        .bind(group.model.0)
-        .bind(group.account.0)
-        .bind(sort_key)
-        .bind(seq)
-        .bind(now)
-        .bind(limit);
+    let query =
+        sql(LOOK).bind(group.model.0).bind(group.account.0).bind(sort_key).bind(seq).bind(now).bind(limit);
     let rows = store.readers().fetch_all(query).await?;
     let reached_end = rows.len() < limit as usize;
     Ok((rows.iter().map(read_candidate).collect::<Result<_, _>>()?, reached_end))
@@ -40,14 +33,13 @@ pub async fn look(
 
 /// What waits in the queue, by group: read once, when the process starts.
 pub async fn backlogs(store: &Store) -> Result<Vec<Backlog>, StoreError> {
-    let text =
-        "SELECT model, account, count(*), sum(cost) FROM queue WHERE phase = 0 GROUP BY model, account";
-    store.readers().fetch_all(sqlx::query(text)).await?.iter().map(read_backlog).collect()
+    let text = "SELECT model, account, count(*), CAST(sum(cost) AS BIGINT) FROM queue WHERE phase = 0 GROUP BY model, account";
+    store.readers().fetch_all(sql(text)).await?.iter().map(read_backlog).collect()
 }
 
 /// The earliest `ready_at` of what gathers, in milliseconds.
 pub async fn next_ready_at(store: &Store) -> Result<Option<i64>, StoreError> {
-    Ok(store.readers().fetch_one(sqlx::query(super::releases::NEXT)).await?.try_get(0)?)
+    store.readers().fetch_one(releases::next()).await?.get(0)
 }
 
 /// What an engine needs of a request.
@@ -65,8 +57,8 @@ pub struct Prompt {
 const SMALL_PROMPT_BYTES: i64 = 64 << 10;
 
 static SMALL_PROMPTS: RowsStatement = RowsStatement::new(
-    "SELECT seq, id, body FROM requests WHERE length(body) <= ? AND seq IN (VALUES",
-    1,
+    "SELECT seq, id, body FROM requests WHERE octet_length(body) <= ? AND seq IN (",
+    &[Kind::Integer],
     ")",
 );
 
@@ -74,8 +66,8 @@ static SMALL_PROMPTS: RowsStatement = RowsStatement::new(
 pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Prompt>, StoreError> {
     let mut prompts = Vec::with_capacity(seqs.len());
     for chunk in chunks(seqs) {
-        let statement = SMALL_PROMPTS.of(chunk.len()).bind(SMALL_PROMPT_BYTES);
-        let statement = chunk.iter().fold(statement, |statement, seq| statement.bind(seq));
+        let seqs = chunk.iter().map(|seq| Value::from(*seq)).collect();
+        let statement = SMALL_PROMPTS.over(store.dialect(), [SMALL_PROMPT_BYTES.into()], seqs, []);
         for row in store.readers().fetch_all(statement).await? {
             prompts.push(read_prompt(&row)?);
         }
@@ -85,22 +77,23 @@ pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Promp
 
 /// The prompt of one request; `None` where the request is gone.
 pub async fn find_prompt(store: &Store, seq: i64) -> Result<Option<Prompt>, StoreError> {
-    let query = sqlx::query("SELECT seq, id, body FROM requests WHERE seq = ?").bind(seq);
+    let query = sql("SELECT seq, id, body FROM requests WHERE seq = ?").bind(seq);
     store.readers().fetch_optional(query).await?.as_ref().map(read_prompt).transpose()
 }
 
-fn read_prompt(row: &SqliteRow) -> Result<Prompt, StoreError> {
-    let id = RequestId::from_bytes(row.try_get(1)?).ok_or(StoreError::Damaged("a request's id"))?;
-    Ok(Prompt { seq: row.try_get(0)?, id, body: row.try_get(2)? })
+fn read_prompt(row: &Row) -> Result<Prompt, StoreError> {
+    let id = RequestId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("a request's id"))?;
+    Ok(Prompt { seq: row.get(0)?, id, body: row.get(2)? })
 }
 
-fn read_candidate(row: &SqliteRow) -> Result<Candidate, StoreError> {
-    let position = Position { sort_key: SortKey::from_bytes(row.try_get(0)?), seq: row.try_get(1)? };
+fn read_candidate(row: &Row) -> Result<Candidate, StoreError> {
+    let position = Position { sort_key: SortKey::from_bytes(row.get(0)?), seq: row.get(1)? };
     Ok(Candidate {
         position,
-        cost: row.try_get(2)?,
-        deadline: row.try_get(3)?,
-        attempts: row.try_get(4)?,
-        suspect: row.try_get(5)?,
+        cost: row.get(2)?,
+        deadline: row.get(3)?,
+        attempts: u32::try_from(row.get::<i64>(4)?)
+            .map_err(|_| StoreError::Damaged("a count of attempts"))?,
+        suspect: row.flag(5)?,
     })
 }

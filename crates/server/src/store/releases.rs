@@ -1,9 +1,8 @@
 //! The end of gathering: requests enter the queue, in key order.
 
 use overnight_domain::scheduler::{AccountKey, Backlog, Group, ModelKey};
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
+use super::sql::{Dialect, Row, Statement, sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -32,11 +31,34 @@ pub(super) const BOUNDARY: &str = "SELECT ready_at, seq FROM progress WHERE stat
 pub(super) const COUNT: &str = "SELECT model, account, count(*), sum(cost) FROM progress
      WHERE state = 0 AND (ready_at, seq) <= (?, ?) GROUP BY model, account";
 pub(super) const FILL: &str = "INSERT INTO queue
-     (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect)
-     SELECT model, account, sort_key, seq, 0, deadline, cost, 0, 0, 0, 0 FROM progress
+     (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch)
+     SELECT model, account, sort_key, seq, 0, deadline, cost, 0, 0, 0, 0, batch FROM progress
      WHERE state = 0 AND (ready_at, seq) <= (?, ?) ORDER BY model, account, sort_key, seq";
 pub(super) const MARK: &str = "UPDATE progress SET state = 1 WHERE state = 0 AND (ready_at, seq) <= (?, ?)";
-pub(super) const NEXT: &str = "SELECT min(ready_at) FROM progress WHERE state = 0";
+
+/// All of it at once. What gathers no more leaves the index of `ready_at`, so that its later changes touch no index. What
+/// another node is writing at this moment is passed over.
+const RELEASE_ON_POSTGRES: &str = "WITH ready AS (
+         SELECT seq FROM progress WHERE state = 0 AND ready_at IS NOT NULL AND ready_at <= ?
+         ORDER BY ready_at, seq LIMIT ? + 0 FOR UPDATE SKIP LOCKED
+     ), moved AS (
+         UPDATE progress p SET state = 1, ready_at = NULL FROM ready r WHERE p.seq = r.seq
+         RETURNING p.model, p.account, p.sort_key, p.seq, p.deadline, p.cost, p.batch
+     ), filled AS (
+         INSERT INTO queue
+         (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch)
+         SELECT model, account, sort_key, seq, 0, deadline, cost, 0, 0, 0, 0, batch FROM moved
+         ORDER BY model, account, sort_key, seq
+         RETURNING model, account, cost
+     ) SELECT model, account, count(*), sum(cost)::bigint FROM filled GROUP BY model, account";
+
+/// The earliest `ready_at` of what gathers.
+pub(super) fn next() -> Statement {
+    sql_each(
+        "SELECT min(ready_at) FROM progress WHERE state = 0",
+        "SELECT min(ready_at) FROM progress WHERE state = 0 AND ready_at IS NOT NULL",
+    )
+}
 
 impl Operation for Release {
     type Answer = Released;
@@ -48,28 +70,41 @@ impl Operation for Release {
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Released>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
-        for Job { operation: Self { now, limit }, .. } in jobs {
-            let found = unit.tx.fetch(sqlx::query(BOUNDARY).bind(now).bind(limit.saturating_sub(1))).await?;
-            let (ready_at, seq) = match found.first() {
-                Some(row) => (row.try_get(0)?, row.try_get(1)?),
-                None => (*now, i64::MAX),
+        for Job { operation, .. } in jobs {
+            let added = match unit.tx.dialect() {
+                Dialect::Sqlite => operation.move_on_sqlite(unit).await?,
+                Dialect::Postgres => {
+                    let statement = sql(RELEASE_ON_POSTGRES).bind(operation.now).bind(operation.limit);
+                    unit.tx.fetch(statement).await?
+                }
             };
-            let added = unit.tx.fetch(sqlx::query(COUNT).bind(ready_at).bind(seq)).await?;
-            let added: Vec<Backlog> = added.iter().map(read_backlog).collect::<Result<_, _>>()?;
-            if !added.is_empty() {
-                unit.tx.execute(sqlx::query(FILL).bind(ready_at).bind(seq)).await?;
-                unit.tx.execute(sqlx::query(MARK).bind(ready_at).bind(seq)).await?;
-            }
-            let next = unit.tx.fetch(sqlx::query(NEXT)).await?;
-            let next_ready_at = next.first().map(|row| row.try_get(0)).transpose()?.flatten();
+            let added = added.iter().map(read_backlog).collect::<Result<_, _>>()?;
+            let next_ready_at =
+                unit.tx.fetch(next()).await?.first().map(|row| row.get(0)).transpose()?.flatten();
             answers.push(Released { added, next_ready_at });
         }
         Ok(answers)
     }
 }
 
+impl Release {
+    async fn move_on_sqlite(&self, unit: &mut Unit<'_>) -> Result<Vec<Row>, StoreError> {
+        let boundary = sql(BOUNDARY).bind(self.now).bind(self.limit.saturating_sub(1));
+        let (ready_at, seq): (i64, i64) = match unit.tx.fetch(boundary).await?.first() {
+            Some(row) => (row.get(0)?, row.get(1)?),
+            None => (self.now, i64::MAX),
+        };
+        let added = unit.tx.fetch(sql(COUNT).bind(ready_at).bind(seq)).await?;
+        if !added.is_empty() {
+            unit.tx.execute(sql(FILL).bind(ready_at).bind(seq)).await?;
+            unit.tx.execute(sql(MARK).bind(ready_at).bind(seq)).await?;
+        }
+        Ok(added)
+    }
+}
+
 /// Reads `model, account, count, cost`.
-pub(super) fn read_backlog(row: &SqliteRow) -> Result<Backlog, StoreError> {
-    let group = Group { model: ModelKey(row.try_get(0)?), account: AccountKey(row.try_get(1)?) };
-    Ok(Backlog { group, count: row.try_get(2)?, cost: row.try_get(3)? })
+pub(super) fn read_backlog(row: &Row) -> Result<Backlog, StoreError> {
+    let group = Group { model: ModelKey(row.get(0)?), account: AccountKey(row.get(1)?) };
+    Ok(Backlog { group, count: row.get(2)?, cost: row.get(3)? })
 }

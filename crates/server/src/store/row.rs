@@ -4,10 +4,9 @@ use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestSummary;
 use overnight_domain::requests::{RequestState, RequestStatus};
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
 use super::StoreError;
+use super::sql::Row;
 
 /// The state of `progress p` whose place in the queue, if it has one, is `queue q`: joined by [`queue_join!`].
 macro_rules! state {
@@ -41,7 +40,7 @@ pub(super) const COMPLETED: i64 = 3;
 pub(super) const FAILED: i64 = 4;
 pub(super) const CANCELLED: i64 = 5;
 
-/// The number under which a state is stored.
+/// The number of a state.
 pub(super) const fn code(state: &RequestState) -> i64 {
     match state {
         RequestState::Gathering { .. } => GATHERING,
@@ -50,6 +49,14 @@ pub(super) const fn code(state: &RequestState) -> i64 {
         RequestState::Completed { .. } => COMPLETED,
         RequestState::Failed { .. } => FAILED,
         RequestState::Cancelled { .. } => CANCELLED,
+    }
+}
+
+/// The number under which a live state stands in `progress`.
+pub(super) const fn stored_code(state: &RequestState) -> i64 {
+    match state {
+        RequestState::InProgress { .. } => QUEUED,
+        state => code(state),
     }
 }
 
@@ -78,8 +85,10 @@ pub(super) fn status(code: i64) -> Result<RequestStatus, StoreError> {
 }
 
 /// Reads `state, ready_at, in_progress_at, ended_at` from column `first` on.
-pub(super) fn request_state(row: &SqliteRow, first: usize) -> Result<RequestState, StoreError> {
-    state_of(row.try_get(first)?, row.try_get(first + 1)?, row.try_get(first + 2)?, row.try_get(first + 3)?)
+pub(super) fn request_state(row: &Row, first: usize) -> Result<RequestState, StoreError> {
+    // What gathers no more may have forgotten until when it did.
+    let ready_at = row.get::<Option<i64>>(first + 1)?.unwrap_or(0);
+    state_of(row.get(first)?, ready_at, row.get(first + 2)?, row.get(first + 3)?)
 }
 
 /// The state of these columns.
@@ -105,20 +114,20 @@ pub(super) fn state_of(
 }
 
 /// Reads `id, state, ready_at, in_progress_at, ended_at, created_at, expires_at` from column `first` on.
-pub(super) fn request_summary(row: &SqliteRow, first: usize) -> Result<RequestSummary, StoreError> {
+pub(super) fn request_summary(row: &Row, first: usize) -> Result<RequestSummary, StoreError> {
     Ok(RequestSummary {
-        id: RequestId::from_bytes(row.try_get(first)?).ok_or(StoreError::Damaged("a request's id"))?,
+        id: RequestId::from_bytes(row.get(first)?).ok_or(StoreError::Damaged("a request's id"))?,
         state: request_state(row, first + 1)?,
-        created_at: row.try_get(first + 5)?,
-        expires_at: row.try_get(first + 6)?,
+        created_at: row.get(first + 5)?,
+        expires_at: row.get(first + 6)?,
     })
 }
 
 /// Reads `in_progress_at, completed_at, cancelled_at` from column `first` on.
-pub(super) fn batch_state(row: &SqliteRow, first: usize) -> Result<BatchState, StoreError> {
-    let in_progress_at: Option<i64> = row.try_get(first)?;
-    let completed_at: Option<i64> = row.try_get(first + 1)?;
-    let cancelled_at: Option<i64> = row.try_get(first + 2)?;
+pub(super) fn batch_state(row: &Row, first: usize) -> Result<BatchState, StoreError> {
+    let in_progress_at: Option<i64> = row.get(first)?;
+    let completed_at: Option<i64> = row.get(first + 1)?;
+    let cancelled_at: Option<i64> = row.get(first + 2)?;
     Ok(match (in_progress_at, completed_at, cancelled_at) {
         (in_progress_at, None, Some(cancelled_at)) => BatchState::Cancelled { in_progress_at, cancelled_at },
         (Some(in_progress_at), Some(completed_at), None) => {
@@ -131,12 +140,12 @@ pub(super) fn batch_state(row: &SqliteRow, first: usize) -> Result<BatchState, S
 }
 
 /// Reads `registered, in_progress, completed, failed, cancelled` from column `first` on.
-pub(super) fn counters(row: &SqliteRow, first: usize) -> Result<Counters, StoreError> {
+pub(super) fn counters(row: &Row, first: usize) -> Result<Counters, StoreError> {
     Ok(Counters {
-        registered: row.try_get(first)?,
-        in_progress: row.try_get(first + 1)?,
-        completed: row.try_get(first + 2)?,
-        failed: row.try_get(first + 3)?,
-        cancelled: row.try_get(first + 4)?,
+        registered: row.get(first)?,
+        in_progress: row.get(first + 1)?,
+        completed: row.get(first + 2)?,
+        failed: row.get(first + 3)?,
+        cancelled: row.get(first + 4)?,
     })
 }

@@ -6,7 +6,7 @@ use crate::store::{StoreError, owners};
 /// One heartbeat, and one look for the dead.
 pub async fn run_once(services: &Services, now: i64) -> Result<(), StoreError> {
     owners::beat(&services.store, now).await?;
-    let voided = owners::void_stale(&services.store, now - services.config.lease.0).await?;
+    let voided = owners::void_stale(&services.store, now, services.config.lease.0).await?;
     if voided > 0 {
         tracing::warn!(voided, "leases of a process that died went back to the queue");
     }

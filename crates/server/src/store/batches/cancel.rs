@@ -3,9 +3,9 @@
 
 use overnight_domain::ids::BatchId;
 use overnight_domain::scheduler::AccountKey;
-use sqlx::Row;
 
-use crate::store::endings::{Live, live_columns};
+use crate::store::endings::{End, Live, end_all, live_columns};
+use crate::store::sql::sql;
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
@@ -58,8 +58,8 @@ pub async fn cancel_chunk(
 
 /// Batches that are marked and whose requests have not all ended: what a crash left half-way.
 pub async fn list_cancelling(store: &Store) -> Result<Vec<i64>, StoreError> {
-    let rows = store.readers().fetch_all(sqlx::query("SELECT seq FROM batches WHERE cancelling = 1")).await?;
-    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    let rows = store.readers().fetch_all(sql("SELECT seq FROM batches WHERE cancelling = 1")).await?;
+    rows.iter().map(|row| row.get(0)).collect()
 }
 
 pub(in crate::store) struct CancelBatch {
@@ -72,14 +72,14 @@ impl CancelBatch {
     async fn mark(&self, unit: &mut Unit<'_>) -> Result<CancelBatchOutcome, StoreError> {
         let text = "SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches
                     WHERE id = ? AND account = ?";
-        let select = sqlx::query(text).bind(self.id.to_bytes().to_vec()).bind(self.account.0);
+        let select = sql(text).bind(self.id.to_bytes()).bind(self.account.0).locking();
         let found = unit.tx.fetch(select).await?;
         let Some(found) = found.first() else { return Ok(CancelBatchOutcome::Unknown) };
-        let batch: i64 = found.try_get(0)?;
+        let batch: i64 = found.get(0)?;
         let state = row::batch_state(found, 1)?;
         let Ok(cancelled) = state.cancel(self.now) else { return Ok(CancelBatchOutcome::AlreadyCompleted) };
         if cancelled == state {
-            let is_pending: bool = found.try_get(4)?;
+            let is_pending = found.flag(4)?;
             return Ok(if is_pending {
                 CancelBatchOutcome::Marked { batch }
             } else {
@@ -87,7 +87,7 @@ impl CancelBatch {
             });
         }
         let text = "UPDATE batches SET cancelled_at = ?, cancelling = 1 WHERE seq = ?";
-        unit.tx.execute(sqlx::query(text).bind(cancelled.cancelled_at()).bind(batch)).await?;
+        unit.tx.execute(sql(text).bind(cancelled.cancelled_at()).bind(batch)).await?;
         Ok(CancelBatchOutcome::Marked { batch })
     }
 }
@@ -121,21 +121,17 @@ pub(in crate::store) const LIVE_OF_BATCH: &str = concat!(
 
 impl CancelChunk {
     async fn end_requests(&self, unit: &mut Unit<'_>) -> Result<ChunkOutcome, StoreError> {
-        let select = sqlx::query(LIVE_OF_BATCH).bind(self.batch).bind(self.after).bind(CHUNK);
+        let select = sql(LIVE_OF_BATCH).bind(self.batch).bind(self.after).bind(CHUNK);
         let rows = unit.tx.fetch(select).await?;
-        let mut ended = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let live = Live::read(row)?;
-            let Ok(cancelled) = live.state.cancel(self.now) else { continue };
-            ended.push(live.seq);
-            live.end(unit, cancelled, None, self.now).await?;
-        }
+        let lives: Vec<Live> = rows.iter().map(Live::read).collect::<Result<_, _>>()?;
+        let last = lives.last().map(|live| live.seq);
+        let ended = end_all(lives, &End::Cancelled, self.now, unit).await?;
         let is_last = rows.len() < CHUNK as usize;
         if is_last {
             let text = "UPDATE batches SET cancelling = 0 WHERE seq = ?";
-            unit.tx.execute(sqlx::query(text).bind(self.batch)).await?;
+            unit.tx.execute(sql(text).bind(self.batch)).await?;
         }
-        let next = if is_last { None } else { ended.last().copied() };
+        let next = last.filter(|_| !is_last);
         Ok(ChunkOutcome { ended, next })
     }
 }

@@ -4,9 +4,8 @@ use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
-use sqlx::Row;
 
-use crate::store::rows::{RowsStatement, chunks};
+use crate::store::sql::{Dialect, Kind, RowsStatement, Value, chunks, sql, sql_each};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
@@ -50,9 +49,9 @@ pub enum NewBatchOutcome {
 }
 
 pub(in crate::store) static RESOLVE: RowsStatement = RowsStatement::new(
-    "SELECT r.id, r.seq, p.batch IS NOT NULL FROM requests r JOIN progress p ON p.seq = r.seq
-     WHERE r.account = ? AND r.id IN (VALUES",
-    1,
+    "SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+     WHERE r.account = ? AND r.id IN (",
+    &[Kind::Bytes],
     ")",
 );
 
@@ -64,27 +63,50 @@ pub async fn resolve(
 ) -> Result<Vec<Member>, StoreError> {
     let mut members = Vec::with_capacity(ids.len());
     for chunk in chunks(ids) {
-        let statement = RESOLVE.of(chunk.len()).bind(account.0);
-        let statement = chunk.iter().fold(statement, |statement, id| statement.bind(id.to_bytes().to_vec()));
+        let ids = chunk.iter().map(|id| Value::from(id.to_bytes())).collect();
+        let statement = RESOLVE.over(store.dialect(), [account.0.into()], ids, []);
         for row in store.readers().fetch_all(statement).await? {
-            let id = RequestId::from_bytes(row.try_get(0)?).ok_or(StoreError::Damaged("a request's id"))?;
-            members.push(Member { id, seq: row.try_get(1)?, is_taken: row.try_get(2)? });
+            let id = RequestId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("a request's id"))?;
+            members.push(Member { id, seq: row.get(1)?, is_taken: row.get::<Option<i64>>(2)?.is_some() });
         }
     }
     Ok(members)
 }
 
-/// How many of a list of requests may be grouped, by state. `CROSS` keeps the list outermost: walked for each request
-/// of the account instead, it would be read anew each time.
-pub(in crate::store) const FREE: &str = concat!(
-    "SELECT ",
-    row::state!(),
-    " AS state, count(*) FROM json_each(?) j CROSS JOIN progress p ON p.seq = j.value",
-    row::queue_join!(),
-    "WHERE p.account = ? AND p.batch IS NULL GROUP BY 1"
+/// Builds the texts over a list of requests: JSON for SQLite, an array for PostgreSQL. `CROSS` keeps the list outermost:
+/// walked for each request of the account instead, it would be read anew each time.
+macro_rules! over_list {
+    ($head:expr, $tail:expr) => {
+        (
+            concat!($head, "json_each(?) j CROSS JOIN progress p", $tail),
+            concat!($head, "unnest(?::bigint[]) AS j(value) JOIN progress p", $tail),
+        )
+    };
+}
+
+/// How many of a list of requests may be grouped, by state.
+pub(in crate::store) const FREE: (&str, &str) = over_list!(
+    concat!("SELECT ", row::state!(), " AS state, count(*) FROM "),
+    concat!(" ON p.seq = j.value", row::queue_join!(), "WHERE p.account = ? AND p.batch IS NULL GROUP BY 1")
 );
-pub(in crate::store) const JOIN: &str =
-    "UPDATE progress SET batch = ? WHERE seq IN (SELECT value FROM json_each(?))";
+pub(in crate::store) const JOIN: (&str, &str) = (
+    "UPDATE progress SET batch = ? WHERE seq IN (SELECT value FROM json_each(?))",
+    "UPDATE progress SET batch = ? WHERE seq = ANY (?::bigint[])",
+);
+pub(in crate::store) const JOIN_IN_QUEUE: (&str, &str) = over_list!(
+    "UPDATE queue SET batch = ? WHERE (model, account, sort_key, seq) IN
+     (SELECT p.model, p.account, p.sort_key, p.seq FROM ",
+    " ON p.seq = j.value WHERE p.state = 1)"
+);
+
+/// Keeps others from starting or ending a list of requests: those in the queue, and then all of them.
+const LOCK_IN_QUEUE: &str = concat!(
+    "SELECT count(*) FROM (SELECT 1 FROM unnest(?::bigint[]) AS j(value) JOIN progress p ON p.seq = j.value ",
+    "JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq ",
+    "FOR UPDATE OF q) locked"
+);
+const LOCK: &str = "SELECT count(*) FROM
+    (SELECT 1 FROM progress WHERE seq = ANY (?::bigint[]) ORDER BY seq FOR UPDATE) locked";
 
 /// Stores a batch, with all of its requests or not at all.
 pub async fn insert(store: &Store, batch: NewBatch) -> Result<NewBatchOutcome, StoreError> {
@@ -114,18 +136,20 @@ impl Operation for NewBatch {
 
 impl NewBatch {
     async fn group(&self, unit: &mut Unit<'_>) -> Result<NewBatchOutcome, StoreError> {
-        let seqs = self.members.iter().map(|member| member.seq.to_string()).collect::<Vec<_>>().join(",");
-        let seqs = format!("[{seqs}]");
         let mut counters = Counters::default();
-        for found in unit.tx.fetch(sqlx::query(FREE).bind(&seqs).bind(self.account.0)).await? {
-            *counters.of(row::status(found.try_get(0)?)?) += found.try_get::<i64, _>(1)?;
+        self.lock(unit).await?;
+        let over = |texts: (&'static str, &'static str)| sql_each(texts.0, texts.1);
+        let seqs = self.seqs(unit.tx.dialect());
+        for found in unit.tx.fetch(over(FREE).bind(seqs.clone()).bind(self.account.0)).await? {
+            *counters.of(row::status(found.get(0)?)?) += found.get::<i64>(1)?;
         }
         if counters.total() != self.members.len() as i64 {
             return Ok(NewBatchOutcome::Changed);
         }
         let state = BatchState::new(&counters, self.created_at);
         let batch = self.insert(unit, &counters, &state).await?;
-        unit.tx.execute(sqlx::query(JOIN).bind(batch).bind(&seqs)).await?;
+        unit.tx.execute(over(JOIN).bind(batch).bind(seqs.clone())).await?;
+        unit.tx.execute(over(JOIN_IN_QUEUE).bind(batch).bind(seqs)).await?;
         self.insert_members(unit, batch).await?;
         Ok(NewBatchOutcome::Created(BatchRecord {
             id: self.id,
@@ -137,6 +161,30 @@ impl NewBatch {
         }))
     }
 
+    /// Their numbers, as the database takes a list.
+    fn seqs(&self, dialect: Dialect) -> Value {
+        let seqs = self.members.iter().map(|member| member.seq);
+        match dialect {
+            Dialect::Sqlite => {
+                let seqs: Vec<String> = seqs.map(|seq| seq.to_string()).collect();
+                Value::from(format!("[{}]", seqs.join(",")).as_str())
+            }
+            Dialect::Postgres => Value::from(seqs.collect::<Vec<_>>()),
+        }
+    }
+
+    /// From here on the states of the requests stay as they are until the batch is stored: SQLite has one writer, and on
+    /// PostgreSQL their rows are locked. What a release moved into the queue before its row was locked is locked there
+    /// by a second pass.
+    async fn lock(&self, unit: &mut Unit<'_>) -> Result<(), StoreError> {
+        if unit.tx.dialect() == Dialect::Postgres {
+            for text in [LOCK_IN_QUEUE, LOCK, LOCK_IN_QUEUE] {
+                unit.tx.fetch(sql(text).bind(self.seqs(Dialect::Postgres))).await?;
+            }
+        }
+        Ok(())
+    }
+
     async fn insert(
         &self,
         unit: &mut Unit<'_>,
@@ -146,8 +194,8 @@ impl NewBatch {
         let text = "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
                            registered, in_progress, completed, failed, cancelled, webhook, metadata)
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq";
-        let insert = sqlx::query(text)
-            .bind(self.id.to_bytes().to_vec())
+        let insert = sql(text)
+            .bind(self.id.to_bytes())
             .bind(self.account.0)
             .bind(self.created_at)
             .bind(state.in_progress_at())
@@ -157,17 +205,17 @@ impl NewBatch {
             .bind(counters.completed)
             .bind(counters.failed)
             .bind(counters.cancelled)
-            .bind(&self.webhook)
-            .bind(&self.metadata);
+            .bind(self.webhook.clone())
+            .bind(self.metadata.clone());
         let rows = unit.tx.fetch(insert).await?;
-        Ok(rows.first().ok_or(StoreError::Damaged("an inserted batch"))?.try_get(0)?)
+        rows.first().ok_or(StoreError::Damaged("an inserted batch"))?.get(0)
     }
 
     async fn insert_members(&self, unit: &mut Unit<'_>, batch: i64) -> Result<(), StoreError> {
         for (place, members) in (0i64..).zip(self.members.chunks(IDS_PER_ROW)) {
             let ids: Vec<u8> = members.iter().flat_map(|member| member.id.to_bytes()).collect();
             let text = "INSERT INTO batch_members (batch, place, ids) VALUES (?, ?, ?)";
-            unit.tx.execute(sqlx::query(text).bind(batch).bind(place).bind(ids)).await?;
+            unit.tx.execute(sql(text).bind(batch).bind(place).bind(ids)).await?;
         }
         Ok(())
     }

@@ -3,9 +3,8 @@
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
+use crate::store::sql::{Row, sql};
 use crate::store::{Store, StoreError, row};
 
 const PAGE_ROWS: i64 = 128;
@@ -34,7 +33,7 @@ pub async fn find(
     id: BatchId,
 ) -> Result<Option<(i64, BatchRecord)>, StoreError> {
     let text = concat!("SELECT ", batch_columns!(), " FROM batches WHERE id = ? AND account = ?");
-    let query = sqlx::query(text).bind(id.to_bytes().to_vec()).bind(account.0);
+    let query = sql(text).bind(id.to_bytes()).bind(account.0);
     store.readers().fetch_optional(query).await?.as_ref().map(read).transpose()
 }
 
@@ -45,7 +44,7 @@ pub async fn page(store: &Store, account: AccountKey, after: Option<i64>) -> Res
         batch_columns!(),
         " FROM batches WHERE account = ? AND seq > ? ORDER BY seq LIMIT ? + 0"
     );
-    let query = sqlx::query(text).bind(account.0).bind(after.unwrap_or(i64::MIN)).bind(PAGE_ROWS);
+    let query = sql(text).bind(account.0).bind(after.unwrap_or(i64::MIN)).bind(PAGE_ROWS);
     let rows = store.readers().fetch_all(query).await?.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let next = rows.last().filter(|_| rows.len() as i64 == PAGE_ROWS).map(|(seq, _)| *seq);
     Ok(BatchPage { rows, next })
@@ -53,23 +52,23 @@ pub async fn page(store: &Store, account: AccountKey, after: Option<i64>) -> Res
 
 /// The ids of a batch, in the order they were sent.
 pub async fn list_members(store: &Store, batch: i64) -> Result<Vec<RequestId>, StoreError> {
-    let query = sqlx::query("SELECT ids FROM batch_members WHERE batch = ? ORDER BY place").bind(batch);
+    let query = sql("SELECT ids FROM batch_members WHERE batch = ? ORDER BY place").bind(batch);
     let mut members = Vec::new();
     for row in store.readers().fetch_all(query).await? {
-        let ids: &[u8] = row.try_get(0)?;
+        let ids: &[u8] = row.get(0)?;
         members.extend(ids.chunks_exact(16).filter_map(RequestId::from_bytes));
     }
     Ok(members)
 }
 
-fn read(row: &SqliteRow) -> Result<(i64, BatchRecord), StoreError> {
+fn read(row: &Row) -> Result<(i64, BatchRecord), StoreError> {
     let record = BatchRecord {
-        id: BatchId::from_bytes(row.try_get(1)?).ok_or(StoreError::Damaged("a batch's id"))?,
-        created_at: row.try_get(2)?,
+        id: BatchId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("a batch's id"))?,
+        created_at: row.get(2)?,
         state: row::batch_state(row, 3)?,
         counters: row::counters(row, 6)?,
-        webhook: row.try_get(11)?,
-        metadata: row.try_get(12)?,
+        webhook: row.get(11)?,
+        metadata: row.get(12)?,
     };
-    Ok((row.try_get(0)?, record))
+    Ok((row.get(0)?, record))
 }

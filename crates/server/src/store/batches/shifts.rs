@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use overnight_domain::batches::Counters;
 
-use crate::store::tx::Tx;
+use crate::store::sql::{Tx, sql};
 use crate::store::{StoreError, row};
 
 /// Adds each shift to its batch and lets the batch's state follow.
@@ -16,13 +16,13 @@ pub(in crate::store) async fn apply_shifts(
     for (&batch, shift) in shifts {
         let text = "SELECT in_progress_at, completed_at, cancelled_at,
                            registered, in_progress, completed, failed, cancelled FROM batches WHERE seq = ?";
-        let found = tx.fetch(sqlx::query(text).bind(batch)).await?;
+        let found = tx.fetch(sql(text).bind(batch).locking()).await?;
         let row = found.first().ok_or(StoreError::Damaged("a request names a batch that is not there"))?;
         let counters = row::counters(row, 3)?.plus(shift);
         let state = row::batch_state(row, 0)?.observe(&counters, now);
         let text = "UPDATE batches SET in_progress_at = ?, completed_at = ?,
                            registered = ?, in_progress = ?, completed = ?, failed = ?, cancelled = ? WHERE seq = ?";
-        let update = sqlx::query(text)
+        let update = sql(text)
             .bind(state.in_progress_at())
             .bind(state.completed_at())
             .bind(counters.registered)

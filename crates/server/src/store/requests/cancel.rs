@@ -4,7 +4,8 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::store::endings::{Live, live_columns};
+use crate::store::endings::{End, Live, end_all, live_columns};
+use crate::store::sql::sql;
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
@@ -47,17 +48,19 @@ impl CancelRequest {
             row::queue_join!(),
             "WHERE r.id = ? AND r.account = ?"
         );
-        let select = sqlx::query(text).bind(self.id.to_bytes().to_vec()).bind(self.account.0);
-        let found = unit.tx.fetch(select).await?;
-        let Some(row) = found.first() else { return Ok(CancelOutcome::Unknown) };
-        let live = Live::read(row)?;
-        let seq = live.seq;
-        match live.state.cancel(self.now) {
-            Err(refused) => return Ok(CancelOutcome::AlreadyEnded(refused.from)),
-            Ok(cancelled) if cancelled == live.state => {}
-            Ok(cancelled) => live.end(unit, cancelled, None, self.now).await?,
+        let select = || sql(text).bind(self.id.to_bytes()).bind(self.account.0);
+        loop {
+            let found = unit.tx.fetch(select()).await?;
+            let Some(row) = found.first() else { return Ok(CancelOutcome::Unknown) };
+            let live = Live::read(row)?;
+            let seq = live.seq;
+            match live.state.cancel(self.now) {
+                Err(refused) => return Ok(CancelOutcome::AlreadyEnded(refused.from)),
+                Ok(cancelled) if cancelled == live.state => return Ok(CancelOutcome::Cancelled { seq }),
+                // Another node may end it in this moment: then the next look tells how.
+                Ok(_) => end_all(vec![live], &End::Cancelled, self.now, unit).await?,
+            };
         }
-        Ok(CancelOutcome::Cancelled { seq })
     }
 }
 

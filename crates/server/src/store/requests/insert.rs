@@ -4,8 +4,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 
-use crate::store::rows::{Part, RowsStatement, chunks};
-use crate::store::tx::Statement;
+use crate::store::sql::{Dialect, Kind, Part, RowsStatement, Statement, Value, chunks};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
@@ -43,17 +42,60 @@ pub async fn insert(store: &Store, request: NewRequest) -> Result<(), StoreError
 
 static INSERT: RowsStatement<2> = RowsStatement::all([
     Part {
-        head: "INSERT INTO requests
-               (seq, id, account, model, created_at, expires_at, metadata, webhook, body) VALUES",
-        columns: 9,
+        head: "INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body)",
+        columns: &[
+            Kind::Integer,
+            Kind::Bytes,
+            Kind::Integer,
+            Kind::Integer,
+            Kind::Integer,
+            Kind::Integer,
+            Kind::Bytes,
+            Kind::Text,
+            Kind::Bytes,
+        ],
         tail: "",
     },
     Part {
-        head: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key) VALUES",
-        columns: 8,
+        head: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key)",
+        columns: &[
+            Kind::Integer,
+            Kind::Integer,
+            Kind::Integer,
+            Kind::Integer,
+            Kind::Integer,
+            Kind::Integer,
+            Kind::Integer,
+            Kind::Bytes,
+        ],
         tail: "",
     },
 ]);
+
+/// Both at once; the numbers are drawn in the order of the list.
+static INSERT_ON_POSTGRES: RowsStatement = RowsStatement::new(
+    "WITH v(id, account, model, created_at, expires_at, metadata, webhook, body, ready_at, cost, sort_key) AS (",
+    &[
+        Kind::Bytes,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Bytes,
+        Kind::Text,
+        Kind::Bytes,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Bytes,
+    ],
+    "), numbered AS MATERIALIZED (
+         SELECT nextval('requests_seq_seq') AS seq, v.* FROM v
+     ), stored AS (
+         INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body)
+         SELECT seq, id, account, model, created_at, expires_at, metadata, webhook, body FROM numbered
+     ) INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key)
+       SELECT seq, account, model, 0, ready_at, expires_at, cost, sort_key FROM numbered",
+);
 
 impl Operation for NewRequest {
     type Answer = ();
@@ -64,38 +106,65 @@ impl Operation for NewRequest {
     }
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
-        let first = unit.sequences.request;
-        let numbered: Vec<(i64, &Self)> = (first..).zip(jobs.iter().map(|job| &job.operation)).collect();
-        for chunk in chunks(&numbered) {
-            unit.tx.execute(bind(chunk)).await?;
+        match unit.tx.dialect() {
+            Dialect::Sqlite => {
+                let first = unit.sequences.request;
+                let numbered: Vec<(i64, &Self)> =
+                    (first..).zip(jobs.iter().map(|job| &job.operation)).collect();
+                for chunk in chunks(&numbered) {
+                    unit.tx.execute(bind(chunk)).await?;
+                }
+                unit.sequences.request += jobs.len() as i64;
+            }
+            Dialect::Postgres => {
+                let values = jobs.iter().flat_map(|job| job.operation.values_on_postgres()).collect();
+                unit.tx.execute(INSERT_ON_POSTGRES.over(Dialect::Postgres, [], values, [])).await?;
+            }
         }
-        unit.sequences.request += jobs.len() as i64;
         Ok(vec![(); jobs.len()])
     }
 }
 
-fn bind(numbered: &[(i64, &NewRequest)]) -> Statement<'static> {
-    let statement = numbered.iter().fold(INSERT.of(numbered.len()), |statement, (seq, request)| {
-        statement
-            .bind(*seq)
-            .bind(request.id.to_bytes().to_vec())
-            .bind(request.account.0)
-            .bind(request.model.0)
-            .bind(request.created_at)
-            .bind(request.expires_at)
-            .bind(request.metadata.clone())
-            .bind(request.webhook.clone())
-            .bind(request.body.clone())
-    });
-    numbered.iter().fold(statement, |statement, (seq, request)| {
-        statement
-            .bind(*seq)
-            .bind(request.account.0)
-            .bind(request.model.0)
-            .bind(row::GATHERING)
-            .bind(request.ready_at)
-            .bind(request.expires_at)
-            .bind(request.cost)
-            .bind(request.sort_key.as_bytes().to_vec())
-    })
+impl NewRequest {
+    fn values_on_postgres(&self) -> [Value; 11] {
+        [
+            self.id.to_bytes().into(),
+            self.account.0.into(),
+            self.model.0.into(),
+            self.created_at.into(),
+            self.expires_at.into(),
+            self.metadata.clone().into(),
+            self.webhook.clone().into(),
+            self.body.clone().into(),
+            self.ready_at.into(),
+            self.cost.into(),
+            self.sort_key.as_bytes().into(),
+        ]
+    }
+}
+
+fn bind(numbered: &[(i64, &NewRequest)]) -> Statement {
+    let mut values: Vec<Value> = Vec::with_capacity(17 * numbered.len());
+    for (seq, request) in numbered {
+        values.push((*seq).into());
+        values.push(request.id.to_bytes().into());
+        values.push(request.account.0.into());
+        values.push(request.model.0.into());
+        values.push(request.created_at.into());
+        values.push(request.expires_at.into());
+        values.push(request.metadata.clone().into());
+        values.push(request.webhook.clone().into());
+        values.push(request.body.clone().into());
+    }
+    for (seq, request) in numbered {
+        values.push((*seq).into());
+        values.push(request.account.0.into());
+        values.push(request.model.0.into());
+        values.push(row::GATHERING.into());
+        values.push(request.ready_at.into());
+        values.push(request.expires_at.into());
+        values.push(request.cost.into());
+        values.push(request.sort_key.as_bytes().into());
+    }
+    INSERT.with(numbered.len(), values)
 }

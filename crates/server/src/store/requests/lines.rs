@@ -4,6 +4,7 @@
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::{RequestRecord, RequestSummary};
 
+use crate::store::sql::Row;
 use crate::store::{StoreError, row};
 
 /// The fields of a status record, of `requests r`, `progress p` and `queue q`, the row number first.
@@ -67,7 +68,7 @@ macro_rules! record_line {
 pub(super) use record_line;
 pub(super) use {detail_fields, record_head, small_bytes, summary_fields};
 
-const SMALL_BYTES: usize = small_bytes!();
+pub(super) const SMALL_BYTES: usize = small_bytes!();
 
 /// A line of whole records.
 pub(super) enum RecordLine {
@@ -77,8 +78,28 @@ pub(super) enum RecordLine {
     Large(usize),
 }
 
+/// The status records of a page and their row numbers.
+pub(super) fn summaries(page: &[Row]) -> Result<Vec<(i64, RequestSummary)>, StoreError> {
+    let mut lines = Lines::of(page)?;
+    let mut found = Vec::new();
+    while !lines.rest.is_empty() {
+        found.push(lines.summary()?);
+    }
+    Ok(found)
+}
+
+/// The whole records of a page and their row numbers.
+pub(super) fn records(page: &[Row]) -> Result<Vec<(i64, RecordLine)>, StoreError> {
+    let mut lines = Lines::of(page)?;
+    let mut found = Vec::new();
+    while !lines.rest.is_empty() {
+        found.push(lines.record()?);
+    }
+    Ok(found)
+}
+
 /// Reads the lines of a page one after the other.
-pub(super) struct Lines<'a> {
+struct Lines<'a> {
     rest: &'a [u8],
 }
 
@@ -87,23 +108,12 @@ const fn damaged() -> StoreError {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) const fn new(text: &'a [u8]) -> Self {
-        Self { rest: text }
+    fn of(page: &'a [Row]) -> Result<Self, StoreError> {
+        let text = page.first().map(|row| row.get::<Option<&[u8]>>(0)).transpose()?.flatten();
+        Ok(Self { rest: text.unwrap_or_default() })
     }
 
-    /// The next status record and its row number; `None` behind the last.
-    pub(super) fn next_summary(&mut self) -> Result<Option<(i64, RequestSummary)>, StoreError> {
-        if self.rest.is_empty() {
-            return Ok(None);
-        }
-        self.summary().map(Some)
-    }
-
-    /// The next whole record and its row number; `None` behind the last.
-    pub(super) fn next_record(&mut self) -> Result<Option<(i64, RecordLine)>, StoreError> {
-        if self.rest.is_empty() {
-            return Ok(None);
-        }
+    fn record(&mut self) -> Result<(i64, RecordLine), StoreError> {
         let (seq, summary) = self.summary()?;
         let batch_id = self.field()?;
         let batch_id =
@@ -112,16 +122,13 @@ impl<'a> Lines<'a> {
             [self.length()?, self.length()?, self.length()?, self.length()?];
         let bytes: usize = [metadata, body, result].into_iter().flatten().sum();
         if bytes > SMALL_BYTES {
-            return Ok(Some((seq, RecordLine::Large(bytes))));
+            return Ok((seq, RecordLine::Large(bytes)));
         }
         let metadata = self.bytes(metadata)?;
         let webhook = self.bytes(webhook)?.map(String::from_utf8).transpose().map_err(|_| damaged())?;
         let body = self.bytes(body)?.ok_or_else(damaged)?;
         let result = self.bytes(result)?;
-        Ok(Some((
-            seq,
-            RecordLine::Whole(RequestRecord { summary, batch_id, metadata, body, webhook, result }),
-        )))
+        Ok((seq, RecordLine::Whole(RequestRecord { summary, batch_id, metadata, body, webhook, result })))
     }
 
     fn summary(&mut self) -> Result<(i64, RequestSummary), StoreError> {

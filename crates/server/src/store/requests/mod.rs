@@ -15,9 +15,8 @@ pub use self::pages::{Direction, Filter, Page, Scope, page_records, page_summari
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::scheduler::AccountKey;
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
+use super::sql::{Row, sql};
 use super::{Store, StoreError, row};
 
 /// What `row::request_summary` reads, behind the row number, of `requests r`, `progress p` and `queue q`.
@@ -32,6 +31,8 @@ macro_rules! summary_columns {
         )
     };
 }
+
+use summary_columns;
 
 /// The whole of a request, as [`read_record`] reads it.
 macro_rules! select_record {
@@ -59,7 +60,7 @@ pub async fn find_summary(
         row::queue_join!(),
         "WHERE r.id = ? AND r.account = ?"
     );
-    let query = sqlx::query(text).bind(id.to_bytes().to_vec()).bind(account.0);
+    let query = sql(text).bind(id.to_bytes()).bind(account.0);
     store.readers().fetch_optional(query).await?.map(|row| row::request_summary(&row, 1)).transpose()
 }
 
@@ -70,34 +71,38 @@ pub async fn find_record(
     id: RequestId,
 ) -> Result<Option<RequestRecord>, StoreError> {
     let text = concat!(select_record!(), " WHERE r.id = ? AND r.account = ?");
-    let query = sqlx::query(text).bind(id.to_bytes().to_vec()).bind(account.0);
+    let query = sql(text).bind(id.to_bytes()).bind(account.0);
     store.readers().fetch_optional(query).await?.map(|row| read_record(&row)).transpose()
 }
 
 /// The whole record of the request in row `seq`.
 async fn find_record_at(store: &Store, seq: i64) -> Result<Option<RequestRecord>, StoreError> {
     let text = concat!(select_record!(), " WHERE r.seq = ?");
-    let query = sqlx::query(text).bind(seq);
+    let query = sql(text).bind(seq);
     store.readers().fetch_optional(query).await?.map(|row| read_record(&row)).transpose()
 }
 
-fn read_record(row: &SqliteRow) -> Result<RequestRecord, StoreError> {
-    let batch_id: Option<&[u8]> = row.try_get(8)?;
+fn read_record(row: &Row) -> Result<RequestRecord, StoreError> {
+    let batch_id: Option<&[u8]> = row.get(8)?;
     let batch_id =
         batch_id.map(|bytes| BatchId::from_bytes(bytes).ok_or(StoreError::Damaged("a batch's id")));
     Ok(RequestRecord {
         summary: row::request_summary(row, 1)?,
         batch_id: batch_id.transpose()?,
-        metadata: row.try_get(9)?,
-        body: row.try_get(10)?,
-        webhook: row.try_get(11)?,
-        result: row.try_get(12)?,
+        metadata: row.get(9)?,
+        body: row.get(10)?,
+        webhook: row.get(11)?,
+        result: row.get(12)?,
     })
+}
+
+fn read_summary(row: &Row) -> Result<(i64, RequestSummary), StoreError> {
+    Ok((row.get(0)?, row::request_summary(row, 1)?))
 }
 
 /// The row number of a request of `account`: where a list goes on after it.
 pub async fn find_seq(store: &Store, account: AccountKey, id: RequestId) -> Result<Option<i64>, StoreError> {
-    let query = sqlx::query("SELECT seq FROM requests WHERE id = ? AND account = ?");
-    let row = store.readers().fetch_optional(query.bind(id.to_bytes().to_vec()).bind(account.0)).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?)
+    let query = sql("SELECT seq FROM requests WHERE id = ? AND account = ?");
+    let row = store.readers().fetch_optional(query.bind(id.to_bytes()).bind(account.0)).await?;
+    row.map(|row| row.get(0)).transpose()
 }

@@ -4,13 +4,12 @@
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
-use sqlx::Row;
 
-use super::find_record_at;
 use super::lines::{
-    Lines, RecordLine, detail_fields, record_head, record_line, small_bytes, summary_fields, summary_line,
+    self, RecordLine, detail_fields, record_head, record_line, small_bytes, summary_fields, summary_line,
 };
-use crate::store::tx::Statement;
+use super::{find_record_at, read_record, read_summary, summary_columns};
+use crate::store::sql::{Dialect, Row, Statement, sql_each};
 use crate::store::{Store, StoreError, row};
 
 /// Status records of a page.
@@ -72,16 +71,18 @@ pub struct Page<T> {
     pub next: Option<i64>,
 }
 
-/// Builds the texts of a page in one value: its line, the tables, and the two scopes in two directions.
+/// Builds a text for each of the two scopes in two directions: `$head` what is asked of `progress p` and `requests r`
+/// joined by `$join`, `$tail` what stands behind the limit.
 macro_rules! page_texts {
-    ($name:ident, $line:expr, $tables:expr) => {
+    ($name:ident, $head:expr, $join:expr, $tables:expr, $tail:expr) => {
         const fn $name(scope: Scope, direction: Direction) -> &'static str {
             macro_rules! text {
                 ($key:literal, $behind:literal, $order:literal) => {
                     concat!(
-                        "SELECT group_concat(line, '') FROM (SELECT ",
-                        $line,
-                        " AS line FROM progress p CROSS JOIN requests r ON r.seq = p.seq",
+                        $head,
+                        " FROM progress p ",
+                        $join,
+                        " requests r ON r.seq = p.seq",
                         row::queue_join!(),
                         $tables,
                         " WHERE ",
@@ -94,7 +95,8 @@ macro_rules! page_texts {
                         " AND (? IS NULL OR p.model = ?) AND r.created_at > ? AND r.created_at < ?",
                         " ORDER BY ",
                         $order,
-                        " LIMIT ? + 0)"
+                        " LIMIT ? + 0",
+                        $tail
                     )
                 };
             }
@@ -114,17 +116,53 @@ macro_rules! page_texts {
     };
 }
 
-page_texts!(summaries_text, summary_line!(), "");
-page_texts!(
-    records_text,
-    record_line!(),
-    "LEFT JOIN batches b ON b.seq = p.batch LEFT JOIN results s ON s.seq = p.result_seq"
-);
+/// Builds the text of a page that SQLite joins in one value.
+macro_rules! joined {
+    ($line:expr) => {
+        concat!("SELECT group_concat(line, '') FROM (SELECT ", $line, " AS line")
+    };
+}
 
-/// Every text of this scope and direction, for the plan test.
+/// The tables that a whole record has beside those of a status record.
+macro_rules! record_tables {
+    () => {
+        "LEFT JOIN batches b ON b.seq = p.batch LEFT JOIN results s ON s.seq = p.result_seq"
+    };
+}
+
+/// What [`read_record_line`] reads: of a record that is not small, its length and no body.
+macro_rules! record_columns {
+    () => {
+        concat!(
+            summary_columns!(),
+            ", b.id, CASE WHEN n.is_small THEN r.metadata END, CASE WHEN n.is_small THEN r.body END, r.webhook, \
+             CASE WHEN n.is_small THEN s.body END, n.bytes, n.is_small"
+        )
+    };
+}
+
+/// The tables of a whole record, and how long it is.
+macro_rules! measured_tables {
+    () => {
+        concat!(
+            record_tables!(),
+            " CROSS JOIN LATERAL (SELECT l.bytes, l.bytes <= ",
+            small_bytes!(),
+            " AS is_small FROM (SELECT (coalesce(octet_length(r.metadata), 0) + octet_length(r.body) \
+               + coalesce(octet_length(s.body), 0))::bigint AS bytes) l) n"
+        )
+    };
+}
+
+page_texts!(summary_lines, joined!(summary_line!()), "CROSS JOIN", "", ")");
+page_texts!(record_lines, joined!(record_line!()), "CROSS JOIN", record_tables!(), ")");
+page_texts!(summary_rows, concat!("SELECT ", summary_columns!()), "JOIN", "", "");
+page_texts!(record_rows, concat!("SELECT ", record_columns!()), "JOIN", measured_tables!(), "");
+
+/// Every text of SQLite of this scope and direction, for the plan test.
 #[cfg(test)]
 pub(in crate::store) fn page_texts(scope: Scope, direction: Direction) -> [&'static str; 2] {
-    [summaries_text(scope, direction), records_text(scope, direction)]
+    [summary_lines(scope, direction), record_lines(scope, direction)]
 }
 
 /// A page of status records behind `after`, `limit` rows at most.
@@ -136,12 +174,15 @@ pub async fn page_summaries(
     limit: Option<i64>,
 ) -> Result<Page<RequestSummary>, StoreError> {
     let want = limit.map_or(SUMMARIES, |limit| limit.min(SUMMARIES));
-    let statement = bind(summaries_text(scope, filter.direction), scope, filter, after, want);
-    let found = store.readers().fetch_one(statement).await?;
-    let mut lines = Lines::new(found.try_get::<Option<&[u8]>, _>(0)?.unwrap_or_default());
+    let texts = (summary_lines(scope, filter.direction), summary_rows(scope, filter.direction));
+    let found = store.readers().fetch_all(bind(texts, scope, filter, after, want)).await?;
+    let found = match store.dialect() {
+        Dialect::Sqlite => lines::summaries(&found)?,
+        Dialect::Postgres => found.iter().map(read_summary).collect::<Result<_, _>>()?,
+    };
     let mut place = Place::new(filter.direction, after);
-    let mut rows = Vec::new();
-    while let Some((seq, summary)) = lines.next_summary()? {
+    let mut rows = Vec::with_capacity(found.len());
+    for (seq, summary) in found {
         place.go_to(seq)?;
         rows.push(summary);
     }
@@ -178,12 +219,15 @@ async fn read_records(
     after: Option<i64>,
     want: i64,
 ) -> Result<Page<RequestRecord>, StoreError> {
-    let statement = bind(records_text(scope, filter.direction), scope, filter, after, want);
-    let found = store.readers().fetch_one(statement).await?;
-    let mut lines = Lines::new(found.try_get::<Option<&[u8]>, _>(0)?.unwrap_or_default());
+    let texts = (record_lines(scope, filter.direction), record_rows(scope, filter.direction));
+    let found = store.readers().fetch_all(bind(texts, scope, filter, after, want)).await?;
+    let found = match store.dialect() {
+        Dialect::Sqlite => lines::records(&found)?,
+        Dialect::Postgres => found.iter().map(read_record_line).collect::<Result<_, _>>()?,
+    };
     let mut place = Place::new(filter.direction, after);
     let (mut rows, mut count, mut large_bytes) = (Vec::new(), 0, 0);
-    while let Some((seq, line)) = lines.next_record()? {
+    for (seq, line) in found {
         match line {
             RecordLine::Whole(record) => rows.push(record),
             RecordLine::Large(bytes) => {
@@ -200,6 +244,16 @@ async fn read_records(
     }
     let next = place.seq.filter(|_| count >= want);
     Ok(Page { rows, next })
+}
+
+fn read_record_line(row: &Row) -> Result<(i64, RecordLine), StoreError> {
+    let line = if row.get(14)? {
+        RecordLine::Whole(read_record(row)?)
+    } else {
+        let bytes = usize::try_from(row.get::<i64>(13)?);
+        RecordLine::Large(bytes.map_err(|_| StoreError::Damaged("the length of a record"))?)
+    };
+    Ok((row.get(0)?, line))
 }
 
 /// Where a list has come to. SQL promises no order to what joins lines, so each step is looked at.
@@ -223,13 +277,13 @@ impl Place {
     }
 }
 
-fn bind<'q>(
-    text: &'static str,
+fn bind(
+    (sqlite, postgres): (&'static str, &'static str),
     scope: Scope,
     filter: &Filter,
     after: Option<i64>,
     limit: i64,
-) -> Statement<'q> {
+) -> Statement {
     let key = match scope {
         Scope::Account(account) => account.0,
         Scope::Batch(batch) => batch,
@@ -240,7 +294,7 @@ fn bind<'q>(
     };
     let (first, last) = row::codes(filter.status);
     let model = filter.model.map(|model| model.0);
-    sqlx::query(text)
+    sql_each(sqlite, postgres)
         .bind(key)
         .bind(after.unwrap_or(start))
         .bind(first)

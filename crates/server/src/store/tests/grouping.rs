@@ -10,12 +10,15 @@ use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome}
 use crate::store::requests;
 
 async fn group(fixture: &mut Fixture, ids: &[RequestId]) -> NewBatchOutcome {
+    let batch = new_batch(fixture, ids).await;
+    batches::insert(&fixture.store, batch).await.expect("a batch")
+}
+
+pub(super) async fn new_batch(fixture: &mut Fixture, ids: &[RequestId]) -> NewBatch {
     let id = fixture.batch_id();
     let mut members = batches::resolve(&fixture.store, fixture.account, ids).await.expect("members");
     members.sort_by_key(|member| ids.iter().position(|id| *id == member.id));
-    let batch =
-        NewBatch { id, account: fixture.account, created_at: START, webhook: None, metadata: None, members };
-    batches::insert(&fixture.store, batch).await.expect("a batch")
+    NewBatch { id, account: fixture.account, created_at: START, webhook: None, metadata: None, members }
 }
 
 fn created(outcome: NewBatchOutcome) -> BatchId {
@@ -25,13 +28,19 @@ fn created(outcome: NewBatchOutcome) -> BatchId {
     }
 }
 
+async fn mark(fixture: &Fixture, id: BatchId) -> i64 {
+    match batches::cancel(&fixture.store, fixture.account, id, START + 2).await.expect("a cancel") {
+        CancelBatchOutcome::Marked { batch } => batch,
+        outcome => panic!("the batch was not marked: {outcome:?}"),
+    }
+}
+
 async fn read(fixture: &Fixture, id: BatchId) -> (i64, BatchRecord) {
     batches::find(&fixture.store, fixture.account, id).await.expect("a read").expect("the batch")
 }
 
-#[tokio::test]
-async fn a_batch_follows_its_requests_to_the_end() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_batch_follows_its_requests_to_the_end);
+async fn a_batch_follows_its_requests_to_the_end(mut fixture: Fixture) {
     let ids = fixture.insert(&[1, 2, 3]).await;
     let batch = created(group(&mut fixture, &ids).await);
     assert_eq!(read(&fixture, batch).await.1.state.status(), BatchStatus::Registered);
@@ -49,9 +58,8 @@ async fn a_batch_follows_its_requests_to_the_end() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn the_ids_keep_the_order_sent() {
-    let mut fixture = Fixture::new().await;
+on_both!(the_ids_keep_the_order_sent);
+async fn the_ids_keep_the_order_sent(mut fixture: Fixture) {
     let mut ids = fixture.insert(&[1, 2, 3, 4]).await;
     ids.reverse();
     let batch = created(group(&mut fixture, &ids).await);
@@ -59,9 +67,8 @@ async fn the_ids_keep_the_order_sent() {
     assert_eq!(batches::list_members(&fixture.store, seq).await.expect("members"), ids);
 }
 
-#[tokio::test]
-async fn a_request_belongs_to_one_batch_for_ever() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_request_belongs_to_one_batch_for_ever);
+async fn a_request_belongs_to_one_batch_for_ever(mut fixture: Fixture) {
     let ids = fixture.insert(&[1, 2, 3]).await;
     created(group(&mut fixture, &ids[..2]).await);
     assert_eq!(group(&mut fixture, &ids[1..]).await, NewBatchOutcome::Changed);
@@ -70,19 +77,14 @@ async fn a_request_belongs_to_one_batch_for_ever() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn nothing_of_a_marked_batch_is_leased_or_settled() {
-    let mut fixture = Fixture::new().await;
+on_both!(nothing_of_a_marked_batch_is_leased_or_settled);
+async fn nothing_of_a_marked_batch_is_leased_or_settled(mut fixture: Fixture) {
     let ids = fixture.insert(&[1, 2]).await;
     fixture.release().await;
     let running = fixture.lease().await;
     let more = fixture.insert(&[3]).await;
     let batch = created(group(&mut fixture, &[ids[0], more[0]]).await);
-    let CancelBatchOutcome::Marked { batch: seq } =
-        batches::cancel(&fixture.store, fixture.account, batch, START + 2).await.expect("a cancel")
-    else {
-        panic!("the batch was not marked");
-    };
+    let seq = mark(&fixture, batch).await;
     fixture.release().await;
     assert!(fixture.lease().await.is_empty());
     assert!(!fixture.settle(&running[0], START + 3).await);
@@ -98,9 +100,8 @@ async fn nothing_of_a_marked_batch_is_leased_or_settled() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn a_completed_batch_cannot_be_cancelled_and_keeps_its_results() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_completed_batch_cannot_be_cancelled_and_keeps_its_results);
+async fn a_completed_batch_cannot_be_cancelled_and_keeps_its_results(mut fixture: Fixture) {
     let ids = fixture.insert(&[1]).await;
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
@@ -112,17 +113,15 @@ async fn a_completed_batch_cannot_be_cancelled_and_keeps_its_results() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn a_large_batch_is_cancelled_in_chunks() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_large_batch_is_cancelled_in_chunks);
+async fn a_large_batch_is_cancelled_in_chunks(mut fixture: Fixture) {
     let requests: Vec<_> = (0..2_500u32).map(|n| fixture.request(n.to_le_bytes()[0])).collect();
     let ids: Vec<_> = requests.iter().map(|request| request.id).collect();
     let store = &fixture.store;
     let inserts = requests.into_iter().map(|request| requests::insert(store, request));
     assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
     let batch = created(group(&mut fixture, &ids).await);
-    let marked = batches::cancel(&fixture.store, fixture.account, batch, START + 2).await.expect("a cancel");
-    let CancelBatchOutcome::Marked { batch: seq } = marked else { panic!("the batch was not marked") };
+    let seq = mark(&fixture, batch).await;
     let (mut after, mut chunks) = (None, 0);
     loop {
         let chunk = batches::cancel_chunk(&fixture.store, seq, after, START + 3).await.expect("a chunk");

@@ -6,9 +6,8 @@ use super::{Fixture, START};
 use crate::store::leases::{self, GiveBack};
 use crate::store::{owners, queue, releases};
 
-#[tokio::test]
-async fn a_release_takes_what_is_ready_and_says_when_to_come_again() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_release_takes_what_is_ready_and_says_when_to_come_again);
+async fn a_release_takes_what_is_ready_and_says_when_to_come_again(mut fixture: Fixture) {
     fixture.insert(&[3, 1, 2]).await;
     let mut later = fixture.request(4);
     later.ready_at = START + 50;
@@ -23,9 +22,8 @@ async fn a_release_takes_what_is_ready_and_says_when_to_come_again() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn a_look_goes_on_behind_its_cursor() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_look_goes_on_behind_its_cursor);
+async fn a_look_goes_on_behind_its_cursor(mut fixture: Fixture) {
     fixture.insert(&[1, 2, 2, 3]).await;
     fixture.release().await;
     let all = fixture.look().await;
@@ -37,9 +35,8 @@ async fn a_look_goes_on_behind_its_cursor() {
     assert!(behind.is_empty() && reached_end);
 }
 
-#[tokio::test]
-async fn a_request_is_leased_once_at_a_time() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_request_is_leased_once_at_a_time);
+async fn a_request_is_leased_once_at_a_time(mut fixture: Fixture) {
     fixture.insert(&[1, 2]).await;
     fixture.release().await;
     let positions = fixture.look().await;
@@ -51,9 +48,8 @@ async fn a_request_is_leased_once_at_a_time() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn a_settle_under_an_old_epoch_touches_nothing() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_settle_under_an_old_epoch_touches_nothing);
+async fn a_settle_under_an_old_epoch_touches_nothing(mut fixture: Fixture) {
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     let old = fixture.lease().await.remove(0);
@@ -71,9 +67,8 @@ async fn a_settle_under_an_old_epoch_touches_nothing() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn old_and_new_epoch_in_one_group_settle_once() {
-    let mut fixture = Fixture::new().await;
+on_both!(old_and_new_epoch_in_one_group_settle_once);
+async fn old_and_new_epoch_in_one_group_settle_once(mut fixture: Fixture) {
     fixture.insert(&[1]).await;
     fixture.release().await;
     let old = fixture.lease().await.remove(0);
@@ -85,9 +80,8 @@ async fn old_and_new_epoch_in_one_group_settle_once() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn a_request_that_backs_off_is_not_seen_before_its_time() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_request_that_backs_off_is_not_seen_before_its_time);
+async fn a_request_that_backs_off_is_not_seen_before_its_time(mut fixture: Fixture) {
     fixture.insert(&[1]).await;
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
@@ -98,9 +92,8 @@ async fn a_request_that_backs_off_is_not_seen_before_its_time() {
     assert_eq!(later.len(), 1);
 }
 
-#[tokio::test]
-async fn every_lease_found_at_start_is_void() {
-    let mut fixture = Fixture::new().await;
+on_both!(every_lease_found_at_start_is_void);
+async fn every_lease_found_at_start_is_void(mut fixture: Fixture) {
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     let before = fixture.lease().await.remove(0);
@@ -113,13 +106,12 @@ async fn every_lease_found_at_start_is_void() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn a_living_process_keeps_its_leases() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_living_process_keeps_its_leases);
+async fn a_living_process_keeps_its_leases(mut fixture: Fixture) {
     fixture.insert(&[1]).await;
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
     owners::beat(&fixture.store, START + 100).await.expect("a heartbeat");
-    assert_eq!(owners::void_stale(&fixture.store, START + 1_000).await.expect("a sweep"), 0);
+    assert_eq!(owners::void_stale(&fixture.store, START + 100, 10_000).await.expect("a sweep"), 0);
     assert!(fixture.settle(&lease, START + 2).await);
 }

@@ -7,9 +7,8 @@ use super::{DAY_MS, Fixture, START};
 use crate::store::requests::CancelOutcome;
 use crate::store::{expiry, requests};
 
-#[tokio::test]
-async fn a_request_lives_from_insert_to_result() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_request_lives_from_insert_to_result);
+async fn a_request_lives_from_insert_to_result(mut fixture: Fixture) {
     let id = fixture.insert(&[1]).await[0];
     assert_eq!(fixture.status(id).await, RequestStatus::Registered);
     fixture.release().await;
@@ -27,9 +26,8 @@ async fn a_request_lives_from_insert_to_result() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn what_was_inserted_is_there_after_a_restart() {
-    let mut fixture = Fixture::new().await;
+on_both!(what_was_inserted_is_there_after_a_restart);
+async fn what_was_inserted_is_there_after_a_restart(mut fixture: Fixture) {
     let ids = fixture.insert(&[3, 1, 2]).await;
     fixture.restart().await;
     let more = fixture.insert(&[9]).await;
@@ -39,9 +37,8 @@ async fn what_was_inserted_is_there_after_a_restart() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn another_account_finds_nothing() {
-    let mut fixture = Fixture::new().await;
+on_both!(another_account_finds_nothing);
+async fn another_account_finds_nothing(mut fixture: Fixture) {
     let id = fixture.insert(&[1]).await[0];
     let other = AccountKey(fixture.account.0 + 1);
     assert_eq!(requests::find_record(&fixture.store, other, id).await.expect("a read"), None);
@@ -50,9 +47,8 @@ async fn another_account_finds_nothing() {
     assert_eq!(fixture.status(id).await, RequestStatus::Registered);
 }
 
-#[tokio::test]
-async fn a_cancel_before_the_settle_wins_and_the_answer_is_dropped() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_cancel_before_the_settle_wins_and_the_answer_is_dropped);
+async fn a_cancel_before_the_settle_wins_and_the_answer_is_dropped(mut fixture: Fixture) {
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
@@ -64,9 +60,8 @@ async fn a_cancel_before_the_settle_wins_and_the_answer_is_dropped() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn a_cancel_after_the_settle_is_refused() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_cancel_after_the_settle_is_refused);
+async fn a_cancel_after_the_settle_is_refused(mut fixture: Fixture) {
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
@@ -76,9 +71,8 @@ async fn a_cancel_after_the_settle_is_refused() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn everything_live_expires_at_its_deadline_wherever_it_stands() {
-    let mut fixture = Fixture::new().await;
+on_both!(everything_live_expires_at_its_deadline_wherever_it_stands);
+async fn everything_live_expires_at_its_deadline_wherever_it_stands(mut fixture: Fixture) {
     let ids = fixture.insert(&[1, 2]).await;
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
@@ -97,9 +91,8 @@ async fn everything_live_expires_at_its_deadline_wherever_it_stands() {
     fixture.assert_sound().await;
 }
 
-#[tokio::test]
-async fn a_clock_that_was_set_back_hides_no_deadline() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_clock_that_was_set_back_hides_no_deadline);
+async fn a_clock_that_was_set_back_hides_no_deadline(mut fixture: Fixture) {
     let is_overdue = |now| expiry::is_overdue(&fixture.store, now);
     assert!(!is_overdue(START + 9 * DAY_MS).await.expect("a read"));
     assert!(!is_overdue(START).await.expect("a read"));
@@ -107,9 +100,8 @@ async fn a_clock_that_was_set_back_hides_no_deadline() {
     assert!(expiry::is_overdue(&fixture.store, START + DAY_MS).await.expect("a read"));
 }
 
-#[tokio::test]
-async fn one_bad_member_does_not_fail_the_others_of_its_group() {
-    let mut fixture = Fixture::new().await;
+on_both!(one_bad_member_does_not_fail_the_others_of_its_group);
+async fn one_bad_member_does_not_fail_the_others_of_its_group(mut fixture: Fixture) {
     let first = fixture.request(1);
     let twin = first.clone();
     let others: Vec<_> = (2..40).map(|key| fixture.request(key)).collect();

@@ -1,51 +1,107 @@
-//! Tests of the store on a real database, through its public doors.
+//! Tests of the store on real databases, through its public doors: one suite, on SQLite and on PostgreSQL.
+
+/// Declares a test of the store, which runs on both databases.
+macro_rules! on_both {
+    ($name:ident) => {
+        mod $name {
+            use crate::store::tests::Fixture;
+
+            #[tokio::test]
+            async fn on_sqlite() {
+                super::$name(Fixture::on_sqlite().await).await;
+            }
+
+            #[tokio::test]
+            async fn on_postgres() {
+                super::$name(Fixture::on_postgres().await).await;
+            }
+        }
+    };
+}
 
 mod grouping;
 mod leasing;
 mod lives;
+mod nodes;
 mod opening;
 mod paging;
 mod plans;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use overnight_domain::ids::{AccountId, BatchId, IdSequence, RequestId};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
 use overnight_domain::sort_key::SortKey;
+use overnight_sim::postgres::{Cluster, FaultProxy};
 use tempfile::TempDir;
 
 use super::requests::NewRequest;
 use super::settle::{Ending, Settlement};
 use super::{
-    Durability, Store, StoreOptions, accounts, audit, leases, models, queue, releases, requests, settle,
+    Durability, Store, StoreOptions, accounts, audit, leases, models, owners, queue, releases, requests,
+    settle,
 };
 use crate::clock::ManualClock;
 
 pub(super) const START: i64 = 1_750_000_000_000;
 pub(super) const DAY_MS: i64 = 86_400_000;
 
-/// A store in a folder of its own, with one account and one model.
+/// A store of its own, with one account and one model.
 pub(super) struct Fixture {
     pub(super) store: Store,
     pub(super) account: AccountKey,
     pub(super) model: ModelKey,
     ids: IdSequence,
-    folder: TempDir,
+    options: StoreOptions,
+    _folder: TempDir,
 }
 
 impl Fixture {
-    pub(super) async fn new() -> Self {
+    pub(super) async fn on_sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = open(&folder).await;
+        Self::over(options(&folder), folder).await
+    }
+
+    pub(super) async fn on_postgres() -> Self {
+        Self::on_server(|_, url| url).await
+    }
+
+    /// On PostgreSQL, which it reaches through a proxy that may fail it.
+    pub(super) async fn through(proxy: &FaultProxy) -> Self {
+        Self::on_server(|name, _| proxy.url(name)).await
+    }
+
+    async fn on_server(url: impl FnOnce(&str, String) -> String) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let server_url = Cluster::shared().database(&name).expect("a database");
+        let folder = tempfile::tempdir().expect("a folder");
+        let server_url = Some(url(&name, server_url));
+        Self::over(StoreOptions { server_url, ..options(&folder) }, folder).await
+    }
+
+    async fn over(options: StoreOptions, folder: TempDir) -> Self {
+        let store = open(&options).await;
         let account =
             accounts::insert(&store, AccountId::from_bits(7), "test", START).await.expect("an account");
         let model = models::ensure(&store, &["tiny"]).await.expect("a model")[0];
-        Self { store, account: account.key, model, ids: IdSequence::default(), folder }
+        Self { store, account: account.key, model, ids: IdSequence::default(), options, _folder: folder }
     }
 
-    /// Ends the process, so to speak, and starts it again.
+    /// Ends the process, so to speak, and starts it again when its leases have run out.
     pub(super) async fn restart(&mut self) {
         self.store.close().await;
-        self.store = open(&self.folder).await;
+        self.store = open(&self.options).await;
+        owners::void_stale(&self.store, START, 0).await.expect("a look for the dead");
+    }
+
+    /// Another node on the same database, with a folder of its own.
+    pub(super) async fn node(&self) -> (Store, TempDir) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = StoreOptions { server_url: self.options.server_url.clone(), ..options(&folder) };
+        (open(&options).await, folder)
     }
 
     pub(super) fn group(&self) -> Group {
@@ -100,14 +156,21 @@ impl Fixture {
         leases::take(&self.store, self.group(), positions, START + 1).await.expect("a lease").leases
     }
 
+    pub(super) fn folder(&self) -> &Path {
+        &self.options.folder
+    }
+
     pub(super) async fn settle(&self, lease: &Lease, now: i64) -> bool {
-        let settlement = Settlement {
+        settle::settle(&self.store, self.settlement(lease, now)).await.expect("a settle")
+    }
+
+    pub(super) fn settlement(&self, lease: &Lease, now: i64) -> Settlement {
+        Settlement {
             lease: lease.clone(),
             ending: Ending::Completed { prompt_tokens: 3, completion_tokens: 4 },
             body: br#"{"object":"chat.completion"}"#.to_vec(),
             now,
-        };
-        settle::settle(&self.store, settlement).await.expect("a settle")
+        }
     }
 
     pub(super) async fn status(&self, id: RequestId) -> RequestStatus {
@@ -126,6 +189,6 @@ pub(super) fn options(folder: &TempDir) -> StoreOptions {
     StoreOptions { durability: Durability::ProcessOnly, ..StoreOptions::new(folder.path()) }
 }
 
-async fn open(folder: &TempDir) -> Store {
-    Store::open(&options(folder), ManualClock::at(START)).await.expect("a store")
+async fn open(options: &StoreOptions) -> Store {
+    Store::open(options, ManualClock::at(START)).await.expect("a store")
 }

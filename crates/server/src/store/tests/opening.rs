@@ -4,38 +4,38 @@ use overnight_domain::requests::RequestStatus;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use super::{DAY_MS, Fixture, START, options};
+use super::{DAY_MS, Fixture, START};
 use crate::clock::ManualClock;
 use crate::store::{FolderLock, Store, StoreError, expiry};
 
 #[tokio::test]
 async fn a_second_server_is_refused_and_told_who_holds_the_folder() {
-    let fixture = Fixture::new().await;
-    let refused = Store::open(&options(&fixture.folder), ManualClock::at(START)).await.err();
+    let fixture = Fixture::on_sqlite().await;
+    let refused = Store::open(&fixture.options, ManualClock::at(START)).await.err();
     let Some(StoreError::Locked { pid, .. }) = refused else {
         panic!("a second server was let in: {refused:?}")
     };
     assert_eq!(pid, std::process::id().to_string());
-    assert_eq!(FolderLock::holder(fixture.folder.path()), Some(pid));
+    assert_eq!(FolderLock::holder(fixture.folder()), Some(pid));
     fixture.store.close().await;
-    assert_eq!(FolderLock::holder(fixture.folder.path()), None);
+    assert_eq!(FolderLock::holder(fixture.folder()), None);
 }
 
 #[tokio::test]
 async fn a_database_from_the_future_is_refused_untouched() {
-    let fixture = Fixture::new().await;
+    let fixture = Fixture::on_sqlite().await;
     fixture.store.close().await;
-    let file = fixture.folder.path().join("overnight.db");
+    let file = fixture.folder().join("overnight.db");
     let mut connection = SqliteConnectOptions::new().filename(file).connect().await.expect("a connection");
     sqlx::query("PRAGMA user_version = 99").execute(&mut connection).await.expect("a pragma");
     drop(connection);
-    let refused = Store::open(&options(&fixture.folder), ManualClock::at(START)).await.err();
+    let refused = Store::open(&fixture.options, ManualClock::at(START)).await.err();
     assert!(matches!(refused, Some(StoreError::Newer { found: 99, .. })), "{refused:?}");
 }
 
 #[tokio::test]
 async fn the_sort_key_secret_is_made_once() {
-    let mut fixture = Fixture::new().await;
+    let mut fixture = Fixture::on_sqlite().await;
     let secret = *fixture.store.sort_key_secret();
     fixture.restart().await;
     assert_eq!(*fixture.store.sort_key_secret(), secret);
@@ -44,16 +44,20 @@ async fn the_sort_key_secret_is_made_once() {
 
 #[tokio::test]
 async fn operators_write_beside_a_running_server() {
-    let fixture = Fixture::new().await;
-    let beside = Store::open_beside(&options(&fixture.folder)).await.expect("a store beside");
+    let fixture = Fixture::on_sqlite().await;
+    let beside = Store::open_beside(&fixture.options).await.expect("a store beside");
     let id = overnight_domain::ids::AccountId::from_bits(8);
     crate::store::accounts::insert(&beside, id, "second", START).await.expect("an account");
     let found = crate::store::accounts::find(&fixture.store, id).await.expect("a read");
     assert_eq!(found.map(|account| account.name), Some("second".to_owned()));
 }
 
-/// What 0002 did, undone.
+/// What 0003 and 0002 did, undone.
 const BEFORE_0002: &str = "
+    ALTER TABLE queue DROP COLUMN batch;
+    ALTER TABLE owners DROP COLUMN name;
+    DROP TABLE sweeps;
+    DROP TABLE replicas;
     UPDATE progress SET state = 2, in_progress_at = q.in_progress_at
         FROM queue q WHERE q.seq = progress.seq AND q.in_progress_at IS NOT NULL;
     ALTER TABLE queue DROP COLUMN in_progress_at;
@@ -63,13 +67,13 @@ const BEFORE_0002: &str = "
 
 #[tokio::test]
 async fn what_was_in_progress_stays_so_when_the_schema_grows() {
-    let mut fixture = Fixture::new().await;
+    let mut fixture = Fixture::on_sqlite().await;
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     fixture.lease().await;
     fixture.insert(&[2]).await;
     let mut connection = fixture.store.connect().await.expect("a connection");
-    sqlx::raw_sql(BEFORE_0002).execute(&mut connection).await.expect("an old database");
+    connection.execute_all(BEFORE_0002).await.expect("an old database");
     drop(connection);
     fixture.restart().await;
     assert_eq!(fixture.status(id).await, RequestStatus::InProgress);

@@ -7,19 +7,11 @@ use super::{Fixture, START};
 use crate::store::batches::{self, NewBatch};
 use crate::store::requests::{self, Direction, Filter, Scope, page_records, page_summaries};
 
-async fn fixture_of(count: u32) -> Fixture {
-    let mut fixture = Fixture::new().await;
-    let new: Vec<_> = (0..count).map(|n| fixture.request(n.to_le_bytes()[0])).collect();
-    let store = &fixture.store;
-    let outcomes =
-        futures_util::future::join_all(new.into_iter().map(|new| requests::insert(store, new))).await;
-    assert!(outcomes.iter().all(Result::is_ok));
-    fixture
-}
-
-#[tokio::test]
-async fn pages_in_both_directions_hold_every_row_once() {
-    let fixture = fixture_of(1_100).await;
+on_both!(pages_in_both_directions_hold_every_row_once);
+async fn pages_in_both_directions_hold_every_row_once(mut fixture: Fixture) {
+    let new: Vec<_> = (0..1_100u32).map(|n| fixture.request(n.to_le_bytes()[0])).collect();
+    let inserts = new.into_iter().map(|new| requests::insert(&fixture.store, new));
+    assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
     let scope = Scope::Account(fixture.account);
     for direction in [Direction::OldestFirst, Direction::NewestFirst] {
         let filter = Filter { direction, ..Filter::default() };
@@ -50,9 +42,8 @@ async fn pages_in_both_directions_hold_every_row_once() {
     }
 }
 
-#[tokio::test]
-async fn a_page_of_large_bodies_stays_small() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_page_of_large_bodies_stays_small);
+async fn a_page_of_large_bodies_stays_small(mut fixture: Fixture) {
     for (key, is_large) in (0..).zip([false, true, true, true, false, false]) {
         let mut request = fixture.request(key);
         if is_large {
@@ -64,9 +55,8 @@ async fn a_page_of_large_bodies_stays_small() {
     assert_eq!(sizes, [3, 3]);
 }
 
-#[tokio::test]
-async fn a_line_says_what_the_record_says() {
-    let mut fixture = Fixture::new().await;
+on_both!(a_line_says_what_the_record_says);
+async fn a_line_says_what_the_record_says(mut fixture: Fixture) {
     let ids = fixture.insert(&[1, 2, 3]).await;
     let mut told = fixture.request(4);
     told.metadata = None;
@@ -104,9 +94,8 @@ async fn pages(fixture: &Fixture) -> Vec<Vec<RequestRecord>> {
     }
 }
 
-#[tokio::test]
-async fn filters_hold_what_they_name() {
-    let mut fixture = Fixture::new().await;
+on_both!(filters_hold_what_they_name);
+async fn filters_hold_what_they_name(mut fixture: Fixture) {
     let ids = fixture.insert(&[1, 2, 3]).await;
     requests::cancel(&fixture.store, fixture.account, ids[1], START).await.expect("a cancel");
     let scope = Scope::Account(fixture.account);

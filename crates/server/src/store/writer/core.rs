@@ -2,38 +2,45 @@
 
 use std::sync::Arc;
 
-use sqlx::{Connection, SqliteConnection};
 use tokio::task::JoinHandle;
 
 use super::Writer;
-use super::group::{CrashPoint, Group};
+use super::group::{CrashPoint, Failure, Group};
 use super::lanes::Lanes;
 use super::unit::Sequences;
 use crate::clock::SharedClock;
 use crate::store::error::{StoreError, Trouble};
-use crate::store::owners::OwnerKey;
-use crate::store::tx::Tx;
+use crate::store::owners::Owner;
+use crate::store::sql::{self, Connection, Database, Dialect, Outcome, TransactionId, sql};
 
+const DISK: &str = "the disk is full, or another process holds the database";
+const AWAY: &str = "the database does not answer, or takes no writes";
+const BUSY: &str = "other nodes write the same rows";
 const PROBE_MS: i64 = 1_000;
 const EXIT_IO_ERROR: i32 = 74;
-const DISK: &str = "the disk is full, or another process holds the database";
+/// A group that meets another node's at the same rows this often is run member by member.
+const AGAIN_MAX: u32 = 5;
+/// How often what became of a commit is asked for.
+const OUTCOME_MS: i64 = 100;
 
 /// The connection that writes, and the row numbers it hands out.
 pub(in crate::store) struct WriterCore {
-    connection: SqliteConnection,
+    database: Database,
+    connection: Connection,
     sequences: Sequences,
-    owner: OwnerKey,
+    owner: Owner,
     lanes: Arc<Lanes>,
 }
 
 impl WriterCore {
     pub(in crate::store) fn new(
         writer: &Writer,
-        connection: SqliteConnection,
+        database: Database,
+        connection: Connection,
         sequences: Sequences,
-        owner: OwnerKey,
+        owner: Owner,
     ) -> Self {
-        Self { connection, sequences, owner, lanes: Arc::clone(&writer.lanes) }
+        Self { database, connection, sequences, owner, lanes: Arc::clone(&writer.lanes) }
     }
 
     /// Writes until the lanes are closed and empty. Never cancelled half-way: it is a task that nobody aborts.
@@ -52,9 +59,9 @@ impl WriterCore {
         })
     }
 
-    async fn attempt(&mut self, group: Group, crash: Option<CrashPoint>) -> Result<(), (Group, StoreError)> {
+    async fn attempt(&mut self, group: Group, crash: Option<CrashPoint>) -> Result<(), Failure> {
         let count = group.count() as u64;
-        let outcome = group.run(&mut self.connection, &mut self.sequences, self.owner, crash).await;
+        let outcome = group.run(&mut self.connection, &mut self.sequences, &self.owner, crash).await;
         if outcome.is_ok() {
             metrics::counter!("overnight_store_commits_total").increment(1);
             metrics::counter!("overnight_store_writes_total").increment(count);
@@ -62,59 +69,141 @@ impl WriterCore {
         outcome
     }
 
+    /// Runs a group until it is known whether it was done; if not, why.
+    async fn carry_through(
+        &mut self,
+        mut group: Group,
+        clock: &SharedClock,
+    ) -> Result<(), (Group, StoreError)> {
+        let mut tries = 0;
+        loop {
+            let Err(failure) = self.attempt(group, None).await else { return Ok(()) };
+            let Failure { group: undone, error, unanswered } = failure;
+            let Some((id, answers)) = unanswered else {
+                tries += 1;
+                if error.trouble() != Trouble::Again || tries == AGAIN_MAX {
+                    return Err((undone, error));
+                }
+                metrics::counter!("overnight_store_retries_total").increment(1);
+                group = undone;
+                continue;
+            };
+            metrics::counter!("overnight_store_unanswered_commits_total").increment(1);
+            tracing::warn!(%error, "a commit was not answered: the database is asked what became of it");
+            match self.outcome_of(id, clock).await {
+                Some(Outcome::Committed) => {
+                    undone.answer(*answers);
+                    return Ok(());
+                }
+                Some(_) => group = undone,
+                None => return Err((undone, StoreError::Stopped)),
+            }
+        }
+    }
+
+    /// What became of a commit that was not answered; waits for as long as the database is away. `None` where the process
+    /// ends before that is known.
+    async fn outcome_of(&mut self, id: TransactionId, clock: &SharedClock) -> Option<Outcome> {
+        self.lanes.set_refusing(Some(AWAY));
+        let outcome = loop {
+            match self.ask_outcome(id).await {
+                Ok(Outcome::UnderWay) => {}
+                Ok(outcome) => break Some(outcome),
+                Err(_) if self.lanes.is_closed() => break None,
+                Err(error) => tracing::warn!(%error, "the database does not say what became of a commit"),
+            }
+            clock.sleep_until(clock.now() + OUTCOME_MS).await;
+        };
+        self.lanes.set_refusing(None);
+        outcome
+    }
+
+    async fn ask_outcome(&mut self, id: TransactionId) -> Result<Outcome, StoreError> {
+        self.connection = self.database.connect().await?;
+        sql::outcome_of(&mut self.connection, id).await
+    }
+
     async fn run(&mut self, group: Group, clock: &SharedClock) {
-        let Err((group, error)) = self.attempt(group, None).await else { return };
+        let Err((group, error)) = self.carry_through(group, clock).await else { return };
         match error.trouble() {
-            Trouble::Constraint => self.run_each_alone(group, clock).await,
+            Trouble::Constraint | Trouble::Again => self.run_each_alone(group, clock).await,
             Trouble::Refusing => self.refuse_until_well(group, &error, clock).await,
-            Trouble::Fatal => end_process(&error),
+            Trouble::Fatal => self.give_up(group, error),
         }
     }
 
     /// One member is at fault, so each runs alone once: the others must not fail with it.
     async fn run_each_alone(&mut self, group: Group, clock: &SharedClock) {
         for single in group.split() {
-            let Err((single, error)) = self.attempt(single, None).await else {
+            let Err((single, error)) = self.carry_through(single, clock).await else {
                 continue;
             };
             match error.trouble() {
                 Trouble::Constraint => single.refuse(|| StoreError::Refused(error.to_string())),
+                Trouble::Again => single.refuse(|| StoreError::Unavailable(BUSY)),
                 Trouble::Refusing => self.refuse_until_well(single, &error, clock).await,
-                Trouble::Fatal => end_process(&error),
+                Trouble::Fatal => self.give_up(single, error),
             }
         }
     }
 
-    /// Refuses writes, reads go on; tries each second whether the disk takes writes again.
+    /// Refuses writes, reads go on; tries each second whether the database takes writes again.
     async fn refuse_until_well(&mut self, group: Group, error: &StoreError, clock: &SharedClock) {
-        tracing::error!(%error, "the store refuses writes until the disk takes them again");
-        self.lanes.set_refusing(Some(DISK));
-        group.refuse(|| StoreError::Unavailable(DISK));
-        loop {
-            clock.sleep_until(clock.now() + PROBE_MS).await;
+        let why = match self.connection.dialect() {
+            Dialect::Sqlite => DISK,
+            Dialect::Postgres => AWAY,
+        };
+        tracing::error!(%error, "the store refuses writes for a while: {why}");
+        self.lanes.set_refusing(Some(why));
+        group.refuse(|| StoreError::Unavailable(why));
+        while !self.lanes.is_closed() {
             match self.probe().await {
-                Ok(()) => break,
-                Err(error) if error.trouble() == Trouble::Fatal => end_process(&error),
+                Ok(()) => {
+                    tracing::info!("the store takes writes again");
+                    break;
+                }
+                Err(error) if error.trouble() == Trouble::Fatal => {
+                    return self.give_up(Group::default(), error);
+                }
                 Err(_) => {}
             }
+            clock.sleep_until(clock.now() + PROBE_MS).await;
             while let Some(group) = self.lanes.take() {
-                group.refuse(|| StoreError::Unavailable(DISK));
+                group.refuse(|| StoreError::Unavailable(why));
             }
         }
-        tracing::info!("the store takes writes again");
         self.lanes.set_refusing(None);
     }
 
     async fn probe(&mut self) -> Result<(), StoreError> {
-        let mut tx = Tx::begin(&mut self.connection).await?;
-        let text = "INSERT INTO settings (name, value) VALUES ('probe', randomblob(16384))
-                    ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-        tx.execute(sqlx::query(text)).await?;
-        tx.commit().await
+        let text = match self.connection.dialect() {
+            Dialect::Sqlite => {
+                "INSERT INTO settings (name, value) VALUES ('probe', randomblob(16384))
+                 ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            }
+            Dialect::Postgres => {
+                self.connection = self.database.connect().await?;
+                "INSERT INTO settings (name, value) VALUES ('probe', ''::bytea)
+                 ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            }
+        };
+        self.connection.execute(sql(text)).await.map(drop)
+    }
+
+    /// After an I/O error nobody knows what is on this machine's disk: the process ends, and the next start reads it
+    /// afresh. What a server says ends no process.
+    fn give_up(&self, group: Group, error: StoreError) {
+        match (self.connection.dialect(), error) {
+            (_, StoreError::Stopped) => group.refuse(|| StoreError::Stopped),
+            (Dialect::Sqlite, error) => end_process(&error),
+            (Dialect::Postgres, error) => {
+                tracing::error!(%error, "the store refused a write that it does not understand");
+                group.refuse(|| StoreError::Refused(error.to_string()));
+            }
+        }
     }
 }
 
-/// After an I/O error nobody knows what is on the disk: the next start reads it afresh.
 #[expect(clippy::exit, reason = "no answer may be given, and no destructor may write")]
 fn end_process(error: &StoreError) -> ! {
     tracing::error!(%error, "the store failed: the process ends, and what was acknowledged is on disk");
@@ -134,14 +223,12 @@ impl ManualWriter {
     pub async fn commit_next(&mut self) -> Result<bool, StoreError> {
         let Some(group) = self.0.lanes.take() else { return Ok(false) };
         let core = &mut self.0;
-        let Err((group, error)) = core.attempt(group, None).await else {
-            return Ok(true);
-        };
+        let Err(Failure { group, error, .. }) = core.attempt(group, None).await else { return Ok(true) };
         if error.trouble() != Trouble::Constraint {
             return Err(error);
         }
         for single in group.split() {
-            if let Err((single, error)) = core.attempt(single, None).await {
+            if let Err(Failure { group: single, error, .. }) = core.attempt(single, None).await {
                 single.refuse(|| StoreError::Refused(error.to_string()));
             }
         }
@@ -152,9 +239,9 @@ impl ManualWriter {
     pub async fn crash(mut self, point: CrashPoint) -> Result<(), StoreError> {
         if let Some(group) = self.0.lanes.take() {
             let core = &mut self.0;
-            core.attempt(group, Some(point)).await.map_err(|(_, error)| error)?;
+            core.attempt(group, Some(point)).await.map_err(|failure| failure.error)?;
         }
         self.0.lanes.close();
-        Ok(self.0.connection.close().await?)
+        self.0.connection.close().await
     }
 }

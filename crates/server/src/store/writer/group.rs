@@ -1,17 +1,16 @@
 //! What joins in one transaction, and in which order it is done.
 
-use sqlx::SqliteConnection;
-
 use super::operation::{Job, Lane, Operation, answer_all, refuse_all};
 use super::unit::{Sequences, Unit};
 use crate::store::batches::{CancelBatch, CancelChunk, NewBatch};
 use crate::store::error::StoreError;
 use crate::store::expiry::Expire;
 use crate::store::leases::{GiveBack, LeaseRun};
-use crate::store::owners::{Heartbeat, OwnerKey, VoidLeases};
+use crate::store::owners::{Heartbeat, Owner, VoidLeases};
 use crate::store::releases::Release;
 use crate::store::requests::{CancelRequest, NewRequest};
 use crate::store::settle::Settle;
+use crate::store::sql::{CommitError, Connection, TransactionId};
 
 /// Where a simulated crash finds a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +53,7 @@ macro_rules! operations {
             $($field: Vec<Job<$operation>>,)*
         }
 
-        struct Answers {
+        pub(super) struct Answers {
             $($field: Vec<<$operation as Operation>::Answer>,)*
         }
 
@@ -71,7 +70,7 @@ macro_rules! operations {
                 Ok(Answers { $($field,)* })
             }
 
-            fn answer(self, answers: Answers) {
+            pub(super) fn answer(self, answers: Answers) {
                 $(answer_all(self.$field, answers.$field);)*
             }
 
@@ -112,41 +111,63 @@ operations! {
     batches: NewBatch,
 }
 
+/// A group that was not answered, and why.
+pub(super) struct Failure {
+    pub(super) group: Group,
+    pub(super) error: StoreError,
+    /// Where its commit was not answered: by which name to ask what became of it, and the answers if it was made.
+    pub(super) unanswered: Option<(TransactionId, Box<Answers>)>,
+}
+
+impl Failure {
+    /// Nothing was done.
+    fn not_done(group: Group, error: StoreError) -> Self {
+        Self { group, error, unanswered: None }
+    }
+}
+
 impl Group {
-    /// Does everything in one transaction and answers once it is durable; on an error nothing is done or answered.
+    /// Does everything in one transaction and answers once it is durable.
     pub(super) async fn run(
         self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         sequences: &mut Sequences,
-        owner: OwnerKey,
+        owner: &Owner,
         crash: Option<CrashPoint>,
-    ) -> Result<(), (Self, StoreError)> {
-        match self.write(connection, *sequences, owner, crash).await {
-            Ok(None) => Ok(()),
-            Ok(Some((answers, next))) => {
+    ) -> Result<(), Failure> {
+        let mut unit = match Unit::begin(connection, *sequences, owner).await {
+            Ok(unit) => unit,
+            Err(error) => return Err(Failure::not_done(self, error)),
+        };
+        let answers = match self.write(&mut unit).await {
+            Ok(answers) => answers,
+            Err(error) => {
+                // Where this fails the connection is lost, and the transaction with it.
+                let _ = unit.abandon().await;
+                return Err(Failure::not_done(self, error));
+            }
+        };
+        if crash == Some(CrashPoint::BeforeCommit) {
+            return unit.abandon().await.map_err(|error| Failure::not_done(self, error));
+        }
+        match unit.commit().await {
+            // Nobody is told anything.
+            Ok(_) if crash.is_some() => {}
+            Ok(next) => {
                 *sequences = next;
                 self.answer(answers);
-                Ok(())
             }
-            Err(error) => Err((self, error)),
+            Err(CommitError::NotDone(error)) => return Err(Failure::not_done(self, error)),
+            Err(CommitError::Unknown(id, error)) => {
+                return Err(Failure { group: self, error, unanswered: Some((id, Box::new(answers))) });
+            }
         }
+        Ok(())
     }
 
-    /// `None` where a crash was asked for: nobody is told anything.
-    async fn write(
-        &self,
-        connection: &mut SqliteConnection,
-        sequences: Sequences,
-        owner: OwnerKey,
-        crash: Option<CrashPoint>,
-    ) -> Result<Option<(Answers, Sequences)>, StoreError> {
-        let mut unit = Unit::begin(connection, sequences, owner).await?;
-        let answers = self.apply(&mut unit).await?;
-        if crash == Some(CrashPoint::BeforeCommit) {
-            unit.abandon().await?;
-            return Ok(None);
-        }
-        let next = unit.commit().await?;
-        Ok(crash.is_none().then_some((answers, next)))
+    async fn write(&self, unit: &mut Unit<'_>) -> Result<Answers, StoreError> {
+        let answers = self.apply(unit).await?;
+        unit.write_shifts().await?;
+        Ok(answers)
     }
 }

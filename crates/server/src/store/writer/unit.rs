@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 
 use overnight_domain::batches::Counters;
 use overnight_domain::requests::RequestStatus;
-use sqlx::SqliteConnection;
 
 use crate::store::batches;
 use crate::store::error::StoreError;
-use crate::store::owners::OwnerKey;
-use crate::store::tx::Tx;
+use crate::store::owners::Owner;
+use crate::store::sql::{CommitError, Connection, Dialect, Tx, sql};
 
-/// The next row numbers. Only the one writer hands them out, so they are kept in memory.
-#[derive(Debug, Clone, Copy)]
+/// The next row numbers on SQLite. Only its one writer hands them out, so they are kept in memory; PostgreSQL keeps its own.
+#[derive(Debug, Clone, Copy, Default)]
 pub(in crate::store) struct Sequences {
     pub(in crate::store) request: i64,
     pub(in crate::store) result: i64,
@@ -24,16 +23,16 @@ pub(in crate::store) struct Unit<'c> {
     pub(in crate::store) tx: Tx<'c>,
     pub(in crate::store) sequences: Sequences,
     /// The process whose leases these writes take and end.
-    pub(in crate::store) owner: OwnerKey,
+    pub(in crate::store) owner: &'c Owner,
     shifts: BTreeMap<i64, Counters>,
     now: i64,
 }
 
 impl<'c> Unit<'c> {
     pub(super) async fn begin(
-        connection: &'c mut SqliteConnection,
+        connection: &'c mut Connection,
         sequences: Sequences,
-        owner: OwnerKey,
+        owner: &'c Owner,
     ) -> Result<Self, StoreError> {
         let tx = Tx::begin(connection).await?;
         Ok(Self { tx, sequences, owner, shifts: BTreeMap::new(), now: 0 })
@@ -53,11 +52,32 @@ impl<'c> Unit<'c> {
         }
     }
 
-    /// Writes the counters and commits; the row numbers that come next.
-    pub(super) async fn commit(mut self) -> Result<Sequences, StoreError> {
-        if !self.shifts.is_empty() {
-            batches::apply_shifts(&mut self.tx, &self.shifts, self.now).await?;
+    /// Numbers for `count` results.
+    pub(in crate::store) async fn draw_results(&mut self, count: usize) -> Result<Vec<i64>, StoreError> {
+        let count = count as i64;
+        match self.tx.dialect() {
+            Dialect::Sqlite => {
+                let first = self.sequences.result;
+                self.sequences.result += count;
+                Ok((first..first + count).collect())
+            }
+            Dialect::Postgres => {
+                let draw = sql("SELECT nextval('results_seq_seq') FROM generate_series(1, ?)").bind(count);
+                self.tx.fetch(draw).await?.iter().map(|row| row.get(0)).collect()
+            }
         }
+    }
+
+    /// Writes the counters: the last that a group does before its commit.
+    pub(super) async fn write_shifts(&mut self) -> Result<(), StoreError> {
+        if self.shifts.is_empty() {
+            return Ok(());
+        }
+        batches::apply_shifts(&mut self.tx, &self.shifts, self.now).await
+    }
+
+    /// Makes it durable; the row numbers that come next.
+    pub(super) async fn commit(self) -> Result<Sequences, CommitError> {
         self.tx.commit().await?;
         Ok(self.sequences)
     }

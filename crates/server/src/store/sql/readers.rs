@@ -6,68 +6,74 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
-use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::StoreError;
-use super::tx::Statement;
+use super::connection::Connection;
+use super::database::Database;
+use super::row::Row;
+use super::statement::Statement;
+use crate::store::StoreError;
 
 /// A few connections, opened when they are first needed.
-pub(super) struct Readers {
-    options: SqliteConnectOptions,
+pub(in crate::store) struct Readers {
+    database: Database,
     count: u32,
     permits: Semaphore,
-    idle: Mutex<Vec<SqliteConnection>>,
+    idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
     /// Opens the first of `count` connections.
-    pub(super) async fn open(options: SqliteConnectOptions, count: u32) -> Result<Self, StoreError> {
+    pub(in crate::store) async fn open(database: Database, count: u32) -> Result<Self, StoreError> {
         let permits = Semaphore::new(count as usize);
-        let idle = Mutex::new(vec![options.connect().await?]);
-        Ok(Self { options, count, permits, idle })
+        let idle = Mutex::new(vec![database.connect().await?]);
+        Ok(Self { database, count, permits, idle })
     }
 
-    /// Every row of a read.
-    pub(super) async fn fetch_all(&self, statement: Statement<'_>) -> Result<Vec<SqliteRow>, StoreError> {
+    /// Every row of a read. A connection that was lost while it lay idle is replaced by a new one.
+    pub(in crate::store) async fn fetch_all(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
         let mut reader = self.take().await?;
-        let rows = statement.fetch_all(&mut *reader).await;
+        let rows = reader.fetch(statement.clone()).await;
+        let rows = match rows {
+            Err(error) if error.is_connection_lost() => {
+                reader.connection = self.database.connect().await?;
+                self.lock().clear();
+                reader.fetch(statement).await?
+            }
+            rows => rows?,
+        };
         reader.give_back();
-        Ok(rows?)
+        Ok(rows)
     }
 
     /// The first row of a read, if it has one.
-    pub(super) async fn fetch_optional(
+    pub(in crate::store) async fn fetch_optional(
         &self,
-        statement: Statement<'_>,
-    ) -> Result<Option<SqliteRow>, StoreError> {
-        let mut reader = self.take().await?;
-        let row = statement.fetch_optional(&mut *reader).await;
-        reader.give_back();
-        Ok(row?)
+        statement: Statement,
+    ) -> Result<Option<Row>, StoreError> {
+        Ok(self.fetch_all(statement).await?.into_iter().next())
     }
 
     /// The first row of a read that always has one.
-    pub(super) async fn fetch_one(&self, statement: Statement<'_>) -> Result<SqliteRow, StoreError> {
+    pub(in crate::store) async fn fetch_one(&self, statement: Statement) -> Result<Row, StoreError> {
         let row = self.fetch_optional(statement).await?;
         row.ok_or(StoreError::Database(sqlx::Error::RowNotFound))
     }
 
     /// A connection for several reads. Unless it is given back it is closed, so that what an abandoned read left under
     /// way holds nobody up.
-    pub(super) async fn take(&self) -> Result<Reader<'_>, StoreError> {
+    pub(in crate::store) async fn take(&self) -> Result<Reader<'_>, StoreError> {
         let permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
         let warm = self.lock().pop();
         let connection = match warm {
             Some(connection) => connection,
-            None => self.options.connect().await?,
+            None => self.database.connect().await?,
         };
         Ok(Reader { readers: self, connection, _permit: permit })
     }
 
     /// Waits for the reads under way, refuses more, and closes what is open.
-    pub(super) async fn close(&self) {
+    pub(in crate::store) async fn close(&self) {
         let all = self.permits.acquire_many(self.count).await;
         self.permits.close();
         drop(all);
@@ -78,36 +84,36 @@ impl Readers {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<SqliteConnection>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A connection that is lent.
-pub(super) struct Reader<'r> {
+pub(in crate::store) struct Reader<'r> {
     readers: &'r Readers,
-    connection: SqliteConnection,
+    connection: Connection,
     _permit: SemaphorePermit<'r>,
 }
 
 impl Reader<'_> {
     /// Nothing is under way on it.
-    pub(super) fn give_back(self) {
+    pub(in crate::store) fn give_back(self) {
         let Self { readers, connection, _permit } = self;
         readers.lock().push(connection);
     }
 }
 
 impl Deref for Reader<'_> {
-    type Target = SqliteConnection;
+    type Target = Connection;
 
-    fn deref(&self) -> &SqliteConnection {
+    fn deref(&self) -> &Connection {
         &self.connection
     }
 }
 
 impl DerefMut for Reader<'_> {
-    fn deref_mut(&mut self) -> &mut SqliteConnection {
+    fn deref_mut(&mut self) -> &mut Connection {
         &mut self.connection
     }
 }
@@ -115,19 +121,20 @@ impl DerefMut for Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::sql::sql;
 
     async fn readers() -> Readers {
-        Readers::open(SqliteConnectOptions::new().in_memory(true), 2).await.expect("a connection")
+        Readers::open(Database::in_memory(), 2).await.expect("a connection")
     }
 
     #[tokio::test]
     async fn a_reader_is_lent_again_and_an_abandoned_one_never() {
         let readers = readers().await;
-        assert!(readers.fetch_one(sqlx::query("SELECT 1")).await.is_ok());
+        assert!(readers.fetch_one(sql("SELECT 1")).await.is_ok());
         assert_eq!(readers.lock().len(), 1);
         drop(readers.take().await.expect("a reader"));
         assert_eq!(readers.lock().len(), 0);
-        assert!(readers.fetch_one(sqlx::query("SELECT 1")).await.is_ok());
+        assert!(readers.fetch_one(sql("SELECT 1")).await.is_ok());
         assert_eq!(readers.lock().len(), 1);
     }
 
@@ -137,7 +144,7 @@ mod tests {
         let reader = readers.take().await.expect("a reader");
         let (_, after) = tokio::join!(readers.close(), async {
             reader.give_back();
-            readers.fetch_one(sqlx::query("SELECT 1")).await
+            readers.fetch_one(sql("SELECT 1")).await
         });
         assert!(matches!(after, Err(StoreError::Stopped)));
         assert_eq!(readers.lock().len(), 0);

@@ -1,0 +1,22 @@
+-- What a lease and a settle must know of a request stands in its queue row, its batch too. What nodes share (sweeps,
+-- engine replicas) stands in rows.
+
+ALTER TABLE queue ADD COLUMN batch BIGINT;
+
+ALTER TABLE owners ADD COLUMN name TEXT NOT NULL DEFAULT '';
+
+-- Behind which place of a group the next stretch is taken.
+CREATE TABLE sweeps (
+    model    BIGINT NOT NULL,
+    account  BIGINT NOT NULL,
+    sort_key BYTEA NOT NULL,
+    seq      BIGINT NOT NULL,
+    PRIMARY KEY (model, account)
+) WITH (fillfactor = 50);
+
+-- Which process drives which engine replica.
+CREATE TABLE replicas (
+    name     TEXT PRIMARY KEY,
+    owner    BIGINT,
+    taken_at BIGINT NOT NULL
+) WITH (fillfactor = 50);

@@ -1,0 +1,130 @@
+//! Several processes on one PostgreSQL.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use overnight_domain::requests::RequestStatus;
+use overnight_sim::postgres::{Cluster, FaultProxy};
+
+use super::{Fixture, START, grouping};
+use crate::store::settle::settle;
+use crate::store::{StoreError, leases, owners, requests};
+
+#[tokio::test]
+async fn two_nodes_never_hold_one_request() {
+    let mut fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    fixture.insert(&(0..64).collect::<Vec<_>>()).await;
+    fixture.release().await;
+    let positions = fixture.look().await;
+    let take = |store| leases::take(store, fixture.group(), positions.clone(), START);
+    let (mine, its) = tokio::join!(take(&fixture.store), take(&other));
+    let (mine, its) = (mine.expect("a lease"), its.expect("a lease"));
+    assert_eq!(mine.leases.len() + its.leases.len(), 64);
+    assert_eq!(mine.gone.len() + its.gone.len(), 64);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_node_that_slept_through_its_lease_finds_its_writes_refused() {
+    let mut fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    let id = fixture.insert(&[1]).await[0];
+    fixture.release().await;
+    let slept = fixture.lease().await.remove(0);
+    assert_eq!(owners::void_stale(&other, START, 60_000).await.expect("a look"), 0);
+    assert_eq!(owners::void_stale(&other, START, 0).await.expect("a look"), 1);
+    assert!(!fixture.settle(&slept, START + 2).await);
+    let positions = fixture.look().await;
+    let lease =
+        leases::take(&other, fixture.group(), positions, START).await.expect("a lease").leases.remove(0);
+    assert!(!fixture.settle(&slept, START + 3).await);
+    owners::beat(&fixture.store, START).await.expect("the sleeper wakes");
+    assert!(!fixture.settle(&slept, START + 4).await);
+    assert!(settle(&other, fixture.settlement(&lease, START + 5)).await.expect("a settle"));
+    assert_eq!(fixture.status(id).await, RequestStatus::Completed);
+    fixture.assert_sound().await;
+}
+
+/// Requests are grouped, released, leased, settled and cancelled by two nodes at once: each batch's counters are right
+/// at the end, whoever came first where.
+#[tokio::test]
+async fn counters_are_right_whoever_writes_at_the_same_time() {
+    let mut fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    for _ in 0..20 {
+        let ids = fixture.insert(&(0..24).collect::<Vec<_>>()).await;
+        let batch = grouping::new_batch(&mut fixture, &ids).await;
+        let stores = [&fixture.store, &other];
+        let work = async |store| {
+            let released = crate::store::releases::release(store, START, 1_000).await;
+            let positions = fixture.look().await;
+            let leased = leases::take(store, fixture.group(), positions, START + 1).await?;
+            let ends = leased.leases.iter().map(|lease| settle(store, fixture.settlement(lease, START + 2)));
+            join_all(ends).await.into_iter().collect::<Result<Vec<_>, _>>()?;
+            released.map(drop)
+        };
+        let cancels = ids
+            .iter()
+            .step_by(3)
+            .enumerate()
+            .map(|(place, id)| requests::cancel(stores[place % 2], fixture.account, *id, START + 3));
+        let (first, second, created, cancelled) = tokio::join!(
+            work(&fixture.store),
+            work(&other),
+            crate::store::batches::insert(&other, batch),
+            join_all(cancels)
+        );
+        first.and(second).expect("the work of both");
+        created.expect("a batch");
+        assert!(cancelled.iter().all(Result::is_ok), "{cancelled:?}");
+        fixture.assert_sound().await;
+    }
+}
+
+#[tokio::test]
+async fn a_commit_whose_answer_is_lost_is_done_once() {
+    let proxy = FaultProxy::start(Cluster::shared()).expect("a proxy");
+    let mut fixture = Fixture::through(&proxy).await;
+    let mut ids = Vec::new();
+    for round in 0..6 {
+        if round % 2 == 0 {
+            proxy.drop_commit_answers(1);
+        } else {
+            proxy.cut_before_commit(1);
+        }
+        ids.extend(fixture.insert(&[round]).await);
+    }
+    let dropped = proxy.dropped();
+    assert_eq!((dropped.answers, dropped.commits), (3, 3));
+    for id in ids {
+        assert_eq!(fixture.status(id).await, RequestStatus::Registered);
+    }
+    fixture.release().await;
+    assert_eq!(fixture.look().await.len(), 6);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_database_that_goes_away_and_comes_back_is_used_again() {
+    let proxy = FaultProxy::start(Cluster::shared()).expect("a proxy");
+    let mut fixture = Fixture::through(&proxy).await;
+    fixture.insert(&[1]).await;
+    let request = fixture.request(2);
+    proxy.refuse(true);
+    proxy.cut_all();
+    let refused = requests::insert(&fixture.store, request).await;
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    assert!(fixture.store.refusing().is_some());
+    proxy.refuse(false);
+    let request = fixture.request(3);
+    let taken = async {
+        while requests::insert(&fixture.store, request.clone()).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), taken).await.expect("the store takes writes again");
+    fixture.release().await;
+    assert_eq!(fixture.look().await.len(), 2);
+    fixture.assert_sound().await;
+}
