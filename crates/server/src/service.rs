@@ -8,16 +8,16 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::app::Services;
 use crate::app::bootstrap::{self, Bootstrapped};
 use crate::app::errors::AppError;
+use crate::app::{Services, store_options};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::Config;
 use crate::engines::{EngineUnusable, Engines};
 use crate::http::{self, Listeners};
 use crate::ids::Ids;
 use crate::scheduler::{Replicas, Shell};
-use crate::store::{Store, StoreError, StoreOptions};
+use crate::store::{Store, StoreError};
 use crate::workers;
 
 /// Why the service did not start, in words for the operator.
@@ -64,7 +64,7 @@ impl Service {
         let config = Arc::new(config);
         let clock: SharedClock = Arc::new(SystemClock);
         let ids = Arc::new(Ids::from_system());
-        let store = Store::open(&StoreOptions::new(&config.data_dir), Arc::clone(&clock)).await?;
+        let store = Store::open(&store_options(&config), Arc::clone(&clock)).await?;
         let (listeners, address) = listen(&config).await?;
         let services =
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;

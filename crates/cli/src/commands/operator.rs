@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use overnight_server::app::Services;
+use overnight_server::app::{Services, store_options};
 use overnight_server::clock::SystemClock;
+use overnight_server::config::Database;
 use overnight_server::ids::Ids;
-use overnight_server::store::{DATABASE_FILE, Store, StoreOptions};
+use overnight_server::store::{DATABASE_FILE, Store};
 
 use crate::errors::CliError;
 use crate::globals::Globals;
 
 /// Opens the store of the settings, which must exist.
 pub(crate) async fn open(globals: &Globals) -> Result<Services, CliError> {
-    let data_dir = globals.load_config()?.data_dir;
-    if !data_dir.join(DATABASE_FILE).exists() {
-        let message = format!("{} holds no database", data_dir.display());
+    let config = globals.load_config()?;
+    if config.database == Database::Sqlite && !config.data_dir.join(DATABASE_FILE).exists() {
+        let message = format!("{} holds no database", config.data_dir.display());
         return Err(CliError::unusable(message)
             .with_hint("say where it is with --data-dir; `overnight serve` makes it"));
     }
@@ -24,7 +25,7 @@ pub(crate) async fn open(globals: &Globals) -> Result<Services, CliError> {
 /// Opens the store of the settings; makes it where there is none.
 pub(crate) async fn open_or_make(globals: &Globals) -> Result<Services, CliError> {
     let config = globals.load_config()?;
-    let store = Store::open_beside(&StoreOptions::new(&config.data_dir)).await?;
+    let store = Store::open_beside(&store_options(&config)).await?;
     let (clock, ids) = (Arc::new(SystemClock), Arc::new(Ids::from_system()));
     Ok(Services::new(store, clock, ids, Arc::new(config)).await?)
 }

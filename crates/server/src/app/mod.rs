@@ -20,9 +20,9 @@ use self::errors::AppError;
 pub use self::models::Models;
 pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;
-use crate::config::Config;
+use crate::config::{Config, Database};
 use crate::ids::Ids;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, StoreOptions};
 
 /// What every use case and every worker needs; clones share it.
 #[derive(Clone)]
@@ -58,6 +58,16 @@ impl Services {
         let (signals, key_holders) = (Arc::default(), Arc::default());
         Ok(Self { store, clock, ids, config, models, signals, key_holders, started_at })
     }
+}
+
+/// How the store of these settings is opened.
+pub fn store_options(config: &Config) -> StoreOptions {
+    let server_url = match &config.database {
+        Database::Sqlite => None,
+        Database::Postgres(url) => Some(url.reveal().to_owned()),
+    };
+    let node = config.node.clone().unwrap_or_else(|| names::of_process());
+    StoreOptions { server_url, node, ..StoreOptions::new(&config.data_dir) }
 }
 
 /// Carries `work` through even if whoever asked for it leaves.

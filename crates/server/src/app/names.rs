@@ -1,8 +1,14 @@
-//! What people call accounts and keys.
+//! What people call accounts, keys and processes.
 
 use super::errors::AppError;
 
 const NAME_BYTES_MAX: usize = 256;
+
+/// The machine's name and the process's number.
+pub(super) fn of_process() -> String {
+    let machine = rustix::system::uname();
+    format!("{}/{}", machine.nodename().to_string_lossy(), std::process::id())
+}
 
 /// Refuses a name that is empty, too long, or would garble a terminal.
 pub(super) fn check(name: &str) -> Result<(), AppError> {

@@ -5,6 +5,7 @@
 mod engines;
 mod manual;
 mod models;
+mod nodes;
 mod read;
 mod section;
 mod sources;
@@ -24,6 +25,7 @@ use url::Url;
 pub use engines::{EmbeddedConfig, EngineConfig, EngineKind, OpenAiConfig};
 pub use manual::MANUAL;
 pub use models::ModelConfig;
+pub use nodes::{Database, Role, ServerUrl};
 pub use read::{LogFormat, LogLevel};
 pub use sources::Sources;
 pub use units::{ByteSize, Millis, Price};
@@ -42,6 +44,14 @@ pub struct Config {
     pub metrics_listen: Option<SocketAddr>,
     /// The folder of everything that is kept.
     pub data_dir: PathBuf,
+    /// Where requests and results are stored.
+    pub database: Database,
+    /// Which part of the work this process does.
+    pub role: Role,
+    /// What people call this process; `None` where nobody named it.
+    pub node: Option<String>,
+    /// How long what is in flight may still take when the process is told to stop.
+    pub drain: Millis,
     /// How long a request gathers its siblings.
     pub aggregation_period: Millis,
     /// How long a lease lasts unless it is renewed.

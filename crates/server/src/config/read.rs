@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use overnight_domain::limits::Limits;
 
+use super::nodes::{self, Nodes};
 use super::section::Section;
 use super::tree::Node;
 use super::{ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, engines, models};
@@ -73,7 +74,7 @@ impl FromStr for LogFormat {
 /// Types and checks the merged layers.
 pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
     let root = Section::root(settings);
-    check_database(&root)?;
+    let Nodes { database, role, node, drain } = nodes::read(&root)?;
     let listen = root.required("listen", root.read("listen", address)?)?;
     let (models, engines) = models_and_engines(&root)?;
     Ok(Config {
@@ -81,6 +82,10 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         public_url: root.read("public_url", engines::base_url)?,
         metrics_listen: metrics_listen(&root, listen)?,
         data_dir: root.required("data_dir", engines::path(&root, "data_dir")?)?,
+        database,
+        role,
+        node,
+        drain,
         aggregation_period: root.required(
             "aggregation_period",
             root.bounded("aggregation_period", Millis(0)..=Millis(12 * HOUR.0), "0s to 12h")?,
@@ -106,13 +111,6 @@ fn metrics_listen(root: &Section<'_>, listen: SocketAddr) -> Result<Option<Socke
         return Err(root.refuse("metrics_listen", "is the same as `listen`: leave it out instead"));
     }
     Ok(own)
-}
-
-fn check_database(root: &Section<'_>) -> Result<(), ConfigError> {
-    match root.required("database_url", root.string("database_url")?)? {
-        "sqlite" => Ok(()),
-        _ => Err(root.refuse("database_url", "must be \"sqlite\": there is no other database so far")),
-    }
 }
 
 fn limits(section: &Section<'_>) -> Result<Limits, ConfigError> {

@@ -121,7 +121,11 @@ fn a_setting_of_the_wrong_kind_is_refused_by_name() {
         ("[limits]\nbatch_requests = 1.5", ["must be an integer from 1 to 1000000", "and is a float"]),
         ("[limits]\nmetadata = \"9 MiB\"", ["`limits.metadata` must not be larger", "line 2"]),
         ("[limits]\nallow_fields = [1]", ["`limits.allow_fields` must be a list of strings", "line 2"]),
-        ("database_url = \"postgres://h/d\"", ["`database_url` must be \"sqlite\"", "line 1"]),
+        ("database_url = \"mysql://h/d\"", ["`database_url` must be \"sqlite\" or \"postgres://", "line 1"]),
+        ("database_url = \"postgres://h\"", ["`database_url` must be", "host/database"]),
+        ("role = \"api\"", ["`role` must be all", "line 1"]),
+        ("role = \"boss\"", ["`role` must be all, api or scheduler", "\"boss\""]),
+        ("node = \"\"", ["`node` must be a name", "line 1"]),
         ("public_url = \"ftp://h\"", ["`public_url` must be an http or https address", "ftp://h"]),
         ("metrics_listen = \"127.0.0.1:8080\"", ["`metrics_listen` is the same as `listen`", "line 1"]),
         ("log = \"loud\"", ["`log` must be error, warn, info, debug or trace", "\"loud\""]),
@@ -256,4 +260,16 @@ fn no_setting_is_hidden_by_a_variable_that_is_none() {
         assert!(!["url", "api_key", "config"].contains(&path.as_str()), "{path}");
         assert!(!path.starts_with("port") && !path.starts_with("service"), "{path}");
     }
+}
+
+#[test]
+fn a_database_server_is_shown_without_its_password() {
+    let config =
+        load_text("database_url = \"postgres://me:secret@db.example:6432/night?sslmode=require\"").unwrap();
+    let Database::Postgres(url) = &config.database else { panic!("{:?}", config.database) };
+    assert_eq!(url.to_string(), "postgres://db.example:6432/night");
+    assert!(!format!("{config:?}").contains("secret"));
+    assert!(url.reveal().contains("secret"));
+    let refused = load_text("database_url = \"postgres://me:secret@db.example\"").unwrap_err();
+    assert!(!refused.to_string().contains("secret"), "{refused}");
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use overnight_server::app::bootstrap::KEY_FILE;
-use overnight_server::store::{DATABASE_FILE, FolderLock, Store, StoreOptions, accounts};
+use overnight_server::app::store_options;
+use overnight_server::config::{Config, Database};
+use overnight_server::store::{DATABASE_FILE, FolderLock, Store, accounts};
 
 use super::Finding;
 use crate::times;
@@ -80,20 +82,27 @@ fn key_file(_data_dir: &Path) -> Option<Finding> {
 }
 
 /// Whether the database opens with this program.
-pub(super) async fn database(data_dir: &Path) -> Finding {
-    let path = data_dir.join(DATABASE_FILE);
-    if !path.exists() {
-        return Finding::ok("database", format!("{} is made by the first start", path.display()));
-    }
-    let hint = "keep the folder as it is; the message says what SQLite found";
-    let store = match Store::open_beside(&StoreOptions::new(data_dir)).await {
+pub(super) async fn database(config: &Config) -> Finding {
+    let (hint, place) = match &config.database {
+        Database::Sqlite => {
+            let path = config.data_dir.join(DATABASE_FILE);
+            if !path.exists() {
+                return Finding::ok("database", format!("{} is made by the first start", path.display()));
+            }
+            ("keep the folder as it is; the message says what SQLite found", String::new())
+        }
+        Database::Postgres(url) => {
+            ("see that the server runs, and that `database_url` names it rightly", format!("{url} "))
+        }
+    };
+    let store = match Store::open_beside(&store_options(config)).await {
         Ok(store) => store,
         Err(error) => return Finding::fail("database", error.to_string(), hint),
     };
     let listed = accounts::list(&store).await;
     store.close().await;
     match listed {
-        Ok(accounts) => Finding::ok("database", format!("opens; accounts: {}", accounts.len())),
+        Ok(accounts) => Finding::ok("database", format!("{place}opens; accounts: {}", accounts.len())),
         Err(error) => Finding::fail("database", error.to_string(), hint),
     }
 }

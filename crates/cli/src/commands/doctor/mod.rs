@@ -55,7 +55,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             }
             findings.push(folder::clock(&config.data_dir));
             findings.extend(folder::check(&config.data_dir));
-            findings.push(folder::database(&config.data_dir).await);
+            findings.push(folder::database(&config).await);
             findings.extend(engines::check(&config).await);
             findings.push(service::check(globals, &config).await);
         }

@@ -84,11 +84,21 @@ async fn nothing_of_a_marked_batch_is_leased_or_settled(mut fixture: Fixture) {
     let running = fixture.lease().await;
     let more = fixture.insert(&[3]).await;
     let batch = created(group(&mut fixture, &[ids[0], more[0]]).await);
-    let seq = mark(&fixture, batch).await;
+    mark(&fixture, batch).await;
     fixture.release().await;
     assert!(fixture.lease().await.is_empty());
     assert!(!fixture.settle(&running[0], START + 3).await);
     assert!(fixture.settle(&running[1], START + 3).await);
+    fixture.assert_sound().await;
+}
+
+on_both!(a_cancel_that_was_cut_short_is_found_and_carried_through);
+async fn a_cancel_that_was_cut_short_is_found_and_carried_through(mut fixture: Fixture) {
+    let ids = fixture.insert(&[1, 2]).await;
+    fixture.release().await;
+    fixture.lease().await;
+    let batch = created(group(&mut fixture, &ids).await);
+    let seq = mark(&fixture, batch).await;
     fixture.restart().await;
     assert_eq!(batches::list_cancelling(&fixture.store).await.expect("a list"), [seq]);
     let chunk = batches::cancel_chunk(&fixture.store, seq, None, START + 4).await.expect("a chunk");

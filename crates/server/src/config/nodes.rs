@@ -1,0 +1,121 @@
+//! What a process is among others: the database that it shares, its part of the work, its name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use url::Url;
+
+use super::section::Section;
+use super::{ConfigError, Millis};
+
+/// Where requests and results are stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Database {
+    /// A file in the data folder.
+    Sqlite,
+    /// A PostgreSQL server, which nodes share.
+    Postgres(ServerUrl),
+}
+
+/// The URL of a PostgreSQL server. It may hold a password, and is not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerUrl(String);
+
+impl ServerUrl {
+    /// The URL, with its password.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ServerUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.to_string())
+    }
+}
+
+/// Without the user, the password and the options.
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ok(url) = Url::parse(&self.0) else { return formatter.write_str("postgres://…") };
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        write!(formatter, "postgres://{}{port}{}", url.host_str().unwrap_or_default(), url.path())
+    }
+}
+
+/// Which part of the work a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It answers clients and drives engines.
+    All,
+    /// It answers clients.
+    Api,
+    /// It drives engines, and answers only how it is.
+    Scheduler,
+}
+
+impl Role {
+    /// Whether it answers clients.
+    pub const fn serves_api(self) -> bool {
+        matches!(self, Self::All | Self::Api)
+    }
+
+    /// Whether it drives engines.
+    pub const fn schedules(self) -> bool {
+        matches!(self, Self::All | Self::Scheduler)
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(Self::All),
+            "api" => Ok(Self::Api),
+            "scheduler" => Ok(Self::Scheduler),
+            _ => Err("all, api or scheduler".to_owned()),
+        }
+    }
+}
+
+/// The settings of a process among others.
+pub(super) struct Nodes {
+    pub(super) database: Database,
+    pub(super) role: Role,
+    pub(super) node: Option<String>,
+    pub(super) drain: Millis,
+}
+
+pub(super) fn read(root: &Section<'_>) -> Result<Nodes, ConfigError> {
+    let database = database(root)?;
+    let role = root.required("role", root.parsed("role")?)?;
+    if database == Database::Sqlite && role != Role::All {
+        return Err(
+            root.refuse("role", "must be all: a part of the work needs others beside it on a PostgreSQL")
+        );
+    }
+    let drain = root.bounded("drain", Millis(0)..=Millis(3_600_000), "0s to 1h")?;
+    let node = root.read("node", |name| match name.len() {
+        1..=200 if !name.contains(char::is_control) => Ok(name.to_owned()),
+        _ => Err("a name of 1 to 200 characters".to_owned()),
+    })?;
+    Ok(Nodes { database, role, node, drain: root.required("drain", drain)? })
+}
+
+/// A refusal does not repeat what was written: it may hold a password.
+fn database(root: &Section<'_>) -> Result<Database, ConfigError> {
+    const WANTED: &str = "must be \"sqlite\" or \"postgres://user:password@host/database\"";
+    let text = root.required("database_url", root.string("database_url")?)?;
+    if text == "sqlite" {
+        return Ok(Database::Sqlite);
+    }
+    let url = Url::parse(text).ok().filter(|url| ["postgres", "postgresql"].contains(&url.scheme()));
+    let names_database = |url: &Url| {
+        url.path().len() > 1 || url.query_pairs().any(|(key, value)| key == "dbname" && !value.is_empty())
+    };
+    match url {
+        Some(url) if names_database(&url) => Ok(Database::Postgres(ServerUrl(text.to_owned()))),
+        _ => Err(root.refuse("database_url", WANTED)),
+    }
+}
