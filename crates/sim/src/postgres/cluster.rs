@@ -145,12 +145,16 @@ impl Cluster {
     fn init(&self) -> io::Result<()> {
         let mut program = self.binaries.init();
         program.current_dir(self.folder.path()).arg("-D").arg(self.folder.data());
-        program.args(["--username", USER, "--auth=trust", "--encoding=UTF8", "--locale=C"]);
-        program.args(["--no-sync", "--no-instructions"]);
+        program.args(["--username", USER, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]);
         if let Some(account) = self.account {
             account.run(&mut program);
         }
-        let output = program.output()?;
+        let output = program.output().map_err(|error| {
+            let parent = self.folder.path().display();
+            io::Error::other(format!(
+                "initdb cannot be run in {parent}: {error}. Its user must be able to reach that; TMPDIR chooses another."
+            ))
+        })?;
         if output.status.success() {
             return Ok(());
         }

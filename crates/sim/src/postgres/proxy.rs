@@ -1,17 +1,16 @@
 //! A proxy that loses what a test tells it to lose.
 
+mod acceptor;
 mod connection;
 mod negotiation;
 mod orders;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use self::connection::Connection;
+use self::acceptor::Acceptor;
 use self::orders::Orders;
 use super::{Cluster, USER};
 
@@ -31,8 +30,11 @@ pub struct Dropped {
 #[derive(Debug)]
 pub struct FaultProxy {
     address: SocketAddr,
+    socket: PathBuf,
     orders: Arc<Orders>,
-    acceptor: Option<JoinHandle<()>>,
+    acceptor: Mutex<Option<Acceptor>>,
+    /// A connection of our own, both ends of it: it keeps the port ours while nobody listens there.
+    _hold: [TcpStream; 2],
 }
 
 impl FaultProxy {
@@ -43,10 +45,10 @@ impl FaultProxy {
     pub fn start(cluster: &Cluster) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let orders = Arc::new(Orders::default());
-        let (socket, its_orders) = (cluster.socket(), Arc::clone(&orders));
-        let acceptor = thread::spawn(move || accept_all(&listener, &socket, &its_orders));
-        Ok(Self { address, orders, acceptor: Some(acceptor) })
+        let hold = [TcpStream::connect(address)?, listener.accept()?.0];
+        let (socket, orders) = (cluster.socket(), Arc::new(Orders::default()));
+        let acceptor = Acceptor::start(listener, socket.clone(), Arc::clone(&orders))?;
+        Ok(Self { address, socket, orders, acceptor: Mutex::new(Some(acceptor)), _hold: hold })
     }
 
     /// The URL to connect through the proxy to a database of the cluster.
@@ -76,45 +78,27 @@ impl FaultProxy {
         self.orders.cut_all();
     }
 
-    /// Whether new connections are closed as soon as they come. Those that are open stay.
-    pub fn refuse(&self, refuses: bool) {
-        self.orders.refuse(refuses);
+    /// Whether new connections are refused, as where no server listens. Those that are open stay.
+    ///
+    /// # Errors
+    /// The system does not let it listen again.
+    pub fn refuse(&self, refuses: bool) -> io::Result<()> {
+        let mut acceptor = self.acceptor.lock().unwrap_or_else(PoisonError::into_inner);
+        if refuses {
+            *acceptor = None;
+        } else if acceptor.is_none() {
+            let listener = TcpListener::bind(self.address)?;
+            *acceptor = Some(Acceptor::start(listener, self.socket.clone(), Arc::clone(&self.orders))?);
+        }
+        Ok(())
     }
 }
 
 impl Drop for FaultProxy {
     fn drop(&mut self) {
-        self.orders.stop();
-        // The acceptor waits for a connection, and sees then that it has to stop.
-        let _ = TcpStream::connect(self.address);
-        if let Some(acceptor) = self.acceptor.take() {
-            let _ = acceptor.join();
-        }
+        self.acceptor.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         self.orders.cut_all();
     }
-}
-
-fn accept_all(listener: &TcpListener, socket: &Path, orders: &Arc<Orders>) {
-    for client in listener.incoming() {
-        if orders.are_over() {
-            return;
-        }
-        // A client that cannot be served finds its connection closed, which is answer enough.
-        let _ = client.and_then(|client| serve(client, socket, orders));
-    }
-}
-
-fn serve(client: TcpStream, socket: &Path, orders: &Arc<Orders>) -> io::Result<()> {
-    client.set_nodelay(true)?;
-    let connection = Arc::new(Connection::new(client, UnixStream::connect(socket)?));
-    if orders.admit(&connection) {
-        let orders = Arc::clone(orders);
-        thread::spawn(move || {
-            connection.serve(&orders);
-            orders.forget(&connection);
-        });
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -2,17 +2,25 @@ use super::*;
 
 #[test]
 fn what_was_committed_survives_a_crash_of_the_server_and_nothing_else_does() {
-    for durability in [Durability::Server, Durability::Disk] {
+    let mut cluster = Cluster::start(&ClusterOptions::default()).unwrap();
+    cluster.database("crash").unwrap();
+    let mut session = cluster.session("crash").unwrap();
+    session.run("CREATE TABLE kept (value int); INSERT INTO kept VALUES (1), (2)").unwrap();
+    session.run("BEGIN; INSERT INTO kept VALUES (3)").unwrap();
+    cluster.restart_immediate().unwrap();
+    assert!(session.run("COMMIT").is_err());
+    let mut session = cluster.session("crash").unwrap();
+    assert_eq!(session.run("SELECT * FROM kept").unwrap(), "SELECT 2");
+}
+
+#[test]
+fn a_commit_waits_for_the_disk_only_where_it_shall() {
+    for (durability, waits) in [(Durability::Server, "SELECT 0"), (Durability::Disk, "SELECT 1")] {
         let options = ClusterOptions { durability, ..ClusterOptions::default() };
-        let mut cluster = Cluster::start(&options).unwrap();
-        cluster.database("crash").unwrap();
-        let mut session = cluster.session("crash").unwrap();
-        session.run("CREATE TABLE kept (value int); INSERT INTO kept VALUES (1), (2)").unwrap();
-        session.run("BEGIN; INSERT INTO kept VALUES (3)").unwrap();
-        cluster.restart_immediate().unwrap();
-        assert!(session.run("COMMIT").is_err());
-        let mut session = cluster.session("crash").unwrap();
-        assert_eq!(session.run("SELECT * FROM kept").unwrap(), "SELECT 2");
+        let cluster = Cluster::start(&options).unwrap();
+        let mut session = cluster.session(MAINTENANCE).unwrap();
+        let statement = "SELECT * FROM pg_settings WHERE name = 'fsync' AND setting = 'on'";
+        assert_eq!(session.run(statement).unwrap(), waits, "{durability:?}");
     }
 }
 

@@ -26,8 +26,6 @@ struct State {
     answers_to_drop: u64,
     commits_to_cut: u64,
     dropped: Dropped,
-    refuses: bool,
-    is_over: bool,
     connections: Vec<Arc<Connection>>,
 }
 
@@ -40,21 +38,6 @@ impl Orders {
     /// Orders that the next `count` commits be cut.
     pub(super) fn cut_commits(&self, count: u64) {
         self.state().commits_to_cut = count;
-    }
-
-    /// Orders whether new connections are refused.
-    pub(super) fn refuse(&self, refuses: bool) {
-        self.state().refuses = refuses;
-    }
-
-    /// No connection is taken any more.
-    pub(super) fn stop(&self) {
-        self.state().is_over = true;
-    }
-
-    /// Whether [`Orders::stop`] was called.
-    pub(super) fn are_over(&self) -> bool {
-        self.state().is_over
     }
 
     /// Closes every connection.
@@ -93,13 +76,9 @@ impl Orders {
         self.state().dropped
     }
 
-    /// Takes a new connection, unless they are refused.
-    pub(super) fn admit(&self, connection: &Arc<Connection>) -> bool {
-        let mut state = self.state();
-        if !state.refuses {
-            state.connections.push(Arc::clone(connection));
-        }
-        !state.refuses
+    /// A connection that is cut with all the others, until it is forgotten.
+    pub(super) fn admit(&self, connection: &Arc<Connection>) {
+        self.state().connections.push(Arc::clone(connection));
     }
 
     /// Forgets a connection that has ended.

@@ -1,5 +1,6 @@
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::thread;
 use std::time::Duration;
 
 use super::super::frames::{Header, QUERY};
@@ -23,9 +24,7 @@ impl Stage {
     }
 
     fn connect(&self) -> TcpStream {
-        let url = self.proxy.url(&self.database);
-        let address = url.strip_prefix("postgres://overnight@").unwrap().split('/').next().unwrap();
-        let stream = TcpStream::connect(address).unwrap();
+        let stream = TcpStream::connect(self.proxy.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream
     }
@@ -129,22 +128,25 @@ fn a_client_that_asks_for_encryption_is_told_no_and_goes_on() {
 fn all_connections_can_be_cut_and_new_ones_refused() {
     let stage = Stage::new();
     let mut sessions = [stage.session().unwrap(), stage.writer()];
-    stage.proxy.refuse(true);
-    assert!(stage.session().is_err());
+    for _ in 0..2 {
+        stage.proxy.refuse(true).unwrap();
+    }
+    assert_eq!(TcpStream::connect(stage.proxy.address).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     assert!(sessions[0].run("SELECT 1").is_ok());
     stage.proxy.cut_all();
     assert!(sessions.iter_mut().all(|session| session.run("SELECT 1").is_err()));
-    stage.proxy.refuse(false);
+    for _ in 0..2 {
+        stage.proxy.refuse(false).unwrap();
+    }
     assert!(stage.session().unwrap().run("SELECT 1").is_ok());
 }
 
 #[test]
 fn a_proxy_goes_on_when_its_server_is_back_and_ends_when_it_is_dropped() {
     let mut cluster = Cluster::start(&super::super::ClusterOptions::default()).unwrap();
-    let url = cluster.database("proxied").unwrap();
-    let database = "proxied".to_owned();
-    let stage = Stage { proxy: FaultProxy::start(&cluster).unwrap(), database };
-    assert_ne!(url, stage.proxy.url("proxied"));
+    cluster.database("proxied").unwrap();
+    let stage = Stage { proxy: FaultProxy::start(&cluster).unwrap(), database: "proxied".to_owned() };
+    assert_eq!(stage.proxy.url("proxied"), format!("postgres://overnight@{}/proxied", stage.proxy.address));
     let mut session = stage.session().unwrap();
     cluster.stop_immediate();
     assert!(session.run("SELECT 1").is_err());
