@@ -1,4 +1,5 @@
-# Sourced by ./overnight, scripts/test and .ci/run: what the build needs, and the build of the two programs.
+# Sourced by ./overnight, scripts/test, scripts/soak and .ci/run: what the build and the tests need, and the build of the
+# two programs.
 # Everything said here goes to stderr, so that the output of ./overnight stays the output of the program.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -33,24 +34,37 @@ compiles_cxx17() {
     printf '#include <optional>\n' | "${CXX:-c++}" -std=c++17 -fsyntax-only -x c++ - 2>/dev/null
 }
 
-# Installs Debian packages by name, says so first, and stops with the command to run where it may not.
-install_packages() {
-    local as_root="" install="apt-get install --yes --no-install-recommends $*"
+has_postgres() {
+    { command -v postgres && command -v initdb; } >/dev/null ||
+        compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null
+}
+
+# Says that Debian packages will be installed, and stops with the command to run where they may not:
+#   announce_packages "build lacks" cmake make
+# Sets what stands before a command that needs root.
+announce_packages() {
+    local lacking="Overnight's $1" install="apt-get install --yes --no-install-recommends ${*:2}"
+    shift
+    as_root=""
     if ! command -v apt-get >/dev/null; then
-        say "Overnight's build lacks what Debian calls: $*. Install it and run this again."
+        say "$lacking what Debian calls: $*. Install it and run this again."
         exit 1
     fi
     if [ "$(id -u)" != 0 ]; then
         if ! command -v sudo >/dev/null || ! { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
-            say "Overnight's build lacks: $*. Run this as root, once, and then again what you ran:"
+            say "$lacking: $*. Run this as root, once, and then again what you ran:"
             say "  apt-get update && $install"
             exit 1
         fi
         as_root="sudo"
     fi
-    say "Overnight's build lacks: $*. Installing that now: ${as_root:+$as_root }$install"
+    say "$lacking: $*. Installing that now: ${as_root:+$as_root }$install"
+}
+
+# Installs Debian packages that were announced.
+install_packages() {
     $as_root apt-get update -qq >&2
-    $as_root env DEBIAN_FRONTEND=noninteractive $install -qq >&2
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends -qq "$@" >&2
 }
 
 # Installs what the build lacks. Rust is the one thing to bring along.
@@ -65,7 +79,23 @@ install_build_needs() {
     command -v make >/dev/null || missing+=(make)
     compiles_cxx17 || missing+=(g++)
     has_libclang || missing+=(libclang-dev)
-    [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
+    [ ${#missing[@]} = 0 ] && return
+    announce_packages "build lacks" "${missing[@]}"
+    install_packages "${missing[@]}"
+}
+
+# Installs what the tests lack besides: a PostgreSQL, of which they start servers of their own.
+install_test_needs() {
+    local settings=/etc/postgresql-common/createcluster.d
+    has_postgres && return
+    announce_packages "tests lack" postgresql
+    # Debian would make a cluster for the system and start it, now and at every boot.
+    $as_root mkdir -p "$settings"
+    echo "create_main_cluster = false" | $as_root tee "$settings/overnight.conf" >/dev/null
+    (
+        trap '$as_root rm -f "$settings/overnight.conf"' EXIT
+        install_packages postgresql
+    )
 }
 
 # Builds the programs `overnight` and `overnight-engine`. Cargo decides what there is to do; where nothing has changed
