@@ -158,6 +158,9 @@ pub enum Input {
         /// When the next release is due: now if the limit was reached, else the earliest `ready_at` still gathering.
         next_ready_at: Option<i64>,
     },
+    /// Groups that have requests which may be tried by now, as a poll of the store saw: where other nodes fill the queue
+    /// too. What is known to wait stays known.
+    Waiting(Vec<Group>),
     /// The answer to a look.
     Candidates {
         /// The group that was looked at.
@@ -221,7 +224,7 @@ pub enum Action {
     Look {
         /// The group.
         group: Group,
-        /// Behind this place; from the start where `None`.
+        /// Behind this place; from the start where `None`. Where nodes share the sweep its own cursor counts instead.
         after: Option<Position>,
         /// How many at most.
         limit: u32,

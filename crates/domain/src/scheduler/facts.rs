@@ -1,12 +1,22 @@
 //! What metrics and the shell may ask; nothing here changes anything.
 
 use super::Scheduler;
-use super::door::{ModelKey, ReplicaKey};
+use super::door::{Lease, ModelKey, ReplicaKey};
 
 impl Scheduler {
     /// Requests sent to the replica and not answered.
     pub fn in_flight(&self, replica: ReplicaKey) -> usize {
         self.replicas.get(&replica).map_or(0, |it| it.in_flight.len())
+    }
+
+    /// Whether anything is leased, or being leased, for a replica that is used or was.
+    pub fn is_driven(&self, replica: ReplicaKey) -> bool {
+        self.replicas.get(&replica).is_some_and(|it| it.claimed() > 0 || !it.broken.is_empty())
+    }
+
+    /// The leases that are held.
+    pub fn leases(&self) -> impl Iterator<Item = &Lease> {
+        self.hands.values().map(|held| &held.lease)
     }
 
     /// Requests leased for the replica that wait for a slot.

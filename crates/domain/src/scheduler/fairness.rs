@@ -28,6 +28,8 @@ pub(super) struct Model {
     pub(super) suspects: VecDeque<Suspect>,
     /// Requests its replicas may have in flight, together.
     pub(super) capacity: i64,
+    /// Its groups' sweeps are shared with other nodes.
+    is_shared: bool,
     /// Groups that may have work, whose turn comes first in front.
     ring: VecDeque<AccountKey>,
     /// A moving mean of the costs leased.
@@ -53,13 +55,13 @@ enum Walk {
 
 impl Model {
     /// A model without work, whose replicas may have `capacity` requests in flight.
-    pub(super) fn new(capacity: i64) -> Self {
-        Self { capacity, ..Self::default() }
+    pub(super) fn new(capacity: i64, is_shared: bool) -> Self {
+        Self { capacity, is_shared, ..Self::default() }
     }
 
     /// The group's state, made where it is new.
     pub(super) fn group(&mut self, account: AccountKey, now: i64) -> &mut GroupState {
-        self.groups.entry(account).or_insert_with(|| GroupState::new(now))
+        self.groups.entry(account).or_insert_with(|| GroupState::new(self.is_shared, now))
     }
 
     /// Gives a group that may have work its place in the ring.

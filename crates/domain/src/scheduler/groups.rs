@@ -42,8 +42,9 @@ pub(super) struct GroupState {
 }
 
 impl GroupState {
-    pub(super) fn new(now: i64) -> Self {
-        Self { recheck_at: now + RECHECK_MS, recheck_ms: RECHECK_MS, ..Self::default() }
+    pub(super) fn new(is_shared: bool, now: i64) -> Self {
+        let sweep = Sweep::new(is_shared);
+        Self { sweep, recheck_at: now + RECHECK_MS, recheck_ms: RECHECK_MS, ..Self::default() }
     }
 
     /// Whether a look may find something.
@@ -89,6 +90,13 @@ impl GroupState {
         self.stay_awake(now);
     }
 
+    /// Something of it waits, as a poll of the store saw.
+    pub(super) fn hear(&mut self, now: i64) {
+        if !self.is_visible() {
+            self.add(1, 0, now);
+        }
+    }
+
     /// Requests left the queue.
     pub(super) fn remove(&mut self, count: usize, cost: i64, now: i64) {
         self.count = self.count.saturating_sub(i64::try_from(count).unwrap_or(i64::MAX)).max(0);
@@ -122,6 +130,7 @@ impl GroupState {
     /// A look was answered: the count is at least what it saw, or zero where a whole revolution saw nothing.
     pub(super) fn correct(&mut self, is_empty: bool, now: i64) {
         let seen = i64::try_from(self.sweep.window_len()).unwrap_or(i64::MAX);
+        let seen = seen.saturating_add(i64::from(self.sweep.may_go_on()));
         self.suspected &= !is_empty && seen == 0;
         self.count = if is_empty { seen } else { self.count.max(seen) };
         if is_empty {
@@ -132,7 +141,7 @@ impl GroupState {
 
     /// What waits was counted anew: everything known of the queue is replaced.
     pub(super) fn recount(&mut self, now: i64) {
-        self.sweep = Sweep::default();
+        self.sweep = Sweep::new(self.sweep.is_shared());
         self.count = 0;
         self.cost = 0;
         self.suspected = false;

@@ -16,6 +16,8 @@ use super::timers::Timer;
 
 /// The least a look asks for.
 const LOOK_MIN: usize = 32;
+/// The least of it that a node takes of a shared sweep: where two stretches meet, two engines read the same prefix.
+const STRETCH_MIN: usize = 128;
 /// Serving one replica may touch another; what is left after this many rounds waits for the next input.
 const ROUNDS_MAX: usize = 4;
 
@@ -167,7 +169,8 @@ impl Scheduler {
     }
 
     fn look_limit(&self, wanted: usize) -> u32 {
-        let limit = u32::try_from(wanted.saturating_mul(2).max(LOOK_MIN)).unwrap_or(u32::MAX);
+        let least = if self.settings.is_shared { STRETCH_MIN } else { LOOK_MIN };
+        let limit = u32::try_from(wanted.saturating_mul(2).max(least)).unwrap_or(u32::MAX);
         limit.min(self.settings.look_max)
     }
 

@@ -99,6 +99,7 @@ impl Scheduler {
                 self.releases.answer(next_ready_at);
                 self.enqueue(&added, now);
             }
+            Input::Waiting(groups) => self.hear(&groups, now),
             Input::Candidates { group, candidates, reached_end } => {
                 self.see(group, candidates, reached_end, now);
             }
@@ -161,7 +162,7 @@ impl Scheduler {
 
     /// The model's groups, made where it is new.
     fn model(&mut self, key: ModelKey) -> &mut Model {
-        let replicas = &self.replicas;
-        self.models.entry(key).or_insert_with(|| Model::new(roster::capacity(replicas, key)))
+        let (replicas, is_shared) = (&self.replicas, self.settings.is_shared);
+        self.models.entry(key).or_insert_with(|| Model::new(roster::capacity(replicas, key), is_shared))
     }
 }

@@ -34,6 +34,16 @@ impl Scheduler {
         }
     }
 
+    /// A poll of the store saw that these groups have waiting requests, whoever brought them there.
+    pub(super) fn hear(&mut self, groups: &[Group], now: i64) {
+        for group in groups {
+            let state = self.model(group.model);
+            state.group(group.account, now).hear(now);
+            state.enlist(group.account);
+            self.touch_model(group.model);
+        }
+    }
+
     /// The retry time of some requests of the group has come.
     pub(super) fn mature(&mut self, group: Group, now: i64) {
         let Some(model) = self.models.get_mut(&group.model) else { return };

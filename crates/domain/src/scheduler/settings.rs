@@ -3,6 +3,9 @@
 /// What an installation may want otherwise. The default suits every size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
+    /// Whether other nodes take from the same queue, so that a look takes the next stretch of a sweep that all share, and
+    /// what waits is heard of by [`super::Input::Waiting`].
+    pub is_shared: bool,
     /// Requests a release moves at most.
     pub release_max: u32,
     /// Requests a lease takes at most.
@@ -26,6 +29,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            is_shared: false,
             release_max: 1024,
             run_max: 256,
             look_max: 512,

@@ -1,5 +1,8 @@
 //! The sweep of one group: a cursor moves through its order and wraps at the end, so that every request is passed
 //! once per revolution. A window of what the last looks saw lies in front of the cursor.
+//!
+//! Where nodes share a sweep, its cursor is the store's: a look moves it on and brings the next stretch, which nobody else
+//! sees before the sweep has come round. So a window is kept until it is leased, and where it begins is not ours to say.
 
 use std::collections::VecDeque;
 
@@ -13,6 +16,7 @@ const PATIENCE_MS: i64 = 15_000;
 /// A group's cursor and window.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
+    is_shared: bool,
     window: VecDeque<Candidate>,
     window_at: i64,
     /// The last request that left the window.
@@ -27,6 +31,10 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
+    pub(super) fn new(is_shared: bool) -> Self {
+        Self { is_shared, ..Self::default() }
+    }
+
     pub(super) fn window_len(&self) -> usize {
         self.window.len()
     }
@@ -78,7 +86,9 @@ impl Sweep {
         }
         // An answer without candidates can only be the end, whatever it says.
         self.ended = reached_end || last.is_none();
-        self.scanned = last.or_else(|| self.scanned.take());
+        if !self.is_shared {
+            self.scanned = last.or_else(|| self.scanned.take());
+        }
         self.ended && self.fruitful == Some(false)
     }
 
@@ -90,6 +100,15 @@ impl Sweep {
     /// The look was not made, or its answer is long overdue.
     pub(super) fn undo(&mut self) {
         self.asked_at = None;
+    }
+
+    pub(super) const fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Whether the store may hold more than the last look saw, though nothing counts it here.
+    pub(super) const fn may_go_on(&self) -> bool {
+        self.is_shared && !self.ended
     }
 
     /// Takes the next run, at most `limit` requests; those whose deadline has passed are left to the expirer.
@@ -125,7 +144,7 @@ impl Sweep {
 
     /// Drops what was seen too long ago, and gives up on a look whose answer is long overdue.
     pub(super) fn repair(&mut self, now: i64) {
-        if now - self.window_at >= WINDOW_MS {
+        if now - self.window_at >= WINDOW_MS && !self.is_shared {
             self.trim(0);
         }
         if self.asked_at.is_some_and(|asked_at| now - asked_at >= PATIENCE_MS) {

@@ -3,7 +3,9 @@
 
 ALTER TABLE queue ADD COLUMN batch BIGINT;
 
+-- What people call it, and whether it drives engines.
 ALTER TABLE owners ADD COLUMN name TEXT NOT NULL DEFAULT '';
+ALTER TABLE owners ADD COLUMN schedules BIGINT NOT NULL DEFAULT 1;
 
 -- Behind which place of a group the next stretch is taken.
 CREATE TABLE sweeps (

@@ -4,7 +4,9 @@
 ALTER TABLE queue ADD COLUMN batch INTEGER;
 UPDATE queue SET batch = (SELECT p.batch FROM progress p WHERE p.seq = queue.seq);
 
+-- What people call it, and whether it drives engines.
 ALTER TABLE owners ADD COLUMN name TEXT NOT NULL DEFAULT '';
+ALTER TABLE owners ADD COLUMN schedules INTEGER NOT NULL DEFAULT 1;
 
 -- Behind which place of a group the next stretch is taken.
 CREATE TABLE sweeps (

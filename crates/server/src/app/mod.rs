@@ -67,7 +67,12 @@ pub fn store_options(config: &Config) -> StoreOptions {
         Database::Postgres(url) => Some(url.reveal().to_owned()),
     };
     let node = config.node.clone().unwrap_or_else(|| names::of_process());
-    StoreOptions { server_url, node, ..StoreOptions::new(&config.data_dir) }
+    StoreOptions {
+        server_url,
+        node,
+        schedules: config.role.schedules(),
+        ..StoreOptions::new(&config.data_dir)
+    }
 }
 
 /// Carries `work` through even if whoever asked for it leaves.

@@ -36,6 +36,8 @@ pub struct StoreOptions {
     pub server_url: Option<String>,
     /// What people call this process.
     pub node: String,
+    /// Whether this process drives engines.
+    pub schedules: bool,
     /// What a commit promises.
     pub durability: Durability,
     /// The page size of a new database, in bytes; an old one keeps its own.
@@ -54,6 +56,7 @@ impl StoreOptions {
             folder,
             server_url: None,
             node: String::new(),
+            schedules: true,
             durability: Durability::Full,
             page_bytes: 4_096,
             readers: 4,
@@ -105,7 +108,7 @@ impl Store {
         let store = Self::assemble(options, Some(lock), writer.clone()).await?;
         let mut connection = store.connect().await?;
         let sequences = read_sequences(&mut connection).await?;
-        let owner = owners::begin(&mut connection, &options.node, now).await?;
+        let owner = owners::begin(&mut connection, &options.node, options.schedules, now).await?;
         let database = store.inner.database.clone();
         Ok((store, WriterCore::new(&writer, database, connection, sequences, owner)))
     }
@@ -163,6 +166,11 @@ impl Store {
     /// The installation's secret under which sort keys are made.
     pub fn sort_key_secret(&self) -> &[u8; 32] {
         &self.inner.secret
+    }
+
+    /// Whether other nodes may work on the same database.
+    pub fn is_shared(&self) -> bool {
+        self.dialect() == Dialect::Postgres
     }
 
     /// Why writes are refused now, if they are.

@@ -67,9 +67,12 @@ pub(super) static TAKE: RowsStatement = RowsStatement::new(
     ")",
 );
 
-/// Both at once. What another node is writing at this moment is passed over.
+/// Both at once. What another node is writing at this moment is passed over. Who was taken for dead leases
+/// nothing before its heart has beaten again: nobody would give that back.
 static TAKE_ON_POSTGRES: RowsStatement = RowsStatement::new(
-    "WITH k(model, account, owner, now) AS (SELECT ?::bigint, ?::bigint, ?::bigint, ?::bigint), v(sort_key, seq) AS (",
+    "WITH k(model, account, now, owner) AS (
+         SELECT ?::bigint, ?::bigint, ?::bigint, o.seq FROM owners o WHERE o.seq = ? FOR SHARE
+     ), v(sort_key, seq) AS (",
     &POSITION,
     "), w AS (
          SELECT q.model, q.account, q.sort_key, q.seq, q.in_progress_at FROM k CROSS JOIN v
@@ -134,7 +137,7 @@ impl LeaseRun {
 
     async fn take_on_postgres(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
         let Group { model, account } = self.group;
-        let before = [model.0, account.0, unit.owner.key, self.now].map(Value::from);
+        let before = [model.0, account.0, self.now, unit.owner.key].map(Value::from);
         let statement = TAKE_ON_POSTGRES.over(Dialect::Postgres, before, list(&self.positions), []);
         let mut epochs = HashMap::with_capacity(self.positions.len());
         for row in unit.tx.fetch(statement).await? {
@@ -210,4 +213,27 @@ impl Operation for GiveBack {
         }
         Ok(answers)
     }
+}
+
+static LOST: RowsStatement = RowsStatement::new(
+    "WITH v(model, account, sort_key, seq, lease_epoch) AS (",
+    &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer, Kind::Integer],
+    ") SELECT v.seq FROM v WHERE NOT EXISTS (
+         SELECT 1 FROM queue q WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key
+           AND q.seq = v.seq AND q.phase = 1 AND q.lease_epoch = v.lease_epoch)",
+);
+
+/// Which of these leases are held no more, by `seq`: other nodes ended their requests, or took this process for dead.
+pub async fn list_lost(store: &Store, leases: &[Lease]) -> Result<Vec<i64>, StoreError> {
+    let mut lost = Vec::new();
+    for chunk in chunks(leases) {
+        let mut values = Vec::with_capacity(5 * chunk.len());
+        for lease in chunk {
+            push_key(&mut values, &lease.key);
+            values.push(lease.epoch.into());
+        }
+        let rows = store.readers().fetch_all(LOST.over(store.dialect(), [], values, [])).await?;
+        lost.extend(rows.iter().map(|row| row.get::<i64>(0)).collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(lost)
 }

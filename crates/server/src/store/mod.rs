@@ -18,11 +18,13 @@ pub mod models;
 pub mod owners;
 pub mod queue;
 pub mod releases;
+pub mod replicas;
 pub mod requests;
 mod row;
 pub mod settings;
 pub mod settle;
 mod sql;
+mod stretches;
 mod writer;
 
 pub use database::{DATABASE_FILE, Durability, Store, StoreOptions};

@@ -12,6 +12,8 @@ pub(super) struct Owner {
     pub(super) key: i64,
     /// What people call it.
     pub(super) name: String,
+    /// Whether it drives engines.
+    pub(super) schedules: bool,
 }
 
 /// Reads the whole queue, as a start does anyway to count it: an index of leased rows would be written by every lease
@@ -27,21 +29,26 @@ macro_rules! judged_now {
 
 /// Registers this process, which people know by `name`. A folder has one server at a time, so every lease found there is
 /// void at once.
-pub(super) async fn begin(connection: &mut Connection, name: &str, now: i64) -> Result<Owner, StoreError> {
+pub(super) async fn begin(
+    connection: &mut Connection,
+    name: &str,
+    schedules: bool,
+    now: i64,
+) -> Result<Owner, StoreError> {
     if connection.dialect() == Dialect::Sqlite {
         connection.execute(sql(VOID_ALL)).await?;
         connection.execute(sql("DELETE FROM owners")).await?;
     }
     let insert = sql_each(
-        "INSERT INTO owners (name, heartbeat_at) VALUES (?, ?) RETURNING seq",
+        "INSERT INTO owners (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq",
         concat!(
-            "INSERT INTO owners (name, heartbeat_at) VALUES (?, ",
+            "INSERT INTO owners (name, schedules, heartbeat_at) VALUES (?, ?, ",
             judged_now!(),
             " + 0 * ?::bigint) RETURNING seq"
         ),
     );
-    let row = connection.fetch_one(insert.bind(name).bind(now)).await?;
-    Ok(Owner { key: row.get(0)?, name: name.to_owned() })
+    let row = connection.fetch_one(insert.bind(name).bind(schedules).bind(now)).await?;
+    Ok(Owner { key: row.get(0)?, name: name.to_owned(), schedules })
 }
 
 /// Renews every lease of this process.
@@ -65,15 +72,16 @@ impl Operation for Heartbeat {
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
         let now = jobs.iter().map(|job| job.operation.now).max().unwrap_or(0);
         let beat = sql_each(
-            "INSERT INTO owners (seq, name, heartbeat_at) VALUES (?, ?, ?)
+            "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
              ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
             concat!(
-                "INSERT INTO owners (seq, name, heartbeat_at) VALUES (?, ?, ",
+                "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ",
                 judged_now!(),
                 " + 0 * ?::bigint) ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at"
             ),
         );
-        unit.tx.execute(beat.bind(unit.owner.key).bind(unit.owner.name.as_str()).bind(now)).await?;
+        let Owner { key, name, schedules } = unit.owner;
+        unit.tx.execute(beat.bind(*key).bind(name.as_str()).bind(*schedules).bind(now)).await?;
         Ok(vec![(); jobs.len()])
     }
 }
@@ -106,13 +114,35 @@ impl Operation for VoidLeases {
             let stale = sql_each(STALE.0, STALE.1).bind(bound).bind(unit.owner.key);
             let mut count = 0;
             for row in unit.tx.fetch(stale).await? {
-                let owner: i64 = row.get(0)?;
-                let void = sql("UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1 AND owner = ?");
-                count += unit.tx.execute(void.bind(owner)).await?;
-                unit.tx.execute(sql("DELETE FROM owners WHERE seq = ?").bind(owner)).await?;
+                count += forget(row.get(0)?, unit).await?;
             }
             counts.push(count);
         }
         Ok(counts)
+    }
+}
+
+/// Gives back the leases of a process, and forgets it; how many leases. The engine replicas that it drove are free.
+async fn forget(owner: i64, unit: &mut Unit<'_>) -> Result<u64, StoreError> {
+    let void = sql("UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1 AND owner = ?");
+    let count = unit.tx.execute(void.bind(owner)).await?;
+    unit.tx.execute(sql("DELETE FROM owners WHERE seq = ?").bind(owner)).await?;
+    Ok(count)
+}
+
+/// Gives back everything that this process holds, so that others need not wait until its lease has run out.
+pub async fn leave(store: &Store) -> Result<(), StoreError> {
+    store.writer().write(Farewell).await
+}
+
+pub(super) struct Farewell;
+
+impl Operation for Farewell {
+    type Answer = ();
+    const LANE: Lane = Lane::Control;
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
+        forget(unit.owner.key, unit).await?;
+        Ok(vec![(); jobs.len()])
     }
 }

@@ -1,18 +1,20 @@
 //! Looking at the queue. A look decides nothing: what it saw is taken only by a lease, which is guarded.
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::scheduler::{Backlog, Candidate, Group, Position};
+use overnight_domain::scheduler::{AccountKey, Backlog, Candidate, Group, ModelKey, Position};
 use overnight_domain::sort_key::SortKey;
 
 use super::releases::{self, read_backlog};
-use super::sql::{Kind, Row, RowsStatement, Value, chunks, sql};
-use super::{Store, StoreError};
+use super::sql::{Dialect, Kind, Row, RowsStatement, Statement, Value, chunks, sql};
+use super::{Store, StoreError, stretches};
 
 pub(super) const LOOK: &str = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
      WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 AND retry_at <= ?
      ORDER BY sort_key, seq LIMIT ? + 0";
 
 /// Waiting requests of a group behind `after` that may be tried by `now`, in order; and whether no more lie behind.
+///
+/// Where nodes share the queue, `after` does not count: it is the next stretch of the sweep that they share.
 pub async fn look(
     store: &Store,
     group: Group,
@@ -20,21 +22,48 @@ pub async fn look(
     limit: u32,
     now: i64,
 ) -> Result<(Vec<Candidate>, bool), StoreError> {
+    let candidates = match store.dialect() {
+        Dialect::Sqlite => {
+            let rows = store.readers().fetch_all(look_behind(group, after, limit, now)).await?;
+            rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?
+        }
+        Dialect::Postgres => stretches::take(store, group, limit, now).await?,
+    };
+    let reached_end = candidates.len() < limit as usize;
+    Ok((candidates, reached_end))
+}
+
+pub(super) fn look_behind(group: Group, after: Option<&Position>, limit: u32, now: i64) -> Statement {
     let (sort_key, seq) = match after {
         Some(position) => (position.sort_key.as_bytes(), position.seq),
         None => ([].as_slice(), i64::MIN),
     };
-    let query =
-        sql(LOOK).bind(group.model.0).bind(group.account.0).bind(sort_key).bind(seq).bind(now).bind(limit);
-    let rows = store.readers().fetch_all(query).await?;
-    let reached_end = rows.len() < limit as usize;
-    Ok((rows.iter().map(read_candidate).collect::<Result<_, _>>()?, reached_end))
+    sql(LOOK).bind(group.model.0).bind(group.account.0).bind(sort_key).bind(seq).bind(now).bind(limit)
 }
 
 /// What waits in the queue, by group: read once, when the process starts.
 pub async fn backlogs(store: &Store) -> Result<Vec<Backlog>, StoreError> {
     let text = "SELECT model, account, count(*), CAST(sum(cost) AS BIGINT) FROM queue WHERE phase = 0 GROUP BY model, account";
     store.readers().fetch_all(sql(text)).await?.iter().map(read_backlog).collect()
+}
+
+/// Walks from group to group by the queue's key, however many requests each has.
+const WAITING_GROUPS: &str = "WITH RECURSIVE g(model, account) AS (
+         (SELECT model, account FROM queue ORDER BY model, account LIMIT 1)
+         UNION ALL
+         SELECT n.model, n.account FROM g CROSS JOIN LATERAL (
+             SELECT q.model, q.account FROM queue q WHERE (q.model, q.account) > (g.model, g.account)
+             ORDER BY q.model, q.account LIMIT 1) n
+     ) SELECT model, account FROM g WHERE EXISTS (
+         SELECT 1 FROM queue q
+         WHERE q.model = g.model AND q.account = g.account AND q.phase = 0 AND q.retry_at <= ?)";
+
+/// The groups that have requests which may be tried by `now`: what a node asks on PostgreSQL, where others fill the queue
+/// too.
+pub async fn waiting_groups(store: &Store, now: i64) -> Result<Vec<Group>, StoreError> {
+    let rows = store.readers().fetch_all(sql(WAITING_GROUPS).bind(now)).await?;
+    let group = |row: &Row| Ok(Group { model: ModelKey(row.get(0)?), account: AccountKey(row.get(1)?) });
+    rows.iter().map(group).collect()
 }
 
 /// The earliest `ready_at` of what gathers, in milliseconds.
@@ -86,7 +115,7 @@ fn read_prompt(row: &Row) -> Result<Prompt, StoreError> {
     Ok(Prompt { seq: row.get(0)?, id, body: row.get(2)? })
 }
 
-fn read_candidate(row: &Row) -> Result<Candidate, StoreError> {
+pub(super) fn read_candidate(row: &Row) -> Result<Candidate, StoreError> {
     let position = Position { sort_key: SortKey::from_bytes(row.get(0)?), seq: row.get(1)? };
     Ok(Candidate {
         position,

@@ -149,3 +149,16 @@ fn a_large_backlog_is_leased_by_the_run_and_a_short_run_does_not_wait_for_more_w
     assert!(sizes.iter().all(|size| *size >= 64), "{sizes:?}");
     assert_eq!(desk.scheduler.waiting_cost(MODEL), desk.waiting() * 100);
 }
+
+#[test]
+fn what_other_nodes_brought_into_a_shared_queue_is_heard_of_and_leased() {
+    let settings = Settings { is_shared: true, ..Settings::default() };
+    let mut scheduler = Scheduler::new(settings, 1);
+    scheduler.on(Input::Replicas(vec![replica(1, 2)]), 0);
+    let heard = scheduler.on(Input::Waiting(vec![group(1)]), 1);
+    assert!(matches!(heard[..], [Action::Look { after: None, limit: 128, .. }, ..]), "{heard:?}");
+    let (candidates, reached_end) = (vec![candidate(5), candidate(6), candidate(7)], false);
+    let leased = scheduler.on(Input::Candidates { group: group(1), candidates, reached_end }, 2);
+    assert!(leased.iter().any(|it| matches!(it, Action::Lease { positions, .. } if positions.len() == 2)));
+    assert_eq!(scheduler.on(Input::Waiting(vec![group(1)]), 3), [], "it is known already");
+}

@@ -8,7 +8,7 @@ use super::{candidate, position};
 
 /// Lets groups with endless work take turns, `run` requests at a time, until `runs` were taken; the cost each got.
 fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
-    let mut model = Model::new(capacity);
+    let mut model = Model::new(capacity, false);
     for (account, _) in (1_i64..).zip(costs) {
         model.group(AccountKey(account), 0).add(i64::MAX, 0, 0);
         model.enlist(AccountKey(account));
@@ -61,7 +61,7 @@ fn one_slot_takes_turns_by_the_request() {
 
 #[test]
 fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
-    let mut model = Model::new(8);
+    let mut model = Model::new(8, false);
     let (heavy, light) = (AccountKey(1), AccountKey(2));
     model.group(heavy, 0).add(1_000, 0, 0);
     model.enlist(heavy);
@@ -91,7 +91,7 @@ fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
 
 #[test]
 fn an_idle_account_saves_nothing_up_and_real_usage_is_settled() {
-    let mut model = Model::new(1);
+    let mut model = Model::new(1, false);
     let account = AccountKey(1);
     model.group(account, 0).add(2, 0, 0);
     model.enlist(account);

@@ -82,3 +82,17 @@ fn a_lost_answer_and_an_old_window_are_given_up() {
     sweep.repair(40_000);
     assert_eq!((sweep.window_len(), sweep.ask(40_000)), (0, Some(Some(position(1)))));
 }
+
+#[test]
+fn a_shared_sweep_takes_whatever_stretch_comes_and_keeps_it() {
+    let mut sweep = Sweep::new(true);
+    assert_eq!(sweep.ask(0), Some(None), "where it goes on is the store's to say");
+    assert!(!answer(&mut sweep, &[7, 8], false));
+    assert!(sweep.may_go_on());
+    assert_eq!(sweep.ask(0), Some(None));
+    assert!(!answer(&mut sweep, &[1, 2], false), "the sweep came round");
+    sweep.repair(1_000_000);
+    assert_eq!(take(&mut sweep, 9), [7, 8, 1, 2]);
+    sweep.ask(0);
+    assert!(answer(&mut sweep, &[], true), "nothing waits anywhere");
+}

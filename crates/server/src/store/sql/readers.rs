@@ -37,7 +37,7 @@ impl Readers {
         let rows = match rows {
             Err(error) if error.is_connection_lost() => {
                 reader.connection = self.database.connect().await?;
-                self.lock().clear();
+                self.forget_idle();
                 reader.fetch(statement).await?
             }
             rows => rows?,
@@ -70,6 +70,11 @@ impl Readers {
             None => self.database.connect().await?,
         };
         Ok(Reader { readers: self, connection, _permit: permit })
+    }
+
+    /// What lay idle while the database was away is of no use.
+    pub(in crate::store) fn forget_idle(&self) {
+        self.lock().clear();
     }
 
     /// Waits for the reads under way, refuses more, and closes what is open.

@@ -32,6 +32,15 @@ pub(in crate::store) enum CommitError {
     Unknown(TransactionId, StoreError),
 }
 
+impl CommitError {
+    /// What the database said, of a transaction that may have been done or not.
+    pub(in crate::store) fn into_inner(self) -> StoreError {
+        match self {
+            Self::NotDone(error) | Self::Unknown(_, error) => error,
+        }
+    }
+}
+
 /// An open write transaction. What is neither committed nor rolled back leaves its connection unusable.
 pub(in crate::store) struct Tx<'c> {
     connection: &'c mut Connection,

@@ -22,8 +22,9 @@ async fn a_release_takes_what_is_ready_and_says_when_to_come_again(mut fixture: 
     fixture.assert_sound().await;
 }
 
-on_both!(a_look_goes_on_behind_its_cursor);
-async fn a_look_goes_on_behind_its_cursor(mut fixture: Fixture) {
+#[tokio::test]
+async fn a_look_goes_on_behind_its_cursor() {
+    let mut fixture = Fixture::on_sqlite().await;
     fixture.insert(&[1, 2, 2, 3]).await;
     fixture.release().await;
     let all = fixture.look().await;

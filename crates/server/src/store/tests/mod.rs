@@ -28,6 +28,7 @@ mod paging;
 mod plans;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use overnight_domain::ids::{AccountId, BatchId, IdSequence, RequestId};
@@ -43,7 +44,7 @@ use super::{
     Durability, Store, StoreOptions, accounts, audit, leases, models, owners, queue, releases, requests,
     settle,
 };
-use crate::clock::ManualClock;
+use crate::clock::{ManualClock, SharedClock, SystemClock};
 
 pub(super) const START: i64 = 1_750_000_000_000;
 pub(super) const DAY_MS: i64 = 86_400_000;
@@ -189,6 +190,11 @@ pub(super) fn options(folder: &TempDir) -> StoreOptions {
     StoreOptions { durability: Durability::ProcessOnly, ..StoreOptions::new(folder.path()) }
 }
 
+/// A server that is away is asked again after a while that passes; the file is never away.
 async fn open(options: &StoreOptions) -> Store {
-    Store::open(options, ManualClock::at(START)).await.expect("a store")
+    let clock: SharedClock = match options.server_url {
+        Some(_) => Arc::new(SystemClock),
+        None => ManualClock::at(START),
+    };
+    Store::open(options, clock).await.expect("a store")
 }

@@ -7,8 +7,9 @@ use overnight_domain::requests::RequestStatus;
 use overnight_sim::postgres::{Cluster, FaultProxy};
 
 use super::{Fixture, START, grouping};
+use crate::store::replicas::{self, Claim, Claimed};
 use crate::store::settle::settle;
-use crate::store::{StoreError, leases, owners, requests};
+use crate::store::{StoreError, leases, owners, queue, requests};
 
 #[tokio::test]
 async fn two_nodes_never_hold_one_request() {
@@ -43,6 +44,78 @@ async fn a_node_that_slept_through_its_lease_finds_its_writes_refused() {
     assert!(!fixture.settle(&slept, START + 4).await);
     assert!(settle(&other, fixture.settlement(&lease, START + 5)).await.expect("a settle"));
     assert_eq!(fixture.status(id).await, RequestStatus::Completed);
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn nodes_take_stretches_of_one_sweep_that_comes_round() {
+    let mut fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    fixture.insert(&[1, 2, 2, 3, 4]).await;
+    fixture.release().await;
+    let look = async |store| {
+        let (stretch, reached_end) =
+            queue::look(store, fixture.group(), None, 2, START).await.expect("a look");
+        let keys: Vec<u8> = stretch.iter().map(|it| it.position.sort_key.as_bytes()[0]).collect();
+        (keys, reached_end)
+    };
+    assert_eq!(look(&fixture.store).await, (vec![1, 2], false));
+    assert_eq!(look(&other).await, (vec![2, 3], false));
+    assert_eq!(look(&fixture.store).await, (vec![4], true));
+    assert_eq!(look(&other).await, (vec![1, 2], false), "the sweep came round");
+    let positions = fixture.look().await;
+    leases::take(&other, fixture.group(), positions, START).await.expect("a lease");
+    assert_eq!(look(&fixture.store).await.0, [1, 2], "what lay before the cursor waits still");
+    assert_eq!(queue::waiting_groups(&other, START).await.expect("a poll"), [fixture.group()]);
+}
+
+#[tokio::test]
+async fn replicas_are_driven_by_one_node_each_and_shared_out_evenly() {
+    let fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    let claim = async |store, giving_up: &[&str]| {
+        let names = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let giving_up = giving_up.iter().map(|name| (*name).to_owned()).collect();
+        replicas::claim(store, Claim { names, giving_up, now: START }).await.expect("a claim")
+    };
+    let held = |names: &[&str], share| Claimed { held: names.iter().map(|it| (*it).into()).collect(), share };
+    assert_eq!(claim(&fixture.store, &[]).await, held(&["a", "b"], 2));
+    assert_eq!(claim(&other, &[]).await, held(&["c"], 2));
+    assert_eq!(claim(&fixture.store, &["b"]).await, held(&["a", "b"], 2), "what is given up is free at once");
+    owners::leave(&fixture.store).await.expect("a farewell");
+    assert_eq!(claim(&other, &[]).await, held(&["a", "b", "c"], 3));
+    assert_eq!(claim(&fixture.store, &[]).await, held(&[], 0), "the dead claim nothing");
+    owners::beat(&fixture.store, START).await.expect("a heartbeat");
+    assert_eq!(claim(&fixture.store, &[]).await, held(&[], 2));
+    assert_eq!(claim(&other, &["c"]).await, held(&["a", "b"], 2));
+    assert_eq!(claim(&fixture.store, &[]).await, held(&["c"], 2));
+}
+
+#[tokio::test]
+async fn a_node_learns_which_of_its_leases_others_ended() {
+    let mut fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    let ids = fixture.insert(&[1, 2, 3]).await;
+    fixture.release().await;
+    let held = fixture.lease().await;
+    let lost = async || leases::list_lost(&fixture.store, &held).await.expect("a look");
+    assert!(lost().await.is_empty());
+    requests::cancel(&other, fixture.account, ids[1], START).await.expect("a cancel");
+    assert_eq!(lost().await, [held[1].key.position.seq]);
+    owners::void_stale(&other, START, 0).await.expect("a look for the dead");
+    assert_eq!(lost().await.len(), 3);
+}
+
+#[tokio::test]
+async fn who_is_held_for_dead_leases_nothing_before_its_heart_beats_again() {
+    let mut fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    fixture.insert(&[1]).await;
+    fixture.release().await;
+    owners::void_stale(&other, START, 0).await.expect("a look for the dead");
+    assert!(fixture.lease().await.is_empty());
+    owners::beat(&fixture.store, START).await.expect("a heartbeat");
+    assert_eq!(fixture.lease().await.len(), 1);
     fixture.assert_sound().await;
 }
 
@@ -111,12 +184,12 @@ async fn a_database_that_goes_away_and_comes_back_is_used_again() {
     let mut fixture = Fixture::through(&proxy).await;
     fixture.insert(&[1]).await;
     let request = fixture.request(2);
-    proxy.refuse(true);
+    proxy.refuse(true).expect("a closed port");
     proxy.cut_all();
     let refused = requests::insert(&fixture.store, request).await;
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
     assert!(fixture.store.refusing().is_some());
-    proxy.refuse(false);
+    proxy.refuse(false).expect("an open port");
     let request = fixture.request(3);
     let taken = async {
         while requests::insert(&fixture.store, request.clone()).await.is_err() {

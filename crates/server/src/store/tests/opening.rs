@@ -56,6 +56,7 @@ async fn operators_write_beside_a_running_server() {
 const BEFORE_0002: &str = "
     ALTER TABLE queue DROP COLUMN batch;
     ALTER TABLE owners DROP COLUMN name;
+    ALTER TABLE owners DROP COLUMN schedules;
     DROP TABLE sweeps;
     DROP TABLE replicas;
     UPDATE progress SET state = 2, in_progress_at = q.in_progress_at

@@ -6,8 +6,9 @@ use crate::store::batches::{CancelBatch, CancelChunk, NewBatch};
 use crate::store::error::StoreError;
 use crate::store::expiry::Expire;
 use crate::store::leases::{GiveBack, LeaseRun};
-use crate::store::owners::{Heartbeat, Owner, VoidLeases};
+use crate::store::owners::{Farewell, Heartbeat, Owner, VoidLeases};
 use crate::store::releases::Release;
+use crate::store::replicas::Claim;
 use crate::store::requests::{CancelRequest, NewRequest};
 use crate::store::settle::Settle;
 use crate::store::sql::{CommitError, Connection, TransactionId};
@@ -106,6 +107,8 @@ operations! {
     give_backs: GiveBack,
     voids: VoidLeases,
     leases: LeaseRun,
+    claims: Claim,
+    farewells: Farewell,
     releases: Release,
     inserts: NewRequest,
     batches: NewBatch,

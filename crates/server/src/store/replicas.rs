@@ -1,0 +1,103 @@
+//! Which process drives which engine replica. A replica is driven by one process at a time; those of a process that died
+//! are free.
+
+use super::sql::{Dialect, Value, sql};
+use super::writer::{Job, Lane, Operation, Unit};
+use super::{Store, StoreError};
+
+/// What a process wants of the replicas that it shares with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Those that it could drive, by name.
+    pub names: Vec<String>,
+    /// Those that it drives no more.
+    pub giving_up: Vec<String>,
+    /// When, in milliseconds.
+    pub now: i64,
+}
+
+/// What a process has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// The replicas that it drives, by name.
+    pub held: Vec<String>,
+    /// How many it should drive, so that every process has about as many.
+    pub share: usize,
+}
+
+/// Gives up what is to be given up, and takes free replicas up to this process's share. Where nothing is shared
+/// everything is held.
+pub async fn claim(store: &Store, claim: Claim) -> Result<Claimed, StoreError> {
+    if store.dialect() == Dialect::Sqlite {
+        return Ok(Claimed { share: claim.names.len(), held: claim.names });
+    }
+    store.writer().write(claim).await
+}
+
+impl Operation for Claim {
+    type Answer = Claimed;
+    const LANE: Lane = Lane::Control;
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Claimed>, StoreError> {
+        let mut answers = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            answers.push(job.operation.take(unit).await?);
+        }
+        Ok(answers)
+    }
+}
+
+/// Takes free ones; what another process is taking at this moment is passed over.
+const TAKE: &str = "UPDATE replicas SET owner = ?, taken_at = ? WHERE name IN (
+         SELECT r.name FROM replicas r WHERE r.name = ANY (?::text[])
+           AND (r.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = r.owner))
+         ORDER BY r.name LIMIT ? + 0 FOR UPDATE SKIP LOCKED
+     )";
+
+impl Claim {
+    async fn take(&self, unit: &mut Unit<'_>) -> Result<Claimed, StoreError> {
+        let me = unit.owner.key;
+        if !self.giving_up.is_empty() {
+            let text = "UPDATE replicas SET owner = NULL WHERE owner = ? AND name = ANY (?::text[])";
+            unit.tx.execute(sql(text).bind(me).bind(list(&self.giving_up))).await?;
+        }
+        let share = self.share(unit).await?;
+        let mut held = self.held(unit).await?;
+        if let Some(wanted) = share.checked_sub(held.len()).filter(|wanted| *wanted > 0) {
+            self.make(unit).await?;
+            let take = sql(TAKE).bind(me).bind(self.now).bind(list(&self.names)).bind(wanted as i64);
+            if unit.tx.execute(take).await? > 0 {
+                held = self.held(unit).await?;
+            }
+        }
+        Ok(Claimed { held, share })
+    }
+
+    /// As many of its replicas as would be this process's if all that drive engines could drive the same; none while
+    /// the others hold it for dead.
+    async fn share(&self, unit: &mut Unit<'_>) -> Result<usize, StoreError> {
+        let text = "SELECT count(*), count(*) FILTER (WHERE seq = ?) FROM owners WHERE schedules = 1";
+        let rows = unit.tx.fetch(sql(text).bind(unit.owner.key)).await?;
+        let row = rows.first().ok_or(StoreError::Damaged("a count of processes"))?;
+        let (living, mine): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let living = usize::try_from(living).unwrap_or(1).max(1);
+        Ok(if mine > 0 { self.names.len().div_ceil(living) } else { 0 })
+    }
+
+    async fn held(&self, unit: &mut Unit<'_>) -> Result<Vec<String>, StoreError> {
+        let text = "SELECT name FROM replicas WHERE owner = ? AND name = ANY (?::text[]) ORDER BY name";
+        let rows = unit.tx.fetch(sql(text).bind(unit.owner.key).bind(list(&self.names))).await?;
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    /// A replica that no process has named before gets its row.
+    async fn make(&self, unit: &mut Unit<'_>) -> Result<(), StoreError> {
+        let text = "INSERT INTO replicas (name, taken_at) SELECT name, ? FROM unnest(?::text[]) AS v(name)
+                    ON CONFLICT DO NOTHING";
+        unit.tx.execute(sql(text).bind(self.now).bind(list(&self.names))).await.map(drop)
+    }
+}
+
+fn list(names: &[String]) -> Value {
+    Value::Texts(names.iter().cloned().map(Some).collect())
+}
