@@ -13,11 +13,11 @@ use crate::app::errors::AppError;
 use crate::app::{Services, store_options};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::Config;
-use crate::engines::{EngineUnusable, Engines};
+use crate::engines::{EngineClient, EngineUnusable, Engines};
 use crate::http::{self, Listeners};
 use crate::ids::Ids;
 use crate::scheduler::{Replicas, Shell};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, owners};
 use crate::workers;
 
 /// Why the service did not start, in words for the operator.
@@ -47,7 +47,7 @@ pub struct Service {
     services: Services,
     address: SocketAddr,
     bootstrapped: Option<Bootstrapped>,
-    engines: Engines,
+    engines: Option<Engines>,
     stop_http: watch::Sender<bool>,
     stop_scheduler: watch::Sender<bool>,
     http: JoinHandle<()>,
@@ -69,14 +69,20 @@ impl Service {
         let services =
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
         let bootstrapped = bootstrap::run(&services).await?;
-        let engines = Engines::start(&config, &clock, &ids)?;
-        let replicas = Arc::new(Replicas::new(&engines, Arc::clone(&services.models)));
-        let shell = Shell::new(services.clone(), replicas).await?;
+        let (engines, shell) = match config.role.schedules() {
+            true => {
+                let engines = Engines::start(&config, &clock, &ids)?;
+                let replicas = Arc::new(Replicas::new(&engines, Arc::clone(&services.models)));
+                let shell = Shell::new(services.clone(), replicas).await?;
+                (Some(engines), Some(shell))
+            }
+            false => (None, None),
+        };
         let workers = workers::spawn(&services);
         let (stop_http, http_stopped) = watch::channel(false);
         let (stop_scheduler, scheduler_stopped) = watch::channel(false);
         let http = tokio::spawn(http::serve(services.clone(), listeners, stopped(http_stopped)));
-        let scheduler = tokio::spawn(shell.run(stopped(scheduler_stopped)));
+        let scheduler = tokio::spawn(schedule(shell, services.clone(), stopped(scheduler_stopped)));
         Ok(Self {
             services,
             address,
@@ -100,21 +106,44 @@ impl Service {
         self.bootstrapped.as_ref()
     }
 
-    /// The configured engines.
-    pub const fn engines(&self) -> &Engines {
-        &self.engines
+    /// The engines that this process may drive.
+    pub fn engines(&self) -> impl Iterator<Item = &Arc<EngineClient>> {
+        self.engines.iter().flat_map(Engines::iter)
     }
 
-    /// Answers the calls under way, drops what the engines have in flight (it is leased again at the next start),
-    /// and closes the store.
+    /// Lets no new work begin, answers the calls under way, gives what the engines have in flight the time that the
+    /// settings allow, and closes the store. What is not done by then is done by another node, or after the next start.
     pub async fn shutdown(mut self) {
+        let Services { store, clock, config, signals, .. } = &self.services;
+        signals.stop();
+        let _ = self.stop_scheduler.send(true);
+        clock.sleep_until(clock.now() + config.linger.0).await;
         let _ = self.stop_http.send(true);
         let _ = self.http.await;
-        let _ = self.stop_scheduler.send(true);
         let _ = self.scheduler.await;
         self.workers.shutdown().await;
+        if store.is_shared()
+            && let Err(error) = owners::leave(store).await
+        {
+            tracing::warn!(%error, "what this node held is free only when its lease has run out");
+        }
         self.services.store.close().await;
         drop(self.engines);
+    }
+}
+
+/// Schedules until it is told to stop. A process that drives no engine tells its news to nobody: the nodes that do ask the
+/// store for them.
+async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future<Output = ()>) {
+    if let Some(shell) = shell {
+        return shell.run(stopped).await;
+    }
+    tokio::pin!(stopped);
+    loop {
+        tokio::select! {
+            () = &mut stopped => return,
+            () = services.signals.rung() => drop(services.signals.take()),
+        }
     }
 }
 

@@ -30,12 +30,13 @@ pub struct Bootstrapped {
 /// Makes the account `default` and a key for it where the store holds no account; `None` where it does.
 ///
 /// Interrupted anywhere, the next call completes it: the file is written before the key is stored, and a `default`
-/// account that stands alone without a key is one of an interrupted first start.
+/// account that stands alone without a key is one of an interrupted first start. Of nodes that start together one makes it.
 ///
 /// # Errors
 ///
 /// What the store could not do, or a key file that could not be written.
 pub async fn run(services: &Services) -> Result<Option<Bootstrapped>, AppError> {
+    let _turn = services.store.take_turn().await?;
     let accounts = store::accounts::list(&services.store).await?;
     let account = match accounts.as_slice() {
         [] => super::accounts::create(services, ACCOUNT).await?,

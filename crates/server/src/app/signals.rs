@@ -1,6 +1,6 @@
-//! What use cases tell the scheduler. Signals coalesce, so a slow scheduler holds nobody up and fills no memory.
+//! What use cases tell the scheduler, and whether the process stops. Signals coalesce, so a slow scheduler holds nobody up and fills no memory.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
@@ -10,12 +10,13 @@ pub const HEARD_EVERY_MS: i64 = 1_000;
 
 const NOTHING: i64 = i64::MAX;
 
-/// News for the scheduler.
+/// News for the scheduler, and for those who ask whether to come.
 #[derive(Debug)]
 pub struct Signals {
     gathering_until: AtomicI64,
     ended: Mutex<Vec<i64>>,
     bell: Notify,
+    is_stopping: AtomicBool,
 }
 
 /// What was said since the last [`Signals::take`].
@@ -29,7 +30,12 @@ pub struct News {
 
 impl Default for Signals {
     fn default() -> Self {
-        Self { gathering_until: AtomicI64::new(NOTHING), ended: Mutex::default(), bell: Notify::new() }
+        Self {
+            gathering_until: AtomicI64::new(NOTHING),
+            ended: Mutex::default(),
+            bell: Notify::new(),
+            is_stopping: AtomicBool::new(false),
+        }
     }
 }
 
@@ -56,6 +62,16 @@ impl Signals {
         let gathering_until = self.gathering_until.swap(NOTHING, Ordering::AcqRel);
         let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
         News { gathering_until: (gathering_until != NOTHING).then_some(gathering_until), ended }
+    }
+
+    /// The process was told to stop: others are to be asked from now on.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Release);
+    }
+
+    /// Whether it was.
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
     }
 
     /// Ends when something was said since the last time this ended.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use url::Url;
+use url::{Host, Url};
 
 use super::models::{self, ModelConfig};
 use super::section::Section;
@@ -47,6 +47,8 @@ pub struct OpenAiConfig {
     pub base_url: Url,
     /// The environment variable that holds its key.
     pub api_key_env: Option<String>,
+    /// Whether other nodes reach the same engine at this address, so that one of them drives it at a time.
+    pub is_shared: bool,
 }
 
 /// A child process of the service.
@@ -67,6 +69,14 @@ pub struct EmbeddedConfig {
 }
 
 impl EngineConfig {
+    /// By which name nodes agree on who drives it: its address; `None` where it is this node's own.
+    pub fn shared_name(&self) -> Option<&str> {
+        match &self.kind {
+            EngineKind::OpenAi(config) if config.is_shared => Some(config.base_url.as_str()),
+            EngineKind::OpenAi(_) | EngineKind::Embedded(_) => None,
+        }
+    }
+
     /// The embedded engine with the model in the box.
     pub(super) fn boxed() -> Self {
         Self {
@@ -153,13 +163,25 @@ fn served(section: &Section<'_>, models: &[ModelConfig]) -> Result<BTreeMap<Stri
 
 fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
     refuse_others(section, "embedded", &["model_path", "threads", "parallel", "context", "engine_path"])?;
+    let is_shared = section.boolean("shared")?;
     let api_key_env = section.read("api_key_env", |text| {
         let fits = !text.is_empty() && !text.contains(['=', '\0']) && !text.starts_with("OVERNIGHT_");
         let wanted = "the name of an environment variable that does not begin with OVERNIGHT_";
         fits.then(|| text.to_owned()).ok_or_else(|| wanted.to_owned())
     })?;
     let base_url = section.required("base_url", section.read("base_url", base_url)?)?;
-    Ok(OpenAiConfig { base_url, api_key_env })
+    let is_shared = is_shared.unwrap_or_else(|| !is_loopback(&base_url));
+    Ok(OpenAiConfig { base_url, api_key_env, is_shared })
+}
+
+/// Whether only this machine reaches it.
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
+        Some(Host::Ipv6(address)) => address.is_loopback() || address.is_unspecified(),
+        None => false,
+    }
 }
 
 /// An http or https address without a query, a fragment, user information, or a slash at its end.
@@ -181,7 +203,7 @@ fn read_embedded(
     section: &Section<'_>,
     served: &BTreeMap<String, String>,
 ) -> Result<EmbeddedConfig, ConfigError> {
-    refuse_others(section, "openai", &["base_url", "api_key_env"])?;
+    refuse_others(section, "openai", &["base_url", "api_key_env", "shared"])?;
     let mut names = served.values();
     let first = names.next().cloned().unwrap_or_default();
     if names.any(|other| *other != first) {

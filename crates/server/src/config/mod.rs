@@ -52,6 +52,8 @@ pub struct Config {
     pub node: Option<String>,
     /// How long what is in flight may still take when the process is told to stop.
     pub drain: Millis,
+    /// How long clients are still let in when the process is told to stop.
+    pub linger: Millis,
     /// How long a request gathers its siblings.
     pub aggregation_period: Millis,
     /// How long a lease lasts unless it is renewed.

@@ -85,6 +85,7 @@ pub(super) struct Nodes {
     pub(super) role: Role,
     pub(super) node: Option<String>,
     pub(super) drain: Millis,
+    pub(super) linger: Millis,
 }
 
 pub(super) fn read(root: &Section<'_>) -> Result<Nodes, ConfigError> {
@@ -96,11 +97,13 @@ pub(super) fn read(root: &Section<'_>) -> Result<Nodes, ConfigError> {
         );
     }
     let drain = root.bounded("drain", Millis(0)..=Millis(3_600_000), "0s to 1h")?;
+    let linger = root.bounded("linger", Millis(0)..=Millis(600_000), "0s to 10m")?;
     let node = root.read("node", |name| match name.len() {
         1..=200 if !name.contains(char::is_control) => Ok(name.to_owned()),
         _ => Err("a name of 1 to 200 characters".to_owned()),
     })?;
-    Ok(Nodes { database, role, node, drain: root.required("drain", drain)? })
+    let (drain, linger) = (root.required("drain", drain)?, root.required("linger", linger)?);
+    Ok(Nodes { database, role, node, drain, linger })
 }
 
 /// A refusal does not repeat what was written: it may hold a password.

@@ -74,7 +74,7 @@ impl FromStr for LogFormat {
 /// Types and checks the merged layers.
 pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
     let root = Section::root(settings);
-    let Nodes { database, role, node, drain } = nodes::read(&root)?;
+    let Nodes { database, role, node, drain, linger } = nodes::read(&root)?;
     let listen = root.required("listen", root.read("listen", address)?)?;
     let (models, engines) = models_and_engines(&root)?;
     Ok(Config {
@@ -86,6 +86,7 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         role,
         node,
         drain,
+        linger,
         aggregation_period: root.required(
             "aggregation_period",
             root.bounded("aggregation_period", Millis(0)..=Millis(12 * HOUR.0), "0s to 12h")?,

@@ -4,7 +4,7 @@
 use std::panic::AssertUnwindSafe;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -25,6 +25,7 @@ const API: &str = "/v1";
 /// Carries one call through.
 pub(super) async fn handle(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let timer = CallTimer::start(request.method(), request.extensions().get::<MatchedPath>());
+    let version = request.version();
     let call: CallId = context.services.ids.next(context.services.clock.now());
     let answered = AssertUnwindSafe(admit(&context, request, next)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| {
@@ -36,6 +37,9 @@ pub(super) async fn handle(State(context): State<Shared>, request: Request, next
     }
     if let Ok(name) = HeaderValue::try_from(call.to_string()) {
         response.headers_mut().insert(REQUEST_ID, name);
+    }
+    if context.services.signals.is_stopping() && version <= Version::HTTP_11 {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     tracing::debug!(%call, status = response.status().as_u16(), route = timer.route(), "answered call {call}");
     timer.stop(response.status());

@@ -13,8 +13,12 @@ pub(super) async fn live() -> Response {
     answers::ok(|out| out.extend_from_slice(br#"{"status":"ok"}"#))
 }
 
-/// `GET /readyz`: 200 while the store takes writes. Engines do not count: what they cannot do now waits.
+/// `GET /readyz`: 200 while the store takes writes and the process was not told to stop. Engines do not count: what they
+/// cannot do now waits.
 pub(super) async fn ready(State(context): State<Shared>) -> Answer {
+    if context.services.signals.is_stopping() {
+        return Err(AppError::Unavailable("the service is stopping".to_owned()).into());
+    }
     match context.services.store.refusing() {
         None => Ok(live().await),
         Some(why) => Err(AppError::Unavailable(why.to_owned()).into()),

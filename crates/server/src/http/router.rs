@@ -29,15 +29,18 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(models::list))
 }
 
+/// The routes that every process has, whatever its part.
+fn health_routes(has_metrics: bool) -> Router<Shared> {
+    let router = Router::new().route("/livez", get(health::live)).route("/readyz", get(health::ready));
+    if has_metrics { router.route("/metrics", get(metrics::get)) } else { router }
+}
+
 /// The routes that need no key.
 fn open_routes(has_metrics: bool) -> Router<Shared> {
-    let router = Router::new()
-        .route("/livez", get(health::live))
-        .route("/readyz", get(health::ready))
+    health_routes(has_metrics)
         .route("/openapi.json", get(openapi::get))
         .route("/docs", get(docs::page))
-        .route("/docs/style.css", get(docs::style));
-    if has_metrics { router.route("/metrics", get(metrics::get)) } else { router }
+        .route("/docs/style.css", get(docs::style))
 }
 
 /// Everything that is served, for a host program with a server of its own; [`super::serve`] also keeps the time-outs
@@ -49,6 +52,9 @@ pub fn router(services: Services) -> Router {
 /// Everything that is served where the API is.
 pub(super) fn assemble(context: Shared) -> Router {
     let has_metrics = context.services.config.metrics_listen.is_none();
+    if !context.services.config.role.serves_api() {
+        return finish(health_routes(has_metrics), context);
+    }
     finish(open_routes(has_metrics).merge(Router::from(routes())), context)
 }
 

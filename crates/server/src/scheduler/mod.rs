@@ -6,6 +6,7 @@ mod attempts;
 mod prompts;
 mod replicas;
 mod settler;
+mod sharing;
 mod shell;
 
 pub use replicas::Replicas;

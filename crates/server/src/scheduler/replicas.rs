@@ -23,8 +23,22 @@ impl Replicas {
 
     /// What the scheduler is to know of them.
     pub fn list(&self) -> Vec<Replica> {
-        let keyed = (0..).map(ReplicaKey).zip(&self.clients);
-        keyed.map(|(key, client)| self.describe(key, client)).collect()
+        self.keyed().map(|(key, client)| self.describe(key, client)).collect()
+    }
+
+    /// By which name nodes agree on who drives it; `None` where it is this node's own.
+    pub fn shared_name(&self, key: ReplicaKey) -> Option<&str> {
+        self.client(key)?.config().shared_name()
+    }
+
+    /// The replica with that name.
+    pub fn find_shared(&self, name: &str) -> Option<ReplicaKey> {
+        let mut named = self.keyed().filter(|(_, client)| client.config().shared_name() == Some(name));
+        named.next().map(|(key, _)| key)
+    }
+
+    fn keyed(&self) -> impl Iterator<Item = (ReplicaKey, &Arc<EngineClient>)> {
+        (0..).map(ReplicaKey).zip(&self.clients)
     }
 
     fn describe(&self, key: ReplicaKey, client: &EngineClient) -> Replica {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use overnight_domain::scheduler::{Action, Input, Lease, ReplicaKey, Scheduler, Settings};
+use overnight_domain::scheduler::{Action, Input, Lease, Replica, ReplicaKey, Scheduler, Settings};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle};
 
@@ -15,6 +15,7 @@ use super::attempts::Attempts;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
 use super::settler;
+use super::sharing::{Polled, Sharing};
 use crate::app::{HEARD_EVERY_MS, Services};
 use crate::store::{StoreError, queue};
 
@@ -29,7 +30,10 @@ pub struct Shell {
     attempts: Arc<Attempts>,
     settler: JoinHandle<()>,
     in_flight: HashMap<i64, AbortHandle>,
+    /// Where other nodes work on the same database.
+    sharing: Option<Sharing>,
     wake_at: i64,
+    is_draining: bool,
     inputs: mpsc::UnboundedReceiver<Input>,
     answers: mpsc::UnboundedSender<Input>,
 }
@@ -48,45 +52,71 @@ impl Shell {
             answers: answers.clone(),
             completions,
         };
+        let is_shared = services.store.is_shared();
+        let sharing = is_shared.then(|| Sharing::new(services.clone(), shared_names(&replicas)));
+        let settings = Settings { is_shared, ..Settings::default() };
         let mut shell = Self {
+            sharing,
             settler: tokio::spawn(settler::run(services.clone(), completed)),
             attempts: Arc::new(attempts),
             prompts,
-            scheduler: Scheduler::new(Settings::default(), seed),
+            scheduler: Scheduler::new(settings, seed),
             in_flight: HashMap::new(),
             wake_at: i64::MAX,
+            is_draining: false,
             services,
             replicas,
             inputs,
             answers,
         };
-        shell.feed(Input::Replicas(shell.replicas.list()));
-        shell.feed(Input::Backlogs(queue::backlogs(&shell.services.store).await?));
+        shell.feed(Input::Replicas(shell.driven()));
+        if !is_shared {
+            shell.feed(Input::Backlogs(queue::backlogs(&shell.services.store).await?));
+        }
         if let Some(ready_at) = queue::next_ready_at(&shell.services.store).await? {
             shell.feed(Input::Gathering { ready_at });
         }
+        shell.ask_others();
         Ok(shell)
     }
 
-    /// Schedules until `shutdown` ends; then drops what is in flight and gives back what is leased.
+    /// Schedules until `shutdown` ends. Then nothing new is leased or sent, what is in flight may end within the time that
+    /// the settings give it, and the rest is given back.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
-        tokio::pin!(shutdown);
+        self.work_until(shutdown).await;
+        let now = self.services.clock.now();
+        self.is_draining = true;
+        let (for_store, others): (Vec<_>, Vec<_>) =
+            self.scheduler.drain(now).into_iter().partition(actions::is_for_store);
+        others.into_iter().for_each(|action| self.act(action));
+        let give_backs =
+            for_store.into_iter().map(|action| actions::perform(&self.services.store, action, now));
+        futures_util::future::join_all(give_backs).await;
+        let clock = Arc::clone(&self.services.clock);
+        self.work_until(clock.sleep_until(now + self.services.config.drain.0)).await;
+        self.stop().await;
+    }
+
+    /// Works until `end` ends, or nothing is left of a drain.
+    async fn work_until(&mut self, end: impl Future<Output = ()>) {
+        tokio::pin!(end);
         let clock = Arc::clone(&self.services.clock);
         let signals = Arc::clone(&self.services.signals);
         let mut batch = Vec::with_capacity(INPUTS_AT_ONCE);
         let mut tick_at = i64::MAX;
-        loop {
+        while !(self.is_draining && self.scheduler.is_idle()) {
             // However busy the inputs are, and though the clock be set back, a second does not pass without a tick.
             tick_at = tick_at.min(clock.now() + HEARD_EVERY_MS);
             let wake = clock.sleep_until(self.wake_at.min(tick_at));
             tokio::select! {
-                () = &mut shutdown => break,
+                () = &mut end => break,
                 count = self.inputs.recv_many(&mut batch, INPUTS_AT_ONCE) => {
                     if count == 0 {
                         break;
                     }
                     batch.drain(..).for_each(|input| self.feed(input));
                 }
+                polled = heard(&mut self.sharing) => self.take(polled),
                 () = signals.rung() => {}
                 () = wake => {
                     self.tick();
@@ -95,7 +125,6 @@ impl Shell {
             }
             self.hear();
         }
-        self.stop().await;
     }
 
     fn hear(&mut self) {
@@ -113,7 +142,32 @@ impl Shell {
             self.wake_at = i64::MAX;
         }
         self.feed(Input::Tick);
+        self.ask_others();
         self.report();
+    }
+
+    fn ask_others(&mut self) {
+        let Some(sharing) = &mut self.sharing else { return };
+        let (replicas, scheduler) = (&self.replicas, &self.scheduler);
+        let has_run_out = |name: &str| replicas.find_shared(name).is_none_or(|key| !scheduler.is_driven(key));
+        sharing.ask(scheduler.leases().cloned().collect(), has_run_out);
+    }
+
+    fn take(&mut self, polled: Option<Polled>) {
+        let (Some(polled), Some(sharing)) = (polled, &mut self.sharing) else { return };
+        if sharing.take(&polled) {
+            self.feed(Input::Replicas(self.driven()));
+        }
+        polled.inputs.into_iter().for_each(|input| self.feed(input));
+    }
+
+    /// The replicas that this process sends to.
+    fn driven(&self) -> Vec<Replica> {
+        let is_driven = |replica: &Replica| match (&self.sharing, self.replicas.shared_name(replica.key)) {
+            (Some(sharing), Some(name)) => sharing.drives(name),
+            _ => true,
+        };
+        self.replicas.list().into_iter().filter(is_driven).collect()
     }
 
     fn feed(&mut self, input: Input) {
@@ -202,13 +256,22 @@ impl Shell {
         for (_, handle) in self.in_flight.drain() {
             handle.abort();
         }
-        let now = self.services.clock.now();
-        let give_backs = self.scheduler.drain(now).into_iter().filter(actions::is_for_store);
-        let store = &self.services.store;
-        futures_util::future::join_all(give_backs.map(|action| actions::perform(store, action, now))).await;
         drop(self.attempts);
         let _ = self.settler.await;
     }
+}
+
+/// The next answer of the other nodes; never, where there are none.
+async fn heard(sharing: &mut Option<Sharing>) -> Option<Polled> {
+    match sharing {
+        Some(sharing) => sharing.heard().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn shared_names(replicas: &Replicas) -> Vec<String> {
+    let keys = replicas.list().into_iter().map(|replica| replica.key);
+    keys.filter_map(|key| replicas.shared_name(key).map(str::to_owned)).collect()
 }
 
 fn first_eight(bytes: [u8; 32]) -> [u8; 8] {

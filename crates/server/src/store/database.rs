@@ -65,6 +65,12 @@ impl StoreOptions {
     }
 }
 
+/// The right to do what one node at a time may do. It ends with its connection.
+#[derive(Debug)]
+pub struct Turn(
+    #[expect(dead_code, reason = "its transaction is open for as long as it lives")] Option<Connection>,
+);
+
 /// A handle on the database; clones share it.
 #[derive(Clone)]
 pub struct Store {
@@ -139,6 +145,17 @@ impl Store {
             lock: Mutex::new(lock),
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Waits until no other node has its turn; then it is this process's until the answer is dropped.
+    pub async fn take_turn(&self) -> Result<Turn, StoreError> {
+        if self.dialect() == Dialect::Sqlite {
+            return Ok(Turn(None));
+        }
+        let mut connection = self.connect().await?;
+        connection.execute_all("BEGIN").await?;
+        connection.fetch(sql("SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE")).await?;
+        Ok(Turn(Some(connection)))
     }
 
     /// A connection of its own, for the writer and for operator commands.

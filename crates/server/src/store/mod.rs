@@ -27,7 +27,7 @@ mod sql;
 mod stretches;
 mod writer;
 
-pub use database::{DATABASE_FILE, Durability, Store, StoreOptions};
+pub use database::{DATABASE_FILE, Durability, Store, StoreOptions, Turn};
 pub use error::StoreError;
 pub use folder::FolderLock;
 pub use writer::{CrashPoint, ManualWriter};

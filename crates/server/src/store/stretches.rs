@@ -24,12 +24,7 @@ pub(super) async fn take(
     }
 }
 
-async fn try_take(
-    store: &Store,
-    group: Group,
-    limit: u32,
-    now: i64,
-) -> Result<Vec<Candidate>, StoreError> {
+async fn try_take(store: &Store, group: Group, limit: u32, now: i64) -> Result<Vec<Candidate>, StoreError> {
     let mut connection = store.readers().take().await?;
     let mut tx = Tx::begin(&mut connection).await?;
     let stretch = go_on(&mut tx, group, limit, now).await?;

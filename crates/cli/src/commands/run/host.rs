@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use overnight_client::Client;
-use overnight_server::config::Config;
+use overnight_server::config::{Config, Millis};
 use overnight_server::engines::{EmbeddedState, EngineClient};
 use overnight_server::service::{Service, ServiceError};
 use overnight_server::store::StoreError;
@@ -43,6 +43,7 @@ impl Host {
         }
         config.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         (config.public_url, config.metrics_listen) = (None, None);
+        config.drain = Millis(0);
         log_to(&data_dir, &config)?;
         match Service::start(config).await {
             Ok(service) => {
@@ -65,7 +66,7 @@ impl Host {
     /// Ends when none of this process's engines comes up, with the reason of one.
     pub(super) async fn trouble(&self) -> CliError {
         loop {
-            let engines = self.own.iter().flat_map(|(service, _)| service.engines().iter());
+            let engines = self.own.iter().flat_map(|(service, _)| service.engines());
             let reasons: Vec<Option<String>> = engines.map(|engine| reason_of_absence(engine)).collect();
             if let Some(Some(reason)) = reasons.first()
                 && reasons.iter().all(Option::is_some)

@@ -8,14 +8,16 @@ use overnight_server::app::{Services, accounts, api_keys, bootstrap};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::ids::Ids;
-use overnight_server::store::{Store, StoreOptions};
+use overnight_server::store::Store;
 use tempfile::TempDir;
+
+use crate::support::store_options;
 
 async fn services(folder: &TempDir) -> Services {
     let flags = vec![("data_dir".to_owned(), folder.path().display().to_string())];
     let config = Config::load(&Sources { flags, ..Sources::default() }).expect("settings");
     let clock: SharedClock = Arc::new(SystemClock);
-    let store = Store::open(&StoreOptions::new(folder.path()), Arc::clone(&clock)).await.expect("a store");
+    let store = Store::open(&store_options(folder.path()), Arc::clone(&clock)).await.expect("a store");
     Services::new(store, clock, Arc::new(Ids::from_system()), Arc::new(config)).await.expect("services")
 }
 

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use overnight_server::app::{Services, accounts, api_keys};
-use overnight_server::store::{Store, StoreOptions};
+use overnight_server::store::Store;
 
-use crate::support::{Client, TestApp};
+use crate::support::{Client, TestApp, store_options};
 
 /// The operator's commands, in a process of their own.
 async fn operator(app: &TestApp) -> Services {
-    let store = Store::open_beside(&StoreOptions::new(app.folder.path())).await.expect("a store");
+    let store = Store::open_beside(&store_options(app.folder.path())).await.expect("a store");
     let (clock, ids) = (app.services.clock.clone(), app.services.ids.clone());
     Services::new(store, clock, ids, app.services.config.clone()).await.expect("services")
 }

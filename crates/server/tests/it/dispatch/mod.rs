@@ -18,12 +18,14 @@ use overnight_server::config::{Config, Sources};
 use overnight_server::engines::Engines;
 use overnight_server::ids::Ids;
 use overnight_server::scheduler::{Replicas, Shell};
-use overnight_server::store::{Store, StoreOptions, audit};
+use overnight_server::store::{Store, audit};
 use overnight_server::workers;
 use overnight_sim::engine::{SimConfig, SimEngine};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
+
+use crate::support::store_options;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -47,8 +49,7 @@ impl Rig {
         let config = Arc::new(config(folder.path(), &engines));
         let clock: SharedClock = Arc::new(SystemClock);
         let ids = Arc::new(Ids::from_system());
-        let store =
-            Store::open(&StoreOptions::new(folder.path()), Arc::clone(&clock)).await.expect("a store");
+        let store = Store::open(&store_options(folder.path()), Arc::clone(&clock)).await.expect("a store");
         let services = Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config));
         let services = services.await.expect("services");
         let account = app::accounts::create(&services, "test").await.expect("an account").key;

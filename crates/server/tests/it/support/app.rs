@@ -10,13 +10,13 @@ use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::http::{self, Listeners, Timeouts};
 use overnight_server::ids::Ids;
-use overnight_server::store::{Durability, Store, StoreOptions, audit};
+use overnight_server::store::{Store, audit};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Client, Raw};
+use super::{Client, Raw, store_options};
 
 /// The model that requests of these tests name.
 pub(crate) const MODEL: &str = "llama-3.1-8b-instruct";
@@ -160,8 +160,7 @@ async fn services(folder: &TempDir, settings: &[(&str, &str)]) -> Services {
     let sources = Sources { file: None, environment, flags };
     let config = Arc::new(Config::load(&sources).expect("settings"));
     let clock: SharedClock = Arc::new(SystemClock);
-    let options = StoreOptions { durability: Durability::ProcessOnly, ..StoreOptions::new(folder.path()) };
-    let store = Store::open(&options, Arc::clone(&clock)).await.expect("a store");
+    let store = Store::open(&store_options(folder.path()), Arc::clone(&clock)).await.expect("a store");
     Services::new(store, clock, Arc::new(Ids::from_system()), config).await.expect("services")
 }
 

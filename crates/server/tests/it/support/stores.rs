@@ -1,0 +1,27 @@
+//! Which database the whole suite runs on: SQLite, or PostgreSQL where `OVERNIGHT_TEST_DATABASE` says `postgres`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use overnight_server::store::{Durability, StoreOptions};
+use overnight_sim::postgres::Cluster;
+
+/// How the store of this folder is opened, the same each time.
+pub(crate) fn store_options(folder: &Path) -> StoreOptions {
+    let server_url = match std::env::var("OVERNIGHT_TEST_DATABASE").as_deref() {
+        Ok("postgres") => Some(database_of(folder)),
+        Ok(other) => panic!("OVERNIGHT_TEST_DATABASE is {other:?}, and may be \"postgres\""),
+        Err(_) => None,
+    };
+    StoreOptions { server_url, durability: Durability::ProcessOnly, ..StoreOptions::new(folder) }
+}
+
+fn database_of(folder: &Path) -> String {
+    static MADE: Mutex<Option<HashMap<PathBuf, String>>> = Mutex::new(None);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let made = made.get_or_insert_default();
+    let name = format!("it_{}", made.len());
+    let make = || Cluster::shared().database(&name).expect("a database");
+    made.entry(folder.to_owned()).or_insert_with(make).clone()
+}
