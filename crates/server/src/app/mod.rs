@@ -66,7 +66,7 @@ pub fn store_options(config: &Config) -> StoreOptions {
         Database::Sqlite => None,
         Database::Postgres(url) => Some(url.reveal().to_owned()),
     };
-    let node = config.node.clone().unwrap_or_else(|| names::of_process());
+    let node = config.node.clone().unwrap_or_else(names::of_process);
     StoreOptions {
         server_url,
         node,

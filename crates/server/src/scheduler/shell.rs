@@ -163,11 +163,14 @@ impl Shell {
 
     /// The replicas that this process sends to.
     fn driven(&self) -> Vec<Replica> {
-        let is_driven = |replica: &Replica| match (&self.sharing, self.replicas.shared_name(replica.key)) {
+        self.replicas.list().into_iter().filter(|replica| self.is_driven(replica)).collect()
+    }
+
+    fn is_driven(&self, replica: &Replica) -> bool {
+        match (&self.sharing, self.replicas.shared_name(replica.key)) {
             (Some(sharing), Some(name)) => sharing.drives(name),
             _ => true,
-        };
-        self.replicas.list().into_iter().filter(is_driven).collect()
+        }
     }
 
     fn feed(&mut self, input: Input) {
@@ -244,7 +247,9 @@ impl Shell {
             let in_flight = self.scheduler.in_flight(replica.key) as f64;
             let is_paused = f64::from(u8::from(self.scheduler.is_paused(replica.key)));
             metrics::gauge!("overnight_engine_requests_in_flight", "engine" => name.clone()).set(in_flight);
-            metrics::gauge!("overnight_engine_paused", "engine" => name).set(is_paused);
+            metrics::gauge!("overnight_engine_paused", "engine" => name.clone()).set(is_paused);
+            let is_driven = f64::from(u8::from(self.is_driven(&replica)));
+            metrics::gauge!("overnight_engine_driven", "engine" => name).set(is_driven);
         }
         for model in self.services.models.iter() {
             let waiting = self.scheduler.waiting(model.key) as f64;

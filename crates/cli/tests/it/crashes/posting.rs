@@ -48,9 +48,18 @@ pub(super) struct Poster {
 impl Poster {
     pub(super) fn new(client: Client, count: usize, model: &'static str) -> (Arc<Self>, Arc<Acknowledged>) {
         let acknowledged = Arc::<Acknowledged>::default();
-        let poster =
-            Self { client, model, left: AtomicUsize::new(count), acknowledged: Arc::clone(&acknowledged) };
-        (Arc::new(poster), acknowledged)
+        (Self::over(client, count, model, &acknowledged), acknowledged)
+    }
+
+    /// One of several that note together what was acknowledged.
+    pub(super) fn over(
+        client: Client,
+        count: usize,
+        model: &'static str,
+        acknowledged: &Arc<Acknowledged>,
+    ) -> Arc<Self> {
+        let (left, acknowledged) = (AtomicUsize::new(count), Arc::clone(acknowledged));
+        Arc::new(Self { client, model, left, acknowledged })
     }
 
     pub(super) async fn post(self: Arc<Self>, connections: usize) {

@@ -53,9 +53,8 @@ impl Service {
 
     /// Kills it as the kernel would, and starts it anew.
     pub(super) async fn kill_and_restart(&mut self) {
-        self.child.kill().await.expect("a kill");
-        self.child = spawn(&self.settings);
-        self.wait_until_ready().await;
+        self.kill().await;
+        self.restart().await;
     }
 
     /// Kills the engine that it started; it starts another one by itself.
@@ -83,10 +82,51 @@ impl Service {
         killed.count() > 0
     }
 
+    /// Kills it as the kernel would, and leaves it dead.
+    pub(super) async fn kill(&mut self) {
+        self.child.kill().await.expect("a kill");
+    }
+
+    /// Starts it anew.
+    pub(super) async fn restart(&mut self) {
+        self.child = spawn(&self.settings);
+        self.wait_until_ready().await;
+    }
+
+    /// Sends it a signal, such as `STOP`, `CONT` or `TERM`.
+    pub(super) fn signal(&self, name: &str) {
+        let pid = self.child.id().expect("a running service").to_string();
+        let sent = std::process::Command::new("kill").args(["-s", name, &pid]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "{name} was not sent");
+    }
+
+    /// Waits until it has ended by itself.
+    pub(super) async fn ended(&mut self) {
+        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("it ends");
+        assert!(status.expect("its status").success());
+    }
+
+    /// The key that the first start made.
+    pub(super) fn key(&self) -> String {
+        let key = std::fs::read_to_string(self.folder.path().join("data/api-key")).expect("the first key");
+        key.trim().to_owned()
+    }
+
     /// A client that repeats nothing by itself.
     pub(super) fn client(&self) -> Client {
-        let key = std::fs::read_to_string(self.folder.path().join("data/api-key")).expect("the first key");
-        Client::new(&format!("http://{}", self.address), key.trim()).expect("a client").with_retries(0)
+        self.client_with(&self.key())
+    }
+
+    /// The same with a key that another node made.
+    pub(super) fn client_with(&self, key: &str) -> Client {
+        Client::new(&format!("http://{}", self.address), key).expect("a client").with_retries(0)
+    }
+
+    /// The sum of a figure over its labels, as `/metrics` shows it now.
+    pub(super) async fn figure(&self, name: &str) -> f64 {
+        let text = get(&self.address, "/metrics").await.expect("the figures");
+        let lines = text.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
     }
 
     /// `overnight audit` finds nothing amiss.
@@ -109,11 +149,16 @@ impl Service {
 }
 
 async fn is_ready(address: &str) -> std::io::Result<bool> {
+    Ok(get(address, "/readyz").await?.starts_with("HTTP/1.1 200"))
+}
+
+async fn get(address: &str, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: overnight\r\nconnection: close\r\n\r\n").await?;
+    let call = format!("GET {path} HTTP/1.1\r\nhost: overnight\r\nconnection: close\r\n\r\n");
+    stream.write_all(call.as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
-    Ok(answer.starts_with("HTTP/1.1 200"))
+    Ok(answer)
 }
 
 fn spawn(settings: &Path) -> Child {
