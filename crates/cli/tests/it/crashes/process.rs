@@ -106,6 +106,11 @@ impl Service {
         assert!(status.expect("its status").success());
     }
 
+    /// Where it is called.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// The key that the first start made.
     pub(super) fn key(&self) -> String {
         let key = std::fs::read_to_string(self.folder.path().join("data/api-key")).expect("the first key");
@@ -148,7 +153,7 @@ impl Service {
     }
 }
 
-async fn is_ready(address: &str) -> std::io::Result<bool> {
+pub(super) async fn is_ready(address: &str) -> std::io::Result<bool> {
     Ok(get(address, "/readyz").await?.starts_with("HTTP/1.1 200"))
 }
 

@@ -1,0 +1,70 @@
+//! While everything fails that can, what was acknowledged ends once.
+
+use std::sync::Arc;
+
+use overnight_sim::engine::echo_of;
+
+use super::{AT_ONCE, CONNECTIONS, LEASE_MS, World, driven, engine_that_takes, wait_until};
+use crate::crashes::posting::{Acknowledged, Poster, content_of};
+use crate::crashes::process::pause;
+use crate::crashes::{check_ends, every_end, requests_count};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_ends_once_whatever_becomes_of_nodes_and_database() {
+    let count = requests_count(20_000);
+    let mut world = World::new(3, &engine_that_takes(100));
+    let mut nodes = vec![
+        world.start("a", AT_ONCE).await,
+        world.start("b", AT_ONCE).await,
+        world.start("c", AT_ONCE).await,
+    ];
+    let key = nodes[0].key();
+    let acknowledged = Arc::<Acknowledged>::default();
+    let posters = nodes.iter().map(|node| {
+        let poster = Poster::over(node.client_with(&key), count.div_ceil(nodes.len()), "sim", &acknowledged);
+        tokio::spawn(poster.post(CONNECTIONS))
+    });
+    let posters: Vec<_> = posters.collect();
+    let reached = async |percent: usize| acknowledged.wait_for(count * percent / 100).await;
+    reached(10).await;
+    world.proxy.drop_commit_answers(4);
+    reached(20).await;
+    nodes[1].kill().await;
+    reached(30).await;
+    nodes[1].restart().await;
+    wait_until("a share for the sleeper", async || driven(&nodes[2]).await > 0.0).await;
+    nodes[2].signal("STOP");
+    pause(2 * LEASE_MS).await;
+    nodes[2].signal("CONT");
+    reached(60).await;
+    world.cluster.restart_immediate().expect("a restart");
+    reached(70).await;
+    world.proxy.drop_commit_answers(4);
+    reached(80).await;
+    world.cluster.restart_immediate().expect("a restart");
+    for poster in posters {
+        poster.await.expect("everything was posted");
+    }
+    let records = every_end(&nodes[0].client_with(&key), &acknowledged).await;
+    check_ends(&records, &acknowledged, |record| {
+        let result = record.result_body.as_ref().map(|body| body.get().to_owned()).unwrap_or_default();
+        assert!(
+            result.contains(&echo_of(&content_of(record))),
+            "{} got another's answer: {result}",
+            record.id
+        );
+    });
+    assert_eq!(world.proxy.dropped().answers, 8);
+    let zombies = nodes[2].figure("overnight_zombie_writes_total").await;
+    assert!(zombies >= 10.0, "{zombies} writes of the sleeper were refused");
+    wait_until("an engine for each node", async || {
+        let mut shares = Vec::new();
+        for node in &nodes {
+            shares.push(driven(node).await);
+        }
+        shares == [1.0; 3]
+    })
+    .await;
+    eprintln!("{zombies} zombie writes refused");
+    nodes[0].assert_audited().await;
+}
