@@ -84,18 +84,26 @@ install_build_needs() {
     install_packages "${missing[@]}"
 }
 
-# Installs what the tests lack besides: a PostgreSQL, of which they start servers of their own.
+has_pgbouncer() {
+    command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]
+}
+
+# Installs what the tests lack besides: a PostgreSQL and a PgBouncer, of which they start servers of their own.
 install_test_needs() {
-    local settings=/etc/postgresql-common/createcluster.d
-    has_postgres && return
-    announce_packages "tests lack" postgresql
+    local settings=/etc/postgresql-common/createcluster.d missing=()
+    has_postgres || missing+=(postgresql)
+    has_pgbouncer || missing+=(pgbouncer)
+    [ ${#missing[@]} = 0 ] && return
+    announce_packages "tests lack" "${missing[@]}"
     # Debian would make a cluster for the system and start it, now and at every boot.
     $as_root mkdir -p "$settings"
     echo "create_main_cluster = false" | $as_root tee "$settings/overnight.conf" >/dev/null
     (
         trap '$as_root rm -f "$settings/overnight.conf"' EXIT
-        install_packages postgresql
+        install_packages "${missing[@]}"
     )
+    # Debian starts a pooler for the system, with nothing behind it.
+    case "${missing[*]}" in *pgbouncer*) $as_root service pgbouncer stop >/dev/null 2>&1 || true ;; esac
 }
 
 # Builds the programs `overnight` and `overnight-engine`. Cargo decides what there is to do; where nothing has changed

@@ -42,9 +42,28 @@ pub enum StoreError {
         /// Why.
         source: std::io::Error,
     },
+    /// A pooler lends servers for one transaction at a time, and was not announced.
+    #[error(
+        "a pooler before the database lends its servers by transaction, and so loses prepared statements: \
+         add `?statement-cache-capacity=0` to `database_url`"
+    )]
+    Pooled,
     /// Anything else the database said.
     #[error("the database failed: {0}")]
-    Database(#[from] sqlx::Error),
+    Database(sqlx::Error),
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        const NO_SUCH_STATEMENT: &str = "26000";
+        const STATEMENT_EXISTS: &str = "42P05";
+        let postgres =
+            error.as_database_error().and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
+        match postgres.map(PgDatabaseError::code) {
+            Some(NO_SUCH_STATEMENT | STATEMENT_EXISTS) => Self::Pooled,
+            _ => Self::Database(error),
+        }
+    }
 }
 
 /// What went wrong with a group, as far as it decides what is done next.
@@ -73,7 +92,11 @@ impl StoreError {
     /// Sorts what the database said.
     pub(super) fn trouble(&self) -> Trouble {
         let Self::Database(error) = self else {
-            return if matches!(self, Self::Refused(_)) { Trouble::Constraint } else { Trouble::Fatal };
+            return match self {
+                Self::Refused(_) => Trouble::Constraint,
+                Self::Pooled => Trouble::Refusing,
+                _ => Trouble::Fatal,
+            };
         };
         match error {
             sqlx::Error::Database(error) => match error.try_downcast_ref::<PgDatabaseError>() {

@@ -42,7 +42,7 @@ pub(super) async fn run(connection: &mut Connection) -> Result<(i64, i64), Store
         match connection {
             Connection::Sqlite(connection) => run_on_sqlite(connection, number, migration.sqlite).await?,
             Connection::Postgres(connection) => {
-                run_on_postgres(connection, number, migration.postgres).await?;
+                run_on_postgres(connection.inner(), number, migration.postgres).await?;
             }
         }
     }

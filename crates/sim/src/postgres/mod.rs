@@ -7,11 +7,13 @@ mod binaries;
 mod cluster;
 mod folder;
 mod frames;
+mod pooler;
 mod proxy;
 mod server;
 mod session;
 
 pub use self::cluster::{Cluster, ClusterOptions, Durability};
+pub use self::pooler::Pooler;
 pub use self::proxy::{Dropped, FaultProxy};
 
 /// The superuser of every cluster; it needs no password.

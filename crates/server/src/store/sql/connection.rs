@@ -1,8 +1,9 @@
 //! A connection to either database.
 
-use sqlx::{Connection as _, Executor, PgConnection, SqliteConnection};
+use sqlx::{Connection as _, Executor, SqliteConnection};
 
 use super::Dialect;
+use super::postgres::Postgres;
 use super::row::Row;
 use super::statement::Statement;
 use crate::store::StoreError;
@@ -11,7 +12,7 @@ use crate::store::StoreError;
 #[derive(Debug)]
 pub(in crate::store) enum Connection {
     Sqlite(SqliteConnection),
-    Postgres(PgConnection),
+    Postgres(Postgres),
 }
 
 impl Connection {
@@ -26,9 +27,7 @@ impl Connection {
     pub(in crate::store) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
         Ok(match self {
             Self::Sqlite(connection) => statement.for_sqlite()?.execute(connection).await?.rows_affected(),
-            Self::Postgres(connection) => {
-                statement.for_postgres()?.execute(connection).await?.rows_affected()
-            }
+            Self::Postgres(connection) => connection.execute(statement).await?,
         })
     }
 
@@ -36,7 +35,7 @@ impl Connection {
     pub(in crate::store) async fn execute_all(&mut self, text: &'static str) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(connection) => connection.execute(sqlx::raw_sql(text)).await.map(drop)?,
-            Self::Postgres(connection) => connection.execute(sqlx::raw_sql(text)).await.map(drop)?,
+            Self::Postgres(connection) => connection.run(text).await.map(drop)?,
         }
         Ok(())
     }
@@ -58,8 +57,7 @@ impl Connection {
                 rows.into_iter().map(Row::Sqlite).collect()
             }
             Self::Postgres(connection) => {
-                let rows = statement.for_postgres()?.fetch_all(connection).await?;
-                rows.into_iter().map(Row::Postgres).collect()
+                connection.fetch(statement).await?.into_iter().map(Row::Postgres).collect()
             }
         })
     }

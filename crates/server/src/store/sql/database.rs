@@ -6,14 +6,19 @@ use std::time::Duration;
 use sqlx::ConnectOptions;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use url::Url;
 
 use super::Dialect;
 use super::connection::Connection;
+use super::postgres::Postgres;
 use crate::store::StoreError;
 
 const BUSY: Duration = Duration::from_secs(5);
 const STATEMENTS_KEPT: usize = 512;
 const READER_ROWS_AHEAD: usize = 128;
+
+/// What a URL calls the number of statements that a connection keeps.
+const STATEMENTS: &str = "statement-cache-capacity";
 
 /// Pages that the writer keeps, in KiB: it comes back to the same ones from all over the tables.
 const WRITER_CACHE_KIB: u32 = 64 << 10;
@@ -25,7 +30,7 @@ const READER_CACHE_KIB: u32 = 1 << 10;
 #[derive(Debug, Clone)]
 pub(in crate::store) enum Database {
     Sqlite(Box<SqliteConnectOptions>),
-    Postgres(Box<PgConnectOptions>),
+    Postgres { options: Box<PgConnectOptions>, is_lent_by_transaction: bool },
 }
 
 impl Database {
@@ -48,10 +53,16 @@ impl Database {
         Self::Sqlite(Box::new(options))
     }
 
-    /// The server at `url`.
+    /// The server at `url`, where `statement-cache-capacity=0` tells of a pooler that lends a server for one transaction at
+    /// a time.
     pub(in crate::store) fn server(url: &str) -> Result<Self, StoreError> {
-        let options: PgConnectOptions = url.parse()?;
-        Ok(Self::Postgres(Box::new(options.application_name("overnight"))))
+        let url = Url::parse(url).map_err(|error| sqlx::Error::Configuration(error.into()))?;
+        let options = PgConnectOptions::from_url(&url)?;
+        // Poolers refuse what they do not know, and we read no floats.
+        let options = options.application_name("overnight").extra_float_digits(None);
+        let mut settings = url.query_pairs();
+        let is_lent_by_transaction = settings.any(|(key, value)| key == STATEMENTS && value == "0");
+        Ok(Self::Postgres { options: Box::new(options), is_lent_by_transaction })
     }
 
     /// The same for those who only read.
@@ -62,14 +73,14 @@ impl Database {
                 let options = options.row_buffer_size(READER_ROWS_AHEAD);
                 Self::Sqlite(Box::new(options.pragma("cache_size", cache_size(READER_CACHE_KIB))))
             }
-            Self::Postgres(_) => self.clone(),
+            Self::Postgres { .. } => self.clone(),
         }
     }
 
     pub(in crate::store) const fn dialect(&self) -> Dialect {
         match self {
             Self::Sqlite(_) => Dialect::Sqlite,
-            Self::Postgres(_) => Dialect::Postgres,
+            Self::Postgres { .. } => Dialect::Postgres,
         }
     }
 
@@ -77,7 +88,10 @@ impl Database {
     pub(in crate::store) async fn connect(&self) -> Result<Connection, StoreError> {
         Ok(match self {
             Self::Sqlite(options) => Connection::Sqlite(options.connect().await?),
-            Self::Postgres(options) => Connection::Postgres(options.connect().await?),
+            Self::Postgres { options, is_lent_by_transaction } => {
+                let connection = options.connect().await?;
+                Connection::Postgres(Postgres::new(connection, *is_lent_by_transaction))
+            }
         })
     }
 

@@ -3,6 +3,7 @@
 
 mod connection;
 mod database;
+mod postgres;
 mod readers;
 mod row;
 mod rows;

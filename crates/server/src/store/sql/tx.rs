@@ -64,8 +64,9 @@ impl<'c> Tx<'c> {
                 None
             }
             Connection::Postgres(connection) => {
-                let row = connection.fetch_one(sqlx::raw_sql(BEGIN_ON_POSTGRES)).await?;
-                Some(TransactionId(row.try_get(0)?))
+                let row = connection.run(BEGIN_ON_POSTGRES).await?;
+                let id = row.map(|row| row.try_get(0)).transpose()?;
+                Some(TransactionId(id.ok_or(StoreError::Damaged("the number of a transaction"))?))
             }
         };
         Ok(Self { connection, id, poisoned: false })

@@ -35,7 +35,7 @@ use overnight_domain::ids::{AccountId, BatchId, IdSequence, RequestId};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
 use overnight_domain::sort_key::SortKey;
-use overnight_sim::postgres::{Cluster, FaultProxy};
+use overnight_sim::postgres::{Cluster, FaultProxy, Pooler};
 use tempfile::TempDir;
 
 use super::requests::NewRequest;
@@ -67,6 +67,11 @@ impl Fixture {
 
     pub(super) async fn on_postgres() -> Self {
         Self::on_server(|_, url| url).await
+    }
+
+    /// On PostgreSQL, which it reaches through a pooler.
+    pub(super) async fn pooled(pooler: &Pooler) -> Self {
+        Self::on_server(|name, _| pooler.url(name)).await
     }
 
     /// On PostgreSQL, which it reaches through a proxy that may fail it.

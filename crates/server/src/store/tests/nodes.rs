@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use overnight_domain::requests::RequestStatus;
-use overnight_sim::postgres::{Cluster, FaultProxy};
+use overnight_sim::postgres::{Cluster, FaultProxy, Pooler};
 
 use super::{Fixture, START, grouping};
 use crate::store::replicas::{self, Claim, Claimed};
 use crate::store::settle::settle;
-use crate::store::{StoreError, leases, owners, queue, requests};
+use crate::store::{Store, StoreError, StoreOptions, leases, owners, queue, requests};
 
 #[tokio::test]
 async fn two_nodes_never_hold_one_request() {
@@ -199,5 +199,34 @@ async fn a_database_that_goes_away_and_comes_back_is_used_again() {
     tokio::time::timeout(Duration::from_secs(20), taken).await.expect("the store takes writes again");
     fixture.release().await;
     assert_eq!(fixture.look().await.len(), 2);
+    fixture.assert_sound().await;
+}
+
+/// Few servers are lent to many connections: what one keeps between its transactions, another would find.
+#[tokio::test]
+async fn a_pooler_may_lend_a_server_for_one_transaction_at_a_time() {
+    let Some(pooler) = Pooler::start(Cluster::shared(), 2).expect("a pooler") else {
+        eprintln!("skipped: PgBouncer is not installed");
+        return;
+    };
+    let mut fixture = Fixture::pooled(&pooler).await;
+    let unannounced = fixture.options.server_url.as_deref().and_then(|url| url.split('?').next());
+    let unannounced = StoreOptions { server_url: unannounced.map(str::to_owned), ..fixture.options.clone() };
+    let open = || Store::open_beside(&unannounced);
+    let outcomes = [open().await, open().await, open().await];
+    assert!(outcomes.iter().any(|it| matches!(it, Err(StoreError::Pooled))), "statements were not lost");
+    let (other, _folder) = fixture.node().await;
+    let ids = fixture.insert(&(0..32).collect::<Vec<_>>()).await;
+    fixture.release().await;
+    let positions = fixture.look().await;
+    let take = |store| leases::take(store, fixture.group(), positions.clone(), START);
+    let (mine, its) = tokio::join!(take(&fixture.store), take(&other));
+    let leases = [mine.expect("a lease").leases, its.expect("a lease").leases];
+    let ends = leases.iter().zip([&fixture.store, &other]).flat_map(|(leases, store)| {
+        leases.iter().map(|lease| settle(store, fixture.settlement(lease, START + 2))).collect::<Vec<_>>()
+    });
+    assert!(join_all(ends).await.into_iter().all(|settled| settled.expect("a settle")));
+    let statuses = join_all(ids.iter().map(|id| fixture.status(*id))).await;
+    assert!(statuses.iter().all(|status| *status == RequestStatus::Completed), "{statuses:?}");
     fixture.assert_sound().await;
 }
