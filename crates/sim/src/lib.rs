@@ -3,4 +3,5 @@
 pub mod bench;
 pub mod engine;
 pub mod postgres;
+mod process;
 pub mod simulation;

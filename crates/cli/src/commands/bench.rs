@@ -36,6 +36,8 @@ enum What {
     Stream,
     /// From a kill to readiness, with everything queued.
     Restart,
+    /// Creates and dispatch on a PostgreSQL that is started for it, beside one INSERT a request through a pool.
+    Postgres,
 }
 
 /// The part of another process of a benchmark.
@@ -52,6 +54,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         What::Dispatch => Benchmark::Dispatch,
         What::Stream => Benchmark::Stream,
         What::Restart => Benchmark::Restart,
+        What::Postgres => Benchmark::Postgres,
     };
     let requests = requests.unwrap_or(benchmark.default_requests());
     if requests == 0 || rounds == 0 || connections == 0 {

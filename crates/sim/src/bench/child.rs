@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStdout, Command};
 
 use super::PEER_COMMAND;
 use super::peers::{Listening, Peer};
-use super::process::{self, Memory};
+use crate::process::{self, Memory};
 
 /// A process that is killed when this is dropped.
 pub(super) struct Process {

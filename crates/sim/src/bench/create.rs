@@ -4,30 +4,31 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
+use super::Options;
 use super::child::Process;
 use super::download::Connection;
 use super::load;
 use super::peers::Peer;
 use super::report::{Figure, Report};
 use super::service::Site;
-use super::{Options, process};
+use crate::process;
 
 /// Connections where requests per second are measured.
 const MANY_CONNECTIONS: usize = 256;
 
 /// Requests before the first round: connections, caches and code are warm after them.
-const WARM_UP: usize = 2_000;
+pub(super) const WARM_UP: usize = 2_000;
 
 /// Nothing is released while creates are measured: that is dispatch's work.
-const AGGREGATION_PERIOD: &str = "12h";
+pub(super) const AGGREGATION_PERIOD: &str = "12h";
 
 const COMMITS: &str = "overnight_store_commits_total";
 
 /// Nobody listens there.
-const NO_ENGINE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
+pub(super) const NO_ENGINE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
 #[derive(Default)]
-struct Side {
+pub(super) struct Side {
     cpu_us: Vec<f64>,
     per_second: Vec<f64>,
 }
@@ -56,7 +57,7 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
             options.requests, options.rounds
         ),
         figures: [
-            compare(options, &ours, &theirs),
+            with_goals(compare(options, &ours, &theirs, "no-op")),
             vec![
                 Figure::new("overnight: creates in one commit", "creates", in_commit),
                 memory_figure("memory at the start, anonymous", before),
@@ -72,7 +73,7 @@ fn memory_figure(name: &str, memory: process::Memory) -> Figure {
 }
 
 impl Side {
-    async fn round(
+    pub(super) async fn round(
         &mut self,
         options: &Options,
         process: &Process,
@@ -90,7 +91,17 @@ impl Side {
     }
 }
 
-fn compare(options: &Options, ours: &Side, theirs: &Side) -> Vec<Figure> {
+fn with_goals(figures: Vec<Figure>) -> Vec<Figure> {
+    let goals = [None, None, Some("<= 4, then 2.5"), None, None, Some(">= 0.40")];
+    let with_goal = |(figure, goal): (Figure, Option<&'static str>)| match goal {
+        Some(goal) => figure.with_goal(goal),
+        None => figure,
+    };
+    figures.into_iter().zip(goals).map(with_goal).collect()
+}
+
+/// The figures of both sides, and how they stand to each other.
+pub(super) fn compare(options: &Options, ours: &Side, theirs: &Side, reference: &str) -> Vec<Figure> {
     let connections = options.connections;
     let cpu = |side: &Side, who: &str| {
         Figure::new(
@@ -103,10 +114,9 @@ fn compare(options: &Options, ours: &Side, theirs: &Side) -> Vec<Figure> {
         let name = format!("{who}: requests a second, {MANY_CONNECTIONS} connections");
         Figure::new(name, "/s", side.per_second.clone())
     };
-    let (cpu_ours, cpu_theirs) = (cpu(ours, "overnight"), cpu(theirs, "no-op"));
-    let (rate_ours, rate_theirs) = (rate(ours, "overnight"), rate(theirs, "no-op"));
-    let cpu_ratio = cpu_ours.ratio(&cpu_theirs, "server CPU, overnight / no-op").with_goal("<= 4, then 2.5");
-    let rate_ratio =
-        rate_ours.ratio(&rate_theirs, "requests a second, overnight / no-op").with_goal(">= 0.40");
+    let (cpu_ours, cpu_theirs) = (cpu(ours, "overnight"), cpu(theirs, reference));
+    let (rate_ours, rate_theirs) = (rate(ours, "overnight"), rate(theirs, reference));
+    let cpu_ratio = cpu_ours.ratio(&cpu_theirs, format!("server CPU, overnight / {reference}"));
+    let rate_ratio = rate_ours.ratio(&rate_theirs, format!("requests a second, overnight / {reference}"));
     vec![cpu_theirs, cpu_ours, cpu_ratio, rate_theirs, rate_ours, rate_ratio]
 }

@@ -11,7 +11,7 @@ use super::report::{Figure, Report};
 use super::service::{Service, Site};
 use super::{Options, clock};
 
-const IN_FLIGHT: usize = 256;
+pub(super) const IN_FLIGHT: usize = 256;
 const POLL_MS: u64 = 25;
 const COMPLETED: &str = "overnight_requests_completed_total";
 
@@ -64,7 +64,7 @@ struct Sample {
 
 /// Lets the service complete everything; requests a second and CPU microseconds a request, from the first look that
 /// saw a completion to the one that saw the last.
-async fn drain(service: Service, requests: usize) -> io::Result<(f64, f64)> {
+pub(super) async fn drain(service: Service, requests: usize) -> io::Result<(f64, f64)> {
     let mut connection = Connection::open(service.address, &service.key).await?;
     let mut first: Option<Sample> = None;
     let mut moved_at = clock::now();

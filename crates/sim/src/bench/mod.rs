@@ -12,7 +12,7 @@ mod dispatch;
 mod download;
 mod load;
 mod peers;
-mod process;
+mod postgres;
 mod report;
 mod restart;
 mod service;
@@ -39,6 +39,8 @@ pub enum Benchmark {
     Stream,
     /// From the start of the process to readiness with everything queued.
     Restart,
+    /// Creates and dispatch on a PostgreSQL of its own, beside one INSERT a request through a pool.
+    Postgres,
 }
 
 /// How much is measured, and where.
@@ -58,7 +60,7 @@ impl Benchmark {
     /// How many requests it takes by itself.
     pub const fn default_requests(self) -> usize {
         match self {
-            Self::Create => 20_000,
+            Self::Create | Self::Postgres => 20_000,
             Self::Dispatch => 50_000,
             Self::Stream => 100_000,
             Self::Restart => 1_000_000,
@@ -76,5 +78,6 @@ pub async fn run(benchmark: Benchmark, options: &Options) -> io::Result<Report> 
         Benchmark::Dispatch => dispatch::run(options).await,
         Benchmark::Stream => stream::run(options).await,
         Benchmark::Restart => restart::run(options).await,
+        Benchmark::Postgres => postgres::run(options).await,
     }
 }

@@ -45,10 +45,21 @@ pub(super) struct Service {
 impl Site {
     /// An empty data folder under `options.folder`, and settings with one engine at `engine`.
     pub(super) fn new(options: &Options, engine: SocketAddr, aggregation_period: &str) -> io::Result<Self> {
+        Self::on(options, engine, aggregation_period, "sqlite")
+    }
+
+    /// The same on an empty database.
+    pub(super) fn on(
+        options: &Options,
+        engine: SocketAddr,
+        aggregation_period: &str,
+        database_url: &str,
+    ) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(".overnight-bench-").tempdir_in(&options.folder)?;
         let site = Self { folder };
         let settings = format!(
-            "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\naggregation_period = \"{aggregation_period}\"\nlog = \"warn\"\n\
+            "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\naggregation_period = \"{aggregation_period}\"\n\
+             database_url = {database_url:?}\nlog = \"warn\"\n\
              [[models]]\nname = \"{MODEL}\"\n[[engines]]\nname = \"bench\"\nkind = \"openai\"\n\
              base_url = \"http://{engine}/v1\"\nmax_concurrency = 256\n",
             site.data_folder(),

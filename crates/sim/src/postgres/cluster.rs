@@ -101,6 +101,15 @@ impl Cluster {
         Ok(url(self.folder.path(), name))
     }
 
+    /// The CPU time that the server and all its sessions have used, those that ended among them.
+    ///
+    /// # Errors
+    /// The server does not run, or the system does not tell.
+    pub fn cpu_time(&self) -> io::Result<Duration> {
+        let server = self.server.as_ref().ok_or_else(|| io::Error::other("the server does not run"))?;
+        server.cpu_time()
+    }
+
     /// Ends the server at once, and every session with it. What was committed is in the folder.
     pub fn stop_immediate(&mut self) {
         self.server = None;

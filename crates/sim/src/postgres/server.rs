@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::account::Account;
 use super::folder::Folder;
+use crate::process;
 
 /// How long a start may take, recovery after a crash included: a minute.
 const POLLS_MAX: u32 = 6_000;
@@ -54,6 +55,13 @@ impl Server {
             thread::sleep(POLL);
         }
         Err(failure("does not take sessions", folder))
+    }
+}
+
+impl Server {
+    /// Of the process and its children, which serve the sessions.
+    pub(super) fn cpu_time(&self) -> io::Result<Duration> {
+        process::cpu_time_with_children(self.process.id())
     }
 }
 

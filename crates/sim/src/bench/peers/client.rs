@@ -14,8 +14,9 @@ use hyper_util::rt::TokioExecutor;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
+use crate::bench::clock;
 use crate::bench::workload::CreateBody;
-use crate::bench::{clock, process};
+use crate::process;
 
 /// What the client did.
 #[derive(Debug, Serialize, Deserialize)]

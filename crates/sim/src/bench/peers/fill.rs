@@ -8,7 +8,7 @@ use futures_util::future::try_join_all;
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
 use overnight_domain::sort_key::SortKey;
-use overnight_server::app::{Services, bootstrap};
+use overnight_server::app::{Services, bootstrap, store_options};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::ids::Ids;
@@ -46,7 +46,7 @@ pub(super) async fn run(config: PathBuf, requests: usize, stage: Stage) -> io::R
     let sources = Sources { file: Some(config), ..Sources::default() };
     let config = Arc::new(Config::load(&sources).map_err(io::Error::other)?);
     let clock: SharedClock = Arc::new(SystemClock);
-    let options = StoreOptions { durability: Durability::ProcessOnly, ..StoreOptions::new(&config.data_dir) };
+    let options = StoreOptions { durability: Durability::ProcessOnly, ..store_options(&config) };
     let store = Store::open(&options, Arc::clone(&clock)).await.map_err(io::Error::other)?;
     let ids = Arc::new(Ids::from_system());
     let services = Services::new(store, clock, ids, config).await.map_err(io::Error::other)?;

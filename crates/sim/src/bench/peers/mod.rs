@@ -4,6 +4,7 @@ mod client;
 mod engine;
 mod file;
 mod fill;
+mod insert;
 mod noop;
 
 use std::io::{self, Write};
@@ -26,6 +27,11 @@ pub(super) use self::fill::Stage;
 pub enum Peer {
     /// Serves creates by reading them and doing nothing.
     Noop,
+    /// Serves creates by one INSERT each.
+    Insert {
+        /// An empty database.
+        database_url: String,
+    },
     /// Serves completions at once.
     Engine,
     /// Serves a file.
@@ -66,6 +72,7 @@ pub(super) struct Listening {
 pub async fn run(peer: Peer) -> io::Result<()> {
     match peer {
         Peer::Noop => noop::serve(listen().await?).await,
+        Peer::Insert { database_url } => insert::serve(listen().await?, &database_url).await,
         Peer::Engine => engine::serve(listen().await?).await,
         Peer::File { path } => file::serve(listen().await?, path).await,
         Peer::Client { engine, requests, in_flight } => say(&client::run(engine, requests, in_flight).await?),

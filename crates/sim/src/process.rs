@@ -9,27 +9,43 @@ const TICKS_PER_SECOND: u64 = 100;
 
 /// Resident memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     /// What is resident now, without pages of files.
-    pub(super) anonymous: u64,
+    pub(crate) anonymous: u64,
     /// What is resident now.
-    pub(super) resident: u64,
+    pub(crate) resident: u64,
     /// The most that was resident since the start, or since [`forget_peak`].
-    pub(super) peak: u64,
+    pub(crate) peak: u64,
 }
 
 /// The CPU time that the process has used in all its threads, in user mode and for it in the kernel.
-pub(super) fn cpu_time(pid: u32) -> io::Result<Duration> {
+pub(crate) fn cpu_time(pid: u32) -> io::Result<Duration> {
+    Ok(duration(ticks(pid, 2)?))
+}
+
+/// The same of the process and its children, those that ended among them.
+pub(crate) fn cpu_time_with_children(pid: u32) -> io::Result<Duration> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    // One that has just ended is counted with its parent.
+    let of_children: u64 = children.map(|child| ticks(child, 2).unwrap_or(0)).sum();
+    Ok(duration(ticks(pid, 4)? + of_children))
+}
+
+fn duration(ticks: u64) -> Duration {
+    Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND)
+}
+
+/// The sum of the first of `utime`, `stime`, `cutime` and `cstime`.
+fn ticks(pid: u32, count: usize) -> io::Result<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The name, in brackets, may hold anything; the fields behind it begin with the third.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let ticks: u64 =
-        fields.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
-    Ok(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
+    Ok(fields.split_whitespace().skip(11).take(count).filter_map(|ticks| ticks.parse::<u64>().ok()).sum())
 }
 
 /// The memory that the process holds.
-pub(super) fn memory(pid: u32) -> io::Result<Memory> {
+pub(crate) fn memory(pid: u32) -> io::Result<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
@@ -43,7 +59,7 @@ pub(super) fn memory(pid: u32) -> io::Result<Memory> {
 }
 
 /// From now on the peak is what is resident now.
-pub(super) fn forget_peak(pid: u32) -> io::Result<()> {
+pub(crate) fn forget_peak(pid: u32) -> io::Result<()> {
     fs::write(format!("/proc/{pid}/clear_refs"), "5")
 }
 
