@@ -17,7 +17,7 @@ use crate::engines::{EngineClient, EngineUnusable, Engines};
 use crate::http::{self, Listeners};
 use crate::ids::Ids;
 use crate::scheduler::{Replicas, Shell};
-use crate::store::{Store, StoreError, owners};
+use crate::store::{Store, StoreError, hints, owners};
 use crate::workers;
 
 /// Why the service did not start, in words for the operator.
@@ -132,7 +132,7 @@ impl Service {
     }
 }
 
-/// Schedules until it is told to stop. A process that drives no engine tells its news to nobody: the nodes that do ask the
+/// Schedules until it is told to stop. A process that drives no engine only hints at its news: the nodes that do ask the
 /// store for them.
 async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future<Output = ()>) {
     if let Some(shell) = shell {
@@ -142,7 +142,12 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
     loop {
         tokio::select! {
             () = &mut stopped => return,
-            () = services.signals.rung() => drop(services.signals.take()),
+            () = services.signals.rung() => {
+                if !services.signals.take().ended.is_empty() {
+                    // They ask by themselves soon.
+                    let _ = hints::give(&services.store).await;
+                }
+            }
         }
     }
 }

@@ -19,11 +19,16 @@ pub(crate) struct Arguments {
     /// The address and port to serve at [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// Which part of the work to do, on a PostgreSQL: all, api or scheduler [default: all].
+    #[arg(long, value_name = "ROLE")]
+    role: Option<String>,
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let flags = arguments.listen.map(|address| ("listen".to_owned(), address));
-    let config = globals.config_with(flags.into_iter().collect())?;
+    let Arguments { listen, role } = arguments;
+    let flags = [("listen", listen), ("role", role)];
+    let flags = flags.into_iter().filter_map(|(path, value)| Some((path.to_owned(), value?)));
+    let config = globals.config_with(flags.collect())?;
     logging::to_stderr(&config, output.is_coloured());
     config.warnings().iter().for_each(|warning| tracing::warn!("{warning}"));
     let data_dir = config.data_dir.clone();

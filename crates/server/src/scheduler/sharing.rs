@@ -1,20 +1,36 @@
 //! What a node asks of the others through the database, once a second: which engine replicas it drives, what waits that
-//! others brought, and which of its leases others have ended. This poll is the truth.
+//! others brought, and which of its leases others have ended. This poll is the truth; hints make it sooner.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use overnight_domain::scheduler::{Input, Lease};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
 
 use crate::app::Services;
 use crate::store::replicas::{self, Claim, Claimed};
-use crate::store::{StoreError, leases, queue};
+use crate::store::{StoreError, hints, leases, queue};
+
+/// Hints are given at most so often.
+const HINT_MS: i64 = 50;
+/// After a database was away.
+const LISTEN_AGAIN_MS: i64 = 5_000;
 
 /// What a poll brought.
 pub(super) struct Polled {
     claimed: Claimed,
     /// For the scheduler.
     pub(super) inputs: Vec<Input>,
+}
+
+/// What comes from the other nodes.
+pub(super) enum Heard {
+    /// The answer to what was asked; `None` where none could be had.
+    Answer(Option<Polled>),
+    /// There is something to ask for.
+    Hint,
 }
 
 /// A node among others.
@@ -26,8 +42,12 @@ pub(super) struct Sharing {
     /// Those of them that another node shall drive: they run out first.
     giving_up: BTreeSet<String>,
     is_asking: bool,
+    /// Another node has news: others are asked again as soon as the last answer is there.
+    hint: Arc<Notify>,
+    hinted_at: i64,
     polls: UnboundedReceiver<Option<Polled>>,
     polled: UnboundedSender<Option<Polled>>,
+    _listener: JoinSet<()>,
 }
 
 impl Sharing {
@@ -35,7 +55,35 @@ impl Sharing {
     pub(super) fn new(services: Services, names: Vec<String>) -> Self {
         let (polled, polls) = unbounded_channel();
         let (held, giving_up) = (BTreeSet::new(), BTreeSet::new());
-        Self { services, names, held, giving_up, is_asking: false, polls, polled }
+        let hint = Arc::<Notify>::default();
+        let mut listener = JoinSet::new();
+        listener.spawn(listen(services.clone(), Arc::clone(&hint)));
+        Self {
+            services,
+            names,
+            held,
+            giving_up,
+            is_asking: false,
+            hint,
+            hinted_at: i64::MIN,
+            polls,
+            polled,
+            _listener: listener,
+        }
+    }
+
+    /// Tells the other nodes that there is something to ask for, though not at every turn.
+    pub(super) fn tell(&mut self) {
+        let now = self.services.clock.now();
+        if now.saturating_sub(self.hinted_at) < HINT_MS {
+            return;
+        }
+        self.hinted_at = now;
+        let store = self.services.store.clone();
+        tokio::spawn(async move {
+            // They ask by themselves soon.
+            let _ = hints::give(&store).await;
+        });
     }
 
     /// Whether this node sends to the replica.
@@ -61,11 +109,15 @@ impl Sharing {
         });
     }
 
-    /// The next answer; `None` where none could be had.
-    pub(super) async fn heard(&mut self) -> Option<Polled> {
-        let polled = self.polls.recv().await.flatten();
-        self.is_asking = false;
-        polled
+    /// The next answer, or that another node has news.
+    pub(super) async fn heard(&mut self) -> Heard {
+        tokio::select! {
+            polled = self.polls.recv() => {
+                self.is_asking = false;
+                Heard::Answer(polled.flatten())
+            }
+            () = self.hint.notified(), if !self.is_asking => Heard::Hint,
+        }
     }
 
     /// Takes note of what this node holds; whether what it drives has changed.
@@ -78,6 +130,22 @@ impl Sharing {
         let surplus = now.len().saturating_sub(polled.claimed.share);
         self.giving_up.extend(now.into_iter().rev().take(surplus));
         before != drives(self)
+    }
+}
+
+/// Passes hints on, where they can be heard.
+async fn listen(services: Services, hint: Arc<Notify>) {
+    loop {
+        match hints::listen(&services.store).await {
+            Ok(None) => return,
+            Ok(Some(mut hints)) => {
+                while hints.next().await.is_ok() {
+                    hint.notify_one();
+                }
+            }
+            Err(error) => tracing::debug!(%error, "hints of other nodes cannot be heard now"),
+        }
+        services.clock.sleep_until(services.clock.now() + LISTEN_AGAIN_MS).await;
     }
 }
 

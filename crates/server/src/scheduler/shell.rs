@@ -15,7 +15,7 @@ use super::attempts::Attempts;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
 use super::settler;
-use super::sharing::{Polled, Sharing};
+use super::sharing::{Heard, Sharing};
 use crate::app::{HEARD_EVERY_MS, Services};
 use crate::store::{StoreError, queue};
 
@@ -116,7 +116,7 @@ impl Shell {
                     }
                     batch.drain(..).for_each(|input| self.feed(input));
                 }
-                polled = heard(&mut self.sharing) => self.take(polled),
+                heard = heard(&mut self.sharing) => self.take(heard),
                 () = signals.rung() => {}
                 () = wake => {
                     self.tick();
@@ -133,6 +133,7 @@ impl Shell {
             self.feed(Input::Gathering { ready_at });
         }
         if !news.ended.is_empty() {
+            self.tell_others();
             self.feed(Input::Ended { seqs: news.ended });
         }
     }
@@ -146,6 +147,12 @@ impl Shell {
         self.report();
     }
 
+    fn tell_others(&mut self) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.tell();
+        }
+    }
+
     fn ask_others(&mut self) {
         let Some(sharing) = &mut self.sharing else { return };
         let (replicas, scheduler) = (&self.replicas, &self.scheduler);
@@ -153,7 +160,11 @@ impl Shell {
         sharing.ask(scheduler.leases().cloned().collect(), has_run_out);
     }
 
-    fn take(&mut self, polled: Option<Polled>) {
+    fn take(&mut self, heard: Heard) {
+        let polled = match heard {
+            Heard::Hint => return self.ask_others(),
+            Heard::Answer(polled) => polled,
+        };
         let (Some(polled), Some(sharing)) = (polled, &mut self.sharing) else { return };
         if sharing.take(&polled) {
             self.feed(Input::Replicas(self.driven()));
@@ -179,6 +190,7 @@ impl Shell {
                 self.in_flight.remove(seq);
             }
             Input::Ended { seqs } => seqs.iter().for_each(|seq| self.prompts.forget(*seq)),
+            Input::Released { added, .. } if !added.is_empty() => self.tell_others(),
             _ => {}
         }
         let now = self.services.clock.now();
@@ -267,7 +279,7 @@ impl Shell {
 }
 
 /// The next answer of the other nodes; never, where there are none.
-async fn heard(sharing: &mut Option<Sharing>) -> Option<Polled> {
+async fn heard(sharing: &mut Option<Sharing>) -> Heard {
     match sharing {
         Some(sharing) => sharing.heard().await,
         None => std::future::pending().await,

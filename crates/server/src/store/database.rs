@@ -163,6 +163,10 @@ impl Store {
         self.inner.database.connect().await
     }
 
+    pub(super) fn database(&self) -> &Database {
+        &self.inner.database
+    }
+
     pub(super) fn dialect(&self) -> Dialect {
         self.inner.database.dialect()
     }

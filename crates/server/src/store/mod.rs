@@ -12,6 +12,7 @@ mod endings;
 mod error;
 pub mod expiry;
 mod folder;
+pub mod hints;
 pub mod leases;
 mod migrations;
 pub mod models;

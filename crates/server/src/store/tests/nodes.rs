@@ -9,7 +9,7 @@ use overnight_sim::postgres::{Cluster, FaultProxy, Pooler};
 use super::{Fixture, START, grouping};
 use crate::store::replicas::{self, Claim, Claimed};
 use crate::store::settle::settle;
-use crate::store::{Store, StoreError, StoreOptions, leases, owners, queue, requests};
+use crate::store::{Store, StoreError, StoreOptions, hints, leases, owners, queue, requests};
 
 #[tokio::test]
 async fn two_nodes_never_hold_one_request() {
@@ -229,4 +229,15 @@ async fn a_pooler_may_lend_a_server_for_one_transaction_at_a_time() {
     let statuses = join_all(ids.iter().map(|id| fixture.status(*id))).await;
     assert!(statuses.iter().all(|status| *status == RequestStatus::Completed), "{statuses:?}");
     fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn a_hint_reaches_the_other_nodes() {
+    let fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    let mut heard = hints::listen(&other).await.expect("an ear").expect("hints on a PostgreSQL");
+    hints::give(&fixture.store).await.expect("a hint");
+    tokio::time::timeout(Duration::from_secs(20), heard.next()).await.expect("soon").expect("a hint");
+    let alone = Fixture::on_sqlite().await;
+    assert!(hints::listen(&alone.store).await.expect("no ear").is_none());
 }
