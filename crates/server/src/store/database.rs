@@ -2,7 +2,7 @@
 
 use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use super::error::StoreError;
 use super::expiry::Passed;
 use super::folder::FolderLock;
+use super::owners::Owner;
 use super::sql::{Connection, Database, Dialect, Readers, sql};
 use super::writer::{ManualWriter, Sequences, Writer, WriterCore};
 use super::{migrations, owners, settings};
@@ -83,6 +84,7 @@ struct Inner {
     database: Database,
     secret: [u8; 32],
     passed: Passed,
+    owner: OnceLock<Owner>,
     task: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<FolderLock>>,
 }
@@ -115,6 +117,7 @@ impl Store {
         let mut connection = store.connect().await?;
         let sequences = read_sequences(&mut connection).await?;
         let owner = owners::begin(&mut connection, &options.node, options.schedules, now).await?;
+        let owner = store.inner.owner.get_or_init(|| owner).clone();
         let database = store.inner.database.clone();
         Ok((store, WriterCore::new(&writer, database, connection, sequences, owner)))
     }
@@ -141,6 +144,7 @@ impl Store {
             database,
             secret,
             passed: Passed::default(),
+            owner: OnceLock::new(),
             task: Mutex::new(None),
             lock: Mutex::new(lock),
         };
@@ -177,6 +181,11 @@ impl Store {
 
     pub(super) fn writer(&self) -> &Writer {
         &self.inner.writer
+    }
+
+    /// This process, where it leases.
+    pub(super) fn owner(&self) -> Option<&Owner> {
+        self.inner.owner.get()
     }
 
     /// Up to when everything with a deadline has ended.

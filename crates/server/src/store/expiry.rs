@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::endings::{End, Live, end_all, live_columns};
-use super::sql::sql;
+use super::sql::{sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError, row};
 
@@ -55,9 +55,13 @@ pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
 
 /// The earliest deadline of any live request, in milliseconds. Reads all that live: once is enough for a start.
 pub async fn next_deadline(store: &Store) -> Result<Option<i64>, StoreError> {
-    let text = "SELECT min(deadline) FROM (SELECT min(deadline) AS deadline FROM queue
-                UNION ALL SELECT min(deadline) FROM progress WHERE state = 0) d";
-    store.readers().fetch_one(sql(text)).await?.get(0)
+    let earliest = sql_each(
+        "SELECT min(deadline) FROM (SELECT min(deadline) AS deadline FROM queue
+         UNION ALL SELECT min(deadline) FROM progress WHERE state = 0) d",
+        "SELECT min(deadline) FROM (SELECT min(deadline) AS deadline FROM queue
+         UNION ALL SELECT min(deadline) FROM progress WHERE state = 0 AND ready_at IS NOT NULL) d",
+    );
+    store.readers().fetch_one(earliest).await?.get(0)
 }
 
 pub(super) struct Expire {

@@ -1,7 +1,7 @@
 //! Processes that lease. A heartbeat renews all leases of its process in one row; leases of a process whose heart
 //! stopped go back to the queue, and whatever it still writes touches nothing.
 
-use super::sql::{Connection, Dialect, sql, sql_each};
+use super::sql::{Connection, Dialect, Statement, sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -51,9 +51,27 @@ pub(super) async fn begin(
     Ok(Owner { key: row.get(0)?, name: name.to_owned(), schedules })
 }
 
-/// Renews every lease of this process.
+/// Renews every lease of this process. Where other nodes judge its heart, no long group of writes holds a beat up.
 pub async fn beat(store: &Store, now: i64) -> Result<(), StoreError> {
-    store.writer().write(Heartbeat { now }).await
+    match (store.dialect(), store.owner()) {
+        (Dialect::Postgres, Some(owner)) => store.readers().fetch_all(owner.beat(now)).await.map(drop),
+        _ => store.writer().write(Heartbeat { now }).await,
+    }
+}
+
+impl Owner {
+    fn beat(&self, now: i64) -> Statement {
+        let beat = sql_each(
+            "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
+             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
+            concat!(
+                "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ",
+                judged_now!(),
+                " + 0 * ?::bigint) ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at"
+            ),
+        );
+        beat.bind(self.key).bind(self.name.as_str()).bind(self.schedules).bind(now)
+    }
 }
 
 /// Gives back the leases of other processes whose heart has not beaten for `lease_ms`; how many.
@@ -71,17 +89,7 @@ impl Operation for Heartbeat {
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
         let now = jobs.iter().map(|job| job.operation.now).max().unwrap_or(0);
-        let beat = sql_each(
-            "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
-             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
-            concat!(
-                "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ",
-                judged_now!(),
-                " + 0 * ?::bigint) ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at"
-            ),
-        );
-        let Owner { key, name, schedules } = unit.owner;
-        unit.tx.execute(beat.bind(*key).bind(name.as_str()).bind(*schedules).bind(now)).await?;
+        unit.tx.execute(unit.owner.beat(now)).await?;
         Ok(vec![(); jobs.len()])
     }
 }
