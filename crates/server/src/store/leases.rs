@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Group, Lease, Position, QueueKey};
 
-use super::sql::{Dialect, Kind, RowsStatement, Value, chunks, read_joined, sql};
+use super::sql::{Dialect, Kind, RowsStatement, Statement, Value, chunks, read_joined, sql};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -137,8 +137,7 @@ impl LeaseRun {
 
     async fn take_on_postgres(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
         let Group { model, account } = self.group;
-        let before = [model.0, account.0, self.now, unit.owner.key].map(Value::from);
-        let statement = TAKE_ON_POSTGRES.over(Dialect::Postgres, before, list(&self.positions), []);
+        let statement = take_on_postgres([model.0, account.0, self.now, unit.owner.key], &self.positions);
         let mut epochs = HashMap::with_capacity(self.positions.len());
         for row in unit.tx.fetch(statement).await? {
             self.shift(unit, row.get(2)?, row.get(3)?);
@@ -153,6 +152,11 @@ impl LeaseRun {
             unit.shift(batch, RequestStatus::Registered, RequestStatus::InProgress, self.now);
         }
     }
+}
+
+/// By `model, account, now, owner`.
+pub(super) fn take_on_postgres(by: [i64; 4], positions: &[Position]) -> Statement {
+    TAKE_ON_POSTGRES.over(Dialect::Postgres, by.map(Value::from), list(positions), [])
 }
 
 fn list<'a>(positions: impl IntoIterator<Item = &'a Position>) -> Vec<Value> {

@@ -52,6 +52,10 @@ const RELEASE_ON_POSTGRES: &str = "WITH ready AS (
          RETURNING model, account, cost
      ) SELECT model, account, count(*), sum(cost)::bigint FROM filled GROUP BY model, account";
 
+pub(super) fn release_on_postgres(now: i64, limit: u32) -> Statement {
+    sql(RELEASE_ON_POSTGRES).bind(now).bind(limit)
+}
+
 /// The earliest `ready_at` of what gathers.
 pub(super) fn next() -> Statement {
     sql_each(
@@ -74,8 +78,7 @@ impl Operation for Release {
             let added = match unit.tx.dialect() {
                 Dialect::Sqlite => operation.move_on_sqlite(unit).await?,
                 Dialect::Postgres => {
-                    let statement = sql(RELEASE_ON_POSTGRES).bind(operation.now).bind(operation.limit);
-                    unit.tx.fetch(statement).await?
+                    unit.tx.fetch(release_on_postgres(operation.now, operation.limit)).await?
                 }
             };
             let added = added.iter().map(read_backlog).collect::<Result<_, _>>()?;

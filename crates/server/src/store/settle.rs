@@ -244,23 +244,27 @@ static END_ON_POSTGRES: RowsStatement = RowsStatement::new(
      ) SELECT seq, lease_epoch, batch FROM gone",
 );
 
-async fn end_on_postgres(
-    mut settlements: Vec<&Settlement>,
-    unit: &mut Unit<'_>,
-) -> Result<HashSet<LeaseName>, StoreError> {
-    // Everybody locks in this order.
-    settlements.sort_unstable_by_key(|settlement| settlement.seq());
+pub(super) fn end_on_postgres_by(settlements: &[&Settlement], owner: i64) -> Statement {
     let mut values = Vec::with_capacity(10 * settlements.len());
-    for settlement in &settlements {
+    for settlement in settlements {
         leases::push_key(&mut values, &settlement.lease.key);
         values.push(settlement.lease.epoch.into());
         values.push(settlement.ending.code().into());
         values.push(settlement.now.into());
         push_result(&mut values, settlement);
     }
+    END_ON_POSTGRES.over(Dialect::Postgres, [], values, [owner.into()])
+}
+
+async fn end_on_postgres(
+    mut settlements: Vec<&Settlement>,
+    unit: &mut Unit<'_>,
+) -> Result<HashSet<LeaseName>, StoreError> {
+    // Everybody locks in this order.
+    settlements.sort_unstable_by_key(|settlement| settlement.seq());
+    let statement = end_on_postgres_by(&settlements, unit.owner.key);
     let by_name: HashMap<LeaseName, &Settlement> =
         settlements.into_iter().map(|settlement| (settlement.name(), settlement)).collect();
-    let statement = END_ON_POSTGRES.over(Dialect::Postgres, [], values, [unit.owner.key.into()]);
     let mut ended = HashSet::new();
     for row in unit.tx.fetch(statement).await? {
         let name = (row.get(0)?, row.get(1)?);

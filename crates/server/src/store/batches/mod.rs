@@ -10,7 +10,7 @@ pub(super) use self::cancel::LIVE_OF_BATCH;
 pub(super) use self::cancel::{CancelBatch, CancelChunk};
 pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
 #[cfg(test)]
-pub(super) use self::insert::{FREE, JOIN, RESOLVE};
+pub(super) use self::insert::{FREE, JOIN, JOIN_IN_QUEUE, RESOLVE};
 pub use self::insert::{Member, NewBatch, NewBatchOutcome, insert, resolve};
 pub use self::reads::{BatchPage, find, list_members, page};
 pub(super) use self::shifts::apply_shifts;

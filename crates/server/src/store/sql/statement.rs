@@ -70,6 +70,13 @@ impl Statement {
         }
     }
 
+    /// The plan of PostgreSQL instead of the work.
+    #[cfg(test)]
+    pub(in crate::store) fn explained(self) -> Self {
+        let text = format!("EXPLAIN {}", self.text(Dialect::Postgres));
+        Self { text: Text::Made(text.into()), values: self.values, locks: false }
+    }
+
     pub(super) fn for_sqlite<'q>(self) -> Result<Query<'q, Sqlite, SqliteArguments>, StoreError> {
         let values = values::for_sqlite(self.values)?;
         Ok(match self.text {

@@ -3,12 +3,59 @@
 
 use sqlx::{AssertSqlSafe, Row};
 
-use super::Fixture;
+use super::{Fixture, START};
 use crate::store::requests::{Direction, Scope};
-use crate::store::sql::Connection;
+use crate::store::sql::{Connection, Dialect, Statement, Tx, Value, sql, sql_each};
 use crate::store::{batches, expiry, leases, queue, releases, requests, settle};
 
 const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
+
+/// What each hot statement does on PostgreSQL, where its tables are still empty: as a writer it is told to walk by keys, and a
+/// table that it reads the whole of shows.
+async fn check_on_postgres(fixture: &Fixture, statement: Statement) {
+    let text = statement.text(Dialect::Postgres).into_owned();
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    let mut tx = Tx::begin(&mut connection).await.expect("a transaction");
+    let rows = tx.fetch(statement.explained()).await.expect("a plan");
+    let plan: Vec<String> = rows.iter().map(|row| row.get(0).expect("a line")).collect();
+    tx.rollback().await.expect("an end");
+    for table in ["requests", "progress", "queue", "results", "batches"] {
+        let whole = format!("Seq Scan on {table}");
+        assert!(!plan.iter().any(|line| line.contains(&whole)), "{text}\n{plan:#?}");
+    }
+}
+
+#[tokio::test]
+async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
+    let mut fixture = Fixture::on_postgres().await;
+    let ids = fixture.insert(&[1, 2, 3]).await;
+    fixture.release().await;
+    let leases = fixture.lease().await;
+    let settlements: Vec<_> = leases.iter().map(|lease| fixture.settlement(lease, START)).collect();
+    let positions: Vec<_> = leases.iter().map(|lease| lease.key.position.clone()).collect();
+    let mut statements = vec![
+        releases::release_on_postgres(START, 9),
+        releases::next(),
+        queue::look_behind(fixture.group(), None, 9, START),
+        leases::take_on_postgres([1, 1, START, 1], &positions),
+        settle::end_on_postgres_by(&settlements.iter().collect::<Vec<_>>(), 1),
+        sql(expiry::OVERDUE).bind(0i64).bind(START).bind(9i64),
+        sql(expiry::IS_OVERDUE).bind(0i64).bind(START),
+        sql(batches::LIVE_OF_BATCH).bind(1i64).bind(0i64).bind(9i64),
+        batches::RESOLVE.over(Dialect::Postgres, [1i64.into()], vec![ids[0].to_bytes().into()], []),
+    ];
+    for texts in [batches::FREE, batches::JOIN_IN_QUEUE] {
+        let seqs = || Value::from(vec![1i64, 2]);
+        let statement = sql_each(texts.0, texts.1);
+        statements.push(match texts == batches::FREE {
+            true => statement.bind(seqs()).bind(1i64),
+            false => statement.bind(1i64).bind(seqs()),
+        });
+    }
+    for statement in statements {
+        check_on_postgres(&fixture, statement).await;
+    }
+}
 
 async fn check(fixture: &Fixture, text: &str, wanted: &[&str]) {
     let query = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}")));
