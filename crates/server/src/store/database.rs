@@ -13,7 +13,7 @@ use super::folder::FolderLock;
 use super::owners::Owner;
 use super::sql::{Connection, Database, Dialect, Readers, sql};
 use super::writer::{ManualWriter, Sequences, Writer, WriterCore};
-use super::{migrations, owners, settings};
+use super::{migrations, owners, schema, settings};
 use crate::clock::SharedClock;
 
 /// The database in the data folder.
@@ -64,6 +64,15 @@ impl StoreOptions {
             sort_key_secret: None,
         }
     }
+
+    /// The database that is meant.
+    pub(super) fn database(&self) -> Result<Database, StoreError> {
+        let is_durable = self.durability == Durability::Full;
+        match &self.server_url {
+            Some(url) => Database::server(url),
+            None => Ok(Database::file(&self.folder.join(DATABASE_FILE), self.page_bytes, is_durable)),
+        }
+    }
 }
 
 /// The right to do what one node at a time may do. It ends with its connection.
@@ -103,9 +112,11 @@ impl Store {
         Ok((store, ManualWriter::new(core)))
     }
 
-    /// Opens the store beside a running server, or without one: reads, and the short writes of operator commands.
+    /// Opens the store beside a running server, or without one: reads, and the short writes of operator commands. A
+    /// folder's schema does not change under the server.
     pub async fn open_beside(options: &StoreOptions) -> Result<Self, StoreError> {
         make_folder(&options.folder)?;
+        schema::bring_up_to_date(options).await?;
         Self::assemble(options, None, Writer::default()).await
     }
 
@@ -127,13 +138,7 @@ impl Store {
         lock: Option<FolderLock>,
         writer: Writer,
     ) -> Result<Self, StoreError> {
-        let database = match &options.server_url {
-            Some(url) => Database::server(url)?,
-            None => {
-                let is_durable = options.durability == Durability::Full;
-                Database::file(&options.folder.join(DATABASE_FILE), options.page_bytes, is_durable)
-            }
-        };
+        let database = options.database()?;
         let mut connection = database.connect().await?;
         migrations::run(&mut connection).await?;
         let secret = settings::sort_key_secret(&mut connection, options.sort_key_secret).await?;
@@ -225,7 +230,7 @@ impl Store {
 }
 
 /// A folder that is made here is its owner's only: it will hold prompts and a key.
-fn make_folder(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -22,6 +22,7 @@ pub mod releases;
 pub mod replicas;
 pub mod requests;
 mod row;
+pub mod schema;
 pub mod settings;
 pub mod settle;
 mod sql;

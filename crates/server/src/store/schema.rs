@@ -1,0 +1,76 @@
+//! The schema's number, and bringing it up to date without serving.
+
+use super::database::{DATABASE_FILE, make_folder};
+use super::sql::Connection;
+use super::{FolderLock, StoreError, StoreOptions, migrations};
+
+/// Which schema a database had and has: the number of the newest migration that it has seen, 0 where it is empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schema {
+    /// What was found.
+    pub found: i64,
+    /// What it has now.
+    pub now: i64,
+    /// What this program knows.
+    pub newest: i64,
+}
+
+/// Says which schema the store of `options` has, and changes nothing.
+///
+/// # Errors
+/// The database cannot be read, or is newer than this program.
+pub async fn read(options: &StoreOptions) -> Result<Schema, StoreError> {
+    let newest = migrations::NEWEST;
+    if options.server_url.is_none() && !options.folder.join(DATABASE_FILE).exists() {
+        return Ok(Schema { found: 0, now: 0, newest });
+    }
+    let mut connection = options.database()?.for_reading().connect().await?;
+    let found = migrations::version(&mut connection).await?;
+    connection.close().await?;
+    if found > newest {
+        return Err(StoreError::Newer { found, known: newest });
+    }
+    Ok(Schema { found, now: found, newest })
+}
+
+/// Brings the store of `options` up to date; makes it where there is none. On PostgreSQL older programs go on beside
+/// it. An older schema in a folder changes only while nobody serves the folder: a program there knows its own alone.
+///
+/// # Errors
+/// The database cannot be used, is newer than this program, or is in a folder that a process serves with an older schema.
+pub async fn bring_up_to_date(options: &StoreOptions) -> Result<Schema, StoreError> {
+    let mut connection = connect(options).await?;
+    let found = migrations::version(&mut connection).await?;
+    let is_old = (1..migrations::NEWEST).contains(&found);
+    let lock = if is_old { take_folder(options)? } else { None };
+    let (found, now) = migrations::run(&mut connection).await?;
+    connection.close().await?;
+    drop(lock);
+    Ok(Schema { found, now, newest: migrations::NEWEST })
+}
+
+/// A connection to the store of `options`, up to date; nobody serves its folder until the lock is dropped.
+pub(super) async fn open_alone(
+    options: &StoreOptions,
+) -> Result<(Connection, Option<FolderLock>), StoreError> {
+    let mut connection = connect(options).await?;
+    let lock = take_folder(options)?;
+    migrations::run(&mut connection).await?;
+    Ok((connection, lock))
+}
+
+/// Makes what is not there yet of the folder and its file.
+async fn connect(options: &StoreOptions) -> Result<Connection, StoreError> {
+    if options.server_url.is_none() {
+        make_folder(&options.folder)?;
+    }
+    options.database()?.connect().await
+}
+
+/// The lock of the folder, where the database is in it.
+fn take_folder(options: &StoreOptions) -> Result<Option<FolderLock>, StoreError> {
+    match options.server_url {
+        None => FolderLock::take(&options.folder).map(Some),
+        Some(_) => Ok(None),
+    }
+}
