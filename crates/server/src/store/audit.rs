@@ -1,7 +1,7 @@
 //! Recounts what must always hold, on a live database, in one consistent read: an operator's command, and the oracle
 //! of every crash test and of the simulation.
 
-use super::sql::sql;
+use super::sql::{Connection, sql};
 use super::{Store, StoreError, row};
 
 /// One thing that must hold.
@@ -105,13 +105,19 @@ const RULES: [(&str, &str, &str); 10] = [
 pub async fn run(store: &Store) -> Result<Vec<Check>, StoreError> {
     let mut reader = store.readers().take().await?;
     reader.begin_snapshot().await?;
-    let mut checks = Vec::with_capacity(RULES.len());
-    for (rule, scope, breach) in RULES {
-        let checked = reader.fetch_one(sql(scope)).await?.get(0)?;
-        let breaches = reader.fetch_one(sql(breach)).await?.get(0)?;
-        checks.push(Check { rule, checked, breaches });
-    }
+    let checks = recount(&mut reader).await?;
     reader.execute_all("ROLLBACK").await?;
     reader.give_back();
+    Ok(checks)
+}
+
+/// Checks every rule in the transaction that is under way.
+pub(super) async fn recount(connection: &mut Connection) -> Result<Vec<Check>, StoreError> {
+    let mut checks = Vec::with_capacity(RULES.len());
+    for (rule, scope, breach) in RULES {
+        let checked = connection.fetch_one(sql(scope)).await?.get(0)?;
+        let breaches = connection.fetch_one(sql(breach)).await?.get(0)?;
+        checks.push(Check { rule, checked, breaches });
+    }
     Ok(checks)
 }

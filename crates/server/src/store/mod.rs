@@ -16,6 +16,7 @@ pub mod hints;
 pub mod leases;
 mod migrations;
 pub mod models;
+pub mod moving;
 pub mod owners;
 pub mod queue;
 pub mod releases;

@@ -22,10 +22,12 @@ macro_rules! on_both {
 mod grouping;
 mod leasing;
 mod lives;
+mod moving;
 mod nodes;
 mod opening;
 mod paging;
 mod plans;
+mod schemas;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,6 +40,7 @@ use overnight_domain::sort_key::SortKey;
 use overnight_sim::postgres::{Cluster, FaultProxy, Pooler};
 use tempfile::TempDir;
 
+pub(super) use self::schemas::{Catalogue, catalogue};
 use super::requests::NewRequest;
 use super::settle::{Ending, Settlement};
 use super::{

@@ -1,0 +1,83 @@
+//! Why a move was not made.
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::store::StoreError;
+
+/// Why nothing was exported.
+#[derive(Debug, Error)]
+pub enum ExportError {
+    /// The file takes no more.
+    #[error("the file cannot be written: {0}")]
+    Write(#[from] io::Error),
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why nothing was imported: the store is as it was.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// The file cannot be read.
+    #[error("the file cannot be read: {0}")]
+    Read(#[from] io::Error),
+    /// It is not what `overnight export` writes.
+    #[error("line {line}: {what}; nothing was imported")]
+    Line {
+        /// The line that is at fault, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// It ends before its last line.
+    #[error(
+        "the file ends within line {line} or behind it, and not with its counts: it was cut off, and nothing was imported"
+    )]
+    Cut {
+        /// The last line there is.
+        line: u64,
+    },
+    /// It is not as it was written.
+    #[error(
+        "the file is not as it was written, its {what} differs from what its last line says: nothing was imported"
+    )]
+    Changed {
+        /// What differs.
+        what: &'static str,
+    },
+    /// It was written by a program that keeps other things.
+    #[error(
+        "the file has schema {found}, and this program has {known}: export and import with the same release"
+    )]
+    OtherSchema {
+        /// The file's.
+        found: i64,
+        /// This program's.
+        known: i64,
+    },
+    /// Somebody's work is there already.
+    #[error("there are {table} in this store already: only an empty store takes an import")]
+    NotEmpty {
+        /// What was found.
+        table: &'static str,
+    },
+    /// A service works on this database, or did a moment ago.
+    #[error("{node} serves this database or did a minute ago: stop it, wait a minute, and import then")]
+    Served {
+        /// What people call it.
+        node: String,
+    },
+    /// What must always hold would not.
+    #[error("the rows break what must hold ({rule}: {breaches} times): nothing was imported")]
+    Unsound {
+        /// What must hold.
+        rule: &'static str,
+        /// How many rows break it.
+        breaches: i64,
+    },
+    /// The store cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

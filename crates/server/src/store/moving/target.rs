@@ -1,0 +1,97 @@
+//! The empty store that an import fills, in one transaction.
+
+use super::errors::ImportError;
+use super::tables::{TABLES, Table};
+use crate::store::sql::{Connection, Dialect, Value, chunks, sql};
+use crate::store::{FolderLock, StoreError, StoreOptions, audit, schema};
+
+/// What every opening of a store writes, and an import replaces.
+const MADE_BY_OPENING: [&str; 2] = ["settings", "models"];
+
+/// The transaction waits for a file that may come slowly. Whoever starts meanwhile waits for its end.
+const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
+    SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = 0;
+    LOCK TABLE settings, accounts, models, requests, owners IN EXCLUSIVE MODE";
+
+/// A process whose heart beat in the last minute, by the database's time.
+const SERVING: &str = "SELECT coalesce(nullif(name, ''), 'a service') FROM owners
+    WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1";
+
+/// What the audit's joins are planned by: nothing has counted the new rows yet.
+const ANALYZE: &str = "ANALYZE requests, progress, queue, results, batches, batch_members";
+
+/// A store that nobody else serves.
+pub(super) struct Target {
+    connection: Connection,
+    _lock: Option<FolderLock>,
+}
+
+impl Target {
+    /// Opens it with the newest schema; makes it where there is none.
+    pub(super) async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
+        let (connection, lock) = schema::open_alone(options).await?;
+        Ok(Self { connection, _lock: lock })
+    }
+
+    pub(super) const fn dialect(&self) -> Dialect {
+        self.connection.dialect()
+    }
+
+    /// Begins the transaction, if the store is one to be filled.
+    pub(super) async fn begin(&mut self) -> Result<(), ImportError> {
+        match self.dialect() {
+            Dialect::Sqlite => self.connection.execute_all("BEGIN IMMEDIATE").await?,
+            Dialect::Postgres => {
+                // Before its tables are locked, too: a service is not to wait for an import that is refused.
+                self.refuse_served().await?;
+                self.connection.execute_all(BEGIN_ON_POSTGRES).await?;
+                self.refuse_served().await?;
+            }
+        }
+        for table in TABLES.iter().filter(|table| !MADE_BY_OPENING.contains(&table.name)) {
+            if !self.connection.fetch(sql(table.any)).await?.is_empty() {
+                return Err(ImportError::NotEmpty { table: table.name });
+            }
+        }
+        self.connection.execute_all("DELETE FROM settings; DELETE FROM models").await?;
+        Ok(())
+    }
+
+    async fn refuse_served(&mut self) -> Result<(), ImportError> {
+        let Some(row) = self.connection.fetch(sql(SERVING)).await?.into_iter().next() else { return Ok(()) };
+        Err(ImportError::Served { node: row.get::<String>(0).map_err(ImportError::Store)? })
+    }
+
+    /// Takes rows of a table in.
+    pub(super) async fn insert(&mut self, table: &Table, rows: Vec<Vec<Value>>) -> Result<(), StoreError> {
+        let dialect = self.dialect();
+        let sizes: Vec<usize> = chunks(&rows).map(<[_]>::len).collect();
+        let mut rows = rows.into_iter();
+        for size in sizes {
+            let values = rows.by_ref().take(size).flatten().collect();
+            self.connection.execute(table.insert.over(dialect, [], values, [])).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes it durable, if all that must hold does.
+    pub(super) async fn commit(&mut self) -> Result<(), ImportError> {
+        if self.dialect() == Dialect::Postgres {
+            self.connection.execute_all(ANALYZE).await?;
+            for renumber in TABLES.iter().filter_map(|table| table.renumber) {
+                self.connection.fetch_one(sql(renumber)).await?;
+            }
+        }
+        let checks = audit::recount(&mut self.connection).await?;
+        if let Some(check) = checks.iter().find(|check| check.breaches > 0) {
+            return Err(ImportError::Unsound { rule: check.rule, breaches: check.breaches });
+        }
+        self.connection.execute_all("COMMIT").await?;
+        Ok(())
+    }
+
+    /// Ends it; what is not committed is undone.
+    pub(super) async fn close(self) -> Result<(), StoreError> {
+        self.connection.close().await
+    }
+}

@@ -1,0 +1,106 @@
+//! A store that holds everything that a store can hold.
+
+use overnight_domain::ids::{KeyId, RequestId};
+use overnight_domain::sort_key::SortKey;
+
+use crate::store::api_keys::{self, NewApiKey};
+use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
+use crate::store::expiry;
+use crate::store::leases::{self, GiveBack};
+use crate::store::requests::{self, NewRequest};
+use crate::store::settle::{self, Ending, Settlement};
+use crate::store::tests::{Fixture, START, grouping};
+
+/// More than an import or an export takes together.
+const LARGE_BYTES: usize = 9 << 20;
+
+/// Requests in every state, batches at every point of their lives, keys, and bodies with everything that JSON allows.
+pub(super) async fn furnish(fixture: &mut Fixture) {
+    add_keys(fixture).await;
+    let ids = fixture.insert(&[1, 2, 3, 4, 5, 6]).await;
+    group(fixture, &ids[..2], Some(br#"{"batch_name":"done"}"#)).await;
+    let half_way = group(fixture, &ids[2..], None).await;
+    fixture.release().await;
+    leave_in_progress(fixture).await;
+    mark_cancelled(fixture, &half_way).await;
+    let ids = fixture.insert(&[7, 8]).await;
+    let cancelled = group(fixture, &ids, None).await;
+    let cancelled = mark_cancelled(fixture, &cancelled).await;
+    batches::cancel_chunk(&fixture.store, cancelled, None, START + 12).await.expect("a chunk");
+    let late = NewRequest { expires_at: START + 1, ..fixture.request(9) };
+    requests::insert(&fixture.store, late).await.expect("an insert");
+    let error = br#"{"error":{"code":"expired"}}"#.to_vec();
+    expiry::expire(&fixture.store, START + 20, 100, error).await.expect("an expiry");
+    for request in odd_requests(fixture) {
+        requests::insert(&fixture.store, request).await.expect("an insert");
+    }
+    fixture.release().await;
+    fixture.insert(&[10, 11]).await;
+    fixture.assert_sound().await;
+}
+
+/// Two completed, one failed, one given back, two at their engines.
+async fn leave_in_progress(fixture: &Fixture) {
+    let leases = fixture.lease().await;
+    for lease in &leases[..2] {
+        assert!(fixture.settle(lease, START + 10).await);
+    }
+    let failed = fixture.settlement(&leases[2], START + 11);
+    let failed = Settlement { ending: Ending::Failed, ..failed };
+    assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
+    let lease = leases[3].clone();
+    let back = GiveBack { lease, retry_at: START + 99, counted: true, suspect: true };
+    assert!(leases::give_back(&fixture.store, back).await.expect("a lease given back"));
+}
+
+async fn group(fixture: &mut Fixture, ids: &[RequestId], metadata: Option<&[u8]>) -> NewBatch {
+    let webhook = metadata.map(|_| "https://example.org/\u{fc}?a=\"b\"".to_owned());
+    let batch = grouping::new_batch(fixture, ids).await;
+    let batch = NewBatch { metadata: metadata.map(<[u8]>::to_vec), webhook, ..batch };
+    let outcome = batches::insert(&fixture.store, batch.clone()).await.expect("a batch");
+    assert!(matches!(outcome, NewBatchOutcome::Created(_)));
+    batch
+}
+
+async fn mark_cancelled(fixture: &Fixture, batch: &NewBatch) -> i64 {
+    match batches::cancel(&fixture.store, fixture.account, batch.id, START + 12).await.expect("a cancel") {
+        CancelBatchOutcome::Marked { batch } => batch,
+        outcome => panic!("the batch was not marked: {outcome:?}"),
+    }
+}
+
+async fn add_keys(fixture: &Fixture) {
+    let key = |number: u8, name: Option<&str>| NewApiKey {
+        id: KeyId::from_bits(number.into()),
+        account: fixture.account,
+        sha256: [number; 32],
+        prefix: format!("on_live_{number}"),
+        name: name.map(str::to_owned),
+        created_at: START,
+        expires_at: name.map(|_| START + 1_000),
+    };
+    for key in [key(1, None), key(2, Some("nächtlich \u{1f319}"))] {
+        api_keys::insert(&fixture.store, &key).await.expect("a key");
+    }
+    api_keys::revoke(&fixture.store, KeyId::from_bits(1), START + 5).await.expect("a revoked key");
+}
+
+/// Bodies with every byte that JSON allows, one that is larger than what is moved together, and more of them than that.
+fn odd_requests(fixture: &mut Fixture) -> Vec<NewRequest> {
+    let plain: String = (' '..='\u{7f}').filter(|it| !matches!(it, '"' | '\\')).collect();
+    let wide = "\u{80}\u{7ff}\u{800}\u{2028}\u{2029}\u{d7ff}\u{e000}\u{feff}\u{ffff}\u{10000}\u{10ffff}";
+    let escapes = r#"\"\\\/\b\f\n\r\t\u0000\u001f\ud83c\udf19"#;
+    let text = format!(r#"{{"content":"{plain}{wide}{escapes}","n":[-0.5e+10,null,true]}}"#);
+    let large = format!(r#"{{"content":"{}"}}"#, "\\\"".repeat(LARGE_BYTES / 4));
+    let mut odd = fixture.request(20);
+    (odd.body, odd.metadata) = (text.clone().into_bytes(), Some(text.into_bytes()));
+    odd.webhook = Some("https://example.org/hook".to_owned());
+    let mut large_one = fixture.request(21);
+    (large_one.body, large_one.metadata) = (large.into_bytes(), None);
+    let many = (0..300).map(|number: u32| NewRequest {
+        sort_key: SortKey::from_bytes(&number.to_be_bytes()),
+        metadata: None,
+        ..fixture.request(22)
+    });
+    many.chain([odd, large_one]).collect()
+}

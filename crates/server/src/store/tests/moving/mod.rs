@@ -1,0 +1,49 @@
+//! Moving house: out of one database and into the other.
+
+mod furniture;
+mod refusals;
+mod trips;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use overnight_sim::postgres::Cluster;
+use tempfile::TempDir;
+
+use super::options;
+use crate::store::moving::{Counts, ImportError, export, import};
+use crate::store::{Store, StoreOptions};
+
+/// Where something is moved to.
+pub(super) struct Target {
+    pub(super) options: StoreOptions,
+    folder: TempDir,
+}
+
+impl Target {
+    pub(super) fn on_sqlite() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        Self { options: options(&folder), folder }
+    }
+
+    pub(super) fn on_postgres() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("moving_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let url = Cluster::shared().database(&name).expect("a database");
+        let Self { options, folder } = Self::on_sqlite();
+        Self { options: StoreOptions { server_url: Some(url), ..options }, folder }
+    }
+
+    async fn import(&self, file: &[u8]) -> Result<Counts, ImportError> {
+        import(&self.options, file).await
+    }
+
+    async fn open(&self) -> Store {
+        super::open(&self.options).await
+    }
+}
+
+async fn exported(store: &Store) -> Vec<u8> {
+    let mut file = Vec::new();
+    export(store, &mut file).await.expect("an export");
+    file
+}

@@ -1,0 +1,141 @@
+//! The schema: one for both databases, and brought up to date without serving.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::moving::Target;
+use super::{Fixture, START};
+use crate::clock::ManualClock;
+use crate::store::schema::{self, Schema};
+use crate::store::sql::{Kind, sql, sql_each};
+use crate::store::{FolderLock, Store, StoreError, migrations};
+
+/// Each column of each table, from the database's own catalogue.
+pub(in crate::store) type Catalogue = BTreeMap<String, BTreeMap<String, Kind>>;
+
+pub(in crate::store) async fn catalogue(fixture: &Fixture) -> Catalogue {
+    let columns = sql_each(
+        "SELECT t.name, c.name, c.type FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'",
+        "SELECT table_name::text, column_name::text, data_type::text FROM information_schema.columns
+         WHERE table_schema = current_schema()",
+    );
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    let mut catalogue = Catalogue::new();
+    for row in connection.fetch(columns).await.expect("the columns") {
+        let [table, column, declared]: [String; 3] = [0, 1, 2].map(|it| row.get(it).expect("a name"));
+        let kind = match declared.to_lowercase().as_str() {
+            "integer" | "bigint" => Kind::Integer,
+            "text" => Kind::Text,
+            "blob" | "bytea" => Kind::Bytes,
+            _ if table == "schema_version" || table == "sqlite_sequence" => continue,
+            other => panic!("{table}.{column} is {other}, which is none of the three kinds there are"),
+        };
+        catalogue.entry(table).or_default().insert(column, kind);
+    }
+    catalogue.retain(|table, _| table != "schema_version" && table != "sqlite_sequence");
+    catalogue
+}
+
+#[tokio::test]
+async fn both_databases_have_the_same_tables_with_the_same_columns() {
+    let on_sqlite = catalogue(&Fixture::on_sqlite().await).await;
+    assert_eq!(on_sqlite, catalogue(&Fixture::on_postgres().await).await);
+    assert!(on_sqlite["requests"]["body"] == Kind::Bytes && on_sqlite.len() > 10, "{on_sqlite:?}");
+}
+
+#[test]
+fn both_databases_have_migrations_of_the_same_names() {
+    let names = |database: &str| -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(database);
+        let entries = fs::read_dir(folder).expect("the folder of migrations");
+        entries.map(|entry| entry.expect("a file").file_name().into_string().expect("a name")).collect()
+    };
+    let on_sqlite = names("sqlite");
+    assert_eq!(on_sqlite, names("postgres"));
+    let numbers: Vec<i64> =
+        on_sqlite.iter().map(|name| name[..4].parse().expect("a number of four digits")).collect();
+    assert_eq!(numbers, (1..=migrations::NEWEST).collect::<Vec<_>>(), "each is in the list, in order");
+}
+
+async fn set_version(fixture: &Fixture, version: &'static str) {
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    connection.execute_all(version).await.expect("a version");
+    connection.close().await.expect("an end");
+}
+
+on_both!(a_newer_database_is_refused_untouched_by_whoever_opens_it);
+async fn a_newer_database_is_refused_untouched_by_whoever_opens_it(fixture: Fixture) {
+    fixture.store.close().await;
+    let newer = match fixture.options.server_url {
+        None => "PRAGMA user_version = 99",
+        Some(_) => "INSERT INTO schema_version (version) VALUES (99)",
+    };
+    set_version(&fixture, newer).await;
+    let before = catalogue(&fixture).await;
+    let options = &fixture.options;
+    for refused in [
+        schema::read(options).await.err(),
+        schema::bring_up_to_date(options).await.err(),
+        Store::open_beside(options).await.err(),
+        Store::open(options, ManualClock::at(START)).await.err(),
+    ] {
+        assert!(matches!(refused, Some(StoreError::Newer { found: 99, .. })), "{refused:?}");
+        assert!(refused.is_some_and(|error| error.to_string().contains("use a newer program")));
+    }
+    assert_eq!(catalogue(&fixture).await, before);
+}
+
+/// A database as the first release of the schema left it.
+async fn first_schema(target: &Target) {
+    let (text, version) = match target.options.server_url {
+        None => (include_str!("../../../migrations/sqlite/0001_requests.sql"), "PRAGMA user_version = 1"),
+        Some(_) => (
+            include_str!("../../../migrations/postgres/0001_requests.sql"),
+            "CREATE TABLE schema_version (version BIGINT PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now());
+             INSERT INTO schema_version (version) VALUES (1)",
+        ),
+    };
+    let database = target.options.database().expect("a database");
+    let mut connection = database.connect().await.expect("a connection");
+    connection.execute_all(text).await.expect("the first schema");
+    connection.execute_all(version).await.expect("its number");
+    connection.close().await.expect("an end");
+}
+
+#[tokio::test]
+async fn a_schema_is_told_and_brought_up_to_date_without_a_service() {
+    let newest = migrations::NEWEST;
+    for target in [Target::on_sqlite(), Target::on_postgres()] {
+        let options = &target.options;
+        let told = async || schema::read(options).await.expect("a number");
+        let brought = async || schema::bring_up_to_date(options).await.expect("a newer schema");
+        assert_eq!(told().await, Schema { found: 0, now: 0, newest });
+        assert_eq!(fs::read_dir(&options.folder).expect("a folder").count(), 0, "a look makes nothing");
+        first_schema(&target).await;
+        assert_eq!(told().await, Schema { found: 1, now: 1, newest });
+        assert_eq!(brought().await, Schema { found: 1, now: newest, newest });
+        assert_eq!(brought().await, Schema { found: newest, now: newest, newest });
+        assert_eq!(told().await, Schema { found: newest, now: newest, newest });
+    }
+    for target in [Target::on_sqlite(), Target::on_postgres()] {
+        let made = schema::bring_up_to_date(&target.options).await.expect("a schema");
+        assert_eq!(made, Schema { found: 0, now: newest, newest });
+    }
+}
+
+#[tokio::test]
+async fn a_served_folders_schema_does_not_change_under_the_service() {
+    let target = Target::on_sqlite();
+    first_schema(&target).await;
+    let served = FolderLock::take(&target.options.folder).expect("a lock");
+    let refused = schema::bring_up_to_date(&target.options).await.err();
+    assert!(matches!(refused, Some(StoreError::Locked { .. })), "{refused:?}");
+    let refused = Store::open_beside(&target.options).await.err();
+    assert!(matches!(refused, Some(StoreError::Locked { .. })), "{refused:?}");
+    assert_eq!(schema::read(&target.options).await.expect("a number").now, 1);
+    drop(served);
+    Store::open_beside(&target.options).await.expect("a store").close().await;
+    let _served = FolderLock::take(&target.options.folder).expect("a lock");
+    schema::bring_up_to_date(&target.options).await.expect("nothing to do");
+}
