@@ -2,7 +2,10 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{accounts, api_keys, bench, cancel, list, results, run, serve, status, submit, watch};
+use crate::commands::{
+    accounts, api_keys, bench, cancel, export, import, list, migrate, results, run, serve, status, submit,
+    watch,
+};
 use crate::globals::Globals;
 
 const AFTER_HELP: &str = "\
@@ -50,6 +53,12 @@ pub(crate) enum Command {
     Key(api_keys::Command),
     /// Recount what must always hold, on the live database.
     Audit,
+    /// Bring the database's schema up to date, without serving.
+    Migrate(migrate::Arguments),
+    /// Write everything that is kept into a file, beside a running service or without one.
+    Export(export::Arguments),
+    /// Fill an empty store from such a file: moving house, between SQLite and PostgreSQL too.
+    Import(import::Arguments),
     /// Look for what is wrong with this installation.
     Doctor,
     /// Measure the service on this machine, beside references in the same run.

@@ -10,6 +10,7 @@ use overnight_server::app::errors::AppError;
 use overnight_server::config::ConfigError;
 use overnight_server::service::ServiceError;
 use overnight_server::store::StoreError;
+use overnight_server::store::moving::ImportError;
 
 /// The exit codes, as `--help` and `docs/cli.md` list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +131,21 @@ impl From<StoreError> for CliError {
         match error {
             StoreError::File { .. } => Self::unusable(error),
             _ => Self::unavailable(error),
+        }
+    }
+}
+
+impl From<ImportError> for CliError {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::NotEmpty { .. } => Self::unusable(error).with_hint(
+                "name another store with --data-dir or --database-url; the import makes a folder's",
+            ),
+            ImportError::Served { .. } => Self::unavailable(error),
+            ImportError::Unsound { .. } => Self::new(Exit::Failed, error)
+                .with_hint("run `overnight audit` on the store that was exported, and report what it says"),
+            ImportError::Store(inner) => inner.into(),
+            _ => Self::unusable(error),
         }
     }
 }

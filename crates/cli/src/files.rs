@@ -35,6 +35,17 @@ impl AtomicFile {
         Ok(Self { out: BufWriter::with_capacity(BUFFER_BYTES, file), rename })
     }
 
+    /// The same, read by its owner only.
+    pub(crate) fn create_private(path: &Path) -> io::Result<Self> {
+        let file = Self::create(path)?;
+        #[cfg(unix)]
+        if file.rename.is_some() {
+            use std::os::unix::fs::PermissionsExt;
+            file.out.get_ref().set_permissions(fs::Permissions::from_mode(0o600))?;
+        }
+        Ok(file)
+    }
+
     /// Gives it its name, once every byte is on the disk.
     pub(crate) fn commit(mut self) -> io::Result<()> {
         self.out.flush()?;

@@ -6,7 +6,10 @@ mod audit;
 pub(crate) mod bench;
 pub(crate) mod cancel;
 mod doctor;
+pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod list;
+pub(crate) mod migrate;
 mod openapi;
 mod operator;
 pub(crate) mod results;
@@ -35,6 +38,9 @@ pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
         Command::Account(command) => accounts::run(command, globals, output).await,
         Command::Key(command) => api_keys::run(command, globals, output).await,
         Command::Audit => audit::run(globals, output).await,
+        Command::Migrate(arguments) => migrate::run(arguments, globals, output).await,
+        Command::Export(arguments) => export::run(arguments, globals, output).await,
+        Command::Import(arguments) => import::run(arguments, globals, output).await,
         Command::Doctor => doctor::run(globals, output).await,
         Command::Bench(arguments) => bench::run(arguments, globals, output).await,
         Command::Openapi => openapi::run(output),

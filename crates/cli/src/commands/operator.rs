@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use overnight_server::app::{Services, store_options};
 use overnight_server::clock::SystemClock;
-use overnight_server::config::Database;
+use overnight_server::config::{Config, Database};
 use overnight_server::ids::Ids;
 use overnight_server::store::{DATABASE_FILE, Store};
 
@@ -13,13 +13,24 @@ use crate::globals::Globals;
 
 /// Opens the store of the settings, which must exist.
 pub(crate) async fn open(globals: &Globals) -> Result<Services, CliError> {
+    refuse_absent(&globals.load_config()?)?;
+    open_or_make(globals).await
+}
+
+/// As [`open`], and leaves it as it is.
+pub(crate) async fn open_store(globals: &Globals) -> Result<Store, CliError> {
     let config = globals.load_config()?;
+    refuse_absent(&config)?;
+    Ok(Store::open_beside(&store_options(&config)).await?)
+}
+
+fn refuse_absent(config: &Config) -> Result<(), CliError> {
     if config.database == Database::Sqlite && !config.data_dir.join(DATABASE_FILE).exists() {
         let message = format!("{} holds no database", config.data_dir.display());
         return Err(CliError::unusable(message)
             .with_hint("say where it is with --data-dir; `overnight serve` makes it"));
     }
-    open_or_make(globals).await
+    Ok(())
 }
 
 /// Opens the store of the settings; makes it where there is none.

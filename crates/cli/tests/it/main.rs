@@ -11,6 +11,7 @@ mod crashes;
 mod doctor;
 mod embedded;
 mod lines;
+mod moving;
 mod operators;
 mod resuming;
 mod runs;

@@ -64,7 +64,7 @@ pub enum ImportError {
         table: &'static str,
     },
     /// A service works on this database, or did a moment ago.
-    #[error("{node} serves this database or did a minute ago: stop it, wait a minute, and import then")]
+    #[error("{node} serves this database, or was killed less than a minute ago: stop it, and import then")]
     Served {
         /// What people call it.
         node: String,

@@ -1,0 +1,78 @@
+//! `overnight export`: everything that is kept, as a file.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use overnight_server::store::Store;
+use overnight_server::store::moving::{self, Counts, ExportError};
+use serde_json::json;
+
+use super::operator;
+use crate::errors::{CliError, Exit};
+use crate::files::AtomicFile;
+use crate::globals::Globals;
+use crate::output::Output;
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The file is as of one moment; a running service goes on, and what it does later is not in it. To move house, stop the
+service first. The file holds prompts, answers, and what API keys are known by: keep it as you keep the data folder.")]
+pub(crate) struct Arguments {
+    /// The file to write, once all of it is there; - is standard output.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let path = arguments.file.as_path();
+    let store = operator::open_store(globals).await?;
+    if path == Path::new("-") {
+        let mut out = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
+        let failed = |error| CliError::stdout(&error);
+        let counts = write(&store, &mut out, failed).await?;
+        out.flush().map_err(failed)?;
+        // What was asked for goes there already.
+        match output.is_json {
+            true => output.say(&json!(counts).to_string()),
+            false => output.note(&format!("exported {}", summary(&counts))),
+        }
+    } else {
+        let failed = |error| CliError::file(path, &error);
+        let mut file = AtomicFile::create_private(path).map_err(failed)?;
+        let counts = write(&store, &mut file, failed).await?;
+        file.commit().map_err(failed)?;
+        output.either(&counts, || format!("{} exported to {}", summary(&counts), path.display()))?;
+    }
+    store.close().await;
+    Ok(Exit::Done)
+}
+
+async fn write(
+    store: &Store,
+    out: &mut impl Write,
+    failed: impl Fn(io::Error) -> CliError,
+) -> Result<Counts, CliError> {
+    moving::export(store, out).await.map_err(|error| match error {
+        ExportError::Write(error) => failed(error),
+        ExportError::Store(error) => error.into(),
+    })
+}
+
+/// What was moved, in words.
+pub(super) fn summary(counts: &Counts) -> String {
+    let words = [
+        ("requests", "request", "requests"),
+        ("results", "result", "results"),
+        ("batches", "batch", "batches"),
+        ("accounts", "account", "accounts"),
+        ("api_keys", "key", "keys"),
+    ];
+    let words = words.map(|(table, one, many)| match counts.of(table) {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    });
+    words.join(", ")
+}

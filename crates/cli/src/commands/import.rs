@@ -1,0 +1,39 @@
+//! `overnight import`: an empty store, filled from what `overnight export` wrote.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use overnight_server::app::store_options;
+use overnight_server::store::moving;
+
+use super::export::summary;
+use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
+use crate::output::Output;
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+All of the file is stored, or nothing is. From SQLite to PostgreSQL without a file between:
+  overnight export - | overnight --database-url postgres://… import -")]
+pub(crate) struct Arguments {
+    /// The file to read; - is standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let path = arguments.file.as_path();
+    let options = store_options(&globals.load_config()?);
+    let counts = if path == Path::new("-") {
+        moving::import(&options, BufReader::with_capacity(BUFFER_BYTES, io::stdin())).await?
+    } else {
+        let file = File::open(path).map_err(|error| CliError::file(path, &error))?;
+        moving::import(&options, BufReader::with_capacity(BUFFER_BYTES, file)).await?
+    };
+    output.either(&counts, || format!("{} imported", summary(&counts)))?;
+    Ok(Exit::Done)
+}
