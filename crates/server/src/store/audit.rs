@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-const RULES: [(&str, &str, &str); 10] = [
+pub(super) const RULES: [(&str, &str, &str); 10] = [
     (
         "every request has one progress row, of the same account and model",
         "SELECT count(*) FROM requests",
@@ -55,10 +55,12 @@ const RULES: [(&str, &str, &str); 10] = [
     (
         "exactly the queued and the running stand in the queue, each at its own place",
         "SELECT count(*) FROM queue",
-        "SELECT count(*) FROM (SELECT * FROM progress WHERE state = 1) p FULL JOIN queue q ON q.seq = p.seq
-         WHERE p.seq IS NULL OR q.seq IS NULL
-            OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key
-            OR coalesce(q.batch, 0) <> coalesce(p.batch, 0)",
+        // Each looks the other up by its key: the queue has no other way to it, and may be long.
+        "SELECT (SELECT count(*) FROM progress p
+             LEFT JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq
+             WHERE p.state = 1 AND (q.seq IS NULL OR coalesce(q.batch, 0) <> coalesce(p.batch, 0)))
+           + (SELECT count(*) FROM queue q LEFT JOIN progress p ON p.seq = q.seq
+             WHERE p.seq IS NULL OR p.state <> 1 OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key)",
     ),
     (
         "a leased request is in progress and has a living owner",

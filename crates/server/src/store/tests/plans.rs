@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::{Fixture, START};
 use crate::store::requests::{Direction, Scope};
 use crate::store::sql::{Connection, Dialect, Statement, Tx, Value, sql, sql_each};
-use crate::store::{batches, expiry, leases, queue, releases, requests, settle};
+use crate::store::{audit, batches, expiry, leases, queue, releases, requests, settle};
 
 const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
 
@@ -57,13 +57,17 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     }
 }
 
-async fn check(fixture: &Fixture, text: &str, wanted: &[&str]) {
+async fn plan(fixture: &Fixture, text: &str) -> Vec<String> {
     let query = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}")));
     let Connection::Sqlite(mut connection) = fixture.store.connect().await.expect("a connection") else {
         unreachable!("the fixture is SQLite's")
     };
     let rows = query.fetch_all(&mut connection).await.expect("a plan");
-    let plan: Vec<String> = rows.iter().map(|row| row.get::<String, _>(3)).collect();
+    rows.iter().map(|row| row.get::<String, _>(3)).collect()
+}
+
+async fn check(fixture: &Fixture, text: &str, wanted: &[&str]) {
+    let plan = plan(fixture, text).await;
     for step in wanted {
         assert!(plan.iter().any(|line| line.starts_with(step)), "{text}\nwants {step}\nhas {plan:#?}");
     }
@@ -145,5 +149,16 @@ async fn pages_start_at_their_cursor() {
                 check(&fixture, text, &[&step, "SEARCH r USING INTEGER PRIMARY KEY", IN_QUEUE]).await;
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn the_audit_looks_at_each_row_once_and_finds_what_belongs_to_it_by_a_key() {
+    let fixture = Fixture::on_sqlite().await;
+    for (rule, _, breach) in audit::RULES {
+        let plan = plan(&fixture, breach).await;
+        let joins = plan.iter().filter(|line| line.contains("-JOIN"));
+        let scans: Vec<_> = joins.filter(|line| line.starts_with("SCAN")).collect();
+        assert!(scans.is_empty(), "{rule}: {plan:#?}");
     }
 }
