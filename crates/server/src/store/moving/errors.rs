@@ -32,11 +32,9 @@ pub enum ImportError {
         what: String,
     },
     /// It ends before its last line.
-    #[error(
-        "the file ends within line {line} or behind it, and not with its counts: it was cut off, and nothing was imported"
-    )]
+    #[error("the file was cut off at line {line}: nothing was imported")]
     Cut {
-        /// The last line there is.
+        /// The line that is missing, or has no end.
         line: u64,
     },
     /// It is not as it was written.

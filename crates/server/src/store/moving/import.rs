@@ -22,15 +22,19 @@ pub async fn import(options: &StoreOptions, input: impl BufRead) -> Result<Count
     read_header(&mut lines)?;
     let mut target = Target::open(options).await?;
     let outcome = fill(&mut target, lines).await;
-    // What is not committed by now is undone.
-    target.close().await?;
+    // What is not committed by now is undone, and what is needs nothing more.
+    let _ = target.close().await;
     outcome
 }
 
 fn read_header(lines: &mut Lines<impl BufRead>) -> Result<(), ImportError> {
     const FOREIGN: &str = "this is no file that `overnight export` wrote";
     const OTHER: &str = "this file is of another release: export and import with the same";
-    let fault = match serde_json::from_slice::<Header<'_>>(lines.next()?) {
+    let line = match lines.next() {
+        Err(ImportError::Cut { .. }) => return Err(lines.fault(FOREIGN)),
+        line => line?,
+    };
+    let fault = match serde_json::from_slice::<Header<'_>>(line) {
         Ok(Header { format, version, schema }) => match (&*format, version, schema) {
             (FORMAT, VERSION, migrations::NEWEST) => return Ok(()),
             (FORMAT, VERSION, found) => {

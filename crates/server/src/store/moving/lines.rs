@@ -7,6 +7,9 @@ use sha2::{Digest, Sha256};
 use super::errors::ImportError;
 use crate::store::error::{StoreError, Trouble};
 
+/// What is no export at all is not read to its end.
+const FIRST_LINE_BYTES_MAX: u64 = 1 << 10;
+
 /// A value in a database has at most 1 GiB, and a byte of it at most two here.
 const LINE_BYTES_MAX: u64 = (2 << 30) + (1 << 20);
 
@@ -27,12 +30,11 @@ impl<R: BufRead> Lines<R> {
     pub(super) fn next(&mut self) -> Result<&[u8], ImportError> {
         self.digest.update(&self.line);
         self.line.clear();
-        (&mut self.input).take(LINE_BYTES_MAX).read_until(b'\n', &mut self.line)?;
+        let bytes_max = if self.number == 0 { FIRST_LINE_BYTES_MAX } else { LINE_BYTES_MAX };
+        self.number += 1;
+        (&mut self.input).take(bytes_max).read_until(b'\n', &mut self.line)?;
         match self.line.split_last() {
-            Some((b'\n', line)) => {
-                self.number += 1;
-                Ok(line)
-            }
+            Some((b'\n', line)) => Ok(line),
             _ => Err(ImportError::Cut { line: self.number }),
         }
     }

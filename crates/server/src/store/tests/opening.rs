@@ -1,8 +1,6 @@
 //! Opening the database.
 
 use overnight_domain::requests::RequestStatus;
-use sqlx::ConnectOptions;
-use sqlx::sqlite::SqliteConnectOptions;
 
 use super::{DAY_MS, Fixture, START};
 use crate::clock::ManualClock;
@@ -19,18 +17,6 @@ async fn a_second_server_is_refused_and_told_who_holds_the_folder() {
     assert_eq!(FolderLock::holder(fixture.folder()), Some(pid));
     fixture.store.close().await;
     assert_eq!(FolderLock::holder(fixture.folder()), None);
-}
-
-#[tokio::test]
-async fn a_database_from_the_future_is_refused_untouched() {
-    let fixture = Fixture::on_sqlite().await;
-    fixture.store.close().await;
-    let file = fixture.folder().join("overnight.db");
-    let mut connection = SqliteConnectOptions::new().filename(file).connect().await.expect("a connection");
-    sqlx::query("PRAGMA user_version = 99").execute(&mut connection).await.expect("a pragma");
-    drop(connection);
-    let refused = Store::open(&fixture.options, ManualClock::at(START)).await.err();
-    assert!(matches!(refused, Some(StoreError::Newer { found: 99, .. })), "{refused:?}");
 }
 
 #[tokio::test]

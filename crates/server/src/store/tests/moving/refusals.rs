@@ -52,12 +52,22 @@ async fn refusal(file: &str) -> ImportError {
 #[tokio::test]
 async fn a_file_that_was_cut_is_refused_wherever_it_was_cut() {
     let file = small_file().await;
-    let ends = file.match_indices('\n').map(|(end, _)| end);
-    for cut in ends.flat_map(|end| [end - 1, end, end + 1]).filter(|cut| *cut < file.len()).chain([0, 5]) {
-        let target = Target::on_sqlite();
-        let refused = target.import(&file.as_bytes()[..cut]).await;
-        assert!(matches!(refused, Err(ImportError::Cut { .. })), "{cut}: {refused:?}");
+    let ends: Vec<usize> = file.match_indices('\n').map(|(end, _)| end).collect();
+    let cuts = ends.iter().flat_map(|end| [end - 1, *end, end + 1]).filter(|cut| *cut < file.len());
+    for cut in cuts.chain([0, 5]) {
+        let refused = Target::on_sqlite().import(&file.as_bytes()[..cut]).await.expect_err("a refusal");
+        let is_told = match refused {
+            ImportError::Line { line, .. } => line == 1 && cut <= ends[0],
+            ImportError::Cut { line } => line == file[..cut].matches('\n').count() as u64 + 1,
+            _ => false,
+        };
+        assert!(is_told, "{cut}: {refused}");
     }
+    let endless = "{".repeat(1 << 20);
+    assert!(matches!(
+        Target::on_sqlite().import(endless.as_bytes()).await,
+        Err(ImportError::Line { line: 1, .. })
+    ));
     assert!(matches!(refusal(&file[..file.len() / 2]).await, ImportError::Cut { .. }));
 }
 
