@@ -20,6 +20,9 @@ use crate::scheduler::{Replicas, Shell};
 use crate::store::{Store, StoreError, hints, owners};
 use crate::workers;
 
+/// A store that is away is not waited for any longer than this.
+const FAREWELL_MS: i64 = 5_000;
+
 /// Why the service did not start, in words for the operator.
 #[derive(Debug, Error)]
 pub enum ServiceError {
@@ -122,10 +125,14 @@ impl Service {
         let _ = self.http.await;
         let _ = self.scheduler.await;
         self.workers.shutdown().await;
-        if store.is_shared()
-            && let Err(error) = owners::leave(store).await
-        {
-            tracing::warn!(%error, "what this node held is free only when its lease has run out");
+        if store.is_shared() {
+            let left = tokio::select! {
+                left = owners::leave(store) => left,
+                () = clock.sleep_until(clock.now() + FAREWELL_MS) => Err(StoreError::Stopped),
+            };
+            if let Err(error) = left {
+                tracing::warn!(%error, "what this node held is free only when its lease has run out");
+            }
         }
         self.services.store.close().await;
         drop(self.engines);

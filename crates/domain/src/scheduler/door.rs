@@ -200,6 +200,9 @@ pub enum Input {
         /// The requests, whether queued or in flight.
         seqs: Vec<i64>,
     },
+    /// These leases are held no more: other nodes ended their requests, or took this process for dead. Later leases of the
+    /// same requests are.
+    Lost(Vec<Lease>),
     /// The answer to a probe: whether the replica answers `GET /models` and lists each model asked of it.
     Probed {
         /// The replica.

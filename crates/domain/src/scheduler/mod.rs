@@ -96,7 +96,7 @@ impl Scheduler {
             Input::Replicas(list) => self.replace_replicas(list, now),
             Input::Gathering { ready_at } => self.releases.gather(ready_at),
             Input::Released { added, next_ready_at } => {
-                self.releases.answer(next_ready_at);
+                self.releases.answer(!added.is_empty(), next_ready_at, now);
                 self.enqueue(&added, now);
             }
             Input::Waiting(groups) => self.hear(&groups, now),
@@ -107,6 +107,7 @@ impl Scheduler {
             Input::Completed { seq, cost } => self.complete(seq, cost, now),
             Input::AttemptFailed { seq, error } => self.fail_attempt(seq, error, now),
             Input::Ended { seqs } => self.end(&seqs.into_iter().collect()),
+            Input::Lost(leases) => self.lose(&leases),
             Input::Probed { replica, healthy } => self.answer_probe(replica, healthy, now),
             Input::Undone(action) => self.undo(action, now),
         }

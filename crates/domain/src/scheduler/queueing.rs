@@ -176,6 +176,16 @@ impl Scheduler {
         }
     }
 
+    /// Leases are held no more: what is under way for them stops.
+    pub(super) fn lose(&mut self, leases: &[Lease]) {
+        for lease in leases {
+            let seq = lease.key.position.seq;
+            if self.hands.get(&seq).is_some_and(|held| held.lease.epoch <= lease.epoch) {
+                self.drop_held(seq);
+            }
+        }
+    }
+
     /// Forgets a lease that is no longer this scheduler's, and stops its attempt.
     fn drop_held(&mut self, seq: i64) {
         if let Some(held) = self.let_go(seq)

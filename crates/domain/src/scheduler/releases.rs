@@ -2,6 +2,8 @@
 
 /// Two releases are at least this far apart while the queue keeps up, so that a stream of requests shares writes.
 const SPACING_MS: i64 = 10;
+/// After a release that could not move what is ready, the next comes no sooner.
+const HELD_MS: i64 = 250;
 /// A release that was never answered is asked again after this long.
 const PATIENCE_MS: i64 = 30_000;
 /// With nothing known to gather, the store is asked all the same this often.
@@ -38,9 +40,14 @@ impl Releases {
     }
 
     /// The release committed; the next is due at `next_ready_at`.
-    pub(super) fn answer(&mut self, next_ready_at: Option<i64>) {
+    ///
+    /// What is ready and was not moved is held by another node for a moment: it is not asked for at every turn.
+    pub(super) fn answer(&mut self, has_moved: bool, next_ready_at: Option<i64>, now: i64) {
         self.asked_at = None;
         self.due_at = next_ready_at.map_or(self.due_at, |at| at.min(self.due_at));
+        if !has_moved && next_ready_at.is_some_and(|at| at <= now) {
+            self.not_before = self.not_before.max(now + HELD_MS);
+        }
     }
 
     /// The release was not made; it is due again.
@@ -77,7 +84,7 @@ mod tests {
         assert!(releases.ask(0));
         releases.gather(500);
         assert!(!releases.ask(600));
-        releases.answer(Some(900));
+        releases.answer(true, Some(900), 0);
         assert_eq!(releases.next_at(), Some(500));
         assert!(releases.ask(600));
     }

@@ -22,3 +22,16 @@ CREATE TABLE replicas (
     owner    BIGINT,
     taken_at BIGINT NOT NULL
 ) WITH (fillfactor = 50);
+
+-- Which process could drive which engine replica.
+CREATE TABLE drivers (
+    owner BIGINT NOT NULL,
+    name  TEXT NOT NULL,
+    PRIMARY KEY (owner, name)
+);
+
+-- The last group of writes that a process committed: what tells of a commit whose answer was lost.
+CREATE TABLE commits (
+    owner  BIGINT PRIMARY KEY,
+    number BIGINT NOT NULL
+) WITH (fillfactor = 10);

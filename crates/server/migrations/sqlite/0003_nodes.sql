@@ -23,3 +23,16 @@ CREATE TABLE replicas (
     owner    INTEGER,
     taken_at INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- Which process could drive which engine replica.
+CREATE TABLE drivers (
+    owner INTEGER NOT NULL,
+    name  TEXT NOT NULL,
+    PRIMARY KEY (owner, name)
+) WITHOUT ROWID;
+
+-- The last group of writes that a process committed: what tells of a commit whose answer was lost.
+CREATE TABLE commits (
+    owner  INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL
+);

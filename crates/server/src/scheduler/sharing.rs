@@ -126,9 +126,13 @@ impl Sharing {
         let before = drives(self);
         self.held = polled.claimed.held.iter().cloned().collect();
         self.giving_up.retain(|name| self.held.contains(name));
-        let now = drives(self);
-        let surplus = now.len().saturating_sub(polled.claimed.share);
-        self.giving_up.extend(now.into_iter().rev().take(surplus));
+        let driven = drives(self);
+        let surplus = driven.len().saturating_sub(polled.claimed.share);
+        self.giving_up.extend(driven.iter().rev().take(surplus).cloned());
+        // Where the others left meanwhile, what was to be given up is kept.
+        for _ in driven.len()..polled.claimed.share {
+            self.giving_up.pop_first();
+        }
         before != drives(self)
     }
 }
@@ -156,9 +160,9 @@ async fn poll(services: &Services, claim: Claim, leases: &[Lease]) -> Result<Pol
     if let Some(ready_at) = queue::next_ready_at(store).await? {
         inputs.push(Input::Gathering { ready_at });
     }
-    let seqs = leases::list_lost(store, leases).await?;
-    if !seqs.is_empty() {
-        inputs.push(Input::Ended { seqs });
+    let lost = leases::list_lost(store, leases).await?;
+    if !lost.is_empty() {
+        inputs.push(Input::Lost(lost));
     }
     Ok(Polled { claimed, inputs })
 }

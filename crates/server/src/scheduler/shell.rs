@@ -20,6 +20,8 @@ use crate::app::{HEARD_EVERY_MS, Services};
 use crate::store::{StoreError, queue};
 
 const INPUTS_AT_ONCE: usize = 256;
+/// A store that is away is not waited for any longer than this when the process ends.
+const STORE_MS: i64 = 5_000;
 
 /// The scheduler with its hands.
 pub struct Shell {
@@ -91,8 +93,11 @@ impl Shell {
         others.into_iter().for_each(|action| self.act(action));
         let give_backs =
             for_store.into_iter().map(|action| actions::perform(&self.services.store, action, now));
-        futures_util::future::join_all(give_backs).await;
         let clock = Arc::clone(&self.services.clock);
+        tokio::select! {
+            _ = futures_util::future::join_all(give_backs) => {}
+            () = clock.sleep_until(now + self.services.config.drain.0 + STORE_MS) => {}
+        }
         self.work_until(clock.sleep_until(now + self.services.config.drain.0)).await;
         self.stop().await;
     }
@@ -190,6 +195,9 @@ impl Shell {
                 self.in_flight.remove(seq);
             }
             Input::Ended { seqs } => seqs.iter().for_each(|seq| self.prompts.forget(*seq)),
+            Input::Lost(leases) => {
+                leases.iter().for_each(|lease| self.prompts.forget(lease.key.position.seq));
+            }
             Input::Released { added, .. } if !added.is_empty() => self.tell_others(),
             _ => {}
         }
@@ -274,7 +282,13 @@ impl Shell {
             handle.abort();
         }
         drop(self.attempts);
-        let _ = self.settler.await;
+        let clock = Arc::clone(&self.services.clock);
+        tokio::select! {
+            _ = self.settler => {}
+            () = clock.sleep_until(clock.now() + STORE_MS) => {
+                tracing::warn!("the store is away, and the last results with it: their requests run again");
+            }
+        }
     }
 }
 

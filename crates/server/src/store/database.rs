@@ -162,7 +162,9 @@ impl Store {
             return Ok(Turn(None));
         }
         let mut connection = self.connect().await?;
-        connection.execute_all("BEGIN").await?;
+        let text =
+            "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '30s'; SET LOCAL lock_timeout = '40s'";
+        connection.execute_all(text).await?;
         connection.fetch(sql("SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE")).await?;
         Ok(Turn(Some(connection)))
     }

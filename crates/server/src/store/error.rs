@@ -119,13 +119,6 @@ impl StoreError {
             _ => false,
         }
     }
-
-    /// Whether PostgreSQL was asked for a transaction that it has not seen: it was lost with the server that had.
-    pub(super) fn is_of_the_future(&self) -> bool {
-        const INVALID_PARAMETER_VALUE: &str = "22023";
-        matches!(self, Self::Database(sqlx::Error::Database(error))
-            if error.code().as_deref() == Some(INVALID_PARAMETER_VALUE))
-    }
 }
 
 /// By its primary result code (<https://sqlite.org/rescode.html>).
@@ -147,11 +140,13 @@ fn trouble_of_sqlite(code: Option<&str>) -> Trouble {
 fn trouble_of_postgres(code: &str) -> Trouble {
     const AGAIN: [&str; 3] = ["40001", "40P01", "55P03"];
     const READ_ONLY: &str = "25006";
-    const IDLE_IN_TRANSACTION: &str = "25P03";
+    /// The connection waits to be closed: its session was ended, or its transaction has failed and was not rolled back.
+    const OUT_OF_ORDER: [&str; 2] = ["25P03", "25P02"];
     const AWAY: [&str; 4] = ["08", "53", "57", "58"];
     if AGAIN.contains(&code) {
         Trouble::Again
-    } else if code == READ_ONLY || code == IDLE_IN_TRANSACTION || AWAY.iter().any(|it| code.starts_with(it)) {
+    } else if code == READ_ONLY || OUT_OF_ORDER.contains(&code) || AWAY.iter().any(|it| code.starts_with(it))
+    {
         Trouble::Refusing
     } else {
         Trouble::Constraint

@@ -35,7 +35,13 @@ pub async fn expire(
     limit: u32,
     error_body: Vec<u8>,
 ) -> Result<Vec<i64>, StoreError> {
-    store.writer().write(Expire { passed: store.passed().by(now), now, limit, error_body }).await
+    let passed = store.passed().by(now);
+    let expired = store.writer().write(Expire { passed, now, limit, error_body }).await?;
+    // What is looked for next lies behind: a day's worth of overdue requests is gone through once.
+    if let Some(deadline) = expired.last_deadline {
+        store.passed().0.fetch_max(deadline - 1, Ordering::AcqRel);
+    }
+    Ok(expired.seqs)
 }
 
 pub(super) const IS_OVERDUE: &str =
@@ -46,10 +52,13 @@ pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
     let mut passed = store.passed().by(now);
     if passed == i64::MIN {
         passed = next_deadline(store).await?.map_or(now, |next| now.min(next - 1));
+        store.passed().0.store(passed, Ordering::Release);
     }
     let query = sql(IS_OVERDUE).bind(passed).bind(now);
-    let is_overdue = store.readers().fetch_one(query).await?.get(0)?;
-    store.passed().0.store(if is_overdue { passed } else { now }, Ordering::Release);
+    let is_overdue: bool = store.readers().fetch_one(query).await?.get(0)?;
+    if !is_overdue {
+        store.passed().0.store(now, Ordering::Release);
+    }
     Ok(is_overdue)
 }
 
@@ -71,31 +80,39 @@ pub(super) struct Expire {
     error_body: Vec<u8>,
 }
 
+/// What a chunk ended.
+pub(super) struct Expired {
+    seqs: Vec<i64>,
+    /// Of the last one that was overdue: nothing live has an earlier deadline.
+    last_deadline: Option<i64>,
+}
+
 pub(super) const OVERDUE: &str = concat!(
     "SELECT ",
     live_columns!(),
-    " FROM progress p",
+    ", p.deadline FROM progress p",
     row::queue_join!(),
     "WHERE p.deadline > ? AND p.deadline <= ? AND p.state < 3 ORDER BY p.deadline, p.seq LIMIT ? + 0"
 );
 
 impl Operation for Expire {
-    type Answer = Vec<i64>;
+    type Answer = Expired;
     const LANE: Lane = Lane::Control;
 
     fn rows(&self) -> usize {
         self.limit as usize
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Vec<i64>>, StoreError> {
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Expired>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for Job { operation, .. } in jobs {
             let Self { passed, now, limit, .. } = operation;
             let select = sql(OVERDUE).bind(*passed).bind(*now).bind(*limit);
             let rows = unit.tx.fetch(select).await?;
             let lives = rows.iter().map(Live::read).collect::<Result<_, _>>()?;
-            let ended = end_all(lives, &End::Failed(&operation.error_body), *now, unit).await?;
-            answers.push(ended);
+            let last_deadline = rows.last().map(|row| row.get(8)).transpose()?;
+            let seqs = end_all(lives, &End::Failed(&operation.error_body), *now, unit).await?;
+            answers.push(Expired { seqs, last_deadline });
         }
         Ok(answers)
     }

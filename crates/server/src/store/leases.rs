@@ -227,8 +227,8 @@ static LOST: RowsStatement = RowsStatement::new(
            AND q.seq = v.seq AND q.phase = 1 AND q.lease_epoch = v.lease_epoch)",
 );
 
-/// Which of these leases are held no more, by `seq`: other nodes ended their requests, or took this process for dead.
-pub async fn list_lost(store: &Store, leases: &[Lease]) -> Result<Vec<i64>, StoreError> {
+/// Which of these leases are held no more: other nodes ended their requests, or took this process for dead.
+pub async fn list_lost(store: &Store, leases: &[Lease]) -> Result<Vec<Lease>, StoreError> {
     let mut lost = Vec::new();
     for chunk in chunks(leases) {
         let mut values = Vec::with_capacity(5 * chunk.len());
@@ -237,7 +237,8 @@ pub async fn list_lost(store: &Store, leases: &[Lease]) -> Result<Vec<i64>, Stor
             values.push(lease.epoch.into());
         }
         let rows = store.readers().fetch_all(LOST.over(store.dialect(), [], values, [])).await?;
-        lost.extend(rows.iter().map(|row| row.get::<i64>(0)).collect::<Result<Vec<_>, _>>()?);
+        let seqs: Vec<i64> = rows.iter().map(|row| row.get(0)).collect::<Result<_, _>>()?;
+        lost.extend(chunk.iter().filter(|lease| seqs.contains(&lease.key.position.seq)).cloned());
     }
     Ok(lost)
 }

@@ -38,6 +38,7 @@ pub(super) async fn begin(
     if connection.dialect() == Dialect::Sqlite {
         connection.execute(sql(VOID_ALL)).await?;
         connection.execute(sql("DELETE FROM owners")).await?;
+        connection.execute(sql("DELETE FROM commits")).await?;
     }
     let insert = sql_each(
         "INSERT INTO owners (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq",
@@ -48,7 +49,9 @@ pub(super) async fn begin(
         ),
     );
     let row = connection.fetch_one(insert.bind(name).bind(schedules).bind(now)).await?;
-    Ok(Owner { key: row.get(0)?, name: name.to_owned(), schedules })
+    let key: i64 = row.get(0)?;
+    connection.execute(sql("INSERT INTO commits (owner, number) VALUES (?, 0)").bind(key)).await?;
+    Ok(Owner { key, name: name.to_owned(), schedules })
 }
 
 /// Renews every lease of this process. Where other nodes judge its heart, no long group of writes holds a beat up.
@@ -135,6 +138,7 @@ async fn forget(owner: i64, unit: &mut Unit<'_>) -> Result<u64, StoreError> {
     let void = sql("UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1 AND owner = ?");
     let count = unit.tx.execute(void.bind(owner)).await?;
     unit.tx.execute(sql("DELETE FROM owners WHERE seq = ?").bind(owner)).await?;
+    unit.tx.execute(sql("DELETE FROM drivers WHERE owner = ?").bind(owner)).await?;
     Ok(count)
 }
 

@@ -73,15 +73,19 @@ impl Claim {
         Ok(Claimed { held, share })
     }
 
-    /// As many of its replicas as would be this process's if all that drive engines could drive the same; none while
-    /// the others hold it for dead.
+    /// As many replicas as are this process's share: of each, one part in as many as could drive it. None while the others
+    /// hold this process for dead.
     async fn share(&self, unit: &mut Unit<'_>) -> Result<usize, StoreError> {
-        let text = "SELECT count(*), count(*) FILTER (WHERE seq = ?) FROM owners WHERE schedules = 1";
-        let rows = unit.tx.fetch(sql(text).bind(unit.owner.key)).await?;
-        let row = rows.first().ok_or(StoreError::Damaged("a count of processes"))?;
-        let (living, mine): (i64, i64) = (row.get(0)?, row.get(1)?);
-        let living = usize::try_from(living).unwrap_or(1).max(1);
-        Ok(if mine > 0 { self.names.len().div_ceil(living) } else { 0 })
+        let text = "WITH me(seq) AS (SELECT seq FROM owners WHERE seq = ?)
+             INSERT INTO drivers (owner, name) SELECT me.seq, v.name FROM me, unnest(?::text[]) AS v(name)
+             ON CONFLICT DO NOTHING";
+        unit.tx.execute(sql(text).bind(unit.owner.key).bind(list(&self.names))).await?;
+        let text = "SELECT ceil(coalesce(sum(1.0 / c.drivers), 0) - 0.001)::bigint FROM (
+                 SELECT count(*) AS drivers FROM drivers d JOIN owners o ON o.seq = d.owner
+                 WHERE d.name = ANY (?::text[]) GROUP BY d.name HAVING bool_or(d.owner = ?)) c";
+        let rows = unit.tx.fetch(sql(text).bind(list(&self.names)).bind(unit.owner.key)).await?;
+        let share: i64 = rows.first().ok_or(StoreError::Damaged("a count of processes"))?.get(0)?;
+        Ok(usize::try_from(share).unwrap_or(0))
     }
 
     async fn held(&self, unit: &mut Unit<'_>) -> Result<Vec<String>, StoreError> {

@@ -1,14 +1,9 @@
-//! Keeps this process's leases, and gives back those of processes whose heart stopped.
+//! Keeps this process's leases.
 
 use crate::app::Services;
 use crate::store::{StoreError, owners};
 
-/// One heartbeat, and one look for the dead.
+/// One heartbeat.
 pub async fn run_once(services: &Services, now: i64) -> Result<(), StoreError> {
-    owners::beat(&services.store, now).await?;
-    let voided = owners::void_stale(&services.store, now, services.config.lease.0).await?;
-    if voided > 0 {
-        tracing::warn!(voided, "leases of a process that died went back to the queue");
-    }
-    Ok(())
+    owners::beat(&services.store, now).await
 }

@@ -2,6 +2,7 @@
 //! named for its agent.
 
 pub mod canceller;
+pub mod coroner;
 pub mod expirer;
 pub mod keeper;
 
@@ -23,6 +24,9 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
     let renewal_ms = services.config.lease.0 / 3;
     workers.spawn(repeat(services.clone(), "keeper", renewal_ms, |services, now| {
         Box::pin(keeper::run_once(services, now))
+    }));
+    workers.spawn(repeat(services.clone(), "coroner", renewal_ms, |services, now| {
+        Box::pin(coroner::run_once(services, now))
     }));
     workers.spawn(repeat(services.clone(), "expirer", EXPIRER_MS, |services, now| {
         Box::pin(expirer::run_once(services, now))

@@ -31,8 +31,11 @@ fn a_release_is_asked_for_when_the_earliest_request_has_gathered() {
     assert_eq!(scheduler.on(Input::Tick, 899), []);
     assert!(scheduler.on(Input::Tick, 900).contains(&Action::Release { limit: 1024 }));
     assert_eq!(scheduler.on(Input::Tick, 950), [], "one release at a time");
-    let again = scheduler.on(Input::Released { added: vec![], next_ready_at: Some(950) }, 951);
+    let added = vec![Backlog { group: group(1), count: 1, cost: 1 }];
+    let again = scheduler.on(Input::Released { added, next_ready_at: Some(950) }, 951);
     assert_eq!(again, [Action::Release { limit: 1024 }]);
+    let held = scheduler.on(Input::Released { added: vec![], next_ready_at: Some(950) }, 952);
+    assert_eq!(held, [Action::WakeAt { at: 1_202 }], "another node holds what is ready, for a moment");
 }
 
 #[test]
@@ -161,4 +164,16 @@ fn what_other_nodes_brought_into_a_shared_queue_is_heard_of_and_leased() {
     let leased = scheduler.on(Input::Candidates { group: group(1), candidates, reached_end }, 2);
     assert!(leased.iter().any(|it| matches!(it, Action::Lease { positions, .. } if positions.len() == 2)));
     assert_eq!(scheduler.on(Input::Waiting(vec![group(1)]), 3), [], "it is known already");
+}
+
+#[test]
+fn a_lease_that_is_lost_is_dropped_and_a_later_one_of_the_same_request_stays() {
+    let mut desk = Desk::new(&[1]);
+    desk.enqueue(1, [1]);
+    desk.hear();
+    let lease = desk.sent[&1].clone();
+    desk.feed(Input::Lost(vec![Lease { epoch: lease.epoch - 1, ..lease.clone() }]));
+    assert_eq!(desk.hear(), [""; 0], "an older lease is another's affair");
+    desk.feed(Input::Lost(vec![lease]));
+    assert_eq!(desk.hear(), ["abort 1"]);
 }

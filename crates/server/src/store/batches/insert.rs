@@ -163,13 +163,15 @@ impl NewBatch {
 
     /// Their numbers, as the database takes a list.
     fn seqs(&self, dialect: Dialect) -> Value {
-        let seqs = self.members.iter().map(|member| member.seq);
+        // Everybody locks in this order.
+        let mut seqs: Vec<i64> = self.members.iter().map(|member| member.seq).collect();
+        seqs.sort_unstable();
         match dialect {
             Dialect::Sqlite => {
-                let seqs: Vec<String> = seqs.map(|seq| seq.to_string()).collect();
+                let seqs: Vec<String> = seqs.iter().map(i64::to_string).collect();
                 Value::from(format!("[{}]", seqs.join(",")).as_str())
             }
-            Dialect::Postgres => Value::from(seqs.collect::<Vec<_>>()),
+            Dialect::Postgres => Value::from(seqs),
         }
     }
 

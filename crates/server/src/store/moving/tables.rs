@@ -1,6 +1,6 @@
 //! What is moved, table by table: which columns, in which form, in which order, and the statements for it.
 //!
-//! Not moved is what belongs to the processes at work (owners, sweeps, replicas), and what is written only to see
+//! Not moved is what belongs to the processes at work (owners, commits, drivers, replicas, sweeps), and what is written only to see
 //! whether it can be (the setting `probe`). A lease is one of those processes' too: what is leased is told as waiting.
 
 use crate::store::sql::{Kind, RowsStatement};
@@ -182,7 +182,7 @@ mod tests {
     #[tokio::test]
     async fn every_column_moves_but_those_of_the_processes_at_work() {
         let mut kept = catalogue(&Fixture::on_sqlite().await).await;
-        for table in ["owners", "replicas", "sweeps"] {
+        for table in ["commits", "drivers", "owners", "replicas", "sweeps"] {
             kept.remove(table).expect("a table that is not moved");
         }
         let moved = TABLES.iter().map(|table| {

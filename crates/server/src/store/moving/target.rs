@@ -45,6 +45,7 @@ impl Target {
                 // Before its tables are locked, too: a service is not to wait for an import that is refused.
                 self.refuse_served().await?;
                 self.connection.execute_all(BEGIN_ON_POSTGRES).await?;
+                self.connection.take_time().await?;
                 self.refuse_served().await?;
             }
         }

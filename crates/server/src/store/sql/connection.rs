@@ -35,7 +35,7 @@ impl Connection {
     pub(in crate::store) async fn execute_all(&mut self, text: &'static str) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(connection) => connection.execute(sqlx::raw_sql(text)).await.map(drop)?,
-            Self::Postgres(connection) => connection.run(text).await.map(drop)?,
+            Self::Postgres(connection) => connection.run(text).await?,
         }
         Ok(())
     }
@@ -46,7 +46,16 @@ impl Connection {
             Dialect::Sqlite => "BEGIN",
             Dialect::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
-        self.execute_all(text).await
+        self.execute_all(text).await?;
+        self.take_time().await
+    }
+
+    /// What the transaction under way does concerns whole tables: it is planned so, and may take long.
+    pub(in crate::store) async fn take_time(&mut self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(connection) => connection.take_time().await,
+        }
     }
 
     /// Runs a statement; the rows it returned.

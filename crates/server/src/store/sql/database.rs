@@ -89,8 +89,7 @@ impl Database {
         Ok(match self {
             Self::Sqlite(options) => Connection::Sqlite(options.connect().await?),
             Self::Postgres { options, is_lent_by_transaction } => {
-                let connection = options.connect().await?;
-                Connection::Postgres(Postgres::new(connection, *is_lent_by_transaction))
+                Connection::Postgres(Postgres::connect(options, *is_lent_by_transaction).await?)
             }
         })
     }

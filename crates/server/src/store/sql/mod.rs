@@ -17,7 +17,7 @@ pub(super) use self::readers::Readers;
 pub(super) use self::row::Row;
 pub(super) use self::rows::{Kind, Part, RowsStatement, chunks, read_joined};
 pub(super) use self::statement::{Statement, sql, sql_each};
-pub(super) use self::tx::{CommitError, Outcome, TransactionId, Tx, outcome_of};
+pub(super) use self::tx::{CommitError, Numbered, Outcome, Tx, outcome_of};
 pub(super) use self::values::Value;
 
 /// Which database it is.

@@ -1,10 +1,27 @@
 //! A connection to PostgreSQL, directly or through a pooler.
 
-use sqlx::postgres::PgRow;
-use sqlx::{Connection as _, Executor, PgConnection};
+use std::io;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgRow};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Executor, PgConnection};
 
 use super::statement::Statement;
 use crate::store::StoreError;
+
+/// Rows are found by keys: a plan that was made while a table was still empty must not read the whole of it once it is
+/// not.
+pub(super) const KEYS_ON_POSTGRES: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
+
+/// The same for all that a connection does.
+const KEYS_OF_SESSION: &str =
+    "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+
+/// A statement that is not answered for so long is not waited for: its server is gone, or the way to it.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
+/// Billions of rows are read in less.
+const WHOLE_TABLES_MAX: Duration = Duration::from_secs(86_400);
+const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// A connection, on which one thing is done at a time.
 ///
@@ -15,17 +32,27 @@ pub(in crate::store) struct Postgres {
     connection: PgConnection,
     is_lent_by_transaction: bool,
     in_transaction: bool,
+    answer_max: Duration,
 }
 
 impl Postgres {
-    pub(super) const fn new(connection: PgConnection, is_lent_by_transaction: bool) -> Self {
-        Self { connection, is_lent_by_transaction, in_transaction: false }
+    pub(super) async fn connect(
+        options: &PgConnectOptions,
+        is_lent_by_transaction: bool,
+    ) -> Result<Self, StoreError> {
+        let connection = within(CONNECT_MAX, options.connect()).await?;
+        let mut connected =
+            Self { connection, is_lent_by_transaction, in_transaction: false, answer_max: ANSWER_MAX };
+        if !is_lent_by_transaction {
+            connected.run(KEYS_OF_SESSION).await?;
+        }
+        Ok(connected)
     }
 
     pub(super) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
         let alone = self.begin_if_alone().await?;
         let query = statement.for_postgres()?.persistent(!self.is_lent_by_transaction);
-        let touched = query.execute(&mut self.connection).await?.rows_affected();
+        let touched = within(self.answer_max, query.execute(&mut self.connection)).await?.rows_affected();
         self.commit_if(alone).await?;
         Ok(touched)
     }
@@ -33,20 +60,40 @@ impl Postgres {
     pub(super) async fn fetch(&mut self, statement: Statement) -> Result<Vec<PgRow>, StoreError> {
         let alone = self.begin_if_alone().await?;
         let query = statement.for_postgres()?.persistent(!self.is_lent_by_transaction);
-        let rows = query.fetch_all(&mut self.connection).await?;
+        let rows = within(self.answer_max, query.fetch_all(&mut self.connection)).await?;
         self.commit_if(alone).await?;
         Ok(rows)
     }
 
-    /// Runs several statements without values; the row that the last returns, if it does.
-    pub(super) async fn run(&mut self, text: &'static str) -> Result<Option<PgRow>, StoreError> {
-        // A commit that fails ends the transaction too.
-        match text.split_whitespace().next() {
+    /// Runs several statements without values or answers.
+    pub(super) async fn run(&mut self, text: &'static str) -> Result<(), StoreError> {
+        self.note(text);
+        within(self.answer_max, self.connection.execute(sqlx::raw_sql(text))).await.map(drop)
+    }
+
+    /// The same with a text that was made of numbers.
+    pub(super) async fn run_made(&mut self, text: &str) -> Result<(), StoreError> {
+        self.note(text);
+        within(self.answer_max, self.connection.execute(sqlx::raw_sql(AssertSqlSafe(text)))).await.map(drop)
+    }
+
+    /// What the transaction under way does concerns whole tables, and takes the time that it takes.
+    pub(super) async fn take_time(&mut self) -> Result<(), StoreError> {
+        self.answer_max = WHOLE_TABLES_MAX;
+        let text =
+            "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on";
+        self.run(text).await
+    }
+
+    /// A commit that fails ends the transaction too.
+    fn note(&mut self, text: &str) {
+        match text.split([' ', ';']).next() {
             Some("BEGIN") => self.in_transaction = true,
-            Some("COMMIT" | "ROLLBACK") => self.in_transaction = false,
+            Some("COMMIT" | "ROLLBACK") => {
+                (self.in_transaction, self.answer_max) = (false, ANSWER_MAX);
+            }
             _ => {}
         }
-        Ok(self.connection.fetch_optional(sqlx::raw_sql(text)).await?)
     }
 
     pub(super) async fn close(self) -> Result<(), StoreError> {
@@ -61,7 +108,7 @@ impl Postgres {
     async fn begin_if_alone(&mut self) -> Result<bool, StoreError> {
         let alone = self.is_lent_by_transaction && !self.in_transaction;
         if alone {
-            self.run("BEGIN").await?;
+            self.run_made(&["BEGIN", KEYS_ON_POSTGRES].join(";")).await?;
         }
         Ok(alone)
     }
@@ -72,4 +119,14 @@ impl Postgres {
         }
         Ok(())
     }
+}
+
+/// What the database said, or that it said nothing for too long.
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, StoreError> {
+    let silence =
+        |_| sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database does not answer"));
+    Ok(tokio::time::timeout(limit, work).await.map_err(silence)??)
 }

@@ -1,16 +1,23 @@
 //! A transaction that cannot be half right: its first error poisons it, and its commit then rolls back and says so.
 
-use sqlx::{Executor, Row as _};
+use sqlx::Executor;
 
 use super::Dialect;
 use super::connection::Connection;
+use super::postgres::KEYS_ON_POSTGRES;
 use super::row::Row;
 use super::statement::Statement;
 use crate::store::error::StoreError;
 
-/// PostgreSQL's number of a transaction, by which its outcome can be asked for when the connection is lost.
+/// A transaction that leaves its number behind, so that it can be told whether it was committed when the answer is lost.
+/// PostgreSQL's own number would not do: one that was given out before a crash is given out again after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) struct TransactionId(i64);
+pub(in crate::store) struct Numbered {
+    /// The process, one transaction of which is open at a time.
+    pub(in crate::store) owner: i64,
+    /// Rises with each.
+    pub(in crate::store) number: i64,
+}
 
 /// What became of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,8 +26,6 @@ pub(in crate::store) enum Outcome {
     Committed,
     /// Nothing of it was done.
     RolledBack,
-    /// Its end has not been noticed yet.
-    UnderWay,
 }
 
 /// Why a commit brought no answer that can be believed.
@@ -29,7 +34,7 @@ pub(in crate::store) enum CommitError {
     /// Nothing was done.
     NotDone(StoreError),
     /// The connection was lost on the way: [`outcome_of`] tells, once the database answers again.
-    Unknown(TransactionId, StoreError),
+    Unknown(Numbered, StoreError),
 }
 
 impl CommitError {
@@ -44,32 +49,39 @@ impl CommitError {
 /// An open write transaction. What is neither committed nor rolled back leaves its connection unusable.
 pub(in crate::store) struct Tx<'c> {
     connection: &'c mut Connection,
-    id: Option<TransactionId>,
+    numbered: Option<Numbered>,
     poisoned: bool,
 }
 
-/// Rows are found by keys: a plan made while a table was still empty must not read the whole of it once it is not. A
-/// process that was stopped in the middle of a transaction must not keep its locks.
+/// A process that was stopped in the middle of a transaction must not keep its locks, and nobody waits for one as long as a
+/// heart may stand still.
 const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
-     SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
-     SET LOCAL jit = off; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '10s';
-     SELECT pg_current_xact_id()::text::bigint";
+     SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '3s'";
 
 impl<'c> Tx<'c> {
     /// Begins to write. SQLite's lock is taken at once, so that no later statement can fail for want of it.
     pub(in crate::store) async fn begin(connection: &'c mut Connection) -> Result<Self, StoreError> {
-        let id = match connection {
+        Self::begin_as(connection, None).await
+    }
+
+    /// The same for one whose outcome may be asked for.
+    pub(in crate::store) async fn begin_as(
+        connection: &'c mut Connection,
+        numbered: Option<Numbered>,
+    ) -> Result<Self, StoreError> {
+        match connection {
             Connection::Sqlite(connection) => {
                 connection.execute(sqlx::raw_sql("BEGIN IMMEDIATE")).await?;
-                None
             }
             Connection::Postgres(connection) => {
-                let row = connection.run(BEGIN_ON_POSTGRES).await?;
-                let id = row.map(|row| row.try_get(0)).transpose()?;
-                Some(TransactionId(id.ok_or(StoreError::Damaged("the number of a transaction"))?))
+                let note = numbered.map(|Numbered { owner, number }| {
+                    format!("UPDATE commits SET number = {number} WHERE owner = {owner}")
+                });
+                let text = [BEGIN_ON_POSTGRES, KEYS_ON_POSTGRES, note.as_deref().unwrap_or_default()];
+                connection.run_made(&text.join(";")).await?;
             }
-        };
-        Ok(Self { connection, id, poisoned: false })
+        }
+        Ok(Self { connection, numbered, poisoned: false })
     }
 
     pub(in crate::store) const fn dialect(&self) -> Dialect {
@@ -95,9 +107,11 @@ impl<'c> Tx<'c> {
             let why = "a statement of the transaction had failed";
             return Err(CommitError::NotDone(StoreError::Refused(why.into())));
         }
-        match (self.connection.execute_all("COMMIT").await, self.id) {
+        match (self.connection.execute_all("COMMIT").await, self.numbered) {
             (Ok(()), _) => Ok(()),
-            (Err(error), Some(id)) if error.is_connection_lost() => Err(CommitError::Unknown(id, error)),
+            (Err(error), Some(numbered)) if error.is_connection_lost() => {
+                Err(CommitError::Unknown(numbered, error))
+            }
             (Err(error), _) => {
                 // It may have been rolled back already, which is all that this is for.
                 let _ = self.connection.execute_all("ROLLBACK").await;
@@ -117,19 +131,14 @@ impl<'c> Tx<'c> {
     }
 }
 
-/// What became of a transaction whose commit was not answered.
+/// What became of a transaction whose commit was not answered. Waits while it is still being committed: its number is
+/// locked until then.
 pub(in crate::store) async fn outcome_of(
     connection: &mut Connection,
-    TransactionId(id): TransactionId,
+    Numbered { owner, number }: Numbered,
 ) -> Result<Outcome, StoreError> {
-    let text = "SELECT pg_xact_status(?::bigint::text::xid8)";
-    let row = match connection.fetch_one(super::sql(text).bind(id)).await {
-        Err(error) if error.is_of_the_future() => return Ok(Outcome::RolledBack),
-        row => row?,
-    };
-    Ok(match row.get::<Option<&str>>(0)? {
-        Some("committed") => Outcome::Committed,
-        Some("in progress") => Outcome::UnderWay,
-        _ => Outcome::RolledBack,
-    })
+    let select = super::sql("SELECT number FROM commits WHERE owner = ?").bind(owner).locking();
+    let rows = connection.fetch(select).await?;
+    let last = rows.first().map(|row| row.get::<i64>(0)).transpose()?;
+    Ok(if last == Some(number) { Outcome::Committed } else { Outcome::RolledBack })
 }

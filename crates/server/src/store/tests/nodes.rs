@@ -79,9 +79,10 @@ async fn replicas_are_driven_by_one_node_each_and_shared_out_evenly() {
         replicas::claim(store, Claim { names, giving_up, now: START }).await.expect("a claim")
     };
     let held = |names: &[&str], share| Claimed { held: names.iter().map(|it| (*it).into()).collect(), share };
-    assert_eq!(claim(&fixture.store, &[]).await, held(&["a", "b"], 2));
+    assert_eq!(claim(&fixture.store, &[]).await, held(&["a", "b", "c"], 3));
+    assert_eq!(claim(&other, &[]).await, held(&[], 2), "the first is to give one up");
+    assert_eq!(claim(&fixture.store, &["c"]).await, held(&["a", "b"], 2));
     assert_eq!(claim(&other, &[]).await, held(&["c"], 2));
-    assert_eq!(claim(&fixture.store, &["b"]).await, held(&["a", "b"], 2), "what is given up is free at once");
     owners::leave(&fixture.store).await.expect("a farewell");
     assert_eq!(claim(&other, &[]).await, held(&["a", "b", "c"], 3));
     assert_eq!(claim(&fixture.store, &[]).await, held(&[], 0), "the dead claim nothing");
@@ -89,6 +90,22 @@ async fn replicas_are_driven_by_one_node_each_and_shared_out_evenly() {
     assert_eq!(claim(&fixture.store, &[]).await, held(&[], 2));
     assert_eq!(claim(&other, &["c"]).await, held(&["a", "b"], 2));
     assert_eq!(claim(&fixture.store, &[]).await, held(&["c"], 2));
+}
+
+#[tokio::test]
+async fn a_replica_that_one_node_alone_knows_is_that_nodes() {
+    let fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    let claim = async |store, names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        replicas::claim(store, Claim { names, giving_up: Vec::new(), now: START })
+            .await
+            .expect("a claim")
+            .held
+    };
+    assert_eq!(claim(&fixture.store, &["a", "b"]).await, ["a", "b"]);
+    assert_eq!(claim(&other, &["c", "d"]).await, ["c", "d"]);
+    assert_eq!(claim(&fixture.store, &["a", "b"]).await, ["a", "b"]);
 }
 
 #[tokio::test]
@@ -101,7 +118,7 @@ async fn a_node_learns_which_of_its_leases_others_ended() {
     let lost = async || leases::list_lost(&fixture.store, &held).await.expect("a look");
     assert!(lost().await.is_empty());
     requests::cancel(&other, fixture.account, ids[1], START).await.expect("a cancel");
-    assert_eq!(lost().await, [held[1].key.position.seq]);
+    assert_eq!(lost().await, held[1..2]);
     owners::void_stale(&other, START, 0).await.expect("a look for the dead");
     assert_eq!(lost().await.len(), 3);
 }

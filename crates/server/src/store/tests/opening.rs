@@ -45,6 +45,8 @@ const BEFORE_0002: &str = "
     ALTER TABLE owners DROP COLUMN schedules;
     DROP TABLE sweeps;
     DROP TABLE replicas;
+    DROP TABLE drivers;
+    DROP TABLE commits;
     UPDATE progress SET state = 2, in_progress_at = q.in_progress_at
         FROM queue q WHERE q.seq = progress.seq AND q.in_progress_at IS NOT NULL;
     ALTER TABLE queue DROP COLUMN in_progress_at;

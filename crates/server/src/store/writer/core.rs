@@ -11,7 +11,7 @@ use super::unit::Sequences;
 use crate::clock::SharedClock;
 use crate::store::error::{StoreError, Trouble};
 use crate::store::owners::Owner;
-use crate::store::sql::{self, Connection, Database, Dialect, Outcome, TransactionId, sql};
+use crate::store::sql::{self, Connection, Database, Dialect, Numbered, Outcome, sql};
 
 const DISK: &str = "the disk is full, or another process holds the database";
 const AWAY: &str = "the database does not answer, or takes no writes";
@@ -29,6 +29,8 @@ pub(in crate::store) struct WriterCore {
     connection: Connection,
     sequences: Sequences,
     owner: Owner,
+    /// The number of the last group, so that its outcome can be asked for.
+    number: i64,
     lanes: Arc<Lanes>,
 }
 
@@ -40,7 +42,7 @@ impl WriterCore {
         sequences: Sequences,
         owner: Owner,
     ) -> Self {
-        Self { database, connection, sequences, owner, lanes: Arc::clone(&writer.lanes) }
+        Self { database, connection, sequences, owner, number: 0, lanes: Arc::clone(&writer.lanes) }
     }
 
     /// Writes until the lanes are closed and empty. Never cancelled half-way: it is a task that nobody aborts.
@@ -61,7 +63,9 @@ impl WriterCore {
 
     async fn attempt(&mut self, group: Group, crash: Option<CrashPoint>) -> Result<(), Failure> {
         let count = group.count() as u64;
-        let outcome = group.run(&mut self.connection, &mut self.sequences, &self.owner, crash).await;
+        self.number += 1;
+        let (connection, sequences) = (&mut self.connection, &mut self.sequences);
+        let outcome = group.run(connection, sequences, &self.owner, self.number, crash).await;
         if outcome.is_ok() {
             metrics::counter!("overnight_store_commits_total").increment(1);
             metrics::counter!("overnight_store_writes_total").increment(count);
@@ -103,11 +107,10 @@ impl WriterCore {
 
     /// What became of a commit that was not answered; waits for as long as the database is away. `None` where the process
     /// ends before that is known.
-    async fn outcome_of(&mut self, id: TransactionId, clock: &SharedClock) -> Option<Outcome> {
+    async fn outcome_of(&mut self, id: Numbered, clock: &SharedClock) -> Option<Outcome> {
         self.lanes.set_refusing(Some(AWAY));
         let outcome = loop {
             match self.ask_outcome(id).await {
-                Ok(Outcome::UnderWay) => {}
                 Ok(outcome) => break Some(outcome),
                 Err(_) if self.lanes.is_closed() => break None,
                 Err(error) => tracing::warn!(%error, "the database does not say what became of a commit"),
@@ -118,7 +121,7 @@ impl WriterCore {
         outcome
     }
 
-    async fn ask_outcome(&mut self, id: TransactionId) -> Result<Outcome, StoreError> {
+    async fn ask_outcome(&mut self, id: Numbered) -> Result<Outcome, StoreError> {
         self.connection = self.database.connect().await?;
         sql::outcome_of(&mut self.connection, id).await
     }

@@ -11,7 +11,7 @@ use crate::store::releases::Release;
 use crate::store::replicas::Claim;
 use crate::store::requests::{CancelRequest, NewRequest};
 use crate::store::settle::Settle;
-use crate::store::sql::{CommitError, Connection, TransactionId};
+use crate::store::sql::{CommitError, Connection, Numbered};
 
 /// Where a simulated crash finds a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,8 +118,8 @@ operations! {
 pub(super) struct Failure {
     pub(super) group: Group,
     pub(super) error: StoreError,
-    /// Where its commit was not answered: by which name to ask what became of it, and the answers if it was made.
-    pub(super) unanswered: Option<(TransactionId, Box<Answers>)>,
+    /// Where its commit was not answered: by which number to ask what became of it, and the answers if it was made.
+    pub(super) unanswered: Option<(Numbered, Box<Answers>)>,
 }
 
 impl Failure {
@@ -136,9 +136,10 @@ impl Group {
         connection: &mut Connection,
         sequences: &mut Sequences,
         owner: &Owner,
+        number: i64,
         crash: Option<CrashPoint>,
     ) -> Result<(), Failure> {
-        let mut unit = match Unit::begin(connection, *sequences, owner).await {
+        let mut unit = match Unit::begin(connection, *sequences, owner, number).await {
             Ok(unit) => unit,
             Err(error) => return Err(Failure::not_done(self, error)),
         };

@@ -9,7 +9,7 @@ use overnight_domain::requests::RequestStatus;
 use crate::store::batches;
 use crate::store::error::StoreError;
 use crate::store::owners::Owner;
-use crate::store::sql::{CommitError, Connection, Dialect, Tx, sql};
+use crate::store::sql::{CommitError, Connection, Dialect, Numbered, Tx, sql};
 
 /// The next row numbers on SQLite. Only its one writer hands them out, so they are kept in memory; PostgreSQL keeps its own.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,8 +33,9 @@ impl<'c> Unit<'c> {
         connection: &'c mut Connection,
         sequences: Sequences,
         owner: &'c Owner,
+        number: i64,
     ) -> Result<Self, StoreError> {
-        let tx = Tx::begin(connection).await?;
+        let tx = Tx::begin_as(connection, Some(Numbered { owner: owner.key, number })).await?;
         Ok(Self { tx, sequences, owner, shifts: BTreeMap::new(), now: 0 })
     }
 
