@@ -68,18 +68,20 @@ pub(super) static TAKE: RowsStatement = RowsStatement::new(
 );
 
 /// Both at once. What another node is writing at this moment is passed over. Who was taken for dead leases
-/// nothing before its heart has beaten again: nobody would give that back.
+/// nothing before its heart has beaten again: nobody would give that back. Each row is locked in a search of its own: joined,
+/// the whole group would be read for the sake of its two columns.
 static TAKE_ON_POSTGRES: RowsStatement = RowsStatement::new(
     "WITH k(model, account, now, owner) AS (
-         SELECT ?::bigint, ?::bigint, ?::bigint, o.seq FROM owners o WHERE o.seq = ? FOR SHARE
+         SELECT ?::bigint, ?::bigint, ?::bigint, o.seq FROM owners o WHERE o.seq = ? FOR KEY SHARE
      ), v(sort_key, seq) AS (",
     &POSITION,
     "), w AS (
-         SELECT q.model, q.account, q.sort_key, q.seq, q.in_progress_at FROM k CROSS JOIN v
-         JOIN queue q ON q.model = k.model AND q.account = k.account AND q.sort_key = v.sort_key AND q.seq = v.seq
-         WHERE q.phase = 0
-           AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
-         FOR UPDATE OF q SKIP LOCKED
+         SELECT q.* FROM k CROSS JOIN v CROSS JOIN LATERAL (
+             SELECT q.model, q.account, q.sort_key, q.seq, q.in_progress_at FROM queue q
+             WHERE q.model = k.model AND q.account = k.account AND q.sort_key = v.sort_key AND q.seq = v.seq
+               AND q.phase = 0
+               AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
+             FOR UPDATE OF q SKIP LOCKED) q
      ) UPDATE queue q SET phase = 1, owner = k.owner, lease_epoch = q.lease_epoch + 1,
               in_progress_at = coalesce(q.in_progress_at, k.now)
        FROM w, k WHERE q.model = w.model AND q.account = w.account AND q.sort_key = w.sort_key AND q.seq = w.seq
