@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod api_keys;
 pub mod audit;
 pub mod batches;
+mod candidates;
 mod database;
 mod endings;
 mod error;

@@ -2,15 +2,11 @@
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AccountKey, Backlog, Candidate, Group, ModelKey, Position};
-use overnight_domain::sort_key::SortKey;
 
+use super::candidates::{look_behind, read_candidate};
 use super::releases::{self, read_backlog};
-use super::sql::{Dialect, Kind, Row, RowsStatement, Statement, Value, chunks, sql};
+use super::sql::{Dialect, Kind, Row, RowsStatement, Value, chunks, sql};
 use super::{Store, StoreError, stretches};
-
-pub(super) const LOOK: &str = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
-     WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 AND retry_at <= ?
-     ORDER BY sort_key, seq LIMIT ? + 0";
 
 /// Waiting requests of a group behind `after` that may be tried by `now`, in order; and whether no more lie behind.
 ///
@@ -31,14 +27,6 @@ pub async fn look(
     };
     let reached_end = candidates.len() < limit as usize;
     Ok((candidates, reached_end))
-}
-
-pub(super) fn look_behind(group: Group, after: Option<&Position>, limit: u32, now: i64) -> Statement {
-    let (sort_key, seq) = match after {
-        Some(position) => (position.sort_key.as_bytes(), position.seq),
-        None => ([].as_slice(), i64::MIN),
-    };
-    sql(LOOK).bind(group.model.0).bind(group.account.0).bind(sort_key).bind(seq).bind(now).bind(limit)
 }
 
 /// What waits in the queue, by group: read once, when the process starts.
@@ -113,16 +101,4 @@ pub async fn find_prompt(store: &Store, seq: i64) -> Result<Option<Prompt>, Stor
 fn read_prompt(row: &Row) -> Result<Prompt, StoreError> {
     let id = RequestId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("a request's id"))?;
     Ok(Prompt { seq: row.get(0)?, id, body: row.get(2)? })
-}
-
-pub(super) fn read_candidate(row: &Row) -> Result<Candidate, StoreError> {
-    let position = Position { sort_key: SortKey::from_bytes(row.get(0)?), seq: row.get(1)? };
-    Ok(Candidate {
-        position,
-        cost: row.get(2)?,
-        deadline: row.get(3)?,
-        attempts: u32::try_from(row.get::<i64>(4)?)
-            .map_err(|_| StoreError::Damaged("a count of attempts"))?,
-        suspect: row.flag(5)?,
-    })
 }

@@ -3,7 +3,7 @@
 use overnight_domain::scheduler::{Candidate, Group, Position};
 use overnight_domain::sort_key::SortKey;
 
-use super::queue::{look_behind, read_candidate};
+use super::candidates::{look_behind, read_candidate};
 use super::sql::{CommitError, Tx, sql};
 use super::{Store, StoreError};
 

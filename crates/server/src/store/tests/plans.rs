@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::{Fixture, START};
 use crate::store::requests::{Direction, Scope};
 use crate::store::sql::{Connection, Dialect, Statement, Tx, Value, sql, sql_each};
-use crate::store::{audit, batches, expiry, leases, queue, releases, requests, settle};
+use crate::store::{audit, batches, candidates, expiry, leases, releases, requests, settle};
 
 const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
 
@@ -37,7 +37,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let mut statements = vec![
         releases::release_on_postgres(START, 9),
         releases::next(),
-        queue::look_behind(fixture.group(), None, 9, START),
+        candidates::look_behind(fixture.group(), None, 9, START),
         settle::end_on_postgres_by(&settlements.iter().collect::<Vec<_>>(), 1),
         sql(expiry::OVERDUE).bind(0i64).bind(START).bind(9i64),
         sql(expiry::IS_OVERDUE).bind(0i64).bind(START),
@@ -88,7 +88,7 @@ async fn the_queue_is_searched_by_its_key() {
     let whole_key = "SEARCH queue USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
     check(
         &fixture,
-        queue::LOOK,
+        candidates::LOOK,
         &["SEARCH queue USING PRIMARY KEY (model=? AND account=? AND (sort_key,seq)>(?,?))"],
     )
     .await;

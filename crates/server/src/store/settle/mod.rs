@@ -1,0 +1,133 @@
+//! The end of a leased request: guard first, then write for the survivors only. A settle whose lease is no longer
+//! held (cancelled, expired, voided, leased again) touches nothing.
+
+mod postgres;
+mod sqlite;
+
+#[cfg(test)]
+pub(super) use self::postgres::end_by as end_on_postgres_by;
+#[cfg(test)]
+pub(super) use self::sqlite::{END, HELD};
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::Lease;
+
+use super::sql::{Dialect, Value};
+use super::writer::{Job, Lane, Operation, Unit};
+use super::{Store, StoreError, row};
+
+/// How a leased request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The engine answered; the body is its completion.
+    Completed {
+        /// Tokens read.
+        prompt_tokens: i64,
+        /// Tokens written.
+        completion_tokens: i64,
+    },
+    /// It failed for good; the body is its error.
+    Failed,
+}
+
+/// The end of a leased request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// The lease that it ends.
+    pub lease: Lease,
+    /// How it ended.
+    pub ending: Ending,
+    /// The `result_body`: JSON without white space outside strings.
+    pub body: Vec<u8>,
+    /// When, in milliseconds.
+    pub now: i64,
+}
+
+/// A lease by its request and its epoch.
+type LeaseName = (i64, i64);
+
+impl Settlement {
+    const fn seq(&self) -> i64 {
+        self.lease.key.position.seq
+    }
+
+    const fn name(&self) -> LeaseName {
+        (self.seq(), self.lease.epoch)
+    }
+
+    /// Moves the counters of the batch that it is in.
+    fn shift(&self, batch: Option<i64>, unit: &mut Unit<'_>) {
+        unit.shift(batch, RequestStatus::InProgress, self.ending.status(), self.now);
+    }
+}
+
+/// Stores the end of a leased request; `false` where the lease was no longer held, and nothing changed.
+pub async fn settle(store: &Store, settlement: Settlement) -> Result<bool, StoreError> {
+    Ok(settle_all(store, [settlement].into()).await?.contains(&true))
+}
+
+/// As [`settle`] for each of them, in one transaction.
+pub async fn settle_all(store: &Store, settlements: Arc<[Settlement]>) -> Result<Vec<bool>, StoreError> {
+    store.writer().write(Settle { settlements }).await
+}
+
+pub(super) struct Settle {
+    settlements: Arc<[Settlement]>,
+}
+
+impl Operation for Settle {
+    type Answer = Vec<bool>;
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        self.settlements.len()
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Vec<bool>>, StoreError> {
+        let all = || jobs.iter().flat_map(|job| job.operation.settlements.iter());
+        // Of two ends of one lease the first counts.
+        let mut names = HashSet::new();
+        let distinct: Vec<&Settlement> = all().filter(|settlement| names.insert(settlement.name())).collect();
+        let mut ended = match unit.tx.dialect() {
+            Dialect::Sqlite => sqlite::end(&distinct, unit).await?,
+            Dialect::Postgres => postgres::end(distinct, unit).await?,
+        };
+        let mut settled = |settlement: &Settlement| ended.remove(&settlement.name());
+        Ok(jobs.iter().map(|job| job.operation.settlements.iter().map(&mut settled).collect()).collect())
+    }
+}
+
+fn push_result(values: &mut Vec<Value>, settlement: &Settlement) {
+    let (prompt_tokens, completion_tokens) = settlement.ending.tokens();
+    values.push(prompt_tokens.into());
+    values.push(completion_tokens.into());
+    values.push(settlement.body.clone().into());
+}
+
+impl Ending {
+    const fn code(self) -> i64 {
+        match self {
+            Self::Completed { .. } => row::COMPLETED,
+            Self::Failed => row::FAILED,
+        }
+    }
+
+    const fn status(self) -> RequestStatus {
+        match self {
+            Self::Completed { .. } => RequestStatus::Completed,
+            Self::Failed => RequestStatus::Failed,
+        }
+    }
+
+    const fn tokens(self) -> (Option<i64>, Option<i64>) {
+        match self {
+            Self::Completed { prompt_tokens, completion_tokens } => {
+                (Some(prompt_tokens), Some(completion_tokens))
+            }
+            Self::Failed => (None, None),
+        }
+    }
+}

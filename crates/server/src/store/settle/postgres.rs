@@ -1,0 +1,73 @@
+//! Ends on PostgreSQL, in one statement.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{LeaseName, Settlement, push_result};
+use crate::store::sql::{Dialect, Kind, RowsStatement, Statement};
+use crate::store::writer::Unit;
+use crate::store::{StoreError, leases};
+
+/// All of it at once: the rows that are deleted say for whom the rest is written.
+static END: RowsStatement = RowsStatement::new(
+    "WITH v(model, account, sort_key, seq, lease_epoch, state, ended_at, prompt_tokens, completion_tokens, body) AS (",
+    &[
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Bytes,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Bytes,
+    ],
+    "), gone AS (
+         DELETE FROM queue q USING v
+         WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key AND q.seq = v.seq
+           AND q.phase = 1 AND q.lease_epoch = v.lease_epoch AND q.owner = ?
+           AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
+         RETURNING q.seq, q.lease_epoch, q.batch, q.in_progress_at, greatest(v.ended_at, q.in_progress_at) AS ended_at,
+                   v.state, v.prompt_tokens, v.completion_tokens, v.body
+     ), numbered AS (
+         SELECT nextval('results_seq_seq') AS result_seq, gone.* FROM gone
+     ), moved AS (
+         UPDATE progress p SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
+                result_seq = n.result_seq FROM numbered n WHERE p.seq = n.seq
+     ), stored AS (
+         INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body)
+         SELECT result_seq, seq, prompt_tokens, completion_tokens, body FROM numbered
+     ) SELECT seq, lease_epoch, batch FROM gone",
+);
+
+pub(in crate::store) fn end_by(settlements: &[&Settlement], owner: i64) -> Statement {
+    let mut values = Vec::with_capacity(10 * settlements.len());
+    for settlement in settlements {
+        leases::push_key(&mut values, &settlement.lease.key);
+        values.push(settlement.lease.epoch.into());
+        values.push(settlement.ending.code().into());
+        values.push(settlement.now.into());
+        push_result(&mut values, settlement);
+    }
+    END.over(Dialect::Postgres, [], values, [owner.into()])
+}
+
+pub(super) async fn end(
+    mut settlements: Vec<&Settlement>,
+    unit: &mut Unit<'_>,
+) -> Result<HashSet<LeaseName>, StoreError> {
+    // Everybody locks in this order.
+    settlements.sort_unstable_by_key(|settlement| settlement.seq());
+    let statement = end_by(&settlements, unit.owner.key);
+    let by_name: HashMap<LeaseName, &Settlement> =
+        settlements.into_iter().map(|settlement| (settlement.name(), settlement)).collect();
+    let mut ended = HashSet::new();
+    for row in unit.tx.fetch(statement).await? {
+        let name = (row.get(0)?, row.get(1)?);
+        if let Some(settlement) = by_name.get(&name) {
+            settlement.shift(row.get(2)?, unit);
+        }
+        ended.insert(name);
+    }
+    Ok(ended)
+}
