@@ -25,7 +25,8 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
     workers.spawn(repeat(services.clone(), "keeper", renewal_ms, |services, now| {
         Box::pin(keeper::run_once(services, now))
     }));
-    workers.spawn(repeat(services.clone(), "coroner", renewal_ms, |services, now| {
+    let look_ms = services.config.lease.0 / coroner::LOOKS;
+    workers.spawn(repeat(services.clone(), "coroner", look_ms, |services, now| {
         Box::pin(coroner::run_once(services, now))
     }));
     workers.spawn(repeat(services.clone(), "expirer", EXPIRER_MS, |services, now| {

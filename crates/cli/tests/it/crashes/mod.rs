@@ -43,14 +43,7 @@ async fn what_was_acknowledged_ends_once_though_the_service_is_killed() {
     posting.await.expect("everything was posted");
     let client = service.lock().await.client();
     let records = every_end(&client, &acknowledged).await;
-    check_ends(&records, &acknowledged, |record| {
-        let result = record.result_body.as_ref().map(|body| body.get().to_owned()).unwrap_or_default();
-        assert!(
-            result.contains(&echo_of(&content_of(record))),
-            "{} got another's answer: {result}",
-            record.id
-        );
-    });
+    check_ends(&records, &acknowledged, assert_own_answer);
     service.lock().await.assert_audited().await;
 }
 
@@ -105,6 +98,12 @@ async fn every_end(client: &Client, acknowledged: &Acknowledged) -> HashMap<Stri
         assert!(records.insert(record.id.clone(), record).is_none(), "a request is listed twice");
     }
     records
+}
+
+/// The simulated engine repeats what it was asked.
+fn assert_own_answer(record: &FullRequest) {
+    let result = record.result_body.as_ref().map(|body| body.get().to_owned()).unwrap_or_default();
+    assert!(result.contains(&echo_of(&content_of(record))), "{} got another's answer: {result}", record.id);
 }
 
 /// Every acknowledged id is there once and completed; what nobody was told of is there at most once a try.

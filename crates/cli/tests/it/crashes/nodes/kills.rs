@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use overnight_sim::engine::echo_of;
-
 use super::{AT_ONCE, CONNECTIONS, LEASE_MS, World, driven, engine_that_takes, wait_until};
-use crate::crashes::posting::{Acknowledged, Poster, content_of};
+use crate::crashes::posting::{Acknowledged, Poster};
 use crate::crashes::process::pause;
-use crate::crashes::{check_ends, every_end, requests_count};
+use crate::crashes::{assert_own_answer, check_ends, every_end, requests_count};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_acknowledged_ends_once_whatever_becomes_of_nodes_and_database() {
@@ -46,14 +44,7 @@ async fn what_was_acknowledged_ends_once_whatever_becomes_of_nodes_and_database(
         poster.await.expect("everything was posted");
     }
     let records = every_end(&nodes[0].client_with(&key), &acknowledged).await;
-    check_ends(&records, &acknowledged, |record| {
-        let result = record.result_body.as_ref().map(|body| body.get().to_owned()).unwrap_or_default();
-        assert!(
-            result.contains(&echo_of(&content_of(record))),
-            "{} got another's answer: {result}",
-            record.id
-        );
-    });
+    check_ends(&records, &acknowledged, assert_own_answer);
     assert_eq!(world.proxy.dropped().answers, 8);
     let zombies = nodes[2].figure("overnight_zombie_writes_total").await;
     assert!(zombies >= 10.0, "{zombies} writes of the sleeper were refused");
