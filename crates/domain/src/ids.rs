@@ -37,6 +37,8 @@ kinds! {
     AccountKind AccountId "acct";
     /// An API key: `key_…`.
     KeyKind KeyId "key";
+    /// A payment of credits: `pay_…`.
+    PaymentKind PaymentId "pay";
     /// One HTTP call, named in `X-Request-Id`: `call_…`.
     CallKind CallId "call";
 }

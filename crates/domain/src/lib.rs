@@ -1,4 +1,4 @@
-//! What is true: types, state machines, sort key, sweep order. No I/O, no async, no clock.
+//! What is true: types, state machines, sort key, sweep order, prices. No I/O, no async, no clock.
 
 pub mod batches;
 pub mod chat;
@@ -6,6 +6,7 @@ pub mod faults;
 pub mod ids;
 pub mod json;
 pub mod limits;
+pub mod money;
 pub mod records;
 pub mod requests;
 pub mod scheduler;

@@ -6,6 +6,7 @@ use super::{fields, messages};
 use crate::faults::Faults;
 use crate::json::{Json, JsonText, RawObject};
 use crate::limits::Limits;
+use crate::money::TokenBound;
 
 /// The fields whose text reaches the model's prompt.
 const PROMPT_FIELDS: [&str; 6] =
@@ -16,6 +17,12 @@ const BYTES_PER_TOKEN: usize = 4;
 
 /// Tokens of one image, for want of its size.
 const TOKENS_PER_IMAGE: usize = 1_024;
+
+/// No more than one token is expected in so many bytes: half of what English text has, so that most others fit too.
+const BYTES_HELD_PER_TOKEN: usize = 2;
+
+/// Tokens that a chat template puts around a message, at most.
+const TOKENS_HELD_PER_MESSAGE: usize = 32;
 
 /// An output token takes about as long as so many input tokens.
 const OUTPUT_WEIGHT: u32 = 2;
@@ -78,6 +85,18 @@ impl ChatBody {
         let input = u32::try_from(input).unwrap_or(u32::MAX);
         let output = self.max_output_tokens.unwrap_or(default_max_tokens).saturating_mul(self.n);
         input.saturating_add(output.saturating_mul(OUTPUT_WEIGHT))
+    }
+
+    /// The most tokens that it is expected to use, by which its hold is priced: input at two bytes a token, with 32 tokens
+    /// a message and `image_tokens` an image or other medium; output up to the limit of all completions.
+    pub fn token_bound(&self, default_max_tokens: u32, image_tokens: u32) -> TokenBound {
+        let input = self
+            .input_bytes
+            .div_ceil(BYTES_HELD_PER_TOKEN)
+            .saturating_add(self.message_count.saturating_mul(TOKENS_HELD_PER_MESSAGE))
+            .saturating_add(self.image_count.saturating_mul(image_tokens as usize));
+        let output = u64::from(self.max_output_tokens.unwrap_or(default_max_tokens)) * u64::from(self.n);
+        TokenBound { input: input as u64, output }
     }
 }
 

@@ -23,6 +23,9 @@ pub struct Usage {
     pub total_tokens: u64,
 }
 
+/// No answer has more tokens: sums of counts up to this fit everywhere.
+const TOKENS_MAX: u64 = 1_000_000_000_000;
+
 /// Why an engine's 200 is of no use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadCompletion {
@@ -77,9 +80,7 @@ fn read_usage(completion: &RawObject<'_>) -> Result<Usage, BadCompletion> {
     }
     let count = |key: &str| {
         let text = usage.get(key).and_then(Json::as_integer_text);
-        // Money is counted in i64, so no count may be beyond it.
-        let count =
-            text.and_then(|text| text.parse::<i64>().ok()).and_then(|count| u64::try_from(count).ok());
+        let count = text.and_then(|text| text.parse().ok()).filter(|count| *count <= TOKENS_MAX);
         count.ok_or_else(|| BadCompletion::BadUsage(format!("usage.{key} is no count of tokens")))
     };
     Ok(Usage {

@@ -1,6 +1,7 @@
 use super::super::refused_fields;
 use super::{accept, faults_of, parse, with};
 use crate::limits::Limits;
+use crate::money::TokenBound;
 
 #[test]
 fn a_model_and_a_message_are_enough() {
@@ -111,4 +112,15 @@ fn the_cost_weighs_output_twice() {
     assert_eq!(body.estimate_cost(4_096), 8 + 2 * 300);
     assert_eq!(accept(&with(r#""seed":1"#)).estimate_cost(4_096), 8 + 2 * 4_096);
     assert_eq!(accept(&with(r#""max_tokens":2147483647,"n":128"#)).estimate_cost(1), u32::MAX);
+}
+
+#[test]
+fn a_hold_counts_bytes_messages_media_and_every_completion() {
+    let body = accept(&with(r#""max_tokens":100,"n":3"#));
+    assert_eq!(body.token_bound(4_096, 1_024), TokenBound { input: 16 + 32, output: 300 });
+    assert_eq!(accept(&with(r#""seed":1"#)).token_bound(4_096, 1_024).output, 4_096);
+    let image = r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}"#;
+    let with_image =
+        accept(&format!(r#"{{"model":"m","messages":[{{"role":"user","content":[{image}]}}]}}"#));
+    assert!((1_024 + 32..1_024 + 32 + 64).contains(&with_image.token_bound(1, 1_024).input));
 }

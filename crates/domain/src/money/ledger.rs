@@ -1,0 +1,42 @@
+//! What moves a balance.
+
+/// Why a balance moved. Holds move no balance and are no entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// The operator gave credits, or took some back.
+    Grant,
+    /// A payment was received.
+    TopUp,
+    /// A request completed.
+    Charge,
+    /// A payment was paid back, or a pay-back failed.
+    Refund,
+    /// A payment was taken back through the payer's bank, or that was decided for us.
+    Dispute,
+}
+
+impl EntryKind {
+    /// Every kind, in the order of their codes.
+    pub const ALL: [Self; 5] = [Self::Grant, Self::TopUp, Self::Charge, Self::Refund, Self::Dispute];
+
+    /// The name in the API, the CLI and exports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Grant => "grant",
+            Self::TopUp => "top_up",
+            Self::Charge => "charge",
+            Self::Refund => "refund",
+            Self::Dispute => "dispute",
+        }
+    }
+
+    /// Reads the name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// Whether it may take an account below zero: what is paid back was perhaps used already.
+    pub const fn may_overdraw(self) -> bool {
+        matches!(self, Self::Refund | Self::Dispute)
+    }
+}
