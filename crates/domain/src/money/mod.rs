@@ -5,9 +5,11 @@
 //! way, the hold is *released* and nothing is charged.
 
 mod credits;
+mod currency;
 mod ledger;
 mod pricing;
 
 pub use credits::{Credits, NotCredits};
+pub use currency::{Currency, NotCurrency};
 pub use ledger::EntryKind;
 pub use pricing::{Pricing, TokenBound};

@@ -164,18 +164,21 @@ fn served(section: &Section<'_>, models: &[ModelConfig]) -> Result<BTreeMap<Stri
 fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
     refuse_others(section, "embedded", &["model_path", "threads", "parallel", "context", "engine_path"])?;
     let is_shared = section.boolean("shared")?;
-    let api_key_env = section.read("api_key_env", |text| {
-        let fits = !text.is_empty() && !text.contains(['=', '\0']) && !text.starts_with("OVERNIGHT_");
-        let wanted = "the name of an environment variable that does not begin with OVERNIGHT_";
-        fits.then(|| text.to_owned()).ok_or_else(|| wanted.to_owned())
-    })?;
+    let api_key_env = section.read("api_key_env", variable_name)?;
     let base_url = section.required("base_url", section.read("base_url", base_url)?)?;
     let is_shared = is_shared.unwrap_or_else(|| !is_loopback(&base_url));
     Ok(OpenAiConfig { base_url, api_key_env, is_shared })
 }
 
+/// The name of an environment variable that is no setting.
+pub(super) fn variable_name(text: &str) -> Result<String, String> {
+    let fits = !text.is_empty() && !text.contains(['=', '\0']) && !text.starts_with("OVERNIGHT_");
+    let wanted = "the name of an environment variable that does not begin with OVERNIGHT_";
+    fits.then(|| text.to_owned()).ok_or_else(|| wanted.to_owned())
+}
+
 /// Whether only this machine reaches it.
-fn is_loopback(url: &Url) -> bool {
+pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         Some(Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),

@@ -2,6 +2,7 @@
 //!
 //! The manual is `overnight.default.toml`. It is compiled in, read as the lowest layer, and the list of what is known.
 
+mod billing;
 mod engines;
 mod manual;
 mod models;
@@ -22,6 +23,7 @@ use overnight_domain::limits::Limits;
 use thiserror::Error;
 use url::Url;
 
+pub use billing::{BillingConfig, NotPayable, ProviderConfig, StripeConfig};
 pub use engines::{EmbeddedConfig, EngineConfig, EngineKind, OpenAiConfig};
 pub use manual::MANUAL;
 pub use models::ModelConfig;
@@ -68,6 +70,8 @@ pub struct Config {
     pub connections_max: usize,
     /// Whether a webhook may be an http address.
     pub allow_insecure_targets: bool,
+    /// What credits are worth, and how accounts come by them.
+    pub billing: BillingConfig,
     /// What clients may name; at least one.
     pub models: Vec<ModelConfig>,
     /// The replicas that answer; at least one.

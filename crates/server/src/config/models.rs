@@ -1,5 +1,7 @@
 //! The models that clients may name.
 
+use overnight_domain::money::{Credits, Pricing};
+
 use super::section::Section;
 use super::{BOXED_MODEL, ConfigError, Price};
 
@@ -8,6 +10,9 @@ const DEFAULT_MAX_TOKENS: u32 = 4096;
 
 /// The same of the model in the box, whose context is small.
 const BOXED_DEFAULT_MAX_TOKENS: u32 = 512;
+
+/// What an image is held at, in tokens, where nobody says otherwise.
+const IMAGE_TOKENS: u32 = 1024;
 
 /// The longest name of a model or an engine, in bytes.
 const NAME_BYTES_MAX: usize = 256;
@@ -19,6 +24,8 @@ pub struct ModelConfig {
     pub name: String,
     /// The output limit of a request that names none, in tokens.
     pub default_max_tokens: u32,
+    /// How many input tokens an image is held at.
+    pub image_tokens: u32,
     /// Credits per million input tokens.
     pub input_price: Option<Price>,
     /// Credits per million output tokens.
@@ -26,11 +33,19 @@ pub struct ModelConfig {
 }
 
 impl ModelConfig {
+    /// What its tokens cost; `None` where neither price is given. Of two, an absent one is 0.
+    pub fn pricing(&self) -> Option<Pricing> {
+        let credits = |price: &Option<Price>| price.as_ref().map_or(Credits::ZERO, Price::credits);
+        let is_priced = self.input_price.is_some() || self.output_price.is_some();
+        is_priced.then(|| Pricing { input: credits(&self.input_price), output: credits(&self.output_price) })
+    }
+
     /// The model in the box.
     pub(super) fn boxed() -> Self {
         Self {
             name: BOXED_MODEL.to_owned(),
             default_max_tokens: BOXED_DEFAULT_MAX_TOKENS,
+            image_tokens: IMAGE_TOKENS,
             input_price: None,
             output_price: None,
         }
@@ -56,6 +71,7 @@ fn read_one(section: &Section<'_>) -> Result<ModelConfig, ConfigError> {
         default_max_tokens: section
             .integer("default_max_tokens", 1..=100_000_000)?
             .unwrap_or(DEFAULT_MAX_TOKENS),
+        image_tokens: section.integer("image_tokens", 1..=1_000_000)?.unwrap_or(IMAGE_TOKENS),
         input_price: section.parsed("input_price")?,
         output_price: section.parsed("output_price")?,
     })

@@ -8,7 +8,7 @@ use overnight_domain::limits::Limits;
 use super::nodes::{self, Nodes};
 use super::section::Section;
 use super::tree::Node;
-use super::{ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, engines, models};
+use super::{ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, engines, models};
 
 const HOUR: Millis = Millis(3_600_000);
 
@@ -97,6 +97,7 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         limits: limits(&root.section("limits")?)?,
         connections_max: connections_max(&root.section("limits")?)?,
         allow_insecure_targets: allow_insecure_targets(&root.section("webhooks")?)?,
+        billing: billing::read(&root.section("billing")?)?,
         models,
         engines,
     })

@@ -3,6 +3,8 @@ use std::io::Write;
 
 use super::*;
 
+mod billing;
+
 fn load_text(text: &str) -> Result<Config, ConfigError> {
     let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     file.write_all(text.as_bytes()).unwrap();
@@ -59,6 +61,7 @@ fn the_manual_switched_on_is_a_configuration_that_shows_the_defaults() {
         (absent.request_timeout, absent.connect_timeout)
     );
     assert_eq!(config.models[0].default_max_tokens, plain.models[0].default_max_tokens);
+    assert_eq!(config.models[0].image_tokens, plain.models[0].image_tokens);
     let (EngineKind::Embedded(shown), EngineKind::Embedded(boxed)) =
         (&config.engines[1].kind, &EngineConfig::boxed().kind)
     else {
@@ -76,6 +79,8 @@ fn with_a_date_at(path: &str) -> String {
         "models" => vec!["[[models]]", "name = \"m\""],
         "engines" if is_embedded => vec!["[[engines]]", "name = \"e\"", "kind = \"embedded\""],
         "engines" => vec!["[[engines]]", "name = \"e\"", "kind = \"openai\"", "base_url = \"http://h\""],
+        "billing" => vec!["[billing]"],
+        "billing.stripe" => vec!["[billing.stripe]"],
         other => vec![["[limits]", "[webhooks]"][usize::from(other == "webhooks")]],
     };
     let given = head.into_iter().filter(|line| !line.starts_with(key)).collect::<Vec<_>>().join("\n");
@@ -95,7 +100,7 @@ fn every_setting_of_the_manual_is_read() {
 fn only_what_is_built_is_a_setting() {
     let sections: BTreeSet<_> =
         manual::paths().iter().filter_map(|path| Some(path.split_once('.')?.0.to_owned())).collect();
-    assert_eq!(sections, ["engines", "limits", "models", "webhooks"].map(str::to_owned).into());
+    assert_eq!(sections, ["billing", "engines", "limits", "models", "webhooks"].map(str::to_owned).into());
 }
 
 #[test]
@@ -103,7 +108,7 @@ fn an_unknown_setting_names_the_nearest_known_one_and_its_line() {
     check_refused("lease = \"3s\"\nleese = \"3s\"", &["`leese`", "toml line 2", "`lease`"]);
     check_refused("request_body = \"1 MiB\"", &["`limits.request_body`"]);
     check_refused("[limit]\nmetadata = \"1 KiB\"", &["`limit`", "line 1"]);
-    check_refused("[billing]\nenabled = false", &["`billing`"]);
+    check_refused("[billing]\nprice = \"1\"", &["`billing.price`"]);
     check_refused(&format!("{ENGINE}bas_url = \"x\""), &["`engines.bas_url`", "`engines.base_url`"]);
     check_refused(&format!("{ENGINE}hours = [\"22:00-07:00\"]"), &["`engines.hours`"]);
 }

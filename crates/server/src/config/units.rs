@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use overnight_domain::money::Credits;
+
 /// A duration in milliseconds, written as a whole number and `ms`, `s`, `m`, `h` or `d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Millis(pub i64);
@@ -10,9 +12,12 @@ pub struct Millis(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteSize(pub u64);
 
-/// Credits per million tokens: a decimal number, kept as it was written.
+/// A price: a decimal number, kept as it was written. Of tokens it is credits per million; of a credit, money.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Price(String);
+pub struct Price {
+    text: String,
+    amount: Credits,
+}
 
 impl Millis {
     /// The duration as the standard library has it.
@@ -54,7 +59,12 @@ fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 impl Price {
     /// As it was written.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// The number as an amount of credits, exactly.
+    pub fn credits(&self) -> Credits {
+        self.amount
     }
 }
 
@@ -66,10 +76,11 @@ impl FromStr for Price {
         let digits = |part: &str, most| {
             !part.is_empty() && part.len() <= most && part.bytes().all(|byte| byte.is_ascii_digit())
         };
-        if digits(whole, 9) && digits(decimals, 9) {
-            return Ok(Self(text.to_owned()));
+        let wanted = "a decimal number below a billion with at most 9 decimals, like \"0.15\"";
+        if !digits(whole, 9) || !digits(decimals, 9) {
+            return Err(wanted.to_owned());
         }
-        Err("a decimal number below a billion with at most 9 decimals, like \"0.15\"".to_owned())
+        text.parse().map(|amount| Self { text: text.to_owned(), amount }).map_err(|_| wanted.to_owned())
     }
 }
 
@@ -117,8 +128,16 @@ mod tests {
 
     #[test]
     fn prices_are_decimal_numbers() {
-        for text in ["0", "0.10", "12", "3.123456789", "999999999"] {
-            assert_eq!(text.parse::<Price>().as_ref().map(Price::as_str), Ok(text));
+        for (text, nanos) in [
+            ("0", 0),
+            ("0.10", 100_000_000),
+            ("12", 12_000_000_000),
+            ("3.123456789", 3_123_456_789),
+            ("999999999", 999_999_999_000_000_000),
+            ("999999999.999999999", 999_999_999_999_999_999),
+        ] {
+            let price: Price = text.parse().unwrap();
+            assert_eq!((price.as_str(), price.credits().nanos()), (text, nanos));
         }
         for text in ["", ".5", "1.", "-1", "+1", "1e3", "1,5", "1.0123456789", "1000000000", "٣"] {
             assert!(text.parse::<Price>().is_err(), "{text}");
