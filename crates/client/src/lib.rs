@@ -32,6 +32,7 @@
 //! Proxies are taken from the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`), except for a service on this
 //! machine. TLS uses the system's certificates, and ring unless the program installed another `rustls` provider.
 
+mod accounts;
 mod batches;
 mod client;
 mod errors;
@@ -45,6 +46,7 @@ mod send;
 pub use client::Client;
 pub use errors::Error;
 pub use lines::{LINE_BYTES_MAX, Lines, RawLines};
+pub use overnight_wire::native::accounts::Account;
 pub use overnight_wire::native::batches::{
     BatchCreated, BatchState, BatchStatus, CreateBatch, FullBatch, RequestsCounts,
 };

@@ -37,6 +37,8 @@ kinds! {
     AccountKind AccountId "acct";
     /// An API key: `key_…`.
     KeyKind KeyId "key";
+    /// A grant of credits: `grant_…`.
+    GrantKind GrantId "grant";
     /// A payment of credits: `pay_…`.
     PaymentKind PaymentId "pay";
     /// One HTTP call, named in `X-Request-Id`: `call_…`.

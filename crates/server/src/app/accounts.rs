@@ -1,20 +1,40 @@
-//! Accounts: who requests, batches and keys belong to.
+//! Accounts: who requests, batches, keys and credits belong to.
 
-use overnight_domain::ids::AccountId;
+use overnight_domain::ids::{AccountId, GrantKind};
+use overnight_domain::money::{Credits, EntryKind};
+use overnight_domain::scheduler::AccountKey;
+use overnight_wire::native::accounts::Account as Record;
 
 use super::errors::AppError;
 use super::{Services, names};
-use crate::store::accounts::{self, Account};
+use crate::store::accounts::{self, Account, NewAccount};
+use crate::store::ledger::{self, Booking, Entry, NewEntry};
+use crate::store::spend::{self, SpendRecord};
 
-/// Makes an account, which every process sees once this returns.
+/// The longest source of a grant, in bytes.
+const SOURCE_BYTES_MAX: usize = 256;
+
+/// Makes an account without credits, whose payments are not activated; every process sees it once this returns.
 ///
 /// # Errors
 ///
 /// [`AppError::Invalid`] for a name that cannot be.
 pub async fn create(services: &Services, name: &str) -> Result<Account, AppError> {
+    create_with(services, name, false, Credits::ZERO).await
+}
+
+/// The same with what it has from the beginning.
+pub(super) async fn create_with(
+    services: &Services,
+    name: &str,
+    is_activated: bool,
+    credits: Credits,
+) -> Result<Account, AppError> {
     names::check(name)?;
     let now = services.clock.now();
-    Ok(accounts::insert(&services.store, services.ids.next(now), name, now).await?)
+    let (id, name) = (services.ids.next(now), name.to_owned());
+    let account = NewAccount { id, name, created_at: now, is_activated, credits };
+    Ok(accounts::insert(&services.store, &account).await?)
 }
 
 /// The account with this identifier.
@@ -26,6 +46,28 @@ pub async fn get(services: &Services, id: AccountId) -> Result<Account, AppError
     accounts::find(&services.store, id).await?.ok_or(AppError::NotFound("account"))
 }
 
+/// The account as the API and the operator's commands show it.
+pub fn record(account: &Account) -> Record {
+    Record {
+        id: account.id.to_string(),
+        name: account.name.clone(),
+        created_at: account.created_at.div_euclid(1_000),
+        balance: account.balance.to_string(),
+        held: account.held.to_string(),
+        available: account.available().to_string(),
+        payments_activated: account.payments_activated_at.is_some(),
+    }
+}
+
+/// The account that a key opened.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn get_own(services: &Services, key: AccountKey) -> Result<Account, AppError> {
+    Ok(accounts::get(&services.store, key).await?)
+}
+
 /// Every account, oldest first.
 ///
 /// # Errors
@@ -33,4 +75,83 @@ pub async fn get(services: &Services, id: AccountId) -> Result<Account, AppError
 /// Only what the store could not do.
 pub async fn list(services: &Services) -> Result<Vec<Account>, AppError> {
     Ok(accounts::list(&services.store).await?)
+}
+
+/// Activates an account's payments: its keys work from the moment this returns. A second time changes nothing.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn activate(services: &Services, id: AccountId) -> Result<Account, AppError> {
+    let activated = accounts::activate(&services.store, id, services.clock.now()).await?;
+    activated.ok_or(AppError::NotFound("account"))
+}
+
+/// Grants credits, or takes some back where `amount` is negative; they count from the moment this returns. Whether it was
+/// booked, or the same `source` was before: then nothing changed. Without a source each grant is one of its own.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account; [`AppError::Invalid`] for an amount of nothing, for more than
+/// is available to take back, or a source that cannot be.
+pub async fn grant(
+    services: &Services,
+    id: AccountId,
+    amount: Credits,
+    source: Option<&str>,
+) -> Result<bool, AppError> {
+    let out_of_range = |param, message: &str| AppError::invalid(param, "out_of_range", message);
+    if amount == Credits::ZERO {
+        return Err(out_of_range("amount", "must be more or less than nothing"));
+    }
+    if let Some(source) = source
+        && (!(1..=SOURCE_BYTES_MAX).contains(&source.len()) || source.contains(char::is_control))
+    {
+        return Err(out_of_range("source", "must have 1 to 256 bytes and no control characters"));
+    }
+    let account = get(services, id).await?;
+    let now = services.clock.now();
+    let own = || services.ids.next::<GrantKind>(now).to_string();
+    let source = source.map_or_else(own, |source| format!("{id} {source}"));
+    let entry = NewEntry { account: account.key, kind: EntryKind::Grant, amount, source, now };
+    match ledger::book(&services.store, &entry).await? {
+        Booking::Booked => Ok(true),
+        Booking::BookedBefore => Ok(false),
+        Booking::Refused => {
+            let message = format!(
+                "cannot be booked: {} credits are available, and an account has a billion at most",
+                account.available()
+            );
+            Err(out_of_range("amount", &message))
+        }
+    }
+}
+
+/// The entries of an account's ledger before `before`, the newest first.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn list_entries(
+    services: &Services,
+    account: &Account,
+    kind: Option<EntryKind>,
+    before: i64,
+    limit: u32,
+) -> Result<Vec<Entry>, AppError> {
+    Ok(ledger::list(&services.store, account.key, kind, before, limit).await?)
+}
+
+/// What an account completed and was charged for on the last `days` days, today's (UTC) among them, by day and model.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn list_spend(
+    services: &Services,
+    account: &Account,
+    days: u32,
+) -> Result<Vec<SpendRecord>, AppError> {
+    let first_day = spend::day_of(services.clock.now()) - i64::from(days) + 1;
+    Ok(spend::list(&services.store, account.key, first_day).await?)
 }

@@ -27,7 +27,8 @@ pub struct Bootstrapped {
     pub key_path: PathBuf,
 }
 
-/// Makes the account `default` and a key for it where the store holds no account; `None` where it does.
+/// Makes the account `default`, with activated payments and its first credits, and a key for it where the store holds no
+/// account; `None` where it does.
 ///
 /// Interrupted anywhere, the next call completes it: the file is written before the key is stored, and a `default`
 /// account that stands alone without a key is one of an interrupted first start. Of nodes that start together one makes it.
@@ -39,7 +40,10 @@ pub async fn run(services: &Services) -> Result<Option<Bootstrapped>, AppError> 
     let _turn = services.store.take_turn().await?;
     let accounts = store::accounts::list(&services.store).await?;
     let account = match accounts.as_slice() {
-        [] => super::accounts::create(services, ACCOUNT).await?,
+        [] => {
+            let credits = services.config.billing.bootstrap_credits;
+            super::accounts::create_with(services, ACCOUNT, true, credits).await?
+        }
         [only] if only.name == ACCOUNT => {
             if !store::api_keys::list(&services.store, only.key).await?.is_empty() {
                 return Ok(None);

@@ -4,6 +4,7 @@
 //! message that is for the operator and not for the client.
 
 use overnight_domain::faults::{Fault, Faults};
+use overnight_domain::money::Credits;
 use thiserror::Error;
 
 use crate::store::StoreError;
@@ -14,6 +15,17 @@ pub enum AppError {
     /// No key, or one that opens nothing (now): unknown, revoked and expired ones are all alike.
     #[error("a valid API key is required, in the header X-API-Key")]
     InvalidApiKey,
+    /// The account's payments are not activated: nothing can be done with its keys.
+    #[error("payments are not activated for this account: they are by a first top-up, or by the operator")]
+    PaymentsNotActivated,
+    /// The account cannot pay the most that the request may cost.
+    #[error("the request needs {required} credits, the most that it may cost, and {available} are available")]
+    InsufficientCredits {
+        /// What the request would hold.
+        required: Credits,
+        /// What the account has for it.
+        available: Credits,
+    },
     /// The caller has nothing of this kind under the identifier that was named.
     #[error("there is no such {0}")]
     NotFound(&'static str),

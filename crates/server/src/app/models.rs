@@ -1,8 +1,12 @@
 //! The models that requests may name.
 
+use overnight_domain::chat::ChatBody;
+use overnight_domain::money::Pricing;
 use overnight_domain::scheduler::ModelKey;
 
 use crate::config::{Config, ModelConfig};
+use crate::store::holds::Hold;
+use crate::store::prices::{self, PriceKey};
 use crate::store::{self, Store, StoreError};
 
 /// A configured model and its row number.
@@ -12,6 +16,17 @@ pub struct Model {
     pub key: ModelKey,
     /// Its settings.
     pub config: ModelConfig,
+    /// What its tokens cost now; `None` where nothing is charged.
+    pub price: Option<(PriceKey, Pricing)>,
+}
+
+impl Model {
+    /// What a request to it is to hold; `None` where nothing is charged.
+    pub fn hold(&self, chat: &ChatBody) -> Option<Hold> {
+        let (price, pricing) = self.price?;
+        let bound = chat.token_bound(self.config.default_max_tokens, self.config.image_tokens);
+        Some(Hold { amount: pricing.hold(bound), price })
+    }
 }
 
 /// The configured models, in the order of the settings.
@@ -19,16 +34,19 @@ pub struct Model {
 pub struct Models(Vec<Model>);
 
 impl Models {
-    /// Gives each configured model its row.
+    /// Gives each configured model its row, and its price too.
     pub async fn load(store: &Store, config: &Config) -> Result<Self, StoreError> {
         let names: Vec<&str> = config.models.iter().map(|model| model.name.as_str()).collect();
         let keys = store::models::ensure(store, &names).await?;
-        Ok(Self(
-            keys.into_iter()
-                .zip(&config.models)
-                .map(|(key, config)| Model { key, config: config.clone() })
-                .collect(),
-        ))
+        let mut models = Vec::with_capacity(keys.len());
+        for (key, model) in keys.into_iter().zip(&config.models) {
+            let price = match model.pricing().filter(|_| config.billing.enabled) {
+                Some(pricing) => Some((prices::ensure(store, pricing).await?, pricing)),
+                None => None,
+            };
+            models.push(Model { key, config: model.clone(), price });
+        }
+        Ok(Self(models))
     }
 
     /// The model with this name.

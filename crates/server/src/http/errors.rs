@@ -13,6 +13,7 @@ use crate::app::errors::{AppError, InputFault, InvalidInput};
 
 const INVALID_REQUEST: &str = "invalid_request_error";
 const AUTHENTICATION: &str = "authentication_error";
+const BILLING: &str = "billing_error";
 const SERVER: &str = "server_error";
 
 /// After so many seconds it is worth trying again.
@@ -52,6 +53,12 @@ impl Refusal {
         match self {
             Self::App(AppError::InvalidApiKey) => {
                 (StatusCode::UNAUTHORIZED, "invalid_api_key", AUTHENTICATION)
+            }
+            Self::App(AppError::PaymentsNotActivated) => {
+                (StatusCode::PAYMENT_REQUIRED, "payments_not_activated", BILLING)
+            }
+            Self::App(AppError::InsufficientCredits { .. }) => {
+                (StatusCode::PAYMENT_REQUIRED, "insufficient_credits", BILLING)
             }
             Self::NoSuchPath | Self::App(AppError::NotFound(_)) => {
                 (StatusCode::NOT_FOUND, "not_found", INVALID_REQUEST)

@@ -30,6 +30,7 @@ use super::{answers, router};
         (name = "Requests", description = "One chat completion each."),
         (name = "Batches", description = "Requests that are followed, and if need be cancelled, together."),
         (name = "Models", description = "What requests may ask for."),
+        (name = "Account", description = "Whose key it is, and what credits are left."),
     ),
     components(schemas(ErrorEnvelope)),
     modifiers(&Keys),

@@ -9,7 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::context::{Context, Shared, Timeouts};
-use super::native::{batches, models, requests};
+use super::native::{accounts, batches, models, requests};
 use super::{calls, docs, health, metrics, openapi};
 use crate::app::Services;
 
@@ -27,6 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(batches::get_results))
         .routes(routes!(batches::cancel))
         .routes(routes!(models::list))
+        .routes(routes!(accounts::get))
 }
 
 /// The routes that every process has, whatever its part.

@@ -1,10 +1,27 @@
 //! Accounts: who requests belong to.
 
 use overnight_domain::ids::AccountId;
+use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 
-use super::sql::{Row, sql};
+use super::ledger::{self, NewEntry};
+use super::sql::{CommitError, Row, Tx, sql};
 use super::{Store, StoreError};
+
+/// An account to be made.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// Its identifier.
+    pub id: AccountId,
+    /// What people call it.
+    pub name: String,
+    /// When it is made, in milliseconds.
+    pub created_at: i64,
+    /// Whether its payments are activated from the beginning.
+    pub is_activated: bool,
+    /// What it is granted from the beginning.
+    pub credits: Credits,
+}
 
 /// An account. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,31 +34,96 @@ pub struct Account {
     pub name: String,
     /// When it was made.
     pub created_at: i64,
+    /// The sum of its ledger entries.
+    pub balance: Credits,
+    /// What its live requests hold of that.
+    pub held: Credits,
+    /// Since when its payments are activated.
+    pub payments_activated_at: Option<i64>,
+}
+
+impl Account {
+    /// What new requests may hold; negative where a payment was taken back.
+    pub fn available(&self) -> Credits {
+        self.balance.checked_sub(self.held).unwrap_or_default()
+    }
+}
+
+/// What [`read`] reads.
+macro_rules! columns {
+    () => {
+        "seq, id, name, created_at, balance, held, payments_activated_at"
+    };
 }
 
 /// Makes an account, visible to every process once this returns.
-pub async fn insert(store: &Store, id: AccountId, name: &str, now: i64) -> Result<Account, StoreError> {
+pub async fn insert(store: &Store, account: &NewAccount) -> Result<Account, StoreError> {
     let mut connection = store.connect().await?;
-    let text =
-        "INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?) RETURNING seq, id, name, created_at";
-    let insert = sql(text).bind(id.to_bytes()).bind(name).bind(now);
-    read(&connection.fetch_one(insert).await?)
+    let mut tx = Tx::begin(&mut connection).await?;
+    let made = insert_in(account, &mut tx).await;
+    match made {
+        Ok(_) => tx.commit().await.map_err(CommitError::into_inner)?,
+        Err(_) => tx.rollback().await?,
+    }
+    made
+}
+
+async fn insert_in(account: &NewAccount, tx: &mut Tx<'_>) -> Result<Account, StoreError> {
+    let NewAccount { id, name, created_at, is_activated, credits } = account;
+    let text = concat!(
+        "INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?) RETURNING ",
+        columns!()
+    );
+    let activated_at = is_activated.then_some(*created_at);
+    let insert = sql(text).bind(id.to_bytes()).bind(name.as_str()).bind(*created_at).bind(activated_at);
+    let rows = tx.fetch(insert).await?;
+    let mut made = read(rows.first().ok_or(StoreError::Damaged("an account that was made"))?)?;
+    if *credits != Credits::ZERO {
+        let source = format!("bootstrap {id}");
+        let (account, kind, amount, now) = (made.key, EntryKind::Grant, *credits, *created_at);
+        ledger::book_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
+        made.balance = amount;
+    }
+    Ok(made)
+}
+
+/// Activates an account's payments, felt in every process once this returns. A second time keeps the first time.
+pub async fn activate(store: &Store, id: AccountId, now: i64) -> Result<Option<Account>, StoreError> {
+    let mut connection = store.connect().await?;
+    let text = concat!(
+        "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE id = ? RETURNING ",
+        columns!()
+    );
+    connection.fetch(sql(text).bind(now).bind(id.to_bytes())).await?.first().map(read).transpose()
 }
 
 /// The account with this identifier.
 pub async fn find(store: &Store, id: AccountId) -> Result<Option<Account>, StoreError> {
-    let text = "SELECT seq, id, name, created_at FROM accounts WHERE id = ?";
+    let text = concat!("SELECT ", columns!(), " FROM accounts WHERE id = ?");
     let found = store.readers().fetch_optional(sql(text).bind(id.to_bytes())).await?;
     found.as_ref().map(read).transpose()
 }
 
+/// The account in this row.
+pub async fn get(store: &Store, key: AccountKey) -> Result<Account, StoreError> {
+    let text = concat!("SELECT ", columns!(), " FROM accounts WHERE seq = ?");
+    read(&store.readers().fetch_one(sql(text).bind(key.0)).await?)
+}
+
 /// Every account, oldest first.
 pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
-    let text = "SELECT seq, id, name, created_at FROM accounts ORDER BY seq";
+    let text = concat!("SELECT ", columns!(), " FROM accounts ORDER BY seq");
     store.readers().fetch_all(sql(text)).await?.iter().map(read).collect()
 }
 
 fn read(row: &Row) -> Result<Account, StoreError> {
-    let id = AccountId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an account's id"))?;
-    Ok(Account { key: AccountKey(row.get(0)?), id, name: row.get(2)?, created_at: row.get(3)? })
+    Ok(Account {
+        key: AccountKey(row.get(0)?),
+        id: AccountId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an account's id"))?,
+        name: row.get(2)?,
+        created_at: row.get(3)?,
+        balance: Credits::from_nanos(row.get(4)?),
+        held: Credits::from_nanos(row.get(5)?),
+        payments_activated_at: row.get(6)?,
+    })
 }

@@ -53,6 +53,8 @@ pub struct KeyHolder {
     pub key_id: KeyId,
     /// When the key stops working, in milliseconds.
     pub expires_at: Option<i64>,
+    /// Whether the account's payments are activated.
+    pub is_activated: bool,
 }
 
 /// Makes a key, usable in every process once this returns.
@@ -73,9 +75,8 @@ pub async fn insert(store: &Store, key: &NewApiKey) -> Result<(), StoreError> {
 
 /// Who holds the key with this hash, unless it was revoked. Expiry is for the caller to compare.
 pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyHolder>, StoreError> {
-    let text =
-        "SELECT k.account, a.id, k.id, k.expires_at FROM api_keys k JOIN accounts a ON a.seq = k.account
-                WHERE k.sha256 = ? AND k.revoked_at IS NULL";
+    let text = "SELECT k.account, a.id, k.id, k.expires_at, a.payments_activated_at FROM api_keys k
+                JOIN accounts a ON a.seq = k.account WHERE k.sha256 = ? AND k.revoked_at IS NULL";
     let Some(row) = store.readers().fetch_optional(sql(text).bind(sha256.to_vec())).await? else {
         return Ok(None);
     };
@@ -84,6 +85,7 @@ pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyH
         account_id: AccountId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an account's id"))?,
         key_id: read_id(&row, 2)?,
         expires_at: row.get(3)?,
+        is_activated: row.get::<Option<i64>>(4)?.is_some(),
     }))
 }
 

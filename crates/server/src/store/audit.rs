@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(super) const RULES: [(&str, &str, &str); 10] = [
+pub(super) const RULES: [(&str, &str, &str); 17] = [
     (
         "every request has one progress row, of the same account and model",
         "SELECT count(*) FROM requests",
@@ -58,7 +58,8 @@ pub(super) const RULES: [(&str, &str, &str); 10] = [
         // Each looks the other up by its key: the queue has no other way to it, and may be long.
         "SELECT (SELECT count(*) FROM progress p
              LEFT JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq
-             WHERE p.state = 1 AND (q.seq IS NULL OR coalesce(q.batch, 0) <> coalesce(p.batch, 0)))
+             WHERE p.state = 1 AND (q.seq IS NULL OR coalesce(q.batch, 0) <> coalesce(p.batch, 0)
+                 OR q.hold <> p.hold OR coalesce(q.price, 0) <> coalesce(p.price, 0)))
            + (SELECT count(*) FROM queue q LEFT JOIN progress p ON p.seq = q.seq
              WHERE p.seq IS NULL OR p.state <> 1 OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key)",
     ),
@@ -100,6 +101,63 @@ pub(super) const RULES: [(&str, &str, &str); 10] = [
         "SELECT count(*) FROM batches b WHERE
             (SELECT coalesce(sum(length(ids)), 0) FROM batch_members m WHERE m.batch = b.seq)
             <> 16 * (b.registered + b.in_progress + b.completed + b.failed + b.cancelled)",
+    ),
+    (
+        "an account's balance is the sum of its ledger entries",
+        "SELECT count(*) FROM ledger",
+        "SELECT (SELECT count(*) FROM accounts a WHERE a.balance <>
+             (SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) FROM ledger l WHERE l.account = a.seq))
+           + (SELECT count(*) FROM ledger l LEFT JOIN accounts a ON a.seq = l.account WHERE a.seq IS NULL)",
+    ),
+    (
+        "an account holds what its live requests hold",
+        "SELECT count(*) FROM progress WHERE state < 3 AND hold <> 0",
+        "SELECT count(*) FROM accounts a LEFT JOIN (
+             SELECT account, CAST(sum(hold) AS BIGINT) AS held FROM progress WHERE state < 3 GROUP BY account
+         ) h ON h.account = a.seq WHERE a.held <> coalesce(h.held, 0)",
+    ),
+    (
+        "no hold is negative, and only what has a price holds anything",
+        "SELECT count(*) FROM progress",
+        "SELECT count(*) FROM progress p LEFT JOIN prices x ON x.seq = p.price
+         WHERE p.hold < 0 OR (p.price IS NULL AND p.hold <> 0) OR (p.price IS NOT NULL AND x.seq IS NULL)",
+    ),
+    (
+        "no account has less than nothing available, but for what a refund or dispute took",
+        "SELECT count(*) FROM accounts",
+        "SELECT count(*) FROM accounts a WHERE a.balance - a.held <
+             (SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) FROM ledger l
+              WHERE l.account = a.seq AND l.kind IN (3, 4) AND l.amount < 0)",
+    ),
+    (
+        "a completed request that had a price is charged once, to its account, and no other request is",
+        "SELECT count(*) FROM ledger WHERE kind = 2",
+        "SELECT (SELECT count(*) FROM progress p LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL
+             WHERE (p.state = 3 AND p.price IS NOT NULL) <> (l.seq IS NOT NULL)
+                OR l.account <> p.account OR l.model <> p.model OR l.kind <> 2)
+           + (SELECT count(*) FROM ledger l LEFT JOIN results s ON s.seq = l.result
+             LEFT JOIN requests r ON r.seq = s.request
+             WHERE (l.kind = 2) <> (l.result IS NOT NULL) OR (l.kind = 2 AND (r.seq IS NULL OR r.id <> l.request)))",
+    ),
+    (
+        "a charge is what was used at the price that was pinned, and never above the hold",
+        "SELECT count(*) FROM ledger WHERE kind = 2",
+        // Products beyond 64 bits are left out: tokens by the trillion.
+        "SELECT count(*) FROM ledger l JOIN results s ON s.seq = l.result JOIN progress p ON p.seq = s.request
+         JOIN prices x ON x.seq = p.price
+         WHERE l.amount > 0 OR -l.amount > p.hold OR (-l.amount < p.hold
+           AND s.prompt_tokens <= 4000000000000000000 / (x.input + 1)
+           AND s.completion_tokens <= 4000000000000000000 / (x.output + 1)
+           AND -l.amount <> (s.prompt_tokens * x.input + s.completion_tokens * x.output + 999999) / 1000000)",
+    ),
+    (
+        "what was spent by day and model is what was charged",
+        "SELECT count(*) FROM spend",
+        "SELECT count(*) FROM (
+             SELECT account, model, sum(amount) AS amount FROM (
+                 SELECT account, model, amount FROM spend
+                 UNION ALL SELECT account, model, amount FROM ledger WHERE kind = 2
+             ) e GROUP BY account, model) s WHERE s.amount <> 0",
     ),
 ];
 

@@ -244,8 +244,9 @@ async fn read_sequences(connection: &mut Connection) -> Result<Sequences, StoreE
     if connection.dialect() == Dialect::Postgres {
         return Ok(Sequences::default());
     }
-    let text =
-        "SELECT (SELECT coalesce(max(seq), 0) FROM requests), (SELECT coalesce(max(seq), 0) FROM results)";
+    let text = "SELECT (SELECT coalesce(max(seq), 0) FROM requests),
+         max((SELECT coalesce(max(seq), 0) FROM results),
+             (SELECT coalesce(max(result), 0) FROM ledger WHERE result IS NOT NULL))";
     let row = connection.fetch_one(sql(text)).await?;
     Ok(Sequences { request: row.get::<i64>(0)? + 1, result: row.get::<i64>(1)? + 1 })
 }

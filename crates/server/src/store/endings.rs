@@ -66,7 +66,7 @@ pub(super) static END: RowsStatement = RowsStatement::new(
     &[Kind::Integer; 7],
     ") UPDATE progress SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
                            ended_at = v.stopped_at, result_seq = v.result
-       FROM v WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq",
+       FROM v WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold",
 );
 
 static RESULTS: RowsStatement = RowsStatement::new(
@@ -159,6 +159,7 @@ async fn end_progress(
         let seq = row.get(0)?;
         let Some(from) = states.remove(&seq) else { continue };
         unit.shift(row.get(1)?, from.status(), end.status(), now);
+        unit.books.release(row.get(3)?, row.get(4)?);
         ended.push(seq);
         if let (Some(result_seq), End::Failed(body)) = (row.get::<Option<i64>>(2)?, end) {
             bodies.extend([Value::from(result_seq), seq.into(), (*body).into()]);

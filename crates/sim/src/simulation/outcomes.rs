@@ -34,7 +34,7 @@ const CANCELLER_MS: i64 = 40 * 60_000;
 impl World<'_> {
     pub(super) async fn conclude(&mut self, outcome: Outcome) -> Step {
         match outcome {
-            Outcome::Created { request, answer } => self.note_created(request, &answer?),
+            Outcome::Created { request, answer } => self.note_created(request, answer),
             Outcome::Cancelled { request, answer } => self.note_cancelled(request, answer),
             Outcome::Grouped { batch, answer } => self.note_grouped(batch, answer),
             Outcome::GroupCancelled { batch, answer } => self.note_group_cancelled(batch, answer).await,
@@ -52,12 +52,19 @@ impl World<'_> {
         }
     }
 
-    fn note_created(&mut self, request: Tag, summary: &RequestSummary) -> Step {
+    fn note_created(&mut self, request: Tag, answer: Result<RequestSummary, AppError>) -> Step {
+        if let Err(AppError::InsufficientCredits { required, available }) = answer {
+            ensure!(required > available, "request {request} was refused with {available} for {required}");
+            self.book.request(request)?.is_refused = true;
+            self.summary.creates_refused += 1;
+            return Ok(());
+        }
+        let summary = answer?;
         self.note(format_args!("request {request} is {}", summary.id));
         self.book.name(summary.id, request)?;
         let facts = self.book.request(request)?;
         facts.is_acknowledged = true;
-        facts.see(summary)
+        facts.see(&summary)
     }
 
     fn note_cancelled(&mut self, request: Tag, answer: Result<RequestRecord, AppError>) -> Step {

@@ -36,6 +36,8 @@ pub(super) struct Plan {
     pub(super) request_timeout_ms: i64,
     pub(super) aggregation_ms: i64,
     pub(super) concurrencies: Vec<u32>,
+    /// What each account is given; one may come to its end.
+    pub(super) credits: [i64; ACCOUNTS],
 }
 
 impl Plan {
@@ -51,6 +53,7 @@ impl Plan {
             request_timeout_ms: if is_calm { 10 * MINUTE_MS } else { timeout_ms },
             aggregation_ms: *chance.pick(&[0, 2_000, 2_000, 30_000]),
             concurrencies: (0..count).map(|_| *chance.pick(&[1, 2, 4, 8])).collect(),
+            credits: [1_000_000, 1_000_000, *chance.pick(&[1, 20, 200])],
         }
     }
 
@@ -70,7 +73,10 @@ impl Plan {
 
     /// The service's own settings; its engines are never connected to.
     pub(super) fn config(&self, folder: &Path) -> Step<Config> {
-        let models = MODELS.map(|name| format!("{{ name = \"{name}\" }}")).join(", ");
+        // A request of the first holds about half a credit.
+        let prices = ["input_price = \"1000\", output_price = \"2000\", ", ""];
+        let model = |(name, price)| format!("{{ {price}name = \"{name}\", default_max_tokens = 64 }}");
+        let models = MODELS.into_iter().zip(prices).map(model).collect::<Vec<_>>().join(", ");
         let engines = r#"[{ name = "simulated", kind = "openai", base_url = "http://127.0.0.1:1/v1" }]"#;
         let settings = [
             ("DATA_DIR", folder.display().to_string()),

@@ -41,6 +41,8 @@ summary! {
     expired: "expired",
     /// Of those, the ones that were cancelled.
     cancelled: "cancelled",
+    /// Creates that were refused because their account could not pay.
+    creates_refused: "creates refused",
     /// Batches that exist at the end.
     batches: "batches",
     /// Batches that were refused because another had taken a request.

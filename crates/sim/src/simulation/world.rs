@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use overnight_domain::ids::AccountId;
+use overnight_domain::money::Credits;
 use overnight_domain::scheduler::{AccountKey, Replica};
 use overnight_server::config::Config;
-use overnight_server::store::accounts;
+use overnight_server::store::accounts::{self, NewAccount};
 
 use super::book::Book;
 use super::broken::{Broken, Step, ensure};
@@ -17,7 +18,7 @@ use super::events::{Client, Duty, Event, Tag};
 use super::leases::Leases;
 use super::life::Life;
 use super::pending::Operation;
-use super::plan::{ACCOUNTS, Plan};
+use super::plan::Plan;
 use super::summary::Summary;
 use super::timeline::Timeline;
 use super::trace::Trace;
@@ -100,12 +101,15 @@ impl<'f> World<'f> {
     async fn settle_in(&mut self) -> Step {
         self.begin_life().await?;
         let Some(life) = &self.life else { return Ok(()) };
-        for number in 1..=ACCOUNTS as u128 {
-            let name = format!("account {number}");
-            let account =
-                accounts::insert(life.store(), AccountId::from_bits(number), &name, self.timeline.now())
-                    .await?;
-            self.accounts.push(account.key);
+        for (number, credits) in (1..).zip(self.plan.credits) {
+            let account = NewAccount {
+                id: AccountId::from_bits(number),
+                name: format!("account {number}"),
+                created_at: self.timeline.now(),
+                is_activated: true,
+                credits: Credits::from_nanos(credits * 1_000_000_000),
+            };
+            self.accounts.push(accounts::insert(life.store(), &account).await?.key);
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Times on the wire are integer Unix seconds. JSON that a client or an engine sent (`request_body`, `metadata`,
 //! `result_body`) passes through as it is stored, and is never parsed here.
 
+pub mod accounts;
 pub mod batches;
 pub mod chat;
 pub mod errors;

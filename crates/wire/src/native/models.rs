@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
     "created": 1751400000,
     "owned_by": "overnight",
     "input_price": "0.10",
-    "output_price": "0.15"
+    "output_price": "0.15",
+    "default_max_tokens": 4096,
+    "image_tokens": 1024
 })))]
 pub struct Model {
     /// The name to put into `request_body.model`.
@@ -27,6 +29,10 @@ pub struct Model {
     /// Credits per million tokens written, as a decimal number; null where nothing is charged.
     #[cfg_attr(feature = "openapi", schema(required = true, pattern = r"^\d+(\.\d+)?$"))]
     pub output_price: Option<String>,
+    /// The output limit of a request that names none, in tokens.
+    pub default_max_tokens: u32,
+    /// How many input tokens an image is held at until the request has ended.
+    pub image_tokens: u32,
 }
 
 impl Model {

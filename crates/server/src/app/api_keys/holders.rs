@@ -82,7 +82,7 @@ mod tests {
 
     fn holder(expires_at: Option<i64>) -> KeyHolder {
         let (account_id, key_id) = (AccountId::from_bits(1), KeyId::from_bits(2));
-        KeyHolder { account: AccountKey(7), account_id, key_id, expires_at }
+        KeyHolder { account: AccountKey(7), account_id, key_id, expires_at, is_activated: true }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use overnight_domain::scheduler::AccountKey;
 pub use self::holders::KeyHolders;
 use super::errors::AppError;
 use super::{Services, accounts, names};
-use crate::store::api_keys::{self, ApiKey, NewApiKey};
+use crate::store::api_keys::{self, ApiKey, KeyHolder, NewApiKey};
 
 /// A key that was just made.
 #[derive(Debug, Clone)]
@@ -24,7 +24,8 @@ pub struct MadeKey {
 ///
 /// # Errors
 ///
-/// [`AppError::InvalidApiKey`], whatever is wrong with it.
+/// [`AppError::InvalidApiKey`], whatever is wrong with it; [`AppError::PaymentsNotActivated`] where requests cost credits
+/// and the account cannot come by any yet.
 pub async fn authenticate(services: &Services, key: &[u8]) -> Result<AccountKey, AppError> {
     let sha256 = format::hash(key).ok_or(AppError::InvalidApiKey)?;
     let now = services.clock.now();
@@ -33,8 +34,14 @@ pub async fn authenticate(services: &Services, key: &[u8]) -> Result<AccountKey,
     }
     let holder = api_keys::find_holder(&services.store, &sha256).await?;
     let holder = holder.filter(|holder| holder.expires_at.is_none_or(|expires_at| expires_at > now));
-    services.key_holders.learn(sha256, holder.as_ref(), now);
-    holder.map(|holder| holder.account).ok_or(AppError::InvalidApiKey)
+    // An account is let in from the moment it is activated: until then the store is asked each time.
+    let can_pay = |holder: &KeyHolder| holder.is_activated || !services.config.billing.enabled;
+    services.key_holders.learn(sha256, holder.as_ref().filter(|holder| can_pay(holder)), now);
+    match holder {
+        None => Err(AppError::InvalidApiKey),
+        Some(holder) if !can_pay(&holder) => Err(AppError::PaymentsNotActivated),
+        Some(holder) => Ok(holder.account),
+    }
 }
 
 /// Makes a key for an account, which works in every process once this returns; for ever, or for `expires_in_ms`.

@@ -11,6 +11,7 @@ use overnight_domain::sort_key::SortKey;
 use crate::app::errors::AppError;
 use crate::app::models::Model;
 use crate::app::{Models, Services, input};
+use crate::store::holds::Admission;
 use crate::store::requests::{self, NewRequest};
 
 const FIELDS: [&str; 4] = ["request_body", "metadata", "completion_window", "webhook"];
@@ -19,7 +20,8 @@ const FIELDS: [&str; 4] = ["request_body", "metadata", "completion_window", "web
 ///
 /// # Errors
 ///
-/// [`AppError::Invalid`] with every fault found; [`AppError::Unavailable`] where nothing is taken in now.
+/// [`AppError::Invalid`] with every fault found; [`AppError::InsufficientCredits`] where the account cannot pay the most
+/// that it may cost; [`AppError::Unavailable`] where nothing is taken in now.
 pub async fn create(
     services: &Services,
     account: AccountKey,
@@ -29,7 +31,9 @@ pub async fn create(
     let (id, created_at, expires_at) = (request.id, request.created_at, request.expires_at);
     let ready_at = request.ready_at;
     let _announcement = Announcement { services, ready_at };
-    requests::insert(&services.store, request).await?;
+    if let Admission::Refused { required, available } = requests::insert(&services.store, request).await? {
+        return Err(AppError::InsufficientCredits { required, available });
+    }
     Ok(RequestSummary { id, state: RequestState::Gathering { ready_at }, created_at, expires_at })
 }
 
@@ -64,6 +68,7 @@ fn new_request(services: &Services, account: AccountKey, text: &JsonText) -> Res
         ready_at: now + config.aggregation_period.0,
         sort_key: SortKey::compute(services.store.sort_key_secret(), chat.body.as_json()),
         cost: i64::from(chat.estimate_cost(model.config.default_max_tokens)),
+        hold: model.hold(&chat),
         metadata,
         webhook,
         body: chat.body.into_string().into_bytes(),

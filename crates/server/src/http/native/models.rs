@@ -24,13 +24,18 @@ pub(in crate::http) async fn list(State(context): State<Shared>) -> Response {
 }
 
 fn models(services: &Services) -> ModelList {
+    let is_charged = services.config.billing.enabled;
+    let price =
+        |price: &Option<Price>| price.as_ref().filter(|_| is_charged).map(|price| price.as_str().to_owned());
     let model = |model: &crate::app::models::Model| Model {
         id: model.config.name.clone(),
         object: Model::OBJECT.to_owned(),
         created: services.started_at.div_euclid(1_000),
         owned_by: OWNER.to_owned(),
-        input_price: model.config.input_price.as_ref().map(Price::as_str).map(str::to_owned),
-        output_price: model.config.output_price.as_ref().map(Price::as_str).map(str::to_owned),
+        input_price: price(&model.config.input_price),
+        output_price: price(&model.config.output_price),
+        default_max_tokens: model.config.default_max_tokens,
+        image_tokens: model.config.image_tokens,
     };
     ModelList { object: ModelList::OBJECT.to_owned(), data: services.models.iter().map(model).collect() }
 }

@@ -10,6 +10,10 @@ pub(super) enum Always {
     /// No API key, or one that is unknown, revoked or expired.
     #[response(status = 401)]
     InvalidApiKey(ErrorEnvelope),
+    /// The account's payments are not activated (`payments_not_activated`), or a request would hold more credits than are
+    /// available (`insufficient_credits`; the message names both amounts). Nothing was done.
+    #[response(status = 402)]
+    Unpaid(ErrorEnvelope),
     /// Nothing can be done now; try again after the seconds in `Retry-After`.
     #[response(status = 503)]
     Unavailable(ErrorEnvelope),

@@ -119,14 +119,15 @@ macro_rules! optional {
 }
 
 /// Every table that is kept, in the order of the file.
-pub(super) static TABLES: [Table; 10] = [
+pub(super) static TABLES: [Table; 14] = [
     table! {
         "settings" by ("name") > ("?") at [0]; only "name <> 'probe'";
         "name": Text, "value": Bytes
     },
     table! {
         "accounts" by ("seq") > ("?") at [0]; numbered "seq";
-        "seq": Integer, "id": Bytes, "name": Text, "created_at": Integer
+        "seq": Integer, "id": Bytes, "name": Text, "created_at": Integer, "balance": Integer, "held": Integer,
+        "payments_activated_at": Integer
     },
     table! {
         "api_keys" by ("seq") > ("?") at [0]; numbered "seq";
@@ -138,6 +139,10 @@ pub(super) static TABLES: [Table; 10] = [
         "seq": Integer, "name": Text
     },
     table! {
+        "prices" by ("seq") > ("?") at [0]; numbered "seq";
+        "seq": Integer, "input": Integer, "output": Integer
+    },
+    table! {
         "requests" by ("seq") > ("?") at [0];
         weighing "octet_length(body) + coalesce(octet_length(metadata), 0)"; numbered "seq";
         "seq": Integer, "id": Bytes, "account": Integer, "model": Integer, "created_at": Integer,
@@ -147,14 +152,15 @@ pub(super) static TABLES: [Table; 10] = [
         "progress" by ("seq") > ("?") at [0];
         "seq": Integer, "account": Integer, "model": Integer, "state": Integer, "batch": Integer,
         "ready_at": Gathering = "CASE WHEN state = 0 THEN ready_at END", "deadline": Integer,
-        "in_progress_at": Integer, "ended_at": Integer, "result_seq": Integer, "cost": Integer, "sort_key": Bytes
+        "in_progress_at": Integer, "ended_at": Integer, "result_seq": Integer, "cost": Integer, "sort_key": Bytes,
+        "hold": Integer, "price": Integer
     },
     table! {
         "queue" by ("model, account, sort_key, seq") > ("?, ?, ?, ?") at [0, 1, 2, 3];
         "model": Integer, "account": Integer, "sort_key": Bytes, "seq": Integer,
         "phase": Integer = "CAST(0 AS BIGINT)", "deadline": Integer, "cost": Integer, "lease_epoch": Integer,
         "owner": Integer = "CAST(NULL AS BIGINT)", "attempts": Integer, "retry_at": Integer, "suspect": Integer,
-        "in_progress_at": Integer, "batch": Integer
+        "in_progress_at": Integer, "batch": Integer, "hold": Integer, "price": Integer
     },
     table! {
         "results" by ("seq") > ("?") at [0]; weighing "octet_length(body)"; numbered "seq";
@@ -170,6 +176,21 @@ pub(super) static TABLES: [Table; 10] = [
     table! {
         "batch_members" by ("batch, place") > ("?, ?") at [0, 1];
         "batch": Integer, "place": Integer, "ids": Bytes
+    },
+    table! {
+        "ledger" by ("seq") > ("?") at [0]; numbered "seq";
+        "seq": Integer, "account": Integer, "kind": Integer, "amount": Integer, "created_at": Integer,
+        "source": Text, "request": Bytes, "result": Integer, "model": Integer
+    },
+    table! {
+        "spend" by ("account, day, model") > ("?, ?, ?") at [0, 1, 2];
+        "account": Integer, "day": Integer, "model": Integer, "requests": Integer, "prompt_tokens": Integer,
+        "completion_tokens": Integer, "amount": Integer
+    },
+    table! {
+        "payments" by ("seq") > ("?") at [0]; numbered "seq";
+        "seq": Integer, "id": Bytes, "account": Integer, "provider": Text, "credits": Integer, "amount": Integer,
+        "currency": Text, "created_at": Integer, "paid_at": Integer, "reference": Text
     },
 ];
 

@@ -6,19 +6,20 @@ use crate::store::sql::{Connection, Dialect, Value, chunks, sql};
 use crate::store::{FolderLock, StoreError, StoreOptions, audit, schema};
 
 /// What every opening of a store writes, and an import replaces.
-const MADE_BY_OPENING: [&str; 2] = ["settings", "models"];
+const MADE_BY_OPENING: [&str; 3] = ["settings", "models", "prices"];
 
 /// The transaction waits for a file that may come slowly. Whoever starts meanwhile waits for its end.
 const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
     SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = 0;
-    LOCK TABLE settings, accounts, models, requests, owners IN EXCLUSIVE MODE";
+    LOCK TABLE settings, accounts, models, prices, requests, owners IN EXCLUSIVE MODE";
 
 /// A process whose heart beat in the last minute, by the database's time.
 const SERVING: &str = "SELECT coalesce(nullif(name, ''), 'a service') FROM owners
     WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1";
 
 /// What the audit's joins are planned by: nothing has counted the new rows yet.
-const ANALYZE: &str = "ANALYZE requests, progress, queue, results, batches, batch_members";
+const ANALYZE: &str =
+    "ANALYZE accounts, requests, progress, queue, results, batches, batch_members, ledger, spend";
 
 /// A store that nobody else serves.
 pub(super) struct Target {
@@ -54,7 +55,7 @@ impl Target {
                 return Err(ImportError::NotEmpty { table: table.name });
             }
         }
-        self.connection.execute_all("DELETE FROM settings; DELETE FROM models").await?;
+        self.connection.execute_all("DELETE FROM settings; DELETE FROM models; DELETE FROM prices").await?;
         Ok(())
     }
 

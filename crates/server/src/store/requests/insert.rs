@@ -4,6 +4,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 
+use crate::store::holds::{Admission, Hold, admit};
 use crate::store::sql::{Dialect, Kind, Part, RowsStatement, Statement, Value, chunks};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
@@ -27,6 +28,8 @@ pub struct NewRequest {
     pub sort_key: SortKey,
     /// Estimated work, in tokens.
     pub cost: i64,
+    /// What it may cost; `None` where it costs nothing.
+    pub hold: Option<Hold>,
     /// A JSON object, or `None` for null.
     pub metadata: Option<Vec<u8>>,
     /// Where to tell of its end.
@@ -35,8 +38,9 @@ pub struct NewRequest {
     pub body: Vec<u8>,
 }
 
-/// Stores a request. Once this returns it survives the end of the process and power loss.
-pub async fn insert(store: &Store, request: NewRequest) -> Result<(), StoreError> {
+/// Stores a request, if its account can pay for it. Once this returns, what was taken survives the end of the process and
+/// power loss.
+pub async fn insert(store: &Store, request: NewRequest) -> Result<Admission, StoreError> {
     store.writer().write(request).await
 }
 
@@ -57,7 +61,7 @@ static INSERT: RowsStatement<2> = RowsStatement::all([
         tail: "",
     },
     Part {
-        head: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key)",
+        head: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price)",
         columns: &[
             Kind::Integer,
             Kind::Integer,
@@ -67,6 +71,8 @@ static INSERT: RowsStatement<2> = RowsStatement::all([
             Kind::Integer,
             Kind::Integer,
             Kind::Bytes,
+            Kind::Integer,
+            Kind::Integer,
         ],
         tail: "",
     },
@@ -74,7 +80,7 @@ static INSERT: RowsStatement<2> = RowsStatement::all([
 
 /// Both at once; the numbers are drawn in the order of the list.
 static INSERT_ON_POSTGRES: RowsStatement = RowsStatement::new(
-    "WITH v(id, account, model, created_at, expires_at, metadata, webhook, body, ready_at, cost, sort_key) AS (",
+    "WITH v(id, account, model, created_at, expires_at, metadata, webhook, body, ready_at, cost, sort_key, hold, price) AS (",
     &[
         Kind::Bytes,
         Kind::Integer,
@@ -87,46 +93,65 @@ static INSERT_ON_POSTGRES: RowsStatement = RowsStatement::new(
         Kind::Integer,
         Kind::Integer,
         Kind::Bytes,
+        Kind::Integer,
+        Kind::Integer,
     ],
     "), numbered AS MATERIALIZED (
          SELECT nextval('requests_seq_seq') AS seq, v.* FROM v
      ), stored AS (
          INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body)
          SELECT seq, id, account, model, created_at, expires_at, metadata, webhook, body FROM numbered
-     ) INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key)
-       SELECT seq, account, model, 0, ready_at, expires_at, cost, sort_key FROM numbered",
+     ) INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price)
+       SELECT seq, account, model, 0, ready_at, expires_at, cost, sort_key, hold, price FROM numbered",
 );
 
 impl Operation for NewRequest {
-    type Answer = ();
+    type Answer = Admission;
     const LANE: Lane = Lane::Intake;
 
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.body.len() + self.metadata.as_ref().map_or(0, Vec::len)
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
-        match unit.tx.dialect() {
-            Dialect::Sqlite => {
-                let first = unit.sequences.request;
-                let numbered: Vec<(i64, &Self)> =
-                    (first..).zip(jobs.iter().map(|job| &job.operation)).collect();
-                for chunk in chunks(&numbered) {
-                    unit.tx.execute(bind(chunk)).await?;
-                }
-                unit.sequences.request += jobs.len() as i64;
-            }
-            Dialect::Postgres => {
-                let values = jobs.iter().flat_map(|job| job.operation.values_on_postgres()).collect();
-                unit.tx.execute(INSERT_ON_POSTGRES.over(Dialect::Postgres, [], values, [])).await?;
-            }
-        }
-        Ok(vec![(); jobs.len()])
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Admission>, StoreError> {
+        unit.write_shifts().await?;
+        let requests: Vec<&Self> = jobs.iter().map(|job| &job.operation).collect();
+        let admissions = admit(&requests, unit).await?;
+        let is_taken = |(_, admission): &(&Self, &Admission)| **admission == Admission::Taken;
+        let taken = requests.into_iter().zip(&admissions).filter(is_taken);
+        store(&taken.map(|(request, _)| request).collect::<Vec<_>>(), unit).await?;
+        Ok(admissions)
     }
 }
 
+async fn store(requests: &[&NewRequest], unit: &mut Unit<'_>) -> Result<(), StoreError> {
+    match unit.tx.dialect() {
+        _ if requests.is_empty() => {}
+        Dialect::Sqlite => {
+            let numbered: Vec<(i64, &NewRequest)> =
+                (unit.sequences.request..).zip(requests.iter().copied()).collect();
+            for chunk in chunks(&numbered) {
+                unit.tx.execute(bind(chunk)).await?;
+            }
+            unit.sequences.request += requests.len() as i64;
+        }
+        Dialect::Postgres => {
+            let values = requests.iter().flat_map(|request| request.values_on_postgres()).collect();
+            unit.tx.execute(INSERT_ON_POSTGRES.over(Dialect::Postgres, [], values, [])).await?;
+        }
+    }
+    Ok(())
+}
+
 impl NewRequest {
-    fn values_on_postgres(&self) -> [Value; 11] {
+    /// What is held and the price of it, as columns.
+    fn terms(&self) -> (Value, Value) {
+        let amount = self.hold.map_or(0, |hold| hold.amount.nanos());
+        (amount.into(), self.hold.map(|hold| hold.price.0).into())
+    }
+
+    fn values_on_postgres(&self) -> [Value; 13] {
+        let (hold, price) = self.terms();
         [
             self.id.to_bytes().into(),
             self.account.0.into(),
@@ -139,12 +164,14 @@ impl NewRequest {
             self.ready_at.into(),
             self.cost.into(),
             self.sort_key.as_bytes().into(),
+            hold,
+            price,
         ]
     }
 }
 
 fn bind(numbered: &[(i64, &NewRequest)]) -> Statement {
-    let mut values: Vec<Value> = Vec::with_capacity(17 * numbered.len());
+    let mut values: Vec<Value> = Vec::with_capacity(19 * numbered.len());
     for (seq, request) in numbered {
         values.push((*seq).into());
         values.push(request.id.to_bytes().into());
@@ -165,6 +192,7 @@ fn bind(numbered: &[(i64, &NewRequest)]) -> Statement {
         values.push(request.expires_at.into());
         values.push(request.cost.into());
         values.push(request.sort_key.as_bytes().into());
+        values.extend(<[Value; 2]>::from(request.terms()));
     }
     INSERT.with(numbered.len(), values)
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
 
+use super::books::{Completed, Pinned};
 use super::sql::{Dialect, Value};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError, row};
@@ -46,6 +47,13 @@ pub struct Settlement {
     pub now: i64,
 }
 
+/// What the queue says of a lease that is held.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    batch: Option<i64>,
+    pinned: Pinned,
+}
+
 /// A lease by its request and its epoch.
 type LeaseName = (i64, i64);
 
@@ -58,9 +66,18 @@ impl Settlement {
         (self.seq(), self.lease.epoch)
     }
 
-    /// Moves the counters of the batch that it is in.
-    fn shift(&self, batch: Option<i64>, unit: &mut Unit<'_>) {
-        unit.shift(batch, RequestStatus::InProgress, self.ending.status(), self.now);
+    /// Moves the counters of the batch that it is in, and the money of its account.
+    fn book(&self, held: &Held, result: i64, unit: &mut Unit<'_>) {
+        unit.shift(held.batch, RequestStatus::InProgress, self.ending.status(), self.now);
+        let group = self.lease.key.group;
+        match self.ending {
+            Ending::Failed => unit.books.release(group.account.0, held.pinned.hold),
+            Ending::Completed { prompt_tokens, completion_tokens } => {
+                let (request, now) = (self.seq(), self.now);
+                let completed = Completed { group, request, result, prompt_tokens, completion_tokens, now };
+                unit.books.capture(completed, held.pinned);
+            }
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{LeaseName, Settlement, push_result};
+use super::{Held, LeaseName, Settlement, push_result};
+use crate::store::books::Pinned;
 use crate::store::sql::{Dialect, Kind, RowsStatement, Statement};
 use crate::store::writer::Unit;
 use crate::store::{StoreError, leases};
@@ -27,7 +28,7 @@ static END: RowsStatement = RowsStatement::new(
          WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key AND q.seq = v.seq
            AND q.phase = 1 AND q.lease_epoch = v.lease_epoch AND q.owner = ?
            AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
-         RETURNING q.seq, q.lease_epoch, q.batch, q.in_progress_at, greatest(v.ended_at, q.in_progress_at) AS ended_at,
+         RETURNING q.seq, q.lease_epoch, q.batch, q.hold, q.price, q.in_progress_at, greatest(v.ended_at, q.in_progress_at) AS ended_at,
                    v.state, v.prompt_tokens, v.completion_tokens, v.body
      ), numbered AS (
          SELECT nextval('results_seq_seq') AS result_seq, gone.* FROM gone
@@ -37,7 +38,8 @@ static END: RowsStatement = RowsStatement::new(
      ), stored AS (
          INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body)
          SELECT result_seq, seq, prompt_tokens, completion_tokens, body FROM numbered
-     ) SELECT seq, lease_epoch, batch FROM gone",
+     ) SELECT n.seq, n.lease_epoch, n.batch, n.result_seq, n.hold, x.input, x.output
+       FROM numbered n LEFT JOIN prices x ON x.seq = n.price",
 );
 
 pub(in crate::store) fn end_by(settlements: &[&Settlement], owner: i64) -> Statement {
@@ -65,7 +67,8 @@ pub(super) async fn end(
     for row in unit.tx.fetch(statement).await? {
         let name = (row.get(0)?, row.get(1)?);
         if let Some(settlement) = by_name.get(&name) {
-            settlement.shift(row.get(2)?, unit);
+            let pinned = Pinned::new(row.get(4)?, row.get(5)?, row.get(6)?);
+            settlement.book(&Held { batch: row.get(2)?, pinned }, row.get(3)?, unit);
         }
         ended.insert(name);
     }

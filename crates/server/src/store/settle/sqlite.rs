@@ -2,20 +2,23 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{LeaseName, Settlement, push_result};
+use super::{Held, LeaseName, Settlement, push_result};
+use crate::store::books::Pinned;
 use crate::store::sql::{Dialect, Kind, Part, RowsStatement, Statement, Value, chunks, read_joined};
 use crate::store::writer::Unit;
 use crate::store::{StoreError, leases};
 
-/// The leases that are held, each with its request's batch and since when it is in progress. A batch that is marked cancelled holds its requests back:
+/// The leases that are held, each with since when its request is in progress, its batch, its hold and its prices. A batch that is marked cancelled holds its requests back:
 /// they end with the next chunk of its cancel.
 pub(in crate::store) static HELD: RowsStatement = RowsStatement::new(
     "WITH v(model, account, sort_key, seq, lease_epoch) AS (",
     &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer, Kind::Integer],
-    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', q.in_progress_at, ',', q.batch), ';') FROM v
+    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', q.in_progress_at, ',', q.batch, ',', q.hold, ',',
+                                   x.input, ',', x.output), ';') FROM v
        CROSS JOIN queue q ON q.model = v.model AND q.account = v.account
                          AND q.sort_key = v.sort_key AND q.seq = v.seq
        LEFT JOIN batches b ON b.seq = q.batch
+       LEFT JOIN prices x ON x.seq = q.price
        WHERE q.phase = 1 AND q.lease_epoch = v.lease_epoch AND b.cancelled_at IS NULL
          AND q.owner = ?",
 );
@@ -41,13 +44,6 @@ pub(in crate::store) static END: RowsStatement<3> = RowsStatement::all([
     },
 ]);
 
-/// What the queue says of a lease.
-#[derive(Clone, Copy)]
-struct Held {
-    in_progress_at: i64,
-    batch: Option<i64>,
-}
-
 /// A settlement whose lease is held, and the number of its result.
 struct Survivor<'a> {
     settlement: &'a Settlement,
@@ -62,10 +58,10 @@ pub(super) async fn end(
     let held = find_held(settlements, unit).await?;
     let mut survivors = Vec::with_capacity(held.len());
     for settlement in settlements {
-        let Some(Held { in_progress_at, batch }) = held.get(&settlement.name()).copied() else { continue };
+        let Some((in_progress_at, held)) = held.get(&settlement.name()).copied() else { continue };
         let result_seq = unit.sequences.result;
         unit.sequences.result += 1;
-        settlement.shift(batch, unit);
+        settlement.book(&held, result_seq, unit);
         survivors.push(Survivor { settlement, in_progress_at, result_seq });
     }
     for chunk in chunks(&survivors) {
@@ -77,11 +73,11 @@ pub(super) async fn end(
     Ok(held.into_keys().collect())
 }
 
-/// The leases that are held, by name.
+/// The leases that are held, by name, each with since when its request is in progress.
 async fn find_held(
     settlements: &[&Settlement],
     unit: &mut Unit<'_>,
-) -> Result<HashMap<LeaseName, Held>, StoreError> {
+) -> Result<HashMap<LeaseName, (i64, Held)>, StoreError> {
     let mut held = HashMap::with_capacity(settlements.len());
     for chunk in chunks(settlements) {
         let mut values = Vec::with_capacity(5 * chunk.len());
@@ -90,9 +86,12 @@ async fn find_held(
             values.push(settlement.lease.epoch.into());
         }
         let statement = HELD.over(Dialect::Sqlite, [], values, [unit.owner.key.into()]);
-        for [seq, epoch, in_progress_at, batch] in read_joined(&unit.tx.fetch(statement).await?)? {
+        for [seq, epoch, in_progress_at, batch, hold, input, output] in
+            read_joined(&unit.tx.fetch(statement).await?)?
+        {
             let in_progress_at = in_progress_at.ok_or(StoreError::Damaged("a lease without its time"))?;
-            held.extend(seq.zip(epoch).map(|lease| (lease, Held { in_progress_at, batch })));
+            let found = (in_progress_at, Held { batch, pinned: Pinned::new(hold, input, output) });
+            held.extend(seq.zip(epoch).map(|lease| (lease, found)));
         }
     }
     Ok(held)

@@ -22,6 +22,7 @@ macro_rules! on_both {
 mod grouping;
 mod leasing;
 mod lives;
+mod money;
 mod moving;
 mod nodes;
 mod opening;
@@ -34,6 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use overnight_domain::ids::{AccountId, BatchId, IdSequence, RequestId};
+use overnight_domain::money::Pricing;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
 use overnight_domain::sort_key::SortKey;
@@ -41,11 +43,13 @@ use overnight_sim::postgres::{Cluster, FaultProxy, Pooler};
 use tempfile::TempDir;
 
 pub(super) use self::schemas::{Catalogue, catalogue};
+use super::accounts::NewAccount;
+use super::holds::Hold;
 use super::requests::NewRequest;
 use super::settle::{Ending, Settlement};
 use super::{
-    Durability, Store, StoreOptions, accounts, audit, leases, models, owners, queue, releases, requests,
-    settle,
+    Durability, Store, StoreOptions, accounts, audit, leases, models, owners, prices, queue, releases,
+    requests, settle,
 };
 use crate::clock::{ManualClock, SharedClock, SystemClock};
 
@@ -93,8 +97,7 @@ impl Fixture {
 
     async fn over(options: StoreOptions, folder: TempDir) -> Self {
         let store = open(&options).await;
-        let account =
-            accounts::insert(&store, AccountId::from_bits(7), "test", START).await.expect("an account");
+        let account = accounts::insert(&store, &new_account(7)).await.expect("an account");
         let model = models::ensure(&store, &["tiny"]).await.expect("a model")[0];
         Self { store, account: account.key, model, ids: IdSequence::default(), options, _folder: folder }
     }
@@ -127,11 +130,20 @@ impl Fixture {
             ready_at: START,
             sort_key: SortKey::from_bytes(&[key]),
             cost: 10,
+            hold: None,
             metadata: Some(b"{}".to_vec()),
             webhook: None,
             body: format!(r#"{{"model":"tiny","messages":[{{"role":"user","content":"{key}"}}]}}"#)
                 .into_bytes(),
         }
+    }
+
+    /// What a request is to hold where a credit is the price of each token read, and two of each written.
+    pub(super) async fn hold(&self, amount: &str) -> Option<Hold> {
+        let per_million = |text: &str| text.parse().expect("credits");
+        let pricing = Pricing { input: per_million("1000000"), output: per_million("2000000") };
+        let price = prices::ensure(&self.store, pricing).await.expect("a price");
+        Some(Hold { amount: amount.parse().expect("credits"), price })
     }
 
     pub(super) fn batch_id(&mut self) -> BatchId {
@@ -191,6 +203,17 @@ impl Fixture {
         let checks = audit::run(&self.store).await.expect("an audit");
         let breaches: Vec<_> = checks.into_iter().filter(|check| check.breaches > 0).collect();
         assert!(breaches.is_empty(), "{breaches:#?}");
+    }
+}
+
+/// An account with activated payments and a hundred credits.
+pub(super) fn new_account(number: u128) -> NewAccount {
+    NewAccount {
+        id: AccountId::from_bits(number),
+        name: format!("account {number}"),
+        created_at: START,
+        is_activated: true,
+        credits: "100".parse().expect("credits"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use overnight_domain::requests::RequestStatus;
 
-use super::{DAY_MS, Fixture, START};
+use super::{DAY_MS, Fixture, START, new_account};
 use crate::clock::ManualClock;
 use crate::store::{FolderLock, Store, StoreError, expiry};
 
@@ -33,13 +33,24 @@ async fn operators_write_beside_a_running_server() {
     let fixture = Fixture::on_sqlite().await;
     let beside = Store::open_beside(&fixture.options).await.expect("a store beside");
     let id = overnight_domain::ids::AccountId::from_bits(8);
-    crate::store::accounts::insert(&beside, id, "second", START).await.expect("an account");
+    crate::store::accounts::insert(&beside, &new_account(8)).await.expect("an account");
     let found = crate::store::accounts::find(&fixture.store, id).await.expect("a read");
-    assert_eq!(found.map(|account| account.name), Some("second".to_owned()));
+    assert_eq!(found.map(|account| account.name), Some("account 8".to_owned()));
 }
 
-/// What 0003 and 0002 did, undone.
+/// What 0004, 0003 and 0002 did, undone.
 const BEFORE_0002: &str = "
+    ALTER TABLE accounts DROP COLUMN balance;
+    ALTER TABLE accounts DROP COLUMN held;
+    ALTER TABLE accounts DROP COLUMN payments_activated_at;
+    ALTER TABLE progress DROP COLUMN hold;
+    ALTER TABLE progress DROP COLUMN price;
+    ALTER TABLE queue DROP COLUMN hold;
+    ALTER TABLE queue DROP COLUMN price;
+    DROP TABLE prices;
+    DROP TABLE ledger;
+    DROP TABLE spend;
+    DROP TABLE payments;
     ALTER TABLE queue DROP COLUMN batch;
     ALTER TABLE owners DROP COLUMN name;
     ALTER TABLE owners DROP COLUMN schedules;

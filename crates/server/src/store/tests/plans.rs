@@ -6,7 +6,9 @@ use sqlx::{AssertSqlSafe, Row};
 use super::{Fixture, START};
 use crate::store::requests::{Direction, Scope};
 use crate::store::sql::{Connection, Dialect, Statement, Tx, Value, sql, sql_each};
-use crate::store::{audit, batches, candidates, expiry, leases, releases, requests, settle};
+use crate::store::{
+    audit, balances, batches, candidates, expiry, leases, ledger, releases, requests, settle,
+};
 
 const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
 
@@ -20,7 +22,7 @@ async fn check_on_postgres(fixture: &Fixture, statement: Statement, wanted: &str
     let plan: Vec<String> = rows.iter().map(|row| row.get(0).expect("a line")).collect();
     tx.rollback().await.expect("an end");
     assert!(plan.iter().any(|line| line.contains(wanted)), "{text}\nwants {wanted}\n{plan:#?}");
-    for table in ["requests", "progress", "queue", "results", "batches"] {
+    for table in ["requests", "progress", "queue", "results", "batches", "accounts", "prices", "ledger"] {
         let whole = format!("Seq Scan on {table}");
         assert!(!plan.iter().any(|line| line.contains(&whole)), "{text}\n{plan:#?}");
     }
@@ -52,6 +54,10 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
             false => statement.bind(1i64).bind(seqs()),
         });
     }
+    let row = |columns: i64| (0..columns).map(Value::from).collect::<Vec<_>>();
+    statements.push(balances::LOCK_ON_POSTGRES.over(Dialect::Postgres, [], row(1), []));
+    statements.push(balances::APPLY.over(Dialect::Postgres, [], row(3), []));
+    statements.push(ledger::INSERT_CHARGES.over(Dialect::Postgres, [], row(7), []));
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;
     }
@@ -122,6 +128,17 @@ async fn progress_is_found_by_seq_or_by_an_index() {
         &["SEARCH p USING INDEX progress_by_batch (batch=? AND seq>?)", IN_QUEUE],
     )
     .await;
+}
+
+#[tokio::test]
+async fn money_is_moved_by_keys() {
+    let fixture = Fixture::on_sqlite().await;
+    for text in [balances::READ.text(256), balances::APPLY.text(256)] {
+        check(&fixture, &text, &["SEARCH accounts USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    }
+    let request = "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)";
+    check(&fixture, &ledger::INSERT_CHARGES.text(256), &[request]).await;
+    check(&fixture, ledger::LIST, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"]).await;
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ pub enum CrashPoint {
     AfterCommit,
 }
 
-/// Declares the operations in the order in which a group does them.
+/// Declares the operations in the order in which a group does them. What is taken in comes last: it locks accounts.
 macro_rules! operations {
     ($($field:ident: $operation:ident,)*) => {
         /// A write that waits for its group.
@@ -110,8 +110,8 @@ operations! {
     claims: Claim,
     farewells: Farewell,
     releases: Release,
-    inserts: NewRequest,
     batches: NewBatch,
+    inserts: NewRequest,
 }
 
 /// A group that was not answered, and why.
@@ -171,7 +171,7 @@ impl Group {
 
     async fn write(&self, unit: &mut Unit<'_>) -> Result<Answers, StoreError> {
         let answers = self.apply(unit).await?;
-        unit.write_shifts().await?;
+        unit.finish().await?;
         Ok(answers)
     }
 }

@@ -1,5 +1,5 @@
 //! What one group does in one transaction: the transaction itself, the row numbers it hands out, and the moves of
-//! its batches' counters, which are written once at the end, one row a batch.
+//! its batches' counters and its accounts' money, which are written once at the end, one row each.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use overnight_domain::batches::Counters;
 use overnight_domain::requests::RequestStatus;
 
 use crate::store::batches;
+use crate::store::books::Books;
 use crate::store::error::StoreError;
 use crate::store::owners::Owner;
 use crate::store::sql::{CommitError, Connection, Dialect, Numbered, Tx, sql};
@@ -24,6 +25,8 @@ pub(in crate::store) struct Unit<'c> {
     pub(in crate::store) sequences: Sequences,
     /// The process whose leases these writes take and end.
     pub(in crate::store) owner: &'c Owner,
+    /// The money that these writes move.
+    pub(in crate::store) books: Books,
     shifts: BTreeMap<i64, Counters>,
     now: i64,
 }
@@ -36,7 +39,7 @@ impl<'c> Unit<'c> {
         number: i64,
     ) -> Result<Self, StoreError> {
         let tx = Tx::begin_as(connection, Some(Numbered { owner: owner.key, number })).await?;
-        Ok(Self { tx, sequences, owner, shifts: BTreeMap::new(), now: 0 })
+        Ok(Self { tx, sequences, owner, books: Books::default(), shifts: BTreeMap::new(), now: 0 })
     }
 
     /// Notes that `count` requests of `batch` changed status at `now`.
@@ -69,17 +72,25 @@ impl<'c> Unit<'c> {
         }
     }
 
-    /// Writes the counters: the last that a group does before its commit.
-    pub(super) async fn write_shifts(&mut self) -> Result<(), StoreError> {
-        if self.shifts.is_empty() {
+    /// Writes the counters. Rows of batches are locked before those of accounts.
+    pub(in crate::store) async fn write_shifts(&mut self) -> Result<(), StoreError> {
+        let shifts = std::mem::take(&mut self.shifts);
+        if shifts.is_empty() {
             return Ok(());
         }
-        batches::apply_shifts(&mut self.tx, &self.shifts, self.now).await
+        batches::apply_shifts(&mut self.tx, &shifts, self.now).await
+    }
+
+    /// Writes counters and money: the last that a group does before its commit.
+    pub(super) async fn finish(&mut self) -> Result<(), StoreError> {
+        self.write_shifts().await?;
+        self.books.write(&mut self.tx).await
     }
 
     /// Makes it durable; the row numbers that come next.
     pub(super) async fn commit(self) -> Result<Sequences, CommitError> {
         self.tx.commit().await?;
+        self.books.count();
         Ok(self.sequences)
     }
 

@@ -166,6 +166,9 @@ async fn services(folder: &TempDir, settings: &[(&str, &str)]) -> Services {
 
 async fn account(services: &Services, name: &str) -> (AccountKey, String) {
     let account = app::accounts::create(services, name).await.expect("an account");
+    app::accounts::activate(services, account.id).await.expect("an activation");
+    let credits = "1000".parse().expect("credits");
+    app::accounts::grant(services, account.id, credits, None).await.expect("a grant");
     let made = app::api_keys::create(services, account.id, Some("first"), None).await.expect("a key");
     (account.key, made.key)
 }

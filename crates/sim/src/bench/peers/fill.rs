@@ -90,6 +90,7 @@ async fn create(
             ready_at: now,
             sort_key: sort_key.unwrap_or_else(|_| SortKey::from_bytes(&[])),
             cost: COST,
+            hold: None,
             metadata: Some(b"{}".to_vec()),
             webhook: None,
             body,

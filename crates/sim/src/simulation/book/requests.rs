@@ -36,6 +36,8 @@ pub(in crate::simulation) struct RequestFacts {
     pub(in crate::simulation) id: Option<RequestId>,
     pub(in crate::simulation) is_sent: bool,
     pub(in crate::simulation) is_acknowledged: bool,
+    /// Its account could not pay for it.
+    pub(in crate::simulation) is_refused: bool,
     pub(in crate::simulation) is_cancel_acknowledged: bool,
     pub(in crate::simulation) expires_at: i64,
     /// As last seen.
@@ -68,6 +70,7 @@ impl RequestFacts {
             nature,
             id: None,
             is_sent: false,
+            is_refused: false,
             is_acknowledged: false,
             is_cancel_acknowledged: false,
             expires_at: 0,
@@ -113,6 +116,7 @@ impl RequestFacts {
     pub(in crate::simulation) fn see_record(&mut self, record: &RequestRecord) -> Step {
         self.see(&record.summary)?;
         let tag = self.tag;
+        ensure!(!self.is_refused, "request {tag} was refused, and is stored");
         ensure!(record.body == self.prompt.as_bytes(), "the body of request {tag} is another one");
         let state = record.summary.state;
         let wants_result = matches!(state.status(), RequestStatus::Completed | RequestStatus::Failed);

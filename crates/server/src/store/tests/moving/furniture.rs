@@ -17,7 +17,12 @@ const LARGE_BYTES: usize = 9 << 20;
 /// Requests in every state, batches at every point of their lives, keys, and bodies with everything that JSON allows.
 pub(super) async fn furnish(fixture: &mut Fixture) {
     add_keys(fixture).await;
-    let ids = fixture.insert(&[1, 2, 3, 4, 5, 6]).await;
+    let mut ids = Vec::new();
+    for key in 1..=6 {
+        let request = NewRequest { hold: fixture.hold("15").await, ..fixture.request(key) };
+        ids.push(request.id);
+        requests::insert(&fixture.store, request).await.expect("an insert");
+    }
     group(fixture, &ids[..2], Some(br#"{"batch_name":"done"}"#)).await;
     let half_way = group(fixture, &ids[2..], None).await;
     fixture.release().await;
@@ -27,7 +32,7 @@ pub(super) async fn furnish(fixture: &mut Fixture) {
     let cancelled = group(fixture, &ids, None).await;
     let cancelled = mark_cancelled(fixture, &cancelled).await;
     batches::cancel_chunk(&fixture.store, cancelled, None, START + 12).await.expect("a chunk");
-    let late = NewRequest { expires_at: START + 1, ..fixture.request(9) };
+    let late = NewRequest { expires_at: START + 1, hold: fixture.hold("2").await, ..fixture.request(9) };
     requests::insert(&fixture.store, late).await.expect("an insert");
     let error = br#"{"error":{"code":"expired"}}"#.to_vec();
     expiry::expire(&fixture.store, START + 20, 100, error).await.expect("an expiry");

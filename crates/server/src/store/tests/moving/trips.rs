@@ -1,12 +1,11 @@
 //! What was moved is what was there, and life goes on with it.
 
-use overnight_domain::ids::AccountId;
 use overnight_domain::requests::RequestStatus;
 
 use super::furniture::furnish;
 use super::{Target, exported};
 use crate::store::moving::Counts;
-use crate::store::tests::{Fixture, START, grouping};
+use crate::store::tests::{Fixture, START, grouping, new_account};
 use crate::store::{Store, accounts, batches, models, requests};
 
 /// Moves out of a store whose file this is into an empty one, and goes on there.
@@ -50,7 +49,7 @@ async fn what_is_new_comes_behind_what_was_moved() {
         let file = exported(&source.store).await;
         let (mut fixture, _) = moved(source, target, &file).await;
 
-        let account = accounts::insert(&fixture.store, AccountId::from_bits(8), "new", START).await;
+        let account = accounts::insert(&fixture.store, &new_account(8)).await;
         assert_eq!(account.expect("an account").key.0, fixture.account.0 + 1);
         let model = models::ensure(&fixture.store, &["newer"]).await.expect("a model")[0];
         assert_eq!(model.0, fixture.model.0 + 1);
@@ -97,7 +96,7 @@ async fn an_export_while_requests_move_is_of_one_moment(mut fixture: Fixture) {
 on_both!(a_store_that_operators_have_only_looked_at_takes_an_import);
 async fn a_store_that_operators_have_only_looked_at_takes_an_import(fixture: Fixture) {
     let file = exported(&fixture.store).await;
-    let lines = ["what it is", "secret", "account", "model", "counts"];
+    let lines = ["what it is", "secret", "account", "model", "grant", "counts"];
     assert_eq!(file.iter().filter(|byte| **byte == b'\n').count(), lines.len());
     for target in [Target::on_sqlite(), Target::on_postgres()] {
         let looked_at = Store::open_beside(&target.options).await.expect("a store beside");

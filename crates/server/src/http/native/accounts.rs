@@ -1,0 +1,22 @@
+//! The caller's account over HTTP.
+
+use axum::extract::State;
+use overnight_wire::native::accounts::Account;
+
+use super::refusals::Always;
+use crate::app::accounts;
+use crate::http::answers;
+use crate::http::context::Shared;
+use crate::http::errors::Answer;
+use crate::http::extract::Caller;
+
+/// Get your account
+///
+/// The account that the key belongs to, and its credits.
+#[utoipa::path(get, path = "/v1/account", operation_id = "get_account", tag = "Account",
+    responses((status = 200, description = "The account.", body = Account), Always))]
+pub(in crate::http) async fn get(State(context): State<Shared>, caller: Caller) -> Answer {
+    let account = accounts::record(&accounts::get_own(&context.services, caller.0).await?);
+    // Writing to memory cannot fail.
+    Ok(answers::ok(|out| drop(serde_json::to_writer(out, &account))))
+}

@@ -1,0 +1,134 @@
+//! The money that a group of writes moves. It is written once, behind everything else: one row an account, whose lock is
+//! the last that is taken, one entry a charge, and one row a day and model.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use overnight_domain::money::{Credits, Pricing};
+use overnight_domain::scheduler::Group;
+
+use super::StoreError;
+use super::balances::{self, Balance};
+use super::ledger::{self, Charge};
+use super::spend::{self, Spent};
+use super::sql::Tx;
+
+/// What was pinned with a request when it was accepted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pinned {
+    pub(super) hold: i64,
+    /// `None` where it costs nothing.
+    pub(super) pricing: Option<Pricing>,
+}
+
+/// A request that completed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Completed {
+    pub(super) group: Group,
+    pub(super) request: i64,
+    pub(super) result: i64,
+    pub(super) prompt_tokens: i64,
+    pub(super) completion_tokens: i64,
+    pub(super) now: i64,
+}
+
+/// What a group moves.
+#[derive(Debug, Default)]
+pub(super) struct Books {
+    shifts: BTreeMap<i64, Balance>,
+    charges: Vec<Charge>,
+    spent: BTreeMap<spend::Key, Spent>,
+    shortfall: i64,
+    is_locked: bool,
+}
+
+impl Pinned {
+    /// From the columns `hold`, `input` and `output`, the last two of `prices`.
+    pub(super) fn new(hold: Option<i64>, input: Option<i64>, output: Option<i64>) -> Self {
+        let pricing = input.zip(output).map(|(input, output)| Pricing {
+            input: Credits::from_nanos(input),
+            output: Credits::from_nanos(output),
+        });
+        Self { hold: hold.unwrap_or(0), pricing }
+    }
+}
+
+impl Books {
+    /// An accepted request holds so much.
+    pub(super) fn hold(&mut self, account: i64, hold: i64) {
+        self.shift(account, Balance { balance: 0, held: hold });
+    }
+
+    /// A request that held so much ended without a charge.
+    pub(super) fn release(&mut self, account: i64, hold: i64) {
+        self.shift(account, Balance { balance: 0, held: -hold });
+    }
+
+    /// A request completed: what it used is charged, and its hold released.
+    pub(super) fn capture(&mut self, completed: Completed, pinned: Pinned) {
+        let Completed { group, prompt_tokens, completion_tokens, now, .. } = completed;
+        let tokens = (prompt_tokens.max(0).unsigned_abs(), completion_tokens.max(0).unsigned_abs());
+        let (account, hold) = (group.account.0, Credits::from_nanos(pinned.hold));
+        let mut amount = 0;
+        if let Some(pricing) = pinned.pricing {
+            let (charge, shortfall) = pricing.capture(hold, tokens.0, tokens.1);
+            amount = charge.nanos();
+            self.shortfall = self.shortfall.saturating_add(shortfall.nanos());
+            self.charges.push(Charge { completed, amount });
+        }
+        self.shift(account, Balance { balance: -amount, held: -pinned.hold });
+        let spent = Spent { requests: 1, prompt_tokens, completion_tokens, amount };
+        self.spent.entry(spend::Key::new(group, now)).or_default().add(&spent);
+    }
+
+    fn shift(&mut self, account: i64, by: Balance) {
+        if by != Balance::default() {
+            self.shifts.entry(account).or_default().add(by);
+        }
+    }
+
+    /// What these accounts have available, this group's own moves counted. From here on no other node moves their money,
+    /// nor that of any account whose money this group has moved, until the transaction ends.
+    pub(super) async fn available(
+        &mut self,
+        accounts: BTreeSet<i64>,
+        tx: &mut Tx<'_>,
+    ) -> Result<BTreeMap<i64, i64>, StoreError> {
+        let all: BTreeSet<i64> = accounts.into_iter().chain(self.shifts.keys().copied()).collect();
+        let mut balances = balances::lock(&all, tx).await?;
+        self.is_locked = true;
+        for (account, shift) in &self.shifts {
+            if let Some(balance) = balances.get_mut(account) {
+                balance.add(*shift);
+            }
+        }
+        Ok(balances.into_iter().map(|(account, balance)| (account, balance.available())).collect())
+    }
+
+    /// Writes everything: the last that a transaction does.
+    pub(super) async fn write(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        if !self.charges.is_empty() {
+            ledger::insert_charges(&self.charges, tx).await?;
+        }
+        if !self.shifts.is_empty() {
+            if !self.is_locked {
+                balances::lock_only(self.shifts.keys().copied(), tx).await?;
+            }
+            balances::apply(&self.shifts, tx).await?;
+        }
+        if !self.spent.is_empty() {
+            spend::add(&self.spent, tx).await?;
+        }
+        Ok(())
+    }
+
+    /// Counts what was charged, once that is durable.
+    pub(super) fn count(&self) {
+        let count = |name: &'static str, nanos: i64| {
+            if nanos > 0 {
+                metrics::counter!(name).increment(nanos.unsigned_abs());
+            }
+        };
+        count("overnight_charged_nanocredits_total", self.spent.values().map(|spent| spent.amount).sum());
+        count("overnight_shortfall_nanocredits_total", self.shortfall);
+    }
+}

@@ -1,0 +1,171 @@
+//! The ledger: append-only entries that move an account's balance, each there once for its source.
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::money::{Credits, EntryKind};
+use overnight_domain::scheduler::AccountKey;
+
+use super::books::Completed;
+use super::sql::{CommitError, Kind, Row, RowsStatement, Tx, Value, chunks, sql};
+use super::{Store, StoreError};
+
+/// The code of a kind; the literal numbers also stand in the audit.
+const fn code(kind: EntryKind) -> i64 {
+    match kind {
+        EntryKind::Grant => 0,
+        EntryKind::TopUp => 1,
+        EntryKind::Charge => 2,
+        EntryKind::Refund => 3,
+        EntryKind::Dispute => 4,
+    }
+}
+
+/// The charge of a request that completed; its amount is what is taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Charge {
+    pub(super) completed: Completed,
+    pub(super) amount: i64,
+}
+
+pub(super) static INSERT_CHARGES: RowsStatement = RowsStatement::new(
+    "WITH v(account, kind, amount, created_at, result, model, request) AS (",
+    &[Kind::Integer; 7],
+    ") INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
+       SELECT v.account, v.kind, v.amount, v.created_at, v.result, v.model, r.id
+       FROM v LEFT JOIN requests r ON r.seq = v.request ORDER BY v.result",
+);
+
+/// Enters charges. Of one result there is one: a second is a broken constraint.
+pub(super) async fn insert_charges(charges: &[Charge], tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    for chunk in chunks(charges) {
+        let values = chunk.iter().flat_map(|Charge { completed, amount }| {
+            let Completed { group, request, result, now, .. } = completed;
+            let kind = code(EntryKind::Charge);
+            [group.account.0, kind, -amount, *now, *result, group.model.0, *request].map(Value::from)
+        });
+        tx.execute(INSERT_CHARGES.over(tx.dialect(), [], values.collect(), [])).await?;
+    }
+    Ok(())
+}
+
+/// An entry to be booked that is no charge.
+#[derive(Debug, Clone)]
+pub struct NewEntry {
+    /// Whose balance it moves.
+    pub account: AccountKey,
+    /// Why.
+    pub kind: EntryKind,
+    /// By how much.
+    pub amount: Credits,
+    /// What it is booked for: of one kind and source there is one entry.
+    pub source: String,
+    /// When, in milliseconds.
+    pub now: i64,
+}
+
+/// What became of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Booking {
+    /// It is in the ledger, and the balance has moved.
+    Booked,
+    /// It was there before; nothing changed.
+    BookedBefore,
+    /// It would take more than is available, or the account to more than it can have; nothing changed.
+    Refused,
+}
+
+/// Books an entry at once, beside a running service too.
+pub async fn book(store: &Store, entry: &NewEntry) -> Result<Booking, StoreError> {
+    let mut connection = store.connect().await?;
+    let mut tx = Tx::begin(&mut connection).await?;
+    let booking = match book_in(entry, &mut tx).await {
+        Ok(booking) => booking,
+        Err(error) => {
+            // Where this fails the connection is lost, and the transaction with it.
+            let _ = tx.rollback().await;
+            return Err(error);
+        }
+    };
+    match booking {
+        Booking::Booked => tx.commit().await.map_err(CommitError::into_inner)?,
+        Booking::BookedBefore | Booking::Refused => tx.rollback().await?,
+    }
+    Ok(booking)
+}
+
+/// Books an entry in a transaction that is to be undone unless it says [`Booking::Booked`].
+pub(super) async fn book_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Result<Booking, StoreError> {
+    let NewEntry { account, kind, amount, source, now } = entry;
+    let text = "INSERT INTO ledger (account, kind, amount, created_at, source) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (kind, source) WHERE source IS NOT NULL DO NOTHING";
+    let insert = sql(text).bind(account.0).bind(code(*kind)).bind(amount.nanos()).bind(*now);
+    if tx.execute(insert.bind(source.as_str())).await? == 0 {
+        return Ok(Booking::BookedBefore);
+    }
+    let least = if kind.may_overdraw() || *amount >= Credits::ZERO { i64::MIN } else { 0 };
+    let text = "UPDATE accounts SET balance = balance + ?
+                WHERE seq = ? AND balance + ? BETWEEN ? AND ? AND balance - held + ? >= ?";
+    let update = sql(text)
+        .bind(amount.nanos())
+        .bind(account.0)
+        .bind(amount.nanos())
+        .bind((-Credits::MAX).nanos())
+        .bind(Credits::MAX.nanos())
+        .bind(amount.nanos())
+        .bind(least);
+    Ok(if tx.execute(update).await? == 1 { Booking::Booked } else { Booking::Refused })
+}
+
+/// An entry. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its row number: entries are booked in this order.
+    pub seq: i64,
+    /// Why the balance moved.
+    pub kind: EntryKind,
+    /// By how much.
+    pub amount: Credits,
+    /// When.
+    pub created_at: i64,
+    /// What it was booked for, of what is no charge.
+    pub source: Option<String>,
+    /// The request that was charged.
+    pub request: Option<RequestId>,
+    /// The model that the request named.
+    pub model: Option<String>,
+}
+
+pub(super) const LIST: &str = "SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name
+     FROM ledger l LEFT JOIN models m ON m.seq = l.model
+     WHERE l.account = ? AND l.seq < ? AND l.kind BETWEEN ? AND ? ORDER BY l.seq DESC LIMIT ? + 0";
+
+/// The entries of an account before `before`, the newest first, `limit` at most; of one kind, or all.
+pub async fn list(
+    store: &Store,
+    account: AccountKey,
+    kind: Option<EntryKind>,
+    before: i64,
+    limit: u32,
+) -> Result<Vec<Entry>, StoreError> {
+    let (first, last) = kind.map_or((0, code(EntryKind::Dispute)), |kind| (code(kind), code(kind)));
+    let select = sql(LIST).bind(account.0).bind(before).bind(first).bind(last).bind(limit);
+    store.readers().fetch_all(select).await?.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<Entry, StoreError> {
+    let kind: i64 = row.get(1)?;
+    let request: Option<&[u8]> = row.get(5)?;
+    let request =
+        request.map(|bytes| RequestId::from_bytes(bytes).ok_or(StoreError::Damaged("a charge's request")));
+    Ok(Entry {
+        seq: row.get(0)?,
+        kind: EntryKind::ALL
+            .into_iter()
+            .find(|it| code(*it) == kind)
+            .ok_or(StoreError::Damaged("an entry's kind"))?,
+        amount: Credits::from_nanos(row.get(2)?),
+        created_at: row.get(3)?,
+        source: row.get(4)?,
+        request: request.transpose()?,
+        model: row.get(6)?,
+    })
+}

@@ -1,0 +1,113 @@
+//! What accounts completed and were charged for it, by day and model.
+
+use std::collections::BTreeMap;
+
+use overnight_domain::money::Credits;
+use overnight_domain::scheduler::{AccountKey, Group};
+
+use super::sql::{Kind, Row, RowsStatement, Tx, Value, chunks, sql};
+use super::{Store, StoreError};
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Whose, when, and of which model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    account: i64,
+    day: i64,
+    model: i64,
+}
+
+impl Key {
+    /// The day of `now`, in UTC.
+    pub(super) const fn new(group: Group, now: i64) -> Self {
+        Self { account: group.account.0, day: day_of(now), model: group.model.0 }
+    }
+}
+
+/// Days since 1970, UTC.
+pub const fn day_of(now: i64) -> i64 {
+    now.div_euclid(DAY_MS)
+}
+
+/// What was completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Spent {
+    pub(super) requests: i64,
+    pub(super) prompt_tokens: i64,
+    pub(super) completion_tokens: i64,
+    pub(super) amount: i64,
+}
+
+impl Spent {
+    pub(super) const fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
+        self.amount = self.amount.saturating_add(other.amount);
+    }
+}
+
+static ADD: RowsStatement = RowsStatement::new(
+    "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)",
+    &[Kind::Integer; 7],
+    "ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
+         prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
+         completion_tokens = spend.completion_tokens + excluded.completion_tokens,
+         amount = spend.amount + excluded.amount",
+);
+
+/// Adds to each day, in the order of their keys: in which everybody locks them.
+pub(super) async fn add(spent: &BTreeMap<Key, Spent>, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let rows: Vec<(&Key, &Spent)> = spent.iter().collect();
+    for chunk in chunks(&rows) {
+        let values = chunk.iter().flat_map(|(key, spent)| {
+            let Spent { requests, prompt_tokens, completion_tokens, amount } = **spent;
+            [key.account, key.day, key.model, requests, prompt_tokens, completion_tokens, amount]
+                .map(Value::from)
+        });
+        tx.execute(ADD.over(tx.dialect(), [], values.collect(), [])).await?;
+    }
+    Ok(())
+}
+
+/// What an account completed with one model on one day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpendRecord {
+    /// Days since 1970, UTC.
+    pub day: i64,
+    /// The model's name.
+    pub model: String,
+    /// How many requests completed.
+    pub requests: i64,
+    /// Tokens they read.
+    pub prompt_tokens: i64,
+    /// Tokens they wrote.
+    pub completion_tokens: i64,
+    /// What was charged for them.
+    pub amount: Credits,
+}
+
+/// What an account completed from `first_day` on, the oldest day first.
+pub async fn list(
+    store: &Store,
+    account: AccountKey,
+    first_day: i64,
+) -> Result<Vec<SpendRecord>, StoreError> {
+    let text = "SELECT s.day, m.name, s.requests, s.prompt_tokens, s.completion_tokens, s.amount
+                FROM spend s JOIN models m ON m.seq = s.model
+                WHERE s.account = ? AND s.day >= ? ORDER BY s.day, m.name";
+    let rows = store.readers().fetch_all(sql(text).bind(account.0).bind(first_day)).await?;
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<SpendRecord, StoreError> {
+    Ok(SpendRecord {
+        day: row.get(0)?,
+        model: row.get(1)?,
+        requests: row.get(2)?,
+        prompt_tokens: row.get(3)?,
+        completion_tokens: row.get(4)?,
+        amount: Credits::from_nanos(row.get(5)?),
+    })
+}

@@ -1,0 +1,218 @@
+//! Credits: held when a request is taken in, captured with its result, released otherwise; and what else moves a balance.
+
+use futures_util::future::join_all;
+use overnight_domain::money::{Credits, EntryKind};
+
+use super::{DAY_MS, Fixture, START, new_account};
+use crate::store::holds::Admission;
+use crate::store::ledger::{self, Booking, Entry, NewEntry};
+use crate::store::requests::NewRequest;
+use crate::store::{Store, accounts, expiry, requests, settle, spend};
+
+fn credits(text: &str) -> Credits {
+    text.parse().expect("credits")
+}
+
+/// Takes in a request that holds so much; what became of it.
+async fn insert(fixture: &mut Fixture, key: u8, amount: &str) -> (NewRequest, Admission) {
+    let request = NewRequest { hold: fixture.hold(amount).await, ..fixture.request(key) };
+    let admission = requests::insert(&fixture.store, request.clone()).await.expect("an insert");
+    (request, admission)
+}
+
+/// The balance, what is held and what is available.
+async fn account(fixture: &Fixture) -> [String; 3] {
+    let account = accounts::get(&fixture.store, fixture.account).await.expect("an account");
+    [account.balance, account.held, account.available()].map(|amount| amount.to_string())
+}
+
+async fn entries(fixture: &Fixture) -> Vec<Entry> {
+    ledger::list(&fixture.store, fixture.account, None, i64::MAX, 1_000).await.expect("the ledger")
+}
+
+async fn book(store: &Store, fixture: &Fixture, kind: EntryKind, amount: &str, source: &str) -> Booking {
+    let (account, amount, source) = (fixture.account, credits(amount), source.to_owned());
+    ledger::book(store, &NewEntry { account, kind, amount, source, now: START }).await.expect("a booking")
+}
+
+async fn a_hold_is_captured_or_released_with_the_end_of_its_request(mut fixture: Fixture) {
+    for (key, amount) in [(1, "20"), (2, "30"), (3, "5.5"), (4, "1")] {
+        assert_eq!(insert(&mut fixture, key, amount).await.1, Admission::Taken);
+    }
+    let (late, _) = insert(&mut fixture, 5, "2").await;
+    assert_eq!(account(&fixture).await, ["100", "58.5", "41.5"]);
+    fixture.assert_sound().await;
+
+    fixture.release().await;
+    let leases = fixture.lease().await;
+    // 3 tokens read and 4 written.
+    assert!(fixture.settle(&leases[0], START + 2).await);
+    assert_eq!(account(&fixture).await, ["89", "38.5", "50.5"]);
+    // A request that used more than it holds costs what it holds.
+    let short = fixture.settlement(&leases[2], START + 2);
+    assert!(settle::settle(&fixture.store, short).await.expect("a settle"));
+    assert_eq!(account(&fixture).await, ["83.5", "33", "50.5"]);
+    let failed =
+        settle::Settlement { ending: settle::Ending::Failed, ..fixture.settlement(&leases[3], START + 2) };
+    assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
+    assert_eq!(account(&fixture).await, ["83.5", "32", "51.5"]);
+    requests::cancel(&fixture.store, fixture.account, late.id, START + 3).await.expect("a cancel");
+    assert_eq!(account(&fixture).await, ["83.5", "30", "53.5"]);
+    // A late answer to a request that was cancelled costs nothing.
+    assert!(!fixture.settle(&leases[4], START + 4).await);
+    expiry::expire(&fixture.store, START + DAY_MS, 10, b"{}".to_vec()).await.expect("an expiry");
+    assert_eq!(account(&fixture).await, ["83.5", "0", "83.5"]);
+
+    let entries = entries(&fixture).await;
+    let told: Vec<_> = entries.iter().map(|entry| (entry.kind, entry.amount.to_string())).collect();
+    let charge = |amount: &str| (EntryKind::Charge, amount.to_owned());
+    assert_eq!(told, [charge("-5.5"), charge("-11"), (EntryKind::Grant, "100".to_owned())]);
+    assert_eq!(entries[1].model.as_deref(), Some("tiny"));
+    assert!(fixture.status(entries[1].request.expect("a request")).await.as_str() == "completed");
+    let spent = spend::list(&fixture.store, fixture.account, 0).await.expect("what was spent");
+    let [day] = spent.as_slice() else { panic!("{spent:?}") };
+    assert_eq!((day.requests, day.prompt_tokens, day.completion_tokens), (2, 6, 8));
+    assert_eq!((day.day, day.amount), (spend::day_of(START), credits("16.5")));
+    fixture.assert_sound().await;
+}
+on_both!(a_hold_is_captured_or_released_with_the_end_of_its_request);
+
+async fn of_two_racing_creates_with_credit_for_one_one_is_taken(mut fixture: Fixture) {
+    for round in 0..10 {
+        let hold = fixture.hold("60").await;
+        let both: Vec<_> = (0..2).map(|key| NewRequest { hold, ..fixture.request(key) }).collect();
+        let ids: Vec<_> = both.iter().map(|request| request.id).collect();
+        let store = fixture.store.clone();
+        let answers = join_all(both.into_iter().map(|request| requests::insert(&store, request))).await;
+        let answers: Vec<_> = answers.into_iter().map(|answer| answer.expect("an answer")).collect();
+        let refused = Admission::Refused { required: credits("60"), available: credits("40") };
+        assert!(answers.contains(&Admission::Taken) && answers.contains(&refused), "{round}: {answers:?}");
+        let taken = answers.iter().position(|answer| *answer == Admission::Taken).expect("one");
+        let other = requests::find_summary(&store, fixture.account, ids[1 - taken]).await.expect("a read");
+        assert!(other.is_none(), "what was refused is not stored");
+        requests::cancel(&store, fixture.account, ids[taken], START).await.expect("a cancel");
+    }
+    assert_eq!(account(&fixture).await, ["100", "0", "100"]);
+    fixture.assert_sound().await;
+}
+on_both!(of_two_racing_creates_with_credit_for_one_one_is_taken);
+
+#[tokio::test]
+async fn nodes_that_race_for_the_last_credits_take_no_more_than_there_are() {
+    let mut fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    let hold = fixture.hold("0.7").await;
+    let all: Vec<_> = (0..240).map(|key| NewRequest { hold, ..fixture.request(key) }).collect();
+    let stores = [fixture.store.clone(), other.clone()];
+    let inserts = all.into_iter().enumerate().map(|(place, request)| {
+        let store = stores[place % 2].clone();
+        tokio::spawn(async move { requests::insert(&store, request).await.expect("an insert") })
+    });
+    let answers = join_all(inserts.collect::<Vec<_>>()).await;
+    let taken = answers.into_iter().filter(|answer| *answer.as_ref().expect("a task") == Admission::Taken);
+    assert_eq!(taken.count(), 142, "142 × 0.7 = 99.4");
+    assert_eq!(account(&fixture).await, ["100", "99.4", "0.6"]);
+    fixture.assert_sound().await;
+    other.close().await;
+}
+
+async fn what_has_no_price_costs_nothing_and_holds_nothing(mut fixture: Fixture) {
+    book(&fixture.store, &fixture, EntryKind::Refund, "-101", "re_1").await;
+    fixture.insert(&[1]).await;
+    fixture.release().await;
+    assert!(fixture.settle(&fixture.lease().await[0], START + 1).await);
+    assert_eq!(account(&fixture).await, ["-1", "0", "-1"]);
+    let spent = spend::list(&fixture.store, fixture.account, 0).await.expect("what was spent");
+    assert_eq!((spent[0].requests, spent[0].amount), (1, Credits::ZERO));
+    fixture.assert_sound().await;
+}
+on_both!(what_has_no_price_costs_nothing_and_holds_nothing);
+
+async fn an_entry_is_booked_once_for_its_source(fixture: Fixture) {
+    let store = &fixture.store;
+    assert_eq!(book(store, &fixture, EntryKind::TopUp, "25", "pay_1").await, Booking::Booked);
+    assert_eq!(book(store, &fixture, EntryKind::TopUp, "25", "pay_1").await, Booking::BookedBefore);
+    assert_eq!(book(store, &fixture, EntryKind::Refund, "-10", "pay_1").await, Booking::Booked);
+    let both = [(); 8].map(|()| book(store, &fixture, EntryKind::TopUp, "1", "pay_2"));
+    let booked = join_all(both).await.into_iter().filter(|booking| *booking == Booking::Booked);
+    assert_eq!(booked.count(), 1);
+    assert_eq!(account(&fixture).await, ["116", "0", "116"]);
+    fixture.assert_sound().await;
+}
+on_both!(an_entry_is_booked_once_for_its_source);
+
+async fn what_is_held_cannot_be_taken_back_but_by_the_one_who_paid(mut fixture: Fixture) {
+    insert(&mut fixture, 1, "60").await;
+    let store = fixture.store.clone();
+    assert_eq!(book(&store, &fixture, EntryKind::Grant, "-40.1", "a").await, Booking::Refused);
+    assert_eq!(book(&store, &fixture, EntryKind::Grant, "-40", "a").await, Booking::Booked);
+    assert_eq!(book(&store, &fixture, EntryKind::Grant, "1000000000", "b").await, Booking::Refused);
+    assert_eq!(book(&store, &fixture, EntryKind::Dispute, "-50", "d").await, Booking::Booked);
+    assert_eq!(account(&fixture).await, ["10", "60", "-50"]);
+    // Not even what may cost nothing is taken in; what was is still done.
+    let refused = Admission::Refused { required: Credits::ZERO, available: credits("-50") };
+    assert_eq!(insert(&mut fixture, 2, "0").await.1, refused);
+    fixture.release().await;
+    assert!(fixture.settle(&fixture.lease().await[0], START + 2).await);
+    assert_eq!(account(&fixture).await, ["-1", "0", "-1"]);
+    fixture.assert_sound().await;
+}
+on_both!(what_is_held_cannot_be_taken_back_but_by_the_one_who_paid);
+
+#[tokio::test]
+async fn what_a_group_releases_its_creates_may_hold() {
+    let mut fixture = Fixture::on_sqlite().await;
+    let (first, _) = insert(&mut fixture, 1, "90").await;
+    let store = fixture.store.clone();
+    let next = NewRequest { hold: fixture.hold("95").await, ..fixture.request(2) };
+    // Both are in line before the writer, a task of this one thread, comes to see either.
+    let cancel = requests::cancel(&store, fixture.account, first.id, START);
+    let (cancelled, admitted) = tokio::join!(cancel, requests::insert(&store, next));
+    cancelled.expect("a cancel");
+    assert_eq!(admitted.expect("an insert"), Admission::Taken);
+    assert_eq!(account(&fixture).await, ["100", "95", "5"]);
+    fixture.assert_sound().await;
+}
+
+/// Each breaks one rule of the audit, and no other that stands before it.
+const DAMAGE: [(&str, &str); 8] = [
+    ("UPDATE accounts SET balance = balance + 1", "balance is the sum"),
+    ("UPDATE accounts SET held = held - 1", "what its live requests hold"),
+    ("UPDATE progress SET price = 99 WHERE state < 3", "only what has a price"),
+    ("UPDATE ledger SET account = 9 WHERE kind = 2", "balance is the sum"),
+    ("DELETE FROM ledger WHERE kind = 2", "charged once"),
+    ("UPDATE ledger SET amount = amount - 1 WHERE kind = 2", "at the price that was pinned"),
+    ("UPDATE spend SET amount = amount + 1", "by day and model"),
+    ("UPDATE accounts SET held = balance + 1", "less than nothing available"),
+];
+
+#[tokio::test]
+async fn the_audit_sees_money_that_does_not_add_up() {
+    for (damage, rule) in DAMAGE {
+        let mut fixture = Fixture::on_sqlite().await;
+        for key in [1, 2] {
+            insert(&mut fixture, key, "20").await;
+        }
+        fixture.release().await;
+        assert!(fixture.settle(&fixture.lease().await[0], START + 2).await);
+        fixture.assert_sound().await;
+        let mut connection = fixture.store.connect().await.expect("a connection");
+        connection.execute_all(damage).await.expect("damage");
+        let checks = crate::store::audit::run(&fixture.store).await.expect("an audit");
+        let broken: Vec<_> =
+            checks.iter().filter(|check| check.breaches > 0).map(|check| check.rule).collect();
+        assert!(broken.iter().any(|broken| broken.contains(rule)), "{damage}: {broken:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_second_account_is_charged_for_its_own() {
+    let mut fixture = Fixture::on_sqlite().await;
+    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account");
+    insert(&mut fixture, 1, "20").await;
+    let theirs = NewRequest { account: other.key, hold: fixture.hold("30").await, ..fixture.request(2) };
+    requests::insert(&fixture.store, theirs).await.expect("an insert");
+    let other = accounts::get(&fixture.store, other.key).await.expect("an account");
+    assert_eq!((other.held, account(&fixture).await[1].as_str()), (credits("30"), "20"));
+    fixture.assert_sound().await;
+}
