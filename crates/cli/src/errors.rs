@@ -109,6 +109,15 @@ impl From<ClientError> for CliError {
         match &error {
             ClientError::Api { status: 401, .. } => Self::refused(&error)
                 .with_hint("set OVERNIGHT_API_KEY to a key that `overnight key create` made"),
+            ClientError::Api { status: 402, error: body, .. } => {
+                Self::refused(&error).with_hint(match body.code.as_str() {
+                    "payments_not_activated" => "the operator activates them: `overnight account activate`",
+                    _ => {
+                        "the operator grants credits: `overnight account grant`; what a file costs says \
+                         `overnight submit --dry-run`; then the same command goes on"
+                    }
+                })
+            }
             ClientError::Api { status: 429 | 500.., .. }
             | ClientError::Foreign { status: 429 | 500.., .. } => Self::unavailable(&error),
             ClientError::Api { .. } | ClientError::Foreign { .. } => Self::refused(&error),

@@ -18,6 +18,7 @@ mod output;
 mod posting;
 mod progress;
 mod prompts;
+mod quoting;
 mod reconciling;
 mod sending;
 mod serve_file;

@@ -30,3 +30,10 @@ pub(crate) fn now() -> i64 {
 pub(crate) async fn pause(ms: i64) {
     SystemClock.sleep_until(now().saturating_add(ms)).await;
 }
+
+/// A day since 1970, such as `2026-11-20`.
+pub(crate) fn day(day: i64) -> String {
+    let mut text = utc(day.saturating_mul(86_400));
+    text.truncate(10);
+    text
+}

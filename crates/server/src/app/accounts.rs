@@ -139,7 +139,14 @@ pub async fn list_entries(
     before: i64,
     limit: u32,
 ) -> Result<Vec<Entry>, AppError> {
-    Ok(ledger::list(&services.store, account.key, kind, before, limit).await?)
+    let mut entries = ledger::list(&services.store, account.key, kind, before, limit).await?;
+    let own = format!("{} ", account.id);
+    for source in entries.iter_mut().filter_map(|entry| entry.source.as_mut()) {
+        if let Some(given) = source.strip_prefix(&own) {
+            *source = given.to_owned();
+        }
+    }
+    Ok(entries)
 }
 
 /// What an account completed and was charged for on the last `days` days, today's (UTC) among them, by day and model.

@@ -56,6 +56,7 @@ fn idle_checks(total: &Summary) -> Vec<&'static str> {
         ("cancels lost", total.cancels_lost),
         ("batch cancels", total.batch_cancels),
         ("batches refused", total.batches_refused),
+        ("creates refused", total.creates_refused),
         ("answers outrun", total.answers_outrun),
         ("attempts failed", total.attempts_failed),
         ("pauses", total.pauses),

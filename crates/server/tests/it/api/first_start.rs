@@ -37,6 +37,8 @@ async fn the_first_start_makes_an_account_and_a_key_and_no_later_one_does() {
     let account = api_keys::authenticate(&services, made.key.as_bytes()).await.expect("a valid key");
     let accounts = accounts::list(&services).await.expect("accounts");
     assert_eq!((accounts[0].key, accounts[0].name.as_str()), (account, "default"));
+    assert_eq!(accounts[0].available().to_string(), "100");
+    assert!(accounts[0].payments_activated_at.is_some());
     assert!(bootstrap::run(&services).await.expect("a second start").is_none());
     services.store.close().await;
 }
@@ -45,7 +47,8 @@ async fn the_first_start_makes_an_account_and_a_key_and_no_later_one_does() {
 async fn a_first_start_that_was_interrupted_is_completed() {
     let folder = tempfile::tempdir().expect("a folder");
     let services = services(&folder).await;
-    accounts::create(&services, "default").await.expect("an account");
+    let account = accounts::create(&services, "default").await.expect("an account");
+    accounts::activate(&services, account.id).await.expect("an activation");
     fs::write(folder.path().join("api-key"), "a key that was never stored").expect("a file");
     fs::write(folder.path().join("api-key.new"), "half a key").expect("a file");
     let made = bootstrap::run(&services).await.expect("a start").expect("a key");

@@ -24,6 +24,7 @@ async fn a_key_made_elsewhere_works_at_once_and_its_revocation_is_felt_within_a_
     let app = TestApp::start().await;
     let operator = operator(&app).await;
     let account = accounts::create(&operator, "made elsewhere").await.expect("an account");
+    accounts::activate(&operator, account.id).await.expect("an activation");
     let made = api_keys::create(&operator, account.id, None, None).await.expect("a key");
     let client = Client::new(app.address, Some(&made.key));
     assert_eq!(client.get("/v1/models").await.status, 200);
@@ -39,6 +40,7 @@ async fn a_key_made_elsewhere_works_at_once_and_its_revocation_is_felt_within_a_
 async fn a_key_is_listed_without_its_secret_and_expires_when_it_was_told_to() {
     let app = TestApp::start().await;
     let account = accounts::create(&app.services, "brief").await.expect("an account");
+    accounts::activate(&app.services, account.id).await.expect("an activation");
     let made = api_keys::create(&app.services, account.id, Some("brief"), Some(300)).await.expect("a key");
     let client = Client::new(app.address, Some(&made.key));
     assert_eq!(client.get("/v1/models").await.status, 200);

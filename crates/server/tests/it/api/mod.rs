@@ -5,6 +5,7 @@ mod batches;
 mod bodies;
 mod cancels;
 mod connections;
+mod credits;
 mod first_start;
 mod keys;
 mod lists;

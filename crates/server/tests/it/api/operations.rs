@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{Client, TestApp};
 
 /// Every operation: its method and its path, with `REQ` and `BATCH` in the place of identifiers.
-const OPERATIONS: [(&str, &str); 14] = [
+const OPERATIONS: [(&str, &str); 15] = [
     ("GET", "/v1/requests"),
     ("POST", "/v1/requests"),
     ("GET", "/v1/requests/REQ"),
@@ -20,6 +20,7 @@ const OPERATIONS: [(&str, &str); 14] = [
     ("GET", "/v1/batches/BATCH/results"),
     ("POST", "/v1/batches/BATCH/cancel"),
     ("GET", "/v1/models"),
+    ("GET", "/v1/account"),
 ];
 
 const UNKNOWN: (&str, &str) = ("req_01jz8m3v6qf8jbk2w5n7y9t0xd", "batch_01jz8m3v6qf8jbk2w5n7y9t0xd");

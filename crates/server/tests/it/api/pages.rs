@@ -83,6 +83,7 @@ async fn models_are_listed_with_their_prices() {
     assert_eq!((&first["id"], &first["object"]), (&json!(MODEL), &json!("model")));
     assert_eq!((&first["input_price"], &first["output_price"]), (&json!("0.10"), &json!("0.15")));
     assert_eq!(list["data"][1]["input_price"], json!(null));
+    assert_eq!((&first["default_max_tokens"], &first["image_tokens"]), (&json!(4096), &json!(1024)));
     app.stop().await;
 }
 

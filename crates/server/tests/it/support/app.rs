@@ -75,6 +75,11 @@ impl TestApp {
         Self::start_with(&[("limits.connections", connections)], PATIENT).await
     }
 
+    /// Starts a service where nothing costs credits.
+    pub(crate) async fn start_without_billing() -> Self {
+        Self::start_with(&[("billing.enabled", "false")], PATIENT).await
+    }
+
     /// Starts a service whose figures have an address of their own.
     pub(crate) async fn start_with_metrics(metrics_listen: &str) -> Self {
         Self::start_with(&[("metrics_listen", metrics_listen)], PATIENT).await

@@ -3,6 +3,8 @@
 //! Until the batch stands, what was accepted is kept in `FILE.submit`, so that the same command goes on where it was
 //! stopped.
 
+mod dry_run;
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -38,11 +40,17 @@ pub(crate) struct Arguments {
     /// Wait until every request has ended.
     #[arg(long)]
     wait: bool,
+    /// Send nothing: say what the file would cost at most, and whether the credits suffice.
+    #[arg(long, conflicts_with_all = ["wait", "batch_name", "webhook"])]
+    dry_run: bool,
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let prompts = Prompts::scan(&arguments.file)?;
     let client = connect(globals)?;
+    if arguments.dry_run {
+        return dry_run::run(&client, &prompts, output).await;
+    }
     let state = beside(&arguments.file, ".submit");
     let mut journal = Journal::open(&state, &find_url(globals)?, prompts.lines())?;
     let interrupt = Interrupt::listen()?;

@@ -1,0 +1,83 @@
+//! `overnight account ledger`: what moved a balance.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use overnight_domain::ids::AccountId;
+use overnight_domain::money::EntryKind;
+use overnight_server::app::accounts;
+use overnight_server::store::ledger::Entry;
+use serde::Serialize;
+
+use super::{operator, parse_id};
+use crate::errors::CliError;
+use crate::globals::Globals;
+use crate::lists::{Columns, List};
+use crate::output::Output;
+use crate::times;
+
+const COLUMNS: Columns = &[("TIME", 20), ("KIND", 8), ("AMOUNT", 16), ("FOR", 31), ("MODEL", 0)];
+
+/// Entries that are read together.
+const PAGE: u32 = 1_000;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Its identifier, acct_….
+    #[arg(value_parser = parse_id)]
+    account: AccountId,
+    /// Only entries of this kind.
+    #[arg(long, value_parser = PossibleValuesParser::new(EntryKind::ALL.map(EntryKind::as_str)))]
+    kind: Option<String>,
+    /// The newest so many [default: all].
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Record {
+    created_at: i64,
+    kind: &'static str,
+    amount: String,
+    /// What it was booked for; null for a charge.
+    source: Option<String>,
+    /// What was charged; null for anything else.
+    request: Option<String>,
+    model: Option<String>,
+}
+
+impl From<Entry> for Record {
+    fn from(entry: Entry) -> Self {
+        Self {
+            created_at: entry.created_at.div_euclid(1_000),
+            kind: entry.kind.as_str(),
+            amount: entry.amount.to_string(),
+            source: entry.source,
+            request: entry.request.map(|request| request.to_string()),
+            model: entry.model,
+        }
+    }
+}
+
+pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<(), CliError> {
+    let services = operator::open(globals).await?;
+    let account = accounts::get(&services, arguments.account).await?;
+    let kind = arguments.kind.as_deref().and_then(EntryKind::parse);
+    let mut left = arguments.limit.unwrap_or(u64::MAX);
+    let mut before = i64::MAX;
+    let mut list = List::begin(output, COLUMNS);
+    while left > 0 {
+        let limit = u32::try_from(left).unwrap_or(PAGE).min(PAGE);
+        let entries = accounts::list_entries(&services, &account, kind, before, limit).await?;
+        let Some(last) = entries.last() else { break };
+        before = last.seq;
+        left -= entries.len() as u64;
+        for record in entries.into_iter().map(Record::from) {
+            let time = times::utc(record.created_at);
+            let subject = record.request.as_deref().or(record.source.as_deref()).unwrap_or_default();
+            let model = record.model.as_deref().unwrap_or_default();
+            list.row(&record, &[&time, record.kind, &record.amount, subject, model])?;
+        }
+    }
+    list.end()?;
+    Ok(())
+}

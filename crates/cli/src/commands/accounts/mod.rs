@@ -1,0 +1,149 @@
+//! `overnight account`: who requests belong to, and their credits.
+
+mod ledger;
+mod spend;
+
+use clap::{Args, Subcommand};
+use overnight_domain::ids::AccountId;
+use overnight_domain::money::Credits;
+use overnight_server::app::accounts;
+use overnight_server::store::accounts::Account;
+
+use super::operator;
+use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
+use crate::lists::{Columns, List};
+use crate::output::Output;
+use crate::times;
+
+const COLUMNS: Columns =
+    &[("ACCOUNT", 31), ("CREATED", 20), ("AVAILABLE", 14), ("HELD", 14), ("PAYMENTS", 9), ("NAME", 0)];
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make an account without credits; prints its identifier.
+    Create(Create),
+    /// List every account.
+    List,
+    /// Show one account and its credits.
+    Show(One),
+    /// Activate an account's payments: until then its keys do nothing.
+    Activate(One),
+    /// Give an account credits, or take some back.
+    Grant(Grant),
+    /// List what moved an account's balance, newest first.
+    Ledger(ledger::Arguments),
+    /// Show what an account was charged, by day and model.
+    Spend(spend::Arguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// What to call it.
+    #[arg(long)]
+    name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct One {
+    /// Its identifier, acct_….
+    #[arg(value_parser = parse_id)]
+    account: AccountId,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Grant {
+    /// Its identifier, acct_….
+    #[arg(value_parser = parse_id)]
+    account: AccountId,
+    /// How many credits, such as 25 or 0.5; a negative amount takes back what is available.
+    #[arg(allow_negative_numbers = true)]
+    amount: Credits,
+    /// What it is for, such as an invoice's number: for the same source an account is granted once.
+    #[arg(long, value_name = "TEXT")]
+    source: Option<String>,
+}
+
+/// Reads an account's identifier, as clap wants its readers.
+pub(crate) fn parse_id(text: &str) -> Result<AccountId, String> {
+    AccountId::parse(text).ok_or_else(|| "an account's identifier is acct_ and 26 characters".to_owned())
+}
+
+pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    match command {
+        Command::Create(Create { name }) => create(&name, globals, output).await?,
+        Command::List => list(globals, output).await?,
+        Command::Show(One { account }) => {
+            let services = operator::open(globals).await?;
+            print(output, &accounts::get(&services, account).await?)?;
+        }
+        Command::Activate(One { account }) => {
+            let services = operator::open(globals).await?;
+            print(output, &accounts::activate(&services, account).await?)?;
+        }
+        Command::Grant(arguments) => grant(arguments, globals, output).await?,
+        Command::Ledger(arguments) => ledger::run(arguments, globals, output).await?,
+        Command::Spend(arguments) => spend::run(arguments, globals, output).await?,
+    }
+    Ok(Exit::Done)
+}
+
+async fn create(name: &str, globals: &Globals, output: &Output) -> Result<(), CliError> {
+    let services = operator::open_or_make(globals).await?;
+    let account = accounts::create(&services, name).await?;
+    let id = account.id;
+    output.either(&accounts::record(&account), || id.to_string())?;
+    output.note(&format!("made the account; give it a key with `overnight key create --account {id}`"));
+    if services.config.billing.enabled {
+        output.note(&format!(
+            "it can pay after `overnight account activate {id}` and `overnight account grant {id} AMOUNT`"
+        ));
+    }
+    Ok(())
+}
+
+async fn list(globals: &Globals, output: &Output) -> Result<(), CliError> {
+    let services = operator::open(globals).await?;
+    let mut list = List::begin(output, COLUMNS);
+    for account in accounts::list(&services).await? {
+        let account = accounts::record(&account);
+        let created = times::utc(account.created_at);
+        let payments = payments(account.payments_activated);
+        list.row(
+            &account,
+            &[&account.id, &created, &account.available, &account.held, payments, &account.name],
+        )?;
+    }
+    list.end()?;
+    Ok(())
+}
+
+async fn grant(arguments: Grant, globals: &Globals, output: &Output) -> Result<(), CliError> {
+    let Grant { account, amount, source } = arguments;
+    let services = operator::open(globals).await?;
+    let is_new = accounts::grant(&services, account, amount, source.as_deref()).await?;
+    if !is_new {
+        output.say("this source was granted before: nothing changed");
+    }
+    print(output, &accounts::get(&services, account).await?)
+}
+
+fn print(output: &Output, account: &Account) -> Result<(), CliError> {
+    let record = accounts::record(account);
+    let created = times::utc(record.created_at);
+    output.either(&record, || {
+        format!(
+            "{}\nname       {}\ncreated    {created}\nbalance    {}\nheld       {}\navailable  {}\npayments   {}",
+            record.id,
+            record.name,
+            record.balance,
+            record.held,
+            record.available,
+            payments(record.payments_activated)
+        )
+    })
+}
+
+const fn payments(is_activated: bool) -> &'static str {
+    if is_activated { "activated" } else { "not yet" }
+}

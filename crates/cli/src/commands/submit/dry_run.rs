@@ -1,0 +1,45 @@
+//! `overnight submit --dry-run`: what a file would cost, and nothing is sent.
+
+use overnight_client::Client;
+
+use crate::errors::{CliError, Exit};
+use crate::lists::{Columns, List};
+use crate::output::Output;
+use crate::prompts::Prompts;
+use crate::quoting::{Quote, quote};
+
+const COLUMNS: Columns =
+    &[("REQUESTS", 8), ("INPUT TOKENS", 12), ("OUTPUT TOKENS", 13), ("CREDITS", 14), ("MODEL", 0)];
+
+/// How many lines are told of that would be refused.
+const REFUSED_SHOWN: usize = 20;
+
+pub(super) async fn run(client: &Client, prompts: &Prompts, output: &Output) -> Result<Exit, CliError> {
+    let quote = quote(client, prompts).await?;
+    if output.is_json {
+        output.object(&quote)?;
+    } else {
+        print(&quote, output)?;
+    }
+    Ok(if quote.suffices && quote.refused.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+fn print(quote: &Quote, output: &Output) -> Result<(), CliError> {
+    let mut list = List::begin(output, COLUMNS);
+    for model in &quote.models {
+        let counts = [model.requests, model.input_tokens, model.output_tokens].map(|count| count.to_string());
+        list.row(model, &[&counts[0], &counts[1], &counts[2], &model.cost.to_string(), &model.model])?;
+    }
+    list.end()?;
+    for doubt in quote.refused.iter().take(REFUSED_SHOWN) {
+        output.say(&format!("line {} would be refused: {}", doubt.line, doubt.message));
+    }
+    if let Some(more) = quote.refused.len().checked_sub(REFUSED_SHOWN).filter(|more| *more > 0) {
+        output.say(&format!("and {more} more lines"));
+    }
+    let Quote { requests, cost, available, .. } = quote;
+    let verdict = if quote.suffices { "enough" } else { "not enough" };
+    output.line(&format!(
+        "{requests} requests cost at most {cost} credits; {available} are available: {verdict}. Nothing was sent."
+    ))
+}

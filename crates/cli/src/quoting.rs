@@ -1,0 +1,132 @@
+//! What a file of prompts would cost, worked out by the service's own rules without sending it.
+
+use std::collections::BTreeMap;
+
+use overnight_client::{Client, Model};
+use overnight_domain::chat::{ChatBody, refused_fields};
+use overnight_domain::json::minimize;
+use overnight_domain::limits::Limits;
+use overnight_domain::money::{Credits, Pricing};
+use serde::Serialize;
+
+use crate::errors::CliError;
+use crate::prompts::Prompts;
+
+/// What the lines that name a model may use and cost, at most.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ModelQuote {
+    pub(crate) model: String,
+    pub(crate) requests: u64,
+    pub(crate) input_tokens: u64,
+    pub(crate) output_tokens: u64,
+    #[serde(serialize_with = "as_text")]
+    pub(crate) cost: Credits,
+}
+
+/// A line that the service would refuse.
+#[derive(Debug, Serialize)]
+pub(crate) struct Doubt {
+    /// Counted from 1.
+    pub(crate) line: usize,
+    pub(crate) message: String,
+}
+
+/// What a file would cost at most, and whether there is so much.
+#[derive(Debug, Serialize)]
+pub(crate) struct Quote {
+    pub(crate) requests: u64,
+    pub(crate) models: Vec<ModelQuote>,
+    #[serde(serialize_with = "as_text")]
+    pub(crate) cost: Credits,
+    pub(crate) available: String,
+    pub(crate) suffices: bool,
+    pub(crate) refused: Vec<Doubt>,
+}
+
+/// A model on offer, and what the lines read so far come to.
+struct Offer {
+    model: Model,
+    pricing: Option<Pricing>,
+    quote: ModelQuote,
+}
+
+/// As [`Credits`] are told to machines.
+pub(crate) fn as_text<S: serde::Serializer>(credits: &Credits, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(credits)
+}
+
+/// Prices every line at what the service asks now.
+///
+/// # Errors
+/// A file that cannot be read again, or a service that does not say its prices.
+pub(crate) async fn quote(client: &Client, prompts: &Prompts) -> Result<Quote, CliError> {
+    let account = client.get_account().await?;
+    let mut offers = BTreeMap::new();
+    for model in client.list_models().await? {
+        offers.insert(model.id.clone(), Offer::new(model)?);
+    }
+    let limits = most_generous();
+    let mut refused = Vec::new();
+    let mut reader = prompts.reader()?;
+    for index in 0..prompts.lines().len() {
+        if let Err(message) = add(&reader.create_body(index)?, &limits, &mut offers) {
+            refused.push(Doubt { line: index + 1, message });
+        }
+    }
+    let models: Vec<ModelQuote> =
+        offers.into_values().map(|offer| offer.quote).filter(|quote| quote.requests > 0).collect();
+    let cost: Credits = models.iter().map(|quote| quote.cost).sum();
+    let has = amount(&account.available)?;
+    let suffices = cost == Credits::ZERO || cost <= has;
+    let requests = models.iter().map(|quote| quote.requests).sum();
+    Ok(Quote { requests, models, cost, available: account.available, suffices, refused })
+}
+
+fn amount(text: &str) -> Result<Credits, CliError> {
+    text.parse().map_err(|_| CliError::unavailable(format!("the service told an amount of {text:?}")))
+}
+
+/// What an operator may allow is not doubted.
+fn most_generous() -> Limits {
+    let allow_fields = refused_fields().iter().map(|field| field.name.to_owned()).collect();
+    Limits { remote_media: true, allow_fields, ..Limits::default() }
+}
+
+/// Adds a Create Request body to the quote of its model; in words why it would be refused.
+fn add(body: &[u8], limits: &Limits, offers: &mut BTreeMap<String, Offer>) -> Result<(), String> {
+    let text = minimize(body, 0).map_err(|error| error.to_string())?;
+    let request = text.as_json().to_object().and_then(|object| object.get("request_body"));
+    let request = request.ok_or("request_body is required")?;
+    let chat = ChatBody::parse(request, "request_body", limits).map_err(|faults| {
+        let faults = faults.into_kept();
+        let fault = faults.first();
+        fault.map_or_else(String::new, |fault| format!("{} {}", fault.param, fault.message))
+    })?;
+    let names = offers.keys().cloned().collect::<Vec<_>>().join(", ");
+    let offer = offers.get_mut(&chat.model);
+    offer.ok_or_else(|| format!("request_body.model must be one of {names}"))?.add(&chat);
+    Ok(())
+}
+
+impl Offer {
+    fn new(model: Model) -> Result<Self, CliError> {
+        let price = |price: &Option<String>| price.as_deref().map(amount).transpose();
+        let (input, output) = (price(&model.input_price)?, price(&model.output_price)?);
+        let is_priced = input.is_some() || output.is_some();
+        let pricing = is_priced
+            .then(|| Pricing { input: input.unwrap_or_default(), output: output.unwrap_or_default() });
+        let quote = ModelQuote { model: model.id.clone(), ..ModelQuote::default() };
+        Ok(Self { model, pricing, quote })
+    }
+
+    /// Each request is rounded up by itself, as its hold will be.
+    fn add(&mut self, chat: &ChatBody) {
+        let bound = chat.token_bound(self.model.default_max_tokens, self.model.image_tokens);
+        let quote = &mut self.quote;
+        quote.requests += 1;
+        quote.input_tokens = quote.input_tokens.saturating_add(bound.input);
+        quote.output_tokens = quote.output_tokens.saturating_add(bound.output);
+        let cost = self.pricing.map_or(Credits::ZERO, |pricing| pricing.hold(bound));
+        quote.cost = [quote.cost, cost].into_iter().sum();
+    }
+}

@@ -1,0 +1,147 @@
+//! Credits as clients meet them: payments that are not activated, credits that do not suffice, and what is left.
+
+use futures_util::future::join_all;
+use overnight_domain::requests::RequestStatus;
+use overnight_server::app::{Services, accounts, api_keys};
+use overnight_server::store::Store;
+use overnight_server::store::accounts::Account;
+use serde_json::{Value, json};
+
+use crate::support::{Client, MODEL, TestApp, store_options};
+
+/// What a request of [`body`] holds: 16 + 32 tokens read and 1,000 written, at 0.10 and 0.15 for a million.
+const HOLD: &str = "0.0001548";
+
+fn body() -> Value {
+    json!({"request_body": {"model": MODEL, "max_tokens": 1000, "messages": [{"role": "user", "content": "a"}]}})
+}
+
+/// A new account with these credits, and its client.
+async fn account(app: &TestApp, credits: &str, is_activated: bool) -> (Account, Client) {
+    let services = &app.services;
+    let account = accounts::create(services, "poor").await.expect("an account");
+    if credits != "0" {
+        let credits = credits.parse().expect("credits");
+        accounts::grant(services, account.id, credits, None).await.expect("a grant");
+    }
+    if is_activated {
+        accounts::activate(services, account.id).await.expect("an activation");
+    }
+    let made = api_keys::create(services, account.id, None, None).await.expect("a key");
+    (account, Client::new(app.address, Some(&made.key)))
+}
+
+/// Its balance, what is held and what is available.
+async fn amounts(client: &Client) -> [Value; 3] {
+    let account = client.get("/v1/account").await.json();
+    ["balance", "held", "available"].map(|name| account[name].clone())
+}
+
+#[tokio::test]
+async fn without_activated_payments_no_operation_works_and_with_them_at_once() {
+    let app = TestApp::start().await;
+    let (account, client) = account(&app, "10", false).await;
+    for (method, path) in [
+        ("GET", "/v1/requests"),
+        ("POST", "/v1/requests"),
+        ("GET", "/v1/models"),
+        ("GET", "/v1/account"),
+        ("POST", "/v1/batches/req_1/cancel"),
+        ("GET", "/v1/nowhere"),
+        ("DELETE", "/v1/models"),
+    ] {
+        let error = client.send(method, path, "not even JSON").await.refused(402, "payments_not_activated");
+        assert_eq!(error["type"], "billing_error", "{path}");
+    }
+    app.anonymous().get("/v1/models").await.refused(401, "invalid_api_key");
+    // By the operator, in a process of their own.
+    let store = Store::open_beside(&store_options(app.folder.path())).await.expect("a store");
+    let Services { clock, ids, config, .. } = app.services.clone();
+    let operator = Services::new(store, clock, ids, config).await.expect("services");
+    accounts::activate(&operator, account.id).await.expect("an activation");
+    assert_eq!(client.get("/v1/models").await.status, 200);
+    assert_eq!(client.post("/v1/requests", &body()).await.status, 201);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_create_beyond_the_credits_names_what_it_needs_and_what_there_is_and_nothing_else_is_barred() {
+    let app = TestApp::start().await;
+    let (account, client) = account(&app, "0.0002", true).await;
+    let answered = client.post("/v1/requests", &body()).await;
+    assert_eq!(answered.status, 201, "{answered:?}");
+    let id = answered.json()[0]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(amounts(&client).await, ["0.0002", HOLD, "0.0000452"]);
+
+    let error = client.post("/v1/requests", &body()).await.refused(402, "insufficient_credits");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains(HOLD) && message.contains("0.0000452"), "{message}");
+    // What is wrong with a body is told first.
+    client.post("/v1/requests", &json!({})).await.refused(422, "invalid_input");
+    assert_eq!(client.get("/v1/requests").await.ids(), std::slice::from_ref(&id));
+    assert_eq!(client.post("/v1/batches", &json!({"requests_ids": [id]})).await.status, 201);
+    // What has no price needs no credits.
+    let free = json!({"request_body": {"model": "other", "messages": [{"role": "user", "content": "a"}]}});
+    assert_eq!(client.post("/v1/requests", &free).await.status, 201);
+
+    assert_eq!(client.send("POST", &format!("/v1/requests/{id}/cancel"), "").await.status, 200);
+    assert_eq!(amounts(&client).await, ["0.0002", "0", "0.0002"]);
+    assert_eq!(client.post("/v1/requests", &body()).await.status, 201);
+    client.post("/v1/requests", &body()).await.refused(402, "insufficient_credits");
+    // A grant counts from the moment it returns.
+    let more = "0.0002".parse().expect("credits");
+    accounts::grant(&app.services, account.id, more, None).await.expect("a grant");
+    assert_eq!(client.post("/v1/requests", &body()).await.status, 201);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn of_two_racing_creates_with_credit_for_one_exactly_one_is_taken() {
+    let app = TestApp::start().await;
+    for _ in 0..20 {
+        let (_, client) = account(&app, "0.0003", true).await;
+        let body = body();
+        let answers =
+            join_all([client.post("/v1/requests", &body), client.post("/v1/requests", &body)]).await;
+        let mut statuses: Vec<u16> = answers.iter().map(|answered| answered.status).collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [201, 402]);
+        let refused = answers.iter().find(|answered| answered.status == 402).expect("one");
+        let error = refused.refused(402, "insufficient_credits");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains(HOLD) && message.contains("0.0001452"), "{message}");
+        assert_eq!(client.get("/v1/requests").await.ids().len(), 1);
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_result_is_charged_for_what_was_used() {
+    let app = TestApp::start().await;
+    let before = amounts(&app.client()).await;
+    assert_eq!(before, ["1000", "0", "1000"]);
+    for _ in 0..3 {
+        assert_eq!(app.client().post("/v1/requests", &body()).await.status, 201);
+    }
+    let leases = app.lease_all().await;
+    // 3 tokens read and 1 written.
+    assert!(app.settle(&leases[0], RequestStatus::Completed).await);
+    assert!(app.settle(&leases[1], RequestStatus::Failed).await);
+    assert_eq!(amounts(&app.client()).await, ["999.99999955", HOLD, "999.99984475"]);
+    assert!(!app.settle(&leases[0], RequestStatus::Completed).await);
+    assert_eq!(amounts(&app.client()).await[0], "999.99999955");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn where_billing_is_off_nothing_is_priced_and_nobody_is_refused() {
+    let app = TestApp::start_without_billing().await;
+    let (_, client) = account(&app, "0", false).await;
+    assert_eq!(client.get("/v1/models").await.json()["data"][0]["input_price"], json!(null));
+    assert_eq!(client.post("/v1/requests", &body()).await.status, 201);
+    assert_eq!(amounts(&client).await, ["0", "0", "0"]);
+    assert_eq!(app.client().post("/v1/requests", &body()).await.status, 201);
+    assert!(app.settle(&app.lease_all().await[0], RequestStatus::Completed).await);
+    assert_eq!(amounts(&app.client()).await, ["1000", "0", "1000"]);
+    app.stop().await;
+}
