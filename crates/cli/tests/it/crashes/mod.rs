@@ -2,6 +2,7 @@
 //!
 //! `OVERNIGHT_SOAK_REQUESTS` sets how many requests each test posts.
 
+mod money;
 mod nodes;
 mod posting;
 mod process;

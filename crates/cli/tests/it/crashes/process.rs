@@ -111,6 +111,11 @@ impl Service {
         &self.address
     }
 
+    /// The file of its settings.
+    pub(super) fn settings(&self) -> &Path {
+        &self.settings
+    }
+
     /// The key that the first start made.
     pub(super) fn key(&self) -> String {
         let key = std::fs::read_to_string(self.folder.path().join("data/api-key")).expect("the first key");
