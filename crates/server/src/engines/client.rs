@@ -14,13 +14,12 @@ use overnight_domain::scheduler::AttemptError;
 use serde::Deserialize;
 use tokio::sync::watch;
 
-use super::answer::{self, Unread, in_words};
 use super::embedded::{Embedded, EmbeddedState};
 use super::target::Target;
-use super::transport::Transport;
 use super::{refusal, retry_after};
 use crate::clock::SharedClock;
 use crate::config::{EngineConfig, ModelConfig};
+use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole};
 
 /// The longest completion taken in, in bytes.
 const COMPLETION_BYTES_MAX: usize = 16 << 20;
@@ -36,8 +35,6 @@ const REFUSAL_WAIT_MS: i64 = 5_000;
 
 /// How long a probe may take.
 const PROBE_TIMEOUT_MS: i64 = 10_000;
-
-const AGENT: &str = concat!("overnight/", env!("CARGO_PKG_VERSION"));
 
 /// A replica as configured, and the connections to it.
 pub struct EngineClient {
@@ -116,7 +113,7 @@ impl EngineClient {
         if !response.status().is_success() {
             return Err(self.refused(response, &target).await);
         }
-        let answer = answer::read_whole(response.into_body(), COMPLETION_BYTES_MAX).await;
+        let answer = read_whole(response.into_body(), COMPLETION_BYTES_MAX).await;
         let answer = answer.map_err(|unread| match unread {
             Unread::TooLong => AttemptError::NotACompletion(format!(
                 "the engine's answer is longer than {} MiB",
@@ -125,10 +122,8 @@ impl EngineClient {
             Unread::Broken(error) => AttemptError::Reset(in_words(&error)),
         })?;
         parse_completion(&answer, &model.name).map_err(|bad| match bad {
-            BadCompletion::NotACompletion(_) => {
-                AttemptError::NotACompletion(refusal::printable(&bad.to_string()))
-            }
-            BadCompletion::BadUsage(_) => AttemptError::BadUsage(refusal::printable(&bad.to_string())),
+            BadCompletion::NotACompletion(_) => AttemptError::NotACompletion(printable(&bad.to_string())),
+            BadCompletion::BadUsage(_) => AttemptError::BadUsage(printable(&bad.to_string())),
         })
     }
 
@@ -141,7 +136,7 @@ impl EngineClient {
             let (status, message) = self.read_refusal(response, &target).await;
             return Err(format!("GET {} answers {status}: {message}", target.models.path()));
         }
-        let answer = answer::read_whole(response.into_body(), MODELS_BYTES_MAX).await;
+        let answer = read_whole(response.into_body(), MODELS_BYTES_MAX).await;
         let answer = answer.map_err(|unread| match unread {
             Unread::TooLong => "the list of models is too long".to_owned(),
             Unread::Broken(error) => in_words(&error),
@@ -172,7 +167,7 @@ impl EngineClient {
         let status = response.status();
         let mut start = Vec::new();
         tokio::select! {
-            () = answer::read_start(response.into_body(), &mut start, REFUSAL_BYTES_MAX) => {}
+            () = read_start(response.into_body(), &mut start, REFUSAL_BYTES_MAX) => {}
             () = self.clock.sleep_until(self.clock.now().saturating_add(REFUSAL_WAIT_MS)) => {}
         }
         (status.as_u16(), target.conceal(refusal::message(status, &start)))

@@ -1,13 +1,11 @@
 //! The engines that answer: whoever stands behind one, it is an OpenAI-compatible base URL and one code path.
 
-mod answer;
 mod boxed_model;
 mod client;
 mod embedded;
 mod refusal;
 mod retry_after;
 mod target;
-mod transport;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +15,8 @@ use thiserror::Error;
 use crate::clock::SharedClock;
 use crate::config::{Config, EmbeddedConfig, EngineConfig, EngineKind};
 use crate::ids::Ids;
+use crate::secrets::Secret;
+use crate::transport::Transport;
 
 pub use client::EngineClient;
 pub use embedded::EmbeddedState;
@@ -24,7 +24,6 @@ pub use embedded::EmbeddedState;
 use client::Source;
 use embedded::{Embedded, Program};
 use target::Target;
-use transport::Transport;
 
 /// The clients of every configured engine, in the order of the settings. Dropped, they end what they started.
 pub struct Engines(Vec<Arc<EngineClient>>);
@@ -131,16 +130,10 @@ fn program(engine: &str, embedded: &EmbeddedConfig, data_dir: &Path) -> Result<P
     Ok(Program { engine: engine.to_owned(), config: embedded.clone(), model_path })
 }
 
-fn read_key(engine: &str, variable: &str) -> Result<String, EngineUnusable> {
-    let unusable =
-        |reason| EngineUnusable::Key { engine: engine.to_owned(), variable: variable.to_owned(), reason };
-    let key = std::env::var_os(variable).ok_or_else(|| unusable("is not set"))?;
-    let key = key.into_string().unwrap_or_default().trim().to_owned();
-    match key.as_str() {
-        "" => Err(unusable("is empty or no text")),
-        text if text.bytes().any(|byte| !byte.is_ascii_graphic()) => {
-            Err(unusable("has characters that no key has"))
-        }
-        _ => Ok(key),
-    }
+fn read_key(engine: &str, variable: &str) -> Result<Secret, EngineUnusable> {
+    Secret::read(std::env::var_os(variable)).map_err(|reason| EngineUnusable::Key {
+        engine: engine.to_owned(),
+        variable: variable.to_owned(),
+        reason,
+    })
 }

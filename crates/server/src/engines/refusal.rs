@@ -3,8 +3,7 @@
 use hyper::StatusCode;
 use serde_json::Value;
 
-/// The longest message passed on, in bytes.
-const MESSAGE_BYTES_MAX: usize = 2048;
+use crate::transport::printable;
 
 /// The engine's words in an error answer: OpenAI's envelope and its relatives, else the text, else the status's name.
 pub(super) fn message(status: StatusCode, body: &[u8]) -> String {
@@ -24,23 +23,6 @@ fn from_envelope(body: &Value) -> Option<String> {
         Value::Null => None,
         other => Some(other.to_string()),
     }
-}
-
-/// The text on one line, with control characters escaped, cut where it is too long.
-pub(super) fn printable(text: &str) -> String {
-    let mut line = String::with_capacity(text.len().min(MESSAGE_BYTES_MAX));
-    for character in text.chars() {
-        if line.len() >= MESSAGE_BYTES_MAX {
-            line.push('…');
-            break;
-        }
-        if character.is_control() {
-            line.extend(character.escape_default());
-        } else {
-            line.push(character);
-        }
-    }
-    line
 }
 
 #[cfg(test)]
@@ -64,12 +46,5 @@ mod tests {
         ] {
             assert_eq!(message(StatusCode::BAD_GATEWAY, body.as_bytes()), expected, "{body}");
         }
-    }
-
-    #[test]
-    fn a_message_is_one_bounded_line() {
-        assert_eq!(message(StatusCode::BAD_REQUEST, b"a\nb\x1b[31m\xff"), "a\\nb\\u{1b}[31m\u{fffd}");
-        let long = message(StatusCode::BAD_REQUEST, "ß".repeat(5_000).as_bytes());
-        assert!(long.len() <= MESSAGE_BYTES_MAX + '…'.len_utf8() && long.ends_with('…'));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-use super::super::refusal::printable;
+use crate::transport::printable;
 
 /// The longest line kept, in bytes; the rest of it is dropped.
 const LINE_BYTES_MAX: usize = 8 << 10;

@@ -13,8 +13,9 @@ use super::child::Life;
 use super::{EmbeddedState, Endpoint, Program};
 use crate::clock::SharedClock;
 use crate::engines::target::Target;
-use crate::engines::transport::Transport;
 use crate::ids::Ids;
+use crate::secrets::Secret;
+use crate::transport::Transport;
 
 /// The pause after the first end; it doubles with each.
 const PAUSE_MS_MIN: i64 = 500;
@@ -136,7 +137,8 @@ impl Supervisor {
             () = self.become_ready(address) => {}
             reason = life.ended() => return Err(reason),
         }
-        Target::new(&format!("http://{address}/v1"), Some(key)).map_err(|error| error.to_string())
+        Target::new(&format!("http://{address}/v1"), Some(Secret::new(key)))
+            .map_err(|error| error.to_string())
     }
 
     /// Its exit status, if it is about to end; else the reason at hand.

@@ -1,4 +1,7 @@
-//! HTTP/1.1 over pooled connections, plain or under TLS; redirects and proxies are unknown to it.
+//! Calls to others: HTTP/1.1 over pooled connections, plain or under TLS; redirects and proxies are unknown to it.
+
+mod answer;
+mod words;
 
 use std::error::Error;
 use std::future::Future;
@@ -18,6 +21,12 @@ use tower::Service;
 
 use crate::clock::SharedClock;
 
+pub(crate) use answer::{Unread, read_start, read_whole};
+pub(crate) use words::{in_words, printable};
+
+/// How we name ourselves to those we call.
+pub(crate) const AGENT: &str = concat!("overnight/", env!("CARGO_PKG_VERSION"));
+
 /// Python's servers close a connection that was idle for 5 s; one that is closed while it is used costs an attempt.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
@@ -29,19 +38,21 @@ type Secure = Client<Timed<HttpsConnector<HttpConnector>>, Full<Bytes>>;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A pool of connections.
-pub(super) enum Transport {
+pub(crate) struct Transport(Pool);
+
+enum Pool {
     Plain(Plain),
     Secure(Secure),
 }
 
 impl Transport {
     /// For `http://`.
-    pub(super) fn plain(clock: SharedClock, connect_timeout_ms: i64) -> Self {
-        Self::Plain(pool(Timed { inner: tcp(), clock, limit_ms: connect_timeout_ms }))
+    pub(crate) fn plain(clock: SharedClock, connect_timeout_ms: i64) -> Self {
+        Self(Pool::Plain(pool(Timed { inner: tcp(), clock, limit_ms: connect_timeout_ms })))
     }
 
     /// For `https://`, with the certificate authorities that this machine trusts.
-    pub(super) fn secure(clock: SharedClock, connect_timeout_ms: i64) -> io::Result<Self> {
+    pub(crate) fn secure(clock: SharedClock, connect_timeout_ms: i64) -> io::Result<Self> {
         let mut tcp = tcp();
         tcp.enforce_http(false);
         let inner = HttpsConnectorBuilder::new()
@@ -49,17 +60,17 @@ impl Transport {
             .https_only()
             .enable_http1()
             .wrap_connector(tcp);
-        Ok(Self::Secure(pool(Timed { inner, clock, limit_ms: connect_timeout_ms })))
+        Ok(Self(Pool::Secure(pool(Timed { inner, clock, limit_ms: connect_timeout_ms }))))
     }
 
     /// Sends a request and waits for the head of its answer. Dropped, the connection is closed.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, ClientError> {
-        match self {
-            Self::Plain(client) => client.request(request).await,
-            Self::Secure(client) => client.request(request).await,
+        match &self.0 {
+            Pool::Plain(client) => client.request(request).await,
+            Pool::Secure(client) => client.request(request).await,
         }
     }
 }
@@ -80,7 +91,7 @@ fn pool<C: Connect + Clone>(connector: C) -> Client<C, Full<Bytes>> {
 
 /// A connector that gives up: name, TCP and TLS share one time limit.
 #[derive(Clone)]
-pub(super) struct Timed<C> {
+struct Timed<C> {
     inner: C,
     clock: SharedClock,
     limit_ms: i64,

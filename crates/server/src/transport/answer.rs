@@ -1,6 +1,4 @@
-//! Reading what an engine answers, within bounds.
-
-use std::error::Error;
+//! Reading what is answered, within bounds.
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
@@ -8,7 +6,7 @@ use hyper::body::{Body, Incoming};
 
 /// Why a body could not be read.
 #[derive(Debug)]
-pub(super) enum Unread {
+pub(crate) enum Unread {
     /// It is longer than allowed.
     TooLong,
     /// The connection broke before its end.
@@ -16,7 +14,7 @@ pub(super) enum Unread {
 }
 
 /// The whole body, if it is at most `bytes_max` long.
-pub(super) async fn read_whole(mut body: Incoming, bytes_max: usize) -> Result<Bytes, Unread> {
+pub(crate) async fn read_whole(mut body: Incoming, bytes_max: usize) -> Result<Bytes, Unread> {
     let is_too_long = |bytes: u64| usize::try_from(bytes).map_or(true, |bytes| bytes > bytes_max);
     if is_too_long(body.size_hint().lower()) {
         return Err(Unread::TooLong);
@@ -36,7 +34,7 @@ pub(super) async fn read_whole(mut body: Incoming, bytes_max: usize) -> Result<B
 }
 
 /// Appends the beginning of a body to `start`, at most `bytes_max`; what cannot be read is left out.
-pub(super) async fn read_start(mut body: Incoming, start: &mut Vec<u8>, bytes_max: usize) {
+pub(crate) async fn read_start(mut body: Incoming, start: &mut Vec<u8>, bytes_max: usize) {
     while let Some(Ok(frame)) = body.frame().await {
         let Ok(data) = frame.into_data() else { continue };
         let room = bytes_max.saturating_sub(start.len()).min(data.len());
@@ -45,18 +43,4 @@ pub(super) async fn read_start(mut body: Incoming, start: &mut Vec<u8>, bytes_ma
             return;
         }
     }
-}
-
-/// An error and its causes, outermost first.
-pub(super) fn in_words(error: &dyn Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !words.ends_with(&next) {
-            words = format!("{words}: {next}");
-        }
-        cause = error.source();
-    }
-    words
 }

@@ -1,0 +1,70 @@
+//! What must never be shown: keys, which stand in environment variables and nowhere else.
+
+use std::ffi::OsString;
+use std::fmt;
+
+use hyper::header::{HeaderValue, InvalidHeaderValue};
+
+/// A key. Its text is told to those who want it, and to no log.
+#[derive(Clone)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    /// A key that was made here.
+    pub(crate) fn new(key: String) -> Self {
+        Self(key)
+    }
+
+    /// The key that a variable holds; otherwise what is wrong with the variable, as the end of a sentence.
+    pub(crate) fn read(value: Option<OsString>) -> Result<Self, &'static str> {
+        let text = value.ok_or("is not set")?.into_string().unwrap_or_default();
+        match text.trim() {
+            "" => Err("is empty or no text"),
+            key if key.bytes().any(|byte| !byte.is_ascii_graphic()) => Err("has characters that no key has"),
+            key => Ok(Self(key.to_owned())),
+        }
+    }
+
+    /// The `Authorization` header that shows the key to whom it belongs.
+    pub(crate) fn bearer(&self) -> Result<HeaderValue, InvalidHeaderValue> {
+        let mut header = HeaderValue::try_from(format!("Bearer {}", self.0))?;
+        header.set_sensitive(true);
+        Ok(header)
+    }
+
+    /// The text without the key, which some repeat when they refuse it.
+    pub(crate) fn conceal(&self, text: String) -> String {
+        if text.contains(&self.0) { text.replace(&self.0, "[key]") } else { text }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[key]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_is_never_shown() {
+        let key = Secret::read(Some(" sk-secret\n".into())).unwrap();
+        assert_eq!(key.conceal("wrong key: sk-secret!".to_owned()), "wrong key: [key]!");
+        assert!(!format!("{key:?} {:?}", key.bearer().unwrap()).contains("secret"));
+    }
+
+    #[test]
+    fn a_variable_without_a_key_is_told_by_what_is_wrong() {
+        for (value, part) in [
+            (None, "not set"),
+            (Some(""), "empty"),
+            (Some(" \n"), "empty"),
+            (Some("sk secret"), "characters"),
+        ] {
+            let reason = Secret::read(value.map(OsString::from)).unwrap_err();
+            assert!(reason.contains(part), "{value:?}: {reason}");
+        }
+    }
+}
