@@ -1,0 +1,50 @@
+//! Events and what they are about, shaped as Stripe's documents show. <https://docs.stripe.com/api/events/types>
+
+use serde_json::{Value, json};
+
+/// When everything was made, in seconds: the stand-in has no clock, and nobody may rely on these times.
+pub(super) const CREATED: i64 = 1_790_000_000;
+
+/// The body of an event.
+pub(super) fn body(id: &str, kind: &str, object: &Value) -> Vec<u8> {
+    let event = json!({
+        "id": id, "object": "event", "api_version": "2026-10-28.endive", "created": CREATED,
+        "data": {"object": object}, "livemode": false, "pending_webhooks": 1,
+        "request": {"id": null, "idempotency_key": null}, "type": kind,
+    });
+    // Stripe sends its JSON indented, so that whoever signs it anew in another form is found out.
+    let indented = serde_json::to_vec_pretty(&event);
+    indented.unwrap_or_default()
+}
+
+pub(super) fn refund(id: &str, intent: &str, amount: i64, currency: &str) -> Value {
+    json!({
+        "id": id, "object": "refund", "amount": amount, "balance_transaction": "txn_1", "charge": charge(intent),
+        "created": CREATED, "currency": currency,
+        "destination_details": {"card": {"reference_status": "pending", "type": "refund"}, "type": "card"},
+        "metadata": {}, "payment_intent": intent, "reason": null, "receipt_number": null,
+        "source_transfer_reversal": null, "status": "succeeded", "transfer_reversal": null,
+    })
+}
+
+/// The charge of a payment after a refund, which tells of no refund by name.
+pub(super) fn refunded_charge(intent: &str, amount: i64, currency: &str) -> Value {
+    json!({
+        "id": charge(intent), "object": "charge", "amount_refunded": amount, "created": CREATED,
+        "currency": currency, "payment_intent": intent, "refunded": false, "status": "succeeded",
+    })
+}
+
+pub(super) fn dispute(id: &str, intent: &str, amount: i64, currency: &str) -> Value {
+    json!({
+        "id": id, "object": "dispute", "amount": amount, "balance_transactions": [], "charge": charge(intent),
+        "created": CREATED, "currency": currency, "enhanced_eligibility_types": [], "evidence": {},
+        "evidence_details": {"due_by": CREATED + 1_000_000, "has_evidence": false, "past_due": false},
+        "is_charge_refundable": false, "livemode": false, "metadata": {}, "payment_intent": intent,
+        "reason": "fraudulent", "status": "needs_response",
+    })
+}
+
+fn charge(intent: &str) -> String {
+    intent.replacen("pi_", "ch_", 1)
+}

@@ -1,0 +1,135 @@
+//! The routes of the stand-in.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{RawQuery, State as Shared};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::book::{Answer, Kept};
+use super::form::{self, WrongField};
+use super::{State, Trouble};
+
+/// The calls that there are.
+pub(super) fn router(state: Arc<State>) -> Router {
+    let sessions = get(list).post(create);
+    Router::new()
+        .route("/v1/checkout/sessions", sessions)
+        .fallback(|| async {
+            respond(error(404, "invalid_request_error", None, "Unrecognized request URL."))
+        })
+        .with_state(state)
+}
+
+async fn create(Shared(state): Shared<Arc<State>>, headers: HeaderMap, body: Bytes) -> Response {
+    if let Err(refused) = check_caller(&state, &headers) {
+        return respond(refused);
+    }
+    if text(&headers, CONTENT_TYPE) != Some("application/x-www-form-urlencoded") {
+        let message = "Invalid request: bodies are application/x-www-form-urlencoded.";
+        return respond(error(400, "invalid_request_error", None, message));
+    }
+    let fields = form::fields(&body);
+    if let Err(WrongField { name, code, message }) = form::check(&fields) {
+        let (status, mut body) = error(400, "invalid_request_error", Some(code), &message);
+        body["error"]["param"] = json!(name);
+        return respond((status, body));
+    }
+    let key = text(&headers, HeaderName::from_static("idempotency-key"));
+    let mut book = state.book();
+    match key.map(|key| book.kept(key, &fields)) {
+        Some(Kept::Same(answer)) => {
+            let mut response = respond(answer);
+            response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
+            return response;
+        }
+        Some(Kept::Other) => {
+            let message = "Keys for idempotent requests can only be used with the same parameters they were first \
+                           used with. Try using a key other than the one used here.";
+            return respond(error(400, "idempotency_error", None, message));
+        }
+        Some(Kept::Nothing) | None => {}
+    }
+    let answer = match book.trouble.take() {
+        Some(Trouble::TooMany) => return respond(too_many()),
+        Some(Trouble::Failure) => failure(),
+        None => (StatusCode::OK, book.create(&fields)),
+    };
+    if let Some(key) = key {
+        book.keep(key, fields, answer.clone());
+    }
+    respond(answer)
+}
+
+async fn list(Shared(state): Shared<Arc<State>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
+    if let Err(refused) = check_caller(&state, &headers) {
+        return respond(refused);
+    }
+    let mut book = state.book();
+    match book.trouble.take() {
+        Some(Trouble::TooMany) => return respond(too_many()),
+        Some(Trouble::Failure) => return respond(failure()),
+        None => {}
+    }
+    let fields = form::fields(query.unwrap_or_default().as_bytes());
+    let intent = fields.get("payment_intent").map_or("", String::as_str);
+    let Some(sessions) = book.sessions_of(intent) else {
+        let message = format!("No such payment_intent: '{intent}'");
+        return respond(error(404, "invalid_request_error", Some("resource_missing"), &message));
+    };
+    let list = json!({
+        "object": "list", "url": "/v1/checkout/sessions", "has_more": false, "data": sessions,
+    });
+    respond((StatusCode::OK, list))
+}
+
+/// Whether the caller has the key and says which version it speaks.
+fn check_caller(state: &State, headers: &HeaderMap) -> Result<(), Answer> {
+    let wanted = format!("Bearer {}", state.secret_key);
+    match text(headers, AUTHORIZATION) {
+        Some(sent) if sent == wanted => {}
+        Some(sent) => {
+            // Stripe shows the last characters only; others would show all of it.
+            let message = format!("Invalid API Key provided: {}", sent.trim_start_matches("Bearer "));
+            return Err(error(401, "invalid_request_error", None, &message));
+        }
+        None => {
+            return Err(error(401, "invalid_request_error", None, "You did not provide an API key."));
+        }
+    }
+    let version = text(headers, HeaderName::from_static("stripe-version")).unwrap_or_default();
+    let (date, name) = version.split_once('.').unwrap_or_default();
+    let is_version = date.len() == 10 && date.split('-').count() == 3 && !name.is_empty();
+    let message = format!("Invalid Stripe API version: {version}");
+    is_version.then_some(()).ok_or_else(|| error(400, "invalid_request_error", None, &message))
+}
+
+fn too_many() -> Answer {
+    let message = "Too many requests hit the API too quickly.";
+    error(429, "invalid_request_error", Some("rate_limit"), message)
+}
+
+fn failure() -> Answer {
+    error(500, "api_error", None, "Sorry! There was an error while talking to one of our backends.")
+}
+
+fn error(status: u16, kind: &str, code: Option<&str>, message: &str) -> Answer {
+    let mut told = json!({"type": kind, "message": message});
+    if let Some(code) = code {
+        told["code"] = json!(code);
+    }
+    (StatusCode::from_u16(status).unwrap_or_default(), json!({"error": told}))
+}
+
+fn respond((status, body): (StatusCode, Value)) -> Response {
+    (status, axum::Json(body)).into_response()
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
