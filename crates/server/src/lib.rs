@@ -6,6 +6,7 @@ pub mod config;
 pub mod engines;
 pub mod http;
 pub mod ids;
+pub mod payment;
 pub mod scheduler;
 mod secrets;
 pub mod service;

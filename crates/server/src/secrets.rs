@@ -25,6 +25,11 @@ impl Secret {
         }
     }
 
+    /// The bytes to sign with.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
     /// The `Authorization` header that shows the key to whom it belongs.
     pub(crate) fn bearer(&self) -> Result<HeaderValue, InvalidHeaderValue> {
         let mut header = HeaderValue::try_from(format!("Bearer {}", self.0))?;
@@ -52,6 +57,7 @@ mod tests {
     fn the_key_is_never_shown() {
         let key = Secret::read(Some(" sk-secret\n".into())).unwrap();
         assert_eq!(key.conceal("wrong key: sk-secret!".to_owned()), "wrong key: [key]!");
+        assert_eq!(key.bytes(), b"sk-secret");
         assert!(!format!("{key:?} {:?}", key.bearer().unwrap()).contains("secret"));
     }
 

@@ -1,0 +1,88 @@
+//! Stripe Checkout, over a small client of our own with a pinned version of Stripe's API.
+//! <https://docs.stripe.com/api/checkout/sessions>
+
+mod client;
+mod events;
+mod refusal;
+mod sessions;
+mod signature;
+
+use std::ffi::OsString;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::{
+    Checkout, Notice, NoticeRefused, Order, PaymentError, PaymentProvider, PaymentUnusable, Receipt,
+};
+use crate::clock::SharedClock;
+use crate::config::StripeConfig;
+use crate::secrets::Secret;
+use client::Client;
+
+/// Stripe as configured. Its two keys are wanted by different uses, so that each is missed where it is needed.
+pub(super) struct Stripe {
+    client: Result<Client, PaymentUnusable>,
+    signing_secret: Result<Secret, PaymentUnusable>,
+}
+
+impl Stripe {
+    /// Stripe with the keys that `variable` finds under the names in the settings.
+    pub(super) fn new(
+        config: &StripeConfig,
+        clock: &SharedClock,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Self {
+        let secret = |name: &str, what| {
+            Secret::read(variable(name)).map_err(|reason| PaymentUnusable::Secret {
+                variable: name.to_owned(),
+                what,
+                reason,
+            })
+        };
+        Self {
+            client: secret(&config.secret_key_env, "Stripe's secret key")
+                .and_then(|key| Client::new(&config.base_url, key, clock)),
+            signing_secret: secret(
+                &config.webhook_secret_env,
+                "the signing secret of Stripe's webhook endpoint",
+            ),
+        }
+    }
+
+    fn client(&self) -> Result<&Client, PaymentUnusable> {
+        self.client.as_ref().map_err(PaymentUnusable::clone)
+    }
+
+    fn signing_secret(&self) -> Result<&Secret, PaymentUnusable> {
+        self.signing_secret.as_ref().map_err(PaymentUnusable::clone)
+    }
+}
+
+impl PaymentProvider for Stripe {
+    fn name(&self) -> &'static str {
+        "stripe"
+    }
+
+    fn check(&self) -> Result<(), PaymentUnusable> {
+        self.client()?;
+        self.signing_secret()?;
+        Ok(())
+    }
+
+    fn open_checkout<'a>(&'a self, order: &'a Order) -> BoxFuture<'a, Result<Checkout, PaymentError>> {
+        async move { self.client()?.open_checkout(order).await }.boxed()
+    }
+
+    fn read_notice(&self, signature: Option<&[u8]>, body: &[u8], now: i64) -> Result<Notice, NoticeRefused> {
+        signature::verify(signature, body, self.signing_secret()?, now)?;
+        events::read(body).map_err(NoticeRefused::Malformed)
+    }
+
+    fn find_receipt<'a>(
+        &'a self,
+        reference: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>> {
+        async move { self.client()?.find_receipt(reference).await }.boxed()
+    }
+}
