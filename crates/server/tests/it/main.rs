@@ -9,4 +9,5 @@
 mod api;
 mod dispatch;
 mod engines;
+mod payments;
 mod support;

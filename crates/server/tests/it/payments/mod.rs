@@ -1,0 +1,61 @@
+//! Who takes payments: the client of Stripe against its stand-in, and the provider of those who have none.
+
+mod checkouts;
+mod notices;
+mod receipts;
+mod unusable;
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use overnight_domain::ids::{AccountId, PaymentId};
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::{BillingConfig, Config, Sources};
+use overnight_server::payment::{self, Order, PaymentProvider};
+use overnight_sim::stripe::Stripe;
+
+const SECRET_KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+const SIGNING_SECRET: &str = "whsec_test_secret";
+
+/// The settings of a service that is paid through what stands at the base URL.
+fn billing(provider: &str, base_url: &str) -> BillingConfig {
+    let environment = vec![
+        ("OVERNIGHT_BILLING__PROVIDER".to_owned(), provider.to_owned()),
+        ("OVERNIGHT_BILLING__STRIPE__BASE_URL".to_owned(), base_url.to_owned()),
+    ];
+    Config::load(&Sources { environment, ..Sources::default() }).unwrap().billing
+}
+
+/// The variables of a process that has both keys.
+fn keys(variable: &str) -> Option<OsString> {
+    match variable {
+        "STRIPE_SECRET_KEY" => Some(SECRET_KEY.into()),
+        "STRIPE_WEBHOOK_SECRET" => Some(SIGNING_SECRET.into()),
+        _ => None,
+    }
+}
+
+/// A provider with these variables, at a base URL.
+fn provider_at(base_url: &str, variable: impl Fn(&str) -> Option<OsString>) -> Arc<dyn PaymentProvider> {
+    let clock: SharedClock = Arc::new(SystemClock);
+    payment::provider_with(&billing("stripe", base_url), &clock, variable)
+}
+
+/// A stand-in for Stripe, and the provider that asks it.
+async fn start() -> (Stripe, Arc<dyn PaymentProvider>) {
+    let stripe = Stripe::start(SECRET_KEY).await.unwrap();
+    let provider = provider_at(&stripe.base_url(), keys);
+    (stripe, provider)
+}
+
+/// An order of ten dollars.
+fn order(number: u128) -> Order {
+    Order {
+        id: PaymentId::from_bits(number),
+        account: AccountId::from_bits(1),
+        amount: 1_000,
+        currency: "usd".parse().unwrap(),
+        description: "10 credits & more".to_owned(),
+        return_url: "http://127.0.0.1:8080/console?paid={CHECKOUT_SESSION_ID}".to_owned(),
+    }
+}
