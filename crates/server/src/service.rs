@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::engines::{EngineClient, EngineUnusable, Engines};
 use crate::http::{self, Listeners};
 use crate::ids::Ids;
+use crate::payment::PaymentUnusable;
 use crate::scheduler::{Replicas, Shell};
 use crate::store::{Store, StoreError, hints, owners};
 use crate::workers;
@@ -35,6 +36,9 @@ pub enum ServiceError {
     /// An engine cannot be used as configured.
     #[error(transparent)]
     Engine(#[from] EngineUnusable),
+    /// Payments cannot be taken as configured.
+    #[error(transparent)]
+    Payments(#[from] PaymentUnusable),
     /// The address is taken, or not this machine's.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -71,6 +75,7 @@ impl Service {
         let (listeners, address) = listen(&config).await?;
         let services =
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
+        services.payments.check()?;
         let bootstrapped = bootstrap::run(&services).await?;
         let (engines, shell) = match config.role.schedules() {
             true => {

@@ -7,6 +7,7 @@ use overnight_domain::faults::{Fault, Faults};
 use overnight_domain::money::Credits;
 use thiserror::Error;
 
+use crate::payment::{NoticeRefused, PaymentError};
 use crate::store::StoreError;
 
 /// Why a use case was not done. Nothing was changed, but where [`AppError::Internal`] says that nobody knows.
@@ -40,6 +41,12 @@ pub enum AppError {
         /// The state it stays in.
         status: &'static str,
     },
+    /// The payment provider did not do what it was asked, and will not.
+    #[error("{0}")]
+    Payment(PaymentError),
+    /// What was told of a payment is not believed.
+    #[error("{0}")]
+    Notice(NoticeRefused),
     /// The store takes no writes now; nothing was accepted, and it may be tried again.
     #[error("the service cannot do this now: {0}")]
     Unavailable(String),
@@ -102,6 +109,22 @@ impl From<Fault> for InputFault {
         let subject = if fault.param.is_empty() { "the body" } else { &fault.param };
         let message = format!("{subject} {}", fault.message);
         Self { param: fault.param, id: None, code: fault.code, message }
+    }
+}
+
+impl From<PaymentError> for AppError {
+    fn from(error: PaymentError) -> Self {
+        if error.is_passing() { Self::Unavailable(error.to_string()) } else { Self::Payment(error) }
+    }
+}
+
+impl From<NoticeRefused> for AppError {
+    fn from(refused: NoticeRefused) -> Self {
+        match refused {
+            NoticeRefused::NotTaken => Self::NotFound("payment provider"),
+            NoticeRefused::Unusable(unusable) => Self::Unavailable(unusable.to_string()),
+            refused => Self::Notice(refused),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod input;
 pub mod models;
 mod names;
 pub mod pages;
+pub mod payments;
 pub mod requests;
 mod signals;
 
@@ -22,6 +23,7 @@ pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;
 use crate::config::{Config, Database};
 use crate::ids::Ids;
+use crate::payment::{self, PaymentProvider};
 use crate::store::{Store, StoreError, StoreOptions};
 
 /// What every use case and every worker needs; clones share it.
@@ -39,6 +41,8 @@ pub struct Services {
     pub models: Arc<Models>,
     /// News for the scheduler.
     pub signals: Arc<Signals>,
+    /// Who takes payments.
+    pub payments: Arc<dyn PaymentProvider>,
     /// Who holds which key.
     pub key_holders: Arc<KeyHolders>,
     /// When this process began to serve, in milliseconds.
@@ -56,7 +60,8 @@ impl Services {
         let models = Arc::new(Models::load(&store, &config).await?);
         let started_at = clock.now();
         let (signals, key_holders) = (Arc::default(), Arc::default());
-        Ok(Self { store, clock, ids, config, models, signals, key_holders, started_at })
+        let payments = payment::provider(&config.billing, &clock);
+        Ok(Self { store, clock, ids, config, models, signals, payments, key_holders, started_at })
     }
 }
 

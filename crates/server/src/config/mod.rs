@@ -95,6 +95,14 @@ impl Config {
         read::config(&sources.merged()?)
     }
 
+    /// The address of `path` as clients reach it.
+    pub fn public_address(&self, path: &str) -> String {
+        match &self.public_url {
+            Some(url) => format!("{}{path}", url.as_str().trim_end_matches('/')),
+            None => format!("http://{}{path}", self.listen),
+        }
+    }
+
     /// What is allowed and probably not meant, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let is_served =

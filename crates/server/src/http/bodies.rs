@@ -163,7 +163,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// The whole body; without a copy where it came in one piece.
-async fn read(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
+pub(super) async fn read(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > limit {
         return Err(Refusal::TooLarge(limit));

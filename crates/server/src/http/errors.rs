@@ -69,6 +69,8 @@ impl Refusal {
             Self::App(AppError::AlreadyEnded { .. }) => {
                 (StatusCode::CONFLICT, "already_ended", INVALID_REQUEST)
             }
+            Self::App(AppError::Payment(_)) => (StatusCode::BAD_GATEWAY, "payment_failed", BILLING),
+            Self::App(AppError::Notice(_)) => (StatusCode::BAD_REQUEST, "invalid_notice", INVALID_REQUEST),
             Self::App(AppError::Unavailable(_)) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", SERVER),
             Self::App(AppError::Internal(_)) | Self::Panicked => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", SERVER)

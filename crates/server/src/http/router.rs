@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Router, middleware};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -10,8 +10,9 @@ use utoipa_axum::routes;
 
 use super::context::{Context, Shared, Timeouts};
 use super::native::{accounts, batches, models, requests};
-use super::{calls, docs, health, metrics, openapi};
+use super::{calls, docs, health, metrics, openapi, payments};
 use crate::app::Services;
+use crate::app::payments::RETURN_PATH;
 
 /// The routes that the reference describes.
 pub(super) fn routes() -> OpenApiRouter<Shared> {
@@ -42,6 +43,8 @@ fn open_routes(has_metrics: bool) -> Router<Shared> {
         .route("/openapi.json", get(openapi::get))
         .route("/docs", get(docs::page))
         .route("/docs/style.css", get(docs::style))
+        .route(payments::STRIPE_PATH, post(payments::hear))
+        .route(RETURN_PATH, get(payments::thanks))
 }
 
 /// Everything that is served, for a host program with a server of its own; [`super::serve`] also keeps the time-outs

@@ -23,6 +23,7 @@ mod migrations;
 pub mod models;
 pub mod moving;
 pub mod owners;
+pub mod payments;
 pub mod prices;
 pub mod queue;
 pub mod releases;

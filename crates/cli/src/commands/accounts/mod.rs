@@ -6,8 +6,9 @@ mod spend;
 use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
-use overnight_server::app::accounts;
+use overnight_server::app::{accounts, payments};
 use overnight_server::store::accounts::Account;
+use serde_json::json;
 
 use super::operator;
 use crate::errors::{CliError, Exit};
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Activate(One),
     /// Give an account credits, or take some back.
     Grant(Grant),
+    /// Order credits at the payment provider; prints the address at which they are paid.
+    TopUp(TopUp),
     /// List what moved an account's balance, newest first.
     Ledger(ledger::Arguments),
     /// Show what an account was charged, by day and model.
@@ -64,6 +67,15 @@ pub(crate) struct Grant {
     source: Option<String>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct TopUp {
+    /// Its identifier, acct_….
+    #[arg(value_parser = parse_id)]
+    account: AccountId,
+    /// How many credits.
+    amount: Credits,
+}
+
 /// Reads an account's identifier, as clap wants its readers.
 pub(crate) fn parse_id(text: &str) -> Result<AccountId, String> {
     AccountId::parse(text).ok_or_else(|| "an account's identifier is acct_ and 26 characters".to_owned())
@@ -82,6 +94,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
             print(output, &accounts::activate(&services, account).await?)?;
         }
         Command::Grant(arguments) => grant(arguments, globals, output).await?,
+        Command::TopUp(arguments) => top_up(&arguments, globals, output).await?,
         Command::Ledger(arguments) => ledger::run(arguments, globals, output).await?,
         Command::Spend(arguments) => spend::run(arguments, globals, output).await?,
     }
@@ -108,7 +121,7 @@ async fn list(globals: &Globals, output: &Output) -> Result<(), CliError> {
     for account in accounts::list(&services).await? {
         let account = accounts::record(&account);
         let created = times::utc(account.created_at);
-        let payments = payments(account.payments_activated);
+        let payments = words(account.payments_activated);
         list.row(
             &account,
             &[&account.id, &created, &account.available, &account.held, payments, &account.name],
@@ -128,6 +141,15 @@ async fn grant(arguments: Grant, globals: &Globals, output: &Output) -> Result<(
     print(output, &accounts::get(&services, account).await?)
 }
 
+async fn top_up(arguments: &TopUp, globals: &Globals, output: &Output) -> Result<(), CliError> {
+    let services = operator::open(globals).await?;
+    let ordered = payments::top_up(&services, arguments.account, arguments.amount).await?;
+    let payment = ordered.payment.to_string();
+    output.either(&json!({"payment": payment, "url": ordered.url}), || ordered.url.clone())?;
+    output.note("the credits are there, and payments activated, once the provider has told the service of the payment");
+    Ok(())
+}
+
 fn print(output: &Output, account: &Account) -> Result<(), CliError> {
     let record = accounts::record(account);
     let created = times::utc(record.created_at);
@@ -139,11 +161,11 @@ fn print(output: &Output, account: &Account) -> Result<(), CliError> {
             record.balance,
             record.held,
             record.available,
-            payments(record.payments_activated)
+            words(record.payments_activated)
         )
     })
 }
 
-const fn payments(is_activated: bool) -> &'static str {
+const fn words(is_activated: bool) -> &'static str {
     if is_activated { "activated" } else { "not yet" }
 }

@@ -1,5 +1,6 @@
 //! `overnight doctor`: what may be wrong with this installation, and what to do about it.
 
+mod billing;
 mod engines;
 mod folder;
 mod service;
@@ -57,6 +58,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.extend(folder::check(&config.data_dir));
             findings.push(folder::database(&config).await);
             findings.extend(engines::check(&config).await);
+            findings.extend(billing::check(&config));
             findings.push(service::check(globals, &config).await);
         }
         Err(error) => {

@@ -34,6 +34,11 @@ pub(super) async fn page() -> Response {
     guarded("text/html; charset=utf-8", PAGE.clone())
 }
 
+/// Another page in the same clothes.
+pub(super) fn html(page: &'static str) -> Response {
+    guarded("text/html; charset=utf-8", Bytes::from_static(page.as_bytes()))
+}
+
 /// `GET /docs/style.css`.
 pub(super) async fn style() -> Response {
     guarded("text/css; charset=utf-8", Bytes::from_static(include_bytes!("style.css")))

@@ -1,5 +1,6 @@
 //! Who takes payments: the client of Stripe against its stand-in, and the provider of those who have none.
 
+mod booking;
 mod checkouts;
 mod notices;
 mod receipts;

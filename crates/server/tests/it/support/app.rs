@@ -52,8 +52,24 @@ impl TestApp {
 
     /// Starts a service with these settings and time-outs.
     pub(crate) async fn start_with(settings: &[(&str, &str)], timeouts: Timeouts) -> Self {
+        Self::launch(settings, timeouts, |services| services).await
+    }
+
+    /// Starts a service with these settings and a part of it replaced.
+    pub(crate) async fn start_changed(
+        settings: &[(&str, &str)],
+        change: impl FnOnce(Services) -> Services,
+    ) -> Self {
+        Self::launch(settings, PATIENT, change).await
+    }
+
+    async fn launch(
+        settings: &[(&str, &str)],
+        timeouts: Timeouts,
+        change: impl FnOnce(Services) -> Services,
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let services = services(&folder, settings).await;
+        let services = change(services(&folder, settings).await);
         let (account, key) = account(&services, "test").await;
         let (_, stranger_key) = self::account(&services, "stranger").await;
         let any_port = "127.0.0.1:0".parse().expect("an address");

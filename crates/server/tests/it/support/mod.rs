@@ -8,7 +8,7 @@ mod raw;
 mod stores;
 
 pub(crate) use self::app::{MODEL, TestApp};
-pub(crate) use self::client::Client;
+pub(crate) use self::client::{Answered, Client};
 pub(crate) use self::order::keys;
 pub(crate) use self::raw::Raw;
 pub(crate) use self::stores::store_options;

@@ -1,0 +1,49 @@
+//! Whether credits can be come by.
+
+use std::sync::Arc;
+
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::{Config, ProviderConfig};
+use overnight_server::payment;
+
+use super::Finding;
+
+const CHECK: &str = "billing";
+
+pub(super) fn check(config: &Config) -> Vec<Finding> {
+    let billing = &config.billing;
+    if !billing.enabled {
+        return vec![Finding::ok(CHECK, "off: nothing is priced, and nobody is refused")];
+    }
+    let free: Vec<&str> = config
+        .models
+        .iter()
+        .filter(|model| model.pricing().is_none())
+        .map(|model| model.name.as_str())
+        .collect();
+    let mut findings = vec![match free.as_slice() {
+        [] => Finding::ok(CHECK, "every model has a price"),
+        free => {
+            Finding::ok(CHECK, format!("models without a price, which cost nothing: {}", free.join(", ")))
+        }
+    }];
+    if matches!(billing.provider, ProviderConfig::Manual) {
+        findings.push(Finding::ok("payments", "none are taken: the operator grants credits"));
+        return findings;
+    }
+    let clock: SharedClock = Arc::new(SystemClock);
+    let provider = payment::provider(billing, &clock);
+    findings.push(match provider.check() {
+        Ok(()) => Finding::ok("payments", format!("{} has its keys", provider.name())),
+        Err(error) => Finding::fail("payments", error.to_string(), "set it where the service is started"),
+    });
+    if config.public_url.is_none() {
+        let message = format!("those who paid are sent back to {}", config.public_address("/"));
+        findings.push(Finding::warn(
+            "payments",
+            message,
+            "set `public_url` to where people reach the service",
+        ));
+    }
+    findings
+}

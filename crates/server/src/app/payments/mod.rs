@@ -1,0 +1,62 @@
+//! Payments: credits are ordered, paid at the provider, and booked when the provider tells of it.
+
+mod notices;
+
+use overnight_domain::ids::{AccountId, PaymentId};
+use overnight_domain::money::Credits;
+
+pub use self::notices::{Heard, hear};
+use super::errors::AppError;
+use super::{Services, accounts};
+use crate::payment::Order;
+use crate::store::payments::{self, Payment};
+
+/// Where the API shows those who paid that they did.
+pub const RETURN_PATH: &str = "/payments/thanks";
+
+/// An order that can be paid.
+#[derive(Debug, Clone)]
+pub struct TopUp {
+    /// The order.
+    pub payment: PaymentId,
+    /// Where it is paid. Whoever knows it can pay.
+    pub url: String,
+}
+
+/// Orders credits for an account: what this returns is where to pay. They are booked, and the account's payments
+/// activated, when the provider tells that it was paid.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account; [`AppError::Invalid`] for an amount that cannot be paid;
+/// [`AppError::Payment`] or [`AppError::Unavailable`] for what the provider says.
+pub async fn top_up(services: &Services, account: AccountId, credits: Credits) -> Result<TopUp, AppError> {
+    let account = accounts::get(services, account).await?;
+    let billing = &services.config.billing;
+    let amount = billing.minor_units(credits);
+    let amount = amount
+        .map_err(|error| AppError::invalid("amount", "out_of_range", &format!("cannot be paid: {error}")))?;
+    let now = services.clock.now();
+    let order = Order {
+        id: services.ids.next(now),
+        account: account.id,
+        amount,
+        currency: billing.currency,
+        description: format!("{credits} Overnight credits"),
+        return_url: services.config.public_address(RETURN_PATH),
+    };
+    let payment = Payment {
+        id: order.id,
+        account: account.key,
+        provider: services.payments.name().to_owned(),
+        credits,
+        amount,
+        currency: order.currency.as_str().to_owned(),
+        created_at: now,
+        paid_at: None,
+        reference: None,
+    };
+    payments::insert(&services.store, &payment).await?;
+    let checkout = services.payments.open_checkout(&order).await?;
+    Ok(TopUp { payment: order.id, url: checkout.url })
+}

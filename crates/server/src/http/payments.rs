@@ -1,0 +1,53 @@
+//! What payment providers and those who paid come to.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::HeaderName;
+use axum::response::Response;
+
+use super::bodies;
+use super::context::Shared;
+use super::errors::{Answer, Refusal};
+use super::{answers, docs};
+use crate::app::payments;
+
+/// Where Stripe tells of payments.
+pub(super) const STRIPE_PATH: &str = "/hooks/stripe";
+
+const SIGNATURE: HeaderName = HeaderName::from_static("stripe-signature");
+
+/// Longer than any event.
+const NOTICE_BYTES_MAX: usize = 1 << 20;
+
+const THANKS: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+    <meta name=\"viewport\" content=\"width=device-width\"><title>Thank you</title>\
+    <link rel=\"stylesheet\" href=\"/docs/style.css\"><main><h1>Thank you</h1>\
+    <p>Your payment is under way. The credits are on your account as soon as the payment provider confirms it, \
+    which takes seconds with a card and may take days from a bank account.</p></main></html>\n";
+
+/// The signature and the body of a notice, as they were sent.
+pub(super) struct SignedNotice {
+    signature: Option<Vec<u8>>,
+    body: Bytes,
+}
+
+impl FromRequest<Shared> for SignedNotice {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, _: &Shared) -> Result<Self, Refusal> {
+        let (parts, body) = request.into_parts();
+        let signature = parts.headers.get(SIGNATURE).map(|value| value.as_bytes().to_vec());
+        Ok(Self { signature, body: bodies::read(body, NOTICE_BYTES_MAX).await? })
+    }
+}
+
+/// `POST /hooks/stripe`.
+pub(super) async fn hear(State(context): State<Shared>, notice: SignedNotice) -> Answer {
+    payments::hear(&context.services, notice.signature.as_deref(), &notice.body).await?;
+    Ok(answers::ok(|out| out.extend_from_slice(b"{\"received\":true}")))
+}
+
+/// `GET /payments/thanks`.
+pub(super) async fn thanks() -> Response {
+    docs::html(THANKS)
+}

@@ -1,0 +1,212 @@
+//! Notices over HTTP, as Stripe delivers them: real signatures, often repeated, in any order.
+
+use futures_util::future::join_all;
+use overnight_domain::money::{Credits, EntryKind};
+use overnight_server::app::payments::{self as orders, TopUp};
+use overnight_server::app::{Services, accounts, api_keys};
+use overnight_server::payment;
+use overnight_server::store::accounts::Account;
+use overnight_sim::stripe::{Stripe, sign};
+
+use super::{SECRET_KEY, SIGNING_SECRET, keys};
+use crate::support::{Answered, Client, TestApp};
+
+/// A service that takes payments, one customer, and the Stripe that is paid.
+struct Shop {
+    app: TestApp,
+    stripe: Stripe,
+    account: Account,
+    customer: Client,
+}
+
+impl Shop {
+    async fn open() -> Self {
+        let stripe = Stripe::start(SECRET_KEY).await.expect("a stand-in");
+        let settings = [
+            ("billing.provider", "stripe"),
+            ("billing.stripe.base_url", &stripe.base_url()),
+            ("billing.credit_price", "2"),
+            ("billing.currency", "eur"),
+        ];
+        let app = TestApp::start_changed(&settings, |services| {
+            let payments = payment::provider_with(&services.config.billing, &services.clock, keys);
+            Services { payments, ..services }
+        });
+        let app = app.await;
+        let account = accounts::create(&app.services, "customer").await.expect("an account");
+        let made = api_keys::create(&app.services, account.id, None, None).await.expect("a key");
+        let customer = Client::new(app.address, Some(&made.key));
+        Self { app, stripe, account, customer }
+    }
+
+    async fn order(&self, credits: &str) -> TopUp {
+        let credits = credits.parse().expect("credits");
+        orders::top_up(&self.app.services, self.account.id, credits).await.expect("an order")
+    }
+
+    fn now(&self) -> i64 {
+        self.app.services.clock.now() / 1_000
+    }
+
+    /// Tells the service of an event as Stripe does.
+    async fn tell(&self, event: &[u8]) -> Answered {
+        let signature = sign(event, SIGNING_SECRET, self.now());
+        self.tell_signed(event, &signature).await
+    }
+
+    async fn tell_signed(&self, event: &[u8], signature: &str) -> Answered {
+        let client = self.app.anonymous().with("stripe-signature", signature);
+        client
+            .with("content-type", "application/json; charset=utf-8")
+            .send("POST", "/hooks/stripe", event.to_vec())
+            .await
+    }
+
+    async fn tell_all(&self, events: &[Vec<u8>]) {
+        for event in events {
+            assert_eq!(self.tell(event).await.status, 200);
+        }
+    }
+
+    /// The kinds and amounts of the ledger, the oldest first.
+    async fn ledger(&self) -> Vec<(EntryKind, String)> {
+        let services = &self.app.services;
+        let entries = accounts::list_entries(services, &self.account, None, i64::MAX, 100).await;
+        let entries = entries.expect("the ledger").into_iter().rev();
+        entries.map(|entry| (entry.kind, entry.amount.to_string())).collect()
+    }
+
+    async fn available(&self) -> String {
+        accounts::get(&self.app.services, self.account.id).await.expect("the account").available().to_string()
+    }
+}
+
+fn session_of(top_up: &TopUp) -> &str {
+    top_up.url.rsplit('/').next().expect("a session")
+}
+
+fn entry(kind: EntryKind, amount: &str) -> (EntryKind, String) {
+    (kind, amount.to_owned())
+}
+
+#[tokio::test]
+async fn a_payment_told_five_times_and_once_by_a_forger_is_booked_once() {
+    let shop = Shop::open().await;
+    shop.customer.get("/v1/models").await.refused(402, "payments_not_activated");
+    let top_up = shop.order("12.5").await;
+    let paid = shop.stripe.pay(session_of(&top_up));
+    let event = paid.events.last().expect("an event");
+
+    let forged = shop.tell_signed(event, &sign(event, "whsec_of_a_forger", shop.now())).await;
+    forged.refused(400, "invalid_notice");
+    assert_eq!(shop.ledger().await, []);
+    let answers = join_all([(); 5].map(|()| shop.tell(event))).await;
+    assert!(answers.iter().all(|answered| answered.status == 200), "{answers:?}");
+    assert_eq!(shop.ledger().await, [entry(EntryKind::TopUp, "12.5")]);
+
+    // Activated by it, at once.
+    let account = shop.customer.get("/v1/account").await.json();
+    assert_eq!((&account["available"], &account["payments_activated"]), (&"12.5".into(), &true.into()));
+    shop.app.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_repeated_later_or_changed_or_unsigned_is_not_believed() {
+    let shop = Shop::open().await;
+    let paid = shop.stripe.pay(session_of(&shop.order("5").await));
+    let event = paid.events.last().expect("an event");
+    let old = sign(event, SIGNING_SECRET, shop.now() - 301);
+    let early = sign(event, SIGNING_SECRET, shop.now() + 302);
+    let good = sign(event, SIGNING_SECRET, shop.now());
+    for signature in [old.as_str(), &early, "", "t=1", "v1=00", "nonsense"] {
+        shop.tell_signed(event, signature).await.refused(400, "invalid_notice");
+    }
+    let more = String::from_utf8(event.clone()).expect("text").replace("1000", "9000");
+    shop.tell_signed(more.as_bytes(), &good).await.refused(400, "invalid_notice");
+    shop.app.anonymous().send("POST", "/hooks/stripe", event.clone()).await.refused(400, "invalid_notice");
+    shop.tell(b"{}").await.refused(400, "invalid_notice");
+    shop.tell(&vec![b' '; (1 << 20) + 1]).await.refused(413, "too_large");
+    shop.app.anonymous().get("/hooks/stripe").await.refused(405, "method_not_allowed");
+    assert_eq!(shop.ledger().await, []);
+    assert_eq!(shop.tell_signed(event, &good).await.status, 200);
+    assert_eq!(shop.ledger().await, [entry(EntryKind::TopUp, "5")]);
+    shop.app.stop().await;
+}
+
+#[tokio::test]
+async fn a_refund_told_before_its_payment_is_booked_after_it() {
+    let shop = Shop::open().await;
+    let paid = shop.stripe.pay(session_of(&shop.order("10").await));
+    let refund = shop.stripe.refund(&paid.id, 500);
+    let failed = shop.stripe.fail_refund(&refund.id);
+    // A quarter of 20 euros, told first; then the payment; then all of it again, backwards.
+    shop.tell_all(&refund.events).await;
+    assert_eq!(shop.ledger().await, [entry(EntryKind::TopUp, "10"), entry(EntryKind::Refund, "-2.5")]);
+    shop.tell_all(&paid.events).await;
+    assert_eq!(shop.available().await, "7.5");
+    shop.tell_all(&failed.events).await;
+    shop.tell_all(&refund.events).await;
+    let expected =
+        [entry(EntryKind::TopUp, "10"), entry(EntryKind::Refund, "-2.5"), entry(EntryKind::Refund, "2.5")];
+    assert_eq!(shop.ledger().await, expected);
+    shop.app.stop().await;
+}
+
+#[tokio::test]
+async fn a_dispute_may_take_an_account_below_zero_where_it_reads_and_does_not_create() {
+    let shop = Shop::open().await;
+    let paid = shop.stripe.pay_late(session_of(&shop.order("10").await));
+    assert_eq!(shop.tell(&paid.events[0]).await.status, 200);
+    assert_eq!(shop.ledger().await, [], "completed, and not paid yet");
+    shop.tell_all(&paid.events).await;
+    let body = TestApp::quick_start("x");
+    assert_eq!(shop.customer.post("/v1/requests", &body).await.status, 201);
+    let dispute = shop.stripe.dispute(&paid.id, 2_000);
+    shop.tell_all(&dispute.events).await;
+    assert!(shop.available().await.starts_with("-0.000"), "{}", shop.available().await);
+    shop.customer.post("/v1/requests", &body).await.refused(402, "insufficient_credits");
+    assert_eq!(shop.customer.get("/v1/requests").await.ids().len(), 1);
+
+    // Won, and the withdrawal told once more behind it.
+    let won = shop.stripe.win_dispute(&dispute.id);
+    shop.tell_all(&won.events).await;
+    shop.tell_all(&dispute.events).await;
+    let expected =
+        [entry(EntryKind::TopUp, "10"), entry(EntryKind::Dispute, "-10"), entry(EntryKind::Dispute, "10")];
+    assert_eq!(shop.ledger().await, expected);
+    assert_eq!(shop.customer.post("/v1/requests", &body).await.status, 201);
+    shop.app.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_not_ours_is_answered_and_books_nothing() {
+    let shop = Shop::open().await;
+    let elsewhere = shop.stripe.pay_elsewhere();
+    shop.tell_all(&shop.stripe.refund(&elsewhere, 100).events).await;
+    shop.tell(br#"{"type":"customer.created","data":{"object":{}}}"#).await;
+    assert_eq!(shop.ledger().await, []);
+    shop.app.stop().await;
+}
+
+#[tokio::test]
+async fn no_order_is_made_for_what_cannot_be_paid() {
+    let shop = Shop::open().await;
+    for amount in ["0", "-1", "0.001", "0.0075"] {
+        let credits: Credits = amount.parse().expect("credits");
+        assert!(orders::top_up(&shop.app.services, shop.account.id, credits).await.is_err(), "{amount}");
+    }
+    assert_eq!(shop.stripe.session_count(), 0);
+    shop.app.stop().await;
+}
+
+#[tokio::test]
+async fn where_nobody_takes_payments_there_is_no_hook_and_no_order() {
+    let app = TestApp::start().await;
+    app.anonymous().send("POST", "/hooks/stripe", "{}").await.refused(404, "not_found");
+    let account = accounts::list(&app.services).await.expect("accounts").remove(0);
+    let refused = orders::top_up(&app.services, account.id, "1".parse().expect("credits")).await;
+    assert!(refused.expect_err("a refusal").to_string().contains("overnight account grant"));
+    let thanks = app.anonymous().get("/payments/thanks").await;
+    assert!(thanks.status == 200 && thanks.header("content-type").starts_with("text/html"));
+    app.stop().await;
+}
