@@ -14,13 +14,13 @@ pub(crate) struct Arguments {
     /// What to measure.
     #[arg(value_enum, value_name = "WHAT")]
     what: What,
-    /// Requests: in each round of `create` and `dispatch`, in all of `stream` and `restart`.
+    /// Requests: in each round of `create`, `billing` and `dispatch`, in all of `stream` and `restart`.
     #[arg(long, value_name = "N")]
     requests: Option<usize>,
     /// Rounds of each side, alternating.
     #[arg(long, value_name = "N", default_value_t = 5)]
     rounds: usize,
-    /// Connections on which `create` measures CPU.
+    /// Connections on which `create` and `billing` measure CPU.
     #[arg(long, value_name = "N", default_value_t = 64)]
     connections: usize,
 }
@@ -30,6 +30,8 @@ pub(crate) struct Arguments {
 enum What {
     /// Durable creates, beside a handler that does nothing.
     Create,
+    /// Durable creates that hold credits, beside the same where billing is off.
+    Billing,
     /// Queued requests to stored results on an instant engine, beside a bare client of it.
     Dispatch,
     /// Requests with results as JSON Lines, beside a file of the same bytes.
@@ -51,6 +53,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let Arguments { what, requests, rounds, connections } = arguments;
     let benchmark = match what {
         What::Create => Benchmark::Create,
+        What::Billing => Benchmark::Billing,
         What::Dispatch => Benchmark::Dispatch,
         What::Stream => Benchmark::Stream,
         What::Restart => Benchmark::Restart,

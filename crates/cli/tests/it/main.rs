@@ -8,6 +8,7 @@
 
 mod clients;
 mod crashes;
+mod credits;
 mod doctor;
 mod embedded;
 mod lines;

@@ -65,6 +65,7 @@ fn a_revoked_key_is_felt_within_a_second_and_a_new_one_at_once() {
     let world = World::new();
     let _serving = world.serve();
     let account = world.json("account create --name other");
+    world.json(&format!("account activate {}", account["id"].as_str().unwrap()));
     let key = world.json(&format!("key create --account {}", account["id"].as_str().unwrap()));
     let list = |key: &Value| {
         let mut command = world.command("list");

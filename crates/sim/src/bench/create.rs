@@ -100,7 +100,8 @@ fn with_goals(figures: Vec<Figure>) -> Vec<Figure> {
     figures.into_iter().zip(goals).map(with_goal).collect()
 }
 
-/// The figures of both sides, and how they stand to each other.
+/// The figures of both sides, and how they stand to each other: CPU of theirs, of ours and the ratio, then the same of
+/// the rates.
 pub(super) fn compare(options: &Options, ours: &Side, theirs: &Side, reference: &str) -> Vec<Figure> {
     let connections = options.connections;
     let cpu = |side: &Side, who: &str| {

@@ -5,6 +5,7 @@
 //! reference alternate; a figure is the median of its rounds, a ratio is taken round by round. Nothing here passes or
 //! fails: machines are noisy, and CPU per request is the figure to steer by.
 
+mod billing;
 mod child;
 mod clock;
 mod create;
@@ -33,6 +34,8 @@ pub const PEER_COMMAND: &str = "bench-peer";
 pub enum Benchmark {
     /// Durable creates, beside a handler that reads the same body and does nothing.
     Create,
+    /// Durable creates that hold credits, beside the same where billing is off.
+    Billing,
     /// Queued requests to stored results on an instant engine, beside a bare pooled client of that engine.
     Dispatch,
     /// All requests with their results as JSON Lines, beside a file of the same bytes.
@@ -60,7 +63,7 @@ impl Benchmark {
     /// How many requests it takes by itself.
     pub const fn default_requests(self) -> usize {
         match self {
-            Self::Create | Self::Postgres => 20_000,
+            Self::Create | Self::Billing | Self::Postgres => 20_000,
             Self::Dispatch => 50_000,
             Self::Stream => 100_000,
             Self::Restart => 1_000_000,
@@ -75,6 +78,7 @@ impl Benchmark {
 pub async fn run(benchmark: Benchmark, options: &Options) -> io::Result<Report> {
     match benchmark {
         Benchmark::Create => create::run(options).await,
+        Benchmark::Billing => billing::run(options).await,
         Benchmark::Dispatch => dispatch::run(options).await,
         Benchmark::Stream => stream::run(options).await,
         Benchmark::Restart => restart::run(options).await,

@@ -55,12 +55,37 @@ impl Site {
         aggregation_period: &str,
         database_url: &str,
     ) -> io::Result<Self> {
+        Self::with(options, engine, aggregation_period, database_url, "")
+    }
+
+    /// An empty data folder whose service has a price for everything, and charges it or not.
+    pub(super) fn priced(
+        options: &Options,
+        engine: SocketAddr,
+        aggregation_period: &str,
+        is_charged: bool,
+    ) -> io::Result<Self> {
+        let settings = format!(
+            "input_price = \"0.1\"\noutput_price = \"0.2\"\n\
+             [billing]\nenabled = {is_charged}\nbootstrap_credits = \"1000000000\"\n"
+        );
+        Self::with(options, engine, aggregation_period, "sqlite", &settings)
+    }
+
+    /// The same with more settings: of the one model, and behind it.
+    fn with(
+        options: &Options,
+        engine: SocketAddr,
+        aggregation_period: &str,
+        database_url: &str,
+        more: &str,
+    ) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(".overnight-bench-").tempdir_in(&options.folder)?;
         let site = Self { folder };
         let settings = format!(
             "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\naggregation_period = \"{aggregation_period}\"\n\
              database_url = {database_url:?}\nlog = \"warn\"\n\
-             [[models]]\nname = \"{MODEL}\"\n[[engines]]\nname = \"bench\"\nkind = \"openai\"\n\
+             [[models]]\nname = \"{MODEL}\"\n{more}[[engines]]\nname = \"bench\"\nkind = \"openai\"\n\
              base_url = \"http://{engine}/v1\"\nmax_concurrency = 256\n",
             site.data_folder(),
         );

@@ -1,12 +1,15 @@
 //! A store that holds everything that a store can hold.
 
-use overnight_domain::ids::{KeyId, RequestId};
+use overnight_domain::ids::{KeyId, PaymentId, RequestId};
+use overnight_domain::money::Credits;
 use overnight_domain::sort_key::SortKey;
 
 use crate::store::api_keys::{self, NewApiKey};
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
 use crate::store::expiry;
 use crate::store::leases::{self, GiveBack};
+use crate::store::ledger::Booking;
+use crate::store::payments::{self, Payment};
 use crate::store::requests::{self, NewRequest};
 use crate::store::settle::{self, Ending, Settlement};
 use crate::store::tests::{Fixture, START, grouping};
@@ -17,6 +20,7 @@ const LARGE_BYTES: usize = 9 << 20;
 /// Requests in every state, batches at every point of their lives, keys, and bodies with everything that JSON allows.
 pub(super) async fn furnish(fixture: &mut Fixture) {
     add_keys(fixture).await;
+    order_credits(fixture).await;
     let mut ids = Vec::new();
     for key in 1..=6 {
         let request = NewRequest { hold: fixture.hold("15").await, ..fixture.request(key) };
@@ -42,6 +46,26 @@ pub(super) async fn furnish(fixture: &mut Fixture) {
     fixture.release().await;
     fixture.insert(&[10, 11]).await;
     fixture.assert_sound().await;
+}
+
+/// Two orders, one of which was paid.
+async fn order_credits(fixture: &Fixture) {
+    let order = |number| Payment {
+        id: PaymentId::from_bits(number),
+        account: fixture.account,
+        provider: "stripe".to_owned(),
+        credits: Credits::from_nanos(12_500_000_000),
+        amount: 1_250,
+        currency: "eur".to_owned(),
+        created_at: START,
+        paid_at: None,
+        reference: None,
+    };
+    for number in [1, 2] {
+        payments::insert(&fixture.store, &order(number)).await.expect("an order");
+    }
+    let booking = payments::book(&fixture.store, &order(2), "pi_1", START + 1).await;
+    assert_eq!(booking.expect("a booking"), Booking::Booked);
 }
 
 /// Two completed, one failed, one given back, two at their engines.
