@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use overnight_domain::json::Json;
+use overnight_domain::money::TokenBound;
 use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
 use overnight_domain::sort_key::SortKey;
 use overnight_server::app::{Services, bootstrap, store_options};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::ids::Ids;
+use overnight_server::store::holds::Hold;
 use overnight_server::store::requests::NewRequest;
 use overnight_server::store::settle::{Ending, Settlement};
 use overnight_server::store::{Durability, Store, StoreError, StoreOptions};
@@ -25,6 +27,8 @@ const RUN: usize = 128;
 const LOOK: u32 = 512;
 const WINDOW_MS: i64 = 86_400_000;
 const COST: i64 = 400;
+/// What a request is held at where it has a price.
+const BOUND: TokenBound = TokenBound { input: 560, output: 200 };
 
 /// How far requests are brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +82,9 @@ async fn create(
     let mut body = CreateBody::new();
     let now = services.clock.now();
     let secret = services.store.sort_key_secret();
+    let model = services.models.get(group.model);
+    let price = model.and_then(|model| model.price);
+    let hold = price.map(|(price, pricing)| Hold { amount: pricing.hold(BOUND), price });
     let new = numbers.map(|number| {
         let body = body.chat(number).to_vec();
         let sort_key = Json::from_stored(&body).map(|body| SortKey::compute(secret, body));
@@ -90,7 +97,7 @@ async fn create(
             ready_at: now,
             sort_key: sort_key.unwrap_or_else(|_| SortKey::from_bytes(&[])),
             cost: COST,
-            hold: None,
+            hold,
             metadata: Some(b"{}".to_vec()),
             webhook: None,
             body,
