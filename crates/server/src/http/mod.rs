@@ -16,6 +16,7 @@ mod json_lines;
 mod metrics;
 mod native;
 mod openapi;
+mod pages;
 mod payments;
 mod percent;
 mod queries;

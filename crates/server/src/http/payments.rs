@@ -8,7 +8,7 @@ use axum::response::Response;
 use super::bodies;
 use super::context::Shared;
 use super::errors::{Answer, Refusal};
-use super::{answers, docs};
+use super::{answers, pages};
 use crate::app::payments;
 
 /// Where Stripe tells of payments.
@@ -49,5 +49,5 @@ pub(super) async fn hear(State(context): State<Shared>, notice: SignedNotice) ->
 
 /// `GET /payments/thanks`.
 pub(super) async fn thanks() -> Response {
-    docs::html(THANKS)
+    pages::html(Bytes::from_static(THANKS.as_bytes()))
 }

@@ -65,7 +65,7 @@ impl Books {
 
     /// A request completed: what it used is charged, and its hold released.
     pub(super) fn capture(&mut self, completed: Completed, pinned: Pinned) {
-        let Completed { group, prompt_tokens, completion_tokens, now, .. } = completed;
+        let Completed { group, request, result, prompt_tokens, completion_tokens, now } = completed;
         let tokens = (prompt_tokens.max(0).unsigned_abs(), completion_tokens.max(0).unsigned_abs());
         let (account, hold) = (group.account.0, Credits::from_nanos(pinned.hold));
         let mut amount = 0;
@@ -73,7 +73,7 @@ impl Books {
             let (charge, shortfall) = pricing.capture(hold, tokens.0, tokens.1);
             amount = charge.nanos();
             self.shortfall = self.shortfall.saturating_add(shortfall.nanos());
-            self.charges.push(Charge { completed, amount });
+            self.charges.push(Charge { group, request, result, amount, now });
         }
         self.shift(account, Balance { balance: -amount, held: -pinned.hold });
         let spent = Spent { requests: 1, prompt_tokens, completion_tokens, amount };

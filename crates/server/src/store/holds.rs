@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use overnight_domain::money::Credits;
+use overnight_domain::scheduler::AccountKey;
 
 use super::StoreError;
 use super::prices::PriceKey;
-use super::requests::NewRequest;
 use super::writer::Unit;
 
 /// What a request is to hold, and the price that is pinned with it.
@@ -33,28 +33,28 @@ pub enum Admission {
     },
 }
 
-/// Decides about each request in the order of arrival, and holds for those taken.
+/// Decides about each of these, which are to be taken in for their accounts, in the order of arrival; and holds for those
+/// taken.
 pub(super) async fn admit(
-    requests: &[&NewRequest],
+    arrivals: &[(AccountKey, Option<Hold>)],
     unit: &mut Unit<'_>,
 ) -> Result<Vec<Admission>, StoreError> {
-    let priced = requests.iter().filter(|request| request.hold.is_some());
-    let accounts: BTreeSet<i64> = priced.map(|request| request.account.0).collect();
+    let priced = arrivals.iter().filter(|(_, hold)| hold.is_some());
+    let accounts: BTreeSet<i64> = priced.map(|(account, _)| account.0).collect();
     if accounts.is_empty() {
-        return Ok(vec![Admission::Taken; requests.len()]);
+        return Ok(vec![Admission::Taken; arrivals.len()]);
     }
     let mut available = unit.books.available(accounts, &mut unit.tx).await?;
-    let mut admissions = Vec::with_capacity(requests.len());
-    for request in requests {
-        let Some(Hold { amount: required, .. }) = request.hold else {
+    let mut admissions = Vec::with_capacity(arrivals.len());
+    for (AccountKey(account), hold) in arrivals {
+        let Some(Hold { amount: required, .. }) = *hold else {
             admissions.push(Admission::Taken);
             continue;
         };
-        let account = request.account.0;
-        let left = available.get_mut(&account).ok_or(StoreError::Damaged("an account with a key"))?;
+        let left = available.get_mut(account).ok_or(StoreError::Damaged("an account with a key"))?;
         admissions.push(if *left >= required.nanos() {
             *left -= required.nanos();
-            unit.books.hold(account, required.nanos());
+            unit.books.hold(*account, required.nanos());
             Admission::Taken
         } else {
             Admission::Refused { required, available: Credits::from_nanos(*left) }

@@ -2,9 +2,8 @@
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::money::{Credits, EntryKind};
-use overnight_domain::scheduler::AccountKey;
+use overnight_domain::scheduler::{AccountKey, Group};
 
-use super::books::Completed;
 use super::sql::{CommitError, Kind, Row, RowsStatement, Tx, Value, chunks, sql};
 use super::{Store, StoreError};
 
@@ -22,8 +21,11 @@ const fn code(kind: EntryKind) -> i64 {
 /// The charge of a request that completed; its amount is what is taken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Charge {
-    pub(super) completed: Completed,
+    pub(super) group: Group,
+    pub(super) request: i64,
+    pub(super) result: i64,
     pub(super) amount: i64,
+    pub(super) now: i64,
 }
 
 pub(super) static INSERT_CHARGES: RowsStatement = RowsStatement::new(
@@ -37,8 +39,7 @@ pub(super) static INSERT_CHARGES: RowsStatement = RowsStatement::new(
 /// Enters charges. Of one result there is one: a second is a broken constraint.
 pub(super) async fn insert_charges(charges: &[Charge], tx: &mut Tx<'_>) -> Result<(), StoreError> {
     for chunk in chunks(charges) {
-        let values = chunk.iter().flat_map(|Charge { completed, amount }| {
-            let Completed { group, request, result, now, .. } = completed;
+        let values = chunk.iter().flat_map(|Charge { group, request, result, amount, now }| {
             let kind = code(EntryKind::Charge);
             [group.account.0, kind, -amount, *now, *result, group.model.0, *request].map(Value::from)
         });

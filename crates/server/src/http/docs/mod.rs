@@ -7,22 +7,10 @@ mod schemas;
 
 use std::sync::LazyLock;
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::body::Bytes;
 use axum::response::Response;
 
-use super::{answers, openapi};
-
-const HEADERS: [(HeaderName, HeaderValue); 3] = [
-    (
-        header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(
-            "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        ),
-    ),
-    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-];
+use super::{openapi, pages};
 
 static PAGE: LazyLock<Bytes> = LazyLock::new(|| {
     let document = serde_json::to_value(openapi::document()).unwrap_or_default();
@@ -31,24 +19,12 @@ static PAGE: LazyLock<Bytes> = LazyLock::new(|| {
 
 /// `GET /docs`.
 pub(super) async fn page() -> Response {
-    guarded("text/html; charset=utf-8", PAGE.clone())
-}
-
-/// Another page in the same clothes.
-pub(super) fn html(page: &'static str) -> Response {
-    guarded("text/html; charset=utf-8", Bytes::from_static(page.as_bytes()))
+    pages::html(PAGE.clone())
 }
 
 /// `GET /docs/style.css`.
 pub(super) async fn style() -> Response {
-    guarded("text/css; charset=utf-8", Bytes::from_static(include_bytes!("style.css")))
-}
-
-fn guarded(content_type: &'static str, body: Bytes) -> Response {
-    let content_type = HeaderValue::from_static(content_type);
-    let mut response = answers::typed(StatusCode::OK, content_type, Body::from(body));
-    response.headers_mut().extend(HEADERS);
-    response
+    pages::css(Bytes::from_static(include_bytes!("style.css")))
 }
 
 #[cfg(test)]

@@ -115,10 +115,10 @@ impl Operation for NewRequest {
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Admission>, StoreError> {
         unit.write_shifts().await?;
-        let requests: Vec<&Self> = jobs.iter().map(|job| &job.operation).collect();
-        let admissions = admit(&requests, unit).await?;
-        let is_taken = |(_, admission): &(&Self, &Admission)| **admission == Admission::Taken;
-        let taken = requests.into_iter().zip(&admissions).filter(is_taken);
+        let requests = || jobs.iter().map(|job| &job.operation);
+        let arrivals: Vec<_> = requests().map(|request| (request.account, request.hold)).collect();
+        let admissions = admit(&arrivals, unit).await?;
+        let taken = requests().zip(&admissions).filter(|(_, admission)| **admission == Admission::Taken);
         store(&taken.map(|(request, _)| request).collect::<Vec<_>>(), unit).await?;
         Ok(admissions)
     }

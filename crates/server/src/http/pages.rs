@@ -1,0 +1,35 @@
+//! Pages for people: no scripts, and nothing from elsewhere.
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+
+use super::answers;
+
+const HEADERS: [(HeaderName, HeaderValue); 3] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+];
+
+/// A page.
+pub(super) fn html(page: Bytes) -> Response {
+    guarded("text/html; charset=utf-8", page)
+}
+
+/// What pages look like.
+pub(super) fn css(sheet: Bytes) -> Response {
+    guarded("text/css; charset=utf-8", sheet)
+}
+
+fn guarded(content_type: &'static str, body: Bytes) -> Response {
+    let content_type = HeaderValue::from_static(content_type);
+    let mut response = answers::typed(StatusCode::OK, content_type, Body::from(body));
+    response.headers_mut().extend(HEADERS);
+    response
+}
