@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use overnight_client::{Client, Model};
-use overnight_domain::chat::{ChatBody, refused_fields};
+use overnight_domain::chat::{ChatBody, Sizing, refused_fields};
 use overnight_domain::json::minimize;
 use overnight_domain::limits::Limits;
 use overnight_domain::money::{Credits, Pricing};
@@ -13,7 +13,7 @@ use crate::errors::CliError;
 use crate::prompts::Prompts;
 
 /// What the lines that name a model may use and cost, at most.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct ModelQuote {
     pub(crate) model: String,
     pub(crate) requests: u64,
@@ -73,11 +73,12 @@ pub(crate) async fn quote(client: &Client, prompts: &Prompts) -> Result<Quote, C
             refused.push(Doubt { line: index + 1, message });
         }
     }
-    let models: Vec<ModelQuote> =
-        offers.into_values().map(|offer| offer.quote).filter(|quote| quote.requests > 0).collect();
+    let wanted = || offers.values().filter(|offer| offer.quote.requests > 0);
+    let is_priced = wanted().any(|offer| offer.pricing.is_some());
+    let models: Vec<ModelQuote> = wanted().map(|offer| offer.quote.clone()).collect();
     let cost: Credits = models.iter().map(|quote| quote.cost).sum();
     let has = amount(&account.available)?;
-    let suffices = cost == Credits::ZERO || cost <= has;
+    let suffices = !is_priced || cost <= has;
     let requests = models.iter().map(|quote| quote.requests).sum();
     Ok(Quote { requests, models, cost, available: account.available, suffices, refused })
 }
@@ -111,17 +112,15 @@ fn add(body: &[u8], limits: &Limits, offers: &mut BTreeMap<String, Offer>) -> Re
 impl Offer {
     fn new(model: Model) -> Result<Self, CliError> {
         let price = |price: &Option<String>| price.as_deref().map(amount).transpose();
-        let (input, output) = (price(&model.input_price)?, price(&model.output_price)?);
-        let is_priced = input.is_some() || output.is_some();
-        let pricing = is_priced
-            .then(|| Pricing { input: input.unwrap_or_default(), output: output.unwrap_or_default() });
+        let pricing = Pricing::of(price(&model.input_price)?, price(&model.output_price)?);
         let quote = ModelQuote { model: model.id.clone(), ..ModelQuote::default() };
         Ok(Self { model, pricing, quote })
     }
 
     /// Each request is rounded up by itself, as its hold will be.
     fn add(&mut self, chat: &ChatBody) {
-        let bound = chat.token_bound(self.model.default_max_tokens, self.model.image_tokens);
+        let Model { default_max_tokens, image_tokens, bytes_per_token, .. } = self.model;
+        let bound = chat.token_bound(&Sizing { default_max_tokens, image_tokens, bytes_per_token });
         let quote = &mut self.quote;
         quote.requests += 1;
         quote.input_tokens = quote.input_tokens.saturating_add(bound.input);

@@ -46,7 +46,9 @@ fn an_account_is_activated_granted_and_looked_at_without_a_service() {
     assert_eq!(world.json(&invoice)["balance"], "22.5");
     let again = world.run(&invoice);
     assert!(again.code == 0 && again.stderr.contains("nothing changed"), "{again:?}");
+    assert_eq!(world.run(&format!("account grant {id} 11 --source invoice-17")).code, 2, "another amount");
     assert_eq!(world.json(&format!("account grant {id} -2.5"))["available"], "20");
+    assert_eq!(world.json(&format!("account payments {id} --check")), json!([]));
     for amount in ["-20.1", "0", "1e3", "0.0000000001", "2000000000"] {
         assert_eq!(world.run(&format!("account grant {id} {amount}")).code, 2, "{amount}");
     }
@@ -139,4 +141,28 @@ fn a_file_beyond_the_credits_goes_on_after_a_grant_and_the_bill_adds_up() {
     let (balance, spent) = (number(&show["balance"]), number(&spend[0]["credits"]));
     assert!((balance + spent - 11.0).abs() < 1e-9, "{balance} and {spent}");
     assert_eq!(world.json("audit")["is_sound"], true);
+}
+
+#[test]
+fn the_engine_is_sent_the_limit_that_was_held_whatever_the_settings_say_later() {
+    let world = priced();
+    let settings = world.read("overnight.toml");
+    let with = |limit: u32, period: &str| {
+        let settings =
+            settings.replace("name = \"m\"\n", &format!("name = \"m\"\ndefault_max_tokens = {limit}\n"));
+        world.write("overnight.toml", &settings.replace("\"50ms\"", period));
+    };
+    with(5, "\"2s\"");
+    let serving = world.serve();
+    let (_, key) = account(&world, "10");
+    world
+        .write("one.jsonl", "{\"model\": \"m\", \"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}\n");
+    let batch = run_with(&world, &key, "submit one.jsonl --quiet").stdout.trim().to_owned();
+    serving.kill();
+    std::fs::remove_file(world.path("data/serve.json")).unwrap();
+    with(12, "\"2s\"");
+    let _serving = world.serve();
+    assert_eq!(run_with(&world, &key, &format!("watch {batch} --quiet")).code, 0);
+    let result = run_with(&world, &key, &format!("results {batch}")).stdout;
+    assert!(result.contains("\"completion_tokens\":5"), "{result}");
 }

@@ -15,17 +15,22 @@ const PROMPT_FIELDS: [&str; 6] =
 /// Bytes of English text in one token, on average.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// Tokens of one image, for want of its size.
-const TOKENS_PER_IMAGE: usize = 1_024;
-
-/// No more than one token is expected in so many bytes: half of what English text has, so that most others fit too.
-const BYTES_HELD_PER_TOKEN: usize = 2;
-
 /// Tokens that a chat template puts around a message, at most.
 const TOKENS_HELD_PER_MESSAGE: usize = 32;
 
 /// An output token takes about as long as so many input tokens.
 const OUTPUT_WEIGHT: u32 = 2;
+
+/// How the requests to a model are sized before they have run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizing {
+    /// The output limit of a completion that names none, in tokens.
+    pub default_max_tokens: u32,
+    /// How many tokens an image or another medium is taken to be.
+    pub image_tokens: u32,
+    /// How few bytes of the prompt may be a token; at least 1.
+    pub bytes_per_token: u32,
+}
 
 /// A chat-completion body that keeps every rule, and what is priced and scheduled by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,23 +84,29 @@ impl ChatBody {
     }
 
     /// What the request is likely to take of an engine, in tokens, for fairness between accounts until its real usage is
-    /// known: input at four bytes a token and 1,024 tokens an image, plus twice the output limit of all completions.
-    pub fn estimate_cost(&self, default_max_tokens: u32) -> u32 {
-        let input = self.input_bytes / BYTES_PER_TOKEN + self.image_count.saturating_mul(TOKENS_PER_IMAGE);
+    /// known: input at four bytes a token and so many tokens an image, plus twice the output limit of all completions.
+    pub fn estimate_cost(&self, sizing: &Sizing) -> u32 {
+        let images = self.image_count.saturating_mul(sizing.image_tokens as usize);
+        let input = (self.input_bytes / BYTES_PER_TOKEN).saturating_add(images);
         let input = u32::try_from(input).unwrap_or(u32::MAX);
-        let output = self.max_output_tokens.unwrap_or(default_max_tokens).saturating_mul(self.n);
+        let output = self.max_tokens(sizing).saturating_mul(self.n);
         input.saturating_add(output.saturating_mul(OUTPUT_WEIGHT))
     }
 
-    /// The most tokens that it is expected to use, by which its hold is priced: input at two bytes a token, with 32 tokens
-    /// a message and `image_tokens` an image or other medium; output up to the limit of all completions.
-    pub fn token_bound(&self, default_max_tokens: u32, image_tokens: u32) -> TokenBound {
+    /// The output limit of one completion, which the engine is sent.
+    pub fn max_tokens(&self, sizing: &Sizing) -> u32 {
+        self.max_output_tokens.unwrap_or(sizing.default_max_tokens)
+    }
+
+    /// The most tokens that it is expected to use, by which its hold is priced: input by its bytes, with 32 tokens a message
+    /// and so many an image or other medium; output up to the limit of all completions.
+    pub fn token_bound(&self, sizing: &Sizing) -> TokenBound {
         let input = self
             .input_bytes
-            .div_ceil(BYTES_HELD_PER_TOKEN)
+            .div_ceil(sizing.bytes_per_token.max(1) as usize)
             .saturating_add(self.message_count.saturating_mul(TOKENS_HELD_PER_MESSAGE))
-            .saturating_add(self.image_count.saturating_mul(image_tokens as usize));
-        let output = u64::from(self.max_output_tokens.unwrap_or(default_max_tokens)) * u64::from(self.n);
+            .saturating_add(self.image_count.saturating_mul(sizing.image_tokens as usize));
+        let output = u64::from(self.max_tokens(sizing)) * u64::from(self.n);
         TokenBound { input: input as u64, output }
     }
 }

@@ -6,9 +6,9 @@ use crate::json::{Json, JsonText, ObjectWriter};
 const LIMIT_BYTES: usize = 32;
 
 /// The body for the engine, from the stored one: `model` is the engine's name for it, the output limit is always there as
-/// `max_tokens` (`default_max_tokens` where the client set none), `stream` and `stream_options` are gone, and every other
+/// `max_tokens` (this one where the client set none), `stream` and `stream_options` are gone, and every other
 /// member is the same byte for byte.
-pub fn engine_body(body: Json<'_>, engine_model: &str, default_max_tokens: u32) -> JsonText {
+pub fn engine_body(body: Json<'_>, engine_model: &str, max_tokens: u32) -> JsonText {
     let mut writer = ObjectWriter::with_capacity(body.as_str().len() + engine_model.len() + LIMIT_BYTES);
     let mut has_limit = false;
     let mut synonym = None;
@@ -28,7 +28,7 @@ pub fn engine_body(body: Json<'_>, engine_model: &str, default_max_tokens: u32) 
     match synonym {
         _ if has_limit => {}
         Some(limit) => writer.json("max_tokens", limit),
-        None => writer.integer("max_tokens", default_max_tokens),
+        None => writer.integer("max_tokens", max_tokens),
     }
     writer.finish()
 }

@@ -10,7 +10,7 @@ mod path;
 mod refused;
 mod review;
 
-pub use body::ChatBody;
+pub use body::{ChatBody, Sizing};
 pub use completion::{BadCompletion, Completion, Usage, parse_completion};
 pub use engine_body::engine_body;
 pub use refused::{RefusedField, refused_fields};

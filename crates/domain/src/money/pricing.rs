@@ -24,6 +24,12 @@ pub struct TokenBound {
 }
 
 impl Pricing {
+    /// The prices of a model; `None` where it has neither. Of two, an absent one is 0.
+    pub fn of(input: Option<Credits>, output: Option<Credits>) -> Option<Self> {
+        let is_priced = input.is_some() || output.is_some();
+        is_priced.then(|| Self { input: input.unwrap_or_default(), output: output.unwrap_or_default() })
+    }
+
     /// What so many tokens cost: the exact sum, rounded up once to the next nano-credit, and at most [`Credits::MAX`].
     pub fn cost(&self, input_tokens: u64, output_tokens: u64) -> Credits {
         let part = |tokens: u64, price: Credits| {

@@ -22,6 +22,9 @@ ALTER TABLE progress ADD COLUMN price INTEGER;
 ALTER TABLE queue ADD COLUMN hold INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE queue ADD COLUMN price INTEGER;
 
+-- The output limit that was held, which the engine is sent; the settings of now, where it is null.
+ALTER TABLE requests ADD COLUMN max_tokens INTEGER;
+
 -- Append-only. kind: 0 grant, 1 top-up, 2 charge, 3 refund, 4 dispute. A charge is told by its result, which it has to
 -- itself, and names its request by its id; anything else by its source.
 CREATE TABLE ledger (
@@ -51,8 +54,8 @@ CREATE TABLE spend (
     PRIMARY KEY (account, day, model)
 ) WITHOUT ROWID;
 
--- Orders of credits. amount is in the smallest unit of its currency; reference is the provider's name for the payment,
--- once there is one.
+-- Orders of credits. amount is in the smallest unit of its currency; session is the provider's name of the
+-- page at which it is paid, reference that of the payment, once there is one.
 CREATE TABLE payments (
     seq        INTEGER PRIMARY KEY,
     id         BLOB NOT NULL UNIQUE,
@@ -62,6 +65,7 @@ CREATE TABLE payments (
     amount     INTEGER NOT NULL,
     currency   TEXT NOT NULL,
     created_at INTEGER NOT NULL,
+    session    TEXT,
     paid_at    INTEGER,
     reference  TEXT UNIQUE
 );

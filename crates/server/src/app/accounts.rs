@@ -88,12 +88,12 @@ pub async fn activate(services: &Services, id: AccountId) -> Result<Account, App
 }
 
 /// Grants credits, or takes some back where `amount` is negative; they count from the moment this returns. Whether it was
-/// booked, or the same `source` was before: then nothing changed. Without a source each grant is one of its own.
+/// booked, or the same `source` and amount was before: then nothing changed. Without a source each grant is one of its own.
 ///
 /// # Errors
 ///
 /// [`AppError::NotFound`] where there is no such account; [`AppError::Invalid`] for an amount of nothing, for more than
-/// is available to take back, or a source that cannot be.
+/// is available to take back, or a source that cannot be or was granted with another amount.
 pub async fn grant(
     services: &Services,
     id: AccountId,
@@ -111,12 +111,28 @@ pub async fn grant(
     }
     let account = get(services, id).await?;
     let now = services.clock.now();
-    let own = || services.ids.next::<GrantKind>(now).to_string();
-    let source = source.map_or_else(own, |source| format!("{id} {source}"));
+    let name = source.map_or_else(|| services.ids.next::<GrantKind>(now).to_string(), str::to_owned);
+    let source = format!("{id} {name}");
     let entry = NewEntry { account: account.key, kind: EntryKind::Grant, amount, source, now };
-    match ledger::book(&services.store, &entry).await? {
+    let booked = ledger::book(&services.store, &entry).await.map_err(|error| match AppError::from(error) {
+        // A commit whose answer was lost may have been done.
+        AppError::Unavailable(why) => {
+            AppError::Unavailable(format!("{why}; to be granted once, repeat it with --source {name}"))
+        }
+        other => other,
+    });
+    match booked? {
         Booking::Booked => Ok(true),
-        Booking::BookedBefore => Ok(false),
+        Booking::BookedBefore => {
+            let before = ledger::find_amount(&services.store, EntryKind::Grant, &entry.source).await?;
+            match before.filter(|before| *before != amount) {
+                None => Ok(false),
+                Some(before) => {
+                    let message = format!("is granted already, with {before} credits and not {amount}");
+                    Err(AppError::invalid("source", "conflict", &message))
+                }
+            }
+        }
         Booking::Refused => {
             let message = format!(
                 "cannot be booked: {} credits are available, and an account has a billion at most",

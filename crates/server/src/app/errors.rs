@@ -122,7 +122,11 @@ impl From<NoticeRefused> for AppError {
     fn from(refused: NoticeRefused) -> Self {
         match refused {
             NoticeRefused::NotTaken => Self::NotFound("payment provider"),
-            NoticeRefused::Unusable(unusable) => Self::Unavailable(unusable.to_string()),
+            NoticeRefused::Unusable(unusable) => {
+                // Which variable is missing is for the operator, and not for whoever calls.
+                tracing::error!(%unusable, "payments are told of, and cannot be believed");
+                Self::Unavailable("payments are not set up".to_owned())
+            }
             refused => Self::Notice(refused),
         }
     }

@@ -24,8 +24,7 @@ impl Model {
     /// What a request to it is to hold; `None` where nothing is charged.
     pub fn hold(&self, chat: &ChatBody) -> Option<Hold> {
         let (price, pricing) = self.price?;
-        let bound = chat.token_bound(self.config.default_max_tokens, self.config.image_tokens);
-        Some(Hold { amount: pricing.hold(bound), price })
+        Some(Hold { amount: pricing.hold(chat.token_bound(&self.config.sizing())), price })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The models that clients may name.
 
-use overnight_domain::money::{Credits, Pricing};
+use overnight_domain::chat::Sizing;
+use overnight_domain::money::Pricing;
 
 use super::section::Section;
 use super::{BOXED_MODEL, ConfigError, Price};
@@ -10,6 +11,9 @@ const DEFAULT_MAX_TOKENS: u32 = 4096;
 
 /// The same of the model in the box, whose context is small.
 const BOXED_DEFAULT_MAX_TOKENS: u32 = 512;
+
+/// Half of what English text has, so that most other text fits too.
+const BYTES_PER_TOKEN: u32 = 2;
 
 /// What an image is held at, in tokens, where nobody says otherwise.
 const IMAGE_TOKENS: u32 = 1024;
@@ -26,6 +30,8 @@ pub struct ModelConfig {
     pub default_max_tokens: u32,
     /// How many input tokens an image is held at.
     pub image_tokens: u32,
+    /// How few bytes of a prompt may be a token.
+    pub bytes_per_token: u32,
     /// Credits per million input tokens.
     pub input_price: Option<Price>,
     /// Credits per million output tokens.
@@ -35,9 +41,14 @@ pub struct ModelConfig {
 impl ModelConfig {
     /// What its tokens cost; `None` where neither price is given. Of two, an absent one is 0.
     pub fn pricing(&self) -> Option<Pricing> {
-        let credits = |price: &Option<Price>| price.as_ref().map_or(Credits::ZERO, Price::credits);
-        let is_priced = self.input_price.is_some() || self.output_price.is_some();
-        is_priced.then(|| Pricing { input: credits(&self.input_price), output: credits(&self.output_price) })
+        let credits = |price: &Option<Price>| price.as_ref().map(Price::credits);
+        Pricing::of(credits(&self.input_price), credits(&self.output_price))
+    }
+
+    /// How its requests are sized before they have run.
+    pub const fn sizing(&self) -> Sizing {
+        let Self { default_max_tokens, image_tokens, bytes_per_token, .. } = *self;
+        Sizing { default_max_tokens, image_tokens, bytes_per_token }
     }
 
     /// The model in the box.
@@ -46,6 +57,7 @@ impl ModelConfig {
             name: BOXED_MODEL.to_owned(),
             default_max_tokens: BOXED_DEFAULT_MAX_TOKENS,
             image_tokens: IMAGE_TOKENS,
+            bytes_per_token: BYTES_PER_TOKEN,
             input_price: None,
             output_price: None,
         }
@@ -72,6 +84,7 @@ fn read_one(section: &Section<'_>) -> Result<ModelConfig, ConfigError> {
             .integer("default_max_tokens", 1..=100_000_000)?
             .unwrap_or(DEFAULT_MAX_TOKENS),
         image_tokens: section.integer("image_tokens", 1..=1_000_000)?.unwrap_or(IMAGE_TOKENS),
+        bytes_per_token: section.integer("bytes_per_token", 1..=16)?.unwrap_or(BYTES_PER_TOKEN),
         input_price: section.parsed("input_price")?,
         output_price: section.parsed("output_price")?,
     })

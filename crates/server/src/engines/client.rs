@@ -18,7 +18,7 @@ use super::embedded::{Embedded, EmbeddedState};
 use super::target::Target;
 use super::{refusal, retry_after};
 use crate::clock::SharedClock;
-use crate::config::{EngineConfig, ModelConfig};
+use crate::config::EngineConfig;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole};
 
 /// The longest completion taken in, in bytes.
@@ -76,14 +76,19 @@ impl EngineClient {
     }
 
     /// Sends a stored request body and waits for its completion, within `request_timeout`. The engine is sent its own
-    /// name of `model` and an explicit output limit. Dropped, the connection is closed and the engine stops working.
+    /// name of `model` and an explicit output limit: `max_tokens`, where the body has none. Dropped, the connection is closed and the engine stops working.
     ///
     /// # Errors
     /// Why this attempt brought no completion; whether another may is the scheduler's to say.
-    pub async fn complete(&self, model: &ModelConfig, body: Json<'_>) -> Result<Completion, AttemptError> {
+    pub async fn complete(
+        &self,
+        model: &str,
+        max_tokens: u32,
+        body: Json<'_>,
+    ) -> Result<Completion, AttemptError> {
         let limit_ms = self.config.request_timeout.0;
         tokio::select! {
-            outcome = self.attempt(model, body) => outcome,
+            outcome = self.attempt(model, max_tokens, body) => outcome,
             () = self.clock.sleep_until(self.clock.now().saturating_add(limit_ms)) => {
                 Err(AttemptError::TimedOut(format!("no answer within {} s", limit_ms / 1_000)))
             }
@@ -103,9 +108,14 @@ impl EngineClient {
         }
     }
 
-    async fn attempt(&self, model: &ModelConfig, body: Json<'_>) -> Result<Completion, AttemptError> {
-        let engine_model = self.config.models.get(&model.name).unwrap_or(&model.name);
-        let body = engine_body(body, engine_model, model.default_max_tokens).into_string();
+    async fn attempt(
+        &self,
+        model: &str,
+        max_tokens: u32,
+        body: Json<'_>,
+    ) -> Result<Completion, AttemptError> {
+        let engine_model = self.config.models.get(model).map_or(model, String::as_str);
+        let body = engine_body(body, engine_model, max_tokens).into_string();
         let target = self.target().await.map_err(AttemptError::Connect)?;
         let request = request(Method::POST, &target.completions, &target, body.into())
             .map_err(|error| AttemptError::Connect(in_words(&error)))?;
@@ -121,7 +131,7 @@ impl EngineClient {
             )),
             Unread::Broken(error) => AttemptError::Reset(in_words(&error)),
         })?;
-        parse_completion(&answer, &model.name).map_err(|bad| match bad {
+        parse_completion(&answer, model).map_err(|bad| match bad {
             BadCompletion::NotACompletion(_) => AttemptError::NotACompletion(printable(&bad.to_string())),
             BadCompletion::BadUsage(_) => AttemptError::BadUsage(printable(&bad.to_string())),
         })

@@ -17,7 +17,7 @@ pub(super) const STRIPE_PATH: &str = "/hooks/stripe";
 const SIGNATURE: HeaderName = HeaderName::from_static("stripe-signature");
 
 /// Longer than any event.
-const NOTICE_BYTES_MAX: usize = 1 << 20;
+const NOTICE_BYTES_MAX: usize = 256 << 10;
 
 const THANKS: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
     <meta name=\"viewport\" content=\"width=device-width\"><title>Thank you</title>\
@@ -25,9 +25,9 @@ const THANKS: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
     <p>Your payment is under way. The credits are on your account as soon as the payment provider confirms it, \
     which takes seconds with a card and may take days from a bank account.</p></main></html>\n";
 
-/// The signature and the body of a notice, as they were sent.
+/// The signature and the body of a notice, as they were sent. Nothing is read of one that is not signed.
 pub(super) struct SignedNotice {
-    signature: Option<Vec<u8>>,
+    signature: Vec<u8>,
     body: Bytes,
 }
 
@@ -37,13 +37,14 @@ impl FromRequest<Shared> for SignedNotice {
     async fn from_request(request: Request, _: &Shared) -> Result<Self, Refusal> {
         let (parts, body) = request.into_parts();
         let signature = parts.headers.get(SIGNATURE).map(|value| value.as_bytes().to_vec());
+        let signature = signature.ok_or_else(payments::unsigned)?;
         Ok(Self { signature, body: bodies::read(body, NOTICE_BYTES_MAX).await? })
     }
 }
 
 /// `POST /hooks/stripe`.
 pub(super) async fn hear(State(context): State<Shared>, notice: SignedNotice) -> Answer {
-    payments::hear(&context.services, notice.signature.as_deref(), &notice.body).await?;
+    payments::hear(&context.services, Some(&notice.signature), &notice.body).await?;
     Ok(answers::ok(|out| out.extend_from_slice(b"{\"received\":true}")))
 }
 

@@ -13,6 +13,7 @@ use super::native::{accounts, batches, models, requests};
 use super::{calls, docs, health, metrics, openapi, payments};
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
+use crate::config::ProviderConfig;
 
 /// The routes that the reference describes.
 pub(super) fn routes() -> OpenApiRouter<Shared> {
@@ -38,12 +39,16 @@ fn health_routes(has_metrics: bool) -> Router<Shared> {
 }
 
 /// The routes that need no key.
-fn open_routes(has_metrics: bool) -> Router<Shared> {
-    health_routes(has_metrics)
+fn open_routes(services: &Services) -> Router<Shared> {
+    let router = health_routes(services.config.metrics_listen.is_none());
+    let router = match services.config.billing.provider {
+        ProviderConfig::Manual => router,
+        ProviderConfig::Stripe(_) => router.route(payments::STRIPE_PATH, post(payments::hear)),
+    };
+    router
         .route("/openapi.json", get(openapi::get))
         .route("/docs", get(docs::page))
         .route("/docs/style.css", get(docs::style))
-        .route(payments::STRIPE_PATH, post(payments::hear))
         .route(RETURN_PATH, get(payments::thanks))
 }
 
@@ -59,7 +64,7 @@ pub(super) fn assemble(context: Shared) -> Router {
     if !context.services.config.role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }
-    finish(open_routes(has_metrics).merge(Router::from(routes())), context)
+    finish(open_routes(&context.services).merge(Router::from(routes())), context)
 }
 
 /// What is served at `metrics_listen`.

@@ -30,4 +30,11 @@ impl PaymentProvider for Manual {
     fn find_receipt<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>> {
         future::ready(Ok(None)).boxed()
     }
+
+    fn find_receipt_of_session<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>> {
+        future::ready(Err(PaymentError::NotTaken)).boxed()
+    }
 }

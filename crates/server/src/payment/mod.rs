@@ -53,6 +53,15 @@ pub trait PaymentProvider: Send + Sync {
     /// Why that is not known.
     fn find_receipt<'a>(&'a self, reference: &'a str)
     -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>>;
+
+    /// What was paid at the page `session`; `None` where nothing was yet.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn find_receipt_of_session<'a>(
+        &'a self,
+        session: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>>;
 }
 
 /// What is to be paid.

@@ -33,7 +33,7 @@ impl Attempts {
                 return self.answer(Input::Undone(Action::Send { replica, lease }));
             }
         };
-        match self.replicas.complete(replica, lease.key.group.model, &prompt.body).await {
+        match self.replicas.complete(replica, lease.key.group.model, &prompt).await {
             Ok(completion) => {
                 let cost = actions::cost_of(&completion);
                 let _ = self.completions.send(actions::settlement_of(lease, completion, self.clock.now()));

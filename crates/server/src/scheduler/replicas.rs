@@ -8,6 +8,7 @@ use overnight_domain::scheduler::{AttemptError, ModelKey, Replica, ReplicaKey};
 
 use crate::app::Models;
 use crate::engines::{EngineClient, Engines};
+use crate::store::queue::Prompt;
 
 /// The replicas, in the order of the settings: a key is a place in it.
 pub struct Replicas {
@@ -60,17 +61,18 @@ impl Replicas {
         &self,
         key: ReplicaKey,
         model: ModelKey,
-        body: &[u8],
+        prompt: &Prompt,
     ) -> Result<Completion, AttemptError> {
         let (Some(client), Some(model)) = (self.client(key), self.models.get(model)) else {
             return Err(AttemptError::Connect("the replica or the model is not configured".into()));
         };
-        let body = Json::from_stored(body).map_err(|error| AttemptError::Status {
+        let body = Json::from_stored(&prompt.body).map_err(|error| AttemptError::Status {
             code: 400,
             message: format!("the stored request is damaged: {error}"),
             retry_after_ms: None,
         })?;
-        client.complete(&model.config, body).await
+        let max_tokens = prompt.max_tokens.unwrap_or(model.config.default_max_tokens);
+        client.complete(&model.config.name, max_tokens, body).await
     }
 
     /// Whether a replica answers with its key and lists every model it is to serve.

@@ -5,7 +5,7 @@ use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 
 use super::ledger::{self, NewEntry};
-use super::sql::{CommitError, Row, Tx, sql};
+use super::sql::{Row, Tx, sql};
 use super::{Store, StoreError};
 
 /// An account to be made.
@@ -61,11 +61,7 @@ pub async fn insert(store: &Store, account: &NewAccount) -> Result<Account, Stor
     let mut connection = store.connect().await?;
     let mut tx = Tx::begin(&mut connection).await?;
     let made = insert_in(account, &mut tx).await;
-    match made {
-        Ok(_) => tx.commit().await.map_err(CommitError::into_inner)?,
-        Err(_) => tx.rollback().await?,
-    }
-    made
+    tx.conclude(made, |_| true).await
 }
 
 async fn insert_in(account: &NewAccount, tx: &mut Tx<'_>) -> Result<Account, StoreError> {

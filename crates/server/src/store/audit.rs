@@ -145,19 +145,21 @@ pub(super) const RULES: [(&str, &str, &str); 17] = [
         // Products beyond 64 bits are left out: tokens by the trillion.
         "SELECT count(*) FROM ledger l JOIN results s ON s.seq = l.result JOIN progress p ON p.seq = s.request
          JOIN prices x ON x.seq = p.price
-         WHERE l.amount > 0 OR -l.amount > p.hold OR (-l.amount < p.hold
-           AND s.prompt_tokens <= 4000000000000000000 / (x.input + 1)
-           AND s.completion_tokens <= 4000000000000000000 / (x.output + 1)
-           AND -l.amount <> (s.prompt_tokens * x.input + s.completion_tokens * x.output + 999999) / 1000000)",
+         WHERE l.amount > 0 OR -l.amount > p.hold OR CASE
+           WHEN s.prompt_tokens > 4000000000000000000 / (x.input + 1) THEN FALSE
+           WHEN s.completion_tokens > 4000000000000000000 / (x.output + 1) THEN FALSE
+           WHEN (s.prompt_tokens * x.input + s.completion_tokens * x.output + 999999) / 1000000 < p.hold
+           THEN -l.amount <> (s.prompt_tokens * x.input + s.completion_tokens * x.output + 999999) / 1000000
+           ELSE -l.amount <> p.hold END",
     ),
     (
         "what was spent by day and model is what was charged",
         "SELECT count(*) FROM spend",
         "SELECT count(*) FROM (
-             SELECT account, model, sum(amount) AS amount FROM (
-                 SELECT account, model, amount FROM spend
-                 UNION ALL SELECT account, model, amount FROM ledger WHERE kind = 2
-             ) e GROUP BY account, model) s WHERE s.amount <> 0",
+             SELECT account, day, model, sum(amount) AS amount FROM (
+                 SELECT account, day, model, amount FROM spend
+                 UNION ALL SELECT account, created_at / 86400000, model, amount FROM ledger WHERE kind = 2
+             ) e GROUP BY account, day, model) s WHERE s.amount <> 0",
     ),
 ];
 

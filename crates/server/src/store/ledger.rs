@@ -4,7 +4,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::{AccountKey, Group};
 
-use super::sql::{CommitError, Kind, Row, RowsStatement, Tx, Value, chunks, sql};
+use super::sql::{Kind, Row, RowsStatement, Tx, Value, chunks, sql};
 use super::{Store, StoreError};
 
 /// The code of a kind; the literal numbers also stand in the audit.
@@ -78,19 +78,19 @@ pub enum Booking {
 pub async fn book(store: &Store, entry: &NewEntry) -> Result<Booking, StoreError> {
     let mut connection = store.connect().await?;
     let mut tx = Tx::begin(&mut connection).await?;
-    let booking = match book_in(entry, &mut tx).await {
-        Ok(booking) => booking,
-        Err(error) => {
-            // Where this fails the connection is lost, and the transaction with it.
-            let _ = tx.rollback().await;
-            return Err(error);
-        }
-    };
-    match booking {
-        Booking::Booked => tx.commit().await.map_err(CommitError::into_inner)?,
-        Booking::BookedBefore | Booking::Refused => tx.rollback().await?,
-    }
-    Ok(booking)
+    let booking = book_in(entry, &mut tx).await;
+    tx.conclude(booking, |booking| *booking == Booking::Booked).await
+}
+
+/// The amount of the entry of this kind and source.
+pub async fn find_amount(
+    store: &Store,
+    kind: EntryKind,
+    source: &str,
+) -> Result<Option<Credits>, StoreError> {
+    let text = "SELECT amount FROM ledger WHERE kind = ? AND source = ? AND source IS NOT NULL";
+    let found = store.readers().fetch_optional(sql(text).bind(code(kind)).bind(source)).await?;
+    found.map(|row| row.get(0).map(Credits::from_nanos)).transpose()
 }
 
 /// Books an entry in a transaction that is to be undone unless it says [`Booking::Booked`].

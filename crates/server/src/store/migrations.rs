@@ -3,7 +3,7 @@
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection, Row as _, SqliteConnection};
 
-use super::error::StoreError;
+use super::error::{StoreError, Trouble};
 use super::sql::{Connection, sql};
 
 /// A numbered step, for each database.
@@ -82,11 +82,31 @@ async fn run_on_sqlite(
     Ok(())
 }
 
-/// Nodes that start together wait for one another.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(7305807);
+/// How often a change is tried that meets those who use the schema.
+const TRIES_MAX: u32 = 60;
+
+/// Nodes that start together wait for one another. Those who use the schema are not held up behind one that reads for long.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7305807); SET LOCAL lock_timeout = '2s';
     CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())";
 
 async fn run_on_postgres(
+    connection: &mut PgConnection,
+    number: i64,
+    file: &'static str,
+) -> Result<(), StoreError> {
+    for _ in 0..TRIES_MAX {
+        match try_on_postgres(connection, number, file).await {
+            Err(error) if error.trouble() == Trouble::Again => {
+                tracing::warn!(%error, number, "the schema is in use, and is changed a little later");
+                connection.execute(sqlx::raw_sql("SELECT pg_sleep(1)")).await?;
+            }
+            outcome => return outcome,
+        }
+    }
+    try_on_postgres(connection, number, file).await
+}
+
+async fn try_on_postgres(
     connection: &mut PgConnection,
     number: i64,
     file: &'static str,

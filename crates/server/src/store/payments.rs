@@ -5,7 +5,7 @@ use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 
 use super::ledger::{self, Booking, NewEntry};
-use super::sql::{CommitError, Row, Tx, sql};
+use super::sql::{Row, Tx, sql};
 use super::{Store, StoreError};
 
 /// An order of credits. Times are in milliseconds.
@@ -25,6 +25,8 @@ pub struct Payment {
     pub currency: String,
     /// When it was ordered.
     pub created_at: i64,
+    /// The provider's name of the page at which it is paid, once there is one.
+    pub session: Option<String>,
     /// When it was paid.
     pub paid_at: Option<i64>,
     /// The provider's name of the payment, once it is paid.
@@ -33,7 +35,7 @@ pub struct Payment {
 
 macro_rules! columns {
     () => {
-        "id, account, provider, credits, amount, currency, created_at, paid_at, reference"
+        "id, account, provider, credits, amount, currency, created_at, session, paid_at, reference"
     };
 }
 
@@ -51,6 +53,19 @@ pub async fn insert(store: &Store, payment: &Payment) -> Result<(), StoreError> 
         .bind(payment.currency.as_str())
         .bind(payment.created_at);
     connection.execute(insert).await.map(drop)
+}
+
+/// Notes where an order is paid.
+pub async fn note_session(store: &Store, id: PaymentId, session: &str) -> Result<(), StoreError> {
+    let mut connection = store.connect().await?;
+    let update = sql("UPDATE payments SET session = ? WHERE id = ?").bind(session).bind(id.to_bytes());
+    connection.execute(update).await.map(drop)
+}
+
+/// The orders of an account, the newest first.
+pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<Payment>, StoreError> {
+    let text = concat!("SELECT ", columns!(), " FROM payments WHERE account = ? ORDER BY seq DESC");
+    store.readers().fetch_all(sql(text).bind(account.0)).await?.iter().map(read).collect()
 }
 
 /// The order with this identifier.
@@ -72,12 +87,7 @@ pub async fn book(store: &Store, paid: &Payment, reference: &str, now: i64) -> R
     let mut connection = store.connect().await?;
     let mut tx = Tx::begin(&mut connection).await?;
     let booking = book_in(paid, reference, now, &mut tx).await;
-    match booking {
-        Ok(Booking::Booked) => tx.commit().await.map_err(CommitError::into_inner)?,
-        // Where this fails the connection is lost, and the transaction with it.
-        _ => _ = tx.rollback().await,
-    }
-    booking
+    tx.conclude(booking, |booking| *booking == Booking::Booked).await
 }
 
 async fn book_in(paid: &Payment, reference: &str, now: i64, tx: &mut Tx<'_>) -> Result<Booking, StoreError> {
@@ -107,7 +117,8 @@ fn read(row: &Row) -> Result<Payment, StoreError> {
         amount: row.get(4)?,
         currency: row.get(5)?,
         created_at: row.get(6)?,
-        paid_at: row.get(7)?,
-        reference: row.get(8)?,
+        session: row.get(7)?,
+        paid_at: row.get(8)?,
+        reference: row.get(9)?,
     })
 }

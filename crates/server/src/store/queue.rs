@@ -68,13 +68,15 @@ pub struct Prompt {
     pub id: RequestId,
     /// The chat-completion request as taken in.
     pub body: Vec<u8>,
+    /// The output limit that was held for one completion, if the request knows.
+    pub max_tokens: Option<u32>,
 }
 
 /// Larger prompts are read one by one, so that a run of them does not fill the memory.
 const SMALL_PROMPT_BYTES: i64 = 64 << 10;
 
 static SMALL_PROMPTS: RowsStatement = RowsStatement::new(
-    "SELECT seq, id, body FROM requests WHERE octet_length(body) <= ? AND seq IN (",
+    "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= ? AND seq IN (",
     &[Kind::Integer],
     ")",
 );
@@ -94,11 +96,13 @@ pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Promp
 
 /// The prompt of one request; `None` where the request is gone.
 pub async fn find_prompt(store: &Store, seq: i64) -> Result<Option<Prompt>, StoreError> {
-    let query = sql("SELECT seq, id, body FROM requests WHERE seq = ?").bind(seq);
+    let query = sql("SELECT seq, id, body, max_tokens FROM requests WHERE seq = ?").bind(seq);
     store.readers().fetch_optional(query).await?.as_ref().map(read_prompt).transpose()
 }
 
 fn read_prompt(row: &Row) -> Result<Prompt, StoreError> {
     let id = RequestId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("a request's id"))?;
-    Ok(Prompt { seq: row.get(0)?, id, body: row.get(2)? })
+    let max_tokens: Option<i64> = row.get(3)?;
+    let max_tokens = max_tokens.and_then(|limit| u32::try_from(limit).ok());
+    Ok(Prompt { seq: row.get(0)?, id, body: row.get(2)?, max_tokens })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{RawQuery, State as Shared};
+use axum::extract::{Path, RawQuery, State as Shared};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -20,6 +20,7 @@ pub(super) fn router(state: Arc<State>) -> Router {
     let sessions = get(list).post(create);
     Router::new()
         .route("/v1/checkout/sessions", sessions)
+        .route("/v1/checkout/sessions/{session}", get(retrieve))
         .fallback(|| async {
             respond(error(404, "invalid_request_error", None, "Unrecognized request URL."))
         })
@@ -86,6 +87,23 @@ async fn list(Shared(state): Shared<Arc<State>>, headers: HeaderMap, RawQuery(qu
         "object": "list", "url": "/v1/checkout/sessions", "has_more": false, "data": sessions,
     });
     respond((StatusCode::OK, list))
+}
+
+async fn retrieve(
+    Shared(state): Shared<Arc<State>>,
+    headers: HeaderMap,
+    Path(session): Path<String>,
+) -> Response {
+    if let Err(refused) = check_caller(&state, &headers) {
+        return respond(refused);
+    }
+    match state.book().sessions.get(&session) {
+        Some(found) => respond((StatusCode::OK, found.clone())),
+        None => {
+            let message = format!("No such checkout.session: {session}");
+            respond(error(404, "invalid_request_error", Some("resource_missing"), &message))
+        }
+    }
 }
 
 /// Whether the caller has the key and says which version it speaks.

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
     "input_price": "0.10",
     "output_price": "0.15",
     "default_max_tokens": 4096,
-    "image_tokens": 1024
+    "image_tokens": 1024,
+    "bytes_per_token": 2
 })))]
 pub struct Model {
     /// The name to put into `request_body.model`.
@@ -31,8 +32,10 @@ pub struct Model {
     pub output_price: Option<String>,
     /// The output limit of a request that names none, in tokens.
     pub default_max_tokens: u32,
-    /// How many input tokens an image is held at until the request has ended.
+    /// How many input tokens the hold of a request counts for an image.
     pub image_tokens: u32,
+    /// Of how many bytes of messages and tools the hold of a request counts a token.
+    pub bytes_per_token: u32,
 }
 
 impl Model {

@@ -1,12 +1,13 @@
 //! `overnight account`: who requests belong to, and their credits.
 
 mod ledger;
+mod payments;
 mod spend;
 
 use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
-use overnight_server::app::{accounts, payments};
+use overnight_server::app::{accounts, payments as orders};
 use overnight_server::store::accounts::Account;
 use serde_json::json;
 
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Grant(Grant),
     /// Order credits at the payment provider; prints the address at which they are paid.
     TopUp(TopUp),
+    /// List what was ordered at the payment provider, and whether it was paid.
+    Payments(payments::Arguments),
     /// List what moved an account's balance, newest first.
     Ledger(ledger::Arguments),
     /// Show what an account was charged, by day and model.
@@ -95,6 +98,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         }
         Command::Grant(arguments) => grant(arguments, globals, output).await?,
         Command::TopUp(arguments) => top_up(&arguments, globals, output).await?,
+        Command::Payments(arguments) => payments::run(arguments, globals, output).await?,
         Command::Ledger(arguments) => ledger::run(arguments, globals, output).await?,
         Command::Spend(arguments) => spend::run(arguments, globals, output).await?,
     }
@@ -143,7 +147,7 @@ async fn grant(arguments: Grant, globals: &Globals, output: &Output) -> Result<(
 
 async fn top_up(arguments: &TopUp, globals: &Globals, output: &Output) -> Result<(), CliError> {
     let services = operator::open(globals).await?;
-    let ordered = payments::top_up(&services, arguments.account, arguments.amount).await?;
+    let ordered = orders::top_up(&services, arguments.account, arguments.amount).await?;
     let payment = ordered.payment.to_string();
     output.either(&json!({"payment": payment, "url": ordered.url}), || ordered.url.clone())?;
     output.note("the credits are there, and payments activated, once the provider has told the service of the payment");

@@ -1,7 +1,9 @@
-use super::super::refused_fields;
+use super::super::{Sizing, refused_fields};
 use super::{accept, faults_of, parse, with};
 use crate::limits::Limits;
 use crate::money::TokenBound;
+
+const SIZING: Sizing = Sizing { default_max_tokens: 4_096, image_tokens: 1_024, bytes_per_token: 2 };
 
 #[test]
 fn a_model_and_a_message_are_enough() {
@@ -109,18 +111,19 @@ fn the_table_of_refused_fields_is_sorted_and_folded() {
 fn the_cost_weighs_output_twice() {
     let body = accept(&with(r#""max_tokens":100,"n":3"#));
     assert_eq!(body.input_bytes, 32);
-    assert_eq!(body.estimate_cost(4_096), 8 + 2 * 300);
-    assert_eq!(accept(&with(r#""seed":1"#)).estimate_cost(4_096), 8 + 2 * 4_096);
-    assert_eq!(accept(&with(r#""max_tokens":2147483647,"n":128"#)).estimate_cost(1), u32::MAX);
+    assert_eq!(body.estimate_cost(&SIZING), 8 + 2 * 300);
+    assert_eq!(accept(&with(r#""seed":1"#)).estimate_cost(&SIZING), 8 + 2 * 4_096);
+    assert_eq!(accept(&with(r#""max_tokens":2147483647,"n":128"#)).estimate_cost(&SIZING), u32::MAX);
 }
 
 #[test]
 fn a_hold_counts_bytes_messages_media_and_every_completion() {
     let body = accept(&with(r#""max_tokens":100,"n":3"#));
-    assert_eq!(body.token_bound(4_096, 1_024), TokenBound { input: 16 + 32, output: 300 });
-    assert_eq!(accept(&with(r#""seed":1"#)).token_bound(4_096, 1_024).output, 4_096);
+    assert_eq!(body.token_bound(&SIZING), TokenBound { input: 16 + 32, output: 300 });
+    assert_eq!(body.token_bound(&Sizing { bytes_per_token: 1, ..SIZING }).input, 32 + 32);
+    assert_eq!(accept(&with(r#""seed":1"#)).token_bound(&SIZING).output, 4_096);
     let image = r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}"#;
     let with_image =
         accept(&format!(r#"{{"model":"m","messages":[{{"role":"user","content":[{image}]}}]}}"#));
-    assert!((1_024 + 32..1_024 + 32 + 64).contains(&with_image.token_bound(1, 1_024).input));
+    assert!((1_024 + 32..1_024 + 32 + 64).contains(&with_image.token_bound(&SIZING).input));
 }

@@ -5,10 +5,10 @@ mod notices;
 use overnight_domain::ids::{AccountId, PaymentId};
 use overnight_domain::money::Credits;
 
-pub use self::notices::{Heard, hear};
+pub use self::notices::{Heard, check, hear, unsigned};
 use super::errors::AppError;
 use super::{Services, accounts};
-use crate::payment::Order;
+use crate::payment::{Order, PaymentError};
 use crate::store::payments::{self, Payment};
 
 /// Where the API shows those who paid that they did.
@@ -21,6 +21,16 @@ pub struct TopUp {
     pub payment: PaymentId,
     /// Where it is paid. Whoever knows it can pay.
     pub url: String,
+}
+
+/// The orders of an account, the newest first.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn list(services: &Services, account: AccountId) -> Result<Vec<Payment>, AppError> {
+    let account = accounts::get(services, account).await?;
+    Ok(payments::list(&services.store, account.key).await?)
 }
 
 /// Orders credits for an account: what this returns is where to pay. They are booked, and the account's payments
@@ -53,10 +63,13 @@ pub async fn top_up(services: &Services, account: AccountId, credits: Credits) -
         amount,
         currency: order.currency.as_str().to_owned(),
         created_at: now,
+        session: None,
         paid_at: None,
         reference: None,
     };
+    services.payments.check().map_err(PaymentError::from)?;
     payments::insert(&services.store, &payment).await?;
     let checkout = services.payments.open_checkout(&order).await?;
+    payments::note_session(&services.store, order.id, &checkout.session).await?;
     Ok(TopUp { payment: order.id, url: checkout.url })
 }

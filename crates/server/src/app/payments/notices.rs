@@ -5,7 +5,7 @@ use overnight_domain::money::{Credits, EntryKind};
 
 use crate::app::Services;
 use crate::app::errors::AppError;
-use crate::payment::{Notice, Receipt};
+use crate::payment::{Notice, NoticeRefused, Receipt};
 use crate::store::ledger::{self, Booking, NewEntry};
 use crate::store::payments::{self, Payment};
 
@@ -31,6 +31,11 @@ struct Reversal<'a> {
     currency: &'a str,
     /// Once it does not, it never does again.
     stands: bool,
+}
+
+/// What a notice without a signature is answered with, unread.
+pub fn unsigned() -> AppError {
+    AppError::Notice(NoticeRefused::NoSignature)
 }
 
 /// Books what the provider tells. Once this returns it need not be told again.
@@ -60,6 +65,21 @@ pub async fn hear(services: &Services, signature: Option<&[u8]>, body: &[u8]) ->
     }
     metrics::counter!("overnight_payment_notices_total", "outcome" => heard.as_str()).increment(1);
     Ok(heard)
+}
+
+/// Asks the provider whether an order was paid, and books it if so: for where it could not tell.
+///
+/// # Errors
+///
+/// [`AppError::Payment`] or [`AppError::Unavailable`] for what the provider says.
+pub async fn check(services: &Services, order: &Payment) -> Result<Heard, AppError> {
+    let Some(session) = order.session.as_deref().filter(|_| order.paid_at.is_none()) else {
+        return Ok(Heard::Nothing);
+    };
+    match services.payments.find_receipt_of_session(session).await? {
+        Some(receipt) => book_payment(services, &receipt).await,
+        None => Ok(Heard::Nothing),
+    }
 }
 
 /// Books the credits of an order, or the part of them that was paid.

@@ -36,6 +36,7 @@ fn models(services: &Services) -> ModelList {
         output_price: price(&model.config.output_price),
         default_max_tokens: model.config.default_max_tokens,
         image_tokens: model.config.image_tokens,
+        bytes_per_token: model.config.bytes_per_token,
     };
     ModelList { object: ModelList::OBJECT.to_owned(), data: services.models.iter().map(model).collect() }
 }

@@ -1,4 +1,4 @@
-//! The client of Stripe's API: two calls, each within a time and a size.
+//! The client of Stripe's API: three calls, each within a time and a size.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -84,10 +84,20 @@ impl Client {
         let uri = uri.map_err(|error| PaymentError::NotUnderstood(error.to_string()))?;
         let request = self.request(Method::GET, uri).body(Full::new(Bytes::new()));
         let sessions: Sessions = self.call(request).await?;
-        match sessions.data.into_iter().next().filter(Session::is_paid) {
-            Some(session) => session.into_receipt().map_err(PaymentError::NotUnderstood),
-            None => Ok(None),
-        }
+        receipt_of(sessions.data.into_iter().next())
+    }
+
+    /// The receipt of what was paid at a page.
+    pub(super) async fn find_receipt_of_session(
+        &self,
+        session: &str,
+    ) -> Result<Option<Receipt>, PaymentError> {
+        let is_name = session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let uri = Uri::try_from(format!("{}/{session}", self.sessions)).ok().filter(|_| is_name);
+        let uri =
+            uri.ok_or_else(|| PaymentError::NotUnderstood("a session's name that is none".to_owned()))?;
+        let request = self.request(Method::GET, uri).body(Full::new(Bytes::new()));
+        receipt_of(Some(self.call(request).await?))
     }
 
     fn request(&self, method: Method, uri: Uri) -> http::request::Builder {
@@ -129,6 +139,13 @@ impl Client {
         }
         serde_json::from_slice(&body)
             .map_err(|error| PaymentError::NotUnderstood(printable(&self.key.conceal(error.to_string()))))
+    }
+}
+
+fn receipt_of(session: Option<Session>) -> Result<Option<Receipt>, PaymentError> {
+    match session.filter(Session::is_paid) {
+        Some(session) => session.into_receipt().map_err(PaymentError::NotUnderstood),
+        None => Ok(None),
     }
 }
 

@@ -85,4 +85,11 @@ impl PaymentProvider for Stripe {
     ) -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>> {
         async move { self.client()?.find_receipt(reference).await }.boxed()
     }
+
+    fn find_receipt_of_session<'a>(
+        &'a self,
+        session: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Receipt>, PaymentError>> {
+        async move { self.client()?.find_receipt_of_session(session).await }.boxed()
+    }
 }

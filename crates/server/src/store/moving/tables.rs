@@ -146,7 +146,7 @@ pub(super) static TABLES: [Table; 14] = [
         "requests" by ("seq") > ("?") at [0];
         weighing "octet_length(body) + coalesce(octet_length(metadata), 0)"; numbered "seq";
         "seq": Integer, "id": Bytes, "account": Integer, "model": Integer, "created_at": Integer,
-        "expires_at": Integer, "metadata": Json, "webhook": Text, "body": Json
+        "expires_at": Integer, "metadata": Json, "webhook": Text, "body": Json, "max_tokens": Integer
     },
     table! {
         "progress" by ("seq") > ("?") at [0];
@@ -190,7 +190,8 @@ pub(super) static TABLES: [Table; 14] = [
     table! {
         "payments" by ("seq") > ("?") at [0]; numbered "seq";
         "seq": Integer, "id": Bytes, "account": Integer, "provider": Text, "credits": Integer, "amount": Integer,
-        "currency": Text, "created_at": Integer, "paid_at": Integer, "reference": Text
+        "currency": Text, "created_at": Integer, "session": Text, "paid_at": Integer,
+        "reference": Text
     },
 ];
 

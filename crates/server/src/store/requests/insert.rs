@@ -30,6 +30,8 @@ pub struct NewRequest {
     pub cost: i64,
     /// What it may cost; `None` where it costs nothing.
     pub hold: Option<Hold>,
+    /// The output limit of one completion, which the engine is sent; `None` for that of the settings when it is sent.
+    pub max_tokens: Option<u32>,
     /// A JSON object, or `None` for null.
     pub metadata: Option<Vec<u8>>,
     /// Where to tell of its end.
@@ -46,7 +48,7 @@ pub async fn insert(store: &Store, request: NewRequest) -> Result<Admission, Sto
 
 static INSERT: RowsStatement<2> = RowsStatement::all([
     Part {
-        head: "INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body)",
+        head: "INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens)",
         columns: &[
             Kind::Integer,
             Kind::Bytes,
@@ -57,6 +59,7 @@ static INSERT: RowsStatement<2> = RowsStatement::all([
             Kind::Bytes,
             Kind::Text,
             Kind::Bytes,
+            Kind::Integer,
         ],
         tail: "",
     },
@@ -80,7 +83,7 @@ static INSERT: RowsStatement<2> = RowsStatement::all([
 
 /// Both at once; the numbers are drawn in the order of the list.
 static INSERT_ON_POSTGRES: RowsStatement = RowsStatement::new(
-    "WITH v(id, account, model, created_at, expires_at, metadata, webhook, body, ready_at, cost, sort_key, hold, price) AS (",
+    "WITH v(id, account, model, created_at, expires_at, metadata, webhook, body, ready_at, cost, sort_key, hold, price, max_tokens) AS (",
     &[
         Kind::Bytes,
         Kind::Integer,
@@ -95,12 +98,13 @@ static INSERT_ON_POSTGRES: RowsStatement = RowsStatement::new(
         Kind::Bytes,
         Kind::Integer,
         Kind::Integer,
+        Kind::Integer,
     ],
     "), numbered AS MATERIALIZED (
          SELECT nextval('requests_seq_seq') AS seq, v.* FROM v
      ), stored AS (
-         INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body)
-         SELECT seq, id, account, model, created_at, expires_at, metadata, webhook, body FROM numbered
+         INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens)
+         SELECT seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens FROM numbered
      ) INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price)
        SELECT seq, account, model, 0, ready_at, expires_at, cost, sort_key, hold, price FROM numbered",
 );
@@ -150,7 +154,7 @@ impl NewRequest {
         (amount.into(), self.hold.map(|hold| hold.price.0).into())
     }
 
-    fn values_on_postgres(&self) -> [Value; 13] {
+    fn values_on_postgres(&self) -> [Value; 14] {
         let (hold, price) = self.terms();
         [
             self.id.to_bytes().into(),
@@ -166,12 +170,13 @@ impl NewRequest {
             self.sort_key.as_bytes().into(),
             hold,
             price,
+            self.max_tokens.map(i64::from).into(),
         ]
     }
 }
 
 fn bind(numbered: &[(i64, &NewRequest)]) -> Statement {
-    let mut values: Vec<Value> = Vec::with_capacity(19 * numbered.len());
+    let mut values: Vec<Value> = Vec::with_capacity(20 * numbered.len());
     for (seq, request) in numbered {
         values.push((*seq).into());
         values.push(request.id.to_bytes().into());
@@ -182,6 +187,7 @@ fn bind(numbered: &[(i64, &NewRequest)]) -> Statement {
         values.push(request.metadata.clone().into());
         values.push(request.webhook.clone().into());
         values.push(request.body.clone().into());
+        values.push(request.max_tokens.map(i64::from).into());
     }
     for (seq, request) in numbered {
         values.push((*seq).into());

@@ -28,18 +28,19 @@ static END: RowsStatement = RowsStatement::new(
          WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key AND q.seq = v.seq
            AND q.phase = 1 AND q.lease_epoch = v.lease_epoch AND q.owner = ?
            AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
-         RETURNING q.seq, q.lease_epoch, q.batch, q.hold, q.price, q.in_progress_at, greatest(v.ended_at, q.in_progress_at) AS ended_at,
+         RETURNING q.seq, q.lease_epoch, q.batch, q.in_progress_at, greatest(v.ended_at, q.in_progress_at) AS ended_at,
                    v.state, v.prompt_tokens, v.completion_tokens, v.body
      ), numbered AS (
          SELECT nextval('results_seq_seq') AS result_seq, gone.* FROM gone
      ), moved AS (
          UPDATE progress p SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
                 result_seq = n.result_seq FROM numbered n WHERE p.seq = n.seq
+         RETURNING n.seq, n.lease_epoch, n.batch, n.result_seq, p.hold, p.price
      ), stored AS (
          INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body)
          SELECT result_seq, seq, prompt_tokens, completion_tokens, body FROM numbered
-     ) SELECT n.seq, n.lease_epoch, n.batch, n.result_seq, n.hold, x.input, x.output
-       FROM numbered n LEFT JOIN prices x ON x.seq = n.price",
+     ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output
+       FROM moved m LEFT JOIN prices x ON x.seq = m.price",
 );
 
 pub(in crate::store) fn end_by(settlements: &[&Settlement], owner: i64) -> Statement {

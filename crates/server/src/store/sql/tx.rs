@@ -120,6 +120,21 @@ impl<'c> Tx<'c> {
         }
     }
 
+    /// Makes it durable where all was done and `stands` says so of the outcome, and undoes it otherwise.
+    pub(in crate::store) async fn conclude<T>(
+        self,
+        outcome: Result<T, StoreError>,
+        stands: impl FnOnce(&T) -> bool,
+    ) -> Result<T, StoreError> {
+        match &outcome {
+            Ok(done) if stands(done) => self.commit().await.map_err(CommitError::into_inner)?,
+            Ok(_) => self.rollback().await?,
+            // Where this fails the connection is lost, and the transaction with it.
+            Err(_) => _ = self.rollback().await,
+        }
+        outcome
+    }
+
     /// Undoes it.
     pub(in crate::store) async fn rollback(self) -> Result<(), StoreError> {
         self.connection.execute_all("ROLLBACK").await

@@ -131,6 +131,7 @@ impl Fixture {
             sort_key: SortKey::from_bytes(&[key]),
             cost: 10,
             hold: None,
+            max_tokens: None,
             metadata: Some(b"{}".to_vec()),
             webhook: None,
             body: format!(r#"{{"model":"tiny","messages":[{{"role":"user","content":"{key}"}}]}}"#)

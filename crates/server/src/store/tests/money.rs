@@ -1,5 +1,7 @@
 //! Credits: held when a request is taken in, captured with its result, released otherwise; and what else moves a balance.
 
+use std::panic::Location;
+
 use futures_util::future::join_all;
 use overnight_domain::money::{Credits, EntryKind};
 
@@ -21,9 +23,14 @@ async fn insert(fixture: &mut Fixture, key: u8, amount: &str) -> (NewRequest, Ad
 }
 
 /// The balance, what is held and what is available.
-async fn account(fixture: &Fixture) -> [String; 3] {
-    let account = accounts::get(&fixture.store, fixture.account).await.expect("an account");
-    [account.balance, account.held, account.available()].map(|amount| amount.to_string())
+#[track_caller]
+fn assert_account(fixture: &Fixture, expected: [&str; 3]) -> impl Future<Output = ()> {
+    let place = Location::caller();
+    async move {
+        let account = accounts::get(&fixture.store, fixture.account).await.expect("an account");
+        let amounts = [account.balance, account.held, account.available()].map(|amount| amount.to_string());
+        assert_eq!(amounts, expected, "{place}");
+    }
 }
 
 async fn entries(fixture: &Fixture) -> Vec<Entry> {
@@ -36,32 +43,34 @@ async fn book(store: &Store, fixture: &Fixture, kind: EntryKind, amount: &str, s
 }
 
 async fn a_hold_is_captured_or_released_with_the_end_of_its_request(mut fixture: Fixture) {
-    for (key, amount) in [(1, "20"), (2, "30"), (3, "5.5"), (4, "1")] {
-        assert_eq!(insert(&mut fixture, key, amount).await.1, Admission::Taken);
+    let mut taken = Vec::new();
+    for (key, amount) in [(1, "20"), (2, "30"), (3, "5.5"), (4, "1"), (5, "2")] {
+        taken.push(insert(&mut fixture, key, amount).await);
     }
-    let (late, _) = insert(&mut fixture, 5, "2").await;
-    assert_eq!(account(&fixture).await, ["100", "58.5", "41.5"]);
+    assert!(taken.iter().all(|(_, admission)| *admission == Admission::Taken));
+    let late = &taken[4].0;
+    assert_account(&fixture, ["100", "58.5", "41.5"]).await;
     fixture.assert_sound().await;
 
     fixture.release().await;
     let leases = fixture.lease().await;
     // 3 tokens read and 4 written.
     assert!(fixture.settle(&leases[0], START + 2).await);
-    assert_eq!(account(&fixture).await, ["89", "38.5", "50.5"]);
+    assert_account(&fixture, ["89", "38.5", "50.5"]).await;
     // A request that used more than it holds costs what it holds.
     let short = fixture.settlement(&leases[2], START + 2);
     assert!(settle::settle(&fixture.store, short).await.expect("a settle"));
-    assert_eq!(account(&fixture).await, ["83.5", "33", "50.5"]);
+    assert_account(&fixture, ["83.5", "33", "50.5"]).await;
     let failed =
         settle::Settlement { ending: settle::Ending::Failed, ..fixture.settlement(&leases[3], START + 2) };
     assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
-    assert_eq!(account(&fixture).await, ["83.5", "32", "51.5"]);
+    assert_account(&fixture, ["83.5", "32", "51.5"]).await;
     requests::cancel(&fixture.store, fixture.account, late.id, START + 3).await.expect("a cancel");
-    assert_eq!(account(&fixture).await, ["83.5", "30", "53.5"]);
+    assert_account(&fixture, ["83.5", "30", "53.5"]).await;
     // A late answer to a request that was cancelled costs nothing.
     assert!(!fixture.settle(&leases[4], START + 4).await);
     expiry::expire(&fixture.store, START + DAY_MS, 10, b"{}".to_vec()).await.expect("an expiry");
-    assert_eq!(account(&fixture).await, ["83.5", "0", "83.5"]);
+    assert_account(&fixture, ["83.5", "0", "83.5"]).await;
 
     assert_two_are_charged(&fixture).await;
     fixture.assert_sound().await;
@@ -97,7 +106,7 @@ async fn of_two_racing_creates_with_credit_for_one_one_is_taken(mut fixture: Fix
         assert!(other.is_none(), "what was refused is not stored");
         requests::cancel(&store, fixture.account, ids[taken], START).await.expect("a cancel");
     }
-    assert_eq!(account(&fixture).await, ["100", "0", "100"]);
+    assert_account(&fixture, ["100", "0", "100"]).await;
     fixture.assert_sound().await;
 }
 on_both!(of_two_racing_creates_with_credit_for_one_one_is_taken);
@@ -116,7 +125,7 @@ async fn nodes_that_race_for_the_last_credits_take_no_more_than_there_are() {
     let answers = join_all(inserts.collect::<Vec<_>>()).await;
     let taken = answers.into_iter().filter(|answer| *answer.as_ref().expect("a task") == Admission::Taken);
     assert_eq!(taken.count(), 142, "142 × 0.7 = 99.4");
-    assert_eq!(account(&fixture).await, ["100", "99.4", "0.6"]);
+    assert_account(&fixture, ["100", "99.4", "0.6"]).await;
     fixture.assert_sound().await;
     other.close().await;
 }
@@ -126,7 +135,7 @@ async fn what_has_no_price_costs_nothing_and_holds_nothing(mut fixture: Fixture)
     fixture.insert(&[1]).await;
     fixture.release().await;
     assert!(fixture.settle(&fixture.lease().await[0], START + 1).await);
-    assert_eq!(account(&fixture).await, ["-1", "0", "-1"]);
+    assert_account(&fixture, ["-1", "0", "-1"]).await;
     let spent = spend::list(&fixture.store, fixture.account, 0).await.expect("what was spent");
     assert_eq!((spent[0].requests, spent[0].amount), (1, Credits::ZERO));
     fixture.assert_sound().await;
@@ -141,7 +150,7 @@ async fn an_entry_is_booked_once_for_its_source(fixture: Fixture) {
     let both = [(); 8].map(|()| book(store, &fixture, EntryKind::TopUp, "1", "pay_2"));
     let booked = join_all(both).await.into_iter().filter(|booking| *booking == Booking::Booked);
     assert_eq!(booked.count(), 1);
-    assert_eq!(account(&fixture).await, ["116", "0", "116"]);
+    assert_account(&fixture, ["116", "0", "116"]).await;
     fixture.assert_sound().await;
 }
 on_both!(an_entry_is_booked_once_for_its_source);
@@ -153,13 +162,13 @@ async fn what_is_held_cannot_be_taken_back_but_by_the_one_who_paid(mut fixture: 
     assert_eq!(book(&store, &fixture, EntryKind::Grant, "-40", "a").await, Booking::Booked);
     assert_eq!(book(&store, &fixture, EntryKind::Grant, "1000000000", "b").await, Booking::Refused);
     assert_eq!(book(&store, &fixture, EntryKind::Dispute, "-50", "d").await, Booking::Booked);
-    assert_eq!(account(&fixture).await, ["10", "60", "-50"]);
+    assert_account(&fixture, ["10", "60", "-50"]).await;
     // Not even what may cost nothing is taken in; what was is still done.
     let refused = Admission::Refused { required: Credits::ZERO, available: credits("-50") };
     assert_eq!(insert(&mut fixture, 2, "0").await.1, refused);
     fixture.release().await;
     assert!(fixture.settle(&fixture.lease().await[0], START + 2).await);
-    assert_eq!(account(&fixture).await, ["-1", "0", "-1"]);
+    assert_account(&fixture, ["-1", "0", "-1"]).await;
     fixture.assert_sound().await;
 }
 on_both!(what_is_held_cannot_be_taken_back_but_by_the_one_who_paid);
@@ -175,19 +184,21 @@ async fn what_a_group_releases_its_creates_may_hold() {
     let (cancelled, admitted) = tokio::join!(cancel, requests::insert(&store, next));
     cancelled.expect("a cancel");
     assert_eq!(admitted.expect("an insert"), Admission::Taken);
-    assert_eq!(account(&fixture).await, ["100", "95", "5"]);
+    assert_account(&fixture, ["100", "95", "5"]).await;
     fixture.assert_sound().await;
 }
 
 /// Each breaks one rule of the audit, and no other that stands before it.
-const DAMAGE: [(&str, &str); 8] = [
+const DAMAGE: [(&str, &str); 10] = [
     ("UPDATE accounts SET balance = balance + 1", "balance is the sum"),
     ("UPDATE accounts SET held = held - 1", "what its live requests hold"),
     ("UPDATE progress SET price = 99 WHERE state < 3", "only what has a price"),
     ("UPDATE ledger SET account = 9 WHERE kind = 2", "balance is the sum"),
     ("DELETE FROM ledger WHERE kind = 2", "charged once"),
     ("UPDATE ledger SET amount = amount - 1 WHERE kind = 2", "at the price that was pinned"),
+    ("UPDATE ledger SET amount = -20000000000 WHERE kind = 2", "at the price that was pinned"),
     ("UPDATE spend SET amount = amount + 1", "by day and model"),
+    ("UPDATE spend SET day = day + 1", "by day and model"),
     ("UPDATE accounts SET held = balance + 1", "less than nothing available"),
 ];
 
@@ -218,6 +229,7 @@ async fn a_second_account_is_charged_for_its_own() {
     let theirs = NewRequest { account: other.key, hold: fixture.hold("30").await, ..fixture.request(2) };
     requests::insert(&fixture.store, theirs).await.expect("an insert");
     let other = accounts::get(&fixture.store, other.key).await.expect("an account");
-    assert_eq!((other.held, account(&fixture).await[1].as_str()), (credits("30"), "20"));
+    assert_eq!(other.held, credits("30"));
+    assert_account(&fixture, ["100", "20", "80"]).await;
     fixture.assert_sound().await;
 }

@@ -51,6 +51,7 @@ const BEFORE_0002: &str = "
     DROP TABLE ledger;
     DROP TABLE spend;
     DROP TABLE payments;
+    ALTER TABLE requests DROP COLUMN max_tokens;
     ALTER TABLE queue DROP COLUMN batch;
     ALTER TABLE owners DROP COLUMN name;
     ALTER TABLE owners DROP COLUMN schedules;

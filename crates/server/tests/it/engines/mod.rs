@@ -57,5 +57,5 @@ async fn ask(client: &EngineClient, content: &str) -> Result<Completion, Attempt
     let body = serde_json::json!({"model": "ours", "messages": [{"role": "user", "content": content}]});
     let body = minimize(body.to_string().as_bytes(), 0).unwrap();
     let config = config(&at("http://h"));
-    client.complete(&config.models[0], body.as_json()).await
+    client.complete(&config.models[0].name, config.models[0].default_max_tokens, body.as_json()).await
 }

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use overnight_domain::money::{Credits, EntryKind};
-use overnight_server::app::payments::{self as orders, TopUp};
+use overnight_server::app::payments::{self as orders, Heard, TopUp};
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::payment;
 use overnight_server::store::accounts::Account;
@@ -125,7 +125,7 @@ async fn what_is_repeated_later_or_changed_or_unsigned_is_not_believed() {
     shop.tell_signed(more.as_bytes(), &good).await.refused(400, "invalid_notice");
     shop.app.anonymous().send("POST", "/hooks/stripe", event.clone()).await.refused(400, "invalid_notice");
     shop.tell(b"{}").await.refused(400, "invalid_notice");
-    shop.tell(&vec![b' '; (1 << 20) + 1]).await.refused(413, "too_large");
+    shop.tell(&vec![b' '; (256 << 10) + 1]).await.refused(413, "too_large");
     shop.app.anonymous().get("/hooks/stripe").await.refused(405, "method_not_allowed");
     assert_eq!(shop.ledger().await, []);
     assert_eq!(shop.tell_signed(event, &good).await.status, 200);
@@ -175,6 +175,27 @@ async fn a_dispute_may_take_an_account_below_zero_where_it_reads_and_does_not_cr
         [entry(EntryKind::TopUp, "10"), entry(EntryKind::Dispute, "-10"), entry(EntryKind::Dispute, "10")];
     assert_eq!(shop.ledger().await, expected);
     assert_eq!(shop.customer.post("/v1/requests", &body).await.status, 201);
+    shop.app.stop().await;
+}
+
+#[tokio::test]
+async fn a_payment_that_was_never_told_of_is_found_by_asking() {
+    let shop = Shop::open().await;
+    let services = &shop.app.services;
+    let paid = shop.stripe.pay(session_of(&shop.order("4").await));
+    shop.order("5").await;
+    let asked = async || {
+        let mut heard = Vec::new();
+        for order in orders::list(services, shop.account.id).await.expect("the orders") {
+            heard.push(orders::check(services, &order).await.expect("an answer"));
+        }
+        heard
+    };
+    assert_eq!(asked().await, [Heard::Nothing, Heard::Booked]);
+    assert_eq!(asked().await, [Heard::Nothing, Heard::Nothing]);
+    // Told at last.
+    shop.tell_all(&paid.events).await;
+    assert_eq!(shop.ledger().await, [entry(EntryKind::TopUp, "4")]);
     shop.app.stop().await;
 }
 

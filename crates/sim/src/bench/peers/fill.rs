@@ -98,6 +98,7 @@ async fn create(
             sort_key: sort_key.unwrap_or_else(|_| SortKey::from_bytes(&[])),
             cost: COST,
             hold,
+            max_tokens: None,
             metadata: Some(b"{}".to_vec()),
             webhook: None,
             body,

@@ -196,13 +196,14 @@ fn a_model_without_a_price_says_null() {
         output_price: Some("0.15".to_owned()),
         default_max_tokens: 512,
         image_tokens: 1_024,
+        bytes_per_token: 2,
     };
     let list = ModelList { object: ModelList::OBJECT.to_owned(), data: vec![model] };
     assert_eq!(
         serde_json::to_string(&list).expect("a list is JSON"),
         concat!(
             r#"{"object":"list","data":[{"id":"tiny","object":"model","created":5,"owned_by":"overnight","#,
-            r#""input_price":null,"output_price":"0.15","default_max_tokens":512,"image_tokens":1024}]}"#
+            r#""input_price":null,"output_price":"0.15","default_max_tokens":512,"image_tokens":1024,"bytes_per_token":2}]}"#
         )
     );
 }

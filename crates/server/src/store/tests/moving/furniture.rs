@@ -58,12 +58,14 @@ async fn order_credits(fixture: &Fixture) {
         amount: 1_250,
         currency: "eur".to_owned(),
         created_at: START,
+        session: None,
         paid_at: None,
         reference: None,
     };
     for number in [1, 2] {
         payments::insert(&fixture.store, &order(number)).await.expect("an order");
     }
+    payments::note_session(&fixture.store, order(1).id, "cs_1").await.expect("a note");
     let booking = payments::book(&fixture.store, &order(2), "pi_1", START + 1).await;
     assert_eq!(booking.expect("a booking"), Booking::Booked);
 }
