@@ -62,7 +62,7 @@ pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             match payments::check(&services, &order).await? {
                 Heard::Booked => output.note(&format!("{} was paid: {} credits", order.id, order.credits)),
                 Heard::Doubtful => {
-                    output.say(&format!("{} was paid, and not as ordered: look at it", order.id))
+                    output.say(&format!("{} was paid, and not as ordered: look at it", order.id));
                 }
                 Heard::BookedBefore | Heard::Nothing => {}
             }
