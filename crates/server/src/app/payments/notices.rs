@@ -43,8 +43,8 @@ pub fn unsigned() -> AppError {
 /// # Errors
 ///
 /// [`AppError::Notice`] where it is not believed; [`AppError::Unavailable`] or another where it is to be told again.
-pub async fn hear(services: &Services, signature: Option<&[u8]>, body: &[u8]) -> Result<Heard, AppError> {
-    let notice = services.payments.read_notice(signature, body, services.clock.now())?;
+pub async fn hear(services: &Services, signature: &[u8], body: &[u8]) -> Result<Heard, AppError> {
+    let notice = services.payments.read_notice(Some(signature), body, services.clock.now())?;
     let heard = match &notice {
         Notice::Nothing => Heard::Nothing,
         Notice::Paid(receipt) => book_payment(services, receipt).await?,
