@@ -11,9 +11,10 @@ use crate::globals::Globals;
 const AFTER_HELP: &str = "\
 Exit codes:
   0    done
-  1    carried out, and something in the outcome is not well: a request that failed or was refused, a breach, a check
+  1    carried out, and something in the outcome is not well: a request that failed or was refused, a breach, a check,
+       a file that costs more than there is
   2    the command line, the settings or a file cannot be used
-  3    the service refused: the key, an unknown identifier, a request or batch that has ended
+  3    the service refused: the key, too few credits, an unknown identifier, a request or batch that has ended
   4    the service or its store cannot be reached, or cannot serve now
   130  stopped by Ctrl-C or SIGTERM";
 

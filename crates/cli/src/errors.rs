@@ -111,9 +111,9 @@ impl From<ClientError> for CliError {
                 .with_hint("set OVERNIGHT_API_KEY to a key that `overnight key create` made"),
             ClientError::Api { status: 402, error: body, .. } => {
                 Self::refused(&error).with_hint(match body.code.as_str() {
-                    "payments_not_activated" => "the operator activates them: `overnight account activate`",
+                    "payments_not_activated" => "the operator activates them: `overnight account activate ACCOUNT`",
                     _ => {
-                        "the operator grants credits: `overnight account grant`; what a file costs says \
+                        "the operator grants credits: `overnight account grant ACCOUNT AMOUNT`; what a file costs says \
                          `overnight submit --dry-run`; then the same command goes on"
                     }
                 })

@@ -55,11 +55,11 @@ pub(crate) fn as_text<S: serde::Serializer>(credits: &Credits, serializer: S) ->
     serializer.collect_str(credits)
 }
 
-/// Prices every line at what the service asks now.
+/// Prices these lines, counted from 0, at what the service asks now.
 ///
 /// # Errors
 /// A file that cannot be read again, or a service that does not say its prices.
-pub(crate) async fn quote(client: &Client, prompts: &Prompts) -> Result<Quote, CliError> {
+pub(crate) async fn quote(client: &Client, prompts: &Prompts, lines: &[usize]) -> Result<Quote, CliError> {
     let account = client.get_account().await?;
     let mut offers = BTreeMap::new();
     for model in client.list_models().await? {
@@ -68,7 +68,7 @@ pub(crate) async fn quote(client: &Client, prompts: &Prompts) -> Result<Quote, C
     let limits = most_generous();
     let mut refused = Vec::new();
     let mut reader = prompts.reader()?;
-    for index in 0..prompts.lines().len() {
+    for &index in lines {
         if let Err(message) = add(&reader.create_body(index)?, &limits, &mut offers) {
             refused.push(Doubt { line: index + 1, message });
         }

@@ -30,6 +30,11 @@ impl Secret {
         self.0.as_bytes()
     }
 
+    /// Whether its text, which is told to nobody, begins so.
+    pub(crate) fn begins_with(&self, prefix: &str) -> bool {
+        self.0.starts_with(prefix)
+    }
+
     /// The `Authorization` header that shows the key to whom it belongs.
     pub(crate) fn bearer(&self) -> Result<HeaderValue, InvalidHeaderValue> {
         let mut header = HeaderValue::try_from(format!("Bearer {}", self.0))?;

@@ -98,7 +98,7 @@ fn a_file_is_priced_without_being_sent() {
 
     let plain = run_with(&world, &key, "submit few.jsonl --dry-run");
     assert!(
-        plain.stdout.contains(&format!("cost at most {cost} credits; 0.5 are available: enough")),
+        plain.stdout.contains(&format!("cost {cost} credits at most; 0.5 available: enough")),
         "{plain:?}"
     );
     world.write("many.jsonl", &chats(40));
@@ -125,6 +125,8 @@ fn a_file_beyond_the_credits_goes_on_after_a_grant_and_the_bill_adds_up() {
     let stopped = run_with(&world, &key, "submit prompts.jsonl --wait");
     assert!(stopped.code == 3 && stopped.stderr.contains("overnight account grant"), "{stopped:?}");
     assert!(world.path("prompts.jsonl.submit").exists());
+    let rest = run_with(&world, &key, "submit prompts.jsonl --dry-run");
+    assert!(rest.code == 1 && rest.stderr.contains("lines were sent before"), "{rest:?}");
     world.json(&format!("account grant {id} 10"));
     let ended = run_with(&world, &key, "submit prompts.jsonl --wait");
     assert_eq!(ended.code, 0, "{ended:?}");

@@ -37,6 +37,14 @@ impl Currency {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
+    /// An amount of minor units in whole units, such as `12.50`.
+    pub fn amount(self, minor_units: i64) -> String {
+        match self.decimals() {
+            0 => minor_units.to_string(),
+            _ => format!("{}.{:02}", minor_units / 100, (minor_units % 100).abs()),
+        }
+    }
+
     /// How many decimals an amount has: 2, or 0.
     pub fn decimals(self) -> u32 {
         if WITHOUT_DECIMALS.contains(&self.as_str()) { 0 } else { 2 }
@@ -67,6 +75,12 @@ impl fmt::Display for Currency {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_are_written_in_whole_units() {
+        let write = |currency: &str, amount| currency.parse::<Currency>().unwrap().amount(amount);
+        assert_eq!([write("usd", 1_250), write("eur", 5), write("jpy", 500)], ["12.50", "0.05", "500"]);
+    }
 
     #[test]
     fn a_currency_knows_its_decimals() {

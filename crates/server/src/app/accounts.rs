@@ -87,6 +87,15 @@ pub async fn activate(services: &Services, id: AccountId) -> Result<Account, App
     activated.ok_or(AppError::NotFound("account"))
 }
 
+/// A grant that stands in the ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// What it is for; repeated with it, nothing changes.
+    pub source: String,
+    /// Whether it was booked now.
+    pub is_new: bool,
+}
+
 /// Grants credits, or takes some back where `amount` is negative; they count from the moment this returns. Whether it was
 /// booked, or the same `source` and amount was before: then nothing changed. Without a source each grant is one of its own.
 ///
@@ -99,7 +108,7 @@ pub async fn grant(
     id: AccountId,
     amount: Credits,
     source: Option<&str>,
-) -> Result<bool, AppError> {
+) -> Result<Grant, AppError> {
     let out_of_range = |param, message: &str| AppError::invalid(param, "out_of_range", message);
     if amount == Credits::ZERO {
         return Err(out_of_range("amount", "must be more or less than nothing"));
@@ -122,22 +131,25 @@ pub async fn grant(
         other => other,
     });
     match booked? {
-        Booking::Booked => Ok(true),
+        Booking::Booked => Ok(Grant { source: name, is_new: true }),
         Booking::BookedBefore => {
             let before = ledger::find_amount(&services.store, EntryKind::Grant, &entry.source).await?;
             match before.filter(|before| *before != amount) {
-                None => Ok(false),
+                None => Ok(Grant { source: name, is_new: false }),
                 Some(before) => {
-                    let message = format!("is granted already, with {before} credits and not {amount}");
+                    let message =
+                        format!("'{name}' is granted already, with {before} credits and not {amount}");
                     Err(AppError::invalid("source", "conflict", &message))
                 }
             }
         }
         Booking::Refused => {
-            let message = format!(
-                "cannot be booked: {} credits are available, and an account has a billion at most",
-                account.available()
-            );
+            let message = match amount < Credits::ZERO {
+                true => {
+                    format!("is more than the account has: {} credits are available", account.available())
+                }
+                false => format!("is too much: the account has {}, and may have a billion", account.balance),
+            };
             Err(out_of_range("amount", &message))
         }
     }

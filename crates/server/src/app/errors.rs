@@ -17,7 +17,7 @@ pub enum AppError {
     #[error("a valid API key is required, in the header X-API-Key")]
     InvalidApiKey,
     /// The account's payments are not activated: nothing can be done with its keys.
-    #[error("payments are not activated for this account: they are by a first top-up, or by the operator")]
+    #[error("payments are not activated for this account: a first top-up or the operator activates them")]
     PaymentsNotActivated,
     /// The account cannot pay the most that the request may cost.
     #[error("the request needs {required} credits, the most that it may cost, and {available} are available")]

@@ -75,7 +75,7 @@ async fn insert_in(account: &NewAccount, tx: &mut Tx<'_>) -> Result<Account, Sto
     let rows = tx.fetch(insert).await?;
     let mut made = read(rows.first().ok_or(StoreError::Damaged("an account that was made"))?)?;
     if *credits != Credits::ZERO {
-        let source = format!("bootstrap {id}");
+        let source = format!("{id} bootstrap");
         let (account, kind, amount, now) = (made.key, EntryKind::Grant, *credits, *created_at);
         ledger::book_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
         made.balance = amount;

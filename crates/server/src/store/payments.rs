@@ -62,9 +62,13 @@ pub async fn note_session(store: &Store, id: PaymentId, session: &str) -> Result
     connection.execute(update).await.map(drop)
 }
 
-/// The orders of an account, the newest first.
+/// The orders of an account that could be paid, the newest first.
 pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<Payment>, StoreError> {
-    let text = concat!("SELECT ", columns!(), " FROM payments WHERE account = ? ORDER BY seq DESC");
+    let text = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM payments WHERE account = ? AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC"
+    );
     store.readers().fetch_all(sql(text).bind(account.0)).await?.iter().map(read).collect()
 }
 
@@ -91,6 +95,10 @@ pub async fn book(store: &Store, paid: &Payment, reference: &str, now: i64) -> R
 }
 
 async fn book_in(paid: &Payment, reference: &str, now: i64, tx: &mut Tx<'_>) -> Result<Booking, StoreError> {
+    let text = "SELECT 1 FROM payments WHERE reference = ? AND id <> ?";
+    if !tx.fetch(sql(text).bind(reference).bind(paid.id.to_bytes())).await?.is_empty() {
+        return Ok(Booking::Refused);
+    }
     let text = "UPDATE payments SET paid_at = ?, reference = ?, credits = ?, amount = ?
                 WHERE id = ? AND paid_at IS NULL";
     let update = sql(text)

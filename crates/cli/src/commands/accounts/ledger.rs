@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// Only entries of this kind.
     #[arg(long, value_parser = PossibleValuesParser::new(EntryKind::ALL.map(EntryKind::as_str)))]
     kind: Option<String>,
-    /// The newest so many [default: all].
+    /// The newest so many; 0 for all [default: all].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }
@@ -62,7 +62,7 @@ pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let services = operator::open(globals).await?;
     let account = accounts::get(&services, arguments.account).await?;
     let kind = arguments.kind.as_deref().and_then(EntryKind::parse);
-    let mut left = arguments.limit.unwrap_or(u64::MAX);
+    let mut left = arguments.limit.filter(|limit| *limit > 0).unwrap_or(u64::MAX);
     let mut before = i64::MAX;
     let mut list = List::begin(output, COLUMNS);
     while left > 0 {
@@ -78,6 +78,8 @@ pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output
             list.row(&record, &[&time, record.kind, &record.amount, subject, model])?;
         }
     }
-    list.end()?;
+    if list.end()? == 0 {
+        output.note("the ledger has no such entry");
+    }
     Ok(())
 }

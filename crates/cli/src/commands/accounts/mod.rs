@@ -76,6 +76,7 @@ pub(crate) struct TopUp {
     #[arg(value_parser = parse_id)]
     account: AccountId,
     /// How many credits.
+    #[arg(allow_negative_numbers = true)]
     amount: Credits,
 }
 
@@ -98,7 +99,7 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         }
         Command::Grant(arguments) => grant(arguments, globals, output).await?,
         Command::TopUp(arguments) => top_up(&arguments, globals, output).await?,
-        Command::Payments(arguments) => payments::run(arguments, globals, output).await?,
+        Command::Payments(arguments) => return payments::run(arguments, globals, output).await,
         Command::Ledger(arguments) => ledger::run(arguments, globals, output).await?,
         Command::Spend(arguments) => spend::run(arguments, globals, output).await?,
     }
@@ -138,8 +139,10 @@ async fn list(globals: &Globals, output: &Output) -> Result<(), CliError> {
 async fn grant(arguments: Grant, globals: &Globals, output: &Output) -> Result<(), CliError> {
     let Grant { account, amount, source } = arguments;
     let services = operator::open(globals).await?;
-    let is_new = accounts::grant(&services, account, amount, source.as_deref()).await?;
-    if !is_new {
+    let granted = accounts::grant(&services, account, amount, source.as_deref()).await?;
+    if granted.is_new {
+        output.note(&format!("granted, as source {}", granted.source));
+    } else {
         output.say("this source was granted before: nothing changed");
     }
     print(output, &accounts::get(&services, account).await?)

@@ -2,19 +2,20 @@
 
 use clap::Args;
 use overnight_domain::ids::AccountId;
+use overnight_domain::money::Currency;
 use overnight_server::app::payments::{self, Heard};
 use overnight_server::store::payments::Payment;
 use serde::Serialize;
 
 use super::{operator, parse_id};
-use crate::errors::CliError;
+use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
 use crate::times;
 
 const COLUMNS: Columns =
-    &[("ORDERED", 20), ("PAYMENT", 30), ("CREDITS", 14), ("AMOUNT", 12), ("PAID", 20), ("REFERENCE", 0)];
+    &[("ORDERED", 20), ("PAYMENT", 30), ("CREDITS", 14), ("AMOUNT", 14), ("PAID", 20), ("REFERENCE", 0)];
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -31,40 +32,57 @@ struct Record {
     id: String,
     provider: String,
     credits: String,
-    /// In the currency's smallest unit.
-    amount: i64,
+    amount: String,
     currency: String,
     created_at: i64,
     paid_at: Option<i64>,
+    session: Option<String>,
     reference: Option<String>,
+}
+
+/// In whole units, such as `12.50`.
+fn amount(payment: &Payment) -> String {
+    match payment.currency.parse::<Currency>() {
+        Ok(currency) => currency.amount(payment.amount),
+        Err(_) => payment.amount.to_string(),
+    }
 }
 
 impl From<Payment> for Record {
     fn from(payment: Payment) -> Self {
+        let amount = amount(&payment);
         Self {
             id: payment.id.to_string(),
             provider: payment.provider,
             credits: payment.credits.to_string(),
-            amount: payment.amount,
+            amount,
             currency: payment.currency,
             created_at: payment.created_at.div_euclid(1_000),
             paid_at: payment.paid_at.map(|paid_at| paid_at.div_euclid(1_000)),
+            session: payment.session,
             reference: payment.reference,
         }
     }
 }
 
-pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<(), CliError> {
+pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let Arguments { account, check } = arguments;
     let services = operator::open(globals).await?;
+    let mut exit = Exit::Done;
     if check {
         for order in payments::list(&services, account).await? {
-            match payments::check(&services, &order).await? {
-                Heard::Booked => output.note(&format!("{} was paid: {} credits", order.id, order.credits)),
-                Heard::Doubtful => {
-                    output.say(&format!("{} was paid, and not as ordered: look at it", order.id));
+            // What is wrong with one says nothing of the others.
+            match payments::check(&services, &order).await {
+                Ok(Heard::Booked) => output.note(&format!("{} was paid and is booked", order.id)),
+                Ok(Heard::BookedBefore | Heard::Nothing) => {}
+                Ok(Heard::Doubtful(why)) => {
+                    output.say(&format!("{} was paid, and is not booked: {why}", order.id));
+                    exit = Exit::Failed;
                 }
-                Heard::BookedBefore | Heard::Nothing => {}
+                Err(error) => {
+                    output.say(&format!("{}: {error}", order.id));
+                    exit = Exit::Failed;
+                }
             }
         }
     }
@@ -75,6 +93,8 @@ pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         let reference = record.reference.as_deref().unwrap_or("-");
         list.row(&record, &[&ordered, &record.id, &record.credits, &amount, &paid, reference])?;
     }
-    list.end()?;
-    Ok(())
+    if list.end()? == 0 {
+        output.note("nothing was ordered");
+    }
+    Ok(exit)
 }

@@ -35,7 +35,11 @@ pub(super) fn check(config: &Config) -> Vec<Finding> {
     let provider = payment::provider(billing, &clock);
     findings.push(match provider.check() {
         Ok(()) => Finding::ok("payments", format!("{} has its keys", provider.name())),
-        Err(error) => Finding::fail("payments", error.to_string(), "set it where the service is started"),
+        Err(error) => Finding::fail(
+            "payments",
+            error.to_string().trim_start_matches("payments: "),
+            "set it where the service is started",
+        ),
     });
     if config.public_url.is_none() {
         let message = format!("those who paid are sent back to {}", config.public_address("/"));

@@ -14,8 +14,18 @@ const COLUMNS: Columns =
 /// How many lines are told of that would be refused.
 const REFUSED_SHOWN: usize = 20;
 
-pub(super) async fn run(client: &Client, prompts: &Prompts, output: &Output) -> Result<Exit, CliError> {
-    let quote = quote(client, prompts).await?;
+/// Prices these lines of the file: those that were not sent before.
+pub(super) async fn run(
+    client: &Client,
+    prompts: &Prompts,
+    lines: &[usize],
+    output: &Output,
+) -> Result<Exit, CliError> {
+    let sent = prompts.lines().len() - lines.len();
+    if sent > 0 {
+        output.note(&format!("{sent} lines were sent before, and are not counted"));
+    }
+    let quote = quote(client, prompts, lines).await?;
     if output.is_json {
         output.object(&quote)?;
     } else {
@@ -40,6 +50,6 @@ fn print(quote: &Quote, output: &Output) -> Result<(), CliError> {
     let Quote { requests, cost, available, .. } = quote;
     let verdict = if quote.suffices { "enough" } else { "not enough" };
     output.line(&format!(
-        "{requests} requests cost at most {cost} credits; {available} are available: {verdict}. Nothing was sent."
+        "{requests} requests cost {cost} credits at most; {available} available: {verdict}. Nothing was sent."
     ))
 }

@@ -48,10 +48,14 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let prompts = Prompts::scan(&arguments.file)?;
     let client = connect(globals)?;
-    if arguments.dry_run {
-        return dry_run::run(&client, &prompts, output).await;
-    }
     let state = beside(&arguments.file, ".submit");
+    if arguments.dry_run {
+        let missing = match state.exists() {
+            true => Journal::open(&state, &find_url(globals)?, prompts.lines())?.missing(),
+            false => (0..prompts.lines().len()).collect(),
+        };
+        return dry_run::run(&client, &prompts, &missing, output).await;
+    }
     let mut journal = Journal::open(&state, &find_url(globals)?, prompts.lines())?;
     let interrupt = Interrupt::listen()?;
     let wanted = Wanted { name: arguments.batch_name, webhook: arguments.webhook };

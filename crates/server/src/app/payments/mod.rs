@@ -42,6 +42,10 @@ pub async fn list(services: &Services, account: AccountId) -> Result<Vec<Payment
 /// [`AppError::Payment`] or [`AppError::Unavailable`] for what the provider says.
 pub async fn top_up(services: &Services, account: AccountId, credits: Credits) -> Result<TopUp, AppError> {
     let account = accounts::get(services, account).await?;
+    if account.balance.checked_add(credits).is_none_or(|sum| sum > Credits::MAX) {
+        let message = format!("is too much: the account has {}, and may have a billion", account.balance);
+        return Err(AppError::invalid("amount", "out_of_range", &message));
+    }
     let billing = &services.config.billing;
     let amount = billing.minor_units(credits);
     let amount = amount

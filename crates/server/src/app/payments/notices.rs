@@ -18,11 +18,12 @@ pub enum Heard {
     BookedBefore,
     /// It concerns nothing of ours.
     Nothing,
-    /// What was paid is not what was ordered, and nothing was booked: the operator is told.
-    Doubtful,
+    /// What was paid is not what was ordered, and nothing was booked: the operator is told why.
+    Doubtful(&'static str),
 }
 
 /// Something that takes money back, and may be undone.
+#[derive(Clone, Copy)]
 struct Reversal<'a> {
     kind: EntryKind,
     id: &'a str,
@@ -44,26 +45,21 @@ pub fn unsigned() -> AppError {
 ///
 /// [`AppError::Notice`] where it is not believed; [`AppError::Unavailable`] or another where it is to be told again.
 pub async fn hear(services: &Services, signature: &[u8], body: &[u8]) -> Result<Heard, AppError> {
-    let notice = services.payments.read_notice(Some(signature), body, services.clock.now())?;
+    let notice = services.payments.read_notice(Some(signature), body, services.clock.now());
+    let notice = notice.inspect_err(note_disbelief)?;
     let heard = match &notice {
         Notice::Nothing => Heard::Nothing,
         Notice::Paid(receipt) => book_payment(services, receipt).await?,
         Notice::Refund { id, reference, amount, currency, is_standing } => {
             let (kind, amount, stands) = (EntryKind::Refund, *amount, *is_standing);
-            take_back(services, &Reversal { kind, id, reference, amount, currency, stands }).await?
+            take_back(services, Reversal { kind, id, reference, amount, currency, stands }).await?
         }
         Notice::Dispute { id, reference, amount, currency, is_withdrawn } => {
             let (kind, amount, stands) = (EntryKind::Dispute, *amount, *is_withdrawn);
-            take_back(services, &Reversal { kind, id, reference, amount, currency, stands }).await?
+            take_back(services, Reversal { kind, id, reference, amount, currency, stands }).await?
         }
     };
-    if heard == Heard::Doubtful {
-        tracing::error!(
-            ?notice,
-            "a payment is not what was ordered: nothing was booked, look at it at the provider"
-        );
-    }
-    metrics::counter!("overnight_payment_notices_total", "outcome" => heard.as_str()).increment(1);
+    note(&notice, heard);
     Ok(heard)
 }
 
@@ -85,37 +81,40 @@ pub async fn check(services: &Services, order: &Payment) -> Result<Heard, AppErr
 /// Books the credits of an order, or the part of them that was paid.
 async fn book_payment(services: &Services, receipt: &Receipt) -> Result<Heard, AppError> {
     let Some(ordered) = payments::find(&services.store, receipt.payment).await? else {
-        tracing::warn!(payment = %receipt.payment, "a payment of another installation was told of");
         return Ok(Heard::Nothing);
     };
-    let credits = ordered.credits.share(receipt.amount, ordered.amount);
-    if receipt.currency != ordered.currency || credits == Credits::ZERO {
-        return Ok(Heard::Doubtful);
+    if receipt.currency != ordered.currency {
+        return Ok(Heard::Doubtful("it was paid in another currency than ordered"));
     }
-    let amount = receipt.amount.min(ordered.amount);
-    let paid = Payment { credits, amount, ..ordered };
+    let credits = ordered.credits.share(receipt.amount, ordered.amount);
+    if credits == Credits::ZERO {
+        return Ok(Heard::Doubtful("nothing of its price was paid"));
+    }
+    let paid = Payment { credits, amount: receipt.amount, ..ordered };
     let booking = payments::book(&services.store, &paid, &receipt.reference, services.clock.now()).await?;
-    Ok(booking.into())
+    let why = "its payment paid another order, or its account would have more than a billion credits";
+    Ok(heard(booking, why))
 }
 
 /// Books what takes money back. What was undone by now is booked both ways, whatever was heard before.
-async fn take_back(services: &Services, reversal: &Reversal<'_>) -> Result<Heard, AppError> {
-    let Some(payment) = find_payment(services, reversal.reference).await? else {
+async fn take_back(services: &Services, reversal: Reversal<'_>) -> Result<Heard, AppError> {
+    let Reversal { kind, id, reference, amount, currency, stands } = reversal;
+    let Some(payment) = find_payment(services, reference).await? else {
         return Ok(Heard::Nothing);
     };
-    if reversal.currency != payment.currency {
-        return Ok(Heard::Doubtful);
+    if currency != payment.currency {
+        return Ok(Heard::Doubtful("it is in another currency than was paid"));
     }
-    let credits = payment.credits.share(reversal.amount, payment.amount);
+    let credits = payment.credits.share(amount, payment.amount);
     let book = async |amount, source| {
-        let (account, kind, now) = (payment.account, reversal.kind, services.clock.now());
+        let (account, now) = (payment.account, services.clock.now());
         ledger::book(&services.store, &NewEntry { account, kind, amount, source, now }).await
     };
-    let mut booking = book(-credits, reversal.id.to_owned()).await?;
-    if !reversal.stands {
-        booking = book(credits, format!("{} undone", reversal.id)).await?;
+    let mut booking = book(-credits, id.to_owned()).await?;
+    if !stands {
+        booking = book(credits, format!("{id} undone")).await?;
     }
-    Ok(booking.into())
+    Ok(heard(booking, "its account would owe more than a billion credits"))
 }
 
 /// The order that was paid. Where the payment has not been told of yet, the provider is asked, and it is booked first.
@@ -129,23 +128,49 @@ async fn find_payment(services: &Services, reference: &str) -> Result<Option<Pay
     Ok(payments::find_paid(&services.store, reference).await?)
 }
 
-impl Heard {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Booked => "booked",
-            Self::BookedBefore => "booked_before",
-            Self::Nothing => "nothing",
-            Self::Doubtful => "doubtful",
+const fn heard(booking: Booking, why_refused: &'static str) -> Heard {
+    match booking {
+        Booking::Booked => Heard::Booked,
+        Booking::BookedBefore => Heard::BookedBefore,
+        Booking::Refused => Heard::Doubtful(why_refused),
+    }
+}
+
+fn note_disbelief(refused: &NoticeRefused) {
+    tracing::warn!(%refused, "what claims to tell of a payment is not believed");
+    count("refused");
+}
+
+/// Counts it, and tells the operator what it was.
+fn note(notice: &Notice, heard: Heard) {
+    let (id, reference, amount, currency) = match notice {
+        Notice::Nothing => return count("nothing"),
+        Notice::Paid(Receipt { payment, reference, amount, currency }) => {
+            (payment.to_string(), reference, amount, currency)
+        }
+        Notice::Refund { id, reference, amount, currency, .. }
+        | Notice::Dispute { id, reference, amount, currency, .. } => {
+            (id.clone(), reference, amount, currency)
+        }
+    };
+    match heard {
+        Heard::Doubtful(why) => {
+            let say = "a payment was told of and is not booked: look at it at the provider";
+            tracing::error!(id, reference, amount, currency, why, "{say}");
+            count("doubtful");
+        }
+        Heard::Booked => {
+            tracing::info!(id, reference, amount, currency, "what was told of a payment is booked");
+            count("booked");
+        }
+        Heard::BookedBefore => count("booked_before"),
+        Heard::Nothing => {
+            tracing::info!(id, reference, "a payment that is none of ours was told of");
+            count("nothing");
         }
     }
 }
 
-impl From<Booking> for Heard {
-    fn from(booking: Booking) -> Self {
-        match booking {
-            Booking::Booked => Self::Booked,
-            Booking::BookedBefore => Self::BookedBefore,
-            Booking::Refused => Self::Doubtful,
-        }
-    }
+fn count(outcome: &'static str) {
+    metrics::counter!("overnight_payment_notices_total", "outcome" => outcome).increment(1);
 }

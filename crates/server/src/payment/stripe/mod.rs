@@ -33,19 +33,22 @@ impl Stripe {
         clock: &SharedClock,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
-        let secret = |name: &str, what| {
-            Secret::read(variable(name)).map_err(|reason| PaymentUnusable::Secret {
-                variable: name.to_owned(),
-                what,
-                reason,
-            })
+        let secret = |name: &str, what, begins_with: &[&str]| {
+            let read = Secret::read(variable(name));
+            let fits = |secret: &Secret| begins_with.iter().any(|prefix| secret.begins_with(prefix));
+            let read = read.and_then(|secret| match fits(&secret) {
+                true => Ok(secret),
+                false => Err("holds something else: Stripe's begin with sk_ or rk_, and whsec_"),
+            });
+            read.map_err(|reason| PaymentUnusable::Secret { variable: name.to_owned(), what, reason })
         };
         Self {
-            client: secret(&config.secret_key_env, "Stripe's secret key")
+            client: secret(&config.secret_key_env, "Stripe's secret key", &["sk_", "rk_"])
                 .and_then(|key| Client::new(&config.base_url, key, clock)),
             signing_secret: secret(
                 &config.webhook_secret_env,
                 "the signing secret of Stripe's webhook endpoint",
+                &["whsec_"],
             ),
         }
     }

@@ -83,7 +83,7 @@ impl WriterCore {
         loop {
             let Err(failure) = self.attempt(group, None).await else { return Ok(()) };
             let Failure { group: undone, error, unanswered } = failure;
-            let Some((id, answers)) = unanswered else {
+            let Some((id, concluded)) = unanswered else {
                 tries += 1;
                 if error.trouble() != Trouble::Again || tries == AGAIN_MAX {
                     return Err((undone, error));
@@ -96,7 +96,7 @@ impl WriterCore {
             tracing::warn!(%error, "a commit was not answered: the database is asked what became of it");
             match self.outcome_of(id, clock).await {
                 Some(Outcome::Committed) => {
-                    undone.answer(*answers);
+                    undone.conclude(*concluded);
                     return Ok(());
                 }
                 Some(_) => group = undone,

@@ -3,6 +3,7 @@
 use super::operation::{Job, Lane, Operation, answer_all, refuse_all};
 use super::unit::{Sequences, Unit};
 use crate::store::batches::{CancelBatch, CancelChunk, NewBatch};
+use crate::store::books::Books;
 use crate::store::error::StoreError;
 use crate::store::expiry::Expire;
 use crate::store::leases::{GiveBack, LeaseRun};
@@ -54,7 +55,7 @@ macro_rules! operations {
             $($field: Vec<Job<$operation>>,)*
         }
 
-        pub(super) struct Answers {
+        struct Answers {
             $($field: Vec<<$operation as Operation>::Answer>,)*
         }
 
@@ -71,7 +72,7 @@ macro_rules! operations {
                 Ok(Answers { $($field,)* })
             }
 
-            pub(super) fn answer(self, answers: Answers) {
+            fn answer(self, answers: Answers) {
                 $(answer_all(self.$field, answers.$field);)*
             }
 
@@ -118,8 +119,14 @@ operations! {
 pub(super) struct Failure {
     pub(super) group: Group,
     pub(super) error: StoreError,
-    /// Where its commit was not answered: by which number to ask what became of it, and the answers if it was made.
-    pub(super) unanswered: Option<(Numbered, Box<Answers>)>,
+    /// Where its commit was not answered: by which number to ask what became of it, and what to say if it was made.
+    pub(super) unanswered: Option<(Numbered, Box<Outcome>)>,
+}
+
+/// What is said of a group once it is durable: to its askers, and to the figures.
+pub(super) struct Outcome {
+    answers: Answers,
+    books: Books,
 }
 
 impl Failure {
@@ -154,19 +161,27 @@ impl Group {
         if crash == Some(CrashPoint::BeforeCommit) {
             return unit.abandon().await.map_err(|error| Failure::not_done(self, error));
         }
-        match unit.commit().await {
+        let (committed, books) = unit.commit().await;
+        let outcome = Outcome { answers, books };
+        match committed {
             // Nobody is told anything.
             Ok(_) if crash.is_some() => {}
             Ok(next) => {
                 *sequences = next;
-                self.answer(answers);
+                self.conclude(outcome);
             }
             Err(CommitError::NotDone(error)) => return Err(Failure::not_done(self, error)),
             Err(CommitError::Unknown(id, error)) => {
-                return Err(Failure { group: self, error, unanswered: Some((id, Box::new(answers))) });
+                return Err(Failure { group: self, error, unanswered: Some((id, Box::new(outcome))) });
             }
         }
         Ok(())
+    }
+
+    /// Says what came of it.
+    pub(super) fn conclude(self, outcome: Outcome) {
+        outcome.books.count();
+        self.answer(outcome.answers);
     }
 
     async fn write(&self, unit: &mut Unit<'_>) -> Result<Answers, StoreError> {

@@ -87,11 +87,9 @@ impl<'c> Unit<'c> {
         self.books.write(&mut self.tx).await
     }
 
-    /// Makes it durable; the row numbers that come next.
-    pub(super) async fn commit(self) -> Result<Sequences, CommitError> {
-        self.tx.commit().await?;
-        self.books.count();
-        Ok(self.sequences)
+    /// Makes it durable; the row numbers that come next. What was charged is to be counted once it is known to be durable.
+    pub(super) async fn commit(self) -> (Result<Sequences, CommitError>, Books) {
+        (self.tx.commit().await.map(|()| self.sequences), self.books)
     }
 
     /// Leaves everything undone, as a killed process would.

@@ -200,6 +200,19 @@ async fn a_payment_that_was_never_told_of_is_found_by_asking() {
 }
 
 #[tokio::test]
+async fn a_payment_that_another_order_claims_too_is_booked_for_the_first() {
+    let shop = Shop::open().await;
+    let (first, second) = (shop.order("4").await, shop.order("5").await);
+    let paid = shop.stripe.pay(session_of(&first));
+    shop.tell_all(&paid.events).await;
+    let claim = String::from_utf8(paid.events.last().expect("an event").clone()).expect("text");
+    let claim = claim.replace(&first.payment.to_string(), &second.payment.to_string());
+    assert_eq!(shop.tell(claim.as_bytes()).await.status, 200, "told again, it would not get better");
+    assert_eq!(shop.ledger().await, [entry(EntryKind::TopUp, "4")]);
+    shop.app.stop().await;
+}
+
+#[tokio::test]
 async fn what_is_not_ours_is_answered_and_books_nothing() {
     let shop = Shop::open().await;
     let elsewhere = shop.stripe.pay_elsewhere();
