@@ -19,11 +19,7 @@ const SIGNATURE: HeaderName = HeaderName::from_static("stripe-signature");
 /// Longer than any event.
 const NOTICE_BYTES_MAX: usize = 256 << 10;
 
-const THANKS: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
-    <meta name=\"viewport\" content=\"width=device-width\"><title>Thank you</title>\
-    <link rel=\"stylesheet\" href=\"/docs/style.css\"><main><h1>Thank you</h1>\
-    <p>Your payment is under way. The credits are on your account as soon as the payment provider confirms it, \
-    which takes seconds with a card and may take days from a bank account.</p></main></html>\n";
+const THANKS: &str = include_str!("thanks.html");
 
 /// The signature and the body of a notice, as they were sent. Nothing is read of one that is not signed.
 pub(super) struct SignedNotice {
