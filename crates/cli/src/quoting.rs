@@ -103,10 +103,12 @@ fn add(body: &[u8], limits: &Limits, offers: &mut BTreeMap<String, Offer>) -> Re
         let fault = faults.first();
         fault.map_or_else(String::new, |fault| format!("{} {}", fault.param, fault.message))
     })?;
-    let names = offers.keys().cloned().collect::<Vec<_>>().join(", ");
-    let offer = offers.get_mut(&chat.model);
-    offer.ok_or_else(|| format!("request_body.model must be one of {names}"))?.add(&chat);
-    Ok(())
+    if let Some(offer) = offers.get_mut(&chat.model) {
+        offer.add(&chat);
+        return Ok(());
+    }
+    let names: Vec<&str> = offers.keys().map(String::as_str).collect();
+    Err(format!("request_body.model must be one of {}", names.join(", ")))
 }
 
 impl Offer {

@@ -80,10 +80,12 @@ fn without_payments_a_key_does_nothing_and_is_told_why() {
 }
 
 #[test]
-fn a_file_is_priced_without_being_sent() {
+fn a_file_is_priced_without_being_sent_and_then_holds_what_was_said() {
     let world = priced();
+    // What gathers holds its credits, and is not answered while the test looks.
+    world.write("overnight.toml", &world.read("overnight.toml").replace("\"50ms\"", "\"1h\""));
     let _serving = world.serve();
-    let (_, key) = account(&world, "0.5");
+    let (id, key) = account(&world, "0.5");
     world.write("few.jsonl", &chats(3));
     let quote = run_with(&world, &key, "submit few.jsonl --dry-run --json");
     assert_eq!(quote.code, 0, "{quote:?}");
@@ -111,9 +113,9 @@ fn a_file_is_priced_without_being_sent() {
     let wrong = run_with(&world, &key, "submit wrong.jsonl --dry-run");
     assert!(wrong.code == 1 && wrong.stderr.contains("line 1 would be refused"), "{wrong:?}");
 
-    // What is held is what was said.
     assert_eq!(run_with(&world, &key, "list --json").stdout.trim(), "[]");
-    assert_eq!(run_with(&world, &key, "submit few.jsonl --wait --quiet").code, 0);
+    assert_eq!(run_with(&world, &key, "submit few.jsonl --quiet").code, 0);
+    assert_eq!(world.json(&format!("account show {id}"))["held"], cost);
 }
 
 #[test]

@@ -188,7 +188,7 @@ async fn what_a_group_releases_its_creates_may_hold() {
     fixture.assert_sound().await;
 }
 
-/// Each breaks one rule of the audit, and no other that stands before it.
+/// Damage, and words of the rule of the audit that must see it.
 const DAMAGE: [(&str, &str); 10] = [
     ("UPDATE accounts SET balance = balance + 1", "balance is the sum"),
     ("UPDATE accounts SET held = held - 1", "what its live requests hold"),
