@@ -68,6 +68,8 @@ impl Service {
     /// # Errors
     /// What could not be opened, made or listened on; the lock is taken first, so a second server touches nothing.
     pub async fn start(config: Config) -> Result<Self, ServiceError> {
+        // The scheduler may settle before the first route is there.
+        http::install_metrics();
         let config = Arc::new(config);
         let clock: SharedClock = Arc::new(SystemClock);
         let ids = Arc::new(Ids::from_system());

@@ -44,8 +44,8 @@ fn recorder() -> &'static PrometheusHandle {
     })
 }
 
-/// Makes sure that what is measured is kept.
-pub(super) fn install() {
+/// From here on what is measured is kept. A program calls it before anything is counted: what comes earlier is lost.
+pub fn install() {
     recorder();
 }
 

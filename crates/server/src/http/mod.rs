@@ -24,6 +24,7 @@ mod router;
 mod serve;
 
 pub use self::context::Timeouts;
+pub use self::metrics::install as install_metrics;
 pub use self::openapi::openapi_json;
 pub use self::router::router;
 pub use self::serve::{Listeners, serve, serve_with};
