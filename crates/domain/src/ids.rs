@@ -41,6 +41,10 @@ kinds! {
     GrantKind GrantId "grant";
     /// A payment of credits: `pay_…`.
     PaymentKind PaymentId "pay";
+    /// An event, told by webhook: `evt_…`.
+    EventKind EventId "evt";
+    /// One try to deliver an event: `whd_…`.
+    DeliveryKind DeliveryId "whd";
     /// One HTTP call, named in `X-Request-Id`: `call_…`.
     CallKind CallId "call";
 }

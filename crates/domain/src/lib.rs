@@ -1,4 +1,4 @@
-//! What is true: types, state machines, sort key, sweep order, prices. No I/O, no async, no clock.
+//! What is true: types, state machines, sort key, sweep order, prices, webhooks. No I/O, no async, no clock.
 
 pub mod batches;
 pub mod chat;
@@ -11,3 +11,4 @@ pub mod records;
 pub mod requests;
 pub mod scheduler;
 pub mod sort_key;
+pub mod webhooks;
