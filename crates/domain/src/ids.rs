@@ -74,6 +74,15 @@ impl<K> Id<K> {
     }
 }
 
+impl<K> Id<K> {
+    /// The identifier of something that happened at `now_ms` and is told by `digest` from everything else that did (its
+    /// low 74 bits are used): the same for the same two.
+    pub fn derived(now_ms: i64, digest: u128) -> Self {
+        let random = digest & ((1 << RANDOM_BITS) - 1);
+        lay_out(u64::try_from(now_ms).unwrap_or(0), random)
+    }
+}
+
 impl<K: Kind> Id<K> {
     /// Reads the wire form; `None` for another kind, another length, or a digit outside the alphabet.
     pub fn parse(text: &str) -> Option<Self> {
@@ -158,12 +167,14 @@ impl IdSequence {
                 (self.last_ms, self.last_random) = (self.last_ms + 1, random);
             }
         }
-        let high = self.last_random >> 62;
-        let low = self.last_random & ((1 << 62) - 1);
-        Id::from_bits(
-            u128::from(self.last_ms & 0xffff_ffff_ffff) << 80 | 7 << 76 | high << 64 | 2 << 62 | low,
-        )
+        lay_out(self.last_ms, self.last_random)
     }
+}
+
+/// A UUIDv7 of a time and 74 bits.
+const fn lay_out<K>(ms: u64, random: u128) -> Id<K> {
+    let (high, low) = (random >> 62, random & ((1 << 62) - 1));
+    Id::from_bits(((ms & 0xffff_ffff_ffff) as u128) << 80 | 7 << 76 | high << 64 | 2 << 62 | low)
 }
 
 #[cfg(test)]
@@ -190,6 +201,15 @@ mod tests {
                 last = id;
             }
         }
+    }
+
+    #[test]
+    fn what_is_derived_is_told_by_its_time_and_its_digest() {
+        let id = RequestId::derived(1_700_000_000_000, 7);
+        assert_eq!(id, RequestId::derived(1_700_000_000_000, 7 | 1 << 74));
+        assert_ne!(id, RequestId::derived(1_700_000_000_000, 8));
+        assert!(id < RequestId::derived(1_700_000_000_001, 0));
+        assert_eq!(IdSequence::default().next::<RequestKind>(1_700_000_000_000, 7), id);
     }
 
     #[test]

@@ -33,7 +33,8 @@ pub(super) async fn create_with(
     names::check(name)?;
     let now = services.clock.now();
     let (id, name) = (services.ids.next(now), name.to_owned());
-    let account = NewAccount { id, name, created_at: now, is_activated, credits };
+    let webhook_secret = services.ids.random();
+    let account = NewAccount { id, name, created_at: now, is_activated, credits, webhook_secret };
     Ok(accounts::insert(&services.store, &account).await?)
 }
 

@@ -6,7 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use super::ledger::{self, NewEntry};
 use super::sql::{Row, Tx, sql};
-use super::{Store, StoreError};
+use super::{Store, StoreError, webhook_secrets};
 
 /// An account to be made.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct NewAccount {
     pub is_activated: bool,
     /// What it is granted from the beginning.
     pub credits: Credits,
+    /// What its webhooks are signed with.
+    pub webhook_secret: [u8; 32],
 }
 
 /// An account. Times are in milliseconds.
@@ -65,7 +67,7 @@ pub async fn insert(store: &Store, account: &NewAccount) -> Result<Account, Stor
 }
 
 async fn insert_in(account: &NewAccount, tx: &mut Tx<'_>) -> Result<Account, StoreError> {
-    let NewAccount { id, name, created_at, is_activated, credits } = account;
+    let NewAccount { id, name, created_at, is_activated, credits, webhook_secret } = account;
     let text = concat!(
         "INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?) RETURNING ",
         columns!()
@@ -74,6 +76,7 @@ async fn insert_in(account: &NewAccount, tx: &mut Tx<'_>) -> Result<Account, Sto
     let insert = sql(text).bind(id.to_bytes()).bind(name.as_str()).bind(*created_at).bind(activated_at);
     let rows = tx.fetch(insert).await?;
     let mut made = read(rows.first().ok_or(StoreError::Damaged("an account that was made"))?)?;
+    webhook_secrets::insert_in(made.key, *webhook_secret, *created_at, tx).await?;
     if *credits != Credits::ZERO {
         let source = format!("{id} bootstrap");
         let (account, kind, amount, now) = (made.key, EntryKind::Grant, *credits, *created_at);

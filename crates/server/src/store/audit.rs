@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(super) const RULES: [(&str, &str, &str); 17] = [
+pub(super) const RULES: [(&str, &str, &str); 20] = [
     (
         "every request has one progress row, of the same account and model",
         "SELECT count(*) FROM requests",
@@ -160,6 +160,40 @@ pub(super) const RULES: [(&str, &str, &str); 17] = [
                  SELECT account, day, model, amount FROM spend
                  UNION ALL SELECT account, created_at / 86400000, model, amount FROM ledger WHERE kind = 2
              ) e GROUP BY account, day, model) s WHERE s.amount <> 0",
+    ),
+    (
+        "what ended and names a webhook has one event, of its kind and its account's, and nothing else has one",
+        "SELECT count(*) FROM events",
+        "SELECT (SELECT count(*) FROM progress p LEFT JOIN events e ON e.request = p.seq
+             WHERE p.lane IS NOT NULL AND (p.state >= 3) <> (e.seq IS NOT NULL))
+           + (SELECT count(*) FROM batches b LEFT JOIN events e ON e.batch = b.seq
+             WHERE b.lane IS NOT NULL AND (b.completed_at IS NOT NULL OR (b.cancelled_at IS NOT NULL AND b.cancelling = 0))
+                 <> (e.seq IS NOT NULL))
+           + (SELECT count(*) FROM events e LEFT JOIN progress p ON p.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+             WHERE (e.request IS NULL) = (e.batch IS NULL)
+                OR coalesce(p.account, b.account, -1) <> e.account OR coalesce(p.lane, b.lane, -1) <> e.lane
+                OR e.kind <> CASE WHEN e.request IS NOT NULL THEN p.state - 3
+                                  WHEN b.completed_at IS NOT NULL THEN 3 ELSE 4 END)",
+    ),
+    (
+        "an event waits, or is being sent by a living process, or has ended",
+        "SELECT count(*) FROM events",
+        "SELECT count(*) FROM events e LEFT JOIN owners o ON o.seq = e.owner
+         WHERE e.state NOT BETWEEN 0 AND 2 OR (e.state = 0) <> (e.ended_at IS NULL)
+            OR (e.state = 0) <> ((e.due_at IS NULL) <> (e.owner IS NULL)) OR (e.due_at IS NOT NULL AND e.owner IS NOT NULL)
+            OR (e.owner IS NOT NULL AND o.seq IS NULL) OR (e.number > 0) <> (e.payload IS NOT NULL AND e.url IS NOT NULL)",
+    ),
+    (
+        "every try of an event is kept, and one that was delivered was answered so last",
+        "SELECT count(*) FROM deliveries",
+        "SELECT (SELECT count(*) FROM events e LEFT JOIN (
+                 SELECT event, count(*) AS tries, max(number) AS last FROM deliveries GROUP BY event) d ON d.event = e.seq
+             LEFT JOIN deliveries f ON f.event = e.seq AND f.number = e.number
+             WHERE coalesce(d.tries, 0) <> e.number - CASE WHEN e.owner IS NULL THEN 0 ELSE 1 END
+                OR coalesce(d.last, 0) <> coalesce(d.tries, 0)
+                OR (e.state = 1 AND coalesce(f.status, 0) NOT BETWEEN 200 AND 299))
+           + (SELECT count(*) FROM deliveries d LEFT JOIN events e ON e.seq = d.event
+             WHERE e.seq IS NULL OR e.account <> d.account OR (d.status IS NULL) = (d.failure IS NULL))",
     ),
 ];
 

@@ -4,10 +4,11 @@ use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
 use super::error::StoreError;
+use super::events::Announcer;
 use super::expiry::Passed;
 use super::folder::FolderLock;
 use super::owners::Owner;
@@ -93,6 +94,7 @@ struct Inner {
     database: Database,
     secret: [u8; 32],
     passed: Passed,
+    events: Arc<Notify>,
     owner: OnceLock<Owner>,
     task: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<FolderLock>>,
@@ -130,7 +132,8 @@ impl Store {
         let owner = owners::begin(&mut connection, &options.node, options.schedules, now).await?;
         let owner = store.inner.owner.get_or_init(|| owner).clone();
         let database = store.inner.database.clone();
-        Ok((store, WriterCore::new(&writer, database, connection, sequences, owner)))
+        let announcer = Announcer { secret: store.inner.secret, bell: Arc::clone(&store.inner.events) };
+        Ok((store, WriterCore::new(&writer, database, connection, sequences, owner, announcer)))
     }
 
     async fn assemble(
@@ -149,6 +152,7 @@ impl Store {
             database,
             secret,
             passed: Passed::default(),
+            events: Arc::default(),
             owner: OnceLock::new(),
             task: Mutex::new(None),
             lock: Mutex::new(lock),
@@ -198,6 +202,11 @@ impl Store {
     /// Up to when everything with a deadline has ended.
     pub(super) fn passed(&self) -> &Passed {
         &self.inner.passed
+    }
+
+    /// Ends when this process has written events since the last time this ended.
+    pub async fn events_written(&self) {
+        self.inner.events.notified().await;
     }
 
     /// The installation's secret under which sort keys are made.

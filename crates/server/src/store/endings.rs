@@ -66,7 +66,7 @@ pub(super) static END: RowsStatement = RowsStatement::new(
     &[Kind::Integer; 7],
     ") UPDATE progress SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
                            ended_at = v.stopped_at, result_seq = v.result
-       FROM v WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold",
+       FROM v WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold, lane",
 );
 
 static RESULTS: RowsStatement = RowsStatement::new(
@@ -81,8 +81,8 @@ static READ_AGAIN: RowsStatement = RowsStatement::new(
     ")",
 );
 
-/// Puts requests in a terminal state at `now`, takes them out of the queue, and moves their batches' counters; those that
-/// were still live, by `seq`.
+/// Puts requests in a terminal state at `now`, takes them out of the queue, moves their batches' counters and tells of it;
+/// those that were still live, by `seq`.
 ///
 /// What was read may be old by now where other nodes write: whoever has ended a request has deleted its queue row, so
 /// the row says who may end it and whether it was in progress. One that gathered and has been released since is looked at
@@ -160,6 +160,7 @@ async fn end_progress(
         let Some(from) = states.remove(&seq) else { continue };
         unit.shift(row.get(1)?, from.status(), end.status(), now);
         unit.books.release(row.get(3)?, row.get(4)?);
+        unit.outbox.request_ended(seq, end.status(), row.get(5)?, now);
         ended.push(seq);
         if let (Some(result_seq), End::Failed(body)) = (row.get::<Option<i64>>(2)?, end) {
             bodies.extend([Value::from(result_seq), seq.into(), (*body).into()]);

@@ -13,6 +13,7 @@ mod candidates;
 mod database;
 mod endings;
 mod error;
+pub mod events;
 pub mod expiry;
 mod folder;
 pub mod hints;
@@ -36,6 +37,7 @@ pub mod settle;
 pub mod spend;
 mod sql;
 mod stretches;
+pub mod webhook_secrets;
 mod writer;
 
 pub use database::{DATABASE_FILE, Durability, Store, StoreOptions, Turn};

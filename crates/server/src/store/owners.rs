@@ -1,6 +1,7 @@
 //! Processes that lease. A heartbeat renews all leases of its process in one row; leases of a process whose heart
 //! stopped go back to the queue, and whatever it still writes touches nothing.
 
+use super::events;
 use super::sql::{Connection, Dialect, Statement, sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
@@ -37,6 +38,7 @@ pub(super) async fn begin(
 ) -> Result<Owner, StoreError> {
     if connection.dialect() == Dialect::Sqlite {
         connection.execute(sql(VOID_ALL)).await?;
+        events::interrupt_all(connection).await?;
         connection.execute(sql("DELETE FROM owners")).await?;
         connection.execute(sql("DELETE FROM commits")).await?;
     }
@@ -137,6 +139,7 @@ impl Operation for VoidLeases {
 async fn forget(owner: i64, unit: &mut Unit<'_>) -> Result<u64, StoreError> {
     let void = sql("UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1 AND owner = ?");
     let count = unit.tx.execute(void.bind(owner)).await?;
+    events::interrupt(owner, &mut unit.tx).await?;
     unit.tx.execute(sql("DELETE FROM owners WHERE seq = ?").bind(owner)).await?;
     unit.tx.execute(sql("DELETE FROM drivers WHERE owner = ?").bind(owner)).await?;
     Ok(count)

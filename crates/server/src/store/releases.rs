@@ -31,8 +31,8 @@ pub(super) const BOUNDARY: &str = "SELECT ready_at, seq FROM progress WHERE stat
 pub(super) const COUNT: &str = "SELECT model, account, count(*), sum(cost) FROM progress
      WHERE state = 0 AND (ready_at, seq) <= (?, ?) GROUP BY model, account";
 pub(super) const FILL: &str = "INSERT INTO queue
-     (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price)
-     SELECT model, account, sort_key, seq, 0, deadline, cost, 0, 0, 0, 0, batch, hold, price FROM progress
+     (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price, lane)
+     SELECT model, account, sort_key, seq, 0, deadline, cost, 0, 0, 0, 0, batch, hold, price, lane FROM progress
      WHERE state = 0 AND (ready_at, seq) <= (?, ?) ORDER BY model, account, sort_key, seq";
 pub(super) const MARK: &str = "UPDATE progress SET state = 1 WHERE state = 0 AND (ready_at, seq) <= (?, ?)";
 
@@ -43,11 +43,11 @@ const RELEASE_ON_POSTGRES: &str = "WITH ready AS (
          ORDER BY ready_at, seq LIMIT ? + 0 FOR UPDATE SKIP LOCKED
      ), moved AS (
          UPDATE progress p SET state = 1, ready_at = NULL FROM ready r WHERE p.seq = r.seq
-         RETURNING p.model, p.account, p.sort_key, p.seq, p.deadline, p.cost, p.batch, p.hold, p.price
+         RETURNING p.model, p.account, p.sort_key, p.seq, p.deadline, p.cost, p.batch, p.hold, p.price, p.lane
      ), filled AS (
          INSERT INTO queue
-         (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price)
-         SELECT model, account, sort_key, seq, 0, deadline, cost, 0, 0, 0, 0, batch, hold, price FROM moved
+         (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price, lane)
+         SELECT model, account, sort_key, seq, 0, deadline, cost, 0, 0, 0, 0, batch, hold, price, lane FROM moved
          ORDER BY model, account, sort_key, seq
          RETURNING model, account, cost
      ) SELECT model, account, count(*), sum(cost)::bigint FROM filled GROUP BY model, account";

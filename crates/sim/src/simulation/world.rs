@@ -108,6 +108,7 @@ impl<'f> World<'f> {
                 created_at: self.timeline.now(),
                 is_activated: true,
                 credits: Credits::from_nanos(credits * 1_000_000_000),
+                webhook_secret: [7; 32],
             };
             self.accounts.push(accounts::insert(life.store(), &account).await?.key);
         }

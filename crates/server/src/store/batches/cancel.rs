@@ -3,6 +3,7 @@
 
 use overnight_domain::ids::BatchId;
 use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::EventKind;
 
 use crate::store::endings::{End, Live, end_all, live_columns};
 use crate::store::sql::sql;
@@ -128,8 +129,10 @@ impl CancelChunk {
         let ended = end_all(lives, &End::Cancelled, self.now, unit).await?;
         let is_last = rows.len() < CHUNK as usize;
         if is_last {
-            let text = "UPDATE batches SET cancelling = 0 WHERE seq = ?";
-            unit.tx.execute(sql(text).bind(self.batch)).await?;
+            let text = "UPDATE batches SET cancelling = 0 WHERE seq = ? AND cancelling = 1 RETURNING lane";
+            for row in unit.tx.fetch(sql(text).bind(self.batch)).await? {
+                unit.outbox.batch_ended(self.batch, EventKind::BatchCancelled, row.get(0)?, self.now);
+            }
         }
         let next = last.filter(|_| !is_last);
         Ok(ChunkOutcome { ended, next })

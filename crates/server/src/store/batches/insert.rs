@@ -4,7 +4,9 @@ use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::EventKind;
 
+use crate::store::events::lane_of;
 use crate::store::sql::{Dialect, Kind, RowsStatement, Value, chunks, sql, sql_each};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
@@ -148,6 +150,9 @@ impl NewBatch {
         }
         let state = BatchState::new(&counters, self.created_at);
         let batch = self.insert(unit, &counters, &state).await?;
+        if state.completed_at().is_some() {
+            unit.outbox.batch_ended(batch, EventKind::BatchCompleted, self.lane(), self.created_at);
+        }
         unit.tx.execute(over(JOIN).bind(batch).bind(seqs.clone())).await?;
         unit.tx.execute(over(JOIN_IN_QUEUE).bind(batch).bind(seqs)).await?;
         self.insert_members(unit, batch).await?;
@@ -159,6 +164,10 @@ impl NewBatch {
             webhook: self.webhook.clone(),
             metadata: self.metadata.clone(),
         }))
+    }
+
+    fn lane(&self) -> Option<i64> {
+        lane_of(self.account, self.webhook.as_deref())
     }
 
     /// Their numbers, as the database takes a list.
@@ -194,8 +203,8 @@ impl NewBatch {
         state: &BatchState,
     ) -> Result<i64, StoreError> {
         let text = "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
-                           registered, in_progress, completed, failed, cancelled, webhook, metadata)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq";
+                           registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq";
         let insert = sql(text)
             .bind(self.id.to_bytes())
             .bind(self.account.0)
@@ -208,7 +217,8 @@ impl NewBatch {
             .bind(counters.failed)
             .bind(counters.cancelled)
             .bind(self.webhook.clone())
-            .bind(self.metadata.clone());
+            .bind(self.metadata.clone())
+            .bind(self.lane());
         let rows = unit.tx.fetch(insert).await?;
         rows.first().ok_or(StoreError::Damaged("an inserted batch"))?.get(0)
     }

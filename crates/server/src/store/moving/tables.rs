@@ -1,7 +1,7 @@
 //! What is moved, table by table: which columns, in which form, in which order, and the statements for it.
 //!
 //! Not moved is what belongs to the processes at work (owners, commits, drivers, replicas, sweeps), and what is written only to see
-//! whether it can be (the setting `probe`). A lease is one of those processes' too: what is leased is told as waiting.
+//! whether it can be (the setting `probe`). A lease is one of those processes' too: what is leased is told as waiting, and an event that is being sent as due.
 
 use crate::store::sql::{Kind, RowsStatement};
 
@@ -119,7 +119,7 @@ macro_rules! optional {
 }
 
 /// Every table that is kept, in the order of the file.
-pub(super) static TABLES: [Table; 14] = [
+pub(super) static TABLES: [Table; 17] = [
     table! {
         "settings" by ("name") > ("?") at [0]; only "name <> 'probe'";
         "name": Text, "value": Bytes
@@ -153,14 +153,14 @@ pub(super) static TABLES: [Table; 14] = [
         "seq": Integer, "account": Integer, "model": Integer, "state": Integer, "batch": Integer,
         "ready_at": Gathering = "CASE WHEN state = 0 THEN ready_at END", "deadline": Integer,
         "in_progress_at": Integer, "ended_at": Integer, "result_seq": Integer, "cost": Integer, "sort_key": Bytes,
-        "hold": Integer, "price": Integer
+        "hold": Integer, "price": Integer, "lane": Integer
     },
     table! {
         "queue" by ("model, account, sort_key, seq") > ("?, ?, ?, ?") at [0, 1, 2, 3];
         "model": Integer, "account": Integer, "sort_key": Bytes, "seq": Integer,
         "phase": Integer = "CAST(0 AS BIGINT)", "deadline": Integer, "cost": Integer, "lease_epoch": Integer,
         "owner": Integer = "CAST(NULL AS BIGINT)", "attempts": Integer, "retry_at": Integer, "suspect": Integer,
-        "in_progress_at": Integer, "batch": Integer, "hold": Integer, "price": Integer
+        "in_progress_at": Integer, "batch": Integer, "hold": Integer, "price": Integer, "lane": Integer
     },
     table! {
         "results" by ("seq") > ("?") at [0]; weighing "octet_length(body)"; numbered "seq";
@@ -171,7 +171,7 @@ pub(super) static TABLES: [Table; 14] = [
         "seq": Integer, "id": Bytes, "account": Integer, "created_at": Integer, "in_progress_at": Integer,
         "completed_at": Integer, "cancelled_at": Integer, "cancelling": Integer, "registered": Integer,
         "in_progress": Integer, "completed": Integer, "failed": Integer, "cancelled": Integer, "webhook": Text,
-        "metadata": Json
+        "metadata": Json, "lane": Integer
     },
     table! {
         "batch_members" by ("batch, place") > ("?, ?") at [0, 1];
@@ -192,6 +192,23 @@ pub(super) static TABLES: [Table; 14] = [
         "seq": Integer, "id": Bytes, "account": Integer, "provider": Text, "credits": Integer, "amount": Integer,
         "currency": Text, "created_at": Integer, "session": Text, "paid_at": Integer,
         "reference": Text
+    },
+    table! {
+        "events" by ("seq") > ("?") at [0]; weighing "coalesce(octet_length(payload), 0)"; numbered "seq";
+        "seq": Integer, "id": Bytes, "account": Integer, "lane": Integer, "kind": Integer, "request": Integer,
+        "batch": Integer, "created_at": Integer, "state": Integer,
+        "due_at": Integer = "CASE WHEN owner IS NOT NULL THEN claimed_at ELSE due_at END",
+        "owner": Integer = "CAST(NULL AS BIGINT)", "claimed_at": Integer, "ended_at": Integer, "number": Integer,
+        "failures": Integer, "url": Text, "payload": Json
+    },
+    table! {
+        "deliveries" by ("event, number") > ("?, ?") at [0, 1];
+        "event": Integer, "number": Integer, "account": Integer, "started_at": Integer, "duration_ms": Integer,
+        "status": Integer, "failure": Text
+    },
+    table! {
+        "webhook_secrets" by ("seq") > ("?") at [0]; numbered "seq";
+        "seq": Integer, "account": Integer, "secret": Bytes, "created_at": Integer, "expires_at": Integer
     },
 ];
 

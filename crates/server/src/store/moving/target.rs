@@ -18,8 +18,7 @@ const SERVING: &str = "SELECT coalesce(nullif(name, ''), 'a service') FROM owner
     WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1";
 
 /// What the audit's joins are planned by: nothing has counted the new rows yet.
-const ANALYZE: &str =
-    "ANALYZE accounts, requests, progress, queue, results, batches, batch_members, ledger, spend";
+const ANALYZE: &str = "ANALYZE accounts, requests, progress, queue, results, batches, batch_members, ledger, spend, events, deliveries";
 
 /// A store that nobody else serves.
 pub(super) struct Target {

@@ -4,6 +4,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 
+use crate::store::events::lane_of;
 use crate::store::holds::{Admission, Hold, admit};
 use crate::store::sql::{Dialect, Kind, Part, RowsStatement, Statement, Value, chunks};
 use crate::store::writer::{Job, Lane, Operation, Unit};
@@ -64,8 +65,9 @@ static INSERT: RowsStatement<2> = RowsStatement::all([
         tail: "",
     },
     Part {
-        head: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price)",
+        head: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price, lane)",
         columns: &[
+            Kind::Integer,
             Kind::Integer,
             Kind::Integer,
             Kind::Integer,
@@ -83,7 +85,7 @@ static INSERT: RowsStatement<2> = RowsStatement::all([
 
 /// Both at once; the numbers are drawn in the order of the list.
 static INSERT_ON_POSTGRES: RowsStatement = RowsStatement::new(
-    "WITH v(id, account, model, created_at, expires_at, metadata, webhook, body, ready_at, cost, sort_key, hold, price, max_tokens) AS (",
+    "WITH v(id, account, model, created_at, expires_at, metadata, webhook, body, ready_at, cost, sort_key, hold, price, max_tokens, lane) AS (",
     &[
         Kind::Bytes,
         Kind::Integer,
@@ -99,14 +101,15 @@ static INSERT_ON_POSTGRES: RowsStatement = RowsStatement::new(
         Kind::Integer,
         Kind::Integer,
         Kind::Integer,
+        Kind::Integer,
     ],
     "), numbered AS MATERIALIZED (
          SELECT nextval('requests_seq_seq') AS seq, v.* FROM v
      ), stored AS (
          INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens)
          SELECT seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens FROM numbered
-     ) INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price)
-       SELECT seq, account, model, 0, ready_at, expires_at, cost, sort_key, hold, price FROM numbered",
+     ) INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price, lane)
+       SELECT seq, account, model, 0, ready_at, expires_at, cost, sort_key, hold, price, lane FROM numbered",
 );
 
 impl Operation for NewRequest {
@@ -154,7 +157,11 @@ impl NewRequest {
         (amount.into(), self.hold.map(|hold| hold.price.0).into())
     }
 
-    fn values_on_postgres(&self) -> [Value; 14] {
+    fn lane(&self) -> Option<i64> {
+        lane_of(self.account, self.webhook.as_deref())
+    }
+
+    fn values_on_postgres(&self) -> [Value; 15] {
         let (hold, price) = self.terms();
         [
             self.id.to_bytes().into(),
@@ -171,12 +178,13 @@ impl NewRequest {
             hold,
             price,
             self.max_tokens.map(i64::from).into(),
+            self.lane().into(),
         ]
     }
 }
 
 fn bind(numbered: &[(i64, &NewRequest)]) -> Statement {
-    let mut values: Vec<Value> = Vec::with_capacity(20 * numbered.len());
+    let mut values: Vec<Value> = Vec::with_capacity(21 * numbered.len());
     for (seq, request) in numbered {
         values.push((*seq).into());
         values.push(request.id.to_bytes().into());
@@ -199,6 +207,7 @@ fn bind(numbered: &[(i64, &NewRequest)]) -> Statement {
         values.push(request.cost.into());
         values.push(request.sort_key.as_bytes().into());
         values.extend(<[Value; 2]>::from(request.terms()));
+        values.push(request.lane().into());
     }
     INSERT.with(numbered.len(), values)
 }

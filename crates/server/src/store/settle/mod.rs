@@ -52,6 +52,7 @@ pub struct Settlement {
 struct Held {
     batch: Option<i64>,
     pinned: Pinned,
+    lane: Option<i64>,
 }
 
 /// A lease by its request and its epoch.
@@ -66,9 +67,10 @@ impl Settlement {
         (self.seq(), self.lease.epoch)
     }
 
-    /// Moves the counters of the batch that it is in, and the money of its account.
+    /// Moves the counters of the batch that it is in and the money of its account, and tells of it.
     fn book(&self, held: &Held, result: i64, unit: &mut Unit<'_>) {
         unit.shift(held.batch, RequestStatus::InProgress, self.ending.status(), self.now);
+        unit.outbox.request_ended(self.seq(), self.ending.status(), held.lane, self.now);
         let group = self.lease.key.group;
         match self.ending {
             Ending::Failed => unit.books.release(group.account.0, held.pinned.hold),

@@ -28,18 +28,18 @@ static END: RowsStatement = RowsStatement::new(
          WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key AND q.seq = v.seq
            AND q.phase = 1 AND q.lease_epoch = v.lease_epoch AND q.owner = ?
            AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
-         RETURNING q.seq, q.lease_epoch, q.batch, q.in_progress_at, greatest(v.ended_at, q.in_progress_at) AS ended_at,
+         RETURNING q.seq, q.lease_epoch, q.batch, q.lane, q.in_progress_at, greatest(v.ended_at, q.in_progress_at) AS ended_at,
                    v.state, v.prompt_tokens, v.completion_tokens, v.body
      ), numbered AS (
          SELECT nextval('results_seq_seq') AS result_seq, gone.* FROM gone
      ), moved AS (
          UPDATE progress p SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
                 result_seq = n.result_seq FROM numbered n WHERE p.seq = n.seq
-         RETURNING n.seq, n.lease_epoch, n.batch, n.result_seq, p.hold, p.price
+         RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.result_seq, p.hold, p.price
      ), stored AS (
          INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body)
          SELECT result_seq, seq, prompt_tokens, completion_tokens, body FROM numbered
-     ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output
+     ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane
        FROM moved m LEFT JOIN prices x ON x.seq = m.price",
 );
 
@@ -69,7 +69,8 @@ pub(super) async fn end(
         let name = (row.get(0)?, row.get(1)?);
         if let Some(settlement) = by_name.get(&name) {
             let pinned = Pinned::new(row.get(4)?, row.get(5)?, row.get(6)?);
-            settlement.book(&Held { batch: row.get(2)?, pinned }, row.get(3)?, unit);
+            let held = Held { batch: row.get(2)?, pinned, lane: row.get(7)? };
+            settlement.book(&held, row.get(3)?, unit);
         }
         ended.insert(name);
     }

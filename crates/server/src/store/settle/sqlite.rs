@@ -8,13 +8,13 @@ use crate::store::sql::{Dialect, Kind, Part, RowsStatement, Statement, Value, ch
 use crate::store::writer::Unit;
 use crate::store::{StoreError, leases};
 
-/// The leases that are held, each with since when its request is in progress, its batch, its hold and its prices. A batch that is marked cancelled holds its requests back:
+/// The leases that are held, each with since when its request is in progress, its batch, its hold, its prices and its lane. A batch that is marked cancelled holds its requests back:
 /// they end with the next chunk of its cancel.
 pub(in crate::store) static HELD: RowsStatement = RowsStatement::new(
     "WITH v(model, account, sort_key, seq, lease_epoch) AS (",
     &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer, Kind::Integer],
     ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', q.in_progress_at, ',', q.batch, ',', q.hold, ',',
-                                   x.input, ',', x.output), ';') FROM v
+                                   x.input, ',', x.output, ',', q.lane), ';') FROM v
        CROSS JOIN queue q ON q.model = v.model AND q.account = v.account
                          AND q.sort_key = v.sort_key AND q.seq = v.seq
        LEFT JOIN batches b ON b.seq = q.batch
@@ -86,11 +86,11 @@ async fn find_held(
             values.push(settlement.lease.epoch.into());
         }
         let statement = HELD.over(Dialect::Sqlite, [], values, [unit.owner.key.into()]);
-        for [seq, epoch, in_progress_at, batch, hold, input, output] in
+        for [seq, epoch, in_progress_at, batch, hold, input, output, lane] in
             read_joined(&unit.tx.fetch(statement).await?)?
         {
             let in_progress_at = in_progress_at.ok_or(StoreError::Damaged("a lease without its time"))?;
-            let found = (in_progress_at, Held { batch, pinned: Pinned::new(hold, input, output) });
+            let found = (in_progress_at, Held { batch, pinned: Pinned::new(hold, input, output), lane });
             held.extend(seq.zip(epoch).map(|lease| (lease, found)));
         }
     }

@@ -215,6 +215,7 @@ pub(super) fn new_account(number: u128) -> NewAccount {
         created_at: START,
         is_activated: true,
         credits: "100".parse().expect("credits"),
+        webhook_secret: [7; 32],
     }
 }
 

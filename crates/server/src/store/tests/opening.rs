@@ -38,8 +38,14 @@ async fn operators_write_beside_a_running_server() {
     assert_eq!(found.map(|account| account.name), Some("account 8".to_owned()));
 }
 
-/// What 0004, 0003 and 0002 did, undone.
+/// What 0005, 0004, 0003 and 0002 did, undone.
 const BEFORE_0002: &str = "
+    DROP TABLE events;
+    DROP TABLE deliveries;
+    DROP TABLE webhook_secrets;
+    ALTER TABLE progress DROP COLUMN lane;
+    ALTER TABLE queue DROP COLUMN lane;
+    ALTER TABLE batches DROP COLUMN lane;
     ALTER TABLE accounts DROP COLUMN balance;
     ALTER TABLE accounts DROP COLUMN held;
     ALTER TABLE accounts DROP COLUMN payments_activated_at;

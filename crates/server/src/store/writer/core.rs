@@ -10,6 +10,7 @@ use super::lanes::Lanes;
 use super::unit::Sequences;
 use crate::clock::SharedClock;
 use crate::store::error::{StoreError, Trouble};
+use crate::store::events::Announcer;
 use crate::store::owners::Owner;
 use crate::store::sql::{self, Connection, Database, Dialect, Numbered, Outcome, sql};
 
@@ -29,6 +30,7 @@ pub(in crate::store) struct WriterCore {
     connection: Connection,
     sequences: Sequences,
     owner: Owner,
+    announcer: Announcer,
     /// The number of the last group, so that its outcome can be asked for.
     number: i64,
     lanes: Arc<Lanes>,
@@ -41,8 +43,10 @@ impl WriterCore {
         connection: Connection,
         sequences: Sequences,
         owner: Owner,
+        announcer: Announcer,
     ) -> Self {
-        Self { database, connection, sequences, owner, number: 0, lanes: Arc::clone(&writer.lanes) }
+        let lanes = Arc::clone(&writer.lanes);
+        Self { database, connection, sequences, owner, announcer, number: 0, lanes }
     }
 
     /// Writes until the lanes are closed and empty. Never cancelled half-way: it is a task that nobody aborts.
@@ -65,7 +69,8 @@ impl WriterCore {
         let count = group.count() as u64;
         self.number += 1;
         let (connection, sequences) = (&mut self.connection, &mut self.sequences);
-        let outcome = group.run(connection, sequences, &self.owner, self.number, crash).await;
+        let run = group.run(connection, sequences, &self.owner, &self.announcer, self.number, crash);
+        let outcome = run.await;
         if outcome.is_ok() {
             metrics::counter!("overnight_store_commits_total").increment(1);
             metrics::counter!("overnight_store_writes_total").increment(count);

@@ -1,10 +1,10 @@
 //! What joins in one transaction, and in which order it is done.
 
 use super::operation::{Job, Lane, Operation, answer_all, refuse_all};
-use super::unit::{Sequences, Unit};
+use super::unit::{Sequences, Told, Unit};
 use crate::store::batches::{CancelBatch, CancelChunk, NewBatch};
-use crate::store::books::Books;
 use crate::store::error::StoreError;
+use crate::store::events::{Announcer, ClaimEvents, ConcludeTries};
 use crate::store::expiry::Expire;
 use crate::store::leases::{GiveBack, LeaseRun};
 use crate::store::owners::{Farewell, Heartbeat, Owner, VoidLeases};
@@ -108,6 +108,8 @@ operations! {
     give_backs: GiveBack,
     voids: VoidLeases,
     leases: LeaseRun,
+    conclusions: ConcludeTries,
+    event_claims: ClaimEvents,
     claims: Claim,
     farewells: Farewell,
     releases: Release,
@@ -126,7 +128,7 @@ pub(super) struct Failure {
 /// What is said of a group once it is durable: to its askers, and to the figures.
 pub(super) struct Outcome {
     answers: Answers,
-    books: Books,
+    told: Told,
 }
 
 impl Failure {
@@ -143,10 +145,11 @@ impl Group {
         connection: &mut Connection,
         sequences: &mut Sequences,
         owner: &Owner,
+        announcer: &Announcer,
         number: i64,
         crash: Option<CrashPoint>,
     ) -> Result<(), Failure> {
-        let mut unit = match Unit::begin(connection, *sequences, owner, number).await {
+        let mut unit = match Unit::begin(connection, *sequences, owner, announcer, number).await {
             Ok(unit) => unit,
             Err(error) => return Err(Failure::not_done(self, error)),
         };
@@ -161,8 +164,8 @@ impl Group {
         if crash == Some(CrashPoint::BeforeCommit) {
             return unit.abandon().await.map_err(|error| Failure::not_done(self, error));
         }
-        let (committed, books) = unit.commit().await;
-        let outcome = Outcome { answers, books };
+        let (committed, told) = unit.commit().await;
+        let outcome = Outcome { answers, told };
         match committed {
             // Nobody is told anything.
             Ok(_) if crash.is_some() => {}
@@ -180,7 +183,7 @@ impl Group {
 
     /// Says what came of it.
     pub(super) fn conclude(self, outcome: Outcome) {
-        outcome.books.count();
+        outcome.told.tell();
         self.answer(outcome.answers);
     }
 

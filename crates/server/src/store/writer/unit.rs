@@ -1,14 +1,17 @@
 //! What one group does in one transaction: the transaction itself, the row numbers it hands out, and the moves of
-//! its batches' counters and its accounts' money, which are written once at the end, one row each.
+//! its batches' counters and its accounts' money, which are written once at the end, one row each, and its events.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use overnight_domain::batches::Counters;
 use overnight_domain::requests::RequestStatus;
+use tokio::sync::Notify;
 
 use crate::store::batches;
 use crate::store::books::Books;
 use crate::store::error::StoreError;
+use crate::store::events::{Announcer, Outbox};
 use crate::store::owners::Owner;
 use crate::store::sql::{CommitError, Connection, Dialect, Numbered, Tx, sql};
 
@@ -19,6 +22,22 @@ pub(in crate::store) struct Sequences {
     pub(in crate::store) result: i64,
 }
 
+/// What others learn of a transaction once it is durable.
+pub(in crate::store) struct Told {
+    books: Books,
+    bell: Option<Arc<Notify>>,
+}
+
+impl Told {
+    /// Counts what was charged, and wakes who delivers events.
+    pub(super) fn tell(&self) {
+        self.books.count();
+        if let Some(bell) = &self.bell {
+            bell.notify_one();
+        }
+    }
+}
+
 /// A unit of work: one transaction.
 pub(in crate::store) struct Unit<'c> {
     pub(in crate::store) tx: Tx<'c>,
@@ -27,6 +46,10 @@ pub(in crate::store) struct Unit<'c> {
     pub(in crate::store) owner: &'c Owner,
     /// The money that these writes move.
     pub(in crate::store) books: Books,
+    /// What these writes tell the world of.
+    pub(in crate::store) outbox: Outbox,
+    announcer: &'c Announcer,
+    announced: usize,
     shifts: BTreeMap<i64, Counters>,
     now: i64,
 }
@@ -36,10 +59,21 @@ impl<'c> Unit<'c> {
         connection: &'c mut Connection,
         sequences: Sequences,
         owner: &'c Owner,
+        announcer: &'c Announcer,
         number: i64,
     ) -> Result<Self, StoreError> {
         let tx = Tx::begin_as(connection, Some(Numbered { owner: owner.key, number })).await?;
-        Ok(Self { tx, sequences, owner, books: Books::default(), shifts: BTreeMap::new(), now: 0 })
+        Ok(Self {
+            tx,
+            sequences,
+            owner,
+            books: Books::default(),
+            outbox: Outbox::default(),
+            announcer,
+            announced: 0,
+            shifts: BTreeMap::new(),
+            now: 0,
+        })
     }
 
     /// Notes that `count` requests of `batch` changed status at `now`.
@@ -78,18 +112,20 @@ impl<'c> Unit<'c> {
         if shifts.is_empty() {
             return Ok(());
         }
-        batches::apply_shifts(&mut self.tx, &shifts, self.now).await
+        batches::apply_shifts(&mut self.tx, &shifts, self.now, &mut self.outbox).await
     }
 
-    /// Writes counters and money: the last that a group does before its commit.
+    /// Writes counters, events and money: the last that a group does before its commit.
     pub(super) async fn finish(&mut self) -> Result<(), StoreError> {
         self.write_shifts().await?;
+        self.announced += self.outbox.write(self.announcer, &mut self.tx).await?;
         self.books.write(&mut self.tx).await
     }
 
-    /// Makes it durable; the row numbers that come next. What was charged is to be counted once it is known to be durable.
-    pub(super) async fn commit(self) -> (Result<Sequences, CommitError>, Books) {
-        (self.tx.commit().await.map(|()| self.sequences), self.books)
+    /// Makes it durable; the row numbers that come next, and what is to be told once that is known.
+    pub(super) async fn commit(self) -> (Result<Sequences, CommitError>, Told) {
+        let bell = (self.announced > 0).then(|| Arc::clone(&self.announcer.bell));
+        (self.tx.commit().await.map(|()| self.sequences), Told { books: self.books, bell })
     }
 
     /// Leaves everything undone, as a killed process would.

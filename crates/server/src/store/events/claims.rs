@@ -1,0 +1,186 @@
+//! Taking events to be tried.
+
+use overnight_domain::ids::{BatchId, EventId};
+use overnight_domain::records::BatchRecord;
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::{Event, Subject};
+
+use super::kind_of;
+use super::lanes::Lane;
+use crate::store::sql::{Dialect, Kind, Row, RowsStatement, Value, chunks, sql, sql_each};
+use crate::store::writer::{Job, Lane as WriterLane, Operation, Unit};
+use crate::store::{Store, StoreError, row};
+
+/// An event that is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// Its row number.
+    pub seq: i64,
+    /// Its identifier.
+    pub id: EventId,
+    /// Whose it is.
+    pub account: AccountKey,
+    /// How often it was tried.
+    pub number: i64,
+    /// How often in a row that failed, as the schedule counts.
+    pub failures: i64,
+    /// Where it leads.
+    pub url: String,
+    /// What is sent.
+    pub payload: Payload,
+}
+
+/// What is sent with every try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Payload {
+    /// As it was sent before.
+    Kept(Vec<u8>),
+    /// It was not sent yet, and is to be made of this.
+    Of(Box<Event>),
+}
+
+pub(in crate::store) const FIND_DUE: &str = concat!(
+    "SELECT e.seq, e.id, e.account, e.kind, e.number, e.failures, e.payload, coalesce(e.url, r.webhook, b.webhook), \
+     e.created_at, r.id, p.state, p.ready_at, p.in_progress_at, p.ended_at, r.created_at, r.expires_at, \
+     b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_at, \
+     b.registered, b.in_progress, b.completed, b.failed, b.cancelled
+     FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN progress p ON p.seq = e.request \
+     LEFT JOIN batches b ON b.seq = e.batch
+     WHERE e.lane = ? AND e.due_at IS NOT NULL AND e.due_at <= ? ORDER BY e.due_at, e.seq LIMIT ? + 0"
+);
+
+/// The events of a lane that are due at `now`, the longest first and `limit` at most.
+pub async fn find_due(store: &Store, lane: Lane, now: i64, limit: usize) -> Result<Vec<Due>, StoreError> {
+    let query = sql(FIND_DUE).bind(lane.0).bind(now).bind(limit as i64);
+    store.readers().fetch_all(query).await?.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<Due, StoreError> {
+    let id = EventId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an event's id"))?;
+    let url: Option<String> = row.get(7)?;
+    let payload = match row.get::<Option<Vec<u8>>>(6)? {
+        Some(payload) => Payload::Kept(payload),
+        None => Payload::Of(Box::new(read_event(row, id)?)),
+    };
+    Ok(Due {
+        seq: row.get(0)?,
+        id,
+        account: AccountKey(row.get(2)?),
+        number: row.get(4)?,
+        failures: row.get(5)?,
+        url: url.ok_or(StoreError::Damaged("an event that leads nowhere"))?,
+        payload,
+    })
+}
+
+/// What it is about has ended, and will not change.
+fn read_event(row: &Row, id: EventId) -> Result<Event, StoreError> {
+    let subject = if row.get::<Option<&[u8]>>(9)?.is_some() {
+        Subject::Request(row::request_summary(row, 9)?)
+    } else {
+        Subject::Batch(BatchRecord {
+            id: BatchId::from_bytes(row.get(16)?).ok_or(StoreError::Damaged("a batch's id"))?,
+            created_at: row.get(17)?,
+            state: row::batch_state(row, 18)?,
+            counters: row::counters(row, 21)?,
+            webhook: None,
+            metadata: None,
+        })
+    };
+    Ok(Event { id, kind: kind_of(row.get(3)?)?, created_at: row.get(8)?, subject })
+}
+
+/// An event to be tried now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The event.
+    pub seq: i64,
+    /// How often it was tried, as was read.
+    pub number: i64,
+    /// Where it leads, kept with it from now on.
+    pub url: String,
+    /// What is sent, kept with it from now on: the same bytes with every try.
+    pub payload: Vec<u8>,
+}
+
+/// Takes events that are still due and were not tried since they were read; those that were taken, by `seq`. They are
+/// this process's until it says what came of them, or dies.
+pub async fn claim(store: &Store, claims: Vec<Claim>, now: i64) -> Result<Vec<i64>, StoreError> {
+    store.writer().write(ClaimEvents { claims, now }).await
+}
+
+pub(in crate::store) struct ClaimEvents {
+    claims: Vec<Claim>,
+    now: i64,
+}
+
+const COLUMNS: [Kind; 4] = [Kind::Integer, Kind::Integer, Kind::Text, Kind::Bytes];
+
+static TAKE: RowsStatement = RowsStatement::new(
+    "WITH v(event, tried, leads_to, sent) AS (",
+    &COLUMNS,
+    ") UPDATE events SET owner = ?, claimed_at = ?, due_at = NULL, number = number + 1,
+              url = coalesce(url, v.leads_to), payload = coalesce(payload, v.sent)
+       FROM v WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL RETURNING seq",
+);
+
+/// What another node is writing at this moment is passed over.
+static TAKE_ON_POSTGRES: RowsStatement = RowsStatement::new(
+    "WITH v(event, tried, leads_to, sent) AS (",
+    &COLUMNS,
+    "), w AS (
+         SELECT e.seq, v.leads_to, v.sent FROM v CROSS JOIN LATERAL (
+             SELECT seq FROM events WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL
+             FOR UPDATE SKIP LOCKED) e
+     ) UPDATE events SET owner = ?, claimed_at = ?, due_at = NULL, number = number + 1,
+              url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
+       FROM w WHERE events.seq = w.seq RETURNING events.seq",
+);
+
+impl Operation for ClaimEvents {
+    type Answer = Vec<i64>;
+    const LANE: WriterLane = WriterLane::Control;
+
+    fn rows(&self) -> usize {
+        self.claims.len()
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Vec<i64>>, StoreError> {
+        // Who was taken for dead takes nothing before its heart has beaten again: nobody would give that back.
+        let is_alive = sql_each(
+            "SELECT 1 FROM owners WHERE seq = ?",
+            "SELECT 1 FROM owners WHERE seq = ? FOR KEY SHARE",
+        );
+        if unit.tx.fetch(is_alive.bind(unit.owner.key)).await?.is_empty() {
+            return Ok(vec![Vec::new(); jobs.len()]);
+        }
+        let mut answers = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            answers.push(job.operation.take(unit).await?);
+        }
+        Ok(answers)
+    }
+}
+
+impl ClaimEvents {
+    async fn take(&self, unit: &mut Unit<'_>) -> Result<Vec<i64>, StoreError> {
+        let mut taken = Vec::with_capacity(self.claims.len());
+        for chunk in chunks(&self.claims) {
+            let values = |claim: &Claim| -> [Value; 4] {
+                let Claim { seq, number, url, payload } = claim;
+                [(*seq).into(), (*number).into(), url.as_str().into(), payload.as_slice().into()]
+            };
+            let values = chunk.iter().flat_map(values).collect();
+            let dialect = unit.tx.dialect();
+            let statement = match dialect {
+                Dialect::Sqlite => &TAKE,
+                Dialect::Postgres => &TAKE_ON_POSTGRES,
+            };
+            let behind = [unit.owner.key, self.now].map(Value::from);
+            for row in unit.tx.fetch(statement.over(dialect, [], values, behind)).await? {
+                taken.push(row.get(0)?);
+            }
+        }
+        Ok(taken)
+    }
+}

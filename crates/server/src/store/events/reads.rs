@@ -1,0 +1,169 @@
+//! Looking at events and at their tries.
+
+use overnight_domain::ids::{BatchId, DeliveryId, EventId, RequestId};
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::EventKind;
+use sha2::{Digest, Sha256};
+
+use super::announcing::low_half;
+use super::{EventState, kind_of};
+use crate::store::sql::{Row, sql};
+use crate::store::{Store, StoreError};
+
+/// An event and how far it has come. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRecord {
+    /// Its identifier.
+    pub id: EventId,
+    /// What happened.
+    pub kind: EventKind,
+    /// To which request or batch, as the API names it; `None` where that was erased.
+    pub subject: Option<String>,
+    /// When it happened.
+    pub created_at: i64,
+    /// Whether it was delivered or given up.
+    pub state: EventState,
+    /// Since when it is being sent.
+    pub sending_since: Option<i64>,
+    /// When it is tried next.
+    pub due_at: Option<i64>,
+    /// When it was delivered or given up.
+    pub ended_at: Option<i64>,
+    /// How often it was tried.
+    pub tries: i64,
+    /// Where it leads; `None` where that was erased.
+    pub url: Option<String>,
+}
+
+/// Which events are listed, the newest first.
+#[derive(Debug, Clone, Copy)]
+pub struct EventFilter {
+    /// Whose.
+    pub account: AccountKey,
+    /// In which state; `None` for any.
+    pub state: Option<EventState>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// A try. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryRecord {
+    /// Its identifier.
+    pub id: DeliveryId,
+    /// The event that was told.
+    pub event: EventId,
+    /// What happened.
+    pub kind: EventKind,
+    /// Which of the event's tries it was, counted from 1.
+    pub number: i64,
+    /// When it began.
+    pub started_at: i64,
+    /// How long it took; `None` where nobody knows.
+    pub duration_ms: Option<i64>,
+    /// The HTTP status of the answer, if one came.
+    pub status: Option<i64>,
+    /// Why none came.
+    pub failure: Option<String>,
+}
+
+/// What [`read_event`] reads, of `events e`, `requests r` and `batches b`.
+macro_rules! select_event {
+    ($behind:expr) => {
+        concat!(
+            "SELECT e.id, e.kind, r.id, b.id, e.created_at, e.state, CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END, \
+             e.due_at, e.ended_at, e.number, coalesce(e.url, r.webhook, b.webhook) FROM events e \
+             LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch WHERE ",
+            $behind
+        )
+    };
+}
+
+/// Some events of an account, the newest first.
+pub async fn list(store: &Store, filter: EventFilter) -> Result<Vec<EventRecord>, StoreError> {
+    let (first, last) = match filter.state {
+        Some(state) => (state.code(), state.code()),
+        None => (i64::MIN, i64::MAX),
+    };
+    let text = select_event!("e.account = ? AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0");
+    let query = sql(text).bind(filter.account.0).bind(first).bind(last).bind(filter.limit);
+    store.readers().fetch_all(query).await?.iter().map(read_event).collect()
+}
+
+/// The event with this identifier.
+pub async fn find(store: &Store, id: EventId) -> Result<Option<EventRecord>, StoreError> {
+    let query = sql(select_event!("e.id = ?")).bind(id.to_bytes());
+    store.readers().fetch_optional(query).await?.as_ref().map(read_event).transpose()
+}
+
+fn read_event(row: &Row) -> Result<EventRecord, StoreError> {
+    let request: Option<&[u8]> = row.get(2)?;
+    let batch: Option<&[u8]> = row.get(3)?;
+    let request = request.and_then(RequestId::from_bytes).map(|id| id.to_string());
+    let batch = batch.and_then(BatchId::from_bytes).map(|id| id.to_string());
+    Ok(EventRecord {
+        id: EventId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("an event's id"))?,
+        kind: kind_of(row.get(1)?)?,
+        subject: request.or(batch),
+        created_at: row.get(4)?,
+        state: EventState::of(row.get(5)?)?,
+        sending_since: row.get(6)?,
+        due_at: row.get(7)?,
+        ended_at: row.get(8)?,
+        tries: row.get(9)?,
+        url: row.get(10)?,
+    })
+}
+
+macro_rules! select_delivery {
+    ($behind:expr) => {
+        concat!(
+            "SELECT e.id, e.kind, d.number, d.started_at, d.duration_ms, d.status, d.failure \
+             FROM deliveries d JOIN events e ON e.seq = d.event WHERE ",
+            $behind
+        )
+    };
+}
+
+/// Some tries of an account, or of one event of it; the newest first and `limit` at most.
+pub async fn list_deliveries(
+    store: &Store,
+    account: AccountKey,
+    event: Option<EventId>,
+    limit: u32,
+) -> Result<Vec<DeliveryRecord>, StoreError> {
+    let query = match event {
+        Some(id) => {
+            let text = select_delivery!("d.account = ? AND e.id = ? ORDER BY d.number DESC LIMIT ? + 0");
+            sql(text).bind(account.0).bind(id.to_bytes())
+        }
+        None => {
+            let text = select_delivery!(
+                "d.account = ? ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0"
+            );
+            sql(text).bind(account.0)
+        }
+    };
+    store.readers().fetch_all(query.bind(limit)).await?.iter().map(read_delivery).collect()
+}
+
+fn read_delivery(row: &Row) -> Result<DeliveryRecord, StoreError> {
+    let event = EventId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("an event's id"))?;
+    let (number, started_at): (i64, i64) = (row.get(2)?, row.get(3)?);
+    // A try is told by its event and its number, and has no name of its own in the table.
+    let digest = Sha256::new()
+        .chain_update(b"try of ")
+        .chain_update(event.to_bytes())
+        .chain_update(number.to_le_bytes())
+        .finalize();
+    Ok(DeliveryRecord {
+        id: DeliveryId::derived(started_at, low_half(&digest)),
+        event,
+        kind: kind_of(row.get(1)?)?,
+        number,
+        started_at,
+        duration_ms: row.get(4)?,
+        status: row.get(5)?,
+        failure: row.get(6)?,
+    })
+}

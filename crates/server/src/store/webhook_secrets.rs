@@ -1,0 +1,102 @@
+//! What webhooks are signed with. An account has one secret; while another replaces it, both are signed with.
+
+use std::collections::BTreeMap;
+
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::signature::SigningSecret;
+
+use super::sql::{Kind, Row, RowsStatement, Tx, Value, chunks, sql};
+use super::{Store, StoreError};
+
+/// A secret of an account. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookSecret {
+    /// The secret.
+    pub secret: SigningSecret,
+    /// When it was made.
+    pub created_at: i64,
+    /// Until when it is signed with, once another has replaced it.
+    pub expires_at: Option<i64>,
+}
+
+/// Those of an account that are signed with at `now`, the newest first.
+pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<Vec<WebhookSecret>, StoreError> {
+    let text = "SELECT secret, created_at, expires_at FROM webhook_secrets
+                WHERE account = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY seq DESC";
+    let rows = store.readers().fetch_all(sql(text).bind(account.0).bind(now)).await?;
+    rows.iter().map(read).collect()
+}
+
+static LIST_OF: RowsStatement = RowsStatement::new(
+    "SELECT secret, created_at, expires_at, account FROM webhook_secrets WHERE account IN (",
+    &[Kind::Integer],
+    ") AND (expires_at IS NULL OR expires_at > ?) ORDER BY seq DESC",
+);
+
+/// The same for several accounts, by row number.
+pub async fn list_of(
+    store: &Store,
+    accounts: &[i64],
+    now: i64,
+) -> Result<BTreeMap<i64, Vec<SigningSecret>>, StoreError> {
+    let mut secrets: BTreeMap<i64, Vec<SigningSecret>> = BTreeMap::new();
+    for chunk in chunks(accounts) {
+        let values = chunk.iter().map(|account| Value::from(*account)).collect();
+        let query = LIST_OF.over(store.dialect(), [], values, [now.into()]);
+        for row in store.readers().fetch_all(query).await? {
+            secrets.entry(row.get(3)?).or_default().push(read(&row)?.secret);
+        }
+    }
+    Ok(secrets)
+}
+
+/// Replaces an account's secret. The one before is signed with beside it until `overlap_ms` from now; any older one no
+/// more.
+pub async fn rotate(
+    store: &Store,
+    account: AccountKey,
+    secret: [u8; 32],
+    now: i64,
+    overlap_ms: i64,
+) -> Result<(), StoreError> {
+    let mut connection = store.connect().await?;
+    let mut tx = Tx::begin(&mut connection).await?;
+    let rotated = rotate_in(account, secret, now, overlap_ms, &mut tx).await;
+    tx.conclude(rotated, |()| true).await
+}
+
+async fn rotate_in(
+    account: AccountKey,
+    secret: [u8; 32],
+    now: i64,
+    overlap_ms: i64,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    // One rotation of an account at a time.
+    tx.fetch(sql("SELECT seq FROM accounts WHERE seq = ?").bind(account.0).locking()).await?;
+    let text = "DELETE FROM webhook_secrets WHERE account = ? AND expires_at IS NOT NULL";
+    tx.execute(sql(text).bind(account.0)).await?;
+    let text = "UPDATE webhook_secrets SET expires_at = ? WHERE account = ?";
+    tx.execute(sql(text).bind(now.saturating_add(overlap_ms)).bind(account.0)).await?;
+    insert_in(account, secret, now, tx).await
+}
+
+/// Gives an account that is made its first secret, or one that replaces it.
+pub(super) async fn insert_in(
+    account: AccountKey,
+    secret: [u8; 32],
+    now: i64,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    let text = "INSERT INTO webhook_secrets (account, secret, created_at) VALUES (?, ?, ?)";
+    tx.execute(sql(text).bind(account.0).bind(secret).bind(now)).await.map(drop)
+}
+
+fn read(row: &Row) -> Result<WebhookSecret, StoreError> {
+    let secret = SigningSecret::from_bytes(row.get(0)?);
+    Ok(WebhookSecret {
+        secret: secret.ok_or(StoreError::Damaged("a webhook's secret"))?,
+        created_at: row.get(1)?,
+        expires_at: row.get(2)?,
+    })
+}
