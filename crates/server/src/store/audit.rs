@@ -181,7 +181,7 @@ pub(super) const RULES: [(&str, &str, &str); 20] = [
         "SELECT count(*) FROM events e LEFT JOIN owners o ON o.seq = e.owner
          WHERE e.state NOT BETWEEN 0 AND 2 OR (e.state = 0) <> (e.ended_at IS NULL)
             OR (e.state = 0) <> ((e.due_at IS NULL) <> (e.owner IS NULL)) OR (e.due_at IS NOT NULL AND e.owner IS NOT NULL)
-            OR (e.owner IS NOT NULL AND o.seq IS NULL) OR (e.number > 0) <> (e.payload IS NOT NULL AND e.url IS NOT NULL)",
+            OR (e.owner IS NOT NULL AND o.seq IS NULL) OR (e.number > 0 AND (e.payload IS NULL OR e.url IS NULL))",
     ),
     (
         "every try of an event is kept, and one that was delivered was answered so last",

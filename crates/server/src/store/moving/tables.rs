@@ -1,7 +1,8 @@
 //! What is moved, table by table: which columns, in which form, in which order, and the statements for it.
 //!
 //! Not moved is what belongs to the processes at work (owners, commits, drivers, replicas, sweeps), and what is written only to see
-//! whether it can be (the setting `probe`). A lease is one of those processes' too: what is leased is told as waiting, and an event that is being sent as due.
+//! whether it can be (the setting `probe`). A lease is one of those processes' too: what is leased is told as waiting, and an event that is being sent as due, without the
+//! try of which nothing is known yet.
 
 use crate::store::sql::{Kind, RowsStatement};
 
@@ -198,7 +199,7 @@ pub(super) static TABLES: [Table; 17] = [
         "seq": Integer, "id": Bytes, "account": Integer, "lane": Integer, "kind": Integer, "request": Integer,
         "batch": Integer, "created_at": Integer, "state": Integer,
         "due_at": Integer = "CASE WHEN owner IS NOT NULL THEN claimed_at ELSE due_at END",
-        "owner": Integer = "CAST(NULL AS BIGINT)", "claimed_at": Integer, "ended_at": Integer, "number": Integer,
+        "owner": Integer = "CAST(NULL AS BIGINT)", "claimed_at": Integer, "ended_at": Integer, "number": Integer = "number - CASE WHEN owner IS NOT NULL THEN 1 ELSE 0 END",
         "failures": Integer, "url": Text, "payload": Json
     },
     table! {

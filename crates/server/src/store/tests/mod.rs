@@ -29,6 +29,7 @@ mod opening;
 mod paging;
 mod plans;
 mod schemas;
+mod webhooks;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -6,13 +6,15 @@ use overnight_domain::sort_key::SortKey;
 
 use crate::store::api_keys::{self, NewApiKey};
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
+use crate::store::events::{self, EventState};
 use crate::store::expiry;
 use crate::store::leases::{self, GiveBack};
 use crate::store::ledger::Booking;
 use crate::store::payments::{self, Payment};
 use crate::store::requests::{self, NewRequest};
 use crate::store::settle::{self, Ending, Settlement};
-use crate::store::tests::{Fixture, START, grouping};
+use crate::store::tests::{Fixture, START, grouping, webhooks};
+use crate::store::webhook_secrets;
 
 /// More than an import or an export takes together.
 const LARGE_BYTES: usize = 9 << 20;
@@ -21,6 +23,7 @@ const LARGE_BYTES: usize = 9 << 20;
 pub(super) async fn furnish(fixture: &mut Fixture) {
     add_keys(fixture).await;
     order_credits(fixture).await;
+    tell_of_ends(fixture).await;
     let mut ids = Vec::new();
     for key in 1..=6 {
         let request = NewRequest { hold: fixture.hold("15").await, ..fixture.request(key) };
@@ -46,6 +49,24 @@ pub(super) async fn furnish(fixture: &mut Fixture) {
     fixture.release().await;
     fixture.insert(&[10, 11]).await;
     fixture.assert_sound().await;
+}
+
+/// Events that were delivered, wait for another try, and are being sent; and a secret that replaces another.
+async fn tell_of_ends(fixture: &mut Fixture) {
+    for key in 31..=33 {
+        let id = fixture.insert_told(key, "https://hooks.example/").await;
+        requests::cancel(&fixture.store, fixture.account, id, START + 1).await.expect("a cancel");
+    }
+    let due = fixture.due(START + 1).await;
+    let claims = due.iter().map(|due| webhooks::claim_of(due, br#"{"type":"request.cancelled"}"#)).collect();
+    events::claim(&fixture.store, claims, START + 2).await.expect("claims");
+    let delivered = webhooks::answered(&due[0], 200, EventState::Delivered, None);
+    let failed = webhooks::answered(&due[1], 500, EventState::Live, Some(START + 5_000));
+    for conclusion in [delivered, failed] {
+        assert!(webhooks::conclude(&fixture.store, conclusion).await);
+    }
+    let rotated = webhook_secrets::rotate(&fixture.store, fixture.account, [8; 32], START, 1_000).await;
+    rotated.expect("a new secret");
 }
 
 /// Two orders, one of which was paid.

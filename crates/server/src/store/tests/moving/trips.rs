@@ -35,8 +35,19 @@ async fn what_goes_from_sqlite_to_postgres_and_back_is_the_same() {
     assert_eq!(*on_sqlite.store.sort_key_secret(), secret);
     assert!(file == exported(&on_sqlite.store).await, "what SQLite tells differs");
     assert_eq!(counts, counted_again);
-    let tables = ["accounts", "api_keys", "models", "requests", "progress", "results", "batches"];
-    assert_eq!(tables.map(|table| counts.of(table)), [1, 2, 1, 313, 313, 4, 3]);
+    let tables = [
+        "accounts",
+        "api_keys",
+        "models",
+        "requests",
+        "progress",
+        "results",
+        "batches",
+        "events",
+        "deliveries",
+        "webhook_secrets",
+    ];
+    assert_eq!(tables.map(|table| counts.of(table)), [1, 2, 1, 316, 316, 4, 3, 4, 2, 2]);
 }
 
 #[tokio::test]
@@ -96,7 +107,7 @@ async fn an_export_while_requests_move_is_of_one_moment(mut fixture: Fixture) {
 on_both!(a_store_that_operators_have_only_looked_at_takes_an_import);
 async fn a_store_that_operators_have_only_looked_at_takes_an_import(fixture: Fixture) {
     let file = exported(&fixture.store).await;
-    let lines = ["what it is", "secret", "account", "model", "grant", "counts"];
+    let lines = ["what it is", "secret", "account", "model", "grant", "webhook secret", "counts"];
     assert_eq!(file.iter().filter(|byte| **byte == b'\n').count(), lines.len());
     for target in [Target::on_sqlite(), Target::on_postgres()] {
         let looked_at = Store::open_beside(&target.options).await.expect("a store beside");
