@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     accounts, api_keys, bench, cancel, export, import, list, migrate, results, run, serve, status, submit,
-    watch,
+    watch, webhooks,
 };
 use crate::globals::Globals;
 
@@ -52,6 +52,9 @@ pub(crate) enum Command {
     /// Make, see and revoke API keys, beside a running service or without one.
     #[command(subcommand)]
     Key(api_keys::Command),
+    /// See and rotate the secrets of webhooks, and what was delivered, beside a running service or without one.
+    #[command(subcommand)]
+    Webhook(webhooks::Command),
     /// Recount what must always hold, on the live database.
     Audit,
     /// Bring the database's schema up to date, without serving.

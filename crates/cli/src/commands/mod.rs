@@ -18,6 +18,7 @@ pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod watch;
+pub(crate) mod webhooks;
 
 use crate::args::{Cli, Command};
 use crate::errors::{CliError, Exit};
@@ -37,6 +38,7 @@ pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
         Command::List(arguments) => list::run(arguments, globals, output).await,
         Command::Account(command) => accounts::run(command, globals, output).await,
         Command::Key(command) => api_keys::run(command, globals, output).await,
+        Command::Webhook(command) => webhooks::run(command, globals, output).await,
         Command::Audit => audit::run(globals, output).await,
         Command::Migrate(arguments) => migrate::run(arguments, globals, output).await,
         Command::Export(arguments) => export::run(arguments, globals, output).await,

@@ -13,6 +13,7 @@ pub mod pages;
 pub mod payments;
 pub mod requests;
 mod signals;
+pub mod webhooks;
 
 use std::sync::Arc;
 

@@ -1,0 +1,111 @@
+//! `overnight webhook events`: what was told, or is still to be.
+
+use clap::{Args, ValueEnum};
+use overnight_server::app::{Services, webhooks};
+use overnight_server::store::events::{EventRecord, EventState};
+use serde::Serialize;
+
+use super::{Limit, Of};
+use crate::errors::CliError;
+use crate::lists::{Columns, List};
+use crate::output::Output;
+use crate::times;
+
+const COLUMNS: Columns = &[
+    ("HAPPENED", 20),
+    ("EVENT", 30),
+    ("TYPE", 17),
+    ("STATE", 9),
+    ("TRIES", 5),
+    ("NEXT TRY", 20),
+    ("ABOUT", 32),
+    ("URL", 0),
+];
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    of: Of,
+    /// Only events in this state.
+    #[arg(long)]
+    state: Option<State>,
+    #[command(flatten)]
+    limit: Limit,
+}
+
+/// What can be asked for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum State {
+    /// Not delivered yet.
+    Waiting,
+    /// Its receiver took it.
+    Delivered,
+    /// It was given up.
+    Exhausted,
+}
+
+impl From<State> for EventState {
+    fn from(state: State) -> Self {
+        match state {
+            State::Waiting => Self::Live,
+            State::Delivered => Self::Delivered,
+            State::Exhausted => Self::Exhausted,
+        }
+    }
+}
+
+/// An event as it is printed.
+#[derive(Debug, Serialize)]
+pub(super) struct Record {
+    pub(super) id: String,
+    r#type: &'static str,
+    state: &'static str,
+    /// The request or batch.
+    subject: Option<String>,
+    url: Option<String>,
+    tries: i64,
+    created_at: i64,
+    next_try_at: Option<i64>,
+    ended_at: Option<i64>,
+}
+
+impl From<EventRecord> for Record {
+    fn from(event: EventRecord) -> Self {
+        let seconds = |time: Option<i64>| time.map(|time| time.div_euclid(1_000));
+        let state = match event.state {
+            EventState::Live if event.sending_since.is_some() => "sending",
+            EventState::Live => "waiting",
+            EventState::Delivered => "delivered",
+            EventState::Exhausted => "exhausted",
+        };
+        Self {
+            id: event.id.to_string(),
+            r#type: event.kind.as_str(),
+            state,
+            subject: event.subject,
+            url: event.url,
+            tries: event.tries,
+            created_at: event.created_at.div_euclid(1_000),
+            next_try_at: seconds(event.due_at),
+            ended_at: seconds(event.ended_at),
+        }
+    }
+}
+
+pub(super) async fn run(arguments: &Arguments, services: &Services, output: &Output) -> Result<(), CliError> {
+    let Arguments { of, state, limit } = arguments;
+    let mut list = List::begin(output, COLUMNS);
+    let events =
+        webhooks::list_events(services, of.account, state.map(EventState::from), limit.limit).await?;
+    for record in events.into_iter().map(Record::from) {
+        let (happened, tries) = (times::utc(record.created_at), record.tries.to_string());
+        let next = times::utc_or_dash(record.next_try_at);
+        let about = record.subject.as_deref().unwrap_or("-");
+        let url = record.url.as_deref().unwrap_or("-");
+        list.row(&record, &[&happened, &record.id, record.r#type, record.state, &tries, &next, about, url])?;
+    }
+    if list.end()? == 0 {
+        output.note("there are no such events");
+    }
+    Ok(())
+}

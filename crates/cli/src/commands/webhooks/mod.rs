@@ -1,0 +1,98 @@
+//! `overnight webhook`: what webhooks are signed with, what was delivered, and delivering it again.
+
+mod deliveries;
+mod events;
+mod secrets;
+
+use clap::{Args, Subcommand};
+use overnight_domain::ids::{AccountId, EventId};
+use overnight_server::app::webhooks;
+use overnight_server::config::Millis;
+use serde_json::json;
+
+use super::accounts::parse_id;
+use super::operator;
+use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
+use crate::output::Output;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the secret that an account's webhooks are signed with.
+    Secret(Of),
+    /// Replace the secret; for a while the one before is signed with too.
+    Rotate(Rotate),
+    /// List an account's events, newest first: delivered, waiting, given up.
+    Events(events::Arguments),
+    /// List the tries to deliver an account's events, newest first.
+    Deliveries(deliveries::Arguments),
+    /// Deliver an event again: the same identifier, the same bytes.
+    Replay(Replay),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// The account, acct_….
+    #[arg(long, value_parser = parse_id)]
+    account: AccountId,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rotate {
+    #[command(flatten)]
+    of: Of,
+    /// How long the secret before is still signed with: 0s to 30d.
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = str::parse::<Millis>)]
+    overlap: Millis,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// The event's identifier, evt_….
+    #[arg(value_name = "EVENT", value_parser = parse_event_id, required_unless_present = "exhausted")]
+    event: Option<EventId>,
+    /// Every event of the account that was given up.
+    #[arg(long, requires = "account", conflicts_with = "event")]
+    exhausted: bool,
+    /// The account, acct_….
+    #[arg(long, value_parser = parse_id, requires = "exhausted")]
+    account: Option<AccountId>,
+}
+
+/// How many rows are listed.
+#[derive(Debug, Args)]
+pub(crate) struct Limit {
+    /// The newest so many: 1 to 10,000.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
+}
+
+fn parse_event_id(text: &str) -> Result<EventId, String> {
+    EventId::parse(text).ok_or_else(|| "an event's identifier is evt_ and 26 characters".to_owned())
+}
+
+pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let services = operator::open(globals).await?;
+    match command {
+        Command::Secret(Of { account }) => {
+            secrets::print(&webhooks::secrets(&services, account).await?, output)?;
+        }
+        Command::Rotate(Rotate { of: Of { account }, overlap }) => {
+            secrets::print(&webhooks::rotate(&services, account, overlap).await?, output)?;
+        }
+        Command::Events(arguments) => events::run(&arguments, &services, output).await?,
+        Command::Deliveries(arguments) => deliveries::run(&arguments, &services, output).await?,
+        Command::Replay(Replay { event: Some(event), .. }) => {
+            let record = events::Record::from(webhooks::replay(&services, event).await?);
+            output.either(&record, || format!("{} is due", record.id))?;
+        }
+        Command::Replay(Replay { account, .. }) => {
+            let Some(account) = account else {
+                return Err(CliError::unusable("say which account: --account"));
+            };
+            let replayed = webhooks::replay_exhausted(&services, account).await?;
+            output.either(&json!({ "replayed": replayed }), || format!("{replayed} events are due"))?;
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,98 @@
+//! Webhooks, as operators see them: what they are signed with, what was told, and telling it again.
+
+use overnight_domain::ids::{AccountId, EventId};
+
+use super::errors::AppError;
+use super::{Services, accounts};
+use crate::config::Millis;
+use crate::store::events::{self, DeliveryRecord, EventFilter, EventRecord, EventState, Replay};
+use crate::store::webhook_secrets::{self, WebhookSecret};
+
+/// The longest time for which two secrets are signed with.
+pub const OVERLAP_MAX: Millis = Millis(30 * 86_400_000);
+
+/// What an account's webhooks are signed with now, the newest first: one, or two while one replaces the other.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn secrets(services: &Services, id: AccountId) -> Result<Vec<WebhookSecret>, AppError> {
+    let account = accounts::get(services, id).await?;
+    Ok(webhook_secrets::list(&services.store, account.key, services.clock.now()).await?)
+}
+
+/// Replaces an account's secret. The one before is signed with beside it for `overlap`; one that was being replaced is
+/// no more. Running services sign so at once.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account; [`AppError::Invalid`] for an overlap longer than
+/// [`OVERLAP_MAX`].
+pub async fn rotate(
+    services: &Services,
+    id: AccountId,
+    overlap: Millis,
+) -> Result<Vec<WebhookSecret>, AppError> {
+    if overlap > OVERLAP_MAX {
+        return Err(AppError::invalid("overlap", "out_of_range", "must be at most 30 days"));
+    }
+    let account = accounts::get(services, id).await?;
+    let (secret, now) = (services.ids.random(), services.clock.now());
+    webhook_secrets::rotate(&services.store, account.key, secret, now, overlap.0).await?;
+    secrets(services, id).await
+}
+
+/// Some events of an account, the newest first.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn list_events(
+    services: &Services,
+    id: AccountId,
+    state: Option<EventState>,
+    limit: u32,
+) -> Result<Vec<EventRecord>, AppError> {
+    let account = accounts::get(services, id).await?;
+    let filter = EventFilter { account: account.key, state, limit };
+    Ok(events::list(&services.store, filter).await?)
+}
+
+/// Some tries of an account, or of one event of it; the newest first.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn list_deliveries(
+    services: &Services,
+    id: AccountId,
+    event: Option<EventId>,
+    limit: u32,
+) -> Result<Vec<DeliveryRecord>, AppError> {
+    let account = accounts::get(services, id).await?;
+    Ok(events::list_deliveries(&services.store, account.key, event, limit).await?)
+}
+
+/// Has an event told again, whatever became of it: with the same identifier and the same bytes, and the whole schedule
+/// before it. A running service does so within a second. Returns the event as it is now.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such event; [`AppError::Unavailable`] while it is being sent.
+pub async fn replay(services: &Services, id: EventId) -> Result<EventRecord, AppError> {
+    match events::replay(&services.store, id, services.clock.now()).await? {
+        Replay::Unknown => Err(AppError::NotFound("event")),
+        Replay::Sending => Err(AppError::Unavailable(format!("{id} is being sent in this moment"))),
+        Replay::Due => events::find(&services.store, id).await?.ok_or(AppError::NotFound("event")),
+    }
+}
+
+/// Has every event of an account told again that was given up; how many.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is no such account.
+pub async fn replay_exhausted(services: &Services, id: AccountId) -> Result<u64, AppError> {
+    let account = accounts::get(services, id).await?;
+    Ok(events::replay_exhausted(&services.store, account.key, services.clock.now()).await?)
+}
