@@ -38,6 +38,11 @@ impl EventKind {
             Self::BatchCancelled => "batch.cancelled",
         }
     }
+
+    /// The kind of this `type`.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
 }
 
 /// What an event is about, as it was when it ended: nothing in it changes any more.

@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod batches;
 pub mod chat;
 pub mod errors;
+pub mod events;
 mod json;
 pub mod models;
 pub mod requests;

@@ -2,6 +2,7 @@
 
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::requests::RequestStatus;
+use overnight_domain::webhooks::EventKind;
 use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{Object, Schema};
 
@@ -18,6 +19,13 @@ pub(super) fn batch_state() -> Object {
         BatchStatus::ALL.map(BatchStatus::as_str),
         "`registered`: none of its requests has started. `in progress`: some have started or ended. `completed`: all \
          have ended. `cancelled`: ended by the client. The last two never change again.",
+    )
+}
+
+pub(super) fn event_kind() -> Object {
+    names(
+        EventKind::ALL.map(EventKind::as_str),
+        "What happened. More may be added: answer 2xx to what you do not know, and pass over it.",
     )
 }
 

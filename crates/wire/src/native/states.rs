@@ -1,4 +1,4 @@
-//! The names of states, read and written by the domain's own table.
+//! The names of states and of events, read and written by the domain's own table.
 
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serializer};
@@ -30,3 +30,4 @@ macro_rules! by_name {
 
 by_name!(request, overnight_domain::requests::RequestStatus, "the state of a request");
 by_name!(batch, overnight_domain::batches::BatchStatus, "the state of a batch");
+by_name!(event, overnight_domain::webhooks::EventKind, "the type of an event");

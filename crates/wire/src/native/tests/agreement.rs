@@ -1,14 +1,15 @@
 //! What the writers write is what the types read, and what the types write again is the same text.
 
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::ids::{BatchId, EventId, RequestId};
 use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestState;
+use overnight_domain::webhooks::{Event, EventKind, Subject};
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::native::{batches, requests};
+use crate::native::{batches, events, requests};
 
 fn rewritten<T: DeserializeOwned + Serialize>(text: &[u8]) -> String {
     let record: T = serde_json::from_slice(text).expect("the type reads what the writer wrote");
@@ -108,6 +109,13 @@ fn batch() -> impl Strategy<Value = BatchRecord> {
     )
 }
 
+fn event() -> impl Strategy<Value = Event> {
+    let subject = prop_oneof![summary().prop_map(Subject::Request), batch().prop_map(Subject::Batch)];
+    (any::<u128>(), proptest::sample::select(&EventKind::ALL[..]), time(), subject).prop_map(
+        |(bits, kind, created_at, subject)| Event { id: EventId::from_bits(bits), kind, created_at, subject },
+    )
+}
+
 proptest! {
     #[test]
     fn request_records_are_told_the_same_twice(request in request()) {
@@ -121,6 +129,11 @@ proptest! {
         agree::<batches::BatchCreated>(|out| batches::write_created(&batch, out));
         agree::<batches::BatchStatus>(|out| batches::write_status(&batch, out));
         agree::<batches::FullBatch>(|out| batches::write_full(&batch, &ids, out));
+    }
+
+    #[test]
+    fn events_are_told_the_same_twice(event in event()) {
+        agree::<events::Event>(|out| events::write_event(&event, out));
     }
 
     #[test]

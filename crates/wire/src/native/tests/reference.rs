@@ -8,6 +8,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use crate::native::batches::{BatchCreated, BatchStatus, CreateBatch, FullBatch};
 use crate::native::chat::ChatCompletionRequest;
 use crate::native::errors::ErrorEnvelope;
+use crate::native::events::Event;
 use crate::native::models::{Model, ModelList};
 use crate::native::requests::{CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestStatus};
 use crate::native::results::FailedResult;
@@ -29,6 +30,7 @@ fn schemas() -> Value {
     add::<FullBatch>(&mut schemas);
     add::<ModelList>(&mut schemas);
     add::<ErrorEnvelope>(&mut schemas);
+    add::<Event>(&mut schemas);
     schemas.into_iter().map(|(name, schema)| (name, json!(schema))).collect::<Map<_, _>>().into()
 }
 
@@ -101,6 +103,7 @@ fn every_example_is_one_of_its_type() {
     example::<BatchStatus>();
     example::<ChatCompletionRequest>();
     example::<ErrorEnvelope>();
+    example::<Event>();
     example::<FailedResult>();
     example::<Model>();
 }

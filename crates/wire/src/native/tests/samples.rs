@@ -1,11 +1,12 @@
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::ids::{BatchId, EventId, RequestId};
 use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
+use overnight_domain::webhooks::{Event, EventKind, Subject};
 
 use crate::native::errors::{ErrorBody, ErrorDetail, ErrorEnvelope};
 use crate::native::models::{Model, ModelList};
-use crate::native::{batches, requests};
+use crate::native::{batches, events, requests};
 
 const CREATED_AT: i64 = 1_751_500_000_999;
 
@@ -149,6 +150,47 @@ fn a_full_batch_keeps_the_order_of_its_requests() {
             BATCH_HEAD, BATCH_COUNTS
         )
     );
+}
+
+#[test]
+fn an_event_is_its_type_its_time_and_the_status_record() {
+    let check = |kind, subject, expected: &str| {
+        let event = Event { id: EventId::from_bits(3), kind, created_at: CREATED_AT + 5000, subject };
+        assert_eq!(written(|out| events::write_event(&event, out)), expected);
+    };
+    let ended = RequestState::Completed { in_progress_at: CREATED_AT + 3000, ended_at: CREATED_AT + 5000 };
+    check(
+        EventKind::RequestCompleted,
+        Subject::Request(summary(ended)),
+        concat!(
+            r#"{"type":"request.completed","timestamp":1751500005,"data":"#,
+            r#"{"id":"req_00000000000000000000000001","status":"completed","created_at":1751500000,"#,
+            r#""expires_at":1751586400,"in_progress_at":1751500003,"ended_at":1751500005}}"#
+        ),
+    );
+    check(
+        EventKind::BatchCancelled,
+        Subject::Batch(batch(BatchState::Cancelled { in_progress_at: None, cancelled_at: CREATED_AT + 1 })),
+        &format!(
+            concat!(
+                r#"{{"type":"batch.cancelled","timestamp":1751500005,"data":"#,
+                r#"{}cancelled{},"cancelled_at":1751500001}}}}"#
+            ),
+            BATCH_HEAD, BATCH_COUNTS
+        ),
+    );
+}
+
+#[test]
+fn an_event_of_another_kind_is_not_read_and_more_fields_are_passed_over() {
+    let read = |kind: &str| {
+        let data = status_line(RequestState::Queued).replace('}', r#","later":1}"#);
+        serde_json::from_str::<events::Event>(&format!(
+            r#"{{"type":"{kind}","timestamp":5,"data":{data},"later":{{}}}}"#
+        ))
+    };
+    assert!(read("request.failed").is_ok_and(|event| event.kind == EventKind::RequestFailed));
+    assert!(read("request.sneezed").is_err_and(|error| error.to_string().contains("the type of an event")));
 }
 
 #[test]

@@ -1,0 +1,67 @@
+//! Events, told by webhook: what is sent, and how it is signed.
+
+use overnight_domain::webhooks;
+use serde::{Deserialize, Serialize};
+
+use super::batches::{self, BatchStatus};
+use super::json::{push, push_time};
+use super::requests::{self, RequestStatus};
+use super::states;
+
+/// What happened.
+pub use overnight_domain::webhooks::EventKind;
+/// The signatures of what is sent.
+pub use overnight_domain::webhooks::signature;
+
+/// The end of a request or of a batch, as its webhook is told of it. No prompt and no completion is in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+    "type": "batch.completed",
+    "timestamp": 1751500020,
+    "data": {
+        "id": "batch_01jz8m4c2he7vsn9q3r5x1b8ka",
+        "status": "completed",
+        "requests_counts": {
+            "total": 2, "completed": 2, "failed": 0, "in_progress": 0, "registered": 0, "cancelled": 0
+        },
+        "created_at": 1751500010,
+        "in_progress_at": 1751500012,
+        "completed_at": 1751500020,
+        "cancelled_at": null
+    }
+})))]
+pub struct Event {
+    /// What happened.
+    #[serde(rename = "type", with = "states::event")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::event_kind))]
+    pub kind: EventKind,
+    /// When it happened, in Unix seconds.
+    pub timestamp: i64,
+    /// What it happened to, as it was then.
+    pub data: EventData,
+}
+
+/// What an event is about: its status record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum EventData {
+    /// A request, of the events `request.…`.
+    Request(RequestStatus),
+    /// A batch, of the events `batch.…`.
+    Batch(BatchStatus),
+}
+
+/// Appends the event: the body of its webhook.
+pub fn write_event(event: &webhooks::Event, out: &mut Vec<u8>) {
+    push("{\"type\":\"", out);
+    push(event.kind.as_str(), out);
+    push("\",\"timestamp\":", out);
+    push_time(event.created_at, out);
+    push(",\"data\":", out);
+    match &event.subject {
+        webhooks::Subject::Request(request) => requests::write_status(request, out),
+        webhooks::Subject::Batch(batch) => batches::write_status(batch, out),
+    }
+    out.push(b'}');
+}
