@@ -29,6 +29,8 @@
 //! What can be repeated without harm is repeated, with growing pauses, when the service cannot be reached or has too
 //! much to do: every read and every cancel, and a create where certainly nothing was accepted.
 //!
+//! [`webhooks`] checks and reads what the service tells your own server.
+//!
 //! Proxies are taken from the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`), except for a service on this
 //! machine. TLS uses the system's certificates, and ring unless the program installed another `rustls` provider.
 
@@ -42,6 +44,7 @@ mod pause;
 mod requests;
 mod retries;
 mod send;
+pub mod webhooks;
 
 pub use client::Client;
 pub use errors::Error;

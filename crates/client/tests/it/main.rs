@@ -4,3 +4,4 @@ mod answers;
 mod lists;
 mod retries;
 mod stand_in;
+mod webhooks;

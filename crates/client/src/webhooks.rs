@@ -1,0 +1,88 @@
+//! What a webhook of yours receives: its signature checked, and read.
+//!
+//! ```
+//! use std::time::{SystemTime, UNIX_EPOCH};
+//!
+//! use overnight_client::webhooks::{self, Error, EventData, Headers, SigningSecret};
+//!
+//! /// Answers with an HTTP status, whatever the server.
+//! fn receive<'a>(header: impl Fn(&str) -> Option<&'a str>, body: &[u8], secrets: &[SigningSecret]) -> u16 {
+//!     let header = |name: &str| header(name).unwrap_or_default();
+//!     let headers = Headers {
+//!         id: header(webhooks::ID_HEADER),
+//!         timestamp: header(webhooks::TIMESTAMP_HEADER),
+//!         signature: header(webhooks::SIGNATURE_HEADER),
+//!     };
+//!     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+//!     match webhooks::verify(secrets, headers, body, now.as_secs().cast_signed()) {
+//!         Ok(event) => {
+//!             // It may come again: remember `headers.id` with what you do about it.
+//!             match event.data {
+//!                 EventData::Request(request) => println!("{} is {}", request.id, request.status.as_str()),
+//!                 EventData::Batch(batch) => println!("{} is {}", batch.id, batch.status.as_str()),
+//!             }
+//!             204
+//!         }
+//!         Err(Error::Unknown { .. }) => 204,
+//!         Err(Error::NotSigned(_)) => 401,
+//!         Err(_) => 400,
+//!     }
+//! }
+//! # assert_eq!(receive(|_| None, b"", &[]), 401);
+//! ```
+//!
+//! The body is checked as it came, byte for byte: read it whole before anything parses it.
+
+use overnight_wire::native::events::signature;
+use serde::Deserialize;
+use thiserror::Error;
+
+pub use overnight_wire::native::events::{Event, EventData, EventKind};
+pub use signature::{
+    Headers, ID_HEADER, NotSigned, SIGNATURE_HEADER, SigningSecret, TIMESTAMP_HEADER, TOLERANCE_S,
+};
+
+/// Why what came is not taken as an event.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// It cannot be told that the service sent it. Answer 401.
+    #[error(transparent)]
+    NotSigned(#[from] NotSigned),
+    /// The service sent it, and this release of the client does not know its kind. Answer 2xx and pass over it.
+    #[error("an event of an unknown type: {kind:?}")]
+    Unknown {
+        /// The `type` that it has.
+        kind: String,
+    },
+    /// It is signed, and it is not the JSON of an event.
+    #[error("the event cannot be read: {0}")]
+    Unreadable(#[source] serde_json::Error),
+}
+
+/// The event in a body that came at `now_s`, in Unix seconds, if it is signed with one of `secrets`: while a secret is being
+/// changed, the old one and the new one. What was signed more than [`TOLERANCE_S`] before or after is refused, so that
+/// nobody can send later what was overheard once.
+///
+/// # Errors
+/// [`Error::NotSigned`] before anything of the body is read; then [`Error::Unknown`] or [`Error::Unreadable`].
+pub fn verify(
+    secrets: &[SigningSecret],
+    headers: Headers<'_>,
+    body: &[u8],
+    now_s: i64,
+) -> Result<Event, Error> {
+    signature::verify(secrets, headers, body, now_s)?;
+    let Named { kind } = serde_json::from_slice(body).map_err(Error::Unreadable)?;
+    if EventKind::parse(&kind).is_none() {
+        return Err(Error::Unknown { kind });
+    }
+    serde_json::from_slice(body).map_err(Error::Unreadable)
+}
+
+/// What every event has, of whatever kind.
+#[derive(Deserialize)]
+struct Named {
+    #[serde(rename = "type")]
+    kind: String,
+}
