@@ -1,9 +1,12 @@
-//! Webhooks: which events there are, when they are tried again, how they are signed, and where they may lead.
+//! Webhooks: which events there are, when they are tried again, how they are signed, where they may lead,
+//! and how many are sent at a time.
 
 pub mod addresses;
 mod events;
+mod lanes;
 mod schedule;
 pub mod signature;
 
 pub use events::{Event, EventKind, Subject};
-pub use schedule::{Answer, Next, TIMEOUT_MS, TRIES_MAX, after};
+pub use lanes::{Lane, Room, TRIES_AT_ONCE};
+pub use schedule::{Answer, Next, TIMEOUT_MS, after};

@@ -3,17 +3,6 @@
 /// How long a receiver may take for its answer, connecting included, in milliseconds.
 pub const TIMEOUT_MS: i64 = 15_000;
 
-const SECOND: i64 = 1_000;
-const MINUTE: i64 = 60 * SECOND;
-const HOUR: i64 = 60 * MINUTE;
-
-/// What lies between one failed try and the next.
-const DELAYS_MS: [i64; 8] =
-    [5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR];
-
-/// How often an event is tried before it is given up.
-pub const TRIES_MAX: usize = DELAYS_MS.len() + 1;
-
 /// How a try went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
@@ -38,10 +27,11 @@ pub enum Next {
 }
 
 /// What becomes of an event whose try went so, after `failures` failed ones before it. Any 2xx is success, and a 410 asks
-/// for no more. `chance` is any number: a tenth more or less of the delay hangs on it, so that what failed together is not
-/// tried again together.
-pub fn after(failures: usize, answer: Answer, chance: u64) -> Next {
-    match (answer, DELAYS_MS.get(failures)) {
+/// for no more. `delays_ms` are what lies between one failed try and the next; behind the last one it is given up.
+/// `chance` is any number: a tenth more or less of the delay hangs on it, so that what failed together is not tried again
+/// together.
+pub fn after(delays_ms: &[i64], failures: usize, answer: Answer, chance: u64) -> Next {
+    match (answer, delays_ms.get(failures)) {
         (Answer::Status(200..=299), _) => Next::Delivered,
         (Answer::Status(410), _) | (_, None) => Next::Exhausted,
         (_, Some(delay_ms)) => {
@@ -59,37 +49,38 @@ fn jitter(span: i64, chance: u64) -> i64 {
 mod tests {
     use super::*;
 
+    const DELAYS_MS: [i64; 3] = [5_000, 60_000, 50_400_000];
+
     #[test]
     fn a_success_ends_it_and_gone_gives_it_up() {
         for failures in 0..20 {
             for status in [200, 204, 299] {
-                assert_eq!(after(failures, Answer::Status(status), 7), Next::Delivered);
+                assert_eq!(after(&DELAYS_MS, failures, Answer::Status(status), 7), Next::Delivered);
             }
-            assert_eq!(after(failures, Answer::Status(410), 7), Next::Exhausted);
+            assert_eq!(after(&DELAYS_MS, failures, Answer::Status(410), 7), Next::Exhausted);
         }
     }
 
     #[test]
-    fn failures_are_tried_again_as_documented_and_then_given_up() {
-        let documented = [5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400];
-        for (failures, seconds) in documented.into_iter().enumerate() {
+    fn failures_are_tried_again_about_when_it_is_said_and_then_given_up() {
+        for (failures, delay_ms) in DELAYS_MS.into_iter().enumerate() {
             let (mut least, mut most) = (i64::MAX, 0);
             for chance in 0..20_000u64 {
                 let answer = [Answer::None, Answer::Status(500), Answer::Status(302), Answer::Status(404)]
                     [(chance % 4) as usize];
-                let Next::Retry { after_ms } =
-                    after(failures, answer, chance.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-                else {
+                let chance = chance.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let Next::Retry { after_ms } = after(&DELAYS_MS, failures, answer, chance) else {
                     panic!("it was not tried again after {failures} failures");
                 };
                 (least, most) = (least.min(after_ms), most.max(after_ms));
             }
-            let (low, high) = (seconds * 900, seconds * 1_100);
+            let (low, high, near) = (delay_ms / 10 * 9, delay_ms / 10 * 11, delay_ms / 200);
             assert!(least >= low && most <= high, "{failures}: {least} to {most}");
-            assert!(least < low + seconds * 5 && most > high - seconds * 5, "{failures}: {least} to {most}");
+            assert!(least < low + near && most > high - near, "{failures}: {least} to {most}");
         }
-        assert_eq!(after(documented.len(), Answer::None, 0), Next::Exhausted);
-        assert_eq!(after(usize::MAX, Answer::Status(500), 0), Next::Exhausted);
-        assert_eq!(TRIES_MAX, 9);
+        assert_eq!(after(&DELAYS_MS, DELAYS_MS.len(), Answer::None, 0), Next::Exhausted);
+        assert_eq!(after(&DELAYS_MS, usize::MAX, Answer::Status(500), 0), Next::Exhausted);
+        assert_eq!(after(&[], 0, Answer::None, 7), Next::Exhausted);
+        assert_eq!(after(&[0], 0, Answer::None, 7), Next::Retry { after_ms: 0 });
     }
 }

@@ -1,12 +1,25 @@
-//! Webhooks, as operators see them: what they are signed with, what was told, and telling it again.
+//! Webhooks: what they say, what they are signed with, what was told, and telling it again.
 
 use overnight_domain::ids::{AccountId, EventId};
+use overnight_wire::native::events::write_event;
 
 use super::errors::AppError;
 use super::{Services, accounts};
 use crate::config::Millis;
-use crate::store::events::{self, DeliveryRecord, EventFilter, EventRecord, EventState, Replay};
+use crate::store::events::{self, DeliveryRecord, EventFilter, EventRecord, EventState, Payload, Replay};
 use crate::store::webhook_secrets::{self, WebhookSecret};
+
+/// The body that tells of an event, as it was sent before or is to be from now on.
+pub fn payload(payload: &Payload) -> Vec<u8> {
+    match payload {
+        Payload::Kept(bytes) => bytes.clone(),
+        Payload::Of(event) => {
+            let mut bytes = Vec::with_capacity(384);
+            write_event(event, &mut bytes);
+            bytes
+        }
+    }
+}
 
 /// The longest time for which two secrets are signed with.
 pub const OVERLAP_MAX: Millis = Millis(30 * 86_400_000);

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use overnight_domain::ids::EventId;
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::webhooks::EventKind;
+use overnight_domain::webhooks::{EventKind, Lane};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use super::kind_code;
-use super::lanes::Lane;
 use crate::store::StoreError;
 use crate::store::sql::{Kind, RowsStatement, Tx, Value, chunks};
 

@@ -3,10 +3,9 @@
 use overnight_domain::ids::{BatchId, EventId};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
-use overnight_domain::webhooks::{Event, Subject};
+use overnight_domain::webhooks::{Event, Lane, Subject};
 
 use super::kind_of;
-use super::lanes::Lane;
 use crate::store::sql::{Dialect, Kind, Row, RowsStatement, Value, chunks, sql, sql_each};
 use crate::store::writer::{Job, Lane as WriterLane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
@@ -116,7 +115,7 @@ pub(in crate::store) struct ClaimEvents {
 
 const COLUMNS: [Kind; 4] = [Kind::Integer, Kind::Integer, Kind::Text, Kind::Bytes];
 
-static TAKE: RowsStatement = RowsStatement::new(
+pub(in crate::store) static TAKE: RowsStatement = RowsStatement::new(
     "WITH v(event, tried, leads_to, sent) AS (",
     &COLUMNS,
     ") UPDATE events SET owner = ?, claimed_at = ?, due_at = NULL, number = number + 1,
@@ -125,7 +124,7 @@ static TAKE: RowsStatement = RowsStatement::new(
 );
 
 /// What another node is writing at this moment is passed over.
-static TAKE_ON_POSTGRES: RowsStatement = RowsStatement::new(
+pub(in crate::store) static TAKE_ON_POSTGRES: RowsStatement = RowsStatement::new(
     "WITH v(event, tried, leads_to, sent) AS (",
     &COLUMNS,
     "), w AS (

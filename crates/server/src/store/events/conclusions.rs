@@ -42,14 +42,14 @@ pub(in crate::store) struct ConcludeTries {
     conclusions: Arc<[Conclusion]>,
 }
 
-static CONCLUDE: RowsStatement = RowsStatement::new(
+pub(in crate::store) static CONCLUDE: RowsStatement = RowsStatement::new(
     "WITH v(event, try, new_state, next_at, stopped_at, failed) AS (",
     &[Kind::Integer; 6],
     ") UPDATE events SET owner = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
        FROM v WHERE seq = v.event AND number = v.try AND owner = ? RETURNING seq",
 );
 
-static NOTE: RowsStatement = RowsStatement::new(
+pub(in crate::store) static NOTE: RowsStatement = RowsStatement::new(
     "WITH v(event, number, started_at, duration_ms, status, failure) AS (",
     &[Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Text],
     ") INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)

@@ -9,10 +9,11 @@ const INTERRUPTED: &str = "interrupted";
 
 const NOTE: &str = "INSERT INTO deliveries (event, number, account, started_at, failure)
     SELECT seq, number, account, claimed_at, ? FROM events WHERE owner = ?";
-const GIVE_BACK: &str = "UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = ?";
+pub(in crate::store) const GIVE_BACK: &str =
+    "UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = ?";
 
 /// Both at once: who has concluded the try meanwhile comes first or last.
-const ON_POSTGRES: &str = "WITH back AS (
+pub(in crate::store) const ON_POSTGRES: &str = "WITH back AS (
         UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = ? RETURNING seq, number, account, claimed_at
     ) INSERT INTO deliveries (event, number, account, started_at, failure)
       SELECT seq, number, account, claimed_at, ? FROM back";

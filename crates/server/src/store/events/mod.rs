@@ -17,9 +17,17 @@ pub(super) use self::conclusions::ConcludeTries;
 pub use self::conclusions::{Conclusion, conclude_all};
 pub(super) use self::interruptions::{interrupt, interrupt_all};
 pub(super) use self::lanes::lane_of;
-pub use self::lanes::{Lane, list_lanes};
+pub use self::lanes::list_lanes;
 pub use self::reads::{DeliveryRecord, EventFilter, EventRecord, find, list, list_deliveries};
 pub use self::replays::{Replay, replay, replay_exhausted};
+
+#[cfg(test)]
+pub(super) use self::{
+    claims::{FIND_DUE, TAKE, TAKE_ON_POSTGRES},
+    conclusions::{CONCLUDE, NOTE},
+    interruptions::{GIVE_BACK, ON_POSTGRES},
+    lanes::LIST as LIST_LANES,
+};
 
 use overnight_domain::webhooks::EventKind;
 

@@ -7,7 +7,7 @@ use super::{Fixture, START};
 use crate::store::requests::{Direction, Scope};
 use crate::store::sql::{Connection, Dialect, Statement, Tx, Value, sql, sql_each};
 use crate::store::{
-    audit, balances, batches, candidates, expiry, leases, ledger, releases, requests, settle,
+    audit, balances, batches, candidates, events, expiry, leases, ledger, releases, requests, settle,
 };
 
 const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
@@ -22,7 +22,9 @@ async fn check_on_postgres(fixture: &Fixture, statement: Statement, wanted: &str
     let plan: Vec<String> = rows.iter().map(|row| row.get(0).expect("a line")).collect();
     tx.rollback().await.expect("an end");
     assert!(plan.iter().any(|line| line.contains(wanted)), "{text}\nwants {wanted}\n{plan:#?}");
-    for table in ["requests", "progress", "queue", "results", "batches", "accounts", "prices", "ledger"] {
+    for table in
+        ["requests", "progress", "queue", "results", "batches", "accounts", "prices", "ledger", "events"]
+    {
         let whole = format!("Seq Scan on {table}");
         assert!(!plan.iter().any(|line| line.contains(&whole)), "{text}\n{plan:#?}");
     }
@@ -58,6 +60,13 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(balances::LOCK_ON_POSTGRES.over(Dialect::Postgres, [], row(1), []));
     statements.push(balances::APPLY.over(Dialect::Postgres, [], row(3), []));
     statements.push(ledger::INSERT_CHARGES.over(Dialect::Postgres, [], row(7), []));
+    statements.push(sql(events::LIST_LANES));
+    statements.push(sql(events::FIND_DUE).bind(1i64).bind(START).bind(9i64));
+    let claims = vec![1i64.into(), 0i64.into(), "https://a.example".into(), b"{}".as_slice().into()];
+    let by = || [1i64, START].map(Value::from);
+    statements.push(events::TAKE_ON_POSTGRES.over(Dialect::Postgres, [], claims, by()));
+    statements.push(events::CONCLUDE.over(Dialect::Postgres, [], row(6), [1i64.into()]));
+    statements.push(sql(events::ON_POSTGRES).bind(1i64).bind("interrupted"));
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;
     }
@@ -139,6 +148,29 @@ async fn money_is_moved_by_keys() {
     let request = "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)";
     check(&fixture, &ledger::INSERT_CHARGES.text(256), &[request]).await;
     check(&fixture, ledger::LIST, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"]).await;
+}
+
+#[tokio::test]
+async fn what_is_due_is_found_however_much_is_not() {
+    let fixture = Fixture::on_sqlite().await;
+    let by_lane = "USING COVERING INDEX events_due (lane";
+    check(
+        &fixture,
+        events::LIST_LANES,
+        &[&format!("SEARCH e {by_lane}>?)"), &format!("SEARCH e {by_lane}=? AND due_at>?)")],
+    )
+    .await;
+    check(
+        &fixture,
+        events::FIND_DUE,
+        &["SEARCH e USING INDEX events_due (lane=? AND due_at>? AND due_at<?)"],
+    )
+    .await;
+    let by_key = "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)";
+    check(&fixture, &events::TAKE.text(64), &[by_key]).await;
+    check(&fixture, &events::CONCLUDE.text(64), &[by_key]).await;
+    check(&fixture, &events::NOTE.text(64), &["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    check(&fixture, events::GIVE_BACK, &["SEARCH events USING INDEX events_sending (owner=?)"]).await;
 }
 
 #[tokio::test]

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use overnight_domain::ids::{EventId, RequestId};
-use overnight_domain::webhooks::{Event, EventKind, Subject};
+use overnight_domain::webhooks::{Event, EventKind, Lane, Subject};
 
 use super::{DAY_MS, Fixture, START, grouping};
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
 use crate::store::events::{
-    self, Claim, Conclusion, Due, EventFilter, EventRecord, EventState, Lane, Payload, Replay,
+    self, Claim, Conclusion, Due, EventFilter, EventRecord, EventState, Payload, Replay,
 };
 use crate::store::requests::{self, NewRequest};
 use crate::store::settle::{self, Ending, Settlement};

@@ -1,0 +1,175 @@
+//! Delivers events: looks which are due, claims as many as there is room for, tries each, and says what came of it. A
+//! process that dies leaves its claims to the next one.
+
+mod tries;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use overnight_domain::webhooks::{Lane, Room};
+use tokio::task::{JoinError, JoinSet};
+
+use self::tries::{Place, Try};
+use crate::app::{Services, webhooks};
+use crate::store::StoreError;
+use crate::store::events::{self, Claim, Conclusion, Due, EventState};
+use crate::store::webhook_secrets;
+use crate::webhooks::Sender;
+
+/// The outbox is looked into at least this often: other processes, and operators, make events due too.
+const LOOK_MS: i64 = 500;
+
+/// A store that is away is asked again after this.
+const RETRY_MS: i64 = 1_000;
+
+/// The worker.
+pub struct Deliverer {
+    services: Services,
+    sender: Arc<Sender>,
+    room: Arc<Mutex<Room>>,
+    tries: JoinSet<Conclusion>,
+}
+
+impl Deliverer {
+    /// One that sends by `sender`.
+    pub fn new(services: Services, sender: Sender) -> Self {
+        Self { services, sender: Arc::new(sender), room: Arc::default(), tries: JoinSet::new() }
+    }
+
+    /// Delivers until it is told to stop. What is under way then may still take as long as the settings allow.
+    pub async fn run(mut self, stopped: impl Future<Output = ()>) {
+        tokio::pin!(stopped);
+        loop {
+            let look_at = self.look().await;
+            tokio::select! {
+                () = &mut stopped => break,
+                () = self.services.store.events_written() => {}
+                Some(tried) = self.tries.join_next() => self.conclude(tried).await,
+                () = self.services.clock.sleep_until(look_at) => {}
+            }
+        }
+        // The last results brought the last events.
+        self.look().await;
+        let too_late = self.services.clock.now() + self.services.config.drain.0;
+        loop {
+            tokio::select! {
+                tried = self.tries.join_next() => match tried {
+                    Some(tried) => self.conclude(tried).await,
+                    None => return,
+                },
+                () = self.services.clock.sleep_until(too_late) => return,
+            }
+        }
+    }
+
+    /// Begins as many tries as are due and have room; when to look again.
+    async fn look(&mut self) -> i64 {
+        let now = self.services.clock.now();
+        match self.begin_due(now).await {
+            Ok(next_due_at) => next_due_at.min(now + LOOK_MS),
+            Err(StoreError::Stopped) => i64::MAX,
+            Err(error) => {
+                tracing::warn!(%error, "the outbox cannot be read, and is looked into again");
+                now + RETRY_MS
+            }
+        }
+    }
+
+    async fn begin_due(&mut self, now: i64) -> Result<i64, StoreError> {
+        let store = &self.services.store;
+        let mut lanes = events::list_lanes(store).await?;
+        let next_due_at = lanes.iter().map(|(_, due_at)| *due_at).filter(|due_at| *due_at > now).min();
+        lanes.retain(|(_, due_at)| *due_at <= now);
+        // Who has the fewest under way comes first, and then who has waited longest.
+        lanes.sort_by_key(|(lane, due_at)| (room(&self.room).taken_by(lane.account()), *due_at));
+        let mut places = Vec::new();
+        for (lane, _) in lanes {
+            let left = room(&self.room).left(lane);
+            if left > 0 {
+                let due = events::find_due(store, lane, now, left).await?;
+                places.extend(due.into_iter().map(|due| (due, Place::take(&self.room, lane))));
+            }
+        }
+        if !places.is_empty() {
+            self.begin(places, now).await?;
+        }
+        Ok(next_due_at.unwrap_or(i64::MAX))
+    }
+
+    /// Claims events and tries those that nobody else has claimed meanwhile.
+    async fn begin(&mut self, places: Vec<(Due, Place)>, now: i64) -> Result<(), StoreError> {
+        let store = &self.services.store;
+        let mut accounts: Vec<i64> = places.iter().map(|(due, _)| due.account.0).collect();
+        accounts.sort_unstable();
+        accounts.dedup();
+        // Before they are claimed: nothing may fail between a claim and its try.
+        let secrets = webhook_secrets::list_of(store, &accounts, now).await?;
+        let claims: Vec<Claim> = places.iter().map(|(due, _)| claim_of(due)).collect();
+        let mut payloads: BTreeMap<i64, Vec<u8>> =
+            claims.iter().map(|claim| (claim.seq, claim.payload.clone())).collect();
+        let taken = events::claim(store, claims, now).await?;
+        payloads.retain(|seq, _| taken.contains(seq));
+        for (due, place) in places {
+            let Some(payload) = payloads.remove(&due.seq) else { continue };
+            let secrets = secrets.get(&due.account.0).cloned().unwrap_or_default();
+            let begun = Try { due, payload: payload.into(), secrets, place };
+            self.tries.spawn(begun.run(self.services.clone(), Arc::clone(&self.sender)));
+        }
+        self.show();
+        Ok(())
+    }
+
+    /// Notes what came of a try, and of all that have ended with it.
+    async fn conclude(&mut self, first: Result<Conclusion, JoinError>) {
+        let mut tried = vec![first];
+        tried.extend(std::iter::from_fn(|| self.tries.try_join_next()));
+        let mut conclusions = Vec::with_capacity(tried.len());
+        for outcome in tried {
+            match outcome {
+                Ok(conclusion) => conclusions.push(conclusion),
+                Err(error) => tracing::error!(%error, "a try ended without an outcome: it is made again after a restart"),
+            }
+        }
+        self.store(conclusions.into()).await;
+        self.show();
+    }
+
+    /// The tries are made, and must not be forgotten for a store that is away for a moment.
+    async fn store(&self, conclusions: Arc<[Conclusion]>) {
+        loop {
+            match events::conclude_all(&self.services.store, Arc::clone(&conclusions)).await {
+                Ok(counted) => return conclusions.iter().zip(counted).for_each(count),
+                Err(StoreError::Stopped) => return,
+                Err(error) => tracing::warn!(%error, "what came of webhooks waits for the store"),
+            }
+            self.services.clock.sleep_until(self.services.clock.now() + RETRY_MS).await;
+        }
+    }
+
+    fn show(&self) {
+        metrics::gauge!("overnight_webhooks_in_flight").set(room(&self.room).taken() as f64);
+    }
+}
+
+fn claim_of(due: &Due) -> Claim {
+    let Due { seq, number, url, payload, .. } = due;
+    Claim { seq: *seq, number: *number, url: url.clone(), payload: webhooks::payload(payload) }
+}
+
+fn count((conclusion, counted): (&Conclusion, bool)) {
+    if !counted {
+        // This process was taken for dead, and another one tries again.
+        metrics::counter!("overnight_webhook_tries_disowned_total").increment(1);
+        return;
+    }
+    let outcome = match conclusion.state {
+        EventState::Delivered => "delivered",
+        EventState::Exhausted => "exhausted",
+        EventState::Live => "failed",
+    };
+    metrics::counter!("overnight_webhook_tries_total", "outcome" => outcome).increment(1);
+}
+
+fn room(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
+    room.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,80 @@
+//! One try: signed, sent, and judged.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use overnight_domain::webhooks::signature::{SigningSecret, sign};
+use overnight_domain::webhooks::{Answer, Lane, Next, Room, after};
+
+use super::room;
+use crate::app::Services;
+use crate::store::events::{Conclusion, Due, EventState};
+use crate::webhooks::{Message, Sender};
+
+/// A place among the tries under way; free again when it is dropped.
+pub(super) struct Place {
+    room: Arc<Mutex<Room>>,
+    lane: Lane,
+}
+
+impl Place {
+    pub(super) fn take(of: &Arc<Mutex<Room>>, lane: Lane) -> Self {
+        room(of).take(lane);
+        Self { room: Arc::clone(of), lane }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        room(&self.room).give_back(self.lane);
+    }
+}
+
+/// A claimed event.
+pub(super) struct Try {
+    pub(super) due: Due,
+    pub(super) payload: Bytes,
+    pub(super) secrets: Vec<SigningSecret>,
+    pub(super) place: Place,
+}
+
+impl Try {
+    /// Makes it.
+    pub(super) async fn run(self, services: Services, sender: Arc<Sender>) -> Conclusion {
+        let Self { due, payload, secrets, place } = self;
+        let started_at = services.clock.now();
+        let timestamp_s = started_at.div_euclid(1_000);
+        let signature = sign(&secrets, &due.id.to_string(), timestamp_s, &payload);
+        let message = Message { url: due.url, id: due.id, timestamp_s, signature, body: payload };
+        let tried = sender.send(message).await;
+        drop(place);
+        let now = services.clock.now();
+        let failures = usize::try_from(due.failures).unwrap_or(0);
+        let (state, due_at) = match after(failures, tried.answer, chance(&services)) {
+            Next::Delivered => (EventState::Delivered, None),
+            Next::Exhausted => (EventState::Exhausted, None),
+            Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),
+        };
+        Conclusion {
+            seq: due.seq,
+            number: due.number + 1,
+            started_at,
+            duration_ms: tried.duration_ms,
+            status: match tried.answer {
+                Answer::Status(status) => Some(status),
+                Answer::None => None,
+            },
+            failure: tried.failure.map(|failure| failure.as_str()),
+            failures: due.failures + i64::from(state != EventState::Delivered),
+            state,
+            due_at,
+            now,
+        }
+    }
+}
+
+fn chance(services: &Services) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&services.ids.random()[..8]);
+    u64::from_le_bytes(bytes)
+}
