@@ -1,8 +1,10 @@
-//! The simulated engine, the deterministic simulation, the benchmarks, and a PostgreSQL and a Stripe to test against.
+//! The simulated engine, the deterministic simulation, the benchmarks, and a PostgreSQL, a Stripe and a receiver of webhooks to
+//! test against.
 
 pub mod bench;
 pub mod engine;
 pub mod postgres;
 mod process;
+pub mod receiver;
 pub mod simulation;
 pub mod stripe;

@@ -122,6 +122,7 @@ impl World<'_> {
     /// What the process took with it; its engines may answer yet, and somebody may believe to hold its leases.
     fn fall(&mut self, haunting: i64) {
         self.leases.end_all();
+        self.couriers.fall();
         self.timeline.retain(|event| !event.is_of_process());
         let flights: Vec<Flight> =
             self.engines.keys().into_iter().flat_map(|replica| self.engines.empty(replica)).collect();

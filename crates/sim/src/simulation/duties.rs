@@ -32,12 +32,16 @@ impl World<'_> {
 
     pub(super) async fn begin_duty(&mut self, duty: Duty) -> Step {
         let now = self.timeline.now();
+        if duty == Duty::Courier {
+            return self.look_into_outbox(now).await;
+        }
         let services = self.life()?.services.clone();
         let operation = async move {
             let answer = match duty {
                 Duty::Keeper => keeper::run_once(&services, now).await,
                 Duty::Expirer => expirer::run_once(&services, now).await,
                 Duty::Canceller => canceller::run_once(&services, now).await,
+                Duty::Courier => Ok(()),
             };
             Outcome::Done { duty, now, answer }
         };

@@ -2,6 +2,7 @@
 
 use overnight_domain::scheduler::{AccountKey, Input, Lease, ReplicaKey};
 use overnight_server::store::CrashPoint;
+use overnight_server::store::events::Due;
 
 use super::engines::Weather;
 
@@ -23,6 +24,8 @@ pub(super) enum Event {
     Duty(Duty),
     /// An engine is done with a request.
     Answer { replica: ReplicaKey, lease: Lease },
+    /// A receiver of webhooks has answered, or not.
+    Tried(Box<Due>),
     /// A write under a lease that somebody believes to hold still.
     Late(Late),
     /// An engine's weather changes.
@@ -46,7 +49,13 @@ impl Event {
     pub(super) const fn is_of_process(&self) -> bool {
         matches!(
             self,
-            Self::Tick | Self::Tell(_) | Self::Hear | Self::Commit | Self::Duty(_) | Self::Answer { .. }
+            Self::Tick
+                | Self::Tell(_)
+                | Self::Hear
+                | Self::Commit
+                | Self::Duty(_)
+                | Self::Answer { .. }
+                | Self::Tried(_)
         )
     }
 }
@@ -57,6 +66,7 @@ pub(super) enum Duty {
     Keeper,
     Expirer,
     Canceller,
+    Courier,
 }
 
 /// What a client does.

@@ -11,6 +11,7 @@
 //! - a completed request has an answer that was taken for it, a failed one has a reason;
 //! - a batch's counters equal its requests' states in every read, and from its cancel on nothing in it runs or settles;
 //! - a write under a lease that is over touches nothing;
+//! - the end of what names a webhook is told of until it is taken or given up, always with the same name and bytes;
 //! - every request ends by its deadline, and none expires where capacity suffices;
 //! - the store's audit finds nothing, after every start and at the end, when nothing is left in the queue.
 
@@ -20,6 +21,7 @@ mod broken;
 mod chance;
 mod clients;
 mod commits;
+mod couriers;
 mod duties;
 mod engines;
 mod events;

@@ -6,6 +6,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Action, Input, Lease};
 use overnight_server::app::batches::WholeBatch;
 use overnight_server::app::errors::AppError;
+use overnight_server::store::events::Due;
 use overnight_server::store::{StoreError, expiry, queue};
 
 use super::book::Offer;
@@ -25,6 +26,8 @@ pub(super) enum Outcome {
     Performed { action: Action, answer: Option<Input> },
     Settled { flight: Flight, text: String, must_be_refused: bool, answer: Result<bool, StoreError> },
     WrittenLate { lease: Lease, must_be_refused: bool, answer: Result<bool, StoreError> },
+    EventsClaimed { due: Vec<Due>, answer: Result<Vec<i64>, StoreError> },
+    TryConcluded { must_be_refused: bool, answer: Result<Vec<bool>, StoreError> },
     Done { duty: Duty, now: i64, answer: Result<(), StoreError> },
 }
 
@@ -44,6 +47,10 @@ impl World<'_> {
             }
             Outcome::WrittenLate { lease, must_be_refused, answer } => {
                 self.note_late(&lease, must_be_refused, answer?)
+            }
+            Outcome::EventsClaimed { due, answer } => self.note_events_claimed(due, answer),
+            Outcome::TryConcluded { must_be_refused, answer } => {
+                self.note_try_concluded(must_be_refused, answer)
             }
             Outcome::Done { duty, now, answer } => {
                 answer?;
@@ -205,6 +212,7 @@ impl World<'_> {
     async fn note_done(&mut self, duty: Duty, now: i64) -> Step {
         match duty {
             Duty::Keeper => self.plan_duty(duty, KEEPER_MS),
+            Duty::Courier => {}
             Duty::Canceller => {
                 self.cancelling.clear();
                 self.plan_duty(duty, CANCELLER_MS);

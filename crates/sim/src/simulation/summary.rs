@@ -71,6 +71,10 @@ summary! {
     unheard_done: "unheard creates stored",
     /// Creates that nobody was told of and that were not done.
     unheard_undone: "unheard creates not stored",
+    /// Events that a receiver took.
+    events_delivered: "events delivered",
+    /// Events that were given up.
+    events_exhausted: "events exhausted",
     /// Restarts as asked.
     restarts: "restarts",
     /// Times the clock was set forward.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::chance::Chance;
+use super::couriers;
 use super::events::Tag;
 
 /// Beginnings that prompts share.
@@ -20,13 +21,13 @@ pub(super) fn prompt(model: &str, request: Tag, chance: &mut Chance) -> String {
 
 /// The body of Create Request.
 pub(super) fn create_request(prompt: &str, request: Tag) -> String {
-    format!(r#"{{"request_body":{prompt},"metadata":{{"tag":{request}}}}}"#)
+    format!(r#"{{"request_body":{prompt},"metadata":{{"tag":{request}}}{}}}"#, couriers::member(request))
 }
 
 /// The body of Create Batch.
 pub(super) fn create_batch(ids: &[String], batch: Tag) -> String {
     let ids = ids.iter().map(|id| format!("\"{id}\"")).collect::<Vec<_>>().join(",");
-    format!(r#"{{"requests_ids":[{ids}],"metadata":{{"tag":{batch}}}}}"#)
+    format!(r#"{{"requests_ids":[{ids}],"metadata":{{"tag":{batch}}}{}}}"#, couriers::member(batch))
 }
 
 /// The tag in a record's metadata.

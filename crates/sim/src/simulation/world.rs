@@ -13,6 +13,7 @@ use overnight_server::store::accounts::{self, NewAccount};
 use super::book::Book;
 use super::broken::{Broken, Step, ensure};
 use super::chance::Chance;
+use super::couriers::Couriers;
 use super::engines::{Engines, Weather};
 use super::events::{Client, Duty, Event, Tag};
 use super::leases::Leases;
@@ -39,6 +40,7 @@ pub(super) struct World<'f> {
     pub(super) summary: Summary,
     pub(super) book: Book,
     pub(super) leases: Leases,
+    pub(super) couriers: Couriers,
     pub(super) engines: Engines,
     pub(super) replicas: Vec<Replica>,
     pub(super) accounts: Vec<AccountKey>,
@@ -69,6 +71,7 @@ impl<'f> World<'f> {
             summary: Summary::default(),
             book: Book::default(),
             leases: Leases::default(),
+            couriers: Couriers::default(),
             engines: Engines::new(&[]),
             replicas: Vec::new(),
             accounts: Vec::new(),
@@ -127,6 +130,7 @@ impl<'f> World<'f> {
             Event::Commit => self.commit().await,
             Event::Duty(duty) => self.begin_duty(duty).await,
             Event::Answer { replica, lease } => self.answer(replica, &lease).await,
+            Event::Tried(due) => self.conclude_try(&due).await,
             Event::Late(late) => self.write_late(late).await,
             Event::Weather { replica, weather } => self.change_weather(replica, weather),
             Event::Client(client) => self.serve_client(client).await,
@@ -185,6 +189,7 @@ impl<'f> World<'f> {
         let live = self.book.requests.values().find(|facts| facts.is_live());
         ensure!(live.is_none(), "a request has not ended though every engine is well: {live:?}");
         self.check_rest().await?;
+        self.check_outbox().await?;
         self.book.count(&mut self.summary);
         ensure!(
             !self.plan.is_calm || self.summary.expired == 0,
@@ -211,6 +216,7 @@ impl<'f> World<'f> {
         self.begin_duty(Duty::Keeper).await?;
         let late_ms = self.chance.between(0, CANCELLER_LATE_MS);
         self.plan_duty(Duty::Canceller, late_ms);
+        self.plan_duty(Duty::Courier, late_ms);
         self.plan_expirer(0);
         Ok(())
     }

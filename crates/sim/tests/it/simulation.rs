@@ -60,6 +60,8 @@ fn idle_checks(total: &Summary) -> Vec<&'static str> {
         ("answers outrun", total.answers_outrun),
         ("attempts failed", total.attempts_failed),
         ("pauses", total.pauses),
+        ("events delivered", total.events_delivered),
+        ("events exhausted", total.events_exhausted),
         ("expiries", total.expired),
         ("clock jumps forward", total.jumps_forward),
         ("clock jumps back", total.jumps_back),
