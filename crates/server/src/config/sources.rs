@@ -8,7 +8,8 @@ use super::{ConfigError, manual};
 const PREFIX: &str = "OVERNIGHT_";
 
 /// Variables with our prefix that are no settings: those of the client commands, and the path of the file.
-const NOT_SETTINGS: [&str; 3] = ["OVERNIGHT_URL", "OVERNIGHT_API_KEY", "OVERNIGHT_CONFIG"];
+const NOT_SETTINGS: [&str; 4] =
+    ["OVERNIGHT_URL", "OVERNIGHT_API_KEY", "OVERNIGHT_CONFIG", "OVERNIGHT_WEBHOOK_SECRET"];
 
 /// Variables that Kubernetes sets in every pod beside a service that is called `overnight`.
 const OF_KUBERNETES: [&str; 2] = ["OVERNIGHT_PORT", "OVERNIGHT_SERVICE_"];

@@ -222,6 +222,7 @@ fn variables_are_read_as_the_setting_wants_them() {
         ("OVERNIGHT_URL", "http://h"),
         ("OVERNIGHT_API_KEY", "k"),
         ("OVERNIGHT_CONFIG", "c"),
+        ("OVERNIGHT_WEBHOOK_SECRET", "w"),
         ("OVERNIGHT_SERVICE_HOST", "10.0.0.1"),
         ("OVERNIGHT_PORT_8080_TCP", "tcp://10.0.0.1:8080"),
     ])
