@@ -1,5 +1,7 @@
 //! The reference in OpenAPI's terms, drawn from the handlers.
 
+mod webhooks;
+
 use std::sync::LazyLock;
 
 use axum::body::{Body, Bytes};
@@ -13,6 +15,7 @@ use utoipa::openapi::security::{
 use utoipa::{Modify, OpenApi};
 
 use super::{answers, router};
+use webhooks::Webhooks;
 
 /// What the routes are added to.
 #[derive(OpenApi)]
@@ -31,9 +34,10 @@ use super::{answers, router};
         (name = "Batches", description = "Requests that are followed, and if need be cancelled, together."),
         (name = "Models", description = "What requests may ask for."),
         (name = "Account", description = "Whose key it is, and what credits are left."),
+        (name = "Webhooks", description = "What the service tells of by itself."),
     ),
     components(schemas(ErrorEnvelope)),
-    modifiers(&Keys),
+    modifiers(&Keys, &Webhooks),
 )]
 pub(super) struct Base;
 

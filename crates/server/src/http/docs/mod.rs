@@ -42,6 +42,7 @@ mod tests {
                 assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
             }
         }
+        assert!(page.contains("id=\"receive_event\""));
         for (name, _) in document["components"]["schemas"].as_object().expect("schemas") {
             assert!(page.contains(&format!("id=\"schema-{name}\"")), "{name}");
         }

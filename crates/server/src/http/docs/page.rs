@@ -9,6 +9,9 @@ use super::schemas::{example, kind, members, row, text};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
+/// Where a webhook goes.
+const YOUR_URL: &str = "the webhook of the request or batch";
+
 /// An operation and where it is.
 struct Operation<'a> {
     method: &'a str,
@@ -65,7 +68,10 @@ pub(super) fn write(document: &Value) -> String {
 
 fn operations(document: &Value) -> Vec<Operation<'_>> {
     let mut operations = Vec::new();
-    for (path, item) in document["paths"].as_object().into_iter().flatten() {
+    let called =
+        document["paths"].as_object().into_iter().flatten().map(|(path, item)| (path.as_str(), item));
+    let calling = document["webhooks"].as_object().into_iter().flatten().map(|(_, item)| (YOUR_URL, item));
+    for (path, item) in called.chain(calling) {
         for method in METHODS.iter().filter(|method| !item[**method].is_null()) {
             operations.push(Operation { method, path, value: &item[*method] });
         }
