@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accounts, api_keys, bench, cancel, export, import, list, migrate, results, run, serve, status, submit,
-    watch, webhooks,
+    accounts, api_keys, bench, cancel, export, import, list, listen, migrate, results, run, serve, status,
+    submit, watch, webhooks,
 };
 use crate::globals::Globals;
 
@@ -16,7 +16,7 @@ Exit codes:
   2    the command line, the settings or a file cannot be used
   3    the service refused: the key, too few credits, an unknown identifier, a request or batch that has ended
   4    the service or its store cannot be reached, or cannot serve now
-  130  stopped by Ctrl-C or SIGTERM";
+  130  stopped by Ctrl-C or SIGTERM (serve and listen: 0)";
 
 /// Asynchronous batch inference: send chat completions now, read the answers within 24 hours.
 #[derive(Debug, Parser)]
@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Cancel(cancel::Arguments),
     /// List requests or batches, newest first.
     List(list::Arguments),
+    /// Receive webhooks on this machine, check their signatures and print them.
+    Listen(listen::Arguments),
     /// Make and see accounts, beside a running service or without one.
     #[command(subcommand)]
     Account(accounts::Command),

@@ -15,6 +15,11 @@ pub(crate) fn utc_or_dash(seconds: Option<i64>) -> String {
     seconds.map_or_else(|| "-".to_owned(), utc)
 }
 
+/// The time of day in UTC, such as `21:14:03Z`.
+pub(crate) fn of_day(seconds: i64) -> String {
+    utc(seconds).split_off(11)
+}
+
 /// Milliseconds as whole seconds, such as `2m 5s`.
 pub(crate) fn duration(ms: i64) -> String {
     let seconds = u64::try_from(ms / 1_000).unwrap_or(0);

@@ -9,6 +9,7 @@ mod doctor;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod list;
+pub(crate) mod listen;
 pub(crate) mod migrate;
 mod openapi;
 mod operator;
@@ -36,6 +37,7 @@ pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
         Command::Results(arguments) => results::run(arguments, globals, output).await,
         Command::Cancel(arguments) => cancel::run(arguments, globals, output).await,
         Command::List(arguments) => list::run(arguments, globals, output).await,
+        Command::Listen(arguments) => listen::run(arguments, output).await,
         Command::Account(command) => accounts::run(command, globals, output).await,
         Command::Key(command) => api_keys::run(command, globals, output).await,
         Command::Webhook(command) => webhooks::run(command, globals, output).await,

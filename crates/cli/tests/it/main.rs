@@ -12,6 +12,7 @@ mod credits;
 mod doctor;
 mod embedded;
 mod lines;
+mod listen;
 mod moving;
 mod operators;
 mod resuming;
