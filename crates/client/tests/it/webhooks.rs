@@ -118,3 +118,22 @@ fn what_is_signed_is_read() {
         assert!(matches!(read(body), Err(Error::Unreadable(_))), "{body}");
     }
 }
+
+#[test]
+fn the_example_of_the_document_is_signed_as_it_says() {
+    let document = include_str!("../../../../docs/webhooks.md");
+    let example = document.split("```").find(|part| part.contains("POST /hooks")).expect("an example");
+    let (head, body) = example.trim_end().split_once("\n\n").expect("a head and a body");
+    let header = |name: &str| {
+        let value = head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        value.expect("a header")
+    };
+    let headers = Headers {
+        id: header(ID_HEADER),
+        timestamp: header(TIMESTAMP_HEADER),
+        signature: header(SIGNATURE_HEADER),
+    };
+    let secret = document.split('`').find_map(SigningSecret::parse).expect("a secret");
+    let event = verify(&[secret], headers, body.as_bytes(), 1_751_500_021).expect("an event");
+    assert_eq!(event.kind, EventKind::BatchCompleted);
+}
