@@ -77,16 +77,16 @@ impl Room {
     /// A try has ended.
     pub fn give_back(&mut self, lane: Lane) {
         self.taken = self.taken.saturating_sub(1);
-        lessen(&mut self.by_lane, lane);
-        lessen(&mut self.by_account, lane.account());
+        lessen(&mut self.by_lane, &lane);
+        lessen(&mut self.by_account, &lane.account());
     }
 }
 
-fn lessen<K: Ord>(counts: &mut BTreeMap<K, usize>, key: K) {
-    if let Some(count) = counts.get_mut(&key) {
+fn lessen<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
         *count -= 1;
         if *count == 0 {
-            counts.remove(&key);
+            counts.remove(key);
         }
     }
 }

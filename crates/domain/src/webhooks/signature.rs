@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn the_example_of_the_standard_is_signed_alike() {
         let (secret, signature) = known();
-        assert_eq!(sign(&[secret.clone()], ID, NOW, BODY), signature);
+        assert_eq!(sign(std::slice::from_ref(&secret), ID, NOW, BODY), signature);
         assert_eq!(check(&[secret], &signature, &NOW.to_string(), NOW), Ok(()));
     }
 
@@ -215,7 +215,7 @@ mod tests {
             (&secret, &good, &now, NOW - TOLERANCE_S - 1, NotSigned::FromTheFuture),
         ] {
             assert_eq!(
-                check(&[secret.clone()], signature, timestamp, now_s),
+                check(std::slice::from_ref(secret), signature, timestamp, now_s),
                 Err(expected),
                 "{signature} {timestamp}"
             );
