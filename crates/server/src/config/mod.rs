@@ -12,6 +12,7 @@ mod section;
 mod sources;
 mod tree;
 mod units;
+mod webhooks;
 
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use nodes::{Database, Role, ServerUrl};
 pub use read::{LogFormat, LogLevel};
 pub use sources::Sources;
 pub use units::{ByteSize, Millis, Price};
+pub use webhooks::WebhooksConfig;
 
 /// The model in the box, as clients name it.
 pub const BOXED_MODEL: &str = "overnight-tiny";
@@ -68,8 +70,8 @@ pub struct Config {
     pub limits: Limits,
     /// Connections of clients that may be open at once.
     pub connections_max: usize,
-    /// Whether a webhook may be an http address.
-    pub allow_insecure_targets: bool,
+    /// Where webhooks may lead.
+    pub webhooks: WebhooksConfig,
     /// What credits are worth, and how accounts come by them.
     pub billing: BillingConfig,
     /// What clients may name; at least one.

@@ -8,6 +8,9 @@ use url::Url;
 use super::section::Section;
 use super::{ConfigError, Millis};
 
+/// Where a PostgreSQL listens unless it is told otherwise.
+const PORT: u16 = 5432;
+
 /// Where requests and results are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Database {
@@ -25,6 +28,27 @@ impl ServerUrl {
     /// The URL, with its password.
     pub fn reveal(&self) -> &str {
         &self.0
+    }
+
+    /// The host and the port of the server. What the URL leaves out stands in the `variable`s that libpq knows, and behind
+    /// a socket of the file system is a server of this machine.
+    pub fn address(&self, variable: impl Fn(&str) -> Option<String>) -> Option<(String, u16)> {
+        let url = Url::parse(&self.0).ok()?;
+        let parameter = |names: &[&str]| {
+            let pairs = url.query_pairs().filter(|(key, _)| names.contains(&key.as_ref()));
+            pairs.last().map(|(_, value)| value.into_owned())
+        };
+        let host = parameter(&["host", "hostaddr"])
+            .or_else(|| url.host_str().filter(|host| !host.is_empty()).map(str::to_owned))
+            .or_else(|| variable("PGHOSTADDR"))
+            .or_else(|| variable("PGHOST"))
+            .filter(|host| !host.starts_with('/') && !host.to_ascii_lowercase().starts_with("%2f"))
+            .unwrap_or_else(|| "localhost".to_owned());
+        let port = parameter(&["port"])
+            .and_then(|text| text.parse().ok())
+            .or_else(|| url.port())
+            .or_else(|| variable("PGPORT")?.parse().ok());
+        Some((host, port.unwrap_or(PORT)))
     }
 }
 

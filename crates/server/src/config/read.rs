@@ -8,7 +8,9 @@ use overnight_domain::limits::Limits;
 use super::nodes::{self, Nodes};
 use super::section::Section;
 use super::tree::Node;
-use super::{ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, engines, models};
+use super::{
+    ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, engines, models, webhooks,
+};
 
 const HOUR: Millis = Millis(3_600_000);
 
@@ -96,7 +98,7 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         log_format: root.required("log_format", root.parsed("log_format")?)?,
         limits: limits(&root.section("limits")?)?,
         connections_max: connections_max(&root.section("limits")?)?,
-        allow_insecure_targets: allow_insecure_targets(&root.section("webhooks")?)?,
+        webhooks: webhooks::read(&root.section("webhooks")?)?,
         billing: billing::read(&root.section("billing")?)?,
         models,
         engines,
@@ -139,10 +141,6 @@ fn limits(section: &Section<'_>) -> Result<Limits, ConfigError> {
 fn connections_max(section: &Section<'_>) -> Result<usize, ConfigError> {
     let connections = section.integer("connections", 1..=1_000_000)?;
     Ok(section.required("connections", connections)? as usize)
-}
-
-fn allow_insecure_targets(section: &Section<'_>) -> Result<bool, ConfigError> {
-    section.required("allow_insecure_targets", section.boolean("allow_insecure_targets")?)
 }
 
 /// With no engine configured, the model in the box joins the configured ones, and an embedded engine serves it.

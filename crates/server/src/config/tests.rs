@@ -4,6 +4,7 @@ use std::io::Write;
 use super::*;
 
 mod billing;
+mod webhooks;
 
 fn load_text(text: &str) -> Result<Config, ConfigError> {
     let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
@@ -40,8 +41,8 @@ fn the_defaults_serve_the_model_in_the_box() {
     assert_eq!((config.aggregation_period, config.lease), (Millis(2_000), Millis(10_000)));
     assert_eq!((&config.limits, config.connections_max), (&Limits::default(), 4096));
     assert_eq!(
-        (&config.public_url, config.metrics_listen, config.allow_insecure_targets),
-        (&None, None, false)
+        (&config.public_url, config.metrics_listen, &config.webhooks),
+        (&None, None, &WebhooksConfig::default())
     );
     assert_eq!(config.models[0].name, BOXED_MODEL);
     assert_eq!(config.engines[0].models[BOXED_MODEL], BOXED_MODEL);
@@ -215,6 +216,7 @@ fn the_environment_overrules_the_file_and_flags_overrule_both() {
 fn variables_are_read_as_the_setting_wants_them() {
     let config = load_environment(&[
         ("OVERNIGHT_WEBHOOKS__ALLOW_INSECURE_TARGETS", "true"),
+        ("OVERNIGHT_WEBHOOKS__ALLOW_NETWORKS", r#"["10.1.0.0/16"]"#),
         ("OVERNIGHT_LIMITS__ALLOW_FIELDS", r#"["priority"]"#),
         ("OVERNIGHT_MODELS", r#"[{ name = "m" }]"#),
         ("OVERNIGHT_ENGINES", r#"[{ name = "e", kind = "openai", base_url = "http://h" }]"#),
@@ -227,7 +229,7 @@ fn variables_are_read_as_the_setting_wants_them() {
         ("OVERNIGHT_PORT_8080_TCP", "tcp://10.0.0.1:8080"),
     ])
     .unwrap();
-    assert!(config.allow_insecure_targets);
+    assert!(config.webhooks.allow_insecure_targets);
     assert_eq!(config.limits.allow_fields, ["priority"]);
     assert_eq!((config.engines[0].name.as_str(), config.metrics_listen), ("e", None));
 }
