@@ -13,4 +13,5 @@ pub mod service;
 mod spelling;
 pub mod store;
 mod transport;
+pub mod webhooks;
 pub mod workers;

@@ -9,14 +9,15 @@ use crate::{
 const SERVER: &str = "crates/server/src/";
 
 /// What each part of the server must not know. `http → app → store`; `scheduler` and `workers` stand beside `http`.
-const FORBIDDEN_IN_SERVER: [(&str, &[&str]); 7] = [
-    ("store", &["http", "app", "scheduler", "workers", "engines", "payment", "service"]),
+const FORBIDDEN_IN_SERVER: [(&str, &[&str]); 8] = [
+    ("store", &["http", "app", "scheduler", "workers", "engines", "payment", "webhooks", "service"]),
     ("app", &["http", "scheduler", "workers", "engines", "service"]),
-    ("http", &["store", "scheduler", "workers", "engines", "payment", "service"]),
+    ("http", &["store", "scheduler", "workers", "engines", "payment", "webhooks", "service"]),
     ("scheduler", &["http", "workers", "payment", "service"]),
     ("workers", &["http", "scheduler", "service"]),
-    ("engines", &["http", "app", "store", "scheduler", "workers", "payment", "service"]),
-    ("payment", &["http", "app", "store", "scheduler", "workers", "engines", "service"]),
+    ("engines", &["http", "app", "store", "scheduler", "workers", "payment", "webhooks", "service"]),
+    ("payment", &["http", "app", "store", "scheduler", "workers", "engines", "webhooks", "service"]),
+    ("webhooks", &["http", "app", "store", "scheduler", "workers", "engines", "payment", "service"]),
 ];
 
 /// SQL is written in the store and nowhere else, but for the reference that the store is measured beside.

@@ -1,0 +1,117 @@
+//! Connecting to addresses that were judged, and to no other.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use tokio::net::TcpStream;
+use url::Host;
+
+use super::failure::Failure;
+use super::policy::Policy;
+use super::resolve::Resolve;
+use super::target::Target;
+use crate::clock::Clock;
+
+/// How long finding the addresses and connecting to one of them may take together.
+const CONNECT_TIMEOUT_MS: i64 = 5_000;
+
+/// How many addresses of a name are tried.
+const ADDRESSES_MAX: usize = 6;
+
+/// What it takes to come to an address.
+pub(super) struct Road<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) resolver: &'a dyn Resolve,
+    pub(super) clock: &'a dyn Clock,
+}
+
+impl Road<'_> {
+    /// A connection to where a URL leads now.
+    pub(super) async fn connect(&self, target: &Target) -> Result<TcpStream, Failure> {
+        let until = self.clock.now().saturating_add(CONNECT_TIMEOUT_MS);
+        let addresses = tokio::select! {
+            biased;
+            vetted = self.addresses(target) => alternating(vetted?),
+            () = self.clock.sleep_until(until) => return Err(Failure::Unresolved),
+        };
+        self.connect_to_one(&addresses, until).await
+    }
+
+    /// Where the URL leads, if all of that may be called.
+    async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, Failure> {
+        if !self.policy.allows_name(target) {
+            return Err(Failure::Refused);
+        }
+        let addresses = match &target.host {
+            Host::Ipv4(address) => vec![IpAddr::V4(*address)],
+            Host::Ipv6(address) => vec![IpAddr::V6(*address)],
+            Host::Domain(name) => {
+                self.resolver.resolve(name).await.map_err(|error| Failure::Unresolved.because(&error))?
+            }
+        };
+        if addresses.is_empty() {
+            return Err(Failure::Unresolved);
+        }
+        self.policy.vet(&addresses, target.port, self.resolver).await.ok_or(Failure::Refused)
+    }
+
+    /// The first of the addresses at which somebody takes the connection. Each may use an equal part of the time, and what
+    /// those before it left over.
+    async fn connect_to_one(&self, addresses: &[SocketAddr], until: i64) -> Result<TcpStream, Failure> {
+        let mut failure = Failure::Unreachable;
+        for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
+            let now = self.clock.now();
+            let part = until.saturating_sub(now).max(0) / i64::try_from(left).unwrap_or(1);
+            let connected = tokio::select! {
+                biased;
+                connected = TcpStream::connect(address) => connected,
+                () = self.clock.sleep_until(now.saturating_add(part)) => Err(io::ErrorKind::TimedOut.into()),
+            };
+            let checked = connected.and_then(|stream| Ok((stream.peer_addr()?, stream)));
+            match checked {
+                Ok((peer, stream)) if peer == *address => {
+                    // Without it only latency is worse.
+                    let _ = stream.set_nodelay(true);
+                    return Ok(stream);
+                }
+                Ok(_) => return Err(Failure::Refused),
+                Err(error) => failure = Failure::Unreachable.because(&error),
+            }
+        }
+        Err(failure)
+    }
+}
+
+/// The addresses to try: those of either family in turn, beginning with the best, so that a family without a way out does
+/// not use up the time.
+fn alternating(mut addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let first_is_v4 = addresses.first().is_some_and(SocketAddr::is_ipv4);
+    let mut counts = [0, 0];
+    addresses.sort_by_cached_key(|address| {
+        let is_other = address.is_ipv4() != first_is_v4;
+        let count = &mut counts[usize::from(is_other)];
+        *count += 1;
+        (*count, is_other)
+    });
+    addresses.truncate(ADDRESSES_MAX);
+    addresses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_tried_in_turn() {
+        let check = |given: &str, expected: &str| {
+            let read = |text: &str| -> Vec<SocketAddr> {
+                text.split_whitespace().map(|ip| SocketAddr::new(ip.parse().unwrap(), 443)).collect()
+            };
+            assert_eq!(alternating(read(given)), read(expected));
+        };
+        check("::a ::b ::c 1.1.1.1 2.2.2.2", "::a 1.1.1.1 ::b 2.2.2.2 ::c");
+        check("2.2.2.2 1.1.1.1 ::b ::a", "2.2.2.2 ::b 1.1.1.1 ::a");
+        check("::9 ::8 ::7 ::6 ::5 ::4 ::3 1.1.1.1", "::9 1.1.1.1 ::8 ::7 ::6 ::5");
+        check("", "");
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a try brought no answer.
+
+use std::error::Error;
+
+use crate::transport::in_words;
+
+/// Why a try brought no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// The URL is none that may be called, whatever its name leads to.
+    Url,
+    /// The URL leads to an address that must not be called.
+    Refused,
+    /// The name of the host led to no address in time.
+    Unresolved,
+    /// Nobody took the connection in time.
+    Unreachable,
+    /// TLS was not agreed upon: most often, the certificate is not one of this host or of an authority trusted here.
+    Tls,
+    /// No answer came in time.
+    TimedOut,
+    /// The connection broke, or what came over it is no HTTP.
+    Broken,
+}
+
+impl Failure {
+    /// Every failure.
+    pub const ALL: [Self; 7] = [
+        Self::Url,
+        Self::Refused,
+        Self::Unresolved,
+        Self::Unreachable,
+        Self::Tls,
+        Self::TimedOut,
+        Self::Broken,
+    ];
+
+    /// Its code.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Url => "unusable_url",
+            Self::Refused => "refused_address",
+            Self::Unresolved => "unresolved",
+            Self::Unreachable => "unreachable",
+            Self::Tls => "tls",
+            Self::TimedOut => "timed_out",
+            Self::Broken => "broken_answer",
+        }
+    }
+
+    /// The failure of a code.
+    pub fn parse(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|failure| failure.as_str() == code)
+    }
+
+    /// This failure, whose cause is for the operator alone: whoever chose the address learns nothing of the network here.
+    pub(super) fn because(self, cause: &dyn Error) -> Self {
+        tracing::debug!(cause = in_words(cause), "a try to deliver a webhook failed: {}", self.as_str());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_has_a_code_of_its_own() {
+        for failure in Failure::ALL {
+            assert_eq!(Failure::parse(failure.as_str()), Some(failure));
+        }
+        assert_eq!(Failure::parse(""), None);
+    }
+}

@@ -1,0 +1,175 @@
+//! What no webhook leads to, whatever is allowed: this service itself, its database and its engines.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use overnight_domain::webhooks::addresses::{is_public, meant};
+use url::Host;
+
+use super::resolve::Resolve;
+use crate::config::{Config, Database, EngineKind};
+
+/// Addresses that come and go: where embedded engines listen now.
+pub type Passing = Arc<dyn Fn() -> Vec<SocketAddr> + Send + Sync>;
+
+/// What stands beside the service, or is it.
+pub(super) struct Neighbours {
+    /// Where this process listens.
+    listening: Vec<SocketAddr>,
+    /// Where those listen that come and go.
+    passing: Passing,
+    /// The database and the engines.
+    named: Vec<(Host<String>, u16)>,
+}
+
+impl Neighbours {
+    pub(super) fn new(config: &Config, listening: Vec<SocketAddr>, passing: Passing) -> Self {
+        let database = match &config.database {
+            Database::Sqlite => None,
+            Database::Postgres(url) => url
+                .address(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+                .and_then(|(host, port)| Some((read_host(&host)?, port))),
+        };
+        let engines = config.engines.iter().filter_map(|engine| match &engine.kind {
+            EngineKind::OpenAi(engine) => {
+                Some((engine.base_url.host()?.to_owned(), engine.base_url.port_or_known_default()?))
+            }
+            EngineKind::Embedded(_) => None,
+        });
+        Self { listening, passing, named: database.into_iter().chain(engines).collect() }
+    }
+
+    /// Whether a host and a port, as they stand in a URL, are those of a neighbour.
+    pub(super) fn are_named(&self, host: &Host<String>, port: u16) -> bool {
+        self.named.iter().any(|(named, named_port)| *named_port == port && is_same(named, host))
+    }
+
+    /// Whether one of these addresses is a neighbour's. The names of neighbours are looked up only where one of them may
+    /// be meant, and for those that do not resolve, their names must do.
+    pub(super) async fn are_at(&self, addresses: &[IpAddr], port: u16, resolver: &dyn Resolve) -> bool {
+        let addresses: Vec<IpAddr> = addresses.iter().map(|address| reached(*address)).collect();
+        let listening = self.listening.iter().copied().chain((self.passing)());
+        let listening = listening.filter(|place| place.port() == port).map(|place| meant(place.ip()));
+        if listening.into_iter().any(|ip| addresses.iter().any(|address| listens_at(ip, *address))) {
+            return true;
+        }
+        let named = self.named.iter().filter(|(_, named_port)| *named_port == port).map(|(host, _)| host);
+        let (names, literals): (Vec<_>, Vec<_>) = named.partition(|host| matches!(host, Host::Domain(_)));
+        if literals.into_iter().filter_map(literal).any(|ip| is_reached(ip, &addresses)) {
+            return true;
+        }
+        // Behind a public address may stand a proxy that many share.
+        let addresses: Vec<IpAddr> = addresses.into_iter().filter(|address| is_inner(*address)).collect();
+        if addresses.is_empty() {
+            return false;
+        }
+        let lookups = names.into_iter().filter_map(|host| match host {
+            Host::Domain(name) => Some(resolver.resolve(name)),
+            Host::Ipv4(_) | Host::Ipv6(_) => None,
+        });
+        let found = join_all(lookups).await.into_iter().flatten().flatten();
+        found.map(reached).any(|ip| is_reached(ip, &addresses))
+    }
+}
+
+/// A host as it stands in the settings.
+fn read_host(text: &str) -> Option<Host<String>> {
+    match text.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(address)) => Some(Host::Ipv4(address)),
+        Ok(IpAddr::V6(address)) => Some(Host::Ipv6(address)),
+        Err(_) => Host::parse(text).ok(),
+    }
+}
+
+/// Whether two hosts are the same; the dot at the end of a name is left out or not.
+fn is_same(one: &Host<String>, other: &Host<String>) -> bool {
+    match (one, other) {
+        (Host::Domain(one), Host::Domain(other)) => {
+            one.trim_end_matches('.').eq_ignore_ascii_case(other.trim_end_matches('.'))
+        }
+        _ => one == other,
+    }
+}
+
+fn literal(host: &Host<String>) -> Option<IpAddr> {
+    match host {
+        Host::Domain(_) => None,
+        Host::Ipv4(address) => Some(IpAddr::V4(*address)),
+        Host::Ipv6(address) => Some(reached(IpAddr::V6(*address))),
+    }
+}
+
+/// What answers at an address in the end: behind a NAT64 (RFC 6052), the IPv4 address within.
+fn reached(address: IpAddr) -> IpAddr {
+    match meant(address) {
+        IpAddr::V6(address) if address.segments()[..6] == [0x64, 0xff9b, 0, 0, 0, 0] => {
+            let [.., a, b, c, d] = address.octets();
+            IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+        }
+        other => other,
+    }
+}
+
+/// Whether what listens at `listening` is reached at `address`.
+fn listens_at(listening: IpAddr, address: IpAddr) -> bool {
+    address == listening || listening.is_unspecified() && is_of_this_machine(address)
+}
+
+/// Whether a server that is spoken to at `neighbour` is reached at one of `addresses`. Which addresses of its machine it
+/// listens at is not known, so of this machine it may be any.
+fn is_reached(neighbour: IpAddr, addresses: &[IpAddr]) -> bool {
+    let is_here = is_of_this_machine(neighbour);
+    addresses.iter().any(|address| *address == neighbour || is_here && is_of_this_machine(*address))
+}
+
+fn is_inner(address: IpAddr) -> bool {
+    !is_public(address) || is_of_this_machine(address)
+}
+
+/// Whether it is an address of this machine, or stands for all of them: only those can be bound to.
+fn is_of_this_machine(address: IpAddr) -> bool {
+    address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_compared_as_what_they_mean() {
+        let same = |one: &str, other: &str| is_same(&read_host(one).unwrap(), &Host::parse(other).unwrap());
+        assert!(same("DB.example", "db.example.") && same("db.example.", "db.EXAMPLE"));
+        assert!(same("127.0.0.1", "0x7f.1") && same("[::1]", "[0:0::1]") && same("::1", "[::1]"));
+        assert!(same("bücher.example", "xn--bcher-kva.example"));
+        assert!(!same("db.example", "a.db.example") && !same("10.0.0.1", "10.0.0.2"));
+        assert_eq!(read_host("a b"), None);
+    }
+
+    #[test]
+    fn addresses_of_this_machine_are_told_from_others() {
+        for (address, expected) in [
+            ("127.0.0.1", true),
+            ("127.255.0.3", true),
+            ("::1", true),
+            ("0.0.0.0", true),
+            ("192.0.2.1", false),
+            ("8.8.8.8", false),
+            ("2001:db8::1", false),
+        ] {
+            assert_eq!(is_of_this_machine(address.parse().unwrap()), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn behind_a_nat64_is_an_ipv4_address() {
+        for (address, expected) in [
+            ("64:ff9b::10.0.0.5", "10.0.0.5"),
+            ("::ffff:10.0.0.5", "10.0.0.5"),
+            ("10.0.0.5", "10.0.0.5"),
+            ("64:ff9b:1::10.0.0.5", "64:ff9b:1::10.0.0.5"),
+        ] {
+            assert_eq!(reached(address.parse().unwrap()), expected.parse::<IpAddr>().unwrap());
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Which addresses may be called.
+
+use std::net::{IpAddr, SocketAddr};
+
+use ipnet::IpNet;
+use overnight_domain::webhooks::addresses::{is_public, meant};
+
+use super::neighbours::{Neighbours, Passing};
+use super::resolve::Resolve;
+use super::target::Target;
+use crate::config::Config;
+
+/// Which addresses may be called: those of the public internet and what the operator allows, and never this service, its
+/// database or its engines.
+pub struct Policy {
+    allows_insecure: bool,
+    networks: Vec<IpNet>,
+    neighbours: Neighbours,
+}
+
+impl Policy {
+    /// What the settings allow to a process that listens at `listening`, beside those in `passing`.
+    pub fn new(config: &Config, listening: Vec<SocketAddr>, passing: Passing) -> Self {
+        Self {
+            allows_insecure: config.webhooks.allow_insecure_targets,
+            networks: config.webhooks.allow_networks.clone(),
+            neighbours: Neighbours::new(config, listening, passing),
+        }
+    }
+
+    /// Whether a webhook may be an http address.
+    pub(super) const fn allows_http(&self) -> bool {
+        self.allows_insecure
+    }
+
+    /// Whether what stands in a URL may be looked up.
+    pub(super) fn allows_name(&self, target: &Target) -> bool {
+        !self.neighbours.are_named(&target.host, target.port)
+    }
+
+    /// The addresses as they are to be connected to, if every one of them may be called.
+    pub(super) async fn vet(
+        &self,
+        addresses: &[IpAddr],
+        port: u16,
+        resolver: &dyn Resolve,
+    ) -> Option<Vec<SocketAddr>> {
+        let addresses: Vec<IpAddr> = addresses.iter().map(|address| meant(*address)).collect();
+        let is_allowed = addresses.iter().all(|address| self.allows(*address))
+            && !self.neighbours.are_at(&addresses, port, resolver).await;
+        is_allowed.then(|| addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect())
+    }
+
+    fn allows(&self, address: IpAddr) -> bool {
+        // The unspecified address leads to this machine, under a name that no list of its addresses has.
+        !address.is_unspecified()
+            && (self.allows_insecure
+                || is_public(address)
+                || self.networks.iter().any(|network| network.contains(&address)))
+    }
+}

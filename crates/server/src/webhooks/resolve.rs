@@ -1,0 +1,64 @@
+//! Names and their addresses.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::Semaphore;
+
+/// Names looked up at once. Each takes a thread until the system gives up, which an unwilling name server can drag out;
+/// these are a small part of the threads that there are.
+const LOOKUPS_MAX: usize = 64;
+
+/// Where the addresses of a name come from.
+pub trait Resolve: Send + Sync {
+    /// The addresses of a name, best first. Not answering, it may be dropped.
+    fn resolve(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+}
+
+/// The resolver of this machine.
+#[derive(Debug)]
+pub struct SystemResolver {
+    free: Arc<Semaphore>,
+}
+
+impl SystemResolver {
+    /// The resolver of this machine.
+    pub fn new() -> Self {
+        Self { free: Arc::new(Semaphore::new(LOOKUPS_MAX)) }
+    }
+}
+
+impl Default for SystemResolver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Resolve for SystemResolver {
+    fn resolve(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        let (free, name) = (Arc::clone(&self.free), name.to_owned());
+        Box::pin(async move {
+            let place = free.acquire_owned().await.map_err(io::Error::other)?;
+            // A task of its own, which outlives whoever no longer waits: its place is taken as long as its thread is.
+            let lookup = tokio::spawn(async move {
+                let found = tokio::net::lookup_host((name, 0)).await;
+                drop(place);
+                found.map(|addresses| addresses.map(|address| address.ip()).collect())
+            });
+            lookup.await.map_err(io::Error::other)?
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_machine_knows_itself() {
+        let addresses = SystemResolver::new().resolve("localhost").await.unwrap();
+        assert!(!addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback), "{addresses:?}");
+    }
+}

@@ -1,0 +1,119 @@
+//! One try, from the URL to the end of the answer.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::{Method, Request};
+use overnight_domain::ids::EventId;
+use overnight_domain::webhooks::signature::{ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
+use overnight_domain::webhooks::{Answer, TIMEOUT_MS};
+use rustls::pki_types::CertificateDer;
+
+use super::connect::Road;
+use super::exchange::{self, Answered};
+use super::failure::Failure;
+use super::policy::Policy;
+use super::resolve::Resolve;
+use super::target::Target;
+use super::tls::Tls;
+use crate::clock::SharedClock;
+use crate::transport::AGENT;
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// Where it is sent to, as the tenant wrote it.
+    pub url: String,
+    /// The event that it tells of.
+    pub id: EventId,
+    /// When this try is made, in Unix seconds.
+    pub timestamp_s: i64,
+    /// The signatures of identifier, time and body.
+    pub signature: String,
+    /// The body, as JSON.
+    pub body: Bytes,
+}
+
+/// How a try went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tried {
+    /// The status that came, if one did: as soon as it is there it counts, whatever becomes of the rest.
+    pub answer: Answer,
+    /// Why none came.
+    pub failure: Option<Failure>,
+    /// How long it took, in milliseconds; not negative.
+    pub duration_ms: i64,
+}
+
+/// Sends webhooks.
+pub struct Sender {
+    policy: Policy,
+    resolver: Arc<dyn Resolve>,
+    clock: SharedClock,
+    tls: Tls,
+}
+
+impl Sender {
+    /// Sends where the policy allows it, with the certificate authorities that this machine trusts.
+    pub fn new(policy: Policy, resolver: Arc<dyn Resolve>, clock: SharedClock) -> Self {
+        Self { policy, resolver, clock, tls: Tls::default() }
+    }
+
+    /// The same, and trusts these authorities too.
+    #[must_use]
+    pub fn trusting(self, roots: Vec<CertificateDer<'static>>) -> Self {
+        Self { tls: Tls::trusting(roots), ..self }
+    }
+
+    /// Makes one try, over a connection of its own; it takes at most [`TIMEOUT_MS`]. Dropped, the connection is closed.
+    pub async fn send(&self, message: Message) -> Tried {
+        let started_at = self.clock.now();
+        let mut too_late = self.clock.sleep_until(started_at.saturating_add(TIMEOUT_MS));
+        let head = tokio::select! {
+            biased;
+            head = self.call(message) => head,
+            () = &mut too_late => Err(Failure::TimedOut),
+        };
+        let (answer, failure) = match head {
+            Err(failure) => (Answer::None, Some(failure)),
+            Ok(answered) => {
+                let status = answered.status;
+                tokio::select! {
+                    biased;
+                    () = answered.drain() => {}
+                    () = &mut too_late => {}
+                }
+                (Answer::Status(status), None)
+            }
+        };
+        Tried { answer, failure, duration_ms: self.clock.now().saturating_sub(started_at).max(0) }
+    }
+
+    /// The answer, as soon as its head is there.
+    async fn call(&self, message: Message) -> Result<Answered, Failure> {
+        let target = Target::read(&message.url, self.policy.allows_http()).ok_or(Failure::Url)?;
+        let request = request(&target, message).map_err(|error| Failure::Url.because(&error))?;
+        let road =
+            Road { policy: &self.policy, resolver: self.resolver.as_ref(), clock: self.clock.as_ref() };
+        let stream = road.connect(&target).await?;
+        match target.certified {
+            None => exchange::ask(stream, request).await,
+            Some(name) => exchange::ask(self.tls.connect(stream, name).await?, request).await,
+        }
+    }
+}
+
+fn request(target: &Target, message: Message) -> hyper::http::Result<Request<Full<Bytes>>> {
+    Request::builder()
+        .method(Method::POST)
+        .uri(target.path.clone())
+        .header(HOST, target.authority.clone())
+        .header(CONTENT_TYPE, "application/json")
+        .header(USER_AGENT, AGENT)
+        .header(ID_HEADER, message.id.to_string())
+        .header(TIMESTAMP_HEADER, message.timestamp_s)
+        .header(SIGNATURE_HEADER, message.signature)
+        .body(Full::new(message.body))
+}
