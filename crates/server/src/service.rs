@@ -1,4 +1,4 @@
-//! The whole service in one process: store, engines, scheduler, workers and the HTTP API, started in that order and
+//! The whole service in one process: store, engines, scheduler, workers, webhooks and the HTTP API, started in that order and
 //! stopped in the opposite one.
 
 use std::net::SocketAddr;
@@ -19,7 +19,8 @@ use crate::ids::Ids;
 use crate::payment::PaymentUnusable;
 use crate::scheduler::{Replicas, Shell};
 use crate::store::{Store, StoreError, hints, owners};
-use crate::workers;
+use crate::webhooks::{Passing, Policy, Sender, SystemResolver};
+use crate::workers::{self, deliverer::Deliverer};
 
 /// A store that is away is not waited for any longer than this.
 const FAREWELL_MS: i64 = 5_000;
@@ -57,8 +58,10 @@ pub struct Service {
     engines: Option<Engines>,
     stop_http: watch::Sender<bool>,
     stop_scheduler: watch::Sender<bool>,
+    stop_deliverer: watch::Sender<bool>,
     http: JoinHandle<()>,
     scheduler: JoinHandle<()>,
+    deliverer: JoinHandle<()>,
     workers: JoinSet<()>,
 }
 
@@ -89,10 +92,14 @@ impl Service {
             false => (None, None),
         };
         let workers = workers::spawn(&services);
+        let sender = sender(&config, &listeners, engines.as_ref(), &clock);
+        let deliverer = Deliverer::new(services.clone(), sender);
         let (stop_http, http_stopped) = watch::channel(false);
         let (stop_scheduler, scheduler_stopped) = watch::channel(false);
+        let (stop_deliverer, deliverer_stopped) = watch::channel(false);
         let http = tokio::spawn(http::serve(services.clone(), listeners, stopped(http_stopped)));
         let scheduler = tokio::spawn(schedule(shell, services.clone(), stopped(scheduler_stopped)));
+        let deliverer = tokio::spawn(deliverer.run(stopped(deliverer_stopped)));
         Ok(Self {
             services,
             address,
@@ -100,8 +107,10 @@ impl Service {
             engines,
             stop_http,
             stop_scheduler,
+            stop_deliverer,
             http,
             scheduler,
+            deliverer,
             workers,
         })
     }
@@ -121,8 +130,8 @@ impl Service {
         self.engines.iter().flat_map(Engines::iter)
     }
 
-    /// Lets no new work begin, answers the calls under way, gives what the engines have in flight the time that the
-    /// settings allow, and closes the store. What is not done by then is done by another node, or after the next start.
+    /// Lets no new work begin, answers the calls under way, gives what the engines and then the webhooks have in flight the
+    /// time that the settings allow, and closes the store. What is not done by then is done by another node, or after the next start.
     pub async fn shutdown(mut self) {
         let Services { store, clock, config, signals, .. } = &self.services;
         signals.stop();
@@ -131,6 +140,8 @@ impl Service {
         let _ = self.stop_http.send(true);
         let _ = self.http.await;
         let _ = self.scheduler.await;
+        let _ = self.stop_deliverer.send(true);
+        let _ = self.deliverer.await;
         self.workers.shutdown().await;
         if store.is_shared() {
             let left = tokio::select! {
@@ -164,6 +175,16 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
             }
         }
     }
+}
+
+/// Sends webhooks to where they may lead.
+fn sender(config: &Config, listeners: &Listeners, engines: Option<&Engines>, clock: &SharedClock) -> Sender {
+    let passing: Passing = match engines {
+        Some(engines) => Arc::new(engines.embedded_addresses()),
+        None => Arc::new(Vec::new),
+    };
+    let policy = Policy::new(config, listeners.addresses(), passing);
+    Sender::new(policy, Arc::new(SystemResolver::new()), Arc::clone(clock))
 }
 
 async fn listen(config: &Config) -> Result<(Listeners, SocketAddr), ServiceError> {

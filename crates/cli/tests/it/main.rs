@@ -19,3 +19,4 @@ mod resuming;
 mod runs;
 mod serving;
 mod support;
+mod webhooks;

@@ -1,19 +1,27 @@
-//! Where webhooks may lead.
+//! Where webhooks may lead, and how often they are tried.
 
 use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::ConfigError;
 use super::section::Section;
+use super::{ConfigError, Millis};
 
-/// Where webhooks may lead, apart from https at addresses of the public internet.
+/// How often an event may be tried again.
+const RETRIES_MAX: usize = 20;
+
+/// The longest time between two tries.
+const RETRY_MAX: Millis = Millis(7 * 86_400_000);
+
+/// Where webhooks may lead, apart from https at addresses of the public internet, and how often they are tried.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhooksConfig {
     /// Whether they may be http, and lead to any address.
     pub allow_insecure_targets: bool,
     /// Networks whose addresses may be called though they are not public.
     pub allow_networks: Vec<IpNet>,
+    /// What lies between one failed try and the next; behind the last one an event is given up.
+    pub retries: Vec<Millis>,
 }
 
 /// The `[webhooks]` section.
@@ -30,7 +38,19 @@ pub(super) fn read(section: &Section<'_>) -> Result<WebhooksConfig, ConfigError>
             .iter()
             .map(|text| network(text).ok_or_else(|| refuse(text)))
             .collect::<Result<_, _>>()?,
+        retries: retries(section)?,
     })
+}
+
+fn retries(section: &Section<'_>) -> Result<Vec<Millis>, ConfigError> {
+    let key = "retries";
+    let delays = section.required(key, section.strings(key)?)?;
+    if delays.len() > RETRIES_MAX {
+        return Err(section.refuse(key, format!("must be at most {RETRIES_MAX} durations")));
+    }
+    let read = |text: &String| text.parse().ok().filter(|delay| *delay <= RETRY_MAX);
+    let refuse = |text: &String| section.refuse(key, format!("must be durations up to 7d, and has {text:?}"));
+    delays.iter().map(|text| read(text).ok_or_else(|| refuse(text))).collect()
 }
 
 /// A network, or a single address. IPv4 written as IPv6 is none: addresses are compared as what they mean.

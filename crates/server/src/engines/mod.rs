@@ -7,6 +7,7 @@ mod refusal;
 mod retry_after;
 mod target;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -79,6 +80,12 @@ impl Engines {
     pub fn start(config: &Config, clock: &SharedClock, ids: &Arc<Ids>) -> Result<Self, EngineUnusable> {
         let start = |engine: &EngineConfig| start(engine, &config.data_dir, clock, ids).map(Arc::new);
         config.engines.iter().map(start).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Where those listen now that were started here, asked whenever it is called.
+    pub fn embedded_addresses(&self) -> impl Fn() -> Vec<SocketAddr> + Send + Sync + 'static {
+        let clients = self.0.clone();
+        move || clients.iter().filter_map(|client| client.embedded_address()).collect()
     }
 
     /// All of them.

@@ -51,6 +51,12 @@ impl Listeners {
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.api.local_addr()
     }
+
+    /// Every address that it listens at.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let listeners = std::iter::once(&self.api).chain(&self.metrics);
+        listeners.filter_map(|listener| listener.local_addr().ok()).collect()
+    }
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, (SocketAddr, io::Error)> {

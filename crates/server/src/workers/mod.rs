@@ -3,6 +3,7 @@
 
 pub mod canceller;
 pub mod coroner;
+pub mod deliverer;
 pub mod expirer;
 pub mod keeper;
 

@@ -33,6 +33,22 @@ fn what_is_no_network_is_refused_by_name() {
 }
 
 #[test]
+fn tries_are_made_again_as_documented_unless_the_operator_says_otherwise() {
+    let seconds = |text: &str| -> Vec<i64> {
+        load_text(text).unwrap().webhooks.retries.iter().map(|Millis(ms)| ms / 1_000).collect()
+    };
+    assert_eq!(seconds(""), [5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400]);
+    assert_eq!(seconds("[webhooks]\nretries = [\"1s\", \"7d\"]"), [1, 604_800]);
+    assert_eq!(seconds("[webhooks]\nretries = []"), [0_i64; 0]);
+    for wrong in ["5", "-5s", "8d", "soon"] {
+        let text = format!("[webhooks]\nretries = [\"5s\", \"{wrong}\"]");
+        check_refused(&text, &["`webhooks.retries` must be durations", wrong]);
+    }
+    let many = vec!["\"1s\""; 21].join(", ");
+    check_refused(&format!("[webhooks]\nretries = [{many}]"), &["at most 20"]);
+}
+
+#[test]
 fn the_address_of_a_database_is_the_one_that_is_connected_to() {
     let address = |url: &str, variables: &[(&str, &str)]| {
         let config = load_text(&format!("database_url = \"{url}\"")).unwrap();

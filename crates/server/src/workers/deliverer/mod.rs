@@ -6,7 +6,7 @@ mod tries;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use overnight_domain::webhooks::{Lane, Room};
+use overnight_domain::webhooks::Room;
 use tokio::task::{JoinError, JoinSet};
 
 use self::tries::{Place, Try};
@@ -127,7 +127,9 @@ impl Deliverer {
         for outcome in tried {
             match outcome {
                 Ok(conclusion) => conclusions.push(conclusion),
-                Err(error) => tracing::error!(%error, "a try ended without an outcome: it is made again after a restart"),
+                Err(error) => {
+                    tracing::error!(%error, "a try ended without an outcome: it is made again after a restart")
+                }
             }
         }
         self.store(conclusions.into()).await;

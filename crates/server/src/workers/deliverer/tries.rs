@@ -49,8 +49,9 @@ impl Try {
         let tried = sender.send(message).await;
         drop(place);
         let now = services.clock.now();
+        let delays_ms: Vec<i64> = services.config.webhooks.retries.iter().map(|delay| delay.0).collect();
         let failures = usize::try_from(due.failures).unwrap_or(0);
-        let (state, due_at) = match after(failures, tried.answer, chance(&services)) {
+        let (state, due_at) = match after(&delays_ms, failures, tried.answer, chance(&services)) {
             Next::Delivered => (EventState::Delivered, None),
             Next::Exhausted => (EventState::Exhausted, None),
             Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),

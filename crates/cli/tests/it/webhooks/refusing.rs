@@ -1,0 +1,50 @@
+//! Where a service that nobody has allowed anything does not go.
+
+use super::{Stage, told};
+
+/// Two tries, and nothing else allowed.
+const STRICT: &str = "[webhooks]\nretries = [\"100ms\"]\n";
+
+/// Every event is tried twice, and nobody hears of it.
+fn check_unheard(stage: &Stage, webhooks: &[String], failure: &str) {
+    let bodies: Vec<_> = webhooks.iter().map(|webhook| told("something", webhook)).collect();
+    stage.submit(None, &bodies);
+    assert_eq!(stage.wait_for_ends(webhooks.len())["exhausted"], webhooks.len());
+    let deliveries = stage.of_account("webhook deliveries");
+    let deliveries = deliveries.as_array().unwrap();
+    assert_eq!(deliveries.len(), 2 * webhooks.len());
+    for delivery in deliveries {
+        assert_eq!(delivery["failure"], failure, "{delivery}");
+        assert!(delivery["status"].is_null());
+    }
+    assert_eq!(stage.receiver.count(), 0);
+    stage.audit();
+}
+
+#[test]
+fn inner_addresses_are_not_called() {
+    let stage = Stage::with(STRICT);
+    let port = stage.receiver.address().port();
+    let hosts = ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "127.0.0.1."];
+    check_unheard(&stage, &hosts.map(|host| format!("https://{host}:{port}/")), "refused_address");
+    let plain = told("something", &stage.receiver.url("/"));
+    stage.world.write("plain.jsonl", &format!("{plain}\n"));
+    let refused = stage.world.run("submit plain.jsonl");
+    assert!(refused.code != 0 && refused.stderr.contains("https"), "{refused:?}");
+}
+
+#[test]
+fn neither_the_service_itself_nor_its_engine_is_called_whatever_is_allowed() {
+    let stage = Stage::with(&format!("{STRICT}allow_insecure_targets = true\n"));
+    let served = stage.world.read("data/serve.json");
+    let served: serde_json::Value = serde_json::from_str(&served).unwrap();
+    let own = served["url"].as_str().unwrap().to_owned();
+    let engine = stage.world.engine.base_url();
+    check_unheard(
+        &stage,
+        &[format!("{own}/v1/requests"), format!("{engine}/completions")],
+        "refused_address",
+    );
+    let heard = stage.world.engine.counters();
+    assert_eq!((heard.arrived, heard.rejected), (2, 0), "the engine hears of two requests and of no webhook");
+}
