@@ -6,6 +6,7 @@ mod money;
 mod nodes;
 mod posting;
 mod process;
+mod webhooks;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -8,11 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use overnight_client::{Client, Error};
 use overnight_domain::money::{Credits, EntryKind};
-use overnight_server::app::{Services, accounts, api_keys, store_options};
-use overnight_server::clock::SystemClock;
-use overnight_server::config::{Config, Sources};
-use overnight_server::ids::Ids;
-use overnight_server::store::Store;
+use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::accounts::Account;
 use overnight_sim::engine::{SimConfig, SimEngine};
 use overnight_sim::postgres::{Cluster, ClusterOptions};
@@ -66,7 +62,7 @@ async fn balance(settings: &str, count: usize) {
     let of_engine =
         of_engine.replace("name = \"sim\"\n[[engines]]", &format!("name = \"sim\"\n{PRICES}[[engines]]"));
     let mut service = Service::start(&format!("{settings}{of_engine}")).await;
-    let operator = operator(&service).await;
+    let operator = service.operator().await;
     let customers = Arc::new(customers(&operator, &service).await);
     let tally = Arc::<Tally>::default();
     let mut writers = JoinSet::new();
@@ -87,15 +83,6 @@ async fn balance(settings: &str, count: usize) {
     wait_for_the_end(&operator).await;
     service.assert_audited().await;
     check(&operator, &customers, &tally).await;
-}
-
-/// The operator's commands, beside the service.
-async fn operator(service: &Service) -> Services {
-    let file = Some(service.settings().to_owned());
-    let config = Config::load(&Sources { file, ..Sources::default() }).expect("the settings");
-    let store = Store::open_beside(&store_options(&config)).await.expect("a store");
-    let (clock, ids) = (Arc::new(SystemClock), Arc::new(Ids::from_system()));
-    Services::new(store, clock, ids, Arc::new(config)).await.expect("services")
 }
 
 async fn customers(operator: &Services, service: &Service) -> Vec<Customer> {

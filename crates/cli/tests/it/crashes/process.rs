@@ -2,9 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_client::Client;
+use overnight_server::app::{Services, store_options};
+use overnight_server::clock::SystemClock;
+use overnight_server::config::{Config, Sources};
+use overnight_server::ids::Ids;
+use overnight_server::store::Store;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -111,11 +117,6 @@ impl Service {
         &self.address
     }
 
-    /// The file of its settings.
-    pub(super) fn settings(&self) -> &Path {
-        &self.settings
-    }
-
     /// The key that the first start made.
     pub(super) fn key(&self) -> String {
         let key = std::fs::read_to_string(self.folder.path().join("data/api-key")).expect("the first key");
@@ -130,6 +131,15 @@ impl Service {
     /// The same with a key that another node made.
     pub(super) fn client_with(&self, key: &str) -> Client {
         Client::new(&format!("http://{}", self.address), key).expect("a client").with_retries(0)
+    }
+
+    /// What the operator's commands work on, beside the service.
+    pub(super) async fn operator(&self) -> Services {
+        let sources = Sources { file: Some(self.settings.clone()), ..Sources::default() };
+        let config = Config::load(&sources).expect("the settings");
+        let store = Store::open_beside(&store_options(&config)).await.expect("a store");
+        let (clock, ids) = (Arc::new(SystemClock), Arc::new(Ids::from_system()));
+        Services::new(store, clock, ids, Arc::new(config)).await.expect("services")
     }
 
     /// The sum of a figure over its labels, as `/metrics` shows it now.
