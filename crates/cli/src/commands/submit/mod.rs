@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// What to call the batch: `batch_name` in its metadata.
     #[arg(long, value_name = "NAME")]
     batch_name: Option<String>,
-    /// An address to keep with the batch. It is checked and kept; the service does not call it yet.
+    /// Where to tell of the batch's end: an https address.
     #[arg(long, value_name = "URL")]
     webhook: Option<String>,
     /// Wait until every request has ended.
