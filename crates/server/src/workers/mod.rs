@@ -1,5 +1,5 @@
 //! Duties that recur: each a function without input that may run at any time and as often as it likes, in a file
-//! named for its agent.
+//! named for its agent. The deliverer alone has something under way between two looks, and is a task of its own.
 
 pub mod canceller;
 pub mod coroner;

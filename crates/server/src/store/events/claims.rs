@@ -38,15 +38,14 @@ pub enum Payload {
     Of(Box<Event>),
 }
 
-pub(in crate::store) const FIND_DUE: &str = concat!(
-    "SELECT e.seq, e.id, e.account, e.kind, e.number, e.failures, e.payload, coalesce(e.url, r.webhook, b.webhook), \
-     e.created_at, r.id, p.state, p.ready_at, p.in_progress_at, p.ended_at, r.created_at, r.expires_at, \
-     b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_at, \
+pub(in crate::store) const FIND_DUE: &str =
+    "SELECT e.seq, e.id, e.account, e.kind, e.number, e.failures, e.payload, coalesce(e.url, r.webhook, b.webhook),
+     e.created_at, r.id, p.state, p.ready_at, p.in_progress_at, p.ended_at, r.created_at, r.expires_at,
+     b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_at,
      b.registered, b.in_progress, b.completed, b.failed, b.cancelled
-     FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN progress p ON p.seq = e.request \
+     FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN progress p ON p.seq = e.request
      LEFT JOIN batches b ON b.seq = e.batch
-     WHERE e.lane = ? AND e.due_at IS NOT NULL AND e.due_at <= ? ORDER BY e.due_at, e.seq LIMIT ? + 0"
-);
+     WHERE e.lane = ? AND e.due_at IS NOT NULL AND e.due_at <= ? ORDER BY e.due_at, e.seq LIMIT ? + 0";
 
 /// The events of a lane that are due at `now`, the longest first and `limit` at most.
 pub async fn find_due(store: &Store, lane: Lane, now: i64, limit: usize) -> Result<Vec<Due>, StoreError> {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use overnight_domain::ids::{EventId, RequestId};
+use overnight_domain::ids::{BatchId, EventId, RequestId};
+use overnight_domain::scheduler::Lease;
 use overnight_domain::webhooks::{Event, EventKind, Lane, Subject};
 
 use super::{DAY_MS, Fixture, START, grouping};
@@ -74,6 +75,21 @@ fn event_of(due: &Due) -> Event {
     }
 }
 
+/// What was told, of what.
+async fn told(fixture: &Fixture) -> Vec<(EventKind, String)> {
+    let events = fixture.events().await.into_iter();
+    events.map(|event| (event.kind, event.subject.expect("what it is about"))).collect()
+}
+
+async fn cancel(fixture: &Fixture, id: RequestId, now: i64) {
+    requests::cancel(&fixture.store, fixture.account, id, now).await.expect("a cancel");
+}
+
+async fn fail(fixture: &Fixture, lease: &Lease, now: i64) {
+    let settlement = Settlement { ending: Ending::Failed, ..fixture.settlement(lease, now) };
+    assert!(settle::settle(&fixture.store, settlement).await.expect("a settle"));
+}
+
 on_both!(every_end_that_somebody_wants_to_know_of_is_told_of_once);
 async fn every_end_that_somebody_wants_to_know_of_is_told_of_once(mut fixture: Fixture) {
     let completed = fixture.insert_told(1, HOOK).await;
@@ -83,76 +99,87 @@ async fn every_end_that_somebody_wants_to_know_of_is_told_of_once(mut fixture: F
     fixture.release().await;
     let gathering = fixture.insert_told(5, HOOK).await;
     let leases = fixture.lease().await;
-    assert!(fixture.events().await.is_empty());
-    assert!(fixture.settle(&leases[0], START + 10).await);
-    assert!(!fixture.settle(&leases[0], START + 11).await, "it has ended");
-    let settlement = Settlement { ending: Ending::Failed, ..fixture.settlement(&leases[1], START + 12) };
-    assert!(settle::settle(&fixture.store, settlement).await.expect("a settle"));
-    assert!(fixture.settle(&leases[2], START + 13).await);
+    fixture.settle(&leases[0], START + 10).await;
+    fixture.settle(&leases[0], START + 11).await;
+    fail(&fixture, &leases[1], START + 12).await;
+    fixture.settle(&leases[2], START + 13).await;
     for id in [cancelled, cancelled, gathering] {
-        requests::cancel(&fixture.store, fixture.account, id, START + 14).await.expect("a cancel");
+        cancel(&fixture, id, START + 14).await;
     }
-    assert!(!fixture.settle(&leases[3], START + 15).await, "it is cancelled");
+    fixture.settle(&leases[3], START + 15).await;
     let expired = fixture.insert_told(6, HOOK).await;
     expiry::expire(&fixture.store, START + DAY_MS, 10, b"{}".to_vec()).await.expect("an expiry");
-
-    let told: Vec<_> = fixture.events().await.into_iter().map(|event| (event.kind, event.subject)).collect();
-    let of = |kind, id: RequestId| (kind, Some(id.to_string()));
     let wanted = [
-        of(EventKind::RequestCompleted, completed),
-        of(EventKind::RequestFailed, failed),
-        of(EventKind::RequestCancelled, cancelled),
-        of(EventKind::RequestCancelled, gathering),
-        of(EventKind::RequestFailed, expired),
+        (EventKind::RequestCompleted, completed),
+        (EventKind::RequestFailed, failed),
+        (EventKind::RequestCancelled, cancelled),
+        (EventKind::RequestCancelled, gathering),
+        (EventKind::RequestFailed, expired),
     ];
-    assert_eq!(told, wanted);
-    let due = fixture.due(START + 10).await;
-    assert_eq!(due.len(), 1, "the others came later");
-    let event = event_of(&due[0]);
-    assert_eq!((event.created_at, due[0].url.as_str()), (START + 10, HOOK));
-    assert!(matches!(event.subject, Subject::Request(summary) if summary.id == completed
-        && summary.state.ended_at() == Some(START + 10)));
+    assert_eq!(told(&fixture).await, wanted.map(|(kind, id)| (kind, id.to_string())));
     fixture.assert_sound().await;
 }
 
-on_both!(the_end_of_a_batch_is_told_of_once);
-async fn the_end_of_a_batch_is_told_of_once(mut fixture: Fixture) {
-    let mut batches_made = Vec::new();
-    for keys in [[1, 2], [3, 4]] {
-        let ids = fixture.insert(&keys).await;
-        let batch = grouping::new_batch(&mut fixture, &ids).await;
-        let batch = NewBatch { webhook: Some(HOOK.to_owned()), ..batch };
-        let made = batches::insert(&fixture.store, batch.clone()).await.expect("a batch");
-        assert!(matches!(made, NewBatchOutcome::Created(_)));
-        batches_made.push((batch.id, ids));
-    }
+on_both!(an_event_says_what_ended_when_and_where_that_is_told);
+async fn an_event_says_what_ended_when_and_where_that_is_told(mut fixture: Fixture) {
+    let id = fixture.insert_told(1, HOOK).await;
     fixture.release().await;
-    for lease in &fixture.lease().await[..2] {
-        assert!(fixture.events().await.is_empty());
-        assert!(fixture.settle(lease, START + 10).await);
-    }
-    assert_eq!(fixture.events().await.len(), 1);
-    let cancel = batches::cancel(&fixture.store, fixture.account, batches_made[1].0, START + 12).await;
+    let leases = fixture.lease().await;
+    assert!(fixture.due(START + DAY_MS).await.is_empty());
+    fixture.settle(&leases[0], START + 10).await;
+    assert!(fixture.due(START + 9).await.is_empty());
+    let due = fixture.due(START + 10).await.remove(0);
+    let event = event_of(&due);
+    assert_eq!((event.created_at, due.url.as_str(), due.number), (START + 10, HOOK, 0));
+    let Subject::Request(summary) = event.subject else { panic!("{event:?}") };
+    assert_eq!((summary.id, summary.state.ended_at()), (id, Some(START + 10)));
+}
+
+/// A batch of new requests whose end is to be told.
+async fn batch_told(fixture: &mut Fixture, keys: &[u8]) -> BatchId {
+    let ids = fixture.insert(keys).await;
+    group_told(fixture, &ids).await
+}
+
+async fn group_told(fixture: &mut Fixture, ids: &[RequestId]) -> BatchId {
+    let batch = grouping::new_batch(fixture, ids).await;
+    let batch = NewBatch { webhook: Some(HOOK.to_owned()), ..batch };
+    let id = batch.id;
+    let made = batches::insert(&fixture.store, batch).await.expect("a batch");
+    assert!(matches!(made, NewBatchOutcome::Created(_)));
+    id
+}
+
+/// Marks a batch, and lets two nodes end its requests.
+async fn cancel_batch(fixture: &Fixture, id: BatchId) {
+    let cancel = batches::cancel(&fixture.store, fixture.account, id, START + 12).await;
     let Ok(CancelBatchOutcome::Marked { batch }) = cancel else { panic!("{cancel:?}") };
     assert_eq!(fixture.events().await.len(), 1, "its requests have not ended");
     for _ in 0..2 {
         batches::cancel_chunk(&fixture.store, batch, None, START + 13).await.expect("a chunk");
     }
-    // Made of what has ended, it has ended too.
-    let again = fixture.insert(&[5]).await;
-    requests::cancel(&fixture.store, fixture.account, again[0], START + 14).await.expect("a cancel");
-    let ended = grouping::new_batch(&mut fixture, &again).await;
-    let ended = NewBatch { webhook: Some(HOOK.to_owned()), ..ended };
-    batches::insert(&fixture.store, ended.clone()).await.expect("a batch");
+}
 
-    let told: Vec<_> = fixture.events().await.into_iter().map(|event| (event.kind, event.subject)).collect();
-    let of = |kind, id: overnight_domain::ids::BatchId| (kind, Some(id.to_string()));
+on_both!(the_end_of_a_batch_is_told_of_once);
+async fn the_end_of_a_batch_is_told_of_once(mut fixture: Fixture) {
+    let completed = batch_told(&mut fixture, &[1, 2]).await;
+    let cancelled = batch_told(&mut fixture, &[3, 4]).await;
+    fixture.release().await;
+    for lease in &fixture.lease().await[..2] {
+        assert!(fixture.events().await.is_empty());
+        assert!(fixture.settle(lease, START + 10).await);
+    }
+    cancel_batch(&fixture, cancelled).await;
+    // Made of what has ended, it has ended too.
+    let ended = fixture.insert(&[5]).await;
+    cancel(&fixture, ended[0], START + 14).await;
+    let made_of_ended = group_told(&mut fixture, &ended).await;
     let wanted = [
-        of(EventKind::BatchCompleted, batches_made[0].0),
-        of(EventKind::BatchCancelled, batches_made[1].0),
-        of(EventKind::BatchCompleted, ended.id),
+        (EventKind::BatchCompleted, completed),
+        (EventKind::BatchCancelled, cancelled),
+        (EventKind::BatchCompleted, made_of_ended),
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(told(&fixture).await, wanted.map(|(kind, id)| (kind, id.to_string())));
     let counts = |due: &Due| match event_of(due).subject {
         Subject::Batch(batch) => (batch.counters.completed, batch.counters.cancelled),
         Subject::Request(request) => panic!("{request:?}"),
@@ -169,30 +196,37 @@ async fn with_one_event(fixture: &mut Fixture) -> Due {
     fixture.due(START + 5).await.remove(0)
 }
 
+async fn claim(fixture: &Fixture, due: &Due, payload: &[u8], now: i64) -> usize {
+    events::claim(&fixture.store, vec![claim_of(due, payload)], now).await.expect("a claim").len()
+}
+
 on_both!(an_event_is_claimed_once_and_sent_as_it_was_first);
 async fn an_event_is_claimed_once_and_sent_as_it_was_first(mut fixture: Fixture) {
     let due = with_one_event(&mut fixture).await;
-    let claim = |bytes: &'static [u8], now| events::claim(&fixture.store, vec![claim_of(&due, bytes)], now);
-    assert_eq!(claim(b"first", START + 10).await.expect("a claim"), [due.seq]);
-    assert!(claim(b"second", START + 10).await.expect("a claim").is_empty(), "it is being sent");
+    assert_eq!(claim(&fixture, &due, b"first", START + 10).await, 1);
+    assert_eq!(claim(&fixture, &due, b"second", START + 10).await, 0, "it is being sent");
     assert!(fixture.due(START + DAY_MS).await.is_empty());
     assert_eq!(fixture.events().await[0].sending_since, Some(START + 10));
     fixture.assert_sound().await;
-
-    let again = answered(&due, 500, EventState::Live, Some(START + 5_000));
-    assert!(conclude(&fixture.store, again.clone()).await);
-    assert!(!conclude(&fixture.store, again).await, "it is told once what came of a try");
+    let failed = answered(&due, 500, EventState::Live, Some(START + 5_000));
+    assert!(conclude(&fixture.store, failed.clone()).await);
+    assert!(!conclude(&fixture.store, failed).await, "it is told once what came of a try");
     assert!(fixture.due(START + 4_999).await.is_empty());
-    assert!(
-        claim(b"second", START + 5_000).await.expect("a claim").is_empty(),
-        "it was tried since it was read"
-    );
-    let due = fixture.due(START + 5_000).await.remove(0);
-    assert_eq!((due.number, due.failures), (1, 1));
-    assert_eq!(due.payload, Payload::Kept(b"first".to_vec()));
-    events::claim(&fixture.store, vec![claim_of(&due, b"other")], START + 5_000).await.expect("a claim");
-    assert!(conclude(&fixture.store, answered(&due, 204, EventState::Delivered, None)).await);
+    assert_eq!(claim(&fixture, &due, b"second", START + 5_000).await, 0, "it was tried since it was read");
+    let again = fixture.due(START + 5_000).await.remove(0);
+    assert_eq!((again.number, again.failures), (1, 1));
+    assert_eq!(again.payload, Payload::Kept(b"first".to_vec()));
+    fixture.assert_sound().await;
+}
 
+on_both!(every_try_is_kept);
+async fn every_try_is_kept(mut fixture: Fixture) {
+    let due = with_one_event(&mut fixture).await;
+    claim(&fixture, &due, b"it", START + 10).await;
+    conclude(&fixture.store, answered(&due, 500, EventState::Live, Some(START + 20))).await;
+    let again = fixture.due(START + 20).await.remove(0);
+    claim(&fixture, &again, b"it", START + 20).await;
+    conclude(&fixture.store, answered(&again, 204, EventState::Delivered, None)).await;
     let event = fixture.events().await.remove(0);
     assert_eq!((event.state, event.tries, event.ended_at), (EventState::Delivered, 2, Some(START + 13)));
     let tries =

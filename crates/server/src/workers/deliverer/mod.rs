@@ -128,7 +128,7 @@ impl Deliverer {
             match outcome {
                 Ok(conclusion) => conclusions.push(conclusion),
                 Err(error) => {
-                    tracing::error!(%error, "a try ended without an outcome: it is made again after a restart")
+                    tracing::error!(%error, "a try ended without an outcome: it is made again after a restart");
                 }
             }
         }
@@ -142,9 +142,22 @@ impl Deliverer {
             match events::conclude_all(&self.services.store, Arc::clone(&conclusions)).await {
                 Ok(counted) => return conclusions.iter().zip(counted).for_each(count),
                 Err(StoreError::Stopped) => return,
+                Err(StoreError::Refused(error)) => return self.store_each_alone(&conclusions, &error).await,
                 Err(error) => tracing::warn!(%error, "what came of webhooks waits for the store"),
             }
             self.services.clock.sleep_until(self.services.clock.now() + RETRY_MS).await;
+        }
+    }
+
+    /// One of them is at fault, and the others must not wait behind it: its event is tried again after a restart.
+    async fn store_each_alone(&self, conclusions: &[Conclusion], error: &str) {
+        if let [conclusion] = conclusions {
+            let seq = conclusion.seq;
+            tracing::error!(error, seq, "what came of a webhook cannot be stored");
+            return;
+        }
+        for conclusion in conclusions {
+            Box::pin(self.store([conclusion.clone()].into())).await;
         }
     }
 
