@@ -11,3 +11,4 @@ mod dispatch;
 mod engines;
 mod payments;
 mod support;
+mod webhooks;

@@ -1,0 +1,50 @@
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::TlsAcceptor;
+
+/// Who certifies receivers.
+pub(in super::super) struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    pub(in super::super) fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
+    }
+
+    /// What to trust.
+    pub(in super::super) fn root(&self) -> CertificateDer<'static> {
+        self.0.der().clone()
+    }
+
+    /// The same, as files have it.
+    pub(in super::super) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
+    /// The other side of TLS, certified to be `name`.
+    pub(in super::super) fn certify(&self, name: &str) -> TlsAcceptor {
+        self.certify_until(name, 4_000)
+    }
+
+    /// The same, to the end of a year.
+    pub(in super::super) fn certify_until(&self, name: &str, year: i32) -> TlsAcceptor {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.not_after = date_time_ymd(year, 12, 31);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.0).unwrap();
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .unwrap();
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        TlsAcceptor::from(Arc::new(config))
+    }
+}

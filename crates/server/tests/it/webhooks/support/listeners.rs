@@ -1,0 +1,59 @@
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+
+use tokio::net::TcpSocket;
+
+/// Where nobody may connect to.
+pub(in super::super) struct Forbidden(TcpListener);
+
+impl Forbidden {
+    /// At every address of this machine, of both families where it has both.
+    pub(in super::super) fn everywhere() -> Self {
+        let both = TcpListener::bind("[::]:0");
+        Self(both.or_else(|_| TcpListener::bind("0.0.0.0:0")).unwrap())
+    }
+
+    pub(in super::super) fn at(address: SocketAddr) -> Self {
+        Self(TcpListener::bind(address).unwrap())
+    }
+
+    pub(in super::super) fn address(&self) -> SocketAddr {
+        self.0.local_addr().unwrap()
+    }
+
+    pub(in super::super) fn port(&self) -> u16 {
+        self.address().port()
+    }
+
+    /// Nobody connected: who did would wait to be accepted, even if it has hung up.
+    pub(in super::super) fn assert_untouched(&self, what: &str) {
+        self.0.set_nonblocking(true).unwrap();
+        match self.0.accept() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => panic!("{what}: {error}"),
+            Ok((_, peer)) => panic!("{what}: {peer} connected"),
+        }
+    }
+}
+
+/// Two addresses of this machine with the same free port, which nobody listens at.
+pub(in super::super) fn neighbours() -> (SocketAddr, SocketAddr) {
+    for _ in 0..100 {
+        let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = first.local_addr().unwrap().port();
+        let second = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+        if TcpListener::bind((second, port)).is_ok() {
+            return (first.local_addr().unwrap(), SocketAddr::new(second, port));
+        }
+    }
+    panic!("no port is free at two addresses");
+}
+
+/// A listener whose queue is full: connections to it are neither taken nor refused.
+pub(in super::super) fn deaf(address: SocketAddr) -> impl Sized {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(address).unwrap();
+    let listener = socket.listen(0).unwrap();
+    let first = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (listener, first)
+}
