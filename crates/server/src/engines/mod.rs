@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use thiserror::Error;
+use tokio::sync::watch;
 
 use crate::clock::SharedClock;
 use crate::config::{Config, EmbeddedConfig, EngineConfig, EngineKind};
@@ -91,6 +92,18 @@ impl Engines {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<EngineClient>> {
         self.0.iter()
+    }
+
+    /// Where the embedded engines that are ready listen, whenever it is asked.
+    pub fn listening(&self) -> impl Fn() -> Vec<SocketAddr> + Send + Sync + 'static {
+        let states: Vec<_> = self.iter().filter_map(|engine| engine.embedded_state()).collect();
+        move || {
+            let address = |state: &watch::Receiver<EmbeddedState>| match &*state.borrow() {
+                EmbeddedState::Ready(endpoint) => endpoint.address(),
+                EmbeddedState::Starting | EmbeddedState::Down { .. } => None,
+            };
+            states.iter().filter_map(address).collect()
+        }
     }
 }
 

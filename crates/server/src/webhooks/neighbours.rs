@@ -134,7 +134,45 @@ fn is_of_this_machine(address: IpAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::future::BoxFuture;
+
     use super::*;
+
+    /// Says that every name has these addresses.
+    struct Always(&'static [&'static str]);
+
+    impl Resolve for Always {
+        fn resolve(&self, _: &str) -> BoxFuture<'static, std::io::Result<Vec<IpAddr>>> {
+            Box::pin(std::future::ready(Ok(addresses(self.0))))
+        }
+    }
+
+    fn addresses(texts: &[&str]) -> Vec<IpAddr> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_public_address_may_be_shared_with_a_neighbour_and_an_inner_one_not() {
+        let named = |host: &str| Neighbours {
+            listening: Vec::new(),
+            passing: Arc::new(Vec::new),
+            named: vec![(read_host(host).unwrap(), 443)],
+        };
+        for (host, resolved, called, port, expected) in [
+            ("api.example", &["1.2.3.4"][..], &["1.2.3.4"][..], 443, false),
+            ("api.example", &["10.0.0.5"], &["10.0.0.5"], 443, true),
+            ("api.example", &["10.0.0.4", "10.0.0.5"], &["1.2.3.4", "10.0.0.5"], 443, true),
+            ("api.example", &["1.2.3.4"], &["1.2.3.4", "10.0.0.5"], 443, false),
+            ("api.example", &["10.0.0.5"], &["64:ff9b::10.0.0.5"], 443, true),
+            ("api.example", &["10.0.0.5"], &["10.0.0.6"], 443, false),
+            ("api.example", &["10.0.0.5"], &["10.0.0.5"], 444, false),
+            ("1.2.3.4", &[], &["1.2.3.4"], 443, true),
+            ("1.2.3.4", &[], &["1.2.3.5"], 443, false),
+        ] {
+            let found = named(host).are_at(&addresses(called), port, &Always(resolved)).await;
+            assert_eq!(found, expected, "{host} at {resolved:?}, called {called:?}");
+        }
+    }
 
     #[test]
     fn hosts_are_compared_as_what_they_mean() {

@@ -7,6 +7,7 @@ mod child;
 mod log_lines;
 mod supervisor;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,6 +39,13 @@ pub enum EmbeddedState {
 /// Where a living child is spoken to.
 #[derive(Clone)]
 pub struct Endpoint(pub(super) Arc<Target>);
+
+impl Endpoint {
+    /// Where it listens.
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        self.0.models.authority()?.as_str().parse().ok()
+    }
+}
 
 /// What a child is started with.
 pub(super) struct Program {
