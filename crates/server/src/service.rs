@@ -180,7 +180,7 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
 /// Sends webhooks to where they may lead.
 fn sender(config: &Config, listeners: &Listeners, engines: Option<&Engines>, clock: &SharedClock) -> Sender {
     let passing: Passing = match engines {
-        Some(engines) => Arc::new(engines.embedded_addresses()),
+        Some(engines) => Arc::new(engines.listening()),
         None => Arc::new(Vec::new),
     };
     let policy = Policy::new(config, listeners.addresses(), passing);

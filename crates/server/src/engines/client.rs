@@ -1,6 +1,5 @@
 //! The client of one replica: sends a request and judges the answer.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -73,14 +72,6 @@ impl EngineClient {
         match &self.source {
             Source::Fixed(_) => None,
             Source::Embedded(embedded) => Some(embedded.state()),
-        }
-    }
-
-    /// Where its child process listens now, if it has one that does.
-    pub(super) fn embedded_address(&self) -> Option<SocketAddr> {
-        match &*self.embedded_state()?.borrow() {
-            EmbeddedState::Ready(endpoint) => endpoint.0.completions.authority()?.as_str().parse().ok(),
-            EmbeddedState::Starting | EmbeddedState::Down { .. } => None,
         }
     }
 

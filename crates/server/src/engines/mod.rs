@@ -83,12 +83,6 @@ impl Engines {
         config.engines.iter().map(start).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Where those listen now that were started here, asked whenever it is called.
-    pub fn embedded_addresses(&self) -> impl Fn() -> Vec<SocketAddr> + Send + Sync + 'static {
-        let clients = self.0.clone();
-        move || clients.iter().filter_map(|client| client.embedded_address()).collect()
-    }
-
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<EngineClient>> {
         self.0.iter()
