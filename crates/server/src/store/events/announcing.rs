@@ -8,7 +8,7 @@ use overnight_domain::webhooks::{EventKind, Lane};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
-use super::kind_code;
+use super::states::kind_code;
 use crate::store::StoreError;
 use crate::store::sql::{Kind, RowsStatement, Tx, Value, chunks};
 

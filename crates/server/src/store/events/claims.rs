@@ -5,7 +5,7 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::{Event, Lane, Subject};
 
-use super::kind_of;
+use super::states::kind_of;
 use crate::store::sql::{Dialect, Kind, Row, RowsStatement, Value, chunks, sql, sql_each};
 use crate::store::writer::{Job, Lane as WriterLane, Operation, Unit};
 use crate::store::{Store, StoreError, row};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::EventState;
+use super::states::EventState;
 use crate::store::sql::{Kind, RowsStatement, Value, chunks};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError};

@@ -6,7 +6,7 @@ use overnight_domain::webhooks::EventKind;
 use sha2::{Digest, Sha256};
 
 use super::announcing::low_half;
-use super::{EventState, kind_of};
+use super::states::{EventState, kind_of};
 use crate::store::sql::{Row, sql};
 use crate::store::{Store, StoreError};
 

@@ -1,15 +1,16 @@
 //! Delivers events: looks which are due, claims as many as there is room for, tries each, and says what came of it. A
 //! process that dies leaves its claims to the next one.
 
+mod places;
 mod tries;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use overnight_domain::webhooks::Room;
 use tokio::task::{JoinError, JoinSet};
 
-use self::tries::{Place, Try};
+use self::places::{Place, Places};
+use self::tries::Try;
 use crate::app::{Services, webhooks};
 use crate::store::StoreError;
 use crate::store::events::{self, Claim, Conclusion, Due, EventState};
@@ -26,14 +27,14 @@ const RETRY_MS: i64 = 1_000;
 pub struct Deliverer {
     services: Services,
     sender: Arc<Sender>,
-    room: Arc<Mutex<Room>>,
+    places: Places,
     tries: JoinSet<Conclusion>,
 }
 
 impl Deliverer {
     /// One that sends by `sender`.
     pub fn new(services: Services, sender: Sender) -> Self {
-        Self { services, sender: Arc::new(sender), room: Arc::default(), tries: JoinSet::new() }
+        Self { services, sender: Arc::new(sender), places: Places::default(), tries: JoinSet::new() }
     }
 
     /// Delivers until it is told to stop. What is under way then may still take as long as the settings allow.
@@ -81,13 +82,20 @@ impl Deliverer {
         let next_due_at = lanes.iter().map(|(_, due_at)| *due_at).filter(|due_at| *due_at > now).min();
         lanes.retain(|(_, due_at)| *due_at <= now);
         // Who has the fewest under way comes first, and then who has waited longest.
-        lanes.sort_by_key(|(lane, due_at)| (room(&self.room).taken_by(lane.account()), *due_at));
+        lanes.sort_by_key(|(lane, due_at)| (self.places.taken_beside(*lane), *due_at));
         let mut places = Vec::new();
         for (lane, _) in lanes {
-            let left = room(&self.room).left(lane);
-            if left > 0 {
-                let due = events::find_due(store, lane, now, left).await?;
-                places.extend(due.into_iter().map(|due| (due, Place::take(&self.room, lane))));
+            let left = self.places.left(lane);
+            if left == 0 {
+                continue;
+            }
+            match events::find_due(store, lane, now, left).await {
+                Ok(due) => places.extend(due.into_iter().map(|due| (due, self.places.take(lane)))),
+                // What is wrong with one says nothing of the others.
+                Err(error @ StoreError::Damaged(_)) => {
+                    tracing::error!(%error, lane = lane.0, "what waits in a lane cannot be read");
+                }
+                Err(error) => return Err(error),
             }
         }
         if !places.is_empty() {
@@ -162,7 +170,7 @@ impl Deliverer {
     }
 
     fn show(&self) {
-        metrics::gauge!("overnight_webhooks_in_flight").set(room(&self.room).taken() as f64);
+        metrics::gauge!("overnight_webhooks_in_flight").set(self.places.taken() as f64);
     }
 }
 
@@ -183,8 +191,4 @@ fn count((conclusion, counted): (&Conclusion, bool)) {
         EventState::Live => "failed",
     };
     metrics::counter!("overnight_webhook_tries_total", "outcome" => outcome).increment(1);
-}
-
-fn room(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
-    room.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,34 +1,15 @@
 //! One try: signed, sent, and judged.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use overnight_domain::webhooks::signature::{SigningSecret, sign};
-use overnight_domain::webhooks::{Answer, Lane, Next, Room, after};
+use overnight_domain::webhooks::{Answer, Next, after};
 
-use super::room;
+use super::places::Place;
 use crate::app::Services;
 use crate::store::events::{Conclusion, Due, EventState};
 use crate::webhooks::{Message, Sender};
-
-/// A place among the tries under way; free again when it is dropped.
-pub(super) struct Place {
-    room: Arc<Mutex<Room>>,
-    lane: Lane,
-}
-
-impl Place {
-    pub(super) fn take(of: &Arc<Mutex<Room>>, lane: Lane) -> Self {
-        room(of).take(lane);
-        Self { room: Arc::clone(of), lane }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        room(&self.room).give_back(self.lane);
-    }
-}
 
 /// A claimed event.
 pub(super) struct Try {
