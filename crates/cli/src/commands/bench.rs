@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
     /// What to measure.
     #[arg(value_enum, value_name = "WHAT")]
     what: What,
-    /// Requests: in each round of `create`, `billing` and `dispatch`, in all of `stream` and `restart`.
+    /// Requests: in each round of `create`, `billing`, `dispatch` and `webhooks`, in all of `stream` and `restart`.
     #[arg(long, value_name = "N")]
     requests: Option<usize>,
     /// Rounds of each side, alternating.
@@ -34,6 +34,8 @@ enum What {
     Billing,
     /// Queued requests to stored results on an instant engine, beside a bare client of it.
     Dispatch,
+    /// Queued requests to their receivers, beside the same without webhooks.
+    Webhooks,
     /// Requests with results as JSON Lines, beside a file of the same bytes.
     Stream,
     /// From a kill to readiness, with everything queued.
@@ -55,6 +57,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         What::Create => Benchmark::Create,
         What::Billing => Benchmark::Billing,
         What::Dispatch => Benchmark::Dispatch,
+        What::Webhooks => Benchmark::Webhooks,
         What::Stream => Benchmark::Stream,
         What::Restart => Benchmark::Restart,
         What::Postgres => Benchmark::Postgres,

@@ -5,7 +5,7 @@ use std::io;
 
 use super::child::Process;
 use super::create::{AGGREGATION_PERIOD, NO_ENGINE, Side, WARM_UP, compare};
-use super::dispatch::drain;
+use super::dispatch::{COMPLETED, drain};
 use super::peers::{Peer, Stage};
 use super::report::{Figure, Report};
 use super::service::Site;
@@ -46,8 +46,8 @@ async fn dispatch(options: &Options) -> io::Result<Vec<Figure>> {
     let (_engine, engine) = Process::start_server(&Peer::Engine).await?;
     let free = Site::priced(options, engine, "0s", false)?;
     let charged = Site::priced(options, engine, "0s", true)?;
-    free.fill(options.requests, Stage::Queued).await?;
-    charged.fill(options.requests, Stage::Queued).await?;
+    free.fill(options.requests, Stage::Queued, None).await?;
+    charged.fill(options.requests, Stage::Queued, None).await?;
     let (mut off, mut on) = (Vec::new(), Vec::new());
     for _ in 0..options.rounds {
         off.push(cpu_of_drain(options, &free, Site::priced(options, engine, "0s", false)?).await?);
@@ -62,5 +62,5 @@ async fn dispatch(options: &Options) -> io::Result<Vec<Figure>> {
 /// Microseconds a request, on a copy of what was filled.
 async fn cpu_of_drain(options: &Options, filled: &Site, site: Site) -> io::Result<f64> {
     site.copy_data_of(filled)?;
-    drain(site.serve().await?, options.requests).await.map(|(_, cpu_us)| cpu_us)
+    drain(site.serve().await?, COMPLETED, options.requests).await.map(|(_, cpu_us)| cpu_us)
 }

@@ -13,7 +13,7 @@ use super::{Options, clock};
 
 pub(super) const IN_FLIGHT: usize = 256;
 const POLL_MS: u64 = 25;
-const COMPLETED: &str = "overnight_requests_completed_total";
+pub(super) const COMPLETED: &str = "overnight_requests_completed_total";
 
 /// A stall of the service for so long fails the benchmark.
 const STALL_MAX: Duration = Duration::from_secs(60);
@@ -21,7 +21,7 @@ const STALL_MAX: Duration = Duration::from_secs(60);
 pub(super) async fn run(options: &Options) -> io::Result<Report> {
     let (_engine, engine_address) = Process::start_server(&Peer::Engine).await?;
     let filled = Site::new(options, engine_address, "0s")?;
-    filled.fill(options.requests, Stage::Queued).await?;
+    filled.fill(options.requests, Stage::Queued, None).await?;
     let disk = filled.database_bytes()? as f64 / options.requests as f64;
     let client = Peer::Client { engine: engine_address, requests: options.requests, in_flight: IN_FLIGHT };
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -31,7 +31,7 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
         theirs.push((requests / drained.seconds, drained.cpu_seconds * 1e6 / requests));
         let site = Site::new(options, engine_address, "0s")?;
         site.copy_data_of(&filled)?;
-        ours.push(drain(site.serve().await?, options.requests).await?);
+        ours.push(drain(site.serve().await?, COMPLETED, options.requests).await?);
     }
     let rate = |side: &[(f64, f64)], who: &str| {
         let name = format!("{who}: requests a second, {IN_FLIGHT} in flight");
@@ -58,43 +58,43 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
 /// One look at the service's progress.
 struct Sample {
     at: Instant,
-    completed: usize,
+    done: usize,
     cpu_time: Duration,
 }
 
-/// Lets the service complete everything; requests a second and CPU microseconds a request, from the first look that
-/// saw a completion to the one that saw the last.
-pub(super) async fn drain(service: Service, requests: usize) -> io::Result<(f64, f64)> {
+/// Lets the service do everything, as `counter` counts it; requests a second and CPU microseconds a request, from the first
+/// look that saw one done to the one that saw the last.
+pub(super) async fn drain(service: Service, counter: &str, requests: usize) -> io::Result<(f64, f64)> {
     let mut connection = Connection::open(service.address, &service.key).await?;
     let mut first: Option<Sample> = None;
     let mut moved_at = clock::now();
     let mut seen = 0;
     loop {
-        let sample = sample(&service, &mut connection).await?;
-        if sample.completed > seen {
-            (seen, moved_at) = (sample.completed, sample.at);
+        let sample = sample(&service, &mut connection, counter).await?;
+        if sample.done > seen {
+            (seen, moved_at) = (sample.done, sample.at);
         } else if moved_at.elapsed() > STALL_MAX {
             let figures = service.figures(&mut connection).await?;
             let figures: Vec<_> = figures.lines().filter(|line| line.starts_with("overnight_")).collect();
-            let stalled = format!("the service stalled at {seen} of {requests} completions: {figures:#?}");
+            let stalled = format!("the service stalled at {seen} of {requests}: {figures:#?}");
             return Err(io::Error::other(stalled));
         }
-        if sample.completed >= requests {
-            let first = first.unwrap_or(Sample { completed: 0, ..sample });
-            let count = (sample.completed - first.completed).max(1) as f64;
+        if sample.done >= requests {
+            let first = first.unwrap_or(Sample { done: 0, ..sample });
+            let count = (sample.done - first.done).max(1) as f64;
             let seconds = (sample.at - first.at).as_secs_f64();
             let cpu_seconds = sample.cpu_time.saturating_sub(first.cpu_time).as_secs_f64();
             service.process.kill().await?;
             return Ok((count / seconds, cpu_seconds * 1e6 / count));
         }
-        if first.is_none() && sample.completed > 0 {
+        if first.is_none() && sample.done > 0 {
             first = Some(sample);
         }
         clock::sleep_ms(POLL_MS).await;
     }
 }
 
-async fn sample(service: &Service, connection: &mut Connection) -> io::Result<Sample> {
-    let completed = service.counter(connection, COMPLETED).await?;
-    Ok(Sample { at: clock::now(), completed, cpu_time: service.process.cpu_time()? })
+async fn sample(service: &Service, connection: &mut Connection, counter: &str) -> io::Result<Sample> {
+    let done = service.counter(connection, counter).await?;
+    Ok(Sample { at: clock::now(), done, cpu_time: service.process.cpu_time()? })
 }

@@ -18,6 +18,7 @@ mod report;
 mod restart;
 mod service;
 mod stream;
+mod webhooks;
 mod workload;
 
 use std::io;
@@ -38,6 +39,8 @@ pub enum Benchmark {
     Billing,
     /// Queued requests to stored results on an instant engine, beside a bare pooled client of that engine.
     Dispatch,
+    /// Queued requests to their receivers, beside the same without webhooks.
+    Webhooks,
     /// All requests with their results as JSON Lines, beside a file of the same bytes.
     Stream,
     /// From the start of the process to readiness with everything queued.
@@ -63,7 +66,7 @@ impl Benchmark {
     /// How many requests it takes by itself.
     pub const fn default_requests(self) -> usize {
         match self {
-            Self::Create | Self::Billing | Self::Postgres => 20_000,
+            Self::Create | Self::Billing | Self::Webhooks | Self::Postgres => 20_000,
             Self::Dispatch => 50_000,
             Self::Stream => 100_000,
             Self::Restart => 1_000_000,
@@ -80,6 +83,7 @@ pub async fn run(benchmark: Benchmark, options: &Options) -> io::Result<Report> 
         Benchmark::Create => create::run(options).await,
         Benchmark::Billing => billing::run(options).await,
         Benchmark::Dispatch => dispatch::run(options).await,
+        Benchmark::Webhooks => webhooks::run(options).await,
         Benchmark::Stream => stream::run(options).await,
         Benchmark::Restart => restart::run(options).await,
         Benchmark::Postgres => postgres::run(options).await,

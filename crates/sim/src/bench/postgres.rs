@@ -5,7 +5,7 @@ use std::io;
 
 use super::child::Process;
 use super::create::{AGGREGATION_PERIOD, NO_ENGINE, Side, WARM_UP};
-use super::dispatch::{IN_FLIGHT, drain};
+use super::dispatch::{COMPLETED, IN_FLIGHT, drain};
 use super::peers::{Drained, Peer, Stage};
 use super::report::{Figure, Report};
 use super::service::Site;
@@ -64,9 +64,9 @@ async fn dispatch(options: &Options, cluster: &Cluster) -> io::Result<Vec<Figure
         let drained: Drained = Process::run_peer(&client).await?;
         theirs.push(options.requests as f64 / drained.seconds);
         let site = Site::on(options, engine, "0s", &cluster.database(&format!("dispatch_{round}"))?)?;
-        site.fill(options.requests, Stage::Queued).await?;
+        site.fill(options.requests, Stage::Queued, None).await?;
         let before = cluster.cpu_time()?;
-        ours.push(drain(site.serve().await?, options.requests).await?);
+        ours.push(drain(site.serve().await?, COMPLETED, options.requests).await?);
         let used = cluster.cpu_time()?.saturating_sub(before);
         our_database.push(used.as_secs_f64() * 1e6 / options.requests as f64);
     }

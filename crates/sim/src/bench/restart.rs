@@ -13,7 +13,7 @@ const MEBIBYTE: f64 = 1_048_576.0;
 pub(super) async fn run(options: &Options) -> io::Result<Report> {
     let engine = SocketAddr::from(([127, 0, 0, 1], 1));
     let site = Site::new(options, engine, "0s")?;
-    site.fill(options.requests, Stage::Queued).await?;
+    site.fill(options.requests, Stage::Queued, None).await?;
     let disk = site.database_bytes()? as f64 / options.requests as f64;
     let (mut seconds, mut memory) = (Vec::new(), Vec::new());
     for _ in 0..options.rounds {

@@ -72,6 +72,11 @@ impl Site {
         Self::with(options, engine, aggregation_period, "sqlite", &settings)
     }
 
+    /// An empty data folder whose service may call this machine.
+    pub(super) fn telling(options: &Options, engine: SocketAddr) -> io::Result<Self> {
+        Self::with(options, engine, "0s", "sqlite", "[webhooks]\nallow_insecure_targets = true\n")
+    }
+
     /// The same with more settings: of the one model, and behind it.
     fn with(
         options: &Options,
@@ -107,9 +112,14 @@ impl Site {
         self.folder.path().join(name)
     }
 
-    /// Fills the empty store.
-    pub(super) async fn fill(&self, requests: usize, stage: Stage) -> io::Result<()> {
-        let fill = Peer::Fill { config: self.config(), requests, stage };
+    /// Fills the empty store with requests whose end is told to `webhook`.
+    pub(super) async fn fill(
+        &self,
+        requests: usize,
+        stage: Stage,
+        webhook: Option<String>,
+    ) -> io::Result<()> {
+        let fill = Peer::Fill { config: self.config(), requests, stage, webhook };
         Process::run_peer::<Filled>(&fill).await.map(drop)
     }
 

@@ -30,7 +30,7 @@ struct Side {
 pub(super) async fn run(options: &Options) -> io::Result<Report> {
     let engine = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
     let site = Site::new(options, engine, "0s")?;
-    site.fill(options.requests, Stage::Completed).await?;
+    site.fill(options.requests, Stage::Completed, None).await?;
     let service = site.serve().await?;
     let mut ours = Connection::open(service.address, &service.key).await?;
     let file_path = site.path("stream");

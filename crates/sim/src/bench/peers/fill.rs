@@ -46,7 +46,12 @@ pub(in crate::bench) struct Filled {
     pub(in crate::bench) requests: usize,
 }
 
-pub(super) async fn run(config: PathBuf, requests: usize, stage: Stage) -> io::Result<Filled> {
+pub(super) async fn run(
+    config: PathBuf,
+    requests: usize,
+    stage: Stage,
+    webhook: Option<String>,
+) -> io::Result<Filled> {
     let sources = Sources { file: Some(config), ..Sources::default() };
     let config = Arc::new(Config::load(&sources).map_err(io::Error::other)?);
     let clock: SharedClock = Arc::new(SystemClock);
@@ -55,17 +60,22 @@ pub(super) async fn run(config: PathBuf, requests: usize, stage: Stage) -> io::R
     let ids = Arc::new(Ids::from_system());
     let services = Services::new(store, clock, ids, config).await.map_err(io::Error::other)?;
     bootstrap::run(&services).await.map_err(io::Error::other)?;
-    let filled = fill(&services, requests, stage).await.map_err(io::Error::other);
+    let filled = fill(&services, requests, stage, webhook).await.map_err(io::Error::other);
     services.store.close().await;
     filled.map(|()| Filled { requests })
 }
 
-async fn fill(services: &Services, requests: usize, stage: Stage) -> Result<(), StoreError> {
+async fn fill(
+    services: &Services,
+    requests: usize,
+    stage: Stage,
+    webhook: Option<String>,
+) -> Result<(), StoreError> {
     let account = accounts::list(&services.store).await?.first().map_or(AccountKey(1), |account| account.key);
     let model = services.models.iter().next().map_or(ModelKey(1), |model| model.key);
     let group = Group { model, account };
     for first in (0..requests).step_by(AT_ONCE) {
-        create(services, group, first..requests.min(first + AT_ONCE)).await?;
+        create(services, group, first..requests.min(first + AT_ONCE), webhook.as_deref()).await?;
         releases::release(&services.store, services.clock.now(), u32::MAX).await?;
     }
     if stage == Stage::Completed {
@@ -78,6 +88,7 @@ async fn create(
     services: &Services,
     group: Group,
     numbers: std::ops::Range<usize>,
+    webhook: Option<&str>,
 ) -> Result<(), StoreError> {
     let mut body = CreateBody::new();
     let now = services.clock.now();
@@ -100,7 +111,7 @@ async fn create(
             hold,
             max_tokens: None,
             metadata: Some(b"{}".to_vec()),
-            webhook: None,
+            webhook: webhook.map(str::to_owned),
             body,
         }
     });

@@ -56,6 +56,8 @@ pub enum Peer {
         requests: usize,
         /// How far they are brought.
         stage: Stage,
+        /// Where their ends are told.
+        webhook: Option<String>,
     },
 }
 
@@ -76,7 +78,9 @@ pub async fn run(peer: Peer) -> io::Result<()> {
         Peer::Engine => engine::serve(listen().await?).await,
         Peer::File { path } => file::serve(listen().await?, path).await,
         Peer::Client { engine, requests, in_flight } => say(&client::run(engine, requests, in_flight).await?),
-        Peer::Fill { config, requests, stage } => say(&fill::run(config, requests, stage).await?),
+        Peer::Fill { config, requests, stage, webhook } => {
+            say(&fill::run(config, requests, stage, webhook).await?)
+        }
     }
 }
 
