@@ -2,13 +2,14 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use tokio::net::TcpStream;
 use url::Host;
 
 use super::failure::Failure;
 use super::policy::Policy;
-use super::resolve::Resolve;
+use super::resolve::{Hold, Resolve};
 use super::target::Target;
 use crate::clock::Clock;
 
@@ -23,6 +24,8 @@ pub(super) struct Road<'a> {
     pub(super) policy: &'a Policy,
     pub(super) resolver: &'a dyn Resolve,
     pub(super) clock: &'a dyn Clock,
+    /// Let go when nothing of the try is under way any more.
+    pub(super) hold: Hold,
 }
 
 impl Road<'_> {
@@ -46,13 +49,14 @@ impl Road<'_> {
             Host::Ipv4(address) => vec![IpAddr::V4(*address)],
             Host::Ipv6(address) => vec![IpAddr::V6(*address)],
             Host::Domain(name) => {
-                self.resolver.resolve(name).await.map_err(|error| Failure::Unresolved.because(&error))?
+                let found = self.resolver.resolve(name, Arc::clone(&self.hold)).await;
+                found.map_err(|error| Failure::Unresolved.because(&error))?
             }
         };
         if addresses.is_empty() {
             return Err(Failure::Unresolved);
         }
-        self.policy.vet(&addresses, target.port, self.resolver).await.ok_or(Failure::Refused)
+        self.policy.vet(&addresses, target.port, self.resolver, &self.hold).await.ok_or(Failure::Refused)
     }
 
     /// The first of the addresses at which somebody takes the connection. Each may use an equal part of the time, and what

@@ -16,5 +16,5 @@ mod tls;
 pub use failure::Failure;
 pub use neighbours::Passing;
 pub use policy::Policy;
-pub use resolve::{Resolve, SystemResolver};
+pub use resolve::{Hold, Resolve, SystemResolver};
 pub use sender::{Message, Sender, Tried};

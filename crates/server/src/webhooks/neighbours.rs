@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use overnight_domain::webhooks::addresses::{is_public, meant};
 use url::Host;
 
-use super::resolve::Resolve;
+use super::resolve::{Hold, Resolve};
 use crate::config::{Config, Database, EngineKind};
 
 /// Addresses that come and go: where embedded engines listen now.
@@ -47,7 +47,13 @@ impl Neighbours {
 
     /// Whether one of these addresses is a neighbour's. The names of neighbours are looked up only where one of them may
     /// be meant, and for those that do not resolve, their names must do.
-    pub(super) async fn are_at(&self, addresses: &[IpAddr], port: u16, resolver: &dyn Resolve) -> bool {
+    pub(super) async fn are_at(
+        &self,
+        addresses: &[IpAddr],
+        port: u16,
+        resolver: &dyn Resolve,
+        hold: &Hold,
+    ) -> bool {
         let addresses: Vec<IpAddr> = addresses.iter().map(|address| reached(*address)).collect();
         let listening = self.listening.iter().copied().chain((self.passing)());
         let listening = listening.filter(|place| place.port() == port).map(|place| meant(place.ip()));
@@ -65,7 +71,7 @@ impl Neighbours {
             return false;
         }
         let lookups = names.into_iter().filter_map(|host| match host {
-            Host::Domain(name) => Some(resolver.resolve(name)),
+            Host::Domain(name) => Some(resolver.resolve(name, Arc::clone(hold))),
             Host::Ipv4(_) | Host::Ipv6(_) => None,
         });
         let found = join_all(lookups).await.into_iter().flatten().flatten();
@@ -142,7 +148,7 @@ mod tests {
     struct Always(&'static [&'static str]);
 
     impl Resolve for Always {
-        fn resolve(&self, _: &str) -> BoxFuture<'static, std::io::Result<Vec<IpAddr>>> {
+        fn resolve(&self, _: &str, _: Hold) -> BoxFuture<'static, std::io::Result<Vec<IpAddr>>> {
             Box::pin(std::future::ready(Ok(addresses(self.0))))
         }
     }
@@ -169,7 +175,8 @@ mod tests {
             ("1.2.3.4", &[], &["1.2.3.4"], 443, true),
             ("1.2.3.4", &[], &["1.2.3.5"], 443, false),
         ] {
-            let found = named(host).are_at(&addresses(called), port, &Always(resolved)).await;
+            let hold: Hold = Arc::new(());
+            let found = named(host).are_at(&addresses(called), port, &Always(resolved), &hold).await;
             assert_eq!(found, expected, "{host} at {resolved:?}, called {called:?}");
         }
     }

@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use overnight_domain::webhooks::addresses::{is_public, meant};
 
 use super::neighbours::{Neighbours, Passing};
-use super::resolve::Resolve;
+use super::resolve::{Hold, Resolve};
 use super::target::Target;
 use crate::config::Config;
 
@@ -44,10 +44,11 @@ impl Policy {
         addresses: &[IpAddr],
         port: u16,
         resolver: &dyn Resolve,
+        hold: &Hold,
     ) -> Option<Vec<SocketAddr>> {
         let addresses: Vec<IpAddr> = addresses.iter().map(|address| meant(*address)).collect();
         let is_allowed = addresses.iter().all(|address| self.allows(*address))
-            && !self.neighbours.are_at(&addresses, port, resolver).await;
+            && !self.neighbours.are_at(&addresses, port, resolver, hold).await;
         is_allowed.then(|| addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect())
     }
 

@@ -1,20 +1,26 @@
 //! Names and their addresses.
 
+use std::any::Any;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use overnight_domain::webhooks::TRIES_AT_ONCE;
 use tokio::sync::Semaphore;
 
 /// Names looked up at once. Each takes a thread until the system gives up, which an unwilling name server can drag out;
-/// these are a small part of the threads that there are.
-const LOOKUPS_MAX: usize = 64;
+/// these are half of the threads that there are.
+const LOOKUPS_MAX: usize = TRIES_AT_ONCE;
+
+/// What is held for as long as anything of a try is under way, be that longer than anybody waits for it: whose names take
+/// long to look up makes fewer tries meanwhile, and leaves the threads to others.
+pub type Hold = Arc<dyn Any + Send + Sync>;
 
 /// Where the addresses of a name come from.
 pub trait Resolve: Send + Sync {
     /// The addresses of a name, best first. Not answering, it may be dropped.
-    fn resolve(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+    fn resolve(&self, name: &str, hold: Hold) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
 /// The resolver of this machine.
@@ -37,14 +43,14 @@ impl Default for SystemResolver {
 }
 
 impl Resolve for SystemResolver {
-    fn resolve(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    fn resolve(&self, name: &str, hold: Hold) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         let (free, name) = (Arc::clone(&self.free), name.to_owned());
         Box::pin(async move {
             let place = free.acquire_owned().await.map_err(io::Error::other)?;
             // A task of its own, which outlives whoever no longer waits: its place is taken as long as its thread is.
             let lookup = tokio::spawn(async move {
                 let found = tokio::net::lookup_host((name, 0)).await;
-                drop(place);
+                drop((place, hold));
                 found.map(|addresses| addresses.map(|address| address.ip()).collect())
             });
             lookup.await.map_err(io::Error::other)?
@@ -58,7 +64,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_machine_knows_itself() {
-        let addresses = SystemResolver::new().resolve("localhost").await.unwrap();
+        let addresses = SystemResolver::new().resolve("localhost", Arc::new(())).await.unwrap();
         assert!(!addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback), "{addresses:?}");
     }
 }

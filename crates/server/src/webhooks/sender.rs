@@ -15,14 +15,14 @@ use super::connect::Road;
 use super::exchange::{self, Answered};
 use super::failure::Failure;
 use super::policy::Policy;
-use super::resolve::Resolve;
+use super::resolve::{Hold, Resolve};
 use super::target::Target;
 use super::tls::Tls;
 use crate::clock::SharedClock;
 use crate::transport::AGENT;
 
 /// What is sent.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Message {
     /// Where it is sent to, as the tenant wrote it.
     pub url: String,
@@ -34,6 +34,8 @@ pub struct Message {
     pub signature: String,
     /// The body, as JSON.
     pub body: Bytes,
+    /// Let go when nothing of the try is under way any more.
+    pub hold: Hold,
 }
 
 /// How a try went.
@@ -94,9 +96,10 @@ impl Sender {
     /// The answer, as soon as its head is there.
     async fn call(&self, message: Message) -> Result<Answered, Failure> {
         let target = Target::read(&message.url, self.policy.allows_http()).ok_or(Failure::Url)?;
+        let hold = Arc::clone(&message.hold);
         let request = request(&target, message).map_err(|error| Failure::Url.because(&error))?;
         let road =
-            Road { policy: &self.policy, resolver: self.resolver.as_ref(), clock: self.clock.as_ref() };
+            Road { policy: &self.policy, resolver: self.resolver.as_ref(), clock: self.clock.as_ref(), hold };
         let stream = road.connect(&target).await?;
         match target.certified {
             None => exchange::ask(stream, request).await,

@@ -26,9 +26,15 @@ impl Try {
         let started_at = services.clock.now();
         let timestamp_s = started_at.div_euclid(1_000);
         let signature = sign(&secrets, &due.id.to_string(), timestamp_s, &payload);
-        let message = Message { url: due.url, id: due.id, timestamp_s, signature, body: payload };
+        let message = Message {
+            url: due.url,
+            id: due.id,
+            timestamp_s,
+            signature,
+            body: payload,
+            hold: Arc::new(place),
+        };
         let tried = sender.send(message).await;
-        drop(place);
         let now = services.clock.now();
         let delays_ms: Vec<i64> = services.config.webhooks.retries.iter().map(|delay| delay.0).collect();
         let failures = usize::try_from(due.failures).unwrap_or(0);

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use overnight_domain::webhooks::{Answer, TIMEOUT_MS};
 use overnight_server::clock::{Clock, Sleep};
-use overnight_server::webhooks::{Failure, Sender, Tried};
+use overnight_server::webhooks::{Failure, Message, Sender, Tried};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::support::{
-    Names, Receiver, Silent, Stepped, Then, deaf, insecure, message, neighbours, send, sender_at, soon,
-    taken_in,
+    Lingering, Names, Receiver, Silent, Stepped, Then, deaf, insecure, message, neighbours, send, sender_at,
+    soon, taken_in,
 };
 
 const NOW: i64 = 1_700_000_000_000;
@@ -162,4 +162,22 @@ async fn time_that_steps_back_makes_no_negative_duration() {
     let sender = sender_at(&insecure(), Names::none(), Arc::new(Backward(AtomicI64::new(NOW))));
     let tried = send(&sender, &receiver.url("/")).await;
     assert_eq!((tried.answer, tried.duration_ms), (Answer::Status(200), 0));
+}
+
+#[tokio::test]
+async fn what_a_try_holds_is_let_go_when_its_lookup_ends_and_not_before() {
+    let clock = Stepped::at(NOW);
+    let bell = Arc::<tokio::sync::Notify>::default();
+    let sender = sender_at(&insecure(), Lingering(Arc::clone(&bell)), clock.clone());
+    let place = Arc::new(());
+    let held = Message { hold: place.clone(), ..message("http://hook.example/") };
+    let trying = tokio::spawn(async move { sender.send(held).await });
+    settle().await;
+    clock.set(NOW + TIMEOUT_MS);
+    let tried = soon(trying, "a try ends").await.unwrap();
+    assert_eq!(tried.failure, Some(Failure::Unresolved));
+    assert_eq!(Arc::strong_count(&place), 2, "its lookup goes on");
+    bell.notify_one();
+    settle().await;
+    assert_eq!(Arc::strong_count(&place), 1);
 }

@@ -21,7 +21,7 @@ pub(super) use self::clocks::Stepped;
 pub(super) use self::kernel::taken_in;
 pub(super) use self::listeners::{Forbidden, deaf, neighbours};
 pub(super) use self::receiver::{Receiver, Then};
-pub(super) use self::resolvers::{Names, Silent, Turns};
+pub(super) use self::resolvers::{Lingering, Names, Silent, Turns};
 
 /// How long a test waits for what must come, in real time.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -71,6 +71,7 @@ pub(super) fn message(url: &str) -> Message {
         timestamp_s: 1_700_000_000,
         signature: "v1,c2lnbmF0dXJl".to_owned(),
         body: Bytes::from_static(BODY),
+        hold: Arc::new(()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use overnight_server::webhooks::Resolve;
+use overnight_server::webhooks::{Hold, Resolve};
 
 fn read(addresses: &[&str]) -> Vec<IpAddr> {
     addresses.iter().map(|address| address.parse().unwrap()).collect()
@@ -25,7 +25,7 @@ impl Names {
 }
 
 impl Resolve for Names {
-    fn resolve(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    fn resolve(&self, name: &str, _: Hold) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         let known = self.0.iter().find(|(known, _)| *known == name);
         let found = known.map(|(_, addresses)| read(addresses));
         async move { found.ok_or_else(|| io::Error::other("no such name")) }.boxed()
@@ -51,7 +51,7 @@ impl Turns {
 }
 
 impl Resolve for Turns {
-    fn resolve(&self, _: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    fn resolve(&self, _: &str, _: Hold) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         let answer = self.answers[self.count.fetch_add(1, Ordering::Relaxed) % self.answers.len()].clone();
         async move { Ok(answer) }.boxed()
     }
@@ -61,7 +61,22 @@ impl Resolve for Turns {
 pub(in super::super) struct Silent;
 
 impl Resolve for Silent {
-    fn resolve(&self, _: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+    fn resolve(&self, _: &str, _: Hold) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         std::future::pending().boxed()
+    }
+}
+
+/// Looks names up in threads that nobody can stop, so to speak, until it is let go.
+#[derive(Clone)]
+pub(in super::super) struct Lingering(pub(in super::super) Arc<tokio::sync::Notify>);
+
+impl Resolve for Lingering {
+    fn resolve(&self, _: &str, hold: Hold) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        let bell = Arc::clone(&self.0);
+        let lookup = tokio::spawn(async move {
+            bell.notified().await;
+            drop(hold);
+        });
+        async move { lookup.await.map(|()| Vec::new()).map_err(io::Error::other) }.boxed()
     }
 }
