@@ -40,7 +40,11 @@ pub(super) async fn ask(
     request: Request<Full<Bytes>>,
 ) -> Result<Answered, Failure> {
     let broken = |error: hyper::Error| Failure::Broken.because(&error);
-    let opened = Builder::new().max_buf_size(HEAD_BYTES_MAX).handshake(TokioIo::new(stream)).await;
+    let opened = Builder::new()
+        .max_header_size(HEAD_BYTES_MAX)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .handshake(TokioIo::new(stream))
+        .await;
     let (mut sender, connection) = opened.map_err(broken)?;
     let mut connection = connection.map(drop).fuse().boxed();
     let answer = beside(&mut connection, sender.send_request(request)).await.map_err(broken)?;
