@@ -294,11 +294,12 @@ async fn what_was_given_up_can_be_told_again(mut fixture: Fixture) {
     let again = fixture.due(START + 99).await.remove(0);
     assert_eq!((again.id, again.number, again.failures), (id, 1, 0));
     assert_eq!(again.payload, Payload::Kept(b"it".to_vec()));
-    events::claim(&fixture.store, vec![claim_of(&again, b"it")], START + 99).await.expect("a claim");
+    assert_eq!(claim(&fixture, &again, b"something else", START + 99).await, 1);
     assert!(conclude(&fixture.store, answered(&again, 500, EventState::Exhausted, None)).await);
     let replayed = || events::replay_exhausted(&fixture.store, fixture.account, START + 200);
     assert_eq!(replayed().await.expect("replays"), 1);
     assert_eq!(replayed().await.expect("replays"), 0);
+    assert_eq!(fixture.due(START + 200).await[0].payload, Payload::Kept(b"it".to_vec()));
     fixture.assert_sound().await;
 }
 
