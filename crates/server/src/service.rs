@@ -141,16 +141,14 @@ impl Service {
         let _ = self.http.await;
         let _ = self.scheduler.await;
         let _ = self.stop_deliverer.send(true);
-        let _ = self.deliverer.await;
+        finish(&mut self.deliverer, &self.services).await;
         self.workers.shutdown().await;
-        if store.is_shared() {
-            let left = tokio::select! {
-                left = owners::leave(store) => left,
-                () = clock.sleep_until(clock.now() + FAREWELL_MS) => Err(StoreError::Stopped),
-            };
-            if let Err(error) = left {
-                tracing::warn!(%error, "what this node held is free only when its lease has run out");
-            }
+        let left = tokio::select! {
+            left = owners::leave(store) => left,
+            () = clock.sleep_until(clock.now() + FAREWELL_MS) => Err(StoreError::Stopped),
+        };
+        if let Err(error) = left {
+            tracing::warn!(%error, "what this process held is free only when its lease has run out, or after the next start");
         }
         self.services.store.close().await;
         drop(self.engines);
@@ -173,6 +171,18 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
                     let _ = hints::give(&services.store).await;
                 }
             }
+        }
+    }
+}
+
+/// What is under way may take its time, and a store that is away is not waited for much longer.
+async fn finish(deliverer: &mut JoinHandle<()>, services: &Services) {
+    let clock = &services.clock;
+    tokio::select! {
+        _ = &mut *deliverer => {}
+        () = clock.sleep_until(clock.now() + services.config.drain.0 + FAREWELL_MS) => {
+            deliverer.abort();
+            tracing::warn!("the store is away, and with it what came of the last webhooks: they are sent again");
         }
     }
 }

@@ -64,6 +64,11 @@ pub struct Headers<'a> {
 }
 
 impl SigningSecret {
+    /// The secret of these bytes, which nobody can guess.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes.to_vec())
+    }
+
     /// The secret of these bytes; `None` unless there are 24 to 64.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         LENGTHS.contains(&bytes.len()).then(|| Self(bytes.to_vec()))

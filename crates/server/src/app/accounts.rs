@@ -3,6 +3,7 @@
 use overnight_domain::ids::{AccountId, GrantKind};
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_wire::native::accounts::Account as Record;
 
 use super::errors::AppError;
@@ -33,7 +34,7 @@ pub(super) async fn create_with(
     names::check(name)?;
     let now = services.clock.now();
     let (id, name) = (services.ids.next(now), name.to_owned());
-    let webhook_secret = services.ids.random();
+    let webhook_secret = SigningSecret::new(services.ids.random());
     let account = NewAccount { id, name, created_at: now, is_activated, credits, webhook_secret };
     Ok(accounts::insert(&services.store, &account).await?)
 }

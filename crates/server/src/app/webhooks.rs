@@ -1,6 +1,7 @@
 //! Webhooks: what they say, what they are signed with, what was told, and telling it again.
 
 use overnight_domain::ids::{AccountId, EventId};
+use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_wire::native::events::write_event;
 
 use super::errors::AppError;
@@ -50,8 +51,8 @@ pub async fn rotate(
         return Err(AppError::invalid("overlap", "out_of_range", "must be at most 30 days"));
     }
     let account = accounts::get(services, id).await?;
-    let (secret, now) = (services.ids.random(), services.clock.now());
-    webhook_secrets::rotate(&services.store, account.key, secret, now, overlap.0).await?;
+    let (secret, now) = (SigningSecret::new(services.ids.random()), services.clock.now());
+    webhook_secrets::rotate(&services.store, account.key, &secret, now, overlap.0).await?;
     secrets(services, id).await
 }
 

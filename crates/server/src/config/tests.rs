@@ -41,8 +41,8 @@ fn the_defaults_serve_the_model_in_the_box() {
     assert_eq!((config.aggregation_period, config.lease), (Millis(2_000), Millis(10_000)));
     assert_eq!((&config.limits, config.connections_max), (&Limits::default(), 4096));
     assert_eq!(
-        (&config.public_url, config.metrics_listen, &config.webhooks),
-        (&None, None, &WebhooksConfig::default())
+        (&config.public_url, config.metrics_listen, config.webhooks.allow_insecure_targets),
+        (&None, None, false)
     );
     assert_eq!(config.models[0].name, BOXED_MODEL);
     assert_eq!(config.engines[0].models[BOXED_MODEL], BOXED_MODEL);

@@ -14,7 +14,7 @@ const RETRIES_MAX: usize = 20;
 const RETRY_MAX: Millis = Millis(7 * 86_400_000);
 
 /// Where webhooks may lead, apart from https at addresses of the public internet, and how often they are tried.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhooksConfig {
     /// Whether they may be http, and lead to any address.
     pub allow_insecure_targets: bool,

@@ -3,6 +3,7 @@
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::signature::SigningSecret;
 
 use super::ledger::{self, NewEntry};
 use super::sql::{Row, Tx, sql};
@@ -22,7 +23,7 @@ pub struct NewAccount {
     /// What it is granted from the beginning.
     pub credits: Credits,
     /// What its webhooks are signed with.
-    pub webhook_secret: [u8; 32],
+    pub webhook_secret: SigningSecret,
 }
 
 /// An account. Times are in milliseconds.
@@ -76,7 +77,7 @@ async fn insert_in(account: &NewAccount, tx: &mut Tx<'_>) -> Result<Account, Sto
     let insert = sql(text).bind(id.to_bytes()).bind(name.as_str()).bind(*created_at).bind(activated_at);
     let rows = tx.fetch(insert).await?;
     let mut made = read(rows.first().ok_or(StoreError::Damaged("an account that was made"))?)?;
-    webhook_secrets::insert_in(made.key, *webhook_secret, *created_at, tx).await?;
+    webhook_secrets::insert_in(made.key, webhook_secret, *created_at, tx).await?;
     if *credits != Credits::ZERO {
         let source = format!("{id} bootstrap");
         let (account, kind, amount, now) = (made.key, EntryKind::Grant, *credits, *created_at);

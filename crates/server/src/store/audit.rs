@@ -59,7 +59,8 @@ pub(super) const RULES: [(&str, &str, &str); 20] = [
         "SELECT (SELECT count(*) FROM progress p
              LEFT JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq
              WHERE p.state = 1 AND (q.seq IS NULL OR coalesce(q.batch, 0) <> coalesce(p.batch, 0)
-                 OR q.hold <> p.hold OR coalesce(q.price, 0) <> coalesce(p.price, 0)))
+                 OR q.hold <> p.hold OR coalesce(q.price, 0) <> coalesce(p.price, 0)
+                 OR coalesce(q.lane, 0) <> coalesce(p.lane, 0)))
            + (SELECT count(*) FROM queue q LEFT JOIN progress p ON p.seq = q.seq
              WHERE p.seq IS NULL OR p.state <> 1 OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key)",
     ),
@@ -169,6 +170,10 @@ pub(super) const RULES: [(&str, &str, &str); 20] = [
            + (SELECT count(*) FROM batches b LEFT JOIN events e ON e.batch = b.seq
              WHERE b.lane IS NOT NULL AND (b.completed_at IS NOT NULL OR (b.cancelled_at IS NOT NULL AND b.cancelling = 0))
                  <> (e.seq IS NOT NULL))
+           + (SELECT count(*) FROM progress p JOIN requests r ON r.seq = p.seq
+             WHERE p.state < 3 AND (r.webhook IS NULL) <> (p.lane IS NULL))
+           + (SELECT count(*) FROM batches b WHERE b.completed_at IS NULL AND b.cancelled_at IS NULL
+                 AND (b.webhook IS NULL) <> (b.lane IS NULL))
            + (SELECT count(*) FROM events e LEFT JOIN progress p ON p.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
              WHERE (e.request IS NULL) = (e.batch IS NULL)
                 OR coalesce(p.account, b.account, -1) <> e.account OR coalesce(p.lane, b.lane, -1) <> e.lane

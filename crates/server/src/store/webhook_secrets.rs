@@ -33,7 +33,7 @@ static LIST_OF: RowsStatement = RowsStatement::new(
     ") AND (expires_at IS NULL OR expires_at > ?) ORDER BY seq DESC",
 );
 
-/// The same for several accounts, by row number.
+/// The same for several accounts, by row number; those that have none that can be read are left out.
 pub async fn list_of(
     store: &Store,
     accounts: &[i64],
@@ -44,7 +44,13 @@ pub async fn list_of(
         let values = chunk.iter().map(|account| Value::from(*account)).collect();
         let query = LIST_OF.over(store.dialect(), [], values, [now.into()]);
         for row in store.readers().fetch_all(query).await? {
-            secrets.entry(row.get(3)?).or_default().push(read(&row)?.secret);
+            match read(&row) {
+                Ok(read) => secrets.entry(row.get(3)?).or_default().push(read.secret),
+                // What is wrong with one says nothing of the others.
+                Err(error) => {
+                    tracing::error!(%error, account = row.get::<i64>(3)?, "a secret cannot be read");
+                }
+            }
         }
     }
     Ok(secrets)
@@ -55,7 +61,7 @@ pub async fn list_of(
 pub async fn rotate(
     store: &Store,
     account: AccountKey,
-    secret: [u8; 32],
+    secret: &SigningSecret,
     now: i64,
     overlap_ms: i64,
 ) -> Result<(), StoreError> {
@@ -67,7 +73,7 @@ pub async fn rotate(
 
 async fn rotate_in(
     account: AccountKey,
-    secret: [u8; 32],
+    secret: &SigningSecret,
     now: i64,
     overlap_ms: i64,
     tx: &mut Tx<'_>,
@@ -84,12 +90,12 @@ async fn rotate_in(
 /// Gives an account that is made its first secret, or one that replaces it.
 pub(super) async fn insert_in(
     account: AccountKey,
-    secret: [u8; 32],
+    secret: &SigningSecret,
     now: i64,
     tx: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
     let text = "INSERT INTO webhook_secrets (account, secret, created_at) VALUES (?, ?, ?)";
-    tx.execute(sql(text).bind(account.0).bind(secret).bind(now)).await.map(drop)
+    tx.execute(sql(text).bind(account.0).bind(secret.bytes()).bind(now)).await.map(drop)
 }
 
 fn read(row: &Row) -> Result<WebhookSecret, StoreError> {

@@ -16,6 +16,9 @@ use crate::clock::Clock;
 /// How long finding the addresses and connecting to one of them may take together.
 const CONNECT_TIMEOUT_MS: i64 = 5_000;
 
+/// How many addresses a name may have: each of them is judged.
+const ANSWERS_MAX: usize = 64;
+
 /// How many addresses of a name are tried.
 const ADDRESSES_MAX: usize = 6;
 
@@ -24,7 +27,7 @@ pub(super) struct Road<'a> {
     pub(super) policy: &'a Policy,
     pub(super) resolver: &'a dyn Resolve,
     pub(super) clock: &'a dyn Clock,
-    /// Let go when nothing of the try is under way any more.
+    /// Held by every lookup of a name, until that ends.
     pub(super) hold: Hold,
 }
 
@@ -55,6 +58,9 @@ impl Road<'_> {
         };
         if addresses.is_empty() {
             return Err(Failure::Unresolved);
+        }
+        if addresses.len() > ANSWERS_MAX {
+            return Err(Failure::Refused);
         }
         self.policy.vet(&addresses, target.port, self.resolver, &self.hold).await.ok_or(Failure::Refused)
     }

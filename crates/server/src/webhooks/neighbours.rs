@@ -1,9 +1,8 @@
 //! What no webhook leads to, whatever is allowed: this service itself, its database and its engines.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use futures_util::future::join_all;
 use overnight_domain::webhooks::addresses::{is_public, meant};
 use url::Host;
 
@@ -20,7 +19,15 @@ pub(super) struct Neighbours {
     /// Where those listen that come and go.
     passing: Passing,
     /// The database and the engines.
-    named: Vec<(Host<String>, u16)>,
+    named: Vec<Named>,
+}
+
+/// A neighbour that the settings name.
+struct Named {
+    host: Host<String>,
+    port: u16,
+    /// Behind its public addresses may stand a proxy that many share.
+    may_share: bool,
 }
 
 impl Neighbours {
@@ -29,11 +36,13 @@ impl Neighbours {
             Database::Sqlite => None,
             Database::Postgres(url) => url
                 .address(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-                .and_then(|(host, port)| Some((read_host(&host)?, port))),
+                .and_then(|(host, port)| Some(Named { host: read_host(&host)?, port, may_share: false })),
         };
         let engines = config.engines.iter().filter_map(|engine| match &engine.kind {
             EngineKind::OpenAi(engine) => {
-                Some((engine.base_url.host()?.to_owned(), engine.base_url.port_or_known_default()?))
+                let (host, port) =
+                    (engine.base_url.host()?.to_owned(), engine.base_url.port_or_known_default()?);
+                Some(Named { host, port, may_share: true })
             }
             EngineKind::Embedded(_) => None,
         });
@@ -42,11 +51,11 @@ impl Neighbours {
 
     /// Whether a host and a port, as they stand in a URL, are those of a neighbour.
     pub(super) fn are_named(&self, host: &Host<String>, port: u16) -> bool {
-        self.named.iter().any(|(named, named_port)| *named_port == port && is_same(named, host))
+        self.named.iter().any(|named| named.port == port && is_same(&named.host, host))
     }
 
-    /// Whether one of these addresses is a neighbour's. The names of neighbours are looked up only where one of them may
-    /// be meant, and for those that do not resolve, their names must do.
+    /// Whether one of these addresses is a neighbour's, or an inner one that cannot be told from a neighbour's. The names of
+    /// neighbours are looked up only where one of them may be meant.
     pub(super) async fn are_at(
         &self,
         addresses: &[IpAddr],
@@ -60,22 +69,36 @@ impl Neighbours {
         if listening.into_iter().any(|ip| addresses.iter().any(|address| listens_at(ip, *address))) {
             return true;
         }
-        let named = self.named.iter().filter(|(_, named_port)| *named_port == port).map(|(host, _)| host);
-        let (names, literals): (Vec<_>, Vec<_>) = named.partition(|host| matches!(host, Host::Domain(_)));
-        if literals.into_iter().filter_map(literal).any(|ip| is_reached(ip, &addresses)) {
-            return true;
-        }
-        // Behind a public address may stand a proxy that many share.
-        let addresses: Vec<IpAddr> = addresses.into_iter().filter(|address| is_inner(*address)).collect();
-        if addresses.is_empty() {
+        let named: Vec<&Named> = self.named.iter().filter(|named| named.port == port).collect();
+        if named.is_empty() {
             return false;
         }
-        let lookups = names.into_iter().filter_map(|host| match host {
-            Host::Domain(name) => Some(resolver.resolve(name, Arc::clone(hold))),
-            Host::Ipv4(_) | Host::Ipv6(_) => None,
-        });
-        let found = join_all(lookups).await.into_iter().flatten().flatten();
-        found.map(reached).any(|ip| is_reached(ip, &addresses))
+        let inner: Vec<IpAddr> = addresses.iter().copied().filter(|address| is_inner(*address)).collect();
+        for named in named {
+            if named.is_at(&addresses, &inner, resolver, hold).await {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Named {
+    /// Whether it is reached at one of these addresses, of which those in `inner` are inner ones.
+    async fn is_at(&self, all: &[IpAddr], inner: &[IpAddr], resolver: &dyn Resolve, hold: &Hold) -> bool {
+        let name = match &self.host {
+            Host::Ipv4(address) => return is_reached(reached(IpAddr::V4(*address)), all),
+            Host::Ipv6(address) => return is_reached(reached(IpAddr::V6(*address)), all),
+            Host::Domain(name) => name,
+        };
+        let compared = if self.may_share { inner } else { all };
+        if compared.is_empty() {
+            return false;
+        }
+        match resolver.resolve(name, Arc::clone(hold)).await {
+            Ok(found) => found.into_iter().map(reached).any(|ip| is_reached(ip, compared)),
+            Err(_) => !inner.is_empty(),
+        }
     }
 }
 
@@ -95,14 +118,6 @@ fn is_same(one: &Host<String>, other: &Host<String>) -> bool {
             one.trim_end_matches('.').eq_ignore_ascii_case(other.trim_end_matches('.'))
         }
         _ => one == other,
-    }
-}
-
-fn literal(host: &Host<String>) -> Option<IpAddr> {
-    match host {
-        Host::Domain(_) => None,
-        Host::Ipv4(address) => Some(IpAddr::V4(*address)),
-        Host::Ipv6(address) => Some(reached(IpAddr::V6(*address))),
     }
 }
 
@@ -135,7 +150,17 @@ fn is_inner(address: IpAddr) -> bool {
 
 /// Whether it is an address of this machine, or stands for all of them: only those can be bound to.
 fn is_of_this_machine(address: IpAddr) -> bool {
-    address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
+    address.is_loopback() || !binds_anywhere() && binds(address)
+}
+
+fn binds(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
+}
+
+/// Whether this machine binds to what is not its own (`net.ipv4.ip_nonlocal_bind`): to an address of documentation, too.
+fn binds_anywhere() -> bool {
+    static ANYWHERE: OnceLock<bool> = OnceLock::new();
+    *ANYWHERE.get_or_init(|| binds(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))))
 }
 
 #[cfg(test)]
@@ -158,12 +183,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_public_address_may_be_shared_with_a_neighbour_and_an_inner_one_not() {
-        let named = |host: &str| Neighbours {
+    async fn a_public_address_may_be_shared_with_an_engine_and_nothing_else() {
+        let named = |host: &str, may_share| Neighbours {
             listening: Vec::new(),
             passing: Arc::new(Vec::new),
-            named: vec![(read_host(host).unwrap(), 443)],
+            named: vec![Named { host: read_host(host).unwrap(), port: 443, may_share }],
         };
+        let hold: Hold = Arc::new(());
+        let database = named("db.example", false);
+        assert!(database.are_at(&addresses(&["1.2.3.4"]), 443, &Always(&["1.2.3.4"]), &hold).await);
+        assert!(!database.are_at(&addresses(&["1.2.3.5"]), 443, &Always(&["1.2.3.4"]), &hold).await);
         for (host, resolved, called, port, expected) in [
             ("api.example", &["1.2.3.4"][..], &["1.2.3.4"][..], 443, false),
             ("api.example", &["10.0.0.5"], &["10.0.0.5"], 443, true),
@@ -175,8 +204,7 @@ mod tests {
             ("1.2.3.4", &[], &["1.2.3.4"], 443, true),
             ("1.2.3.4", &[], &["1.2.3.5"], 443, false),
         ] {
-            let hold: Hold = Arc::new(());
-            let found = named(host).are_at(&addresses(called), port, &Always(resolved), &hold).await;
+            let found = named(host, true).are_at(&addresses(called), port, &Always(resolved), &hold).await;
             assert_eq!(found, expected, "{host} at {resolved:?}, called {called:?}");
         }
     }

@@ -54,9 +54,17 @@ impl Policy {
 
     fn allows(&self, address: IpAddr) -> bool {
         // The unspecified address leads to this machine, under a name that no list of its addresses has.
-        !address.is_unspecified()
+        !is_this_network(address)
             && (self.allows_insecure
                 || is_public(address)
                 || self.networks.iter().any(|network| network.contains(&address)))
+    }
+}
+
+/// The unspecified addresses, and all of 0.0.0.0/8.
+fn is_this_network(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.octets()[0] == 0,
+        IpAddr::V6(address) => address.is_unspecified(),
     }
 }

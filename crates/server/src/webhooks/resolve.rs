@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 /// these are half of the threads that there are.
 const LOOKUPS_MAX: usize = TRIES_AT_ONCE;
 
-/// What is held for as long as anything of a try is under way, be that longer than anybody waits for it: whose names take
+/// What is held for as long as a name of a try is looked up, be that longer than anybody waits for it: whose names take
 /// long to look up makes fewer tries meanwhile, and leaves the threads to others.
 pub type Hold = Arc<dyn Any + Send + Sync>;
 

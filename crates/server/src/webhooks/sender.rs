@@ -34,7 +34,7 @@ pub struct Message {
     pub signature: String,
     /// The body, as JSON.
     pub body: Bytes,
-    /// Let go when nothing of the try is under way any more.
+    /// Held by every lookup of a name that the try begins, until that ends.
     pub hold: Hold,
 }
 

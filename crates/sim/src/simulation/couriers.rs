@@ -85,9 +85,9 @@ impl World<'_> {
     pub(super) fn note_events_claimed(
         &mut self,
         due: Vec<Due>,
-        answer: Result<Vec<i64>, StoreError>,
+        answer: Result<BTreeMap<i64, i64>, StoreError>,
     ) -> Step {
-        let taken = answer?;
+        let mut taken = answer?;
         ensure!(taken.len() == due.len(), "one process alone was refused {} claims", due.len() - taken.len());
         for due in due {
             let payload = webhooks::payload(&due.payload);
@@ -95,17 +95,18 @@ impl World<'_> {
             ensure!(*sent == (due.id, payload), "{} is told otherwise than before", due.id);
             self.couriers.under_way.push((due.seq, due.number + 1));
             let delay_ms = self.chance.between(0, 15_000);
-            self.timeline.after(delay_ms, Event::Tried(Box::new(due)));
+            let failures = taken.remove(&due.seq).unwrap_or(0);
+            self.timeline.after(delay_ms, Event::Tried { due: Box::new(due), failures });
         }
         Ok(())
     }
 
     /// A try has ended; now and then somebody says so of one that is over.
-    pub(super) async fn conclude_try(&mut self, due: &Due) -> Step {
+    pub(super) async fn conclude_try(&mut self, due: &Due, failures: i64) -> Step {
         let now = self.timeline.now();
         let answer = draw_answer(&due.url, &mut self.chance);
-        let failures = usize::try_from(due.failures).unwrap_or(0);
-        let (state, due_at) = match after(&DELAYS_MS, failures, answer, self.chance.next()) {
+        let failed = usize::try_from(failures).unwrap_or(0);
+        let (state, due_at) = match after(&DELAYS_MS, failed, answer, self.chance.next()) {
             Next::Delivered => (EventState::Delivered, None),
             Next::Exhausted => (EventState::Exhausted, None),
             Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),
@@ -119,7 +120,7 @@ impl World<'_> {
             Answer::Status(status) => (Some(status), None),
             Answer::None => (None, Some("timed_out")),
         };
-        let failures = due.failures + i64::from(state != EventState::Delivered);
+        let failures = failures + i64::from(state != EventState::Delivered);
         let claimed = (due.seq, due.number + 1);
         let conclusion = Conclusion {
             seq: claimed.0,

@@ -25,7 +25,7 @@ pub(super) enum Event {
     /// An engine is done with a request.
     Answer { replica: ReplicaKey, lease: Lease },
     /// A receiver of webhooks has answered, or not.
-    Tried(Box<Due>),
+    Tried { due: Box<Due>, failures: i64 },
     /// A write under a lease that somebody believes to hold still.
     Late(Late),
     /// An engine's weather changes.
@@ -55,7 +55,7 @@ impl Event {
                 | Self::Commit
                 | Self::Duty(_)
                 | Self::Answer { .. }
-                | Self::Tried(_)
+                | Self::Tried { .. }
         )
     }
 }

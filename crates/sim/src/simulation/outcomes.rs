@@ -1,5 +1,7 @@
 //! What operations come to, and what follows from it.
 
+use std::collections::BTreeMap;
+
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
@@ -26,7 +28,7 @@ pub(super) enum Outcome {
     Performed { action: Action, answer: Option<Input> },
     Settled { flight: Flight, text: String, must_be_refused: bool, answer: Result<bool, StoreError> },
     WrittenLate { lease: Lease, must_be_refused: bool, answer: Result<bool, StoreError> },
-    EventsClaimed { due: Vec<Due>, answer: Result<Vec<i64>, StoreError> },
+    EventsClaimed { due: Vec<Due>, answer: Result<BTreeMap<i64, i64>, StoreError> },
     TryConcluded { must_be_refused: bool, answer: Result<Vec<bool>, StoreError> },
     Done { duty: Duty, now: i64, answer: Result<(), StoreError> },
 }

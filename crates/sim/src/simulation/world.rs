@@ -7,6 +7,7 @@ use std::sync::Arc;
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::{AccountKey, Replica};
+use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_server::config::Config;
 use overnight_server::store::accounts::{self, NewAccount};
 
@@ -111,7 +112,7 @@ impl<'f> World<'f> {
                 created_at: self.timeline.now(),
                 is_activated: true,
                 credits: Credits::from_nanos(credits * 1_000_000_000),
-                webhook_secret: [7; 32],
+                webhook_secret: SigningSecret::new([7; 32]),
             };
             self.accounts.push(accounts::insert(life.store(), &account).await?.key);
         }
@@ -130,7 +131,7 @@ impl<'f> World<'f> {
             Event::Commit => self.commit().await,
             Event::Duty(duty) => self.begin_duty(duty).await,
             Event::Answer { replica, lease } => self.answer(replica, &lease).await,
-            Event::Tried(due) => self.conclude_try(&due).await,
+            Event::Tried { due, failures } => self.conclude_try(&due, failures).await,
             Event::Late(late) => self.write_late(late).await,
             Event::Weather { replica, weather } => self.change_weather(replica, weather),
             Event::Client(client) => self.serve_client(client).await,

@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum State {
-    /// Not delivered yet.
-    Waiting,
+    /// Not delivered yet: waiting for its next try, or being sent.
+    Pending,
     /// Its receiver took it.
     Delivered,
     /// It was given up.
@@ -47,7 +47,7 @@ enum State {
 impl From<State> for EventState {
     fn from(state: State) -> Self {
         match state {
-            State::Waiting => Self::Live,
+            State::Pending => Self::Live,
             State::Delivered => Self::Delivered,
             State::Exhausted => Self::Exhausted,
         }

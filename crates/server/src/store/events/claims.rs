@@ -1,5 +1,7 @@
 //! Taking events to be tried.
 
+use std::collections::BTreeMap;
+
 use overnight_domain::ids::{BatchId, EventId};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
@@ -21,8 +23,6 @@ pub struct Due {
     pub account: AccountKey,
     /// How often it was tried.
     pub number: i64,
-    /// How often in a row that failed, as the schedule counts.
-    pub failures: i64,
     /// Where it leads.
     pub url: String,
     /// What is sent.
@@ -39,7 +39,7 @@ pub enum Payload {
 }
 
 pub(in crate::store) const FIND_DUE: &str =
-    "SELECT e.seq, e.id, e.account, e.kind, e.number, e.failures, e.payload, coalesce(e.url, r.webhook, b.webhook),
+    "SELECT e.seq, e.id, e.account, e.kind, e.number, e.payload, coalesce(e.url, r.webhook, b.webhook),
      e.created_at, r.id, p.state, p.ready_at, p.in_progress_at, p.ended_at, r.created_at, r.expires_at,
      b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_at,
      b.registered, b.in_progress, b.completed, b.failed, b.cancelled
@@ -55,8 +55,8 @@ pub async fn find_due(store: &Store, lane: Lane, now: i64, limit: usize) -> Resu
 
 fn read(row: &Row) -> Result<Due, StoreError> {
     let id = EventId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an event's id"))?;
-    let url: Option<String> = row.get(7)?;
-    let payload = match row.get::<Option<Vec<u8>>>(6)? {
+    let url: Option<String> = row.get(6)?;
+    let payload = match row.get::<Option<Vec<u8>>>(5)? {
         Some(payload) => Payload::Kept(payload),
         None => Payload::Of(Box::new(read_event(row, id)?)),
     };
@@ -65,7 +65,6 @@ fn read(row: &Row) -> Result<Due, StoreError> {
         id,
         account: AccountKey(row.get(2)?),
         number: row.get(4)?,
-        failures: row.get(5)?,
         url: url.ok_or(StoreError::Damaged("an event that leads nowhere"))?,
         payload,
     })
@@ -73,19 +72,19 @@ fn read(row: &Row) -> Result<Due, StoreError> {
 
 /// What it is about has ended, and will not change.
 fn read_event(row: &Row, id: EventId) -> Result<Event, StoreError> {
-    let subject = if row.get::<Option<&[u8]>>(9)?.is_some() {
-        Subject::Request(row::request_summary(row, 9)?)
+    let subject = if row.get::<Option<&[u8]>>(8)?.is_some() {
+        Subject::Request(row::request_summary(row, 8)?)
     } else {
         Subject::Batch(BatchRecord {
-            id: BatchId::from_bytes(row.get(16)?).ok_or(StoreError::Damaged("a batch's id"))?,
-            created_at: row.get(17)?,
-            state: row::batch_state(row, 18)?,
-            counters: row::counters(row, 21)?,
+            id: BatchId::from_bytes(row.get(15)?).ok_or(StoreError::Damaged("a batch's id"))?,
+            created_at: row.get(16)?,
+            state: row::batch_state(row, 17)?,
+            counters: row::counters(row, 20)?,
             webhook: None,
             metadata: None,
         })
     };
-    Ok(Event { id, kind: kind_of(row.get(3)?)?, created_at: row.get(8)?, subject })
+    Ok(Event { id, kind: kind_of(row.get(3)?)?, created_at: row.get(7)?, subject })
 }
 
 /// An event to be tried now.
@@ -101,9 +100,10 @@ pub struct Claim {
     pub payload: Vec<u8>,
 }
 
-/// Takes events that are still due and were not tried since they were read; those that were taken, by `seq`. They are
-/// this process's until it says what came of them, or dies.
-pub async fn claim(store: &Store, claims: Vec<Claim>, now: i64) -> Result<Vec<i64>, StoreError> {
+/// Takes events that are still due and were not tried since they were read. Those that were taken, by `seq`, each with how
+/// often in a row it has failed by then: a replay may have come between. They are this process's until it says what came
+/// of them, or dies.
+pub async fn claim(store: &Store, claims: Vec<Claim>, now: i64) -> Result<BTreeMap<i64, i64>, StoreError> {
     store.writer().write(ClaimEvents { claims, now }).await
 }
 
@@ -119,7 +119,7 @@ pub(in crate::store) static TAKE: RowsStatement = RowsStatement::new(
     &COLUMNS,
     ") UPDATE events SET owner = ?, claimed_at = ?, due_at = NULL, number = number + 1,
               url = coalesce(url, v.leads_to), payload = coalesce(payload, v.sent)
-       FROM v WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL RETURNING seq",
+       FROM v WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL RETURNING seq, failures",
 );
 
 /// What another node is writing at this moment is passed over.
@@ -132,25 +132,25 @@ pub(in crate::store) static TAKE_ON_POSTGRES: RowsStatement = RowsStatement::new
              FOR UPDATE SKIP LOCKED) e
      ) UPDATE events SET owner = ?, claimed_at = ?, due_at = NULL, number = number + 1,
               url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
-       FROM w WHERE events.seq = w.seq RETURNING events.seq",
+       FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures",
 );
 
 impl Operation for ClaimEvents {
-    type Answer = Vec<i64>;
+    type Answer = BTreeMap<i64, i64>;
     const LANE: WriterLane = WriterLane::Control;
 
     fn rows(&self) -> usize {
         self.claims.len()
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Vec<i64>>, StoreError> {
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<BTreeMap<i64, i64>>, StoreError> {
         // Who was taken for dead takes nothing before its heart has beaten again: nobody would give that back.
         let is_alive = sql_each(
             "SELECT 1 FROM owners WHERE seq = ?",
             "SELECT 1 FROM owners WHERE seq = ? FOR KEY SHARE",
         );
         if unit.tx.fetch(is_alive.bind(unit.owner.key)).await?.is_empty() {
-            return Ok(vec![Vec::new(); jobs.len()]);
+            return Ok(vec![BTreeMap::new(); jobs.len()]);
         }
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
@@ -161,8 +161,8 @@ impl Operation for ClaimEvents {
 }
 
 impl ClaimEvents {
-    async fn take(&self, unit: &mut Unit<'_>) -> Result<Vec<i64>, StoreError> {
-        let mut taken = Vec::with_capacity(self.claims.len());
+    async fn take(&self, unit: &mut Unit<'_>) -> Result<BTreeMap<i64, i64>, StoreError> {
+        let mut taken = BTreeMap::new();
         for chunk in chunks(&self.claims) {
             let values = |claim: &Claim| -> [Value; 4] {
                 let Claim { seq, number, url, payload } = claim;
@@ -176,7 +176,7 @@ impl ClaimEvents {
             };
             let behind = [unit.owner.key, self.now].map(Value::from);
             for row in unit.tx.fetch(statement.over(dialect, [], values, behind)).await? {
-                taken.push(row.get(0)?);
+                taken.insert(row.get(0)?, row.get(1)?);
             }
         }
         Ok(taken)

@@ -68,9 +68,9 @@ impl Settlement {
     }
 
     /// Moves the counters of the batch that it is in and the money of its account, and tells of it.
-    fn book(&self, held: &Held, result: i64, unit: &mut Unit<'_>) {
+    fn book(&self, held: &Held, result: i64, ended_at: i64, unit: &mut Unit<'_>) {
         unit.shift(held.batch, RequestStatus::InProgress, self.ending.status(), self.now);
-        unit.outbox.request_ended(self.seq(), self.ending.status(), held.lane, self.now);
+        unit.outbox.request_ended(self.seq(), self.ending.status(), held.lane, ended_at);
         let group = self.lease.key.group;
         match self.ending {
             Ending::Failed => unit.books.release(group.account.0, held.pinned.hold),

@@ -35,11 +35,11 @@ static END: RowsStatement = RowsStatement::new(
      ), moved AS (
          UPDATE progress p SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
                 result_seq = n.result_seq FROM numbered n WHERE p.seq = n.seq
-         RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.result_seq, p.hold, p.price
+         RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, p.hold, p.price
      ), stored AS (
          INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body)
          SELECT result_seq, seq, prompt_tokens, completion_tokens, body FROM numbered
-     ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane
+     ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at
        FROM moved m LEFT JOIN prices x ON x.seq = m.price",
 );
 
@@ -70,7 +70,7 @@ pub(super) async fn end(
         if let Some(settlement) = by_name.get(&name) {
             let pinned = Pinned::new(row.get(4)?, row.get(5)?, row.get(6)?);
             let held = Held { batch: row.get(2)?, pinned, lane: row.get(7)? };
-            settlement.book(&held, row.get(3)?, unit);
+            settlement.book(&held, row.get(3)?, row.get(8)?, unit);
         }
         ended.insert(name);
     }

@@ -48,6 +48,7 @@ pub(in crate::store) static END: RowsStatement<3> = RowsStatement::all([
 struct Survivor<'a> {
     settlement: &'a Settlement,
     in_progress_at: i64,
+    ended_at: i64,
     result_seq: i64,
 }
 
@@ -61,8 +62,9 @@ pub(super) async fn end(
         let Some((in_progress_at, held)) = held.get(&settlement.name()).copied() else { continue };
         let result_seq = unit.sequences.result;
         unit.sequences.result += 1;
-        settlement.book(&held, result_seq, unit);
-        survivors.push(Survivor { settlement, in_progress_at, result_seq });
+        let ended_at = settlement.now.max(in_progress_at);
+        settlement.book(&held, result_seq, ended_at, unit);
+        survivors.push(Survivor { settlement, in_progress_at, ended_at, result_seq });
     }
     for chunk in chunks(&survivors) {
         let touched = unit.tx.execute(bind_end(chunk)).await?;
@@ -102,11 +104,11 @@ fn bind_end(survivors: &[Survivor<'_>]) -> Statement {
     for survivor in survivors {
         leases::push_key(&mut values, &survivor.settlement.lease.key);
     }
-    for Survivor { settlement, in_progress_at, result_seq } in survivors {
+    for Survivor { settlement, in_progress_at, ended_at, result_seq } in survivors {
         values.push(settlement.seq().into());
         values.push(settlement.ending.code().into());
         values.push((*in_progress_at).into());
-        values.push(settlement.now.max(*in_progress_at).into());
+        values.push((*ended_at).into());
         values.push((*result_seq).into());
     }
     for Survivor { settlement, result_seq, .. } in survivors {

@@ -40,6 +40,7 @@ use overnight_domain::money::Pricing;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
 use overnight_domain::sort_key::SortKey;
+use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_sim::postgres::{Cluster, FaultProxy, Pooler};
 use tempfile::TempDir;
 
@@ -216,7 +217,7 @@ pub(super) fn new_account(number: u128) -> NewAccount {
         created_at: START,
         is_activated: true,
         credits: "100".parse().expect("credits"),
-        webhook_secret: [7; 32],
+        webhook_secret: SigningSecret::new([7; 32]),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use overnight_domain::ids::{BatchId, EventId, RequestId};
-use overnight_domain::scheduler::Lease;
+use overnight_domain::scheduler::{Lease, Position};
+use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_domain::webhooks::{Event, EventKind, Lane, Subject};
 
 use super::{DAY_MS, Fixture, START, grouping};
@@ -14,7 +15,7 @@ use crate::store::events::{
 use crate::store::requests::{self, NewRequest};
 use crate::store::settle::{self, Ending, Settlement};
 use crate::store::sql::sql;
-use crate::store::{Store, audit, expiry, owners, webhook_secrets};
+use crate::store::{Store, audit, expiry, leases, owners, webhook_secrets};
 
 const HOOK: &str = "https://hooks.example/overnight";
 
@@ -150,7 +151,7 @@ async fn group_told(fixture: &mut Fixture, ids: &[RequestId]) -> BatchId {
     id
 }
 
-/// Marks a batch, and lets two nodes end its requests.
+/// Marks a batch, and ends its requests twice over.
 async fn cancel_batch(fixture: &Fixture, id: BatchId) {
     let cancel = batches::cancel(&fixture.store, fixture.account, id, START + 12).await;
     let Ok(CancelBatchOutcome::Marked { batch }) = cancel else { panic!("{cancel:?}") };
@@ -200,6 +201,23 @@ async fn claim(fixture: &Fixture, due: &Due, payload: &[u8], now: i64) -> usize 
     events::claim(&fixture.store, vec![claim_of(due, payload)], now).await.expect("a claim").len()
 }
 
+/// How often in a row an event has failed, as its claim says.
+async fn failures_at_claim(fixture: &Fixture, due: &Due) -> i64 {
+    let claims = vec![claim_of(due, b"it")];
+    events::claim(&fixture.store, claims, START + 20).await.expect("a claim")[&due.seq]
+}
+
+on_both!(a_replay_between_a_look_and_its_claim_has_the_whole_schedule_before_it);
+async fn a_replay_between_a_look_and_its_claim_has_the_whole_schedule_before_it(mut fixture: Fixture) {
+    let due = with_one_event(&mut fixture).await;
+    claim(&fixture, &due, b"it", START + 10).await;
+    let failed = Conclusion { failures: 8, ..answered(&due, 500, EventState::Live, Some(START + 20)) };
+    conclude(&fixture.store, failed).await;
+    let again = fixture.due(START + 20).await.remove(0);
+    events::replay(&fixture.store, again.id, START + 15).await.expect("a replay");
+    assert_eq!(failures_at_claim(&fixture, &again).await, 0);
+}
+
 on_both!(an_event_is_claimed_once_and_sent_as_it_was_first);
 async fn an_event_is_claimed_once_and_sent_as_it_was_first(mut fixture: Fixture) {
     let due = with_one_event(&mut fixture).await;
@@ -214,7 +232,7 @@ async fn an_event_is_claimed_once_and_sent_as_it_was_first(mut fixture: Fixture)
     assert!(fixture.due(START + 4_999).await.is_empty());
     assert_eq!(claim(&fixture, &due, b"second", START + 5_000).await, 0, "it was tried since it was read");
     let again = fixture.due(START + 5_000).await.remove(0);
-    assert_eq!((again.number, again.failures), (1, 1));
+    assert_eq!(again.number, 1);
     assert_eq!(again.payload, Payload::Kept(b"first".to_vec()));
     fixture.assert_sound().await;
 }
@@ -243,11 +261,13 @@ async fn who_died_while_sending_gives_its_events_back(mut fixture: Fixture) {
     events::claim(&fixture.store, vec![claim_of(&due, b"it")], START + 10).await.expect("a claim");
     fixture.restart().await;
     let again = fixture.due(START + 10).await.remove(0);
-    assert_eq!((again.number, again.failures), (1, 0), "it counts for nothing in the schedule");
+    assert_eq!(again.number, 1);
+    assert_eq!(failures_at_claim(&fixture, &again).await, 0, "it counts for nothing in the schedule");
+    conclude(&fixture.store, answered(&again, 200, EventState::Delivered, None)).await;
     assert!(!conclude(&fixture.store, answered(&due, 200, EventState::Delivered, None)).await, "too late");
     let tries = events::list_deliveries(&fixture.store, fixture.account, None, 9).await.expect("tries");
-    assert_eq!(tries.len(), 1);
-    assert_eq!((tries[0].failure.as_deref(), tries[0].started_at), (Some("interrupted"), START + 10));
+    assert_eq!(tries.len(), 2);
+    assert_eq!((tries[1].failure.as_deref(), tries[1].started_at), (Some("interrupted"), START + 10));
     fixture.assert_sound().await;
 }
 
@@ -270,8 +290,37 @@ async fn of_two_nodes_one_sends_and_the_dead_one_is_heard_no_more() {
     let taken = events::claim(sender, vec![claim_of(&again[0], b"it")], START + 20).await.expect("a claim");
     assert!(taken.is_empty(), "who is taken for dead takes nothing");
     let taken = events::claim(survivor, vec![claim_of(&again[0], b"it")], START + 20).await.expect("a claim");
-    assert_eq!(taken, [due.seq]);
+    assert!(taken.contains_key(&due.seq));
     assert!(conclude(survivor, answered(&again[0], 200, EventState::Delivered, None)).await);
+    fixture.assert_sound().await;
+    other.close().await;
+}
+
+#[tokio::test]
+async fn two_nodes_that_end_the_last_of_a_batch_tell_of_it_once() {
+    let mut fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    for round in 1..=10 {
+        let batch = batch_told(&mut fixture, &[2 * round, 2 * round + 1]).await;
+        fixture.release().await;
+        let [ours, theirs]: [Position; 2] = fixture.look().await.try_into().expect("two requests");
+        let take = |store, position| leases::take(store, fixture.group(), vec![position], START + 1);
+        let ours = take(&fixture.store, ours).await.expect("a lease").leases.remove(0);
+        let theirs = take(&other, theirs).await.expect("a lease").leases.remove(0);
+        let settle_theirs = settle::settle(&other, fixture.settlement(&theirs, START + 10));
+        let (first, second) = tokio::join!(fixture.settle(&ours, START + 10), settle_theirs);
+        assert!(first && second.expect("a settle"));
+        let told = told(&fixture).await;
+        assert_eq!(told.last(), Some(&(EventKind::BatchCompleted, batch.to_string())));
+        assert_eq!(told.len(), usize::from(round));
+    }
+    let cancelled = batch_told(&mut fixture, &[51, 52, 53]).await;
+    let cancel = batches::cancel(&fixture.store, fixture.account, cancelled, START + 12).await;
+    let Ok(CancelBatchOutcome::Marked { batch }) = cancel else { panic!("{cancel:?}") };
+    let chunk = |store| batches::cancel_chunk(store, batch, None, START + 13);
+    let (first, second) = tokio::join!(chunk(&fixture.store), chunk(&other));
+    assert!(first.is_ok() && second.is_ok());
+    assert_eq!(told(&fixture).await.len(), 11);
     fixture.assert_sound().await;
     other.close().await;
 }
@@ -280,26 +329,39 @@ async fn events_lane(fixture: &Fixture) -> Lane {
     events::list_lanes(&fixture.store).await.expect("the lanes")[0].0
 }
 
-on_both!(what_was_given_up_can_be_told_again);
-async fn what_was_given_up_can_be_told_again(mut fixture: Fixture) {
-    let due = with_one_event(&mut fixture).await;
-    let id = due.id;
-    let replay = |id: EventId| events::replay(&fixture.store, id, START + 99);
-    events::claim(&fixture.store, vec![claim_of(&due, b"it")], START + 10).await.expect("a claim");
-    assert_eq!(replay(id).await.expect("a replay"), Replay::Sending);
-    assert_eq!(replay(EventId::from_bits(1)).await.expect("a replay"), Replay::Unknown);
+/// An event that was tried and given up.
+async fn with_one_given_up(fixture: &mut Fixture) -> Due {
+    let due = with_one_event(fixture).await;
+    claim(fixture, &due, b"it", START + 10).await;
     assert!(conclude(&fixture.store, answered(&due, 410, EventState::Exhausted, None)).await);
     assert!(fixture.due(i64::MAX).await.is_empty());
+    due
+}
+
+on_both!(what_was_given_up_can_be_told_again);
+async fn what_was_given_up_can_be_told_again(mut fixture: Fixture) {
+    let id = with_one_given_up(&mut fixture).await.id;
+    let replay = |id: EventId| events::replay(&fixture.store, id, START + 99);
+    assert_eq!(replay(EventId::from_bits(1)).await.expect("a replay"), Replay::Unknown);
     assert_eq!(replay(id).await.expect("a replay"), Replay::Due);
     let again = fixture.due(START + 99).await.remove(0);
-    assert_eq!((again.id, again.number, again.failures), (id, 1, 0));
+    assert_eq!((again.id, again.number), (id, 1));
     assert_eq!(again.payload, Payload::Kept(b"it".to_vec()));
     assert_eq!(claim(&fixture, &again, b"something else", START + 99).await, 1);
-    assert!(conclude(&fixture.store, answered(&again, 500, EventState::Exhausted, None)).await);
+    assert_eq!(replay(id).await.expect("a replay"), Replay::Sending);
+    fixture.assert_sound().await;
+}
+
+on_both!(all_that_was_given_up_can_be_told_again);
+async fn all_that_was_given_up_can_be_told_again(mut fixture: Fixture) {
+    with_one_given_up(&mut fixture).await;
     let replayed = || events::replay_exhausted(&fixture.store, fixture.account, START + 200);
     assert_eq!(replayed().await.expect("replays"), 1);
     assert_eq!(replayed().await.expect("replays"), 0);
-    assert_eq!(fixture.due(START + 200).await[0].payload, Payload::Kept(b"it".to_vec()));
+    let again = fixture.due(START + 200).await.remove(0);
+    claim(&fixture, &again, b"something else", START + 200).await;
+    conclude(&fixture.store, answered(&again, 500, EventState::Live, Some(START + 300))).await;
+    assert_eq!(fixture.due(START + 300).await[0].payload, Payload::Kept(b"it".to_vec()));
     fixture.assert_sound().await;
 }
 
@@ -339,16 +401,17 @@ async fn secrets_at(fixture: &Fixture, now: i64) -> Vec<u8> {
 
 on_both!(a_secret_is_replaced_with_an_overlap);
 async fn a_secret_is_replaced_with_an_overlap(fixture: Fixture) {
-    let rotate = |secret: u8, now, overlap_ms| {
-        webhook_secrets::rotate(&fixture.store, fixture.account, [secret; 32], now, overlap_ms)
+    let rotate = |secret, now, overlap_ms| {
+        webhook_secrets::rotate(&fixture.store, fixture.account, secret, now, overlap_ms)
     };
+    let [eighth, ninth, tenth] = [8, 9, 10].map(|byte| SigningSecret::new([byte; 32]));
     let at = |now| secrets_at(&fixture, now);
     assert_eq!(at(START).await, [7]);
-    rotate(8, START, 1_000).await.expect("a new one");
+    rotate(&eighth, START, 1_000).await.expect("a new one");
     assert_eq!((at(START + 999).await, at(START + 1_000).await), (vec![8, 7], vec![8]));
-    rotate(9, START + 10, 1_000).await.expect("a new one");
+    rotate(&ninth, START + 10, 1_000).await.expect("a new one");
     assert_eq!(at(START + 11).await, [9, 8], "two at most");
-    rotate(10, START + 20, 0).await.expect("a new one");
+    rotate(&tenth, START + 20, 0).await.expect("a new one");
     assert_eq!(at(START + 20).await, [10]);
 }
 
@@ -369,6 +432,7 @@ async fn the_audit_finds_what_is_wrong_with_events(mut fixture: Fixture) {
         ("UPDATE deliveries SET status = 500", "UPDATE deliveries SET status = 200"),
         ("UPDATE deliveries SET failure = 'tls'", "UPDATE deliveries SET failure = NULL"),
         ("UPDATE deliveries SET number = 3", "UPDATE deliveries SET number = 1"),
+        ("UPDATE progress SET lane = NULL", "UPDATE progress SET lane = (SELECT lane FROM events)"),
     ] {
         connection.execute(sql(damage)).await.expect("damage");
         let checks = audit::run(&fixture.store).await.expect("an audit");

@@ -112,15 +112,20 @@ impl Deliverer {
         accounts.dedup();
         // Before they are claimed: nothing may fail between a claim and its try.
         let secrets = webhook_secrets::list_of(store, &accounts, now).await?;
-        let claims: Vec<Claim> = places.iter().map(|(due, _)| claim_of(due)).collect();
+        let (signed, unsigned): (Vec<_>, Vec<_>) =
+            places.into_iter().partition(|(due, _)| secrets.contains_key(&due.account.0));
+        if let Some((due, _)) = unsigned.first() {
+            tracing::error!(event = %due.id, "an account has no secret to sign with: its webhooks wait until it is rotated");
+        }
+        let claims: Vec<Claim> = signed.iter().map(|(due, _)| claim_of(due)).collect();
         let mut payloads: BTreeMap<i64, Vec<u8>> =
             claims.iter().map(|claim| (claim.seq, claim.payload.clone())).collect();
-        let taken = events::claim(store, claims, now).await?;
-        payloads.retain(|seq, _| taken.contains(seq));
-        for (due, place) in places {
-            let Some(payload) = payloads.remove(&due.seq) else { continue };
+        let mut taken = events::claim(store, claims, now).await?;
+        for (due, place) in signed {
+            let (payload, failures) = (payloads.remove(&due.seq), taken.remove(&due.seq));
+            let Some((payload, failures)) = payload.zip(failures) else { continue };
             let secrets = secrets.get(&due.account.0).cloned().unwrap_or_default();
-            let begun = Try { due, payload: payload.into(), secrets, place };
+            let begun = Try { due, failures, payload: payload.into(), secrets, place };
             self.tries.spawn(begun.run(self.services.clone(), Arc::clone(&self.sender)));
         }
         self.show();

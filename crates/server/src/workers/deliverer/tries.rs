@@ -9,11 +9,13 @@ use overnight_domain::webhooks::{Answer, Next, after};
 use super::places::Place;
 use crate::app::Services;
 use crate::store::events::{Conclusion, Due, EventState};
-use crate::webhooks::{Message, Sender};
+use crate::webhooks::{Hold, Message, Sender};
 
 /// A claimed event.
 pub(super) struct Try {
     pub(super) due: Due,
+    /// How often in a row it has failed.
+    pub(super) failures: i64,
     pub(super) payload: Bytes,
     pub(super) secrets: Vec<SigningSecret>,
     pub(super) place: Place,
@@ -22,23 +24,19 @@ pub(super) struct Try {
 impl Try {
     /// Makes it.
     pub(super) async fn run(self, services: Services, sender: Arc<Sender>) -> Conclusion {
-        let Self { due, payload, secrets, place } = self;
+        let Self { due, failures, payload, secrets, place } = self;
         let started_at = services.clock.now();
         let timestamp_s = started_at.div_euclid(1_000);
         let signature = sign(&secrets, &due.id.to_string(), timestamp_s, &payload);
-        let message = Message {
-            url: due.url,
-            id: due.id,
-            timestamp_s,
-            signature,
-            body: payload,
-            hold: Arc::new(place),
-        };
+        let place: Hold = Arc::new(place);
+        let hold = Arc::clone(&place);
+        let message = Message { url: due.url, id: due.id, timestamp_s, signature, body: payload, hold };
         let tried = sender.send(message).await;
+        drop(place);
         let now = services.clock.now();
         let delays_ms: Vec<i64> = services.config.webhooks.retries.iter().map(|delay| delay.0).collect();
-        let failures = usize::try_from(due.failures).unwrap_or(0);
-        let (state, due_at) = match after(&delays_ms, failures, tried.answer, chance(&services)) {
+        let failed = usize::try_from(failures).unwrap_or(0);
+        let (state, due_at) = match after(&delays_ms, failed, tried.answer, chance(&services)) {
             Next::Delivered => (EventState::Delivered, None),
             Next::Exhausted => (EventState::Exhausted, None),
             Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),
@@ -53,7 +51,7 @@ impl Try {
                 Answer::None => None,
             },
             failure: tried.failure.map(|failure| failure.as_str()),
-            failures: due.failures + i64::from(state != EventState::Delivered),
+            failures: failures + i64::from(state != EventState::Delivered),
             state,
             due_at,
             now,

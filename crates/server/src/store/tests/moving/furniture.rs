@@ -3,6 +3,7 @@
 use overnight_domain::ids::{KeyId, PaymentId, RequestId};
 use overnight_domain::money::Credits;
 use overnight_domain::sort_key::SortKey;
+use overnight_domain::webhooks::signature::SigningSecret;
 
 use crate::store::api_keys::{self, NewApiKey};
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
@@ -65,7 +66,9 @@ async fn tell_of_ends(fixture: &mut Fixture) {
     for conclusion in [delivered, failed] {
         assert!(webhooks::conclude(&fixture.store, conclusion).await);
     }
-    let rotated = webhook_secrets::rotate(&fixture.store, fixture.account, [8; 32], START, 1_000).await;
+    let rotated =
+        webhook_secrets::rotate(&fixture.store, fixture.account, &SigningSecret::new([8; 32]), START, 1_000)
+            .await;
     rotated.expect("a new secret");
 }
 
