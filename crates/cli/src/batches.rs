@@ -54,6 +54,24 @@ pub(crate) async fn group(client: &Client, journal: &mut Journal, wanted: &Wante
     }
 }
 
+/// Refuses a webhook that the service would refuse, before anything is sent: a batch of nothing is refused whatever it
+/// says, and told everything that is wrong with it.
+pub(crate) async fn check_webhook(client: &Client, wanted: &Wanted) -> Result<(), CliError> {
+    if wanted.webhook.is_none() {
+        return Ok(());
+    }
+    let Err(ClientError::Api { status: 422, error, .. }) =
+        client.create_batch(&new_batch(&[], wanted)?).await
+    else {
+        // What else is wrong is told by the first call that needs it to be well.
+        return Ok(());
+    };
+    match error.details.into_iter().find(|detail| detail.param.as_deref() == Some("webhook")) {
+        Some(detail) => Err(CliError::unusable(detail.message).with_hint("nothing was sent")),
+        None => Ok(()),
+    }
+}
+
 fn new_batch(ids: &[RequestId], wanted: &Wanted) -> Result<CreateBatch, CliError> {
     let metadata = wanted.name.as_ref().map(|name| to_raw_value(&json!({ "batch_name": name })));
     let metadata = metadata.transpose().map_err(CliError::unusable)?;

@@ -69,6 +69,7 @@ pub(super) fn summary(counts: &Counts) -> String {
         ("batches", "batch", "batches"),
         ("accounts", "account", "accounts"),
         ("api_keys", "key", "keys"),
+        ("events", "event", "events"),
     ];
     let words = words.map(|(table, one, many)| match counts.of(table) {
         1 => format!("1 {one}"),

@@ -1,6 +1,6 @@
 //! Who may be called how often at a time.
 //!
-//! A lane is an account and one of its receivers' hosts, or a few of them: what waits in it waits behind nobody else's.
+//! A lane is an account and one of its receivers' hosts, or some of very many: what waits in it waits behind nobody else's.
 //! An account takes no more than a quarter of what is left for all others, however many of its receivers are slow: one such
 //! account takes a fifth of all, two a sixth each, and so on. That is the dynamic threshold of shared-memory switches
 //! (Choudhury, Hahne: "Dynamic queue length thresholds for shared-memory packet switches",
@@ -8,8 +8,9 @@
 
 use std::collections::BTreeMap;
 
-/// How many lanes an account has: its hosts share them, so that nobody makes lanes without end.
-const LANES_OF_ACCOUNT: i64 = 16;
+/// How many lanes an account has: its hosts share them, so that nobody makes lanes without end. Two hosts meet in one lane
+/// one time in so many.
+const LANES_OF_ACCOUNT: i64 = 256;
 
 /// How many tries are made in one lane at a time.
 const LANE_TRIES_MAX: usize = 8;
@@ -27,7 +28,7 @@ pub struct Lane(pub i64);
 impl Lane {
     /// A lane of the account in this row; one host has always the same digest.
     pub const fn of(account: i64, digest: u8) -> Self {
-        Self(account * LANES_OF_ACCOUNT + digest as i64 % LANES_OF_ACCOUNT)
+        Self(account * LANES_OF_ACCOUNT + digest as i64)
     }
 
     /// Whose it is, by row number.

@@ -54,15 +54,15 @@ CREATE INDEX webhook_secrets_by_account ON webhook_secrets (account, seq);
 -- Tables that are in use are locked last, and in the order in which those who use them do.
 
 -- In which lane the end is told, from the moment of acceptance on; null where nobody is told. A lane is an account and one
--- of its receivers' hosts, or a few of them: 16 times the account's number, and a part of the host's digest. What ended
+-- of its receivers' hosts, or some of very many: 256 times the account's number, and a part of the host's digest. What ended
 -- before there were events is not told of, and what lives stands in its account's first lane.
 ALTER TABLE queue ADD COLUMN lane BIGINT;
 ALTER TABLE progress ADD COLUMN lane BIGINT;
 ALTER TABLE batches ADD COLUMN lane BIGINT;
-UPDATE progress SET lane = 16 * progress.account FROM requests r
+UPDATE progress SET lane = 256 * progress.account FROM requests r
     WHERE state < 3 AND r.seq = progress.seq AND r.webhook IS NOT NULL;
 UPDATE queue SET lane = p.lane FROM progress p WHERE p.seq = queue.seq AND p.lane IS NOT NULL;
-UPDATE batches SET lane = 16 * account
+UPDATE batches SET lane = 256 * account
     WHERE webhook IS NOT NULL AND completed_at IS NULL AND (cancelled_at IS NULL OR cancelling = 1);
 
 -- Two random UUIDs, of which 244 bits are by chance, behind one another.

@@ -1,15 +1,15 @@
 -- The outbox. An event is written in the transaction that ended its request or batch, and is delivered or given up later.
 
 -- In which lane the end is told, from the moment of acceptance on; null where nobody is told. A lane is an account and one
--- of its receivers' hosts, or a few of them: 16 times the account's number, and a part of the host's digest. What ended
+-- of its receivers' hosts, or some of very many: 256 times the account's number, and a part of the host's digest. What ended
 -- before there were events is not told of, and what lives stands in its account's first lane.
 ALTER TABLE progress ADD COLUMN lane INTEGER;
 ALTER TABLE queue ADD COLUMN lane INTEGER;
 ALTER TABLE batches ADD COLUMN lane INTEGER;
-UPDATE progress SET lane = 16 * account
+UPDATE progress SET lane = 256 * account
     WHERE state < 3 AND EXISTS (SELECT 1 FROM requests r WHERE r.seq = progress.seq AND r.webhook IS NOT NULL);
 UPDATE queue SET lane = (SELECT p.lane FROM progress p WHERE p.seq = queue.seq);
-UPDATE batches SET lane = 16 * account
+UPDATE batches SET lane = 256 * account
     WHERE webhook IS NOT NULL AND completed_at IS NULL AND (cancelled_at IS NULL OR cancelling = 1);
 
 -- kind: 0 request.completed, 1 request.failed, 2 request.cancelled, 3 batch.completed, 4 batch.cancelled. state: 0 live, 1

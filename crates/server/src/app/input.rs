@@ -1,11 +1,14 @@
 //! What Create Request and Create Batch have in common: one JSON object of known fields, metadata and a webhook.
 
+use std::net::IpAddr;
+
 use overnight_domain::faults::{Fault, Faults, Quoted, codes};
 use overnight_domain::json::{Json, JsonError, JsonText, Kind, RawObject, minimize};
 use overnight_domain::limits::Limits;
-use url::Url;
+use url::{Host, Url};
 
 use super::errors::AppError;
+use crate::config::WebhooksConfig;
 use crate::spelling::nearest;
 
 /// A field that is none of the known ones.
@@ -61,7 +64,7 @@ pub(super) fn metadata(object: &RawObject<'_>, limits: &Limits, faults: &mut Fau
 /// The address to tell of the end, as it was sent.
 pub(super) fn webhook(
     object: &RawObject<'_>,
-    allow_insecure_targets: bool,
+    allowed: &WebhooksConfig,
     faults: &mut Faults,
 ) -> Option<String> {
     let value = object.get_some("webhook")?;
@@ -69,7 +72,7 @@ pub(super) fn webhook(
         faults.push("webhook", codes::WRONG_TYPE, "must be a string or null");
         return None;
     };
-    match check_webhook(&address, allow_insecure_targets) {
+    match check_webhook(&address, allowed) {
         Ok(()) => Some(address.into_owned()),
         Err(fault) => {
             faults.push(fault.param, fault.code, fault.message);
@@ -78,8 +81,8 @@ pub(super) fn webhook(
     }
 }
 
-/// Where the address leads is checked when it is connected to; here, that it is one which may be tried at all.
-fn check_webhook(address: &str, allow_insecure_targets: bool) -> Result<(), Fault> {
+/// Where a name leads is checked when it is connected to; here, that the address is one which may be tried at all.
+fn check_webhook(address: &str, allowed: &WebhooksConfig) -> Result<(), Fault> {
     let refuse = |code, message: &str| Fault { param: "webhook".into(), code, message: message.into() };
     if address.len() > WEBHOOK_BYTES_MAX {
         return Err(refuse(codes::OUT_OF_RANGE, "must be at most 2,048 bytes"));
@@ -90,8 +93,16 @@ fn check_webhook(address: &str, allow_insecure_targets: bool) -> Result<(), Faul
     };
     match url.scheme() {
         "https" => {}
-        "http" if allow_insecure_targets => {}
-        "http" => return Err(refuse(codes::NOT_ALLOWED, "must be an https URL")),
+        "http" if allowed.allow_insecure_targets => {}
+        "http" => {
+            return Err(refuse(
+                codes::NOT_ALLOWED,
+                "must be an https URL: this service is not set up to call http",
+            ));
+        }
+        _ if allowed.allow_insecure_targets => {
+            return Err(refuse(codes::UNKNOWN_VALUE, "must be an https or http URL"));
+        }
         _ => return Err(refuse(codes::UNKNOWN_VALUE, "must be an https URL")),
     }
     if url.host_str().is_none_or(str::is_empty) {
@@ -99,6 +110,16 @@ fn check_webhook(address: &str, allow_insecure_targets: bool) -> Result<(), Faul
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(refuse(codes::NOT_ALLOWED, "must carry no user name or password"));
+    }
+    let address = match url.host() {
+        Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+        Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+        Some(Host::Domain(_)) | None => None,
+    };
+    if url.port() == Some(0) || address.is_some_and(|address| !allowed.allows(address)) {
+        let message =
+            "must lead to an address of the public internet, or to one that this service is set up to call";
+        return Err(refuse(codes::NOT_ALLOWED, message));
     }
     Ok(())
 }
@@ -109,12 +130,26 @@ mod tests {
 
     #[test]
     fn a_webhook_is_an_https_address_with_a_host_and_no_user() {
+        let inner = ["10.1.0.0/16".parse().unwrap()];
+        let strict = WebhooksConfig {
+            allow_insecure_targets: false,
+            allow_networks: inner.into(),
+            retries: Vec::new(),
+        };
         let long = format!("https://example.com/{}", "a".repeat(WEBHOOK_BYTES_MAX));
         for (address, code) in [
             ("https://example.com/hook?x=1", None),
             ("HTTPS://example.com", None),
-            ("https://127.0.0.1:8443/", None),
-            ("https://[::1]/", None),
+            ("https://8.8.8.8:8443/", None),
+            ("https://[2606:4700::1111]/", None),
+            ("https://10.1.2.3/", None),
+            ("https://localhost/", None),
+            ("https://127.0.0.1:8443/", Some(codes::NOT_ALLOWED)),
+            ("https://2130706433/", Some(codes::NOT_ALLOWED)),
+            ("https://[::1]/", Some(codes::NOT_ALLOWED)),
+            ("https://[::ffff:169.254.169.254]/", Some(codes::NOT_ALLOWED)),
+            ("https://10.2.2.3/", Some(codes::NOT_ALLOWED)),
+            ("https://example.com:0/", Some(codes::NOT_ALLOWED)),
             ("http://example.com", Some(codes::NOT_ALLOWED)),
             ("ftp://example.com", Some(codes::UNKNOWN_VALUE)),
             ("file:///etc/passwd", Some(codes::UNKNOWN_VALUE)),
@@ -128,8 +163,11 @@ mod tests {
             ("https://:secret@example.com", Some(codes::NOT_ALLOWED)),
             (&long, Some(codes::OUT_OF_RANGE)),
         ] {
-            assert_eq!(check_webhook(address, false).map_err(|fault| fault.code).err(), code, "{address}");
+            assert_eq!(check_webhook(address, &strict).map_err(|fault| fault.code).err(), code, "{address}");
         }
-        assert_eq!(check_webhook("http://example.com", true), Ok(()));
+        let open = WebhooksConfig { allow_insecure_targets: true, ..strict };
+        for address in ["http://example.com", "http://127.0.0.1:8787/", "https://[::1]/"] {
+            assert_eq!(check_webhook(address, &open), Ok(()), "{address}");
+        }
     }
 }

@@ -1,13 +1,16 @@
 //! Webhooks: what they say, what they are signed with, what was told, and telling it again.
 
 use overnight_domain::ids::{AccountId, EventId};
+use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_wire::native::events::write_event;
 
 use super::errors::AppError;
 use super::{Services, accounts};
 use crate::config::Millis;
-use crate::store::events::{self, DeliveryRecord, EventFilter, EventRecord, EventState, Payload, Replay};
+use crate::store::events::{
+    self, DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, EventState, Payload, Replay,
+};
 use crate::store::webhook_secrets::{self, WebhookSecret};
 
 /// The body that tells of an event, as it was sent before or is to be from now on.
@@ -25,7 +28,8 @@ pub fn payload(payload: &Payload) -> Vec<u8> {
 /// The longest time for which two secrets are signed with.
 pub const OVERLAP_MAX: Millis = Millis(30 * 86_400_000);
 
-/// What an account's webhooks are signed with now, the newest first: one, or two while one replaces the other.
+/// What an account's webhooks are signed with now, the newest first: one, and those that it replaces for as long as they
+/// overlap.
 ///
 /// # Errors
 ///
@@ -35,8 +39,8 @@ pub async fn secrets(services: &Services, id: AccountId) -> Result<Vec<WebhookSe
     Ok(webhook_secrets::list(&services.store, account.key, services.clock.now()).await?)
 }
 
-/// Replaces an account's secret. The one before is signed with beside it for `overlap`; one that was being replaced is
-/// no more. Running services sign so at once.
+/// Replaces an account's secret. Those before are signed with beside it until they end, and not longer than `overlap`.
+/// Running services sign so at once.
 ///
 /// # Errors
 ///
@@ -56,35 +60,53 @@ pub async fn rotate(
     secrets(services, id).await
 }
 
-/// Some events of an account, the newest first.
+/// Some events of an account, or of all of them, the newest first.
 ///
 /// # Errors
 ///
 /// [`AppError::NotFound`] where there is no such account.
 pub async fn list_events(
     services: &Services,
-    id: AccountId,
+    account: Option<AccountId>,
     state: Option<EventState>,
     limit: u32,
 ) -> Result<Vec<EventRecord>, AppError> {
-    let account = accounts::get(services, id).await?;
-    let filter = EventFilter { account: account.key, state, limit };
-    Ok(events::list(&services.store, filter).await?)
+    let account = key_of(services, account).await?;
+    Ok(events::list(&services.store, EventFilter { account, state, limit }).await?)
 }
 
-/// Some tries of an account, or of one event of it; the newest first.
+/// Some tries of an account, or of all of them, or of one event; the newest first.
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where there is no such account.
+/// [`AppError::NotFound`] where there is no such account or event.
 pub async fn list_deliveries(
     services: &Services,
-    id: AccountId,
+    account: Option<AccountId>,
     event: Option<EventId>,
     limit: u32,
 ) -> Result<Vec<DeliveryRecord>, AppError> {
-    let account = accounts::get(services, id).await?;
-    Ok(events::list_deliveries(&services.store, account.key, event, limit).await?)
+    let account = key_of(services, account).await?;
+    if let Some(id) = event {
+        events::find(&services.store, id).await?.ok_or(AppError::NotFound("event"))?;
+    }
+    Ok(events::list_deliveries(&services.store, DeliveryFilter { account, event, limit }).await?)
+}
+
+/// How many events were given up since a time, in milliseconds.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn count_exhausted(services: &Services, since: i64) -> Result<i64, AppError> {
+    Ok(events::count_exhausted(&services.store, since).await?)
+}
+
+async fn key_of(services: &Services, account: Option<AccountId>) -> Result<Option<AccountKey>, AppError> {
+    match account {
+        Some(id) => Ok(Some(accounts::get(services, id).await?.key)),
+        None => Ok(None),
+    }
 }
 
 /// Has an event told again, whatever became of it: with the same identifier and the same bytes, and the whole schedule

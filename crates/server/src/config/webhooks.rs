@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use overnight_domain::webhooks::addresses::{is_public, meant};
 
 use super::section::Section;
 use super::{ConfigError, Millis};
@@ -22,6 +23,16 @@ pub struct WebhooksConfig {
     pub allow_networks: Vec<IpNet>,
     /// What lies between one failed try and the next; behind the last one an event is given up.
     pub retries: Vec<Millis>,
+}
+
+impl WebhooksConfig {
+    /// Whether an address may be called, as far as its number tells.
+    pub fn allows(&self, address: IpAddr) -> bool {
+        let address = meant(address);
+        self.allow_insecure_targets
+            || is_public(address)
+            || self.allow_networks.iter().any(|network| network.contains(&address))
+    }
 }
 
 /// The `[webhooks]` section.

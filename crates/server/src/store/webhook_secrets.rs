@@ -8,6 +8,9 @@ use overnight_domain::webhooks::signature::SigningSecret;
 use super::sql::{Kind, Row, RowsStatement, Tx, Value, chunks, sql};
 use super::{Store, StoreError};
 
+/// How many secrets may be in the course of being replaced: each is a signature with every webhook.
+const REPLACED_MAX: i64 = 3;
+
 /// A secret of an account. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookSecret {
@@ -56,8 +59,8 @@ pub async fn list_of(
     Ok(secrets)
 }
 
-/// Replaces an account's secret. The one before is signed with beside it until `overlap_ms` from now; any older one no
-/// more.
+/// Replaces an account's secret. Those before are signed with beside it until they end, and not longer than `overlap_ms`
+/// from now; of very many, the newest.
 pub async fn rotate(
     store: &Store,
     account: AccountKey,
@@ -80,10 +83,13 @@ async fn rotate_in(
 ) -> Result<(), StoreError> {
     // One rotation of an account at a time.
     tx.fetch(sql("SELECT seq FROM accounts WHERE seq = ?").bind(account.0).locking()).await?;
-    let text = "DELETE FROM webhook_secrets WHERE account = ? AND expires_at IS NOT NULL";
-    tx.execute(sql(text).bind(account.0)).await?;
-    let text = "UPDATE webhook_secrets SET expires_at = ? WHERE account = ?";
-    tx.execute(sql(text).bind(now.saturating_add(overlap_ms)).bind(account.0)).await?;
+    let until = now.saturating_add(overlap_ms);
+    let text = "UPDATE webhook_secrets SET expires_at = ? WHERE account = ? AND (expires_at IS NULL OR expires_at > ?)";
+    tx.execute(sql(text).bind(until).bind(account.0).bind(until)).await?;
+    let text = "DELETE FROM webhook_secrets WHERE account = ? AND (expires_at <= ? OR seq NOT IN (
+                    SELECT seq FROM webhook_secrets WHERE account = ? ORDER BY seq DESC LIMIT ? + 0))";
+    let delete = sql(text).bind(account.0).bind(now).bind(account.0).bind(REPLACED_MAX);
+    tx.execute(delete).await?;
     insert_in(account, secret, now, tx).await
 }
 

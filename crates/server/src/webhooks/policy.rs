@@ -2,35 +2,29 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use ipnet::IpNet;
-use overnight_domain::webhooks::addresses::{is_public, meant};
+use overnight_domain::webhooks::addresses::meant;
 
 use super::neighbours::{Neighbours, Passing};
 use super::resolve::{Hold, Resolve};
 use super::target::Target;
-use crate::config::Config;
+use crate::config::{Config, WebhooksConfig};
 
 /// Which addresses may be called: those of the public internet and what the operator allows, and never this service, its
 /// database or its engines.
 pub struct Policy {
-    allows_insecure: bool,
-    networks: Vec<IpNet>,
+    config: WebhooksConfig,
     neighbours: Neighbours,
 }
 
 impl Policy {
     /// What the settings allow to a process that listens at `listening`, beside those in `passing`.
     pub fn new(config: &Config, listening: Vec<SocketAddr>, passing: Passing) -> Self {
-        Self {
-            allows_insecure: config.webhooks.allow_insecure_targets,
-            networks: config.webhooks.allow_networks.clone(),
-            neighbours: Neighbours::new(config, listening, passing),
-        }
+        Self { config: config.webhooks.clone(), neighbours: Neighbours::new(config, listening, passing) }
     }
 
     /// Whether a webhook may be an http address.
     pub(super) const fn allows_http(&self) -> bool {
-        self.allows_insecure
+        self.config.allow_insecure_targets
     }
 
     /// Whether what stands in a URL may be looked up.
@@ -54,10 +48,7 @@ impl Policy {
 
     fn allows(&self, address: IpAddr) -> bool {
         // The unspecified address leads to this machine, under a name that no list of its addresses has.
-        !is_this_network(address)
-            && (self.allows_insecure
-                || is_public(address)
-                || self.networks.iter().any(|network| network.contains(&address)))
+        !is_this_network(address) && self.config.allows(address)
     }
 }
 

@@ -29,7 +29,7 @@ pub struct CreateBatch {
     pub requests_ids: Vec<String>,
     /// Where to tell of the end of this batch: an `https` URL. Absent or null: nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(format = "uri"))]
+    #[cfg_attr(feature = "openapi", schema(format = "uri", max_length = 2048))]
     pub webhook: Option<String>,
     /// Anything you want to read back with the batch: a JSON object of at most 16 KiB, or null.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -50,7 +50,7 @@ pub struct CreateRequest {
     pub completion_window: CompletionWindow,
     /// Where to tell of the end of this request: an `https` URL. Absent or null: nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(format = "uri"))]
+    #[cfg_attr(feature = "openapi", schema(format = "uri", max_length = 2048))]
     pub webhook: Option<String>,
 }
 

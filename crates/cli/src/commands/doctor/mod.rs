@@ -4,6 +4,7 @@ mod billing;
 mod engines;
 mod folder;
 mod service;
+mod webhooks;
 
 use serde::Serialize;
 use serde_json::json;
@@ -59,6 +60,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.push(folder::database(&config).await);
             findings.extend(engines::check(&config).await);
             findings.extend(billing::check(&config));
+            findings.extend(webhooks::check(globals, &config).await);
             findings.push(service::check(globals, &config).await);
         }
         Err(error) => {

@@ -34,7 +34,7 @@ pub(super) struct Failed {
 
 /// Reads where to send on, as clap wants its readers.
 pub(super) fn parse(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| error.to_string())?;
+    let url = Url::parse(text).map_err(|error| format!("{error}; such as http://127.0.0.1:3000/hooks"))?;
     if matches!(url.scheme(), "http" | "https") && url.has_host() {
         Ok(url)
     } else {
@@ -61,9 +61,9 @@ impl Target {
         Ok(Self { http, url })
     }
 
-    /// Where it is, without what else the URL holds.
+    /// Where it is, without what may be secret of it.
     pub(super) fn name(&self) -> String {
-        self.url.origin().ascii_serialization()
+        format!("{}{}", self.url.origin().ascii_serialization(), self.url.path())
     }
 
     /// Sends the same body with the same headers; the status that comes back.

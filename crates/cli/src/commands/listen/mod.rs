@@ -50,7 +50,9 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<Exit, C
     let secrets = parse_secrets(&secrets)?;
     let target = forward_to.map(Target::new).transpose()?;
     let interrupt = Interrupt::listen()?;
-    let unusable = |error| CliError::unusable(format!("{listen}: {error}"));
+    let unusable = |error| {
+        CliError::unusable(format!("{listen}: {error}")).with_hint("another port is named with --listen")
+    };
     let listener = TcpListener::bind(listen).await.map_err(unusable)?;
     tell(listener.local_addr().map_err(unusable)?, target.as_ref(), output);
     let (unprinted, cannot_print) = mpsc::channel(1);

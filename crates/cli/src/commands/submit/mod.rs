@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::status::print_batch;
 use super::watch::{exit_of, stopped};
-use crate::batches::Wanted;
+use crate::batches::{Wanted, check_webhook};
 use crate::connection::{connect, find_url};
 use crate::errors::{CliError, Exit};
 use crate::files::beside;
@@ -59,6 +59,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let mut journal = Journal::open(&state, &find_url(globals)?, prompts.lines())?;
     let interrupt = Interrupt::listen()?;
     let wanted = Wanted { name: arguments.batch_name, webhook: arguments.webhook };
+    check_webhook(&client, &wanted).await?;
     let mut sending =
         Sending { client: &client, prompts: &prompts, journal: &mut journal, output, interrupt: &interrupt };
     let refusals = sending.send(&wanted).await?;

@@ -6,19 +6,19 @@ use overnight_server::app::{Services, webhooks};
 use overnight_server::store::events::DeliveryRecord;
 use serde::Serialize;
 
-use super::{Limit, Of, parse_event_id};
+use super::{Limit, OfAny, parse_event_id, shortened};
 use crate::errors::CliError;
 use crate::lists::{Columns, List};
 use crate::output::Output;
 use crate::times;
 
 const COLUMNS: Columns =
-    &[("BEGAN", 20), ("DELIVERY", 30), ("EVENT", 30), ("TYPE", 17), ("TRY", 3), ("OUTCOME", 16), ("TOOK", 0)];
+    &[("BEGAN", 20), ("EVENT", 30), ("TYPE", 17), ("TRY", 3), ("OUTCOME", 15), ("TOOK", 9), ("URL", 0)];
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    of: Of,
+    of: OfAny,
     /// Only those of this event, evt_….
     #[arg(long, value_parser = parse_event_id)]
     event: Option<EventId>,
@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
 struct Record {
     id: String,
     event: String,
+    /// The request or batch.
+    subject: Option<String>,
+    url: Option<String>,
     r#type: &'static str,
     r#try: i64,
     started_at: i64,
@@ -46,6 +49,8 @@ impl From<DeliveryRecord> for Record {
         Self {
             id: delivery.id.to_string(),
             event: delivery.event.to_string(),
+            subject: delivery.subject,
+            url: delivery.url,
             r#type: delivery.kind.as_str(),
             r#try: delivery.number,
             started_at: delivery.started_at.div_euclid(1_000),
@@ -68,7 +73,8 @@ pub(super) async fn run(arguments: &Arguments, services: &Services, output: &Out
             (None, None) => "-".to_owned(),
         };
         let took = record.duration_ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms} ms"));
-        list.row(&record, &[&began, &record.id, &record.event, record.r#type, &number, &outcome, &took])?;
+        let url = shortened(record.url.as_deref().unwrap_or("-"));
+        list.row(&record, &[&began, &record.event, record.r#type, &number, &outcome, &took, &url])?;
     }
     if list.end()? == 0 {
         output.note("nothing was tried yet");

@@ -5,7 +5,7 @@ use overnight_server::app::{Services, webhooks};
 use overnight_server::store::events::{EventRecord, EventState};
 use serde::Serialize;
 
-use super::{Limit, Of};
+use super::{Limit, OfAny, shortened};
 use crate::errors::CliError;
 use crate::lists::{Columns, List};
 use crate::output::Output;
@@ -18,14 +18,13 @@ const COLUMNS: Columns = &[
     ("STATE", 9),
     ("TRIES", 5),
     ("NEXT TRY", 20),
-    ("ABOUT", 32),
     ("URL", 0),
 ];
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    of: Of,
+    of: OfAny,
     /// Only events in this state.
     #[arg(long)]
     state: Option<State>,
@@ -100,9 +99,8 @@ pub(super) async fn run(arguments: &Arguments, services: &Services, output: &Out
     for record in events.into_iter().map(Record::from) {
         let (happened, tries) = (times::utc(record.created_at), record.tries.to_string());
         let next = times::utc_or_dash(record.next_try_at);
-        let about = record.subject.as_deref().unwrap_or("-");
-        let url = record.url.as_deref().unwrap_or("-");
-        list.row(&record, &[&happened, &record.id, record.r#type, record.state, &tries, &next, about, url])?;
+        let url = shortened(record.url.as_deref().unwrap_or("-"));
+        list.row(&record, &[&happened, &record.id, record.r#type, record.state, &tries, &next, &url])?;
     }
     if list.end()? == 0 {
         output.note("there are no such events");

@@ -6,7 +6,7 @@ mod secrets;
 
 use clap::{Args, Subcommand};
 use overnight_domain::ids::{AccountId, EventId};
-use overnight_server::app::webhooks;
+use overnight_server::app::{Services, accounts, webhooks};
 use overnight_server::config::Millis;
 use serde_json::json;
 
@@ -22,19 +22,28 @@ pub(crate) enum Command {
     Secret(Of),
     /// Replace the secret; for a while the one before is signed with too.
     Rotate(Rotate),
-    /// List an account's events, newest first: delivered, waiting, given up.
+    /// List events, newest first: delivered, waiting, given up.
     Events(events::Arguments),
-    /// List the tries to deliver an account's events, newest first.
+    /// List the tries to deliver events, newest first.
     Deliveries(deliveries::Arguments),
     /// Deliver an event again: the same identifier, the same bytes.
     Replay(Replay),
 }
 
+/// Whose; where there is one account, that one's.
 #[derive(Debug, Args)]
 pub(crate) struct Of {
-    /// The account, acct_….
+    /// The account, acct_… [default: the only one there is].
     #[arg(long, value_parser = parse_id)]
-    account: AccountId,
+    account: Option<AccountId>,
+}
+
+/// Whose; everybody's, where none is named.
+#[derive(Debug, Args)]
+pub(crate) struct OfAny {
+    /// Only those of this account, acct_….
+    #[arg(long, value_parser = parse_id)]
+    account: Option<AccountId>,
 }
 
 #[derive(Debug, Args)]
@@ -67,6 +76,30 @@ pub(crate) struct Limit {
     limit: u32,
 }
 
+impl Of {
+    async fn account(&self, services: &Services) -> Result<AccountId, CliError> {
+        if let Some(account) = self.account {
+            return Ok(account);
+        }
+        match accounts::list(services).await?.as_slice() {
+            [only] => Ok(only.id),
+            all => {
+                Err(CliError::unusable(format!("there are {} accounts: say which with --account", all.len()))
+                    .with_hint("`overnight account list` shows them"))
+            }
+        }
+    }
+}
+
+/// The address, cut where it would make a line of a table too long.
+fn shortened(url: &str) -> String {
+    const LENGTH_MAX: usize = 60;
+    match url.char_indices().nth(LENGTH_MAX) {
+        Some((place, _)) => format!("{}…", &url[..place]),
+        None => url.to_owned(),
+    }
+}
+
 fn parse_event_id(text: &str) -> Result<EventId, String> {
     EventId::parse(text).ok_or_else(|| "an event's identifier is evt_ and 26 characters".to_owned())
 }
@@ -74,10 +107,12 @@ fn parse_event_id(text: &str) -> Result<EventId, String> {
 pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let services = operator::open(globals).await?;
     match command {
-        Command::Secret(Of { account }) => {
+        Command::Secret(of) => {
+            let account = of.account(&services).await?;
             secrets::print(&webhooks::secrets(&services, account).await?, output)?;
         }
-        Command::Rotate(Rotate { of: Of { account }, overlap }) => {
+        Command::Rotate(Rotate { of, overlap }) => {
+            let account = of.account(&services).await?;
             secrets::print(&webhooks::rotate(&services, account, overlap).await?, output)?;
         }
         Command::Events(arguments) => events::run(&arguments, &services, output).await?,
@@ -91,7 +126,11 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
                 return Err(CliError::unusable("say which account: --account"));
             };
             let replayed = webhooks::replay_exhausted(&services, account).await?;
-            output.either(&json!({ "replayed": replayed }), || format!("{replayed} events are due"))?;
+            output.either(&json!({ "replayed": replayed }), || match replayed {
+                0 => "nothing was given up".to_owned(),
+                1 => "1 event is due".to_owned(),
+                replayed => format!("{replayed} events are due"),
+            })?;
         }
     }
     Ok(Exit::Done)

@@ -11,8 +11,8 @@ use crate::times;
 struct Record {
     secret: String,
     created_at: i64,
-    /// The one that it replaces, while that is still signed with.
-    previous: Option<Previous>,
+    /// Those that it replaces, the newest first, for as long as they are still signed with.
+    previous: Vec<Previous>,
 }
 
 #[derive(Debug, Serialize)]
@@ -27,16 +27,19 @@ pub(super) fn print(secrets: &[WebhookSecret], output: &Output) -> Result<(), Cl
     let [newest, older @ ..] = secrets else {
         return Err(CliError::unavailable("the account has no secret: rotate it"));
     };
-    let previous = older.first().map(|secret| Previous {
+    let previous = older.iter().map(|secret| Previous {
         secret: secret.secret.reveal(),
         created_at: secret.created_at.div_euclid(1_000),
         expires_at: secret.expires_at.map(|time| time.div_euclid(1_000)),
     });
-    let record =
-        Record { secret: newest.secret.reveal(), created_at: newest.created_at.div_euclid(1_000), previous };
+    let record = Record {
+        secret: newest.secret.reveal(),
+        created_at: newest.created_at.div_euclid(1_000),
+        previous: previous.collect(),
+    };
     output.either(&record, || record.secret.clone())?;
-    if let Some(until) = record.previous.and_then(|previous| previous.expires_at) {
-        output.note(&format!("until {} the secret before is signed with too", times::utc(until)));
+    for until in record.previous.iter().filter_map(|previous| previous.expires_at) {
+        output.note(&format!("until {} a secret before it is signed with too", times::utc(until)));
     }
     Ok(())
 }

@@ -107,9 +107,11 @@ async fn wait_for(mut is_so: impl FnMut() -> bool) {
 /// Waits until at least so many events have ended and none is live.
 async fn every_end(operator: &Services, account: AccountId, count: usize) -> Vec<EventRecord> {
     for _ in 0..3_000 {
-        let live = webhooks::list_events(operator, account, Some(EventState::Live), 1).await.expect("events");
+        let live =
+            webhooks::list_events(operator, Some(account), Some(EventState::Live), 1).await.expect("events");
         if live.is_empty() {
-            let events = webhooks::list_events(operator, account, None, u32::MAX).await.expect("the events");
+            let events =
+                webhooks::list_events(operator, Some(account), None, u32::MAX).await.expect("the events");
             if events.len() >= count {
                 return events;
             }

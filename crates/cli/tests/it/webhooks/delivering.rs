@@ -94,7 +94,7 @@ fn an_event_can_be_told_again_and_a_secret_replaced() {
     let (old, first) = (stage.secret(), before.iter().find(|call| call.path == "/ok").unwrap());
     let rotated = stage.of_account("webhook rotate");
     let new = rotated["secret"].as_str().unwrap();
-    assert!(new.starts_with("whsec_") && new != old && rotated["previous"]["secret"] == old.as_str());
+    assert!(new.starts_with("whsec_") && new != old && rotated["previous"][0]["secret"] == old.as_str());
     assert_eq!(stage.world.json(&format!("webhook replay {}", first.id()))["state"], "waiting");
     let calls = stage.wait_for(before.len() + 1);
     let again = calls.last().unwrap();

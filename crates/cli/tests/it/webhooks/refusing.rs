@@ -25,12 +25,23 @@ fn check_unheard(stage: &Stage, webhooks: &[String], failure: &str) {
 fn inner_addresses_are_not_called() {
     let stage = Stage::with(STRICT);
     let port = stage.receiver.address().port();
-    let hosts = ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "127.0.0.1."];
-    check_unheard(&stage, &hosts.map(|host| format!("https://{host}:{port}/")), "refused_address");
-    let plain = told("something", &stage.receiver.url("/"));
-    stage.world.write("plain.jsonl", &format!("{plain}\n"));
-    let refused = stage.world.run("submit plain.jsonl");
-    assert!(refused.code != 0 && refused.stderr.contains("https"), "{refused:?}");
+    let names = ["localhost", "LOCALHOST", "localhost."];
+    check_unheard(&stage, &names.map(|host| format!("https://{host}:{port}/")), "refused_address");
+    let literals =
+        ["127.0.0.1", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "127.0.0.1.", "169.254.169.254"];
+    for literal in literals {
+        check_refused(&stage, &format!("https://{literal}:{port}/"), "public internet");
+    }
+    check_refused(&stage, &stage.receiver.url("/"), "https");
+}
+
+/// Nothing is sent of a file whose batch is to be told there.
+fn check_refused(stage: &Stage, webhook: &str, part: &str) {
+    let before = stage.world.stored_requests();
+    let refused = stage.world.run(&format!("submit some.jsonl --webhook {webhook}"));
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains(part) && !refused.stderr.contains("the same command"), "{refused:?}");
+    assert_eq!(stage.world.stored_requests(), before);
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn read<'a>(services: &Services, text: &'a JsonText) -> Result<Input<'a>, AppErr
     let Some(object) = input::object(text, &FIELDS, &mut faults) else { return Err(faults.into()) };
     let requests_ids = requests_ids(&object, &config.limits, &mut faults);
     let metadata = input::metadata(&object, &config.limits, &mut faults);
-    let webhook = input::webhook(&object, config.webhooks.allow_insecure_targets, &mut faults);
+    let webhook = input::webhook(&object, &config.webhooks, &mut faults);
     if faults.is_empty() {
         return Ok(Input { requests_ids, webhook, metadata });
     }

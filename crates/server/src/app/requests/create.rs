@@ -55,7 +55,7 @@ fn new_request(services: &Services, account: AccountKey, text: &JsonText) -> Res
     let Some(object) = input::object(text, &FIELDS, &mut faults) else { return Err(faults.into()) };
     let chat = chat_body(services, &object, &mut faults);
     let metadata = input::metadata(&object, &config.limits, &mut faults);
-    let webhook = input::webhook(&object, config.webhooks.allow_insecure_targets, &mut faults);
+    let webhook = input::webhook(&object, &config.webhooks, &mut faults);
     check_completion_window(&object, &mut faults);
     let Some((chat, model)) = chat.filter(|_| faults.is_empty()) else { return Err(faults.into()) };
     let now = services.clock.now();

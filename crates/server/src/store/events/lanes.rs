@@ -43,8 +43,8 @@ mod tests {
         assert_eq!(lane(7, "https://a.example/1").account(), 7);
         assert_ne!(lane(7, "https://a.example"), lane(8, "https://a.example"));
         assert_eq!(lane_of(AccountKey(7), None), None);
-        let hosts = (0..1_000).map(|host| lane(7, &format!("https://{host}.example")).0);
+        let hosts = (0..10_000).map(|host| lane(7, &format!("https://{host}.example")).0);
         let lanes: std::collections::BTreeSet<i64> = hosts.collect();
-        assert_eq!(lanes, (7 * 16..8 * 16).collect());
+        assert_eq!(lanes, (7 * 256..8 * 256).collect());
     }
 }

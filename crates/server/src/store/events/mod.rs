@@ -19,7 +19,9 @@ pub use self::conclusions::{Conclusion, conclude_all};
 pub(super) use self::interruptions::{interrupt, interrupt_all};
 pub(super) use self::lanes::lane_of;
 pub use self::lanes::list_lanes;
-pub use self::reads::{DeliveryRecord, EventFilter, EventRecord, find, list, list_deliveries};
+pub use self::reads::{
+    DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, count_exhausted, find, list, list_deliveries,
+};
 pub use self::replays::{Replay, replay, replay_exhausted};
 pub use self::states::EventState;
 

@@ -38,8 +38,8 @@ pub struct EventRecord {
 /// Which events are listed, the newest first.
 #[derive(Debug, Clone, Copy)]
 pub struct EventFilter {
-    /// Whose.
-    pub account: AccountKey,
+    /// Whose; `None` for everybody's.
+    pub account: Option<AccountKey>,
     /// In which state; `None` for any.
     pub state: Option<EventState>,
     /// How many at most.
@@ -61,6 +61,10 @@ pub struct DeliveryRecord {
     pub started_at: i64,
     /// How long it took; `None` where nobody knows.
     pub duration_ms: Option<i64>,
+    /// To which request or batch, as the API names it; `None` where that was erased.
+    pub subject: Option<String>,
+    /// Where it led; `None` where that was erased.
+    pub url: Option<String>,
     /// The HTTP status of the answer, if one came.
     pub status: Option<i64>,
     /// Why none came.
@@ -79,15 +83,27 @@ macro_rules! select_event {
     };
 }
 
-/// Some events of an account, the newest first.
+/// Some events, the newest first.
 pub async fn list(store: &Store, filter: EventFilter) -> Result<Vec<EventRecord>, StoreError> {
     let (first, last) = match filter.state {
         Some(state) => (state.code(), state.code()),
         None => (i64::MIN, i64::MAX),
     };
-    let text = select_event!("e.account = ? AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0");
-    let query = sql(text).bind(filter.account.0).bind(first).bind(last).bind(filter.limit);
-    store.readers().fetch_all(query).await?.iter().map(read_event).collect()
+    let query = match filter.account {
+        Some(account) => {
+            let text =
+                select_event!("e.account = ? AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0");
+            sql(text).bind(account.0)
+        }
+        None => sql(select_event!("e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0")),
+    };
+    store
+        .readers()
+        .fetch_all(query.bind(first).bind(last).bind(filter.limit))
+        .await?
+        .iter()
+        .map(read_event)
+        .collect()
 }
 
 /// The event with this identifier.
@@ -97,14 +113,10 @@ pub async fn find(store: &Store, id: EventId) -> Result<Option<EventRecord>, Sto
 }
 
 fn read_event(row: &Row) -> Result<EventRecord, StoreError> {
-    let request: Option<&[u8]> = row.get(2)?;
-    let batch: Option<&[u8]> = row.get(3)?;
-    let request = request.and_then(RequestId::from_bytes).map(|id| id.to_string());
-    let batch = batch.and_then(BatchId::from_bytes).map(|id| id.to_string());
     Ok(EventRecord {
         id: EventId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("an event's id"))?,
         kind: kind_of(row.get(1)?)?,
-        subject: request.or(batch),
+        subject: subject(row, 2)?,
         created_at: row.get(4)?,
         state: EventState::of(row.get(5)?)?,
         sending_since: row.get(6)?,
@@ -115,41 +127,71 @@ fn read_event(row: &Row) -> Result<EventRecord, StoreError> {
     })
 }
 
+/// The request or batch of two columns, one of which is null.
+fn subject(row: &Row, first: usize) -> Result<Option<String>, StoreError> {
+    let request: Option<&[u8]> = row.get(first)?;
+    let batch: Option<&[u8]> = row.get(first + 1)?;
+    let request = request.and_then(RequestId::from_bytes).map(|id| id.to_string());
+    Ok(request.or_else(|| batch.and_then(BatchId::from_bytes).map(|id| id.to_string())))
+}
+
 macro_rules! select_delivery {
     ($behind:expr) => {
         concat!(
-            "SELECT e.id, e.kind, d.number, d.started_at, d.duration_ms, d.status, d.failure \
-             FROM deliveries d JOIN events e ON e.seq = d.event WHERE ",
+            "SELECT e.id, e.kind, r.id, b.id, d.number, d.started_at, d.duration_ms, d.status, d.failure, e.url \
+             FROM deliveries d JOIN events e ON e.seq = d.event \
+             LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch WHERE ",
             $behind
         )
     };
 }
 
-/// Some tries of an account, or of one event of it; the newest first and `limit` at most.
+/// Which tries are listed, the newest first.
+#[derive(Debug, Clone, Copy)]
+pub struct DeliveryFilter {
+    /// Whose; `None` for everybody's.
+    pub account: Option<AccountKey>,
+    /// Of which event; `None` for all.
+    pub event: Option<EventId>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// Some tries, the newest first.
 pub async fn list_deliveries(
     store: &Store,
-    account: AccountKey,
-    event: Option<EventId>,
-    limit: u32,
+    filter: DeliveryFilter,
 ) -> Result<Vec<DeliveryRecord>, StoreError> {
-    let query = match event {
-        Some(id) => {
-            let text = select_delivery!("d.account = ? AND e.id = ? ORDER BY d.number DESC LIMIT ? + 0");
-            sql(text).bind(account.0).bind(id.to_bytes())
+    let query = match (filter.event, filter.account) {
+        (Some(id), Some(account)) => {
+            let text = select_delivery!("e.id = ? AND d.account = ? ORDER BY d.number DESC LIMIT ? + 0");
+            sql(text).bind(id.to_bytes()).bind(account.0)
         }
-        None => {
+        (Some(id), None) => {
+            sql(select_delivery!("e.id = ? ORDER BY d.number DESC LIMIT ? + 0")).bind(id.to_bytes())
+        }
+        (None, Some(account)) => {
             let text = select_delivery!(
                 "d.account = ? ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0"
             );
             sql(text).bind(account.0)
         }
+        (None, None) => sql(select_delivery!(
+            "d.event > 0 ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0"
+        )),
     };
-    store.readers().fetch_all(query.bind(limit)).await?.iter().map(read_delivery).collect()
+    store.readers().fetch_all(query.bind(filter.limit)).await?.iter().map(read_delivery).collect()
+}
+
+/// How many events have been given up since a time, in milliseconds. Reads them all.
+pub async fn count_exhausted(store: &Store, since: i64) -> Result<i64, StoreError> {
+    let text = "SELECT count(*) FROM events WHERE state = 2 AND ended_at > ?";
+    store.readers().fetch_one(sql(text).bind(since)).await?.get(0)
 }
 
 fn read_delivery(row: &Row) -> Result<DeliveryRecord, StoreError> {
     let event = EventId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("an event's id"))?;
-    let (number, started_at): (i64, i64) = (row.get(2)?, row.get(3)?);
+    let (number, started_at): (i64, i64) = (row.get(4)?, row.get(5)?);
     // A try is told by its event and its number, and has no name of its own in the table.
     let digest = Sha256::new()
         .chain_update(b"try of ")
@@ -162,8 +204,10 @@ fn read_delivery(row: &Row) -> Result<DeliveryRecord, StoreError> {
         kind: kind_of(row.get(1)?)?,
         number,
         started_at,
-        duration_ms: row.get(4)?,
-        status: row.get(5)?,
-        failure: row.get(6)?,
+        duration_ms: row.get(6)?,
+        subject: subject(row, 2)?,
+        url: row.get(9)?,
+        status: row.get(7)?,
+        failure: row.get(8)?,
     })
 }

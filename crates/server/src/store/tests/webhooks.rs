@@ -10,7 +10,8 @@ use overnight_domain::webhooks::{Event, EventKind, Lane, Subject};
 use super::{DAY_MS, Fixture, START, grouping};
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
 use crate::store::events::{
-    self, Claim, Conclusion, Due, EventFilter, EventRecord, EventState, Payload, Replay,
+    self, Claim, Conclusion, DeliveryFilter, DeliveryRecord, Due, EventFilter, EventRecord, EventState,
+    Payload, Replay,
 };
 use crate::store::requests::{self, NewRequest};
 use crate::store::settle::{self, Ending, Settlement};
@@ -29,7 +30,7 @@ impl Fixture {
     }
 
     async fn events(&self) -> Vec<EventRecord> {
-        let filter = EventFilter { account: self.account, state: None, limit: 1_000 };
+        let filter = EventFilter { account: Some(self.account), state: None, limit: 1_000 };
         let mut events = events::list(&self.store, filter).await.expect("the events");
         events.reverse();
         events
@@ -237,6 +238,14 @@ async fn an_event_is_claimed_once_and_sent_as_it_was_first(mut fixture: Fixture)
     fixture.assert_sound().await;
 }
 
+async fn tries_of(fixture: &Fixture, event: Option<EventId>) -> Vec<DeliveryRecord> {
+    let filter = DeliveryFilter { account: Some(fixture.account), event, limit: 9 };
+    let tries = events::list_deliveries(&fixture.store, filter).await.expect("tries");
+    let of_all = DeliveryFilter { account: None, ..filter };
+    assert_eq!(tries, events::list_deliveries(&fixture.store, of_all).await.expect("tries"));
+    tries
+}
+
 on_both!(every_try_is_kept);
 async fn every_try_is_kept(mut fixture: Fixture) {
     let due = with_one_event(&mut fixture).await;
@@ -247,8 +256,7 @@ async fn every_try_is_kept(mut fixture: Fixture) {
     conclude(&fixture.store, answered(&again, 204, EventState::Delivered, None)).await;
     let event = fixture.events().await.remove(0);
     assert_eq!((event.state, event.tries, event.ended_at), (EventState::Delivered, 2, Some(START + 13)));
-    let tries =
-        events::list_deliveries(&fixture.store, fixture.account, Some(event.id), 9).await.expect("tries");
+    let tries = tries_of(&fixture, Some(event.id)).await;
     let tries: Vec<_> = tries.iter().map(|it| (it.number, it.status, it.failure.as_deref())).collect();
     assert_eq!(tries, [(2, Some(204), None), (1, Some(500), None)]);
     assert!(events::list_lanes(&fixture.store).await.expect("the lanes").is_empty());
@@ -265,7 +273,7 @@ async fn who_died_while_sending_gives_its_events_back(mut fixture: Fixture) {
     assert_eq!(failures_at_claim(&fixture, &again).await, 0, "it counts for nothing in the schedule");
     conclude(&fixture.store, answered(&again, 200, EventState::Delivered, None)).await;
     assert!(!conclude(&fixture.store, answered(&due, 200, EventState::Delivered, None)).await, "too late");
-    let tries = events::list_deliveries(&fixture.store, fixture.account, None, 9).await.expect("tries");
+    let tries = tries_of(&fixture, None).await;
     assert_eq!(tries.len(), 2);
     assert_eq!((tries[1].failure.as_deref(), tries[1].started_at), (Some("interrupted"), START + 10));
     fixture.assert_sound().await;
@@ -410,7 +418,8 @@ async fn a_secret_is_replaced_with_an_overlap(fixture: Fixture) {
     rotate(&eighth, START, 1_000).await.expect("a new one");
     assert_eq!((at(START + 999).await, at(START + 1_000).await), (vec![8, 7], vec![8]));
     rotate(&ninth, START + 10, 1_000).await.expect("a new one");
-    assert_eq!(at(START + 11).await, [9, 8], "two at most");
+    assert_eq!(at(START + 11).await, [9, 8, 7], "what was promised is kept");
+    assert_eq!(at(START + 1_001).await, [9, 8]);
     rotate(&tenth, START + 20, 0).await.expect("a new one");
     assert_eq!(at(START + 20).await, [10]);
 }

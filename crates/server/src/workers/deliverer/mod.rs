@@ -20,6 +20,9 @@ use crate::webhooks::Sender;
 /// The outbox is looked into at least this often: other processes, and operators, make events due too.
 const LOOK_MS: i64 = 500;
 
+/// So many lanes are looked at in a millisecond, and that is to be a small part of the time.
+const LANES_A_MS: usize = 100;
+
 /// A store that is away is asked again after this.
 const RETRY_MS: i64 = 1_000;
 
@@ -29,12 +32,20 @@ pub struct Deliverer {
     sender: Arc<Sender>,
     places: Places,
     tries: JoinSet<Conclusion>,
+    /// How many lanes there were at the last look.
+    lanes: usize,
 }
 
 impl Deliverer {
     /// One that sends by `sender`.
     pub fn new(services: Services, sender: Sender) -> Self {
-        Self { services, sender: Arc::new(sender), places: Places::default(), tries: JoinSet::new() }
+        Self {
+            services,
+            sender: Arc::new(sender),
+            places: Places::default(),
+            tries: JoinSet::new(),
+            lanes: 0,
+        }
     }
 
     /// Delivers until it is told to stop. What is under way then may still take as long as the settings allow.
@@ -48,6 +59,7 @@ impl Deliverer {
                 Some(tried) = self.tries.join_next() => self.conclude(tried).await,
                 () = self.services.clock.sleep_until(look_at) => {}
             }
+            self.rest().await;
         }
         // The last results brought the last events.
         self.look().await;
@@ -60,6 +72,14 @@ impl Deliverer {
                 },
                 () = self.services.clock.sleep_until(too_late) => return,
             }
+        }
+    }
+
+    /// A look takes the longer the more lanes there are. The more of them there are, the more is done by one.
+    async fn rest(&self) {
+        let rest_ms = i64::try_from(self.lanes / LANES_A_MS).unwrap_or(i64::MAX).min(LOOK_MS);
+        if rest_ms > 0 {
+            self.services.clock.sleep_until(self.services.clock.now() + rest_ms).await;
         }
     }
 
@@ -79,7 +99,11 @@ impl Deliverer {
     async fn begin_due(&mut self, now: i64) -> Result<i64, StoreError> {
         let store = &self.services.store;
         let mut lanes = events::list_lanes(store).await?;
-        let next_due_at = lanes.iter().map(|(_, due_at)| *due_at).filter(|due_at| *due_at > now).min();
+        self.lanes = lanes.len();
+        let due_at = || lanes.iter().map(|(_, due_at)| *due_at);
+        let next_due_at = due_at().filter(|due_at| *due_at > now).min();
+        let oldest_ms = due_at().min().map_or(0, |due_at| now.saturating_sub(due_at).max(0));
+        metrics::gauge!("overnight_webhook_oldest_due_seconds").set(oldest_ms as f64 / 1_000.0);
         lanes.retain(|(_, due_at)| *due_at <= now);
         // Who has the fewest under way comes first, and then who has waited longest.
         lanes.sort_by_key(|(lane, due_at)| (self.places.taken_beside(*lane), *due_at));
@@ -153,7 +177,7 @@ impl Deliverer {
     async fn store(&self, conclusions: Arc<[Conclusion]>) {
         loop {
             match events::conclude_all(&self.services.store, Arc::clone(&conclusions)).await {
-                Ok(counted) => return conclusions.iter().zip(counted).for_each(count),
+                Ok(counted) => return count(&conclusions, &counted),
                 Err(StoreError::Stopped) => return,
                 Err(StoreError::Refused(error)) => return self.store_each_alone(&conclusions, &error).await,
                 Err(error) => tracing::warn!(%error, "what came of webhooks waits for the store"),
@@ -184,16 +208,26 @@ fn claim_of(due: &Due) -> Claim {
     Claim { seq: *seq, number: *number, url: url.clone(), payload: webhooks::payload(payload) }
 }
 
-fn count((conclusion, counted): (&Conclusion, bool)) {
-    if !counted {
-        // This process was taken for dead, and another one tries again.
-        metrics::counter!("overnight_webhook_tries_disowned_total").increment(1);
-        return;
+fn count(conclusions: &[Conclusion], counted: &[bool]) {
+    let mut exhausted = 0;
+    for (conclusion, counted) in conclusions.iter().zip(counted) {
+        if !counted {
+            // This process was taken for dead, and another one tries again.
+            metrics::counter!("overnight_webhook_tries_disowned_total").increment(1);
+            continue;
+        }
+        let outcome = match conclusion.state {
+            EventState::Delivered => "delivered",
+            EventState::Exhausted => "exhausted",
+            EventState::Live => "failed",
+        };
+        exhausted += usize::from(conclusion.state == EventState::Exhausted);
+        metrics::counter!("overnight_webhook_tries_total", "outcome" => outcome).increment(1);
     }
-    let outcome = match conclusion.state {
-        EventState::Delivered => "delivered",
-        EventState::Exhausted => "exhausted",
-        EventState::Live => "failed",
-    };
-    metrics::counter!("overnight_webhook_tries_total", "outcome" => outcome).increment(1);
+    if exhausted > 0 {
+        tracing::warn!(
+            exhausted,
+            "webhooks were given up: `overnight webhook events --state exhausted` names them"
+        );
+    }
 }

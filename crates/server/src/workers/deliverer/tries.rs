@@ -33,6 +33,9 @@ impl Try {
         let message = Message { url: due.url, id: due.id, timestamp_s, signature, body: payload, hold };
         let tried = sender.send(message).await;
         drop(place);
+        if !matches!(tried.answer, Answer::Status(200..=299)) {
+            tracing::debug!(event = %due.id, answer = ?tried.answer, failure = ?tried.failure, "a webhook was not delivered");
+        }
         let now = services.clock.now();
         let delays_ms: Vec<i64> = services.config.webhooks.retries.iter().map(|delay| delay.0).collect();
         let failed = usize::try_from(failures).unwrap_or(0);

@@ -1,0 +1,56 @@
+//! Where webhooks may lead, and whether they arrive.
+
+use overnight_server::app::webhooks;
+use overnight_server::config::Config;
+
+use super::Finding;
+use crate::commands::operator;
+use crate::globals::Globals;
+use crate::times;
+
+const CHECK: &str = "webhooks";
+const DAY_MS: i64 = 86_400_000;
+
+pub(super) async fn check(globals: &Globals, config: &Config) -> Vec<Finding> {
+    let mut findings = vec![reach(config)];
+    // Whether there is a store, and can be read, is told by another check.
+    if let Ok(services) = operator::open(globals).await
+        && let Ok(count) = webhooks::count_exhausted(&services, times::now() - DAY_MS).await
+    {
+        findings.push(match count {
+            0 => Finding::ok(CHECK, "none was given up within a day"),
+            count => Finding::warn(
+                CHECK,
+                format!("{count} were given up within a day"),
+                "`overnight webhook events --state exhausted` names them; `overnight webhook replay` tells them again",
+            ),
+        });
+    }
+    findings
+}
+
+fn reach(config: &Config) -> Finding {
+    let webhooks = &config.webhooks;
+    if webhooks.allow_insecure_targets {
+        let message =
+            "they may be http and lead to any address, inner ones too: whoever has a key can call them";
+        return match config.listen.ip().is_loopback() {
+            true => Finding::ok(CHECK, message),
+            false => Finding::warn(
+                CHECK,
+                message,
+                "set webhooks.allow_insecure_targets = false, and name networks instead",
+            ),
+        };
+    }
+    match webhooks.allow_networks.as_slice() {
+        [] => Finding::ok(CHECK, "they lead to public addresses, over https"),
+        networks => {
+            let networks: Vec<String> = networks.iter().map(ToString::to_string).collect();
+            Finding::ok(
+                CHECK,
+                format!("they lead to public addresses and {}, over https", networks.join(", ")),
+            )
+        }
+    }
+}
