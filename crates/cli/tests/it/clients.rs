@@ -45,12 +45,10 @@ fn requests_and_batches_are_listed_newest_first() {
     let world = World::new();
     let _serving = world.serve();
     world.write("prompts.jsonl", &chats(5));
-    for name in ["one", "two"] {
-        assert_eq!(
-            world.json(&format!("submit prompts.jsonl --wait --batch-name {name}"))["refused"],
-            json!([])
-        );
-    }
+    let submit = |name: &str| world.json(&format!("submit prompts.jsonl --wait --batch-name {name}"));
+    assert_eq!(submit("one")["refused"], json!([]));
+    let older = world.json("list requests --limit 0");
+    assert_eq!(submit("two")["refused"], json!([]));
     let batches = world.json("list batches");
     let names: Vec<&Value> =
         batches.as_array().unwrap().iter().map(|batch| &batch["metadata"]["batch_name"]).collect();
@@ -58,9 +56,10 @@ fn requests_and_batches_are_listed_newest_first() {
     assert_eq!(world.json("list batches --limit 1").as_array().unwrap().len(), 1);
     assert_eq!(world.json("list batches --status cancelled"), json!([]));
     let requests = world.json("list requests --status completed --limit 6");
-    let ids: Vec<&str> =
-        requests.as_array().unwrap().iter().map(|request| request["id"].as_str().unwrap()).collect();
-    assert!(ids.len() == 6 && ids.is_sorted_by(|newer, older| newer > older));
+    let older: Vec<&Value> = older.as_array().unwrap().iter().map(|request| &request["id"]).collect();
+    let is_older: Vec<bool> =
+        requests.as_array().unwrap().iter().map(|request| older.contains(&&request["id"])).collect();
+    assert_eq!(is_older, [false, false, false, false, false, true]);
     assert_eq!(world.json("list --limit 0").as_array().unwrap().len(), 10);
     assert!(world.run("list --limit 2").stdout.lines().count() == 3);
     assert_eq!(world.run("list --status sleeping").code, 2);

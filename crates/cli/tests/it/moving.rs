@@ -37,7 +37,7 @@ fn a_house_is_moved_through_a_pipe_and_served_with_the_same_keys() {
     let there = format!("--database-url '{url}' --data-dir other");
     let piped = shell(&world, &format!("$overnight export - | $overnight {there} import -"));
     assert_eq!(piped.code, 0, "{piped:?}");
-    assert_eq!(piped.stdout, "5 requests, 5 results, 1 batch, 1 account, 1 key imported\n");
+    assert_eq!(piped.stdout, "5 requests, 5 results, 1 batch, 1 account, 1 key, 0 events imported\n");
     assert!(piped.stderr.contains("exported 5 requests, 5 results"), "{piped:?}");
 
     let there = there.replace('\'', "");
@@ -63,7 +63,10 @@ fn an_export_is_its_owners_only_and_whole_or_not_at_all() {
     let world = answered();
     let serving = world.serve();
     let told = world.run("export all.jsonl");
-    assert_eq!(told.stdout, "5 requests, 5 results, 1 batch, 1 account, 1 key exported to all.jsonl\n");
+    assert_eq!(
+        told.stdout,
+        "5 requests, 5 results, 1 batch, 1 account, 1 key, 0 events exported to all.jsonl\n"
+    );
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -112,13 +112,18 @@ async fn others_on_the_machine_of_a_neighbour_may_be_called() {
     for config in [
         engine("http://127.0.0.2:1/v1"),
         engine("http://unknown.example/v1"),
-        // What does not resolve is known by its name alone.
-        engine(&format!("http://unknown.example:{}/v1", receiver.address.port())),
         database("postgres://127.0.0.2/night"),
     ] {
         let tried = send(&sender(&config, names()), &receiver.url("/")).await;
         assert!(is_well(&tried), "{tried:?}");
     }
+}
+
+#[tokio::test]
+async fn an_inner_address_that_may_be_a_neighbours_is_not_called() {
+    let receiver = Receiver::well("127.0.0.2:0").await;
+    let unknown = engine(&format!("http://unknown.example:{}/v1", receiver.address.port()));
+    assert_refused(&sender(&unknown, names()), &receiver.url("/")).await;
 }
 
 /// Settings that allow everything, in a process that listens there.

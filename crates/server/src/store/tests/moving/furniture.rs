@@ -14,7 +14,7 @@ use crate::store::ledger::Booking;
 use crate::store::payments::{self, Payment};
 use crate::store::requests::{self, NewRequest};
 use crate::store::settle::{self, Ending, Settlement};
-use crate::store::tests::{Fixture, START, grouping, webhooks};
+use crate::store::tests::{Fixture, START, deliveries, grouping};
 use crate::store::webhook_secrets;
 
 /// More than an import or an export takes together.
@@ -59,12 +59,13 @@ async fn tell_of_ends(fixture: &mut Fixture) {
         requests::cancel(&fixture.store, fixture.account, id, START + 1).await.expect("a cancel");
     }
     let due = fixture.due(START + 1).await;
-    let claims = due.iter().map(|due| webhooks::claim_of(due, br#"{"type":"request.cancelled"}"#)).collect();
+    let claims =
+        due.iter().map(|due| deliveries::claim_of(due, br#"{"type":"request.cancelled"}"#)).collect();
     events::claim(&fixture.store, claims, START + 2).await.expect("claims");
-    let delivered = webhooks::answered(&due[0], 200, EventState::Delivered, None);
-    let failed = webhooks::answered(&due[1], 500, EventState::Live, Some(START + 5_000));
+    let delivered = deliveries::answered(&due[0], 200, EventState::Delivered, None);
+    let failed = deliveries::answered(&due[1], 500, EventState::Live, Some(START + 5_000));
     for conclusion in [delivered, failed] {
-        assert!(webhooks::conclude(&fixture.store, conclusion).await);
+        assert!(deliveries::conclude(&fixture.store, conclusion).await);
     }
     let rotated =
         webhook_secrets::rotate(&fixture.store, fixture.account, &SigningSecret::new([8; 32]), START, 1_000)
