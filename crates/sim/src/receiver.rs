@@ -3,6 +3,7 @@
 //! - `/status/503…`: always that status.
 //! - `/flaky/2…`: 500 to the first so many tries of each event, then 204.
 //! - `/hang…`: nothing, until it is let go.
+//! - `/drip…`: 200 at once, and a body without end.
 //! - `/redirect?to=URL`: 307 to there.
 //! - anything else: 204.
 
@@ -12,10 +13,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::State as Shared;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::stream::pending;
 use overnight_server::clock::{Clock, SystemClock};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -147,6 +149,9 @@ async fn receive(
     lock(&state.received).push(received);
     if uri.path().starts_with("/hang") {
         let _ = state.gate.subscribe().wait_for(|is_open| *is_open).await;
+    }
+    if uri.path().starts_with("/drip") {
+        return Body::from_stream(pending::<io::Result<Bytes>>()).into_response();
     }
     match uri.query().and_then(|query| query.strip_prefix("to=")) {
         Some(to) if answer.is_redirection() => (answer, [(header::LOCATION, to.to_owned())]).into_response(),

@@ -224,6 +224,24 @@ async fn a_slow_receiver_of_one_account_delays_nobody_else() {
     service.assert_audited().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_that_is_asked_to_stop_while_its_database_is_away_stops() {
+    let engine = SimEngine::start(SimConfig::default()).expect("an engine");
+    let receiver = Receiver::start().await.expect("a receiver");
+    let mut cluster = Cluster::start(&ClusterOptions::default()).expect("a PostgreSQL");
+    let url = cluster.database("overnight").expect("a database");
+    let of_engine = process::settings_of_engine(&engine.base_url(), "sim-model");
+    let settings = format!("database_url = \"{url}\"\ndrain = \"1s\"\n{}", with_webhooks(&of_engine));
+    let mut service = Service::start(&settings).await;
+    send(&service.client(), 1, &receiver.url("/hang")).await;
+    wait_for(|| receiver.count() == 1).await;
+    cluster.stop_immediate();
+    receiver.let_go();
+    pause(200).await;
+    service.signal("TERM");
+    service.ended().await;
+}
+
 async fn send(client: &Client, number: usize, url: &str) {
     let body = format!(
         r#"{{"request_body":{{"model":"sim","max_tokens":4,"messages":[{{"role":"user","content":"{number}"}}]}},"webhook":"{url}"}}"#

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{QUICK, Stage, json_of, told, verified};
-use crate::support::wait_until;
+use crate::support::{pause, wait_until};
 
 #[test]
 fn every_end_is_told_once_signed_and_without_a_word_of_what_was_said() {
@@ -150,4 +150,40 @@ fn a_service_that_is_asked_to_stop_tells_what_has_ended_first() {
     assert_eq!(serving.end().code, 0);
     assert_eq!(stage.receiver.count(), 1);
     assert_eq!(stage.wait_for_ends(1)["delivered"], 1);
+}
+
+#[test]
+fn a_body_without_end_holds_its_place_and_no_other() {
+    let stage = Stage::with(QUICK);
+    let hook = stage.receiver.url("/drip");
+    let bodies: Vec<Value> = (0..20).map(|number| told(&format!("{number}"), &hook)).collect();
+    stage.submit(None, &bodies);
+    stage.wait_for(8);
+    wait_until("everything ends", || {
+        stage.world.json("list requests --status completed").as_array().unwrap().len() == 20
+    });
+    (0..50).for_each(|_| pause());
+    assert_eq!(stage.receiver.count(), 8, "tries of one account to one host at a time");
+}
+
+#[test]
+fn operators_are_told_what_fails_without_asking_account_by_account() {
+    let stage = Stage::with(QUICK);
+    let before = stage.world.run("doctor").stdout;
+    assert!(before.contains("webhooks: none was given up within a day"), "{before}");
+    assert!(before.contains("lead to any address"), "{before}");
+    stage.submit(None, &[told("something", &stage.receiver.url("/status/410"))]);
+    stage.wait_for_ends(1);
+    assert!(stage.world.run("doctor").stdout.contains("webhooks: 1 were given up within a day"));
+    stage.world.json("account create --name second");
+    let events = stage.world.json("webhook events --state exhausted");
+    let event = events[0]["id"].as_str().unwrap();
+    let deliveries = stage.world.json(&format!("webhook deliveries --event {event}"));
+    assert_eq!(deliveries[0]["url"], stage.receiver.url("/status/410"));
+    assert_eq!(deliveries[0]["subject"], events[0]["subject"]);
+    assert_eq!(stage.world.json("webhook events --state pending"), Value::Array(Vec::new()));
+    let whose = stage.world.run("webhook secret");
+    assert!(whose.code == 2 && whose.stderr.contains("there are 2 accounts"), "{whose:?}");
+    let unknown = stage.world.run("webhook deliveries --event evt_01jz8m4c2he7vsn9q3r5x1b8kb");
+    assert!(unknown.code == 3 && unknown.stderr.contains("no such event"), "{unknown:?}");
 }
