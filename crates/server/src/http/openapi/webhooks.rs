@@ -13,7 +13,8 @@ use utoipa::{Modify, ToSchema};
 const DESCRIPTION: &str = "Sent to the `webhook` of a request or a batch when it ends, signed as \
     Standard Webhooks (standardwebhooks.com) says. It comes at least once and in any order; every try has the \
     same `webhook-id` and the same body. A try that is not answered with a 2xx within 15 seconds is made again after about 5 s, \
-    1 min, 5 min, 30 min, 2 h, 5 h, 10 h and 14 h. Redirects are not followed.";
+    1 min, 5 min, 30 min, 2 h, 5 h, 10 h and 14 h. Redirects are not followed, and addresses that are not of the public internet \
+    are called only where the operator allows it. The operator also tells you the secret, `whsec_…`, and what became of a webhook.";
 
 /// Adds the webhooks to the reference.
 pub(super) struct Webhooks;
@@ -37,14 +38,14 @@ fn webhooks() -> Paths {
     let operation = OperationBuilder::new()
         .tag("Webhooks")
         .operation_id(Some("receive_event"))
-        .summary(Some("Receive Event"))
+        .summary(Some("Receive an event"))
         .description(Some(DESCRIPTION))
         .parameter(header("webhook-id", "The event, the same on every try: `evt_…`.", Type::String))
         .parameter(header("webhook-timestamp", "When this try was made, in Unix seconds.", Type::Integer))
         .parameter(header(
             "webhook-signature",
-            "`v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}`; two of them, parted \
-             by a blank, while the secret is being changed.",
+            "`v1,` and the base64 of the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}`; several of them, parted \
+             by blanks, while the secret is being changed.",
             Type::String,
         ))
         .request_body(Some(body()))

@@ -141,6 +141,9 @@ impl Deliverer {
         if let Some((due, _)) = unsigned.first() {
             tracing::error!(event = %due.id, "an account has no secret to sign with: its webhooks wait until it is rotated");
         }
+        if signed.is_empty() {
+            return Ok(());
+        }
         let claims: Vec<Claim> = signed.iter().map(|(due, _)| claim_of(due)).collect();
         let mut payloads: BTreeMap<i64, Vec<u8>> =
             claims.iter().map(|claim| (claim.seq, claim.payload.clone())).collect();
