@@ -16,6 +16,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
+use crate::support::program;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_overnight");
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -152,8 +154,7 @@ impl Service {
     /// `overnight audit` finds nothing amiss.
     pub(super) async fn assert_audited(&self) {
         let settings = self.settings.to_string_lossy().into_owned();
-        let audit =
-            Command::new(PROGRAM).args(["audit", "--config", &settings]).output().await.expect("an audit");
+        let audit = command().args(["audit", "--config", &settings]).output().await.expect("an audit");
         let said = String::from_utf8_lossy(&audit.stdout);
         assert!(audit.status.success(), "{said}{}", String::from_utf8_lossy(&audit.stderr));
     }
@@ -181,9 +182,14 @@ async fn get(address: &str, path: &str) -> std::io::Result<String> {
     Ok(answer)
 }
 
+/// The program, without settings of whoever runs the tests: how long a soak is stands in the environment.
+fn command() -> Command {
+    program().into()
+}
+
 fn spawn(settings: &Path) -> Child {
     let log = std::fs::OpenOptions::new().create(true).append(true).open(settings.with_extension("log"));
-    Command::new(PROGRAM)
+    command()
         .arg("serve")
         .arg("--config")
         .arg(settings)
