@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod api_keys;
 pub mod batches;
 pub mod bootstrap;
+pub mod carrying;
 pub mod errors;
 pub mod failures;
 mod input;

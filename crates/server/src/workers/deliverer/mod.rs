@@ -11,6 +11,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use self::places::{Place, Places};
 use self::tries::Try;
+use crate::app::carrying::carry_through;
 use crate::app::{Services, webhooks};
 use crate::store::StoreError;
 use crate::store::events::{self, Claim, Conclusion, Due, EventState};
@@ -172,33 +173,12 @@ impl Deliverer {
                 }
             }
         }
-        self.store(conclusions.into()).await;
+        let conclusions: Arc<[Conclusion]> = conclusions.into();
+        let write = |conclusions| events::conclude_all(&self.services.store, conclusions);
+        let clock = &self.services.clock;
+        let counted = carry_through(clock, "what came of webhooks", Arc::clone(&conclusions), write).await;
+        count(&conclusions, &counted);
         self.show();
-    }
-
-    /// The tries are made, and must not be forgotten for a store that is away for a moment.
-    async fn store(&self, conclusions: Arc<[Conclusion]>) {
-        loop {
-            match events::conclude_all(&self.services.store, Arc::clone(&conclusions)).await {
-                Ok(counted) => return count(&conclusions, &counted),
-                Err(StoreError::Stopped) => return,
-                Err(StoreError::Refused(error)) => return self.store_each_alone(&conclusions, &error).await,
-                Err(error) => tracing::warn!(%error, "what came of webhooks waits for the store"),
-            }
-            self.services.clock.sleep_until(self.services.clock.now() + RETRY_MS).await;
-        }
-    }
-
-    /// One of them is at fault, and the others must not wait behind it: its event is tried again after a restart.
-    async fn store_each_alone(&self, conclusions: &[Conclusion], error: &str) {
-        if let [conclusion] = conclusions {
-            let seq = conclusion.seq;
-            tracing::error!(error, seq, "what came of a webhook cannot be stored");
-            return;
-        }
-        for conclusion in conclusions {
-            Box::pin(self.store([conclusion.clone()].into())).await;
-        }
     }
 
     fn show(&self) {
@@ -211,13 +191,23 @@ fn claim_of(due: &Due) -> Claim {
     Claim { seq: *seq, number: *number, url: url.clone(), payload: webhooks::payload(payload) }
 }
 
-fn count(conclusions: &[Conclusion], counted: &[bool]) {
+fn count(conclusions: &[Conclusion], counted: &[Option<bool>]) {
     let mut exhausted = 0;
     for (conclusion, counted) in conclusions.iter().zip(counted) {
-        if !counted {
-            // This process was taken for dead, and another one tries again.
-            metrics::counter!("overnight_webhook_tries_disowned_total").increment(1);
-            continue;
+        match counted {
+            Some(true) => {}
+            Some(false) => {
+                // This process was taken for dead, and another one tries again.
+                metrics::counter!("overnight_webhook_tries_disowned_total").increment(1);
+                continue;
+            }
+            None => {
+                tracing::error!(
+                    seq = conclusion.seq,
+                    "what came of a webhook cannot be stored: it is sent again after a restart"
+                );
+                continue;
+            }
         }
         let outcome = match conclusion.state {
             EventState::Delivered => "delivered",
