@@ -64,3 +64,17 @@ impl Clock for ManualClock {
         Box::pin(std::future::pending())
     }
 }
+
+/// A clock on which every wait is over, for tests of what gives up in the end.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct HurriedClock;
+
+impl Clock for HurriedClock {
+    fn now(&self) -> i64 {
+        0
+    }
+
+    fn sleep_until(&self, _at: i64) -> Sleep {
+        Box::pin(std::future::ready(()))
+    }
+}

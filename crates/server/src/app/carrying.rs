@@ -46,8 +46,9 @@ where
 {
     loop {
         match write(Arc::clone(items)).await {
-            Err(error @ (StoreError::Stopped | StoreError::Refused(_))) => {
-                tracing::debug!(%error, what, "it is not written");
+            Err(StoreError::Stopped) => return Err(StoreError::Stopped),
+            Err(error @ StoreError::Refused(_)) => {
+                tracing::error!(%error, what, "the store refuses it");
                 return Err(error);
             }
             Err(error) => tracing::warn!(%error, what, "it waits for the store"),
@@ -62,24 +63,11 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::clock::{Clock, Sleep};
-
-    /// A clock on which every wait is over.
-    struct Hurried;
-
-    impl Clock for Hurried {
-        fn now(&self) -> i64 {
-            0
-        }
-
-        fn sleep_until(&self, _at: i64) -> Sleep {
-            Box::pin(std::future::ready(()))
-        }
-    }
+    use crate::clock::HurriedClock;
 
     /// What came of each, and how the store was asked, which is away twice and refuses whatever has a 3 in it.
     async fn carried(items: &[i64]) -> (Vec<Option<bool>>, Vec<Vec<i64>>) {
-        let clock: SharedClock = Arc::new(Hurried);
+        let clock: SharedClock = Arc::new(HurriedClock);
         let asked = Mutex::new(Vec::<Vec<i64>>::new());
         let outcomes = carry_through(&clock, "a test", items.into(), |items: Arc<[i64]>| {
             let mut asked = asked.lock().unwrap();

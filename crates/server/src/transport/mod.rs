@@ -131,25 +131,12 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{Clock, Sleep};
-
-    /// A clock on which every wait is over.
-    struct Hurried;
-
-    impl Clock for Hurried {
-        fn now(&self) -> i64 {
-            0
-        }
-
-        fn sleep_until(&self, _at: i64) -> Sleep {
-            Box::pin(std::future::ready(()))
-        }
-    }
+    use crate::clock::HurriedClock;
 
     #[tokio::test]
     async fn connecting_is_given_up_in_time() {
         let inner = tower::service_fn(|_: Uri| std::future::pending::<Result<(), BoxError>>());
-        let mut connector = Timed { inner, clock: std::sync::Arc::new(Hurried), limit_ms: 3 };
+        let mut connector = Timed { inner, clock: std::sync::Arc::new(HurriedClock), limit_ms: 3 };
         let error = connector.call(Uri::from_static("http://h")).await.unwrap_err();
         assert_eq!(error.to_string(), "no connection within 3 ms");
     }

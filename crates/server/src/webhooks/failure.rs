@@ -48,11 +48,6 @@ impl Failure {
         }
     }
 
-    /// The failure of a code.
-    pub fn parse(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|failure| failure.as_str() == code)
-    }
-
     /// This failure, whose cause is for the operator alone: whoever chose the address learns nothing of the network here.
     pub(super) fn because(self, cause: &dyn Error) -> Self {
         tracing::debug!(cause = in_words(cause), "a try to deliver a webhook failed: {}", self.as_str());
@@ -66,9 +61,7 @@ mod tests {
 
     #[test]
     fn every_failure_has_a_code_of_its_own() {
-        for failure in Failure::ALL {
-            assert_eq!(Failure::parse(failure.as_str()), Some(failure));
-        }
-        assert_eq!(Failure::parse(""), None);
+        let codes: std::collections::BTreeSet<_> = Failure::ALL.map(Failure::as_str).into();
+        assert_eq!(codes.len(), Failure::ALL.len());
     }
 }

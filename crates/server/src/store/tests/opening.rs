@@ -2,9 +2,11 @@
 
 use overnight_domain::requests::RequestStatus;
 
+use super::webhooks::{HOOK, cancel};
 use super::{DAY_MS, Fixture, START, new_account};
 use crate::clock::ManualClock;
-use crate::store::{FolderLock, Store, StoreError, expiry};
+use crate::store::sql::Dialect;
+use crate::store::{FolderLock, Store, StoreError, expiry, webhook_secrets};
 
 #[tokio::test]
 async fn a_second_server_is_refused_and_told_who_holds_the_folder() {
@@ -87,4 +89,40 @@ async fn what_was_in_progress_stays_so_when_the_schema_grows() {
     fixture.assert_sound().await;
     assert_eq!(fixture.lease().await.len(), 1);
     assert!(expiry::is_overdue(&fixture.store, START + DAY_MS).await.expect("a read"));
+}
+
+/// What 0005 did, undone; then the number of the schema in either database.
+const BEFORE_0005: &str = "
+    DROP TABLE events;
+    DROP TABLE deliveries;
+    DROP TABLE webhook_secrets;
+    ALTER TABLE progress DROP COLUMN lane;
+    ALTER TABLE queue DROP COLUMN lane;
+    ALTER TABLE batches DROP COLUMN lane";
+
+on_both!(what_lives_when_events_come_is_told_of_and_what_had_ended_is_not);
+async fn what_lives_when_events_come_is_told_of_and_what_had_ended_is_not(mut fixture: Fixture) {
+    let ended = fixture.insert_told(1, HOOK).await;
+    cancel(&fixture, ended, START + 1).await;
+    let queued = fixture.insert_told(2, HOOK).await;
+    fixture.release().await;
+    let gathering = fixture.insert_told(3, HOOK).await;
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    connection.execute_all(BEFORE_0005).await.expect("an old database");
+    let version = match connection.dialect() {
+        Dialect::Sqlite => "PRAGMA user_version = 4",
+        Dialect::Postgres => "DELETE FROM schema_version WHERE version = 5",
+    };
+    connection.execute_all(version).await.expect("an old database");
+    drop(connection);
+    fixture.restart().await;
+    fixture.assert_sound().await;
+    for id in [queued, gathering] {
+        cancel(&fixture, id, START + 2).await;
+    }
+    let subjects: Vec<_> = fixture.events().await.into_iter().filter_map(|event| event.subject).collect();
+    assert_eq!(subjects, [queued, gathering].map(|id| id.to_string()));
+    let secrets = webhook_secrets::list(&fixture.store, fixture.account, START).await.expect("the secrets");
+    assert!(matches!(secrets.as_slice(), [secret] if secret.secret.bytes().len() == 32), "{secrets:?}");
+    fixture.assert_sound().await;
 }

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use overnight_server::clock::{Clock, SharedClock, Sleep};
+use overnight_server::clock::{HurriedClock, SharedClock};
 use overnight_server::payment::{self, PaymentError};
 use overnight_sim::stripe::{Stripe, Trouble};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -83,25 +83,12 @@ async fn nobody_at_the_address_is_an_absence() {
     assert!(matches!(&error, PaymentError::Away(_)), "{error:?}");
 }
 
-/// A clock on which every wait is over.
-struct Hurried;
-
-impl Clock for Hurried {
-    fn now(&self) -> i64 {
-        0
-    }
-
-    fn sleep_until(&self, _at: i64) -> Sleep {
-        Box::pin(std::future::ready(()))
-    }
-}
-
 #[tokio::test]
 async fn an_answer_that_does_not_come_is_given_up() {
     // It is listened on, and nobody takes the call.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let billing = billing("stripe", &format!("http://{}", listener.local_addr().unwrap()));
-    let clock: SharedClock = Arc::new(Hurried);
+    let clock: SharedClock = Arc::new(HurriedClock);
     let error = payment::provider_with(&billing, &clock, keys).open_checkout(&order(1)).await.unwrap_err();
     let PaymentError::Away(words) = &error else { panic!("{error:?}") };
     assert!(words.contains("no answer within 20 s") || words.contains("no connection within"), "{words}");
