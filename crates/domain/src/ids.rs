@@ -39,6 +39,8 @@ kinds! {
     KeyKind KeyId "key";
     /// A grant of credits: `grant_…`.
     GrantKind GrantId "grant";
+    /// Somebody who signs in to the console: `usr_…`.
+    UserKind UserId "usr";
     /// A payment of credits: `pay_…`.
     PaymentKind PaymentId "pay";
     /// An event, told by webhook: `evt_…`.

@@ -1,4 +1,4 @@
-//! What is true: types, state machines, sort key, sweep order, prices, webhooks. No I/O, no async, no clock.
+//! What is true: types, state machines, sort key, sweep order, prices, roles, webhooks. No I/O, no async, no clock.
 
 pub mod batches;
 pub mod chat;
@@ -9,6 +9,7 @@ pub mod limits;
 pub mod money;
 pub mod records;
 pub mod requests;
+pub mod roles;
 pub mod scheduler;
 pub mod sort_key;
 pub mod webhooks;

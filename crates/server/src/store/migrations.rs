@@ -22,12 +22,13 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 5] = [
+const MIGRATIONS: [Migration; 6] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
     migration!("0004_money.sql"),
     migration!("0005_webhooks.sql"),
+    migration!("0006_console.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

@@ -1,0 +1,84 @@
+-- Who signs in to the console, and what it shows.
+
+-- Who signs in. email is in small letters; password an Argon2id hash in PHC form; issuer and subject, by which an OpenID
+-- provider knows the user. Any of them may be missing.
+CREATE TABLE users (
+    seq          INTEGER PRIMARY KEY,
+    id           BLOB NOT NULL UNIQUE,
+    email        TEXT UNIQUE,
+    password     TEXT,
+    issuer       TEXT,
+    subject      TEXT,
+    is_operator  INTEGER NOT NULL,
+    created_at   INTEGER NOT NULL,
+    signed_in_at INTEGER
+);
+CREATE UNIQUE INDEX users_by_subject ON users (issuer, subject) WHERE subject IS NOT NULL;
+
+-- role: 0 viewer, 1 developer, 2 owner.
+CREATE TABLE members (
+    account    INTEGER NOT NULL,
+    user_seq   INTEGER NOT NULL,
+    role       INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (account, user_seq)
+) WITHOUT ROWID;
+CREATE INDEX members_by_user ON members (user_seq, account);
+
+-- Known by the SHA-256 of what the browser holds. expires_at is its absolute end.
+CREATE TABLE sessions (
+    sha256     BLOB PRIMARY KEY,
+    user_seq   INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    seen_at    INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    agent      TEXT
+) WITHOUT ROWID;
+CREATE INDEX sessions_by_user ON sessions (user_seq);
+
+-- Links that sign a user in once: known by the SHA-256 of their token, and deleted when they are used.
+CREATE TABLE sign_in_links (
+    sha256     BLOB PRIMARY KEY,
+    user_seq   INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX sign_in_links_by_user ON sign_in_links (user_seq);
+
+-- Failed sign-ins in a row, by the SHA-256 of an e-mail address or of where they came from.
+CREATE TABLE sign_in_failures (
+    subject  BLOB PRIMARY KEY,
+    failures INTEGER NOT NULL,
+    last_at  INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX sign_in_failures_by_age ON sign_in_failures (last_at);
+
+-- What ended, by quarter of an hour (since 1970).
+CREATE TABLE activity (
+    account           INTEGER NOT NULL,
+    quarter           INTEGER NOT NULL,
+    completed         INTEGER NOT NULL,
+    failed            INTEGER NOT NULL,
+    cancelled         INTEGER NOT NULL,
+    prompt_tokens     INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    amount            INTEGER NOT NULL,
+    PRIMARY KEY (account, quarter)
+) WITHOUT ROWID;
+
+-- What each process last said of the engine replicas that it has in its settings. models are names, one a line.
+CREATE TABLE engine_reports (
+    owner           INTEGER NOT NULL,
+    name            TEXT NOT NULL,
+    reported_at     INTEGER NOT NULL,
+    models          TEXT NOT NULL,
+    is_driven       INTEGER NOT NULL,
+    in_flight       INTEGER NOT NULL,
+    max_concurrency INTEGER NOT NULL,
+    paused_until    INTEGER,
+    reason          TEXT,
+    PRIMARY KEY (owner, name)
+) WITHOUT ROWID;
+
+-- To the minute.
+ALTER TABLE api_keys ADD COLUMN last_used_at INTEGER;
