@@ -3,6 +3,7 @@
 //! The manual is `overnight.default.toml`. It is compiled in, read as the lowest layer, and the list of what is known.
 
 mod billing;
+mod console;
 mod engines;
 mod manual;
 mod models;
@@ -25,6 +26,7 @@ use thiserror::Error;
 use url::Url;
 
 pub use billing::{BillingConfig, NotPayable, ProviderConfig, StripeConfig};
+pub use console::{ConsoleConfig, ConsoleOrigin, NoConsole, OidcConfig};
 pub use engines::{EmbeddedConfig, EngineConfig, EngineKind, OpenAiConfig};
 pub use manual::MANUAL;
 pub use models::ModelConfig;
@@ -72,6 +74,8 @@ pub struct Config {
     pub connections_max: usize,
     /// Where webhooks may lead.
     pub webhooks: WebhooksConfig,
+    /// The console.
+    pub console: ConsoleConfig,
     /// What credits are worth, and how accounts come by them.
     pub billing: BillingConfig,
     /// What clients may name; at least one.
@@ -103,6 +107,17 @@ impl Config {
             Some(url) => format!("{}{path}", url.as_str().trim_end_matches('/')),
             None => format!("http://{}{path}", self.listen),
         }
+    }
+
+    /// Where browsers reach the console.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn console_origin(&self) -> Result<ConsoleOrigin, NoConsole> {
+        if !self.console.enabled {
+            return Err(NoConsole::SwitchedOff);
+        }
+        ConsoleOrigin::new(self.public_url.as_ref(), self.listen)
     }
 
     /// What is allowed and probably not meant, one sentence each.

@@ -9,7 +9,8 @@ use super::nodes::{self, Nodes};
 use super::section::Section;
 use super::tree::Node;
 use super::{
-    ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, engines, models, webhooks,
+    ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, console, engines, models,
+    webhooks,
 };
 
 const HOUR: Millis = Millis(3_600_000);
@@ -99,6 +100,7 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         limits: limits(&root.section("limits")?)?,
         connections_max: connections_max(&root.section("limits")?)?,
         webhooks: webhooks::read(&root.section("webhooks")?)?,
+        console: console::read(&root.section("console")?)?,
         billing: billing::read(&root.section("billing")?)?,
         models,
         engines,

@@ -4,6 +4,7 @@ use std::io::Write;
 use super::*;
 
 mod billing;
+mod console;
 mod webhooks;
 
 fn load_text(text: &str) -> Result<Config, ConfigError> {
@@ -81,6 +82,8 @@ fn with_a_date_at(path: &str) -> String {
         "engines" if is_embedded => vec!["[[engines]]", "name = \"e\"", "kind = \"embedded\""],
         "engines" => vec!["[[engines]]", "name = \"e\"", "kind = \"openai\"", "base_url = \"http://h\""],
         "billing" => vec!["[billing]"],
+        "console" => vec!["[console]"],
+        "console.oidc" => vec!["[console.oidc]", "issuer = \"https://h\"", "client_id = \"c\""],
         "billing.stripe" => vec!["[billing.stripe]"],
         other => vec![["[limits]", "[webhooks]"][usize::from(other == "webhooks")]],
     };
@@ -101,7 +104,10 @@ fn every_setting_of_the_manual_is_read() {
 fn only_what_is_built_is_a_setting() {
     let sections: BTreeSet<_> =
         manual::paths().iter().filter_map(|path| Some(path.split_once('.')?.0.to_owned())).collect();
-    assert_eq!(sections, ["billing", "engines", "limits", "models", "webhooks"].map(str::to_owned).into());
+    assert_eq!(
+        sections,
+        ["billing", "console", "engines", "limits", "models", "webhooks"].map(str::to_owned).into()
+    );
 }
 
 #[test]

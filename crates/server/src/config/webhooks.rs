@@ -37,20 +37,21 @@ impl WebhooksConfig {
 
 /// The `[webhooks]` section.
 pub(super) fn read(section: &Section<'_>) -> Result<WebhooksConfig, ConfigError> {
-    let key = "allow_networks";
+    Ok(WebhooksConfig {
+        allow_insecure_targets: section
+            .required("allow_insecure_targets", section.boolean("allow_insecure_targets")?)?,
+        allow_networks: networks(section, "allow_networks")?,
+        retries: retries(section)?,
+    })
+}
+
+/// A list of networks.
+pub(super) fn networks(section: &Section<'_>, key: &str) -> Result<Vec<IpNet>, ConfigError> {
     let refuse = |text: &String| {
         section.refuse(key, format!("must be networks like \"10.1.0.0/16\", and has {text:?}"))
     };
     let networks = section.required(key, section.strings(key)?)?;
-    Ok(WebhooksConfig {
-        allow_insecure_targets: section
-            .required("allow_insecure_targets", section.boolean("allow_insecure_targets")?)?,
-        allow_networks: networks
-            .iter()
-            .map(|text| network(text).ok_or_else(|| refuse(text)))
-            .collect::<Result<_, _>>()?,
-        retries: retries(section)?,
-    })
+    networks.iter().map(|text| network(text).ok_or_else(|| refuse(text))).collect()
 }
 
 fn retries(section: &Section<'_>) -> Result<Vec<Millis>, ConfigError> {

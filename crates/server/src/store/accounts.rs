@@ -52,12 +52,14 @@ impl Account {
     }
 }
 
-/// What [`read`] reads.
+/// What [`read`] reads, of `accounts`.
 macro_rules! columns {
     () => {
-        "seq, id, name, created_at, balance, held, payments_activated_at"
+        "accounts.seq, accounts.id, accounts.name, accounts.created_at, accounts.balance, accounts.held, \
+         accounts.payments_activated_at"
     };
 }
+pub(super) use columns;
 
 /// Makes an account, visible to every process once this returns.
 pub async fn insert(store: &Store, account: &NewAccount) -> Result<Account, StoreError> {
@@ -116,7 +118,7 @@ pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
     store.readers().fetch_all(sql(text)).await?.iter().map(read).collect()
 }
 
-fn read(row: &Row) -> Result<Account, StoreError> {
+pub(super) fn read(row: &Row) -> Result<Account, StoreError> {
     Ok(Account {
         key: AccountKey(row.get(0)?),
         id: AccountId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an account's id"))?,

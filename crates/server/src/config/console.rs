@@ -1,0 +1,141 @@
+//! Where the console is, who may sign in to it, and for how long.
+
+use std::net::{IpAddr, SocketAddr};
+
+use ipnet::IpNet;
+use url::Url;
+
+use super::section::Section;
+use super::{ConfigError, Millis, engines, webhooks};
+
+const DAY: Millis = Millis(86_400_000);
+
+/// The console.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsoleConfig {
+    /// Whether it is served.
+    pub enabled: bool,
+    /// A browser that is not used for so long is signed out.
+    pub session_idle: Millis,
+    /// A browser is signed out after so long, however it is used.
+    pub session: Millis,
+    /// Whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Who else knows people.
+    pub oidc: Option<OidcConfig>,
+}
+
+/// An OpenID Connect provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OidcConfig {
+    /// What the button calls it.
+    pub name: String,
+    /// Its issuer, as it spells it: https, or http to this machine.
+    pub issuer: Url,
+    /// As which client Overnight is registered there.
+    pub client_id: String,
+    /// The environment variable that holds the client's secret, if it has one.
+    pub client_secret_env: Option<String>,
+    /// Whether somebody whom nobody invited gets an account.
+    pub sign_up: bool,
+}
+
+/// Where browsers reach the console.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsoleOrigin {
+    /// The names and ports that browsers may call it by, as they stand in `Host`.
+    pub hosts: Vec<String>,
+    /// Whether it is reached by https.
+    pub is_secure: bool,
+    /// The port that browsers use.
+    pub port: u16,
+    /// The path that it is under, as browsers see it.
+    pub base: String,
+}
+
+/// Why there is no console.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoConsole {
+    /// The operator does not want it.
+    SwitchedOff,
+    /// It would be reached over http from other machines, and passwords with it.
+    Insecure,
+}
+
+impl ConsoleOrigin {
+    /// The origin of a console that browsers reach at `public_url`, or else at `listen`.
+    pub(super) fn new(public_url: Option<&Url>, listen: SocketAddr) -> Result<Self, NoConsole> {
+        let Some(url) = public_url else {
+            let is_here = listen.ip().is_loopback();
+            let port = listen.port();
+            return is_here.then(|| Self::here(port, "")).ok_or(NoConsole::Insecure);
+        };
+        let port = url.port_or_known_default().unwrap_or(80);
+        let path = url.path().trim_end_matches('/');
+        if url.scheme() == "https" {
+            let host = url.host_str().unwrap_or_default();
+            let hosts = match url.port() {
+                Some(port) => vec![format!("{host}:{port}")],
+                None => vec![host.to_owned(), format!("{host}:443")],
+            };
+            return Ok(Self { hosts, is_secure: true, port, base: format!("{path}/console") });
+        }
+        engines::is_loopback(url).then(|| Self::here(port, path)).ok_or(NoConsole::Insecure)
+    }
+
+    fn here(port: u16, path: &str) -> Self {
+        let names = ["127.0.0.1", "localhost", "[::1]"];
+        let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
+        if port == 80 {
+            hosts.extend(names.map(str::to_owned));
+        }
+        Self { hosts, is_secure: false, port, base: format!("{path}/console") }
+    }
+}
+
+impl ConsoleConfig {
+    /// Whether the address is that of a proxy that is believed.
+    pub fn trusts(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.trusted_proxies.iter().any(|network| network.contains(&address))
+    }
+}
+
+/// The `[console]` section.
+pub(super) fn read(section: &Section<'_>) -> Result<ConsoleConfig, ConfigError> {
+    let time = |key| -> Result<Millis, ConfigError> {
+        let range = Millis(60_000)..=Millis(90 * DAY.0);
+        section.required(key, section.bounded(key, range, "1m to 90d")?)
+    };
+    let (session_idle, session) = (time("session_idle")?, time("session")?);
+    if session_idle > session {
+        return Err(section.refuse("session_idle", "must not be longer than `console.session`"));
+    }
+    Ok(ConsoleConfig {
+        enabled: section.required("enabled", section.boolean("enabled")?)?,
+        session_idle,
+        session,
+        trusted_proxies: webhooks::networks(section, "trusted_proxies")?,
+        oidc: if section.has("oidc") { oidc(&section.section("oidc")?)? } else { None },
+    })
+}
+
+/// The `[console.oidc]` section; nobody is asked where it names no issuer.
+fn oidc(section: &Section<'_>) -> Result<Option<OidcConfig>, ConfigError> {
+    let Some(text) = section.string("issuer")? else { return Ok(None) };
+    let wanted = "an https address without a query, as the provider spells its issuer";
+    let refuse = || section.refuse("issuer", format!("must be {wanted}, and is {text:?}"));
+    let issuer = Url::parse(text).map_err(|_| refuse())?;
+    let is_safe = issuer.scheme() == "https" || (issuer.scheme() == "http" && engines::is_loopback(&issuer));
+    if !is_safe || issuer.query().is_some() || issuer.fragment().is_some() || !issuer.username().is_empty() {
+        return Err(refuse());
+    }
+    let client_id = section.required("client_id", section.string("client_id")?)?.to_owned();
+    Ok(Some(OidcConfig {
+        name: section.required("name", section.string("name")?)?.to_owned(),
+        issuer,
+        client_id,
+        client_secret_env: section.read("client_secret_env", engines::variable_name)?,
+        sign_up: section.required("sign_up", section.boolean("sign_up")?)?,
+    }))
+}
