@@ -3,6 +3,7 @@
 pub mod app;
 pub mod clock;
 pub mod config;
+mod console;
 pub mod engines;
 pub mod http;
 pub mod ids;

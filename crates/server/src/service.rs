@@ -10,6 +10,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::app::bootstrap::{self, Bootstrapped};
 use crate::app::errors::AppError;
+use crate::app::sessions::Link;
 use crate::app::{Services, store_options};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::Config;
@@ -55,6 +56,7 @@ pub struct Service {
     services: Services,
     address: SocketAddr,
     bootstrapped: Option<Bootstrapped>,
+    sign_in_link: Option<Link>,
     engines: Option<Engines>,
     stop_http: watch::Sender<bool>,
     stop_scheduler: watch::Sender<bool>,
@@ -70,18 +72,21 @@ impl Service {
     ///
     /// # Errors
     /// What could not be opened, made or listened on; the lock is taken first, so a second server touches nothing.
-    pub async fn start(config: Config) -> Result<Self, ServiceError> {
+    pub async fn start(mut config: Config) -> Result<Self, ServiceError> {
         // The scheduler may settle before the first route is there.
         http::install_metrics();
-        let config = Arc::new(config);
         let clock: SharedClock = Arc::new(SystemClock);
         let ids = Arc::new(Ids::from_system());
         let store = Store::open(&store_options(&config), Arc::clone(&clock)).await?;
         let (listeners, address) = listen(&config).await?;
+        // Where the system chose the port, it is known from here on.
+        config.listen = address;
+        let config = Arc::new(config);
         let services =
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
         services.payments.check()?;
         let bootstrapped = bootstrap::run(&services).await?;
+        let sign_in_link = bootstrap::link_operator(&services).await?;
         let (engines, shell) = match config.role.schedules() {
             true => {
                 let engines = Engines::start(&config, &clock, &ids)?;
@@ -104,6 +109,7 @@ impl Service {
             services,
             address,
             bootstrapped,
+            sign_in_link,
             engines,
             stop_http,
             stop_scheduler,
@@ -123,6 +129,11 @@ impl Service {
     /// What the first start made, if this was it.
     pub const fn bootstrapped(&self) -> Option<&Bootstrapped> {
         self.bootstrapped.as_ref()
+    }
+
+    /// The link by which the first operator signs in to the console, while nobody has.
+    pub const fn sign_in_link(&self) -> Option<&Link> {
+        self.sign_in_link.as_ref()
     }
 
     /// The engines that this process may drive.

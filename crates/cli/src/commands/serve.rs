@@ -59,8 +59,10 @@ fn tell(service: &Service, output: &Output) -> Result<(), CliError> {
     let made = service.bootstrapped();
     if output.is_json {
         let key_path = made.map(|made| made.key_path.display().to_string());
-        return output
-            .line(&json!({"url": url, "pid": std::process::id(), "key_file": key_path}).to_string());
+        let link = service.sign_in_link().map(|link| &link.url);
+        let told =
+            json!({"url": url, "pid": std::process::id(), "key_file": key_path, "sign_in_url": link});
+        return output.line(&told.to_string());
     }
     output.note(&format!("serving at {url}"));
     if let Some(made) = made {
@@ -69,6 +71,9 @@ fn tell(service: &Service, output: &Output) -> Result<(), CliError> {
             made.account,
             made.key_path.display()
         ));
+    }
+    if let Some(link) = service.sign_in_link() {
+        output.note(&format!("sign in to the console, once: {}", link.url));
     }
     Ok(())
 }

@@ -8,7 +8,8 @@ use overnight_wire::native::accounts::Account as Record;
 
 use super::errors::AppError;
 use super::{Services, names};
-use crate::store::accounts::{self, Account, NewAccount};
+pub use crate::store::accounts::Account;
+use crate::store::accounts::{self, NewAccount};
 use crate::store::ledger::{self, Booking, Entry, NewEntry};
 use crate::store::spend::{self, SpendRecord};
 

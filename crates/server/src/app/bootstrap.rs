@@ -1,13 +1,16 @@
-//! The first start: an account and a key, so that the first command works without any other.
+//! The first start: an account and a key, so that the first command works without any other, and an operator, who signs in to
+//! the console by a link.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use overnight_domain::ids::AccountId;
+use overnight_domain::roles::Role;
 
 use super::errors::AppError;
-use super::{Services, api_keys};
+use super::sessions::{self, Link};
+use super::{Services, api_keys, users};
 use crate::store::{self, StoreError};
 
 /// The name of the account that is made.
@@ -58,6 +61,32 @@ pub async fn run(services: &Services) -> Result<Option<Bootstrapped>, AppError> 
         .map_err(|source| StoreError::File { path: key_path.display().to_string(), source })?;
     let made = api_keys::store(services, made).await?;
     Ok(Some(Bootstrapped { account: account.id, key: made.key, key_path }))
+}
+
+/// Makes a link by which the first operator signs in to the console, and the operator too where there is no user; `None`
+/// where somebody could have signed in, or there is no console. The link of an earlier start works no more.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn link_operator(services: &Services) -> Result<Option<Link>, AppError> {
+    if services.config.console_origin().is_err() {
+        return Ok(None);
+    }
+    let _turn = services.store.take_turn().await?;
+    let operator = match users::list(services).await?.as_slice() {
+        [] => match users::insert(services, None, None, true).await? {
+            Some(made) => made,
+            None => return Ok(None),
+        },
+        [only] if only.is_operator && only.signed_in_at.is_none() => only.clone(),
+        _ => return Ok(None),
+    };
+    if let [only] = store::accounts::list(&services.store).await?.as_slice() {
+        let now = services.clock.now();
+        store::members::insert(&services.store, only.key, operator.key, Role::Owner, now).await?;
+    }
+    sessions::make_link(services, &operator).await.map(Some)
 }
 
 /// Replaces `path` as a whole by a new file that only its owner reads. A link in its place is replaced, not followed.

@@ -8,12 +8,16 @@ pub mod carrying;
 pub mod errors;
 pub mod failures;
 mod input;
+pub mod members;
 pub mod models;
 mod names;
 pub mod pages;
+mod passwords;
 pub mod payments;
 pub mod requests;
+pub mod sessions;
 mod signals;
+pub mod users;
 pub mod webhooks;
 
 use std::sync::Arc;
@@ -21,6 +25,7 @@ use std::sync::Arc;
 use self::api_keys::KeyHolders;
 use self::errors::AppError;
 pub use self::models::Models;
+pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;
 use crate::config::{Config, Database};
@@ -47,6 +52,8 @@ pub struct Services {
     pub payments: Arc<dyn PaymentProvider>,
     /// Who holds which key.
     pub key_holders: Arc<KeyHolders>,
+    /// Makes and compares the hashes of passwords.
+    pub passwords: Arc<Passwords>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,
 }
@@ -61,9 +68,9 @@ impl Services {
     ) -> Result<Self, StoreError> {
         let models = Arc::new(Models::load(&store, &config).await?);
         let started_at = clock.now();
-        let (signals, key_holders) = (Arc::default(), Arc::default());
+        let (signals, key_holders, passwords) = (Arc::default(), Arc::default(), Arc::default());
         let payments = payment::provider(&config.billing, &clock);
-        Ok(Self { store, clock, ids, config, models, signals, payments, key_holders, started_at })
+        Ok(Self { store, clock, ids, config, models, signals, payments, key_holders, passwords, started_at })
     }
 }
 

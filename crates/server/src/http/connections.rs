@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use tower::Service;
 
 use super::bodies::Received;
-use super::context::{Shared, after};
+use super::context::{Peer, Shared, after};
 
 const HEADERS_MAX: usize = 64;
 const HEADER_BYTES_MAX: u32 = 16 << 10;
@@ -37,6 +37,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) struct Connection {
     pub(super) context: Shared,
     pub(super) router: Router,
+    pub(super) peer: Peer,
     pub(super) stopping: watch::Receiver<bool>,
 }
 
@@ -47,11 +48,11 @@ impl Connection {
         let _ = stream.set_nodelay(true);
         let has_asked = Arc::new(AtomicBool::new(false));
         let service = {
-            let (context, router) = (Arc::clone(&self.context), self.router);
+            let (context, router, peer) = (Arc::clone(&self.context), self.router, self.peer);
             let has_asked = Arc::clone(&has_asked);
             service_fn(move |request| {
                 has_asked.store(true, Ordering::Relaxed);
-                router.clone().call(prepare(request, &context))
+                router.clone().call(prepare(request, peer, &context))
             })
         };
         let builder = builder(self.context.timeouts.header);
@@ -123,12 +124,13 @@ fn builder(header_timeout: Duration) -> Builder<TokioExecutor> {
     builder
 }
 
-/// Takes one trailing slash off the path, and puts the body under its time-outs.
-fn prepare(request: Request<Incoming>, context: &Shared) -> Request<Body> {
+/// Takes one trailing slash off the path, notes where the connection comes from, and puts the body under its time-outs.
+fn prepare(request: Request<Incoming>, peer: Peer, context: &Shared) -> Request<Body> {
     let (mut parts, body) = request.into_parts();
     if let Some(uri) = without_trailing_slash(&parts.uri) {
         parts.uri = uri;
     }
+    parts.extensions.insert(peer);
     let body = Received::body(body, &parts.headers, context);
     Request::from_parts(parts, body)
 }

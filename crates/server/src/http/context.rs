@@ -1,5 +1,6 @@
 //! What every handler has at hand.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,10 @@ impl Default for Timeouts {
         }
     }
 }
+
+/// Where a connection comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub(super) SocketAddr);
 
 /// What every handler has at hand.
 pub(super) struct Context {

@@ -7,6 +7,7 @@ mod answers;
 mod bodies;
 mod calls;
 mod connections;
+mod console;
 mod context;
 mod docs;
 mod errors;

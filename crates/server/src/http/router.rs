@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 
 use super::context::{Context, Shared, Timeouts};
 use super::native::{accounts, batches, models, requests};
-use super::{calls, docs, health, metrics, openapi, payments};
+use super::{calls, console, docs, health, metrics, openapi, payments};
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
@@ -64,7 +64,8 @@ pub(super) fn assemble(context: Shared) -> Router {
     if !context.services.config.role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }
-    finish(open_routes(&context.services).merge(Router::from(routes())), context)
+    let routes = open_routes(&context.services).merge(Router::from(routes()));
+    finish(routes.merge(console::routes(&context)), context)
 }
 
 /// What is served at `metrics_listen`.

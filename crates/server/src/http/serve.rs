@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::connections::{Connection, asked_to_stop};
+use super::context::Peer;
 use super::context::{Context, Shared, Timeouts, after};
 use super::{metrics, router};
 use crate::app::Services;
@@ -128,7 +129,7 @@ impl Server {
                 () = asked_to_stop(&mut stopping) => break,
                 Some(_) = self.connections.join_next() => {}
                 accepted = accept(&listener, &self.slots) => match accepted {
-                    Ok((stream, _, slot)) => self.begin(stream, slot),
+                    Ok((stream, peer, slot)) => self.begin(stream, peer, slot),
                     Err(error) => {
                         tracing::warn!(%error, "a connection could not be accepted");
                         let clock = &self.context.services.clock;
@@ -146,10 +147,11 @@ impl Server {
         }
     }
 
-    fn begin(&mut self, stream: TcpStream, slot: OwnedSemaphorePermit) {
+    fn begin(&mut self, stream: TcpStream, peer: SocketAddr, slot: OwnedSemaphorePermit) {
         let connection = Connection {
             context: Arc::clone(&self.context),
             router: self.router.clone(),
+            peer: Peer(peer),
             stopping: self.stopping.clone(),
         };
         self.connections.spawn(async move {

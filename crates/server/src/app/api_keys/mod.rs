@@ -9,7 +9,8 @@ use overnight_domain::scheduler::AccountKey;
 pub use self::holders::KeyHolders;
 use super::errors::AppError;
 use super::{Services, accounts, names};
-use crate::store::api_keys::{self, ApiKey, KeyHolder, NewApiKey};
+pub use crate::store::api_keys::ApiKey;
+use crate::store::api_keys::{self, KeyHolder, NewApiKey};
 
 /// A key that was just made.
 #[derive(Debug, Clone)]

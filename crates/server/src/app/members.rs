@@ -1,0 +1,88 @@
+//! Who belongs to which account: invited, listed, given another role, dismissed.
+
+use overnight_domain::ids::UserId;
+use overnight_domain::roles::Role;
+
+use super::errors::AppError;
+use super::sessions::{self, Link};
+use super::{Services, users};
+use crate::store::accounts::Account;
+pub use crate::store::members::Member;
+use crate::store::members::{self, MemberChange};
+use crate::store::users::User;
+
+/// The accounts that a user belongs to, and as what, oldest first.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn accounts_of(services: &Services, user: &User) -> Result<Vec<(Account, Role)>, AppError> {
+    Ok(members::accounts_of(&services.store, user.key).await?)
+}
+
+/// What a user may be in an account: an operator is an owner of every one.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where the account is none of the user's, as where there is none.
+pub async fn role_in(services: &Services, user: &User, account: &Account) -> Result<Role, AppError> {
+    if user.is_operator {
+        return Ok(Role::Owner);
+    }
+    members::find(&services.store, account.key, user.key).await?.ok_or(AppError::NotFound("account"))
+}
+
+/// The members of an account, in the order in which they came.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn list(services: &Services, account: &Account) -> Result<Vec<Member>, AppError> {
+    Ok(members::list(&services.store, account.key).await?)
+}
+
+/// Makes somebody a member. Somebody who never signed in gets a link to do so, which is for whoever invites to hand over; somebody
+/// who did signs in as ever.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] for an e-mail address that is none, or a member's.
+pub async fn invite(
+    services: &Services,
+    account: &Account,
+    email: &str,
+    role: Role,
+) -> Result<Option<Link>, AppError> {
+    let user = users::find_or_create(services, email).await?;
+    if members::find(&services.store, account.key, user.key).await?.is_some() {
+        return Err(AppError::invalid("email", "conflict", "is a member's already"));
+    }
+    members::insert(&services.store, account.key, user.key, role, services.clock.now()).await?;
+    // A link would let whoever invites sign in as somebody who has other accounts.
+    let is_new = user.signed_in_at.is_none() && accounts_of(services, &user).await?.len() == 1;
+    match is_new && !user.is_operator {
+        true => sessions::make_link(services, &user).await.map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Gives a member another role, or dismisses them with `None`; it counts from the next click on.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where the user is no member; [`AppError::Invalid`] where the account would have no owner.
+pub async fn change(
+    services: &Services,
+    account: &Account,
+    user: UserId,
+    role: Option<Role>,
+) -> Result<(), AppError> {
+    let user = users::get(services, user).await.map_err(|_| AppError::NotFound("member"))?;
+    match members::change(&services.store, account.key, user.key, role).await? {
+        MemberChange::Done => Ok(()),
+        MemberChange::Unknown => Err(AppError::NotFound("member")),
+        MemberChange::LastOwner => {
+            Err(AppError::invalid("role", "conflict", "stays: an account keeps an owner"))
+        }
+    }
+}

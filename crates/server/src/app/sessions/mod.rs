@@ -1,0 +1,177 @@
+//! Signing in to the console, by password or by a link that works once, and out again.
+
+mod links;
+mod throttle;
+mod tokens;
+
+use std::net::IpAddr;
+
+use thiserror::Error;
+
+pub use self::links::{Link, make_link, sign_in_by_link, whose_link};
+use self::tokens::Token;
+use super::Services;
+use super::errors::AppError;
+pub use crate::store::sessions::Session;
+pub use crate::store::users::User;
+use crate::store::{self, sessions as kept, sign_in_failures, users as people};
+
+/// How often a session notes that it is used.
+const NOTED_EVERY_MS: i64 = 60_000;
+
+/// So much of what a browser calls itself is kept, in characters.
+const AGENT_CHARS_MAX: usize = 200;
+
+/// Why somebody was not signed in.
+#[derive(Debug, Error)]
+pub enum SignInError {
+    /// The e-mail address or the password, and nobody says which; or the link.
+    #[error("{0}")]
+    Refused(&'static str),
+    /// It was tried too often in a row.
+    #[error("this was tried too often: try again in {} s", .retry_after_ms.div_euclid(1_000) + 1)]
+    TooMany {
+        /// When it may be tried again, in milliseconds from now.
+        retry_after_ms: i64,
+    },
+    /// What the store could not do.
+    #[error(transparent)]
+    App(#[from] AppError),
+}
+
+impl From<store::StoreError> for SignInError {
+    fn from(error: store::StoreError) -> Self {
+        Self::App(error.into())
+    }
+}
+
+/// Where somebody signs in.
+#[derive(Debug, Clone, Default)]
+pub struct Browser {
+    /// The address that it calls from, where it is known.
+    pub address: Option<IpAddr>,
+    /// What it calls itself.
+    pub agent: Option<String>,
+}
+
+/// Somebody who is signed in.
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// Who.
+    pub user: User,
+    /// By which session.
+    pub session: Session,
+}
+
+/// Signs somebody in by e-mail address and password; the token that the browser is to show from now on.
+///
+/// # Errors
+///
+/// [`SignInError::Refused`], whether the address or the password is wrong; [`SignInError::TooMany`].
+pub async fn sign_in(
+    services: &Services,
+    email: &str,
+    password: &str,
+    browser: Browser,
+) -> Result<String, SignInError> {
+    let subjects = throttle::subjects(email, browser.address);
+    throttle::count(services, &subjects).await?;
+    let known = people::find_by_email(&services.store, &super::users::normalized(email)).await?;
+    let (user, hash) = known.unzip();
+    let is_right = services.passwords.is(password, hash.flatten(), &services.ids).await?;
+    let Some(user) = user.filter(|_| is_right) else {
+        return Err(SignInError::Refused("the e-mail address or the password is wrong"));
+    };
+    throttle::forget(services, &subjects).await?;
+    Ok(begin(services, &user, browser).await?)
+}
+
+/// Whether a signed-in user's password is `password`: guessed as often as at the door.
+pub(super) async fn check_password(
+    services: &Services,
+    user: &User,
+    password: &str,
+    hash: String,
+) -> Result<(), AppError> {
+    let wrong = |message: &str| AppError::invalid("current password", "wrong", message);
+    let subjects = throttle::subjects(user.email.as_deref().unwrap_or_default(), None);
+    match throttle::count(services, &subjects).await {
+        Err(SignInError::App(error)) => return Err(error),
+        Err(refused) => return Err(wrong(&format!("was not looked at: {refused}"))),
+        Ok(()) => {}
+    }
+    if !services.passwords.is(password, Some(hash), &services.ids).await? {
+        return Err(wrong("is wrong"));
+    }
+    Ok(sign_in_failures::forget(&services.store, &subjects).await?)
+}
+
+/// Signs a user in who has shown who they are.
+pub(super) async fn begin(services: &Services, user: &User, browser: Browser) -> Result<String, AppError> {
+    let now = services.clock.now();
+    let token = Token::new(services.ids.random());
+    let session = Session {
+        sha256: token.sha256(),
+        created_at: now,
+        seen_at: now,
+        expires_at: now.saturating_add(services.config.console.session.0),
+        agent: browser
+            .agent
+            .map(|agent| agent.chars().filter(|it| !it.is_control()).take(AGENT_CHARS_MAX).collect()),
+    };
+    kept::insert(&services.store, user.key, &session).await?;
+    tracing::info!(user = %user.id, address = ?browser.address, "a user signed in to the console");
+    Ok(token.text())
+}
+
+/// Whoever shows this token. What a page shows by itself does not keep a browser signed in: `is_active` says whether
+/// somebody asked for it.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn find(services: &Services, token: &str, is_active: bool) -> Result<Option<Visitor>, AppError> {
+    let Some(token) = Token::parse(token) else { return Ok(None) };
+    let now = services.clock.now();
+    let idle_ms = services.config.console.session_idle.0;
+    let found = kept::find(&services.store, &token.sha256()).await?;
+    let is_live =
+        |session: &Session| session.expires_at > now && session.seen_at.saturating_add(idle_ms) > now;
+    let Some((session, user)) = found.filter(|(session, _)| is_live(session)) else { return Ok(None) };
+    // A minute of `session_idle` is not to be lost between two notes.
+    if is_active && now - session.seen_at >= NOTED_EVERY_MS.min(idle_ms / 4) {
+        kept::touch(&services.store, &session.sha256, now).await?;
+    }
+    Ok(Some(Visitor { user, session }))
+}
+
+/// Ends a session.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn sign_out(services: &Services, visitor: &Visitor) -> Result<(), AppError> {
+    Ok(kept::remove(&services.store, &visitor.session.sha256).await?)
+}
+
+/// Ends every session of a user, or every one but `but`, and takes back what would sign them in by link.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn sign_out_everywhere(
+    services: &Services,
+    user: &User,
+    but: Option<&Session>,
+) -> Result<u64, AppError> {
+    Ok(kept::remove_others(&services.store, user.key, but.map(|session| &session.sha256)).await?)
+}
+
+/// Where a user is signed in, the newest first.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn list(services: &Services, user: &User) -> Result<Vec<Session>, AppError> {
+    Ok(kept::list(&services.store, user.key).await?)
+}

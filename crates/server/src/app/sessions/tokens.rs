@@ -1,0 +1,46 @@
+//! What a browser shows: 256 random bits, of which only the SHA-256 is kept.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+/// A secret that stands in a cookie or a link.
+pub(super) struct Token([u8; 32]);
+
+impl Token {
+    /// The token of these random bits.
+    pub(super) const fn new(bits: [u8; 32]) -> Self {
+        Self(bits)
+    }
+
+    /// Reads what [`Token::text`] wrote.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// As it stands in a cookie or a link.
+    pub(super) fn text(&self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0)
+    }
+
+    /// By which it is known.
+    pub(super) fn sha256(&self) -> [u8; 32] {
+        Sha256::digest(self.0).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_reads_back_and_nothing_else_is_one() {
+        let token = Token::new([7; 32]);
+        assert_eq!(token.text().len(), 43);
+        assert_eq!(Token::parse(&token.text()).map(|token| token.0), Some([7; 32]));
+        for wrong in ["", "x", &token.text()[1..], &format!("{}A", token.text()), "é"] {
+            assert!(Token::parse(wrong).is_none(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Those who sign in to the console: made, listed, changed, removed.
+
+use overnight_domain::ids::UserId;
+
+use super::Services;
+use super::errors::AppError;
+use super::sessions::{self, Visitor};
+pub use crate::store::users::User;
+use crate::store::users::{self, Credentials, NewUser};
+
+/// The longest e-mail address, in bytes.
+const EMAIL_BYTES_MAX: usize = 254;
+
+/// An e-mail address as it is kept and compared.
+pub(super) fn normalized(email: &str) -> String {
+    email.trim().to_lowercase()
+}
+
+/// Refuses what cannot be an e-mail address; whether it is one, only a letter tells.
+fn checked(email: &str) -> Result<String, AppError> {
+    let email = normalized(email);
+    let is_one = email.len() <= EMAIL_BYTES_MAX
+        && !email.contains(|it: char| it.is_control() || it.is_whitespace())
+        && email
+            .split_once('@')
+            .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'));
+    let message = "must be an e-mail address";
+    is_one.then_some(email).ok_or_else(|| AppError::invalid("email", "out_of_range", message))
+}
+
+/// Makes a user, who signs in by link for the first time.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] for an e-mail address that is none, or somebody's.
+pub async fn create(services: &Services, email: &str, is_operator: bool) -> Result<User, AppError> {
+    insert(services, Some(checked(email)?), None, is_operator).await?.ok_or_else(taken)
+}
+
+/// The user with this e-mail address, who is made where there is none.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] for an e-mail address that is none.
+pub async fn find_or_create(services: &Services, email: &str) -> Result<User, AppError> {
+    let email = checked(email)?;
+    if let Some(made) = insert(services, Some(email.clone()), None, false).await? {
+        return Ok(made);
+    }
+    let found = users::find_by_email(&services.store, &email).await?;
+    found.map(|(user, _)| user).ok_or(AppError::NotFound("user"))
+}
+
+pub(super) async fn insert(
+    services: &Services,
+    email: Option<String>,
+    subject: Option<(String, String)>,
+    is_operator: bool,
+) -> Result<Option<User>, AppError> {
+    let now = services.clock.now();
+    let user = NewUser { id: services.ids.next(now), email, subject, is_operator, created_at: now };
+    Ok(users::insert(&services.store, &user).await?)
+}
+
+/// The user with this identifier.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is none.
+pub async fn get(services: &Services, id: UserId) -> Result<User, AppError> {
+    users::find(&services.store, id).await?.ok_or(AppError::NotFound("user"))
+}
+
+/// Every user, oldest first.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn list(services: &Services) -> Result<Vec<User>, AppError> {
+    Ok(users::list(&services.store).await?)
+}
+
+/// Removes a user, signed out everywhere at once. Accounts stay, with their other members.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is none.
+pub async fn remove(services: &Services, id: UserId) -> Result<(), AppError> {
+    users::remove(&services.store, id).await?.then_some(()).ok_or(AppError::NotFound("user"))
+}
+
+/// Gives a visitor another e-mail address, password, or both; a new password signs every other browser out. One who has a
+/// password shows it: a browser that was left alone is not to be taken over for ever.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] for what cannot be, or is somebody else's, and for a wrong current password.
+pub async fn change_credentials(
+    services: &Services,
+    visitor: &Visitor,
+    current: &str,
+    email: Option<&str>,
+    password: Option<&str>,
+) -> Result<(), AppError> {
+    let email = email.map(checked).transpose()?;
+    let user = &visitor.user;
+    if let Some(hash) = users::password(&services.store, user.key).await? {
+        sessions::check_password(services, user, current, hash).await?;
+    }
+    let hash = match password {
+        Some(password) => Some(services.passwords.hash(password, &services.ids).await?),
+        None => None,
+    };
+    if hash.is_some() && email.is_none() && user.email.is_none() {
+        return Err(AppError::invalid("email", "missing", "is needed beside a password"));
+    }
+    let credentials = Credentials { email, password: hash, subject: None };
+    if !users::set_credentials(&services.store, user.key, &credentials).await? {
+        return Err(taken());
+    }
+    if credentials.password.is_some() {
+        sessions::sign_out_everywhere(services, user, Some(&visitor.session)).await?;
+    }
+    Ok(())
+}
+
+fn taken() -> AppError {
+    AppError::invalid("email", "conflict", "is somebody's already")
+}

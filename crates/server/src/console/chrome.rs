@@ -1,0 +1,153 @@
+//! What stands around every page.
+
+use askama::Template;
+use overnight_domain::roles::Role;
+
+use super::Money;
+
+/// The names of the sheet and the script.
+#[derive(Debug, Clone)]
+pub(crate) struct Assets {
+    pub(crate) sheet: String,
+    pub(crate) script: String,
+}
+
+/// Where in the console a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    Overview,
+    Requests,
+    Batches,
+    New,
+    Keys,
+    Credits,
+    Webhooks,
+    Account,
+    Operator,
+    You,
+}
+
+impl Section {
+    /// Those of an account, in the order in which they are shown.
+    const OF_ACCOUNT: [Self; 8] = [
+        Self::Overview,
+        Self::Requests,
+        Self::Batches,
+        Self::New,
+        Self::Keys,
+        Self::Credits,
+        Self::Webhooks,
+        Self::Account,
+    ];
+
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+            Self::Requests => "Requests",
+            Self::Batches => "Batches",
+            Self::New => "New",
+            Self::Keys => "API keys",
+            Self::Credits => "Credits",
+            Self::Webhooks => "Webhooks",
+            Self::Account => "Account",
+            Self::Operator => "Operator",
+            Self::You => "You",
+        }
+    }
+
+    /// Its address under the account's.
+    pub(super) const fn path(self) -> &'static str {
+        match self {
+            Self::Overview | Self::Operator | Self::You => "",
+            Self::Requests => "/requests",
+            Self::Batches => "/batches",
+            Self::New => "/new",
+            Self::Keys => "/keys",
+            Self::Credits => "/credits",
+            Self::Webhooks => "/webhooks",
+            Self::Account => "/account",
+        }
+    }
+}
+
+/// The account that a page is about, and what the visitor is in it.
+#[derive(Debug, Clone)]
+pub(crate) struct AccountBadge {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) role: Role,
+}
+
+/// What stands around a page.
+#[derive(Debug, Clone)]
+pub(crate) struct Chrome {
+    /// The path that the console is under.
+    pub(crate) base: String,
+    pub(crate) assets: Assets,
+    pub(crate) section: Section,
+    /// `None` on pages that belong to no account.
+    pub(crate) account: Option<AccountBadge>,
+    /// What the visitor is called.
+    pub(crate) user: String,
+    pub(crate) is_operator: bool,
+    /// How many batches of the account have not ended.
+    pub(crate) live_batches: i64,
+    /// Whether the page follows what happens.
+    pub(crate) is_live: bool,
+    /// What was done just now.
+    pub(crate) said: Option<&'static str>,
+    /// What was not done, and why.
+    pub(crate) refused: Option<String>,
+    pub(crate) money: Money,
+}
+
+impl Chrome {
+    /// The address of the account's pages.
+    pub(crate) fn home(&self) -> String {
+        match &self.account {
+            Some(account) => format!("{}/{}", self.base, account.id),
+            None => self.base.clone(),
+        }
+    }
+
+    /// The account's identifier, for commands.
+    pub(crate) fn account_id(&self) -> &str {
+        self.account.as_ref().map_or("", |account| &account.id)
+    }
+
+    /// What it can be gone to from here.
+    pub(super) fn sections(&self) -> impl Iterator<Item = Section> {
+        Section::OF_ACCOUNT.into_iter().filter(|_| self.account.is_some())
+    }
+}
+
+/// What the page before has done, in words. Only what stands here is shown: an address says nothing by itself.
+pub(crate) fn said(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "welcome" => {
+            "You are signed in. Choose an e-mail address and a password to come back without a link."
+        }
+        "changed" => "It is changed. Every other browser was signed out if you chose a new password.",
+        "key_revoked" => "The key is revoked. Whoever still uses it is refused within a second.",
+        "member_added" => "The member is added, and signs in as ever.",
+        "member_changed" => "The member has another role, from the next click on.",
+        "member_dismissed" => "The member is dismissed.",
+        _ => return None,
+    })
+}
+
+/// Why there is no other page.
+#[derive(Template)]
+#[template(path = "console/error.html")]
+pub(crate) struct ErrorPage<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) sentence: &'a str,
+    pub(crate) assets: &'a Assets,
+}
+
+/// For somebody who belongs to no account.
+#[derive(Template)]
+#[template(path = "console/no_account.html")]
+pub(crate) struct NoAccountPage {
+    pub(crate) chrome: Chrome,
+}

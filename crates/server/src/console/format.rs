@@ -1,0 +1,248 @@
+//! Numbers, money, times and identifiers as people read them.
+
+use std::fmt::{self, Display};
+
+use askama::filters::HtmlSafe;
+use overnight_domain::money::Credits;
+
+use crate::config::BillingConfig;
+
+/// How credits are written: as the money that they cost one to one, or as credits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Money {
+    Sign(&'static str),
+    Credits,
+}
+
+impl Money {
+    /// How the credits of these settings are written.
+    pub(crate) fn of(billing: &BillingConfig) -> Self {
+        let is_one_to_one = billing.credit_price.credits().nanos() == 1_000_000_000;
+        match billing.currency.as_str() {
+            "usd" if is_one_to_one => Self::Sign("$"),
+            "eur" if is_one_to_one => Self::Sign("€"),
+            "gbp" if is_one_to_one => Self::Sign("£"),
+            _ => Self::Credits,
+        }
+    }
+
+    /// An amount with as many digits as it has, two at the least.
+    pub(crate) fn show(&self, amount: &Credits) -> String {
+        let text = amount.to_string();
+        let (sign, text) = text.strip_prefix('-').map_or(("", &*text), |digits| ("\u{2212}", digits));
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let whole = whole.parse().map_or_else(|_| whole.to_owned(), |number: i64| count(&number));
+        match self {
+            Self::Sign(currency) => format!("{sign}{currency}\u{a0}{whole}.{part:0<2}"),
+            Self::Credits if part.is_empty() => format!("{sign}{whole}\u{a0}credits"),
+            Self::Credits => format!("{sign}{whole}.{part}\u{a0}credits"),
+        }
+    }
+}
+
+/// A whole number with its thousands apart.
+fn count(number: &i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if *number < 0 {
+        text.push('\u{2212}');
+    }
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A length of time, in its two largest units.
+fn duration(milliseconds: &i64) -> String {
+    let seconds = milliseconds.max(&0) / 1_000;
+    let units = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)];
+    let Some(first) = units.iter().position(|(_, unit)| seconds >= *unit) else { return "0 s".to_owned() };
+    let (name, unit) = units[first];
+    let text = format!("{} {name}", seconds / unit);
+    match units.get(first + 1).map(|(name, next)| (name, seconds % unit / next)) {
+        Some((name, rest)) if rest > 0 => format!("{text} {rest} {name}"),
+        _ => text,
+    }
+}
+
+/// The ends of an identifier, enough to tell it from its neighbours: the first digits of all of them are their time.
+fn short(id: &impl Display) -> String {
+    let id = id.to_string();
+    match id.split_once('_') {
+        Some((prefix, digits)) if digits.len() > 12 && digits.is_ascii() => {
+            format!("{prefix}_{}…{}", &digits[..6], &digits[digits.len() - 4..])
+        }
+        _ => id,
+    }
+}
+
+/// How much of a time is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Grain {
+    Minute,
+    Second,
+    Day,
+}
+
+/// An instant: shown in UTC, until the script shows it in the reader's zone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Instant {
+    milliseconds: i64,
+    grain: Grain,
+}
+
+impl HtmlSafe for Instant {}
+
+/// What templates write behind a bar.
+pub(crate) mod filters {
+    use std::fmt::Display;
+
+    use askama::{Result, Values};
+
+    use super::{Grain, Instant};
+
+    /// A whole number with its thousands apart.
+    #[askama::filter_fn]
+    pub(crate) fn count(number: &i64, _: &dyn Values) -> Result<String> {
+        Ok(super::count(number))
+    }
+
+    /// A length of time in milliseconds, in its two largest units.
+    #[askama::filter_fn]
+    pub(crate) fn duration(milliseconds: &i64, _: &dyn Values) -> Result<String> {
+        Ok(super::duration(milliseconds))
+    }
+
+    /// The ends of an identifier.
+    #[askama::filter_fn]
+    pub(crate) fn short(id: impl Display, _: &dyn Values) -> Result<String> {
+        Ok(super::short(&id))
+    }
+
+    /// A time to the minute.
+    #[askama::filter_fn]
+    pub(crate) fn time(milliseconds: &i64, _: &dyn Values) -> Result<Instant> {
+        Ok(Instant { milliseconds: *milliseconds, grain: Grain::Minute })
+    }
+
+    /// A time to the second.
+    #[askama::filter_fn]
+    pub(crate) fn second(milliseconds: &i64, _: &dyn Values) -> Result<Instant> {
+        Ok(Instant { milliseconds: *milliseconds, grain: Grain::Second })
+    }
+
+    /// A day.
+    #[askama::filter_fn]
+    pub(crate) fn day(milliseconds: &i64, _: &dyn Values) -> Result<Instant> {
+        Ok(Instant { milliseconds: *milliseconds, grain: Grain::Day })
+    }
+}
+
+impl Display for Instant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MONTHS: [&str; 12] =
+            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        let Civil { year, month, day } = Civil::of(self.milliseconds.div_euclid(86_400_000));
+        let seconds = self.milliseconds.div_euclid(1_000).rem_euclid(86_400);
+        let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+        let name = MONTHS[(month - 1).rem_euclid(12) as usize];
+        let (grain, shown) = match self.grain {
+            Grain::Minute => ("minute", format!("{day} {name} {hour:02}:{minute:02} UTC")),
+            Grain::Second => ("second", format!("{day} {name} {hour:02}:{minute:02}:{second:02} UTC")),
+            Grain::Day => ("day", format!("{day} {name} {year}")),
+        };
+        write!(
+            formatter,
+            "<time datetime=\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z\" \
+             data-grain=\"{grain}\">{shown}</time>"
+        )
+    }
+}
+
+/// A day of the calendar.
+struct Civil {
+    year: i64,
+    month: i64,
+    day: i64,
+}
+
+impl Civil {
+    /// The day that is so many days after 1 January 1970 (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+    const fn of(days: i64) -> Self {
+        let days = days + 719_468;
+        let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let shifted = (5 * of_year + 2) / 153;
+        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let day = of_year - (153 * shifted + 2) / 5 + 1;
+        Self { year: year + era * 400 + (month <= 2) as i64, month, day }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_their_thousands_apart() {
+        for (number, expected) in
+            [(0, "0"), (999, "999"), (1_000, "1,000"), (62_114, "62,114"), (-1_234_567, "\u{2212}1,234,567")]
+        {
+            assert_eq!(count(&number), expected);
+        }
+    }
+
+    #[test]
+    fn money_has_as_many_digits_as_it_has() {
+        let of = |text: &str| text.parse::<Credits>().expect("an amount");
+        let dollars = Money::Sign("$");
+        for (amount, expected) in [
+            ("0", "$\u{a0}0.00"),
+            ("418.07", "$\u{a0}418.07"),
+            ("0.000056", "$\u{a0}0.000056"),
+            ("-1234.5", "\u{2212}$\u{a0}1,234.50"),
+        ] {
+            assert_eq!(dollars.show(&of(amount)), expected);
+        }
+        assert_eq!(Money::Credits.show(&of("12000")), "12,000\u{a0}credits");
+        assert_eq!(Money::Credits.show(&of("0.5")), "0.5\u{a0}credits");
+    }
+
+    #[test]
+    fn durations_show_their_two_largest_units() {
+        for (seconds, expected) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (3_725, "1 h 2 min"),
+            (69_120, "19 h 12 min"),
+            (90_061, "1 d 1 h"),
+            (-5, "0 s"),
+        ] {
+            assert_eq!(duration(&(seconds * 1_000)), expected);
+        }
+    }
+
+    #[test]
+    fn instants_are_exact_and_read_without_a_script() {
+        let of = |milliseconds, grain| Instant { milliseconds, grain };
+        let shown = of(1_795_300_867_000, Grain::Minute).to_string();
+        assert_eq!(
+            shown,
+            "<time datetime=\"2026-11-22T08:41:07Z\" data-grain=\"minute\">22 Nov 08:41 UTC</time>"
+        );
+        assert!(of(951_782_400_000, Grain::Second).to_string().contains(">29 Feb 00:00:00 UTC<"));
+        assert!(of(0, Grain::Day).to_string().contains(">1 Jan 1970<"));
+    }
+
+    #[test]
+    fn an_identifier_shows_its_ends() {
+        assert_eq!(short(&"batch_01jd7m4zr3f8vt1x0k9y5c6hx4"), "batch_01jd7m…6hx4");
+        assert_eq!(short(&"gpu-0"), "gpu-0");
+    }
+}

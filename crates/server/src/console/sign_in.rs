@@ -1,0 +1,30 @@
+//! The door.
+
+use askama::Template;
+
+use super::Assets;
+use crate::app::users::User;
+
+/// Where somebody signs in.
+#[derive(Template)]
+#[template(path = "console/sign_in.html")]
+pub(crate) struct SignInPage<'a> {
+    pub(crate) base: &'a str,
+    pub(crate) assets: &'a Assets,
+    /// Where the visitor wanted to go.
+    pub(crate) next: &'a str,
+    pub(crate) email: &'a str,
+    pub(crate) refused: Option<String>,
+}
+
+/// Where a link leads that signs somebody in once.
+#[derive(Template)]
+#[template(path = "console/link.html")]
+pub(crate) struct LinkPage<'a> {
+    pub(crate) base: &'a str,
+    pub(crate) assets: &'a Assets,
+    pub(crate) token: &'a str,
+    /// `None` where the link works no more.
+    pub(crate) user: Option<&'a User>,
+    pub(crate) refused: Option<String>,
+}

@@ -1,0 +1,21 @@
+//! Which account a visitor comes to first.
+
+use axum::response::IntoResponse;
+
+use super::replies::{self, Reply};
+use super::visitors::Visit;
+use crate::app::members;
+use crate::console::{NoAccountPage, Section};
+
+/// `GET /console`: the visitor's first account, or what to do without one.
+pub(super) async fn first(visit: Visit) -> Reply {
+    let accounts = members::accounts_of(visit.services(), &visit.visitor.user).await?;
+    match accounts.first() {
+        Some((account, _)) => replies::see_other(&format!("{}/{}", visit.origin.base, account.id)),
+        None if visit.visitor.user.is_operator => {
+            replies::see_other(&format!("{}/operator", visit.origin.base))
+        }
+        None => replies::page(&NoAccountPage { chrome: visit.chrome(Section::You) })
+            .map(IntoResponse::into_response),
+    }
+}

@@ -1,0 +1,78 @@
+// Times in the reader's zone, pages that follow what happens, and buttons that copy. Every page is whole without it.
+"use strict";
+(() => {
+  const raw = new Map();
+  const parts = (root) => root.querySelectorAll("[data-live][id]");
+  for (const part of parts(document)) raw.set(part.id, part.outerHTML);
+
+  const forms = {
+    minute: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+    second: { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" },
+    day: { day: "numeric", month: "short", year: "numeric" },
+  };
+  const showTimes = (root) => {
+    const today = new Date().toDateString();
+    for (const element of root.querySelectorAll("time[data-grain]")) {
+      const instant = new Date(element.dateTime);
+      const grain = element.dataset.grain;
+      const isOther = grain !== "day" && instant.toDateString() !== today;
+      const form = isOther ? { day: "numeric", month: "short", ...forms[grain] } : forms[grain];
+      element.textContent = new Intl.DateTimeFormat("en-GB", form).format(instant).replace(",", "");
+      element.title = element.dateTime;
+      delete element.dataset.grain;
+    }
+  };
+
+  const showCopiers = (root) => {
+    for (const button of root.querySelectorAll("button[data-copy]")) {
+      button.hidden = !navigator.clipboard;
+      button.onclick = async () => {
+        await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+        button.textContent = "Copied";
+      };
+    }
+  };
+
+  // What is being read, typed or decided stays where it is, and is renewed once it is left.
+  const isInUse = (part) => {
+    const selection = document.getSelection();
+    return part.contains(document.activeElement) || part.querySelector("details[open]:not(.api)") !== null ||
+      (selection && !selection.isCollapsed && selection.containsNode(part, true));
+  };
+  let newest = null;
+  const renew = () => {
+    if (!newest) return;
+    for (const part of parts(newest)) {
+      const shown = document.getElementById(part.id);
+      const html = part.outerHTML;
+      if (!shown || raw.get(part.id) === html || isInUse(shown)) continue;
+      raw.set(part.id, html);
+      const fresh = document.importNode(part, true);
+      showTimes(fresh);
+      shown.replaceWith(fresh);
+    }
+    document.title = newest.title;
+  };
+
+  let source = null;
+  const mark = (isLive) => document.getElementById("live")?.toggleAttribute("hidden", !isLive);
+  const stop = () => { source?.close(); source = null; mark(false); };
+  const follow = () => {
+    if (source || document.hidden || !document.querySelector("main[data-follow]")) return;
+    source = new EventSource(location.href);
+    source.onopen = () => mark(true);
+    source.onmessage = (event) => {
+      newest = new DOMParser().parseFromString(event.data, "text/html");
+      renew();
+    };
+    source.onerror = () => { mark(false); if (source?.readyState === EventSource.CLOSED) source = null; };
+  };
+  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : follow()));
+  document.addEventListener("focusout", () => setTimeout(renew));
+  addEventListener("pagehide", stop);
+  addEventListener("pageshow", follow);
+
+  showTimes(document);
+  showCopiers(document);
+  follow();
+})();

@@ -1,0 +1,77 @@
+//! The cookie that signs a browser in.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+
+use crate::config::ConsoleOrigin;
+
+/// How a browser keeps something for the console: no other site, no script and, over https, no other host reads or sets it.
+pub(super) struct Cookie {
+    name: String,
+    is_secure: bool,
+}
+
+impl Cookie {
+    /// The cookie of who is signed in. Browsers tell cookies of one machine's ports apart by their names alone.
+    pub(super) fn session(origin: &ConsoleOrigin) -> Self {
+        Self::named(origin, "session")
+    }
+
+    fn named(origin: &ConsoleOrigin, what: &str) -> Self {
+        let name = match origin.is_secure {
+            true => format!("__Host-overnight_{what}"),
+            false => format!("overnight_{what}_{}", origin.port),
+        };
+        Self { name, is_secure: origin.is_secure }
+    }
+
+    /// What the browser keeps, if it does.
+    pub(super) fn read<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == self.name).map(|(_, value)| value)
+    }
+
+    /// Has the browser keep `value` until it is closed. `Lax`, and not `Strict`: a link in a letter leads to a page, and not to a
+    /// door.
+    pub(super) fn set(&self, value: &str) -> Option<HeaderValue> {
+        self.write(value, "")
+    }
+
+    /// Has the browser forget it.
+    pub(super) fn forget(&self) -> Option<HeaderValue> {
+        self.write("", "; Max-Age=0")
+    }
+
+    fn write(&self, value: &str, age: &str) -> Option<HeaderValue> {
+        let secure = if self.is_secure { "; Secure" } else { "" };
+        let text = format!("{}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{age}", self.name);
+        HeaderValue::try_from(text).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(is_secure: bool) -> ConsoleOrigin {
+        ConsoleOrigin { hosts: Vec::new(), is_secure, port: 8080, base: String::new() }
+    }
+
+    #[test]
+    fn a_cookie_is_for_its_host_alone_and_never_for_scripts() {
+        let set = |is_secure| Cookie::session(&origin(is_secure)).set("abc").expect("a header");
+        assert_eq!(set(true), "__Host-overnight_session=abc; Path=/; HttpOnly; SameSite=Lax; Secure");
+        assert_eq!(set(false), "overnight_session_8080=abc; Path=/; HttpOnly; SameSite=Lax");
+        let forgotten = Cookie::session(&origin(true)).forget().expect("a header");
+        assert!(forgotten.to_str().expect("text").ends_with("Secure; Max-Age=0"));
+    }
+
+    #[test]
+    fn a_cookie_is_found_among_others() {
+        let mut headers = HeaderMap::new();
+        headers.append(header::COOKIE, HeaderValue::from_static("a=b; xovernight_session_8080=no"));
+        headers.append(header::COOKIE, HeaderValue::from_static("c; overnight_session_8080=yes=1"));
+        assert_eq!(Cookie::session(&origin(false)).read(&headers), Some("yes=1"));
+        assert_eq!(Cookie::session(&origin(true)).read(&headers), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! What a form sends.
+
+use axum::extract::{FromRequest, Request};
+use axum::http::header;
+
+use super::replies::Stop;
+use crate::http::bodies;
+use crate::http::context::Shared;
+
+/// Longer than any form but that of prompts.
+const FORM_BYTES_MAX: usize = 64 << 10;
+
+/// The fields of a form, in the order sent.
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// A field without white space around it; empty where it is not there.
+    pub(super) fn get(&self, name: &str) -> &str {
+        self.raw(name).trim()
+    }
+
+    /// A field as it was sent; empty where it is not there.
+    pub(super) fn raw(&self, name: &str) -> &str {
+        self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+
+    /// A field that was filled in.
+    pub(super) fn filled(&self, name: &str) -> Option<&str> {
+        Some(self.get(name)).filter(|value| !value.is_empty())
+    }
+}
+
+impl FromRequest<Shared> for Form {
+    type Rejection = Stop;
+
+    async fn from_request(request: Request, _: &Shared) -> Result<Self, Stop> {
+        let (parts, body) = request.into_parts();
+        let kind = parts.headers.get(header::CONTENT_TYPE).map(|kind| kind.as_bytes()).unwrap_or_default();
+        if !kind.is_empty() && !kind.starts_with(b"application/x-www-form-urlencoded") {
+            return Err(Stop::Unreadable("The form came in a shape that is not read."));
+        }
+        let bytes = bodies::read(body, FORM_BYTES_MAX)
+            .await
+            .map_err(|_| Stop::Unreadable("The form did not come whole."))?;
+        Ok(Self(url::form_urlencoded::parse(&bytes).into_owned().collect()))
+    }
+}

@@ -1,0 +1,138 @@
+//! Who is let in: browsers that call the console by its own name and were not led here by somebody else's page. What goes out
+//! tells them to run nothing but the console's own script, and to show it in nobody's frame.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::replies;
+use crate::config::{ConsoleOrigin, NoConsole};
+use crate::http::context::Shared;
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+const HEADERS: [(HeaderName, HeaderValue); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+             form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        ),
+    ),
+    (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (OPENER_POLICY, HeaderValue::from_static("same-origin")),
+    (RESOURCE_POLICY, HeaderValue::from_static("same-origin")),
+];
+
+/// Browsers that came by https come by https from then on.
+const TRANSPORT_SECURITY: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+/// Lets a call through, or says why not.
+pub(super) async fn admit(State(context): State<Shared>, request: Request, next: Next) -> Response {
+    let origin = context.services.config.console_origin();
+    let mut response = match &origin {
+        Err(why) => replies::no_console(*why),
+        Ok(origin) => match refusal(origin, request.method(), request.headers(), request.uri().authority()) {
+            Some(sentence) => replies::refused(StatusCode::FORBIDDEN, sentence),
+            None => next.run(request).await,
+        },
+    };
+    let headers = response.headers_mut();
+    headers.extend(HEADERS);
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if origin.is_ok_and(|origin| origin.is_secure) {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, TRANSPORT_SECURITY);
+    }
+    response
+}
+
+/// Why a call is not let in, if so.
+fn refusal(
+    origin: &ConsoleOrigin,
+    method: &Method,
+    headers: &HeaderMap,
+    authority: Option<&axum::http::uri::Authority>,
+) -> Option<&'static str> {
+    let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = authority.map(axum::http::uri::Authority::as_str).or(named).unwrap_or_default();
+    // A foreign name that leads to this machine would make its pages the console's own.
+    if !origin.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) {
+        return Some("The console is not called by this name. Its operator sets the name as public_url.");
+    }
+    if method.is_safe() {
+        return None;
+    }
+    let is_own = match headers.get(SEC_FETCH_SITE) {
+        Some(site) => site == "same-origin",
+        None => headers.get(header::ORIGIN).is_some_and(|it| is_origin(it, origin, host)),
+    };
+    (!is_own).then_some("This was sent from a page of somebody else, and nothing was done.")
+}
+
+fn is_origin(header: &HeaderValue, origin: &ConsoleOrigin, host: &str) -> bool {
+    let scheme = if origin.is_secure { "https" } else { "http" };
+    header.to_str().is_ok_and(|given| given.eq_ignore_ascii_case(&format!("{scheme}://{host}")))
+}
+
+/// Why there is no console, in words for whoever looks for it.
+pub(super) const fn no_console(why: NoConsole) -> &'static str {
+    match why {
+        NoConsole::SwitchedOff => "The operator has switched the console off (console.enabled).",
+        NoConsole::Insecure => {
+            "Passwords would be sent in the open. The console is served where public_url is https, or http to this machine \
+             (loopback): set public_url to the https address of the proxy that stands before the service."
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(method: Method, given: &[(&'static str, &'static str)]) -> Option<&'static str> {
+        let origin = ConsoleOrigin {
+            hosts: vec!["night.example.com".to_owned()],
+            is_secure: true,
+            port: 443,
+            base: "/console".to_owned(),
+        };
+        let headers = given
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        refusal(&origin, &method, &headers.collect(), None)
+    }
+
+    const HOST: (&str, &str) = ("host", "night.example.com");
+
+    #[test]
+    fn only_the_consoles_own_pages_change_anything() {
+        for (given, is_refused) in [
+            (&[HOST, ("sec-fetch-site", "same-origin")][..], false),
+            (&[HOST, ("sec-fetch-site", "same-site")], true),
+            (&[HOST, ("sec-fetch-site", "cross-site")], true),
+            (&[HOST, ("sec-fetch-site", "none")], true),
+            (&[HOST, ("origin", "https://night.example.com")], false),
+            (&[HOST, ("origin", "http://night.example.com")], true),
+            (&[HOST, ("origin", "https://evil.example.com")], true),
+            (&[HOST, ("origin", "null")], true),
+            (&[HOST], true),
+            (&[HOST, ("sec-fetch-site", "cross-site"), ("origin", "https://night.example.com")], true),
+        ] {
+            assert_eq!(check(Method::POST, given).is_some(), is_refused, "{given:?}");
+        }
+        assert_eq!(check(Method::GET, &[HOST, ("sec-fetch-site", "cross-site")]), None);
+    }
+
+    #[test]
+    fn a_foreign_name_is_refused() {
+        for host in ["evil.example.com", "night.example.com.evil.example.com", "night.example.com:81", ""] {
+            assert!(check(Method::GET, &[("host", host)]).is_some(), "{host}");
+        }
+        assert_eq!(check(Method::GET, &[("host", "NIGHT.example.com")]), None);
+    }
+}

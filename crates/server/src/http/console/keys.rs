@@ -1,0 +1,65 @@
+//! API keys: made, shown once, revoked.
+
+use axum::http::StatusCode;
+use overnight_domain::ids::KeyKind;
+use overnight_domain::roles::Permission;
+
+use super::forms::Form;
+use super::replies::{self, Reply};
+use super::visitors::MemberVisit;
+use crate::app::api_keys;
+use crate::console::{KeysPage, Section};
+
+const DAY_MS: i64 = 86_400_000;
+
+/// `GET /console/{account}/keys`.
+pub(super) async fn page(visit: MemberVisit) -> Reply {
+    show(&visit, None, None).await
+}
+
+/// `POST /console/{account}/keys`: the key is on the page that answers, and nowhere else.
+pub(super) async fn create(visit: MemberVisit, form: Form) -> Reply {
+    visit.require(Permission::Work)?;
+    let expires_in = match form.get("expires") {
+        "30d" => Some(30 * DAY_MS),
+        "90d" => Some(90 * DAY_MS),
+        "365d" => Some(365 * DAY_MS),
+        _ => None,
+    };
+    let name = form.filled("name");
+    match api_keys::create(visit.services(), visit.account.id, name, expires_in).await {
+        Ok(made) => show(&visit, Some(&made.key), None).await,
+        Err(error) => show(&visit, None, Some(replies::mendable(error)?)).await,
+    }
+}
+
+/// `POST /console/{account}/keys/{key}/revoke`.
+pub(super) async fn revoke(visit: MemberVisit) -> Reply {
+    visit.require(Permission::Work)?;
+    let key = visit.id::<KeyKind>();
+    let own = api_keys::list(visit.services(), visit.account.id).await?;
+    if !own.iter().any(|known| known.id == key) {
+        return Err(replies::Stop::NoSuchPage);
+    }
+    api_keys::revoke(visit.services(), key).await?;
+    replies::see_other(&visit.at("keys?said=key_revoked"))
+}
+
+async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) -> Reply {
+    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let mut chrome = visit.chrome(Section::Keys).await?;
+    chrome.refused = refused;
+    let services = visit.services();
+    let mut keys = api_keys::list(services, visit.account.id).await?;
+    keys.reverse();
+    let page = KeysPage {
+        chrome,
+        may_work: visit.role.may(Permission::Work),
+        made,
+        keys,
+        url: services.config.public_address("/v1"),
+        model: services.models.iter().next().map_or("", |model| &model.config.name),
+        now: services.clock.now(),
+    };
+    replies::page_with(status, &page)
+}

@@ -1,0 +1,64 @@
+//! Who belongs to the account.
+
+use axum::http::StatusCode;
+use overnight_domain::ids::UserKind;
+use overnight_domain::roles::{Permission, Role};
+
+use super::forms::Form;
+use super::replies::{self, Reply, Stop};
+use super::visitors::MemberVisit;
+use crate::app::members;
+use crate::app::sessions::Link;
+use crate::console::{AccountPage, Section};
+
+/// `GET /console/{account}/account`.
+pub(super) async fn page(visit: MemberVisit) -> Reply {
+    show(&visit, None, None).await
+}
+
+/// `POST /console/{account}/account/members`: somebody is invited.
+pub(super) async fn invite(visit: MemberVisit, form: Form) -> Reply {
+    visit.require(Permission::Manage)?;
+    let role = Role::parse(form.get("role")).unwrap_or(Role::Viewer);
+    match members::invite(visit.services(), &visit.account, form.get("email"), role).await {
+        Ok(None) => replies::see_other(&visit.at("account?said=member_added")),
+        Ok(link) => show(&visit, link, None).await,
+        Err(error) => show(&visit, None, Some(replies::mendable(error)?)).await,
+    }
+}
+
+/// `POST /console/{account}/account/members/{user}`: another role, or none any more.
+pub(super) async fn change(visit: MemberVisit, form: Form) -> Reply {
+    visit.require(Permission::Manage)?;
+    let role = match form.get("role") {
+        "none" => None,
+        name => Some(Role::parse(name).ok_or(Stop::Unreadable("There is no such role."))?),
+    };
+    match members::change(visit.services(), &visit.account, visit.id::<UserKind>(), role).await {
+        Ok(()) => {
+            let said = if role.is_some() { "member_changed" } else { "member_dismissed" };
+            // Who dismissed themselves has no business here any more.
+            let is_still =
+                members::role_in(visit.services(), &visit.visit.visitor.user, &visit.account).await.is_ok();
+            let here =
+                if is_still { visit.at(&format!("account?said={said}")) } else { visit.visit.origin.base };
+            replies::see_other(&here)
+        }
+        Err(error) => show(&visit, None, Some(replies::mendable(error)?)).await,
+    }
+}
+
+async fn show(visit: &MemberVisit, link: Option<Link>, refused: Option<String>) -> Reply {
+    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let mut chrome = visit.chrome(Section::Account).await?;
+    chrome.refused = refused;
+    let page = AccountPage {
+        chrome,
+        account: &visit.account,
+        members: members::list(visit.services(), &visit.account).await?,
+        own: visit.visit.visitor.user.id,
+        may_manage: visit.role.may(Permission::Manage),
+        link,
+    };
+    replies::page_with(status, &page)
+}

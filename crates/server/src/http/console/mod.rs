@@ -1,0 +1,46 @@
+//! The console: pages for people, under `/console`. A handler takes who asks and what was sent, calls use cases, and hands what
+//! came of it to a page of [`crate::console`]. Every call passes `guard.rs`, which lets browsers in that were not led here by
+//! somebody else's page.
+
+mod accounts;
+mod assets;
+mod cookies;
+mod forms;
+mod guard;
+mod keys;
+mod live;
+mod members;
+mod replies;
+mod sign_in;
+mod visitors;
+mod you;
+
+use std::sync::Arc;
+
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+
+use super::context::Shared;
+
+/// Everything under `/console`.
+pub(super) fn routes(context: &Shared) -> Router<Shared> {
+    let pages = Router::new()
+        .route("/", get(accounts::first))
+        .route("/sign-in", get(sign_in::page).post(sign_in::sign_in))
+        .route("/sign-in/link/{token}", get(sign_in::link_page).post(sign_in::sign_in_by_link))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/you", get(you::page).post(you::change))
+        .route("/you/sign-out-everywhere", post(you::sign_out_everywhere))
+        .route("/{account}/keys", get(keys::page).post(keys::create))
+        .route("/{account}/keys/{key}/revoke", post(keys::revoke))
+        .route("/{account}/account", get(members::page))
+        .route("/{account}/account/members", post(members::invite))
+        .route("/{account}/account/members/{user}", post(members::change))
+        .fallback(replies::no_such_page)
+        .method_not_allowed_fallback(replies::no_such_page);
+    let console = pages
+        .layer(middleware::from_fn(live::watch))
+        .route("/assets/{file}", get(assets::get))
+        .layer(middleware::from_fn_with_state(Arc::clone(context), guard::admit));
+    Router::new().nest("/console", console)
+}

@@ -1,0 +1,145 @@
+//! What the console answers with: a page, another place to go to, or a page that says why not.
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use overnight_domain::roles::Role;
+
+use super::{assets, guard};
+use crate::app::errors::AppError;
+use crate::config::NoConsole;
+use crate::console::ErrorPage;
+use crate::http::answers;
+
+/// What a handler answers with.
+pub(super) type Reply = Result<Response, Stop>;
+
+/// Why there is no page.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// What is asked for is found there.
+    Elsewhere(String),
+    /// The use case says why.
+    App(AppError),
+    /// Somebody in this role may not.
+    NotAllowed(Role),
+    /// Nothing is there, or nothing of the visitor's.
+    NoSuchPage,
+    /// What was sent cannot be read.
+    Unreadable(&'static str),
+    /// A page that could not be written.
+    Unwritten(askama::Error),
+}
+
+impl From<AppError> for Stop {
+    fn from(error: AppError) -> Self {
+        Self::App(error)
+    }
+}
+
+impl From<askama::Error> for Stop {
+    fn from(error: askama::Error) -> Self {
+        Self::Unwritten(error)
+    }
+}
+
+/// A page.
+pub(super) fn page(page: &impl Template) -> Reply {
+    Ok(html(StatusCode::OK, page.render()?))
+}
+
+/// A page that says what was not done.
+pub(super) fn page_with(status: StatusCode, page: &impl Template) -> Reply {
+    Ok(html(status, page.render()?))
+}
+
+/// Another page, which is then asked for: what was done is not done again by a reload.
+pub(super) fn see_other(location: &str) -> Reply {
+    Err(Stop::Elsewhere(location.to_owned()))
+}
+
+/// What the use case refused, if that is for the visitor to mend on the page itself.
+pub(super) fn mendable(error: AppError) -> Result<String, Stop> {
+    match error {
+        AppError::Invalid(invalid) => Ok(sentence(&invalid.message())),
+        AppError::AlreadyEnded { .. }
+        | AppError::InsufficientCredits { .. }
+        | AppError::PaymentsNotActivated
+        | AppError::Payment(_)
+        | AppError::Unavailable(_) => Ok(sentence(&error.to_string())),
+        error => Err(error.into()),
+    }
+}
+
+/// A message as a sentence that stands alone.
+pub(super) fn sentence(message: &str) -> String {
+    let mut characters = message.chars();
+    let first = characters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", characters.as_str())
+}
+
+fn html(status: StatusCode, page: String) -> Response {
+    answers::typed(status, HeaderValue::from_static("text/html; charset=utf-8"), Body::from(page))
+}
+
+/// A page that says why there is no other.
+pub(super) fn refused(status: StatusCode, sentence: &str) -> Response {
+    let title = match status {
+        StatusCode::NOT_FOUND => "There is nothing here",
+        StatusCode::FORBIDDEN => "Not from here",
+        StatusCode::SERVICE_UNAVAILABLE => "Not now",
+        status if status.is_server_error() => "Something went wrong",
+        _ => "That cannot be done",
+    };
+    let page = ErrorPage { title, sentence, assets: &assets::NAMES }.render();
+    html(status, page.unwrap_or_else(|_| sentence.to_owned()))
+}
+
+/// What is said where there is no console.
+pub(super) fn no_console(why: NoConsole) -> Response {
+    refused(StatusCode::FORBIDDEN, guard::no_console(why))
+}
+
+/// What a path is answered with at which there is no page.
+pub(super) async fn no_such_page() -> Response {
+    Stop::NoSuchPage.into_response()
+}
+
+impl IntoResponse for Stop {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Elsewhere(location) => {
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = StatusCode::SEE_OTHER;
+                if let Ok(location) = HeaderValue::try_from(location) {
+                    response.headers_mut().insert(header::LOCATION, location);
+                }
+                response
+            }
+            Self::NoSuchPage | Self::App(AppError::NotFound(_)) => {
+                refused(StatusCode::NOT_FOUND, "This page does not exist, or it is not yours to see.")
+            }
+            Self::NotAllowed(role) => {
+                let role = role.as_str();
+                let sentence = format!(
+                    "You are a {role} in this account, and may not do that. An owner can change your role."
+                );
+                refused(StatusCode::FORBIDDEN, &sentence)
+            }
+            Self::Unreadable(why) => refused(StatusCode::BAD_REQUEST, why),
+            Self::Unwritten(error) => {
+                tracing::error!(%error, "a page of the console could not be written");
+                refused(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written. The log says why.")
+            }
+            Self::App(error @ AppError::Unavailable(_)) => {
+                refused(StatusCode::SERVICE_UNAVAILABLE, &sentence(&error.to_string()))
+            }
+            Self::App(AppError::Internal(error)) => {
+                tracing::error!(%error, "a call of the console failed");
+                refused(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong here. The log says what.")
+            }
+            Self::App(error) => refused(StatusCode::UNPROCESSABLE_ENTITY, &sentence(&error.to_string())),
+        }
+    }
+}

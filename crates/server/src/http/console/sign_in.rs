@@ -1,0 +1,147 @@
+//! The door: by password, by a link that works once, and out again.
+
+use axum::extract::{Path, RawQuery};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use url::form_urlencoded;
+
+use super::assets;
+use super::cookies::Cookie;
+use super::forms::Form;
+use super::replies::{self, Reply, Stop};
+use super::visitors::{Guest, Visit};
+use crate::app::sessions::{self, SignInError};
+use crate::config::ConsoleOrigin;
+use crate::console::{LinkPage, SignInPage};
+
+/// `GET /console/sign-in`.
+pub(super) async fn page(guest: Guest, RawQuery(query): RawQuery) -> Reply {
+    let query = query.unwrap_or_default();
+    let next = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "next");
+    let next = next.map(|(_, next)| next.into_owned()).unwrap_or_default();
+    if guest.visitor.is_some() {
+        return replies::see_other(&destination(&guest.origin, &next));
+    }
+    replies::page(&SignInPage {
+        base: &guest.origin.base,
+        assets: &assets::NAMES,
+        next: &next,
+        email: "",
+        refused: None,
+    })
+}
+
+/// `POST /console/sign-in`.
+pub(super) async fn sign_in(guest: Guest, form: Form) -> Reply {
+    let services = &guest.context.services;
+    let (email, next) = (form.get("email"), form.raw("next"));
+    let signed_in = sessions::sign_in(services, email, form.raw("password"), guest.browser.clone()).await;
+    let (status, refused) = match signed_in {
+        Ok(token) => return let_in(&guest.origin, &token, &destination(&guest.origin, next)),
+        Err(error) => told(error)?,
+    };
+    let (base, assets) = (&*guest.origin.base, &*assets::NAMES);
+    replies::page_with(status, &SignInPage { base, assets, next, email, refused: Some(refused) })
+}
+
+/// `GET /console/sign-in/link/{token}`. Programs look at links before people do: only the button on this page uses it up.
+pub(super) async fn link_page(guest: Guest, Path(token): Path<String>) -> Reply {
+    let (base, assets) = (&*guest.origin.base, &*assets::NAMES);
+    match sessions::whose_link(&guest.context.services, &token).await {
+        Ok(user) => {
+            replies::page(&LinkPage { base, assets, token: &token, user: Some(&user), refused: None })
+        }
+        Err(error) => {
+            let (status, refused) = told(error)?;
+            replies::page_with(
+                status,
+                &LinkPage { base, assets, token: "", user: None, refused: Some(refused) },
+            )
+        }
+    }
+}
+
+/// `POST /console/sign-in/link/{token}`.
+pub(super) async fn sign_in_by_link(guest: Guest, Path(token): Path<String>) -> Reply {
+    match sessions::sign_in_by_link(&guest.context.services, &token, guest.browser).await {
+        Ok((token, user)) => {
+            let base = &guest.origin.base;
+            let is_known = user.has_password || user.issuer.is_some();
+            let next = if is_known { base.clone() } else { format!("{base}/you?said=welcome") };
+            let_in(&guest.origin, &token, &next)
+        }
+        Err(error) => {
+            let (status, refused) = told(error)?;
+            let (base, assets) = (&*guest.origin.base, &*assets::NAMES);
+            replies::page_with(
+                status,
+                &LinkPage { base, assets, token: "", user: None, refused: Some(refused) },
+            )
+        }
+    }
+}
+
+/// `POST /console/sign-out`.
+pub(super) async fn sign_out(visit: Visit) -> Reply {
+    sessions::sign_out(visit.services(), &visit.visitor).await?;
+    Ok(out(&visit.origin))
+}
+
+/// Leads a browser to the door that has nothing to show any more.
+pub(super) fn out(origin: &ConsoleOrigin) -> Response {
+    let mut response = Stop::Elsewhere(format!("{}/sign-in", origin.base)).into_response();
+    if let Some(cookie) = Cookie::session(origin).forget() {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// Has the browser show `token` from now on, and leads it to `next`.
+pub(super) fn let_in(origin: &ConsoleOrigin, token: &str, next: &str) -> Reply {
+    let mut response = Stop::Elsewhere(next.to_owned()).into_response();
+    if let Some(cookie) = Cookie::session(origin).set(token) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+fn told(error: SignInError) -> Result<(StatusCode, String), Stop> {
+    let message = error.to_string();
+    let status = match error {
+        SignInError::Refused(_) => StatusCode::FORBIDDEN,
+        SignInError::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
+        SignInError::App(error) => return Err(error.into()),
+    };
+    Ok((status, replies::sentence(&message)))
+}
+
+/// Where the visitor wanted to go, if that is a page of the console; its first page otherwise.
+fn destination(origin: &ConsoleOrigin, next: &str) -> String {
+    let path = origin.base.strip_suffix("/console").unwrap_or_default();
+    let is_own = next.starts_with("/console/")
+        && !next.contains(['\\', '\n', '\r'])
+        && !next.starts_with("/console/sign-");
+    if is_own { format!("{path}{next}") } else { origin.base.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_led_to_a_page_of_somebody_else() {
+        let origin =
+            ConsoleOrigin { hosts: Vec::new(), is_secure: true, port: 443, base: "/on/console".to_owned() };
+        for (next, expected) in [
+            ("/console/acct_1/keys?a=b", "/on/console/acct_1/keys?a=b"),
+            ("https://evil.example.com/console/", "/on/console"),
+            ("//evil.example.com/console/", "/on/console"),
+            ("/console", "/on/console"),
+            ("/console/sign-out", "/on/console"),
+            ("/console/\\evil", "/on/console"),
+            ("", "/on/console"),
+        ] {
+            assert_eq!(destination(&origin, next), expected, "{next}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Who asks: somebody who is signed in, and as what in which account.
+
+use std::net::IpAddr;
+
+use axum::extract::{FromRequestParts, OriginalUri, RawPathParams};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use overnight_domain::ids::{AccountId, Id, Kind};
+use overnight_domain::roles::{Permission, Role};
+use url::form_urlencoded;
+
+use super::assets;
+use super::cookies::Cookie;
+use super::live::IsLook;
+use super::replies::Stop;
+use crate::app::accounts::{self, Account};
+use crate::app::errors::AppError;
+use crate::app::sessions::{self, Browser, Visitor};
+use crate::app::{Services, members};
+use crate::config::ConsoleOrigin;
+use crate::console::{Chrome, Section};
+use crate::http::context::{Peer, Shared};
+
+/// Somebody who is signed in, or not.
+pub(super) struct Guest {
+    pub(super) context: Shared,
+    pub(super) origin: ConsoleOrigin,
+    pub(super) visitor: Option<Visitor>,
+    pub(super) browser: Browser,
+    /// The path and query that were asked for.
+    asked: String,
+}
+
+/// Somebody who is signed in. Others are led to the door.
+pub(super) struct Visit {
+    pub(super) context: Shared,
+    pub(super) origin: ConsoleOrigin,
+    pub(super) visitor: Visitor,
+    /// What the page before says was done.
+    said: Option<String>,
+}
+
+/// A member of the account in the path. To others there is no such account.
+pub(super) struct MemberVisit {
+    pub(super) visit: Visit,
+    pub(super) account: Account,
+    pub(super) role: Role,
+    path: Vec<String>,
+}
+
+impl FromRequestParts<Shared> for Guest {
+    type Rejection = Stop;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Stop> {
+        let origin = context.services.config.console_origin().map_err(|_| Stop::NoSuchPage)?;
+        let visitor = match Cookie::session(&origin).read(&parts.headers) {
+            Some(token) => {
+                let is_active = parts.extensions.get::<IsLook>().is_none();
+                sessions::find(&context.services, token, is_active).await?
+            }
+            None => None,
+        };
+        let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        let address =
+            parts.extensions.get::<Peer>().map(|peer| caller(&context.services, peer.0.ip(), &parts.headers));
+        let asked = parts.extensions.get::<OriginalUri>().and_then(|uri| uri.path_and_query());
+        let asked = asked.map_or("", |asked| asked.as_str()).to_owned();
+        let browser = Browser { address, agent: agent.map(str::to_owned) };
+        Ok(Self { context: Shared::clone(context), origin, visitor, browser, asked })
+    }
+}
+
+/// The address of a caller: what a proxy that is believed says, or else the other end of the connection.
+fn caller(services: &Services, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let console = &services.config.console;
+    let lines = headers.get_all("x-forwarded-for").into_iter().filter_map(|line| line.to_str().ok());
+    let hops: Vec<IpAddr> =
+        lines.flat_map(|line| line.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
+    let mut address = peer;
+    for hop in hops.into_iter().rev() {
+        if !console.trusts(address) {
+            break;
+        }
+        address = hop;
+    }
+    address
+}
+
+impl FromRequestParts<Shared> for Visit {
+    type Rejection = Stop;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Stop> {
+        let Guest { context, origin, visitor, asked, .. } = Guest::from_request_parts(parts, context).await?;
+        let Some(visitor) = visitor else {
+            let next: String = form_urlencoded::byte_serialize(asked.as_bytes()).collect();
+            return Err(Stop::Elsewhere(format!("{}/sign-in?next={next}", origin.base)));
+        };
+        let query = parts.uri.query().unwrap_or_default();
+        let said = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "said");
+        Ok(Self { context, origin, visitor, said: said.map(|(_, value)| value.into_owned()) })
+    }
+}
+
+impl FromRequestParts<Shared> for MemberVisit {
+    type Rejection = Stop;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Stop> {
+        let visit = Visit::from_request_parts(parts, context).await?;
+        let params = RawPathParams::from_request_parts(parts, context).await.map_err(|_| Stop::NoSuchPage)?;
+        let path: Vec<String> = params.iter().map(|(_, value)| value.to_owned()).collect();
+        let id = path.first().and_then(|text| AccountId::parse(text)).ok_or(Stop::NoSuchPage)?;
+        let services = &visit.context.services;
+        let account = accounts::get(services, id).await?;
+        let role = members::role_in(services, &visit.visitor.user, &account).await?;
+        Ok(Self { visit, account, role, path })
+    }
+}
+
+impl Visit {
+    pub(super) fn services(&self) -> &Services {
+        &self.context.services
+    }
+
+    /// What stands around a page that belongs to no account.
+    pub(super) fn chrome(&self, section: Section) -> Chrome {
+        let user = &self.visitor.user;
+        Chrome {
+            base: self.origin.base.clone(),
+            assets: assets::NAMES.clone(),
+            section,
+            account: None,
+            user: user.email.clone().unwrap_or_else(|| "operator".to_owned()),
+            is_operator: user.is_operator,
+            live_batches: 0,
+            is_live: false,
+            said: self.said.as_deref().and_then(crate::console::said),
+            refused: None,
+            money: crate::console::Money::of(&self.services().config.billing),
+        }
+    }
+}
+
+impl MemberVisit {
+    pub(super) fn services(&self) -> &Services {
+        self.visit.services()
+    }
+
+    /// Refuses whoever may not.
+    pub(super) fn require(&self, permission: Permission) -> Result<(), Stop> {
+        self.role.may(permission).then_some(()).ok_or(Stop::NotAllowed(self.role))
+    }
+
+    /// The identifier in the path behind the account's. A text that is none becomes the identifier zero, which nothing has.
+    pub(super) fn id<K: Kind>(&self) -> Id<K> {
+        self.path.get(1).and_then(|text| Id::parse(text)).unwrap_or(Id::from_bits(0))
+    }
+
+    /// The address of a page of this account.
+    pub(super) fn at(&self, page: &str) -> String {
+        format!("{}/{}/{page}", self.visit.origin.base, self.account.id)
+    }
+
+    /// What stands around a page of this account.
+    pub(super) async fn chrome(&self, section: Section) -> Result<Chrome, AppError> {
+        let mut chrome = self.visit.chrome(section);
+        chrome.account = Some(crate::console::AccountBadge {
+            id: self.account.id.to_string(),
+            name: self.account.name.clone(),
+            role: self.role,
+        });
+        Ok(chrome)
+    }
+}

@@ -1,0 +1,52 @@
+//! What belongs to the visitor, whatever the account: how they sign in, and where they are signed in.
+
+use axum::http::StatusCode;
+
+use super::forms::Form;
+use super::replies::{self, Reply};
+use super::sign_in;
+use super::visitors::Visit;
+use crate::app::{members, sessions, users};
+use crate::console::{Section, YouPage};
+
+/// `GET /console/you`.
+pub(super) async fn page(visit: Visit) -> Reply {
+    show(&visit, None).await
+}
+
+/// `POST /console/you`: another e-mail address, another password, or both.
+pub(super) async fn change(visit: Visit, form: Form) -> Reply {
+    let known = visit.visitor.user.email.as_deref();
+    let email = form.filled("email").filter(|email| Some(*email) != known);
+    let password = Some(form.raw("password")).filter(|password| !password.is_empty());
+    let changed =
+        users::change_credentials(visit.services(), &visit.visitor, form.raw("current"), email, password)
+            .await;
+    match changed {
+        Ok(()) => replies::see_other(&format!("{}/you?said=changed", visit.origin.base)),
+        Err(error) => show(&visit, Some(replies::mendable(error)?)).await,
+    }
+}
+
+/// `POST /console/you/sign-out-everywhere`.
+pub(super) async fn sign_out_everywhere(visit: Visit) -> Reply {
+    sessions::sign_out_everywhere(visit.services(), &visit.visitor.user, None).await?;
+    Ok(sign_in::out(&visit.origin))
+}
+
+async fn show(visit: &Visit, refused: Option<String>) -> Reply {
+    let services = visit.services();
+    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let mut chrome = visit.chrome(Section::You);
+    chrome.refused = refused;
+    let user = &visit.visitor.user;
+    let page = YouPage {
+        chrome,
+        user,
+        current: visit.visitor.session.sha256,
+        sessions: sessions::list(services, user).await?,
+        accounts: members::accounts_of(services, user).await?,
+        now: services.clock.now(),
+    };
+    replies::page_with(status, &page)
+}
