@@ -60,8 +60,7 @@ fn tell(service: &Service, output: &Output) -> Result<(), CliError> {
     if output.is_json {
         let key_path = made.map(|made| made.key_path.display().to_string());
         let link = service.sign_in_link().map(|link| &link.url);
-        let told =
-            json!({"url": url, "pid": std::process::id(), "key_file": key_path, "sign_in_url": link});
+        let told = json!({"url": url, "pid": std::process::id(), "key_file": key_path, "sign_in_url": link});
         return output.line(&told.to_string());
     }
     output.note(&format!("serving at {url}"));

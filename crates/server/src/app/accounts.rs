@@ -10,8 +10,10 @@ use super::errors::AppError;
 use super::{Services, names};
 pub use crate::store::accounts::Account;
 use crate::store::accounts::{self, NewAccount};
-use crate::store::ledger::{self, Booking, Entry, NewEntry};
-use crate::store::spend::{self, SpendRecord};
+pub use crate::store::ledger::Entry;
+use crate::store::ledger::{self, Booking, NewEntry};
+use crate::store::spend;
+pub use crate::store::spend::SpendRecord;
 
 /// The longest source of a grant, in bytes.
 const SOURCE_BYTES_MAX: usize = 256;

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use self::api_keys::KeyHolders;
 use self::errors::AppError;
-pub use self::models::Models;
+pub use self::models::{Model, Models};
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;

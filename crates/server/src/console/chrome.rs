@@ -128,6 +128,10 @@ pub(crate) fn said(code: &str) -> Option<&'static str> {
             "You are signed in. Choose an e-mail address and a password to come back without a link."
         }
         "changed" => "It is changed. Every other browser was signed out if you chose a new password.",
+        "account_made" => "The account is made. Its payments are not activated yet, and it has no credits.",
+        "activated" => "Its payments are activated: its keys work from now on.",
+        "granted" => "The credits are granted, and stand in the account’s ledger.",
+        "user_removed" => "The user is removed and signed out everywhere.",
         "key_revoked" => "The key is revoked. Whoever still uses it is refused within a second.",
         "member_added" => "The member is added, and signs in as ever.",
         "member_changed" => "The member has another role, from the next click on.",

@@ -1,5 +1,6 @@
 //! Numbers, money, times and identifiers as people read them.
 
+use std::borrow::Borrow;
 use std::fmt::{self, Display};
 
 use askama::filters::HtmlSafe;
@@ -27,11 +28,11 @@ impl Money {
     }
 
     /// An amount with as many digits as it has, two at the least.
-    pub(crate) fn show(&self, amount: &Credits) -> String {
-        let text = amount.to_string();
+    pub(crate) fn show(&self, amount: impl Borrow<Credits>) -> String {
+        let text = amount.borrow().to_string();
         let (sign, text) = text.strip_prefix('-').map_or(("", &*text), |digits| ("\u{2212}", digits));
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-        let whole = whole.parse().map_or_else(|_| whole.to_owned(), |number: i64| count(&number));
+        let whole = count(&whole);
         match self {
             Self::Sign(currency) => format!("{sign}{currency}\u{a0}{whole}.{part:0<2}"),
             Self::Credits if part.is_empty() => format!("{sign}{whole}\u{a0}credits"),
@@ -41,12 +42,11 @@ impl Money {
 }
 
 /// A whole number with its thousands apart.
-fn count(number: &i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
-    if *number < 0 {
-        text.push('\u{2212}');
-    }
+fn count(number: &impl Display) -> String {
+    let number = number.to_string();
+    let (sign, digits) = number.strip_prefix('-').map_or(("", &*number), |digits| ("\u{2212}", digits));
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + sign.len());
+    text.push_str(sign);
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
@@ -107,8 +107,8 @@ pub(crate) mod filters {
 
     /// A whole number with its thousands apart.
     #[askama::filter_fn]
-    pub(crate) fn count(number: &i64, _: &dyn Values) -> Result<String> {
-        Ok(super::count(number))
+    pub(crate) fn count(number: impl Display, _: &dyn Values) -> Result<String> {
+        Ok(super::count(&number))
     }
 
     /// A length of time in milliseconds, in its two largest units.

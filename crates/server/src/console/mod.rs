@@ -1,12 +1,18 @@
 //! What the console's pages look like: each page is a struct of what it shows and a template beside it in `templates/console`.
 //! Nothing here reads or changes anything, and whatever is shown is text: templates escape it, and no filter switches that off.
 
+mod chart;
 mod chrome;
+mod credits;
 mod format;
 mod members;
+mod operator;
 mod sign_in;
 
+pub(crate) use self::chart::Chart;
 pub(crate) use self::chrome::{AccountBadge, Assets, Chrome, ErrorPage, NoAccountPage, Section, said};
+pub(crate) use self::credits::{CreditsPage, ModelSpend};
 pub(crate) use self::format::Money;
 pub(crate) use self::members::{AccountPage, KeysPage, YouPage};
+pub(crate) use self::operator::OperatorPage;
 pub(crate) use self::sign_in::{LinkPage, SignInPage};

@@ -9,7 +9,8 @@ pub use self::notices::{Heard, check, hear, unsigned};
 use super::errors::AppError;
 use super::{Services, accounts};
 use crate::payment::{Order, PaymentError};
-use crate::store::payments::{self, Payment};
+use crate::store::payments;
+pub use crate::store::payments::Payment;
 
 /// Where the API shows those who paid that they did.
 pub const RETURN_PATH: &str = "/payments/thanks";

@@ -5,11 +5,13 @@
 mod accounts;
 mod assets;
 mod cookies;
+mod credits;
 mod forms;
 mod guard;
 mod keys;
 mod live;
 mod members;
+mod operator;
 mod replies;
 mod sign_in;
 mod visitors;
@@ -36,6 +38,15 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .route("/{account}/account", get(members::page))
         .route("/{account}/account/members", post(members::invite))
         .route("/{account}/account/members/{user}", post(members::change))
+        .route("/{account}/credits", get(credits::page))
+        .route("/{account}/credits/top-up", post(credits::top_up))
+        .route("/operator", get(operator::page))
+        .route("/operator/accounts", post(operator::create_account))
+        .route("/operator/accounts/{account}/activate", post(operator::activate))
+        .route("/operator/accounts/{account}/grant", post(operator::grant))
+        .route("/operator/users", post(operator::create_user))
+        .route("/operator/users/{user}/link", post(operator::link_user))
+        .route("/operator/users/{user}/remove", post(operator::remove_user))
         .fallback(replies::no_such_page)
         .method_not_allowed_fallback(replies::no_such_page);
     let console = pages

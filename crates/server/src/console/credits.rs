@@ -1,0 +1,56 @@
+//! What an account has, holds and spends.
+
+use askama::Template;
+use overnight_domain::money::{Credits, EntryKind};
+
+use super::chart::Chart;
+use super::format::filters;
+use super::{Chrome, Section};
+use crate::app::accounts::{Account, Entry};
+use crate::app::payments::Payment;
+
+/// What was spent with one model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModelSpend {
+    pub(crate) model: String,
+    pub(crate) requests: i64,
+    pub(crate) prompt_tokens: i64,
+    pub(crate) completion_tokens: i64,
+    pub(crate) amount: Credits,
+}
+
+/// The money of an account.
+#[derive(Template)]
+#[template(path = "console/credits.html")]
+pub(crate) struct CreditsPage<'a> {
+    pub(crate) chrome: Chrome,
+    pub(crate) account: &'a Account,
+    /// Whether requests cost credits at all.
+    pub(crate) is_billed: bool,
+    /// Whether credits can be bought here.
+    pub(crate) is_payable: bool,
+    pub(crate) may_manage: bool,
+    /// Days that `spend` and `chart` look back.
+    pub(crate) days: u32,
+    pub(crate) spend: Vec<ModelSpend>,
+    /// Nano-credits a day.
+    pub(crate) chart: Chart,
+    pub(crate) entries: Vec<Entry>,
+    /// Of which kind the entries are; `None` for all.
+    pub(crate) kind: Option<EntryKind>,
+    /// Before which entry the older ones are, if there are any.
+    pub(crate) older: Option<i64>,
+    pub(crate) payments: Vec<Payment>,
+    /// Where an order is paid that was made just now, and what it brings.
+    pub(crate) checkout: Option<(String, Credits)>,
+}
+
+impl CreditsPage<'_> {
+    fn peak(&self) -> String {
+        self.chrome.money.show(&Credits::from_nanos(self.chart.peak))
+    }
+
+    fn total(&self) -> String {
+        self.chrome.money.show(&Credits::from_nanos(self.chart.total))
+    }
+}

@@ -1,0 +1,30 @@
+//! What the operator sees: every account, user, engine and model.
+
+use askama::Template;
+
+use super::format::filters;
+use super::{Chrome, Section};
+use crate::app::Model;
+use crate::app::accounts::Account;
+use crate::app::sessions::Link;
+use crate::app::users::User;
+
+/// The whole service.
+#[derive(Template)]
+#[template(path = "console/operator.html")]
+pub(crate) struct OperatorPage<'a> {
+    pub(crate) chrome: Chrome,
+    pub(crate) accounts: Vec<Account>,
+    pub(crate) users: Vec<User>,
+    pub(crate) models: Vec<&'a Model>,
+    pub(crate) is_billed: bool,
+    /// A link that was made just now, and for whom.
+    pub(crate) link: Option<(String, Link)>,
+}
+
+impl OperatorPage<'_> {
+    /// How a user is called.
+    fn name(user: &User) -> &str {
+        user.email.as_deref().unwrap_or("operator")
+    }
+}

@@ -1,0 +1,123 @@
+//! Credits: what there is, what is held, what was spent, and more of them.
+
+use std::collections::BTreeMap;
+
+use axum::extract::RawQuery;
+use axum::http::StatusCode;
+use overnight_domain::money::{Credits, EntryKind};
+use overnight_domain::roles::Permission;
+use url::form_urlencoded;
+
+use super::forms::Form;
+use super::replies::{self, Reply};
+use super::visitors::MemberVisit;
+use crate::app::accounts::{self, SpendRecord};
+use crate::app::payments;
+use crate::config::ProviderConfig;
+use crate::console::{Chart, CreditsPage, ModelSpend, Section};
+
+/// How far spending is looked back, in days.
+const DAYS: u32 = 30;
+
+const ENTRIES: u32 = 25;
+const DAY_MS: i64 = 86_400_000;
+
+/// What a page is to show besides.
+#[derive(Default)]
+struct Asked {
+    kind: Option<EntryKind>,
+    before: Option<i64>,
+    checkout: Option<(String, Credits)>,
+    refused: Option<String>,
+}
+
+/// `GET /console/{account}/credits`.
+pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> Reply {
+    let mut asked = Asked::default();
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        match &*name {
+            "kind" => asked.kind = EntryKind::parse(&value),
+            "before" => asked.before = value.parse().ok(),
+            _ => {}
+        }
+    }
+    show(&visit, asked).await
+}
+
+/// `POST /console/{account}/credits/top-up`. The page that answers leads to the provider: a form may not.
+pub(super) async fn top_up(visit: MemberVisit, form: Form) -> Reply {
+    visit.require(Permission::Manage)?;
+    let Ok(credits) = form.get("amount").parse::<Credits>() else {
+        let refused = Some("The amount must be a number like 25 or 12.50.".to_owned());
+        return show(&visit, Asked { refused, ..Asked::default() }).await;
+    };
+    let asked = match payments::top_up(visit.services(), visit.account.id, credits).await {
+        Ok(top_up) => Asked { checkout: Some((top_up.url, credits)), ..Asked::default() },
+        Err(error) => Asked { refused: Some(replies::mendable(error)?), ..Asked::default() },
+    };
+    show(&visit, asked).await
+}
+
+async fn show(visit: &MemberVisit, asked: Asked) -> Reply {
+    let services = visit.services();
+    let status = if asked.refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let mut chrome = visit.chrome(Section::Credits).await?;
+    chrome.is_live = asked.before.is_none() && asked.checkout.is_none();
+    chrome.refused = asked.refused;
+    let account = &visit.account;
+    let before = asked.before.unwrap_or(i64::MAX);
+    let mut entries = accounts::list_entries(services, account, asked.kind, before, ENTRIES + 1).await?;
+    let has_older = entries.len() > ENTRIES as usize;
+    entries.truncate(ENTRIES as usize);
+    let spent = accounts::list_spend(services, account, DAYS).await?;
+    let billing = &services.config.billing;
+    let page = CreditsPage {
+        chrome,
+        account,
+        is_billed: billing.enabled,
+        is_payable: !matches!(billing.provider, ProviderConfig::Manual),
+        may_manage: visit.role.may(Permission::Manage),
+        days: DAYS,
+        chart: by_day(&spent, services.clock.now()),
+        spend: by_model(spent),
+        older: entries.last().filter(|_| has_older).map(|entry| entry.seq),
+        entries,
+        kind: asked.kind,
+        payments: payments::list(services, account.id).await?,
+        checkout: asked.checkout,
+    };
+    replies::page_with(status, &page)
+}
+
+fn by_day(spent: &[SpendRecord], now: i64) -> Chart {
+    let first = now.div_euclid(DAY_MS) - i64::from(DAYS) + 1;
+    let mut days = vec![0_i64; DAYS as usize];
+    for record in spent {
+        let day = usize::try_from(record.day - first).ok().and_then(|place| days.get_mut(place));
+        if let Some(day) = day {
+            *day = day.saturating_add(record.amount.nanos());
+        }
+    }
+    Chart::of(&days)
+}
+
+/// The dearest first.
+fn by_model(spent: Vec<SpendRecord>) -> Vec<ModelSpend> {
+    let mut models: BTreeMap<String, ModelSpend> = BTreeMap::new();
+    for record in spent {
+        let sum = models.entry(record.model.clone()).or_insert_with(|| ModelSpend {
+            model: record.model,
+            requests: 0,
+            prompt_tokens: 0,
+            completion_tokens: 0,
+            amount: Credits::ZERO,
+        });
+        sum.requests += record.requests;
+        sum.prompt_tokens += record.prompt_tokens;
+        sum.completion_tokens += record.completion_tokens;
+        sum.amount = sum.amount.checked_add(record.amount).unwrap_or(sum.amount);
+    }
+    let mut models: Vec<ModelSpend> = models.into_values().collect();
+    models.sort_by(|a, b| b.amount.cmp(&a.amount).then_with(|| b.requests.cmp(&a.requests)));
+    models
+}

@@ -1,0 +1,122 @@
+//! The operator's page: accounts, people, engines, models.
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use overnight_domain::ids::{AccountId, UserId};
+use overnight_domain::money::Credits;
+
+use super::forms::Form;
+use super::replies::{self, Reply, Stop};
+use super::visitors::Visit;
+use crate::app::sessions::Link;
+use crate::app::{accounts, sessions, users};
+use crate::console::{OperatorPage, Section};
+use crate::http::context::Shared;
+
+/// An operator. To others there is no such page.
+pub(super) struct OperatorVisit(Visit);
+
+impl FromRequestParts<Shared> for OperatorVisit {
+    type Rejection = Stop;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Stop> {
+        let visit = Visit::from_request_parts(parts, context).await?;
+        if visit.visitor.user.is_operator { Ok(Self(visit)) } else { Err(Stop::NoSuchPage) }
+    }
+}
+
+impl OperatorVisit {
+    fn done(&self, said: &str) -> Reply {
+        replies::see_other(&format!("{}/operator?said={said}", self.0.origin.base))
+    }
+
+    /// The page with what was refused, or the page as it is now.
+    async fn conclude<T>(&self, outcome: Result<T, crate::app::errors::AppError>, said: &str) -> Reply {
+        match outcome {
+            Ok(_) => self.done(said),
+            Err(error) => self.show(None, Some(replies::mendable(error)?)).await,
+        }
+    }
+
+    async fn show(&self, link: Option<(String, Link)>, refused: Option<String>) -> Reply {
+        let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+        let services = self.0.services();
+        let mut chrome = self.0.chrome(Section::Operator);
+        chrome.is_live = link.is_none();
+        chrome.refused = refused;
+        let page = OperatorPage {
+            chrome,
+            accounts: accounts::list(services).await?,
+            users: users::list(services).await?,
+            models: services.models.iter().collect(),
+            is_billed: services.config.billing.enabled,
+            link,
+        };
+        replies::page_with(status, &page)
+    }
+}
+
+/// `GET /console/operator`.
+pub(super) async fn page(visit: OperatorVisit) -> Reply {
+    visit.show(None, None).await
+}
+
+/// `POST /console/operator/accounts`.
+pub(super) async fn create_account(visit: OperatorVisit, form: Form) -> Reply {
+    let made = accounts::create(visit.0.services(), form.get("name")).await;
+    visit.conclude(made, "account_made").await
+}
+
+/// `POST /console/operator/accounts/{account}/activate`.
+pub(super) async fn activate(visit: OperatorVisit, Path(account): Path<String>) -> Reply {
+    let activated = accounts::activate(visit.0.services(), account_id(&account)?).await;
+    visit.conclude(activated, "activated").await
+}
+
+/// `POST /console/operator/accounts/{account}/grant`.
+pub(super) async fn grant(visit: OperatorVisit, Path(account): Path<String>, form: Form) -> Reply {
+    let account = account_id(&account)?;
+    let Ok(amount) = form.get("amount").parse::<Credits>() else {
+        return visit.show(None, Some("The amount must be a number like 25 or −12.50.".to_owned())).await;
+    };
+    let granted = accounts::grant(visit.0.services(), account, amount, form.filled("source")).await;
+    visit.conclude(granted, "granted").await
+}
+
+/// `POST /console/operator/users`: somebody who may see every account, or none yet.
+pub(super) async fn create_user(visit: OperatorVisit, form: Form) -> Reply {
+    let services = visit.0.services();
+    let user = match users::create(services, form.get("email"), form.get("operator") == "yes").await {
+        Ok(user) => user,
+        Err(error) => return visit.show(None, Some(replies::mendable(error)?)).await,
+    };
+    let link = sessions::make_link(services, &user).await?;
+    visit.show(Some((user.email.unwrap_or_default(), link)), None).await
+}
+
+/// `POST /console/operator/users/{user}/link`.
+pub(super) async fn link_user(visit: OperatorVisit, Path(user): Path<String>) -> Reply {
+    let user = users::get(visit.0.services(), user_id(&user)?).await?;
+    let link = sessions::make_link(visit.0.services(), &user).await?;
+    let name = user.email.unwrap_or_else(|| "the operator".to_owned());
+    visit.show(Some((name, link)), None).await
+}
+
+/// `POST /console/operator/users/{user}/remove`.
+pub(super) async fn remove_user(visit: OperatorVisit, Path(user): Path<String>) -> Reply {
+    let user = user_id(&user)?;
+    if user == visit.0.visitor.user.id {
+        let refused = "Nobody removes themselves: another operator can, or `overnight user remove`.";
+        return visit.show(None, Some(refused.to_owned())).await;
+    }
+    visit.conclude(users::remove(visit.0.services(), user).await, "user_removed").await
+}
+
+fn account_id(text: &str) -> Result<AccountId, Stop> {
+    AccountId::parse(text).ok_or(Stop::NoSuchPage)
+}
+
+fn user_id(text: &str) -> Result<UserId, Stop> {
+    UserId::parse(text).ok_or(Stop::NoSuchPage)
+}
