@@ -1,6 +1,7 @@
 //! The use cases: what people and operators can do. They know the store, and nothing of HTTP.
 
 pub mod accounts;
+pub mod activity;
 pub mod api_keys;
 pub mod batches;
 pub mod bootstrap;

@@ -1,12 +1,15 @@
 //! The money that a group of writes moves. It is written once, behind everything else: one row an account, whose lock is
-//! the last that is taken, one entry a charge, and one row a day and model.
+//! the last that is taken, one entry a charge, one row a day and
+//! model, and one a quarter of an hour, which counts whatever ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_domain::money::{Credits, Pricing};
+use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Group;
 
 use super::StoreError;
+use super::activity::{self, Ended};
 use super::balances::{self, Balance};
 use super::ledger::{self, Charge};
 use super::spend::{self, Spent};
@@ -37,6 +40,7 @@ pub(super) struct Books {
     shifts: BTreeMap<i64, Balance>,
     charges: Vec<Charge>,
     spent: BTreeMap<spend::Key, Spent>,
+    ended: BTreeMap<activity::Key, Ended>,
     shortfall: i64,
     is_locked: bool,
 }
@@ -58,9 +62,10 @@ impl Books {
         self.shift(account, Balance { balance: 0, held: hold });
     }
 
-    /// A request that held so much ended without a charge.
-    pub(super) fn release(&mut self, account: i64, hold: i64) {
+    /// A request that held so much ended without a charge: it failed or was cancelled.
+    pub(super) fn release(&mut self, account: i64, hold: i64, status: RequestStatus, now: i64) {
         self.shift(account, Balance { balance: 0, held: -hold });
+        self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::without_charge(status));
     }
 
     /// A request completed: what it used is charged, and its hold released.
@@ -78,6 +83,7 @@ impl Books {
         self.shift(account, Balance { balance: -amount, held: -pinned.hold });
         let spent = Spent { requests: 1, prompt_tokens, completion_tokens, amount };
         self.spent.entry(spend::Key::new(group, now)).or_default().add(&spent);
+        self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::completed(&spent));
     }
 
     fn shift(&mut self, account: i64, by: Balance) {
@@ -117,6 +123,9 @@ impl Books {
         }
         if !self.spent.is_empty() {
             spend::add(&self.spent, tx).await?;
+        }
+        if !self.ended.is_empty() {
+            activity::add(&self.ended, tx).await?;
         }
         Ok(())
     }

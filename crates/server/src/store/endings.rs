@@ -159,7 +159,7 @@ async fn end_progress(
         let seq = row.get(0)?;
         let Some(from) = states.remove(&seq) else { continue };
         unit.shift(row.get(1)?, from.status(), end.status(), now);
-        unit.books.release(row.get(3)?, row.get(4)?);
+        unit.books.release(row.get(3)?, row.get(4)?, end.status(), now);
         unit.outbox.request_ended(seq, end.status(), row.get(5)?, now);
         ended.push(seq);
         if let (Some(result_seq), End::Failed(body)) = (row.get::<Option<i64>>(2)?, end) {

@@ -4,6 +4,7 @@
 //! stand in the file of their noun. See `ARCHITECTURE.md` for the tables and the invariants.
 
 pub mod accounts;
+pub mod activity;
 pub mod api_keys;
 pub mod audit;
 mod balances;

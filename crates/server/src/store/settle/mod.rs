@@ -73,7 +73,10 @@ impl Settlement {
         unit.outbox.request_ended(self.seq(), self.ending.status(), held.lane, ended_at);
         let group = self.lease.key.group;
         match self.ending {
-            Ending::Failed => unit.books.release(group.account.0, held.pinned.hold),
+            Ending::Failed => {
+                let status = self.ending.status();
+                unit.books.release(group.account.0, held.pinned.hold, status, self.now);
+            }
             Ending::Completed { prompt_tokens, completion_tokens } => {
                 let (request, now) = (self.seq(), self.now);
                 let completed = Completed { group, request, result, prompt_tokens, completion_tokens, now };

@@ -19,6 +19,7 @@ macro_rules! on_both {
     };
 }
 
+mod activity;
 mod deliveries;
 mod grouping;
 mod leasing;

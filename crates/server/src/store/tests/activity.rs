@@ -1,0 +1,94 @@
+//! What ended is counted once, however it ended.
+
+use overnight_domain::money::Credits;
+use overnight_domain::pace::{ActivityRecord, QUARTER_MS, quarter_of};
+
+use super::{DAY_MS, Fixture, START, grouping, new_account};
+use crate::store::batches::{CancelBatchOutcome, NewBatchOutcome};
+use crate::store::requests::NewRequest;
+use crate::store::settle::{Ending, Settlement};
+use crate::store::{accounts, activity, batches, expiry, requests, settle};
+
+const QUARTER: i64 = quarter_of(START);
+
+async fn list(fixture: &Fixture, first_quarter: i64) -> Vec<ActivityRecord> {
+    activity::list(&fixture.store, fixture.account, first_quarter).await.expect("activity")
+}
+
+async fn cancel(fixture: &Fixture, request: &NewRequest) {
+    requests::cancel(&fixture.store, fixture.account, request.id, START + 3).await.expect("a cancel");
+}
+
+async fn cancel_batch(fixture: &mut Fixture, ids: &[overnight_domain::ids::RequestId]) {
+    let batch = grouping::new_batch(fixture, ids).await;
+    let id = batch.id;
+    let outcome = batches::insert(&fixture.store, batch).await.expect("a batch");
+    assert!(matches!(outcome, NewBatchOutcome::Created(_)));
+    let marked = batches::cancel(&fixture.store, fixture.account, id, START + 4).await.expect("a cancel");
+    let CancelBatchOutcome::Marked { batch } = marked else { panic!("{marked:?}") };
+    batches::cancel_chunk(&fixture.store, batch, None, START + 4).await.expect("a chunk");
+}
+
+on_both!(every_kind_of_end_is_counted_once);
+async fn every_kind_of_end_is_counted_once(mut fixture: Fixture) {
+    let hold = fixture.hold("20").await;
+    let mut taken = Vec::new();
+    for key in 1..=7 {
+        let request = NewRequest { hold: hold.filter(|_| key <= 3), ..fixture.request(key) };
+        requests::insert(&fixture.store, request.clone()).await.expect("an insert");
+        taken.push(request);
+    }
+    fixture.release().await;
+    let leases = fixture.lease().await;
+    assert!(fixture.settle(&leases[0], START + 2).await);
+    let failed = Settlement { ending: Ending::Failed, ..fixture.settlement(&leases[1], START + 2) };
+    assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
+    cancel(&fixture, &taken[2]).await;
+    cancel_batch(&mut fixture, &[taken[3].id, taken[4].id]).await;
+    let gathers = fixture.request(8);
+    requests::insert(&fixture.store, gathers.clone()).await.expect("an insert");
+    cancel(&fixture, &gathers).await;
+    // Whatever comes again or too late counts nothing.
+    for lease in &leases[..5] {
+        assert!(!fixture.settle(lease, START + QUARTER_MS).await);
+    }
+    cancel(&fixture, &taken[2]).await;
+    cancel(&fixture, &gathers).await;
+    let ended = ActivityRecord {
+        quarter: QUARTER,
+        completed: 1,
+        failed: 1,
+        cancelled: 4,
+        prompt_tokens: 3,
+        completion_tokens: 4,
+        amount: "11".parse::<Credits>().expect("credits").nanos(),
+    };
+    assert_eq!(list(&fixture, 0).await, [ended]);
+
+    let expired = expiry::expire(&fixture.store, START + DAY_MS, 10, b"{}".to_vec()).await;
+    assert_eq!(expired.expect("an expiry").len(), 2);
+    let day = DAY_MS / QUARTER_MS;
+    let overdue = ActivityRecord { quarter: QUARTER + day, failed: 2, ..ActivityRecord::default() };
+    assert_eq!(list(&fixture, 0).await, [ended, overdue]);
+    assert_eq!(list(&fixture, QUARTER + 1).await, [overdue]);
+    fixture.assert_sound().await;
+}
+
+on_both!(quarters_and_accounts_are_counted_apart);
+async fn quarters_and_accounts_are_counted_apart(mut fixture: Fixture) {
+    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
+    let theirs = NewRequest { account: other, ..fixture.request(9) };
+    requests::insert(&fixture.store, theirs.clone()).await.expect("an insert");
+    fixture.insert(&[1, 2, 3]).await;
+    fixture.release().await;
+    let leases = fixture.lease().await;
+    let at = [START, START + 1, START + QUARTER_MS];
+    let settlements: Vec<_> =
+        leases.iter().zip(at).map(|(lease, now)| fixture.settlement(lease, now)).collect();
+    settle::settle_all(&fixture.store, settlements.into()).await.expect("settles");
+    requests::cancel(&fixture.store, other, theirs.id, START).await.expect("a cancel");
+    let told: Vec<_> = list(&fixture, 0).await.iter().map(|it| (it.quarter, it.completed)).collect();
+    assert_eq!(told, [(QUARTER, 2), (QUARTER + 1, 1)]);
+    let theirs = activity::list(&fixture.store, other, 0).await.expect("activity");
+    assert_eq!(theirs, [ActivityRecord { quarter: QUARTER, cancelled: 1, ..ActivityRecord::default() }]);
+}
