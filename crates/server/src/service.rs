@@ -21,7 +21,7 @@ use crate::payment::PaymentUnusable;
 use crate::scheduler::{Replicas, Shell};
 use crate::store::{Store, StoreError, hints, owners};
 use crate::webhooks::{Passing, Policy, Sender, SystemResolver};
-use crate::workers::{self, deliverer::Deliverer};
+use crate::workers::{self, deliverer::Deliverer, registrar};
 
 /// A store that is away is not waited for any longer than this.
 const FAREWELL_MS: i64 = 5_000;
@@ -144,7 +144,7 @@ impl Service {
     /// Lets no new work begin, answers the calls under way, gives what the engines and then the webhooks have in flight the
     /// time that the settings allow, and closes the store. What is not done by then is done by another node, or after the next start.
     pub async fn shutdown(mut self) {
-        let Services { store, clock, config, signals, .. } = &self.services;
+        let Services { clock, config, signals, .. } = &self.services;
         signals.stop();
         let _ = self.stop_scheduler.send(true);
         clock.sleep_until(clock.now() + config.linger.0).await;
@@ -155,7 +155,7 @@ impl Service {
         finish(&mut self.deliverer, &self.services).await;
         self.workers.shutdown().await;
         let left = tokio::select! {
-            left = owners::leave(store) => left,
+            left = farewell(&self.services) => left,
             () = clock.sleep_until(clock.now() + FAREWELL_MS) => Err(StoreError::Stopped),
         };
         if let Err(error) = left {
@@ -184,6 +184,14 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
             }
         }
     }
+}
+
+/// Writes down what is known in this process alone, and gives back what it holds.
+async fn farewell(services: &Services) -> Result<(), StoreError> {
+    if let Err(error) = registrar::run_once(services, services.clock.now()).await {
+        tracing::debug!(%error, "the last uses of keys are not written down");
+    }
+    owners::leave(&services.store).await
 }
 
 /// What is under way may take its time, and a store that is away is not waited for much longer.

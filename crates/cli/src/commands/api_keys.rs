@@ -15,8 +15,15 @@ use crate::lists::{Columns, List};
 use crate::output::Output;
 use crate::times;
 
-const COLUMNS: Columns =
-    &[("KEY", 30), ("PREFIX", 14), ("STATE", 7), ("CREATED", 20), ("EXPIRES", 20), ("NAME", 0)];
+const COLUMNS: Columns = &[
+    ("KEY", 30),
+    ("PREFIX", 14),
+    ("STATE", 7),
+    ("CREATED", 20),
+    ("EXPIRES", 20),
+    ("LAST USED", 20),
+    ("NAME", 0),
+];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -73,6 +80,7 @@ struct Record {
     created_at: i64,
     expires_at: Option<i64>,
     revoked_at: Option<i64>,
+    last_used_at: Option<i64>,
 }
 
 impl From<ApiKey> for Record {
@@ -84,6 +92,7 @@ impl From<ApiKey> for Record {
             created_at: key.created_at / 1_000,
             expires_at: key.expires_at.map(|time| time / 1_000),
             revoked_at: key.revoked_at.map(|time| time / 1_000),
+            last_used_at: key.last_used_at.map(|time| time / 1_000),
         }
     }
 }
@@ -112,8 +121,9 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
                 let key = Record::from(key);
                 let created = times::utc(key.created_at);
                 let expires = times::utc_or_dash(key.expires_at);
+                let used = times::utc_or_dash(key.last_used_at);
                 let name = key.name.as_deref().unwrap_or("-");
-                list.row(&key, &[&key.id, &key.prefix, key.state(), &created, &expires, name])?;
+                list.row(&key, &[&key.id, &key.prefix, key.state(), &created, &expires, &used, name])?;
             }
             list.end()?;
         }

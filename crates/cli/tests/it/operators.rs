@@ -25,11 +25,24 @@ fn an_account_and_its_keys_are_made_listed_and_revoked_without_a_service() {
     let keys = world.json(&format!("key list --account {id}"));
     assert_eq!(keys.as_array().unwrap().len(), 2);
     assert!(!keys.to_string().contains(secret), "a list shows no key");
+    assert!(keys[0]["last_used_at"].is_null(), "nobody has used it: {keys}");
     let revoked = world.json(&format!("key revoke {}", key["id"].as_str().unwrap()));
     assert!(revoked["revoked_at"].is_i64());
     let table = world.run(&format!("key list --account {id}"));
     assert!(table.stdout.lines().next().unwrap().starts_with("KEY"), "{table:?}");
+    assert!(table.stdout.lines().next().unwrap().contains("LAST USED"), "{table:?}");
     assert!(table.stdout.contains("revoked") && table.stdout.contains("works"), "{table:?}");
+}
+
+#[test]
+fn a_key_tells_when_it_was_used_last() {
+    let world = World::new();
+    world.write("prompts.jsonl", &crate::support::chats(1));
+    assert_eq!(world.run("run prompts.jsonl -o out.jsonl").code, 0);
+    let account = world.json("account list")[0]["id"].as_str().unwrap().to_owned();
+    let key = &world.json(&format!("key list --account {account}"))[0];
+    let (made, used) = (key["created_at"].as_i64().unwrap(), key["last_used_at"].as_i64().unwrap());
+    assert!((made..made + 600).contains(&used), "{key}");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
-use super::sql::{Row, sql};
+use super::sql::{Dialect, Kind, Row, RowsStatement, Value, chunks, sql};
+use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
 /// A key to be made.
@@ -40,6 +41,8 @@ pub struct ApiKey {
     pub expires_at: Option<i64>,
     /// When it was revoked.
     pub revoked_at: Option<i64>,
+    /// When it opened the account last, a minute or so late; `None` where nobody has used it, or not since this is noted.
+    pub last_used_at: Option<i64>,
 }
 
 /// What a key opens, and until when.
@@ -49,12 +52,16 @@ pub struct KeyHolder {
     pub account: AccountKey,
     /// Its identifier.
     pub account_id: AccountId,
+    /// The key's row number.
+    pub key: i64,
     /// The key's identifier: what logs may name.
     pub key_id: KeyId,
     /// When the key stops working, in milliseconds.
     pub expires_at: Option<i64>,
     /// Whether the account's payments are activated.
     pub is_activated: bool,
+    /// When the key was used last, as far as it is stored; in milliseconds.
+    pub last_used_at: Option<i64>,
 }
 
 /// Makes a key, usable in every process once this returns.
@@ -75,7 +82,8 @@ pub async fn insert(store: &Store, key: &NewApiKey) -> Result<(), StoreError> {
 
 /// Who holds the key with this hash, unless it was revoked. Expiry is for the caller to compare.
 pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyHolder>, StoreError> {
-    let text = "SELECT k.account, a.id, k.id, k.expires_at, a.payments_activated_at FROM api_keys k
+    let text = "SELECT k.account, a.id, k.id, k.expires_at, a.payments_activated_at, k.last_used_at, k.seq
+                FROM api_keys k
                 JOIN accounts a ON a.seq = k.account WHERE k.sha256 = ? AND k.revoked_at IS NULL";
     let Some(row) = store.readers().fetch_optional(sql(text).bind(sha256.to_vec())).await? else {
         return Ok(None);
@@ -86,12 +94,14 @@ pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyH
         key_id: read_id(&row, 2)?,
         expires_at: row.get(3)?,
         is_activated: row.get::<Option<i64>>(4)?.is_some(),
+        last_used_at: row.get(5)?,
+        key: row.get(6)?,
     }))
 }
 
 /// The keys of an account, oldest first.
 pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<ApiKey>, StoreError> {
-    let text = "SELECT id, prefix, name, created_at, expires_at, revoked_at FROM api_keys
+    let text = "SELECT id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
                 WHERE account = ? ORDER BY seq";
     store.readers().fetch_all(sql(text).bind(account.0)).await?.iter().map(read).collect()
 }
@@ -100,9 +110,62 @@ pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<ApiKey>, Sto
 pub async fn revoke(store: &Store, id: KeyId, now: i64) -> Result<Option<ApiKey>, StoreError> {
     let mut connection = store.connect().await?;
     let text = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?
-                RETURNING id, prefix, name, created_at, expires_at, revoked_at";
+                RETURNING id, prefix, name, created_at, expires_at, revoked_at, last_used_at";
     let update = sql(text).bind(now).bind(id.to_bytes());
     connection.fetch(update).await?.first().map(read).transpose()
+}
+
+/// When keys were used, by their row numbers and in milliseconds. What is stored already, and what is unknown, stays as
+/// it is.
+pub async fn note_uses(store: &Store, mut uses: Vec<(i64, i64)>) -> Result<(), StoreError> {
+    uses.sort_unstable();
+    store.writer().write(NoteUses { uses }).await
+}
+
+pub(super) struct NoteUses {
+    uses: Vec<(i64, i64)>,
+}
+
+pub(super) static NOTE: RowsStatement = RowsStatement::new(
+    "WITH v(key, used_at) AS (",
+    &[Kind::Integer; 2],
+    ") UPDATE api_keys SET last_used_at = v.used_at FROM v
+       WHERE api_keys.seq = v.key AND coalesce(api_keys.last_used_at, 0) < v.used_at",
+);
+
+/// Everybody locks in this order.
+pub(super) static NOTE_ON_POSTGRES: RowsStatement = RowsStatement::new(
+    "WITH v(key, used_at) AS (",
+    &[Kind::Integer; 2],
+    "), k AS (
+         SELECT api_keys.seq, v.used_at FROM v JOIN api_keys ON api_keys.seq = v.key
+         ORDER BY api_keys.seq FOR UPDATE OF api_keys
+     ) UPDATE api_keys SET last_used_at = k.used_at FROM k
+       WHERE api_keys.seq = k.seq AND coalesce(api_keys.last_used_at, 0) < k.used_at",
+);
+
+impl Operation for NoteUses {
+    type Answer = ();
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        self.uses.len()
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
+        let statement = match unit.tx.dialect() {
+            Dialect::Sqlite => &NOTE,
+            Dialect::Postgres => &NOTE_ON_POSTGRES,
+        };
+        for job in jobs {
+            for chunk in chunks(&job.operation.uses) {
+                let values =
+                    chunk.iter().flat_map(|(key, used_at)| [*key, *used_at].map(Value::from)).collect();
+                unit.tx.execute(statement.over(unit.tx.dialect(), [], values, [])).await?;
+            }
+        }
+        Ok(vec![(); jobs.len()])
+    }
 }
 
 fn read(row: &Row) -> Result<ApiKey, StoreError> {
@@ -113,6 +176,7 @@ fn read(row: &Row) -> Result<ApiKey, StoreError> {
         created_at: row.get(3)?,
         expires_at: row.get(4)?,
         revoked_at: row.get(5)?,
+        last_used_at: row.get(6)?,
     })
 }
 

@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(super) const RULES: [(&str, &str, &str); 20] = [
+pub(super) const RULES: [(&str, &str, &str); 21] = [
     (
         "every request has one progress row, of the same account and model",
         "SELECT count(*) FROM requests",
@@ -161,6 +161,17 @@ pub(super) const RULES: [(&str, &str, &str); 20] = [
                  SELECT account, day, model, amount FROM spend
                  UNION ALL SELECT account, created_at / 86400000, model, amount FROM ledger WHERE kind = 2
              ) e GROUP BY account, day, model) s WHERE s.amount <> 0",
+    ),
+    (
+        "an account's quarters of an hour tell of no more that completed, and of no more charged, than its days",
+        "SELECT count(*) FROM activity",
+        // The days have been counted for longer.
+        "SELECT count(*) FROM (
+             SELECT account, sum(completed) AS requests, sum(amount) AS amount FROM activity GROUP BY account
+         ) a LEFT JOIN (
+             SELECT account, sum(requests) AS requests, sum(amount) AS amount FROM spend GROUP BY account
+         ) s ON s.account = a.account
+         WHERE a.requests > coalesce(s.requests, 0) OR a.amount > coalesce(s.amount, 0)",
     ),
     (
         "what ended and names a webhook has one event, of its kind and its account's, and nothing else has one",

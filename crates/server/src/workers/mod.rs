@@ -6,6 +6,7 @@ pub mod coroner;
 pub mod deliverer;
 pub mod expirer;
 pub mod keeper;
+pub mod registrar;
 
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
@@ -15,6 +16,7 @@ use crate::store::StoreError;
 
 const EXPIRER_MS: i64 = 1_000;
 const CANCELLER_MS: i64 = 60_000;
+const REGISTRAR_MS: i64 = 10_000;
 
 /// A duty: done at a time, again and again.
 type Duty = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>>;
@@ -35,6 +37,9 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
     }));
     workers.spawn(repeat(services.clone(), "canceller", CANCELLER_MS, |services, now| {
         Box::pin(canceller::run_once(services, now))
+    }));
+    workers.spawn(repeat(services.clone(), "registrar", REGISTRAR_MS, |services, now| {
+        Box::pin(registrar::run_once(services, now))
     }));
     workers
 }

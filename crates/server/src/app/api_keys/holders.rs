@@ -1,11 +1,12 @@
 //! Who holds which key, kept in memory for less than a second, so that a call costs no read of the store and another
-//! process's revocation is still felt within one second.
+//! process's revocation is still felt within one second. Whoever reads the store notes that the key was used.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use overnight_domain::scheduler::AccountKey;
 
+use super::uses::Uses;
 use crate::store::api_keys::KeyHolder;
 
 /// After this long one caller reads the store again, while the others go on with what is known.
@@ -19,7 +20,10 @@ const KEYS_MAX: usize = 16_384;
 
 /// Keys that opened an account a moment ago, by SHA-256. Keys that opened none are never kept.
 #[derive(Debug, Default)]
-pub struct KeyHolders(Mutex<HashMap<[u8; 32], Known>>);
+pub struct KeyHolders {
+    known: Mutex<HashMap<[u8; 32], Known>>,
+    pub(super) uses: Uses,
+}
 
 #[derive(Debug)]
 struct Known {
@@ -54,6 +58,7 @@ impl KeyHolders {
             known.remove(&sha256);
             return;
         };
+        self.uses.note(holder.key, holder.last_used_at, now);
         if known.len() >= KEYS_MAX && !known.contains_key(&sha256) {
             known.retain(|_, holder| (0..KNOWN_MS).contains(&(now - holder.read_at)));
             if known.len() >= KEYS_MAX {
@@ -70,7 +75,7 @@ impl KeyHolders {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<[u8; 32], Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,7 +87,15 @@ mod tests {
 
     fn holder(expires_at: Option<i64>) -> KeyHolder {
         let (account_id, key_id) = (AccountId::from_bits(1), KeyId::from_bits(2));
-        KeyHolder { account: AccountKey(7), account_id, key_id, expires_at, is_activated: true }
+        KeyHolder {
+            account: AccountKey(7),
+            account_id,
+            key: 2,
+            key_id,
+            expires_at,
+            is_activated: true,
+            last_used_at: None,
+        }
     }
 
     #[test]

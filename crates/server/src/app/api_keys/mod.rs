@@ -1,7 +1,8 @@
-//! API keys: made, listed, revoked, and the door that they open.
+//! API keys: made, listed, revoked, the door that they open, and when they did last.
 
 mod format;
 mod holders;
+mod uses;
 
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
@@ -9,6 +10,7 @@ use overnight_domain::scheduler::AccountKey;
 pub use self::holders::KeyHolders;
 use super::errors::AppError;
 use super::{Services, accounts, names};
+use crate::store::StoreError;
 pub use crate::store::api_keys::ApiKey;
 use crate::store::api_keys::{self, KeyHolder, NewApiKey};
 
@@ -92,7 +94,10 @@ pub(super) fn new(
 pub(super) async fn store(services: &Services, (key, new): (String, NewApiKey)) -> Result<MadeKey, AppError> {
     api_keys::insert(&services.store, &new).await?;
     let NewApiKey { id, prefix, name, created_at, expires_at, .. } = new;
-    Ok(MadeKey { key, record: ApiKey { id, prefix, name, created_at, expires_at, revoked_at: None } })
+    Ok(MadeKey {
+        key,
+        record: ApiKey { id, prefix, name, created_at, expires_at, revoked_at: None, last_used_at: None },
+    })
 }
 
 /// The keys of an account, revoked and expired ones too, oldest first.
@@ -114,4 +119,21 @@ pub async fn revoke(services: &Services, id: KeyId) -> Result<ApiKey, AppError> 
     let revoked = api_keys::revoke(&services.store, id, services.clock.now()).await?;
     services.key_holders.forget();
     revoked.ok_or(AppError::NotFound("API key"))
+}
+
+/// Stores when keys were used, as far as that is news: of each key about once a minute.
+///
+/// # Errors
+/// What the store could not do; it is tried again with the next call.
+pub async fn store_uses(services: &Services) -> Result<(), StoreError> {
+    let uses = &services.key_holders.uses;
+    let taken = uses.take();
+    if taken.is_empty() {
+        return Ok(());
+    }
+    let stored = api_keys::note_uses(&services.store, taken.clone()).await;
+    if stored.is_err() {
+        uses.put_back(taken);
+    }
+    stored
 }

@@ -20,6 +20,7 @@ macro_rules! on_both {
 }
 
 mod activity;
+mod api_keys;
 mod deliveries;
 mod grouping;
 mod leasing;

@@ -189,7 +189,7 @@ async fn what_a_group_releases_its_creates_may_hold() {
 }
 
 /// Damage, and words of the rule of the audit that must see it.
-const DAMAGE: [(&str, &str); 10] = [
+const DAMAGE: [(&str, &str); 12] = [
     ("UPDATE accounts SET balance = balance + 1", "balance is the sum"),
     ("UPDATE accounts SET held = held - 1", "what its live requests hold"),
     ("UPDATE progress SET price = 99 WHERE state < 3", "only what has a price"),
@@ -199,6 +199,8 @@ const DAMAGE: [(&str, &str); 10] = [
     ("UPDATE ledger SET amount = -20000000000 WHERE kind = 2", "at the price that was pinned"),
     ("UPDATE spend SET amount = amount + 1", "by day and model"),
     ("UPDATE spend SET day = day + 1", "by day and model"),
+    ("UPDATE activity SET completed = completed + 1", "quarters of an hour"),
+    ("UPDATE activity SET amount = amount + 1", "quarters of an hour"),
     ("UPDATE accounts SET held = balance + 1", "less than nothing available"),
 ];
 

@@ -7,7 +7,8 @@ use super::{Fixture, START};
 use crate::store::requests::{Direction, Scope};
 use crate::store::sql::{Connection, Dialect, Statement, Tx, Value, sql, sql_each};
 use crate::store::{
-    audit, balances, batches, candidates, events, expiry, leases, ledger, releases, requests, settle,
+    api_keys, audit, balances, batches, candidates, events, expiry, leases, ledger, releases, requests,
+    settle,
 };
 
 const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
@@ -67,6 +68,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(events::TAKE_ON_POSTGRES.over(Dialect::Postgres, [], claims, by()));
     statements.push(events::CONCLUDE.over(Dialect::Postgres, [], row(6), [1i64.into()]));
     statements.push(sql(events::ON_POSTGRES).bind(1i64).bind("interrupted"));
+    statements.push(api_keys::NOTE_ON_POSTGRES.over(Dialect::Postgres, [], row(2), []));
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;
     }
@@ -148,6 +150,13 @@ async fn money_is_moved_by_keys() {
     let request = "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)";
     check(&fixture, &ledger::INSERT_CHARGES.text(256), &[request]).await;
     check(&fixture, ledger::LIST, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"]).await;
+}
+
+#[tokio::test]
+async fn uses_of_keys_are_noted_by_row_numbers() {
+    let fixture = Fixture::on_sqlite().await;
+    let by_key = "SEARCH api_keys USING INTEGER PRIMARY KEY (rowid=?)";
+    check(&fixture, &api_keys::NOTE.text(256), &[by_key]).await;
 }
 
 #[tokio::test]

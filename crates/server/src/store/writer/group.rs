@@ -2,6 +2,7 @@
 
 use super::operation::{Job, Lane, Operation, answer_all, refuse_all};
 use super::unit::{Sequences, Told, Unit};
+use crate::store::api_keys::NoteUses;
 use crate::store::batches::{CancelBatch, CancelChunk, NewBatch};
 use crate::store::error::StoreError;
 use crate::store::events::{Announcer, ClaimEvents, ConcludeTries};
@@ -111,6 +112,7 @@ operations! {
     conclusions: ConcludeTries,
     event_claims: ClaimEvents,
     claims: Claim,
+    key_uses: NoteUses,
     farewells: Farewell,
     releases: Release,
     batches: NewBatch,

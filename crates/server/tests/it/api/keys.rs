@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::Store;
+use overnight_server::workers::registrar;
 
 use crate::support::{Client, TestApp, store_options};
 
@@ -49,6 +50,31 @@ async fn a_key_is_listed_without_its_secret_and_expires_when_it_was_told_to() {
     assert!(made.key.starts_with(&made.record.prefix) && made.record.prefix.len() < 20);
     pause(Duration::from_millis(300)).await;
     client.get("/v1/models").await.refused(401, "invalid_api_key");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_tells_when_it_was_used_last_and_one_that_opens_nothing_tells_nothing() {
+    let app = TestApp::start().await;
+    let account = accounts::create(&app.services, "used").await.expect("an account");
+    accounts::activate(&app.services, account.id).await.expect("an activation");
+    let made = api_keys::create(&app.services, account.id, None, None).await.expect("a key");
+    let gone = api_keys::create(&app.services, account.id, None, None).await.expect("a key");
+    api_keys::revoke(&app.services, gone.record.id).await.expect("a revocation");
+    let listed = async || {
+        registrar::run_once(&app.services, 0).await.expect("a note");
+        let keys = api_keys::list(&app.services, account.id).await.expect("keys");
+        keys.into_iter().map(|key| key.last_used_at).collect::<Vec<_>>()
+    };
+    assert_eq!(listed().await, [None, None]);
+    Client::new(app.address, Some(&gone.key)).get("/v1/models").await.refused(401, "invalid_api_key");
+    assert_eq!(Client::new(app.address, Some(&made.key)).get("/v1/models").await.status, 200);
+    let used = listed().await;
+    assert!(used[0].is_some_and(|used_at| used_at >= made.record.created_at), "{used:?}");
+    assert_eq!(used[1], None);
+    pause(Duration::from_millis(1_000)).await;
+    assert_eq!(Client::new(app.address, Some(&made.key)).get("/v1/models").await.status, 200);
+    assert_eq!(listed().await, used, "once a minute");
     app.stop().await;
 }
 
