@@ -1,6 +1,7 @@
 //! What metrics and the shell may ask; nothing here changes anything.
 
 use super::Scheduler;
+use super::breaker::Health;
 use super::door::{Lease, ModelKey, ReplicaKey};
 
 impl Scheduler {
@@ -33,6 +34,15 @@ impl Scheduler {
     pub fn pause_reason(&self, replica: ReplicaKey) -> Option<&str> {
         let breaker = &self.replicas.get(&replica)?.breaker;
         (!breaker.is_closed()).then(|| breaker.reason())
+    }
+
+    /// Until when nothing is sent to the replica, in milliseconds; `None` where it is not paused, or is tried again with
+    /// one request at a time.
+    pub fn paused_until(&self, replica: ReplicaKey) -> Option<i64> {
+        match self.replicas.get(&replica)?.breaker.health() {
+            Health::Open { until } => Some(until),
+            Health::Closed | Health::HalfOpen { .. } => None,
+        }
     }
 
     /// Requests of the model that wait in the queue, as far as known: a hint.

@@ -6,6 +6,7 @@ pub mod api_keys;
 pub mod batches;
 pub mod bootstrap;
 pub mod carrying;
+pub mod engines;
 pub mod errors;
 pub mod failures;
 mod input;

@@ -5,6 +5,7 @@ pub mod actions;
 mod attempts;
 mod prompts;
 mod replicas;
+mod reports;
 mod settler;
 mod sharing;
 mod shell;

@@ -53,6 +53,11 @@ impl Replicas {
         self.client(key).map_or("unknown", |client| &client.config().name)
     }
 
+    /// The models that it serves, by our names.
+    pub fn model_names(&self, key: ReplicaKey) -> Vec<String> {
+        self.client(key).map_or_else(Vec::new, |client| client.config().models.keys().cloned().collect())
+    }
+
     /// Sends a stored prompt to a replica.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use super::actions;
 use super::attempts::Attempts;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
+use super::reports::{self, Reports};
 use super::settler;
 use super::sharing::{Heard, Sharing};
 use crate::app::{HEARD_EVERY_MS, Services};
@@ -34,6 +35,7 @@ pub struct Shell {
     in_flight: HashMap<i64, AbortHandle>,
     /// Where other nodes work on the same database.
     sharing: Option<Sharing>,
+    reports: Reports,
     wake_at: i64,
     is_draining: bool,
     inputs: mpsc::UnboundedReceiver<Input>,
@@ -59,6 +61,7 @@ impl Shell {
         let settings = Settings { is_shared, ..Settings::default() };
         let mut shell = Self {
             sharing,
+            reports: Reports::new(services.clone()),
             settler: tokio::spawn(settler::run(services.clone(), completed)),
             attempts: Arc::new(attempts),
             prompts,
@@ -79,6 +82,7 @@ impl Shell {
             shell.feed(Input::Gathering { ready_at });
         }
         shell.ask_others();
+        shell.tell_people();
         Ok(shell)
     }
 
@@ -150,6 +154,7 @@ impl Shell {
         self.feed(Input::Tick);
         self.ask_others();
         self.report();
+        self.tell_people();
     }
 
     fn tell_others(&mut self) {
@@ -275,6 +280,14 @@ impl Shell {
             let waiting = self.scheduler.waiting(model.key) as f64;
             metrics::gauge!("overnight_requests_waiting", "model" => model.config.name.clone()).set(waiting);
         }
+    }
+
+    fn tell_people(&mut self) {
+        let state = |replica: &Replica| {
+            reports::state_of(replica, self.is_driven(replica), &self.replicas, &self.scheduler)
+        };
+        let engines = self.replicas.list().iter().map(state).collect();
+        self.reports.tell(engines);
     }
 
     async fn stop(mut self) {

@@ -13,6 +13,7 @@ mod books;
 mod candidates;
 mod database;
 mod endings;
+pub mod engine_reports;
 mod error;
 pub mod events;
 pub mod expiry;

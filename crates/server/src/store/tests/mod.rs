@@ -22,6 +22,7 @@ macro_rules! on_both {
 mod activity;
 mod api_keys;
 mod deliveries;
+mod engine_reports;
 mod grouping;
 mod leasing;
 mod lives;

@@ -4,6 +4,7 @@ use super::operation::{Job, Lane, Operation, answer_all, refuse_all};
 use super::unit::{Sequences, Told, Unit};
 use crate::store::api_keys::NoteUses;
 use crate::store::batches::{CancelBatch, CancelChunk, NewBatch};
+use crate::store::engine_reports::ReportEngines;
 use crate::store::error::StoreError;
 use crate::store::events::{Announcer, ClaimEvents, ConcludeTries};
 use crate::store::expiry::Expire;
@@ -113,6 +114,7 @@ operations! {
     event_claims: ClaimEvents,
     claims: Claim,
     key_uses: NoteUses,
+    engine_reports: ReportEngines,
     farewells: Farewell,
     releases: Release,
     batches: NewBatch,

@@ -3,6 +3,7 @@
 
 mod ends;
 mod faults;
+mod reports;
 
 use std::path::Path;
 use std::sync::Arc;

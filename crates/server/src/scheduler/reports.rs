@@ -1,0 +1,89 @@
+//! Tells people what this process knows of its engine replicas, through the store and beside the scheduling, which never
+//! waits for it.
+
+use overnight_domain::scheduler::{Replica, Scheduler};
+use tokio::sync::oneshot::{self, error::TryRecvError};
+
+use super::replicas::Replicas;
+use crate::app::Services;
+use crate::store::engine_reports::{self, EnginePause, EngineState};
+
+/// There is no more than one report in so many milliseconds.
+const EVERY_MS: i64 = 2_000;
+
+/// After so many milliseconds a report is repeated though nothing has changed: others may have taken this process for dead,
+/// and have forgotten what it said.
+const AGAIN_MS: i64 = 60_000;
+
+/// What was told, and whether it arrived.
+pub(super) struct Reports {
+    services: Services,
+    told: Vec<EngineState>,
+    told_at: Option<i64>,
+    under_way: Option<oneshot::Receiver<()>>,
+    has_failed: bool,
+}
+
+impl Reports {
+    /// Nothing was told yet.
+    pub(super) const fn new(services: Services) -> Self {
+        Self { services, told: Vec::new(), told_at: None, under_way: None, has_failed: false }
+    }
+
+    /// Reports `engines` where that is due, and no report is under way.
+    pub(super) fn tell(&mut self, engines: Vec<EngineState>) {
+        let now = self.services.clock.now();
+        if self.is_under_way() || !self.is_due(&engines, now) {
+            return;
+        }
+        self.told_at = Some(now);
+        self.told.clone_from(&engines);
+        let (arrived, outcome) = oneshot::channel();
+        self.under_way = Some(outcome);
+        let store = self.services.store.clone();
+        tokio::spawn(async move {
+            match engine_reports::report(&store, engines, now).await {
+                Ok(()) => drop(arrived.send(())),
+                Err(error) => tracing::debug!(%error, "what the engines do is not reported, and is again"),
+            }
+        });
+    }
+
+    fn is_under_way(&mut self) -> bool {
+        match self.under_way.as_mut().map(oneshot::Receiver::try_recv) {
+            None => return false,
+            Some(Err(TryRecvError::Empty)) => return true,
+            Some(outcome) => self.has_failed = outcome.is_err(),
+        }
+        self.under_way = None;
+        false
+    }
+
+    fn is_due(&self, engines: &[EngineState], now: i64) -> bool {
+        let Some(told_at) = self.told_at else { return true };
+        let age_ms = now - told_at;
+        // The clock may have been set back.
+        let is_recent = |most_ms| (0..most_ms).contains(&age_ms);
+        !is_recent(EVERY_MS) && (self.has_failed || !is_recent(AGAIN_MS) || self.told != engines)
+    }
+}
+
+/// What is known of a replica, which this process drives or not.
+pub(super) fn state_of(
+    replica: &Replica,
+    is_driven: bool,
+    replicas: &Replicas,
+    scheduler: &Scheduler,
+) -> EngineState {
+    let reason = scheduler.pause_reason(replica.key).filter(|_| is_driven);
+    let pause = reason
+        .map(|reason| EnginePause { until: scheduler.paused_until(replica.key), reason: reason.to_owned() });
+    EngineState {
+        name: replicas.name(replica.key).to_owned(),
+        models: replicas.model_names(replica.key),
+        is_driven,
+        in_flight: i64::try_from(scheduler.in_flight(replica.key)).unwrap_or(i64::MAX),
+        max_concurrency: replica.max_concurrency.into(),
+        pause,
+    }
+}

@@ -1,0 +1,139 @@
+//! What each process says of the engine replicas that it has in its settings, for people who look at any of them.
+
+use super::sql::{Kind, Row, RowsStatement, Value, chunks, sql, sql_each};
+use super::writer::{Job, Lane, Operation, Unit};
+use super::{Store, StoreError};
+
+/// What a process knows of an engine replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineState {
+    /// As the process's settings name it.
+    pub name: String,
+    /// The models that it serves, by our names.
+    pub models: Vec<String>,
+    /// Whether the process sends to it: of those that share it, one does.
+    pub is_driven: bool,
+    /// How many requests the process has in flight there.
+    pub in_flight: i64,
+    /// How many there may be.
+    pub max_concurrency: i64,
+    /// Why it is paused, if it is.
+    pub pause: Option<EnginePause>,
+}
+
+/// Why an engine replica is paused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnginePause {
+    /// Until when nothing is sent to it, in milliseconds; `None` while it is tried with one request at a time.
+    pub until: Option<i64>,
+    /// Why, in words for the operator: they may be the engine's own.
+    pub reason: String,
+}
+
+/// What a process said last of an engine replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineReport {
+    /// What people call the process.
+    pub node: String,
+    /// When it said so, in milliseconds by its clock. It says something when there is news, and now and then.
+    pub reported_at: i64,
+    /// What it said.
+    pub engine: EngineState,
+}
+
+/// Stores what this process knows of its engine replicas at `now`; what processes said that are gone is forgotten.
+pub async fn report(store: &Store, engines: Vec<EngineState>, now: i64) -> Result<(), StoreError> {
+    store.writer().write(ReportEngines { engines, now }).await
+}
+
+pub(super) struct ReportEngines {
+    engines: Vec<EngineState>,
+    now: i64,
+}
+
+/// What another process forgets at this moment is passed over.
+const FORGET: (&str, &str) = (
+    "DELETE FROM engine_reports WHERE owner NOT IN (SELECT seq FROM owners)",
+    "DELETE FROM engine_reports WHERE (owner, name) IN (
+         SELECT e.owner, e.name FROM engine_reports e
+         WHERE NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = e.owner) FOR UPDATE SKIP LOCKED)",
+);
+
+static STORE: RowsStatement = RowsStatement::new(
+    "INSERT INTO engine_reports
+         (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)",
+    &[
+        Kind::Integer,
+        Kind::Text,
+        Kind::Integer,
+        Kind::Text,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Text,
+    ],
+    "ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+         is_driven = excluded.is_driven, in_flight = excluded.in_flight,
+         max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
+         reason = excluded.reason",
+);
+
+impl Operation for ReportEngines {
+    type Answer = ();
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        self.engines.len()
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
+        unit.tx.execute(sql_each(FORGET.0, FORGET.1)).await?;
+        for Job { operation, .. } in jobs {
+            for chunk in chunks(&operation.engines) {
+                let values = chunk.iter().flat_map(|engine| operation.row(unit.owner.key, engine)).collect();
+                unit.tx.execute(STORE.over(unit.tx.dialect(), [], values, [])).await?;
+            }
+        }
+        Ok(vec![(); jobs.len()])
+    }
+}
+
+impl ReportEngines {
+    fn row(&self, owner: i64, engine: &EngineState) -> [Value; 9] {
+        let pause = engine.pause.as_ref();
+        [
+            owner.into(),
+            engine.name.as_str().into(),
+            self.now.into(),
+            engine.models.join("\n").as_str().into(),
+            engine.is_driven.into(),
+            engine.in_flight.into(),
+            engine.max_concurrency.into(),
+            pause.and_then(|pause| pause.until).into(),
+            pause.map(|pause| pause.reason.clone()).into(),
+        ]
+    }
+}
+
+/// What the processes that live said last, by the names of the replicas.
+pub async fn list(store: &Store) -> Result<Vec<EngineReport>, StoreError> {
+    let text = "SELECT o.name, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
+                       e.paused_until, e.reason
+                FROM engine_reports e JOIN owners o ON o.seq = e.owner ORDER BY e.name, o.name, e.owner";
+    store.readers().fetch_all(sql(text)).await?.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<EngineReport, StoreError> {
+    let models: &str = row.get(3)?;
+    let (until, reason) = (row.get(7)?, row.get::<Option<String>>(8)?);
+    let engine = EngineState {
+        name: row.get(2)?,
+        models: models.lines().map(str::to_owned).collect(),
+        is_driven: row.flag(4)?,
+        in_flight: row.get(5)?,
+        max_concurrency: row.get(6)?,
+        pause: reason.map(|reason| EnginePause { until, reason }),
+    };
+    Ok(EngineReport { node: row.get(0)?, reported_at: row.get(1)?, engine })
+}

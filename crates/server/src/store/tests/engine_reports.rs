@@ -1,0 +1,71 @@
+//! What processes say of their engines.
+
+use super::{Fixture, START};
+use crate::store::engine_reports::{self, EnginePause, EngineReport, EngineState};
+use crate::store::{Store, owners};
+
+fn engine(name: &str) -> EngineState {
+    EngineState {
+        name: name.to_owned(),
+        models: vec!["large".to_owned(), "tiny".to_owned()],
+        is_driven: true,
+        in_flight: 3,
+        max_concurrency: 16,
+        pause: None,
+    }
+}
+
+async fn report(store: &Store, engines: &[EngineState], now: i64) {
+    engine_reports::report(store, engines.to_vec(), now).await.expect("a report");
+}
+
+async fn list(store: &Store) -> Vec<(i64, EngineState)> {
+    let reports = engine_reports::list(store).await.expect("reports");
+    reports.into_iter().map(|EngineReport { reported_at, engine, .. }| (reported_at, engine)).collect()
+}
+
+on_both!(the_last_report_of_each_engine_is_kept);
+async fn the_last_report_of_each_engine_is_kept(mut fixture: Fixture) {
+    let (first, second) = (engine("gpu-0"), engine("gpu-1"));
+    report(&fixture.store, &[], START).await;
+    assert_eq!(list(&fixture.store).await, []);
+    report(&fixture.store, &[second.clone(), first.clone()], START).await;
+    assert_eq!(list(&fixture.store).await, [(START, first.clone()), (START, second.clone())]);
+    let pause = |until| Some(EnginePause { until, reason: "it is \"away\"\nfor good".to_owned() });
+    let paused = EngineState { pause: pause(Some(START + 9)), in_flight: 0, ..first };
+    let tried = EngineState { pause: pause(None), is_driven: false, models: Vec::new(), ..second };
+    report(&fixture.store, &[paused.clone(), tried.clone()], START + 1).await;
+    assert_eq!(list(&fixture.store).await, [(START + 1, paused), (START + 1, tried)]);
+    // Who said so is gone.
+    fixture.restart().await;
+    assert_eq!(list(&fixture.store).await, []);
+    report(&fixture.store, &[engine("gpu-2")], START + 2).await;
+    assert_eq!(list(&fixture.store).await, [(START + 2, engine("gpu-2"))]);
+    assert_eq!(count(&fixture).await, 1, "what the dead said is forgotten");
+}
+
+#[tokio::test]
+async fn of_each_living_node_the_report_is_told_under_its_name() {
+    let fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    let idle = EngineState { is_driven: false, in_flight: 0, ..engine("gpu-0") };
+    report(&fixture.store, &[engine("gpu-0")], START).await;
+    report(&other, &[idle.clone()], START).await;
+    let told = list(&fixture.store).await;
+    assert!(told.len() == 2 && told.contains(&(START, idle.clone())), "{told:?}");
+    owners::void_stale(&other, START, 0).await.expect("a look for the dead");
+    assert_eq!(list(&other).await, [(START, idle.clone())]);
+    // Who was taken for dead is heard again when it is alive.
+    owners::beat(&fixture.store, START).await.expect("a heartbeat");
+    report(&fixture.store, &[engine("gpu-0")], START + 1).await;
+    assert_eq!(list(&other).await.len(), 2);
+    owners::leave(&other).await.expect("a farewell");
+    report(&fixture.store, &[engine("gpu-0")], START + 2).await;
+    assert_eq!(list(&fixture.store).await, [(START + 2, engine("gpu-0"))]);
+    assert_eq!(count(&fixture).await, 1);
+}
+
+async fn count(fixture: &Fixture) -> i64 {
+    let count = crate::store::sql::sql("SELECT count(*) FROM engine_reports");
+    fixture.store.readers().fetch_one(count).await.expect("a count").get(0).expect("a number")
+}
