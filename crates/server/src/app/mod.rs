@@ -6,6 +6,7 @@ pub mod api_keys;
 pub mod batches;
 pub mod bootstrap;
 pub mod carrying;
+mod counting;
 pub mod engines;
 pub mod errors;
 pub mod failures;
@@ -13,6 +14,7 @@ mod input;
 pub mod members;
 pub mod models;
 mod names;
+pub mod overview;
 pub mod pages;
 mod passwords;
 pub mod payments;
@@ -20,11 +22,13 @@ pub mod requests;
 pub mod sessions;
 mod signals;
 pub mod users;
+pub mod waiting;
 pub mod webhooks;
 
 use std::sync::Arc;
 
 use self::api_keys::KeyHolders;
+pub use self::counting::Counts;
 use self::errors::AppError;
 pub use self::models::{Model, Models};
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
@@ -56,6 +60,8 @@ pub struct Services {
     pub key_holders: Arc<KeyHolders>,
     /// Makes and compares the hashes of passwords.
     pub passwords: Arc<Passwords>,
+    /// What was counted lately.
+    pub counts: Arc<Counts>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,
 }
@@ -70,9 +76,22 @@ impl Services {
     ) -> Result<Self, StoreError> {
         let models = Arc::new(Models::load(&store, &config).await?);
         let started_at = clock.now();
-        let (signals, key_holders, passwords) = (Arc::default(), Arc::default(), Arc::default());
+        let (signals, key_holders, passwords, counts) =
+            (Arc::default(), Arc::default(), Arc::default(), Arc::default());
         let payments = payment::provider(&config.billing, &clock);
-        Ok(Self { store, clock, ids, config, models, signals, payments, key_holders, passwords, started_at })
+        Ok(Self {
+            store,
+            clock,
+            ids,
+            config,
+            models,
+            signals,
+            payments,
+            key_holders,
+            passwords,
+            counts,
+            started_at,
+        })
     }
 }
 

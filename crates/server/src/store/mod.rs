@@ -41,6 +41,7 @@ pub mod settle;
 pub mod sign_in_failures;
 pub mod spend;
 mod sql;
+pub mod standings;
 mod stretches;
 pub mod users;
 pub mod webhook_secrets;

@@ -33,6 +33,7 @@ mod opening;
 mod paging;
 mod plans;
 mod schemas;
+mod standings;
 mod webhooks;
 
 use std::path::Path;

@@ -8,7 +8,7 @@ use crate::store::requests::{Direction, Scope};
 use crate::store::sql::{Connection, Dialect, Statement, Tx, Value, sql, sql_each};
 use crate::store::{
     api_keys, audit, balances, batches, candidates, events, expiry, leases, ledger, releases, requests,
-    settle,
+    settle, standings,
 };
 
 const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
@@ -69,6 +69,9 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(events::CONCLUDE.over(Dialect::Postgres, [], row(6), [1i64.into()]));
     statements.push(sql(events::ON_POSTGRES).bind(1i64).bind("interrupted"));
     statements.push(api_keys::NOTE_ON_POSTGRES.over(Dialect::Postgres, [], row(2), []));
+    statements.push(standings::of_account(fixture.model, fixture.account));
+    statements.push(standings::gathering(fixture.account));
+    statements.push(standings::of_model(fixture.model));
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;
     }
@@ -119,6 +122,16 @@ async fn the_queue_is_searched_by_its_key() {
     let in_progress = behind.split(';').next().expect("a second statement");
     check(&fixture, in_progress, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     check(&fixture, leases::RETURN, &[whole_key]).await;
+}
+
+#[tokio::test]
+async fn what_is_counted_is_a_stretch_of_a_key() {
+    let fixture = Fixture::on_sqlite().await;
+    let of_account = "SEARCH queue USING PRIMARY KEY (model=? AND account=?)";
+    check(&fixture, standings::OF_ACCOUNT, &[of_account]).await;
+    check(&fixture, standings::OF_MODEL, &["SEARCH queue USING PRIMARY KEY (model=?)"]).await;
+    let gathering = plan(&fixture, standings::GATHERING.0).await;
+    assert!(gathering.iter().any(|line| line.contains("USING INDEX progress_gathering")), "{gathering:?}");
 }
 
 #[tokio::test]

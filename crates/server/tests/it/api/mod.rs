@@ -10,6 +10,7 @@ mod first_start;
 mod keys;
 mod lists;
 mod operations;
+mod overview;
 mod pages;
 mod requests;
 mod streams;

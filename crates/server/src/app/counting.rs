@@ -1,0 +1,166 @@
+//! What takes a while to find out, kept in memory for a while that is many times as long: however many ask, a small part of
+//! the time is spent on it, and those who ask at the same time wait for one answer.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use overnight_domain::scheduler::{AccountKey, ModelKey};
+use tokio::sync::Mutex as TurnMutex;
+
+use super::engines::EngineReport;
+use super::errors::AppError;
+use super::finish;
+use super::overview::Standing;
+use crate::clock::SharedClock;
+
+/// An answer is good for at least so long, in milliseconds.
+const FRESH_MS: i64 = 1_000;
+
+/// It is good for so many times as long as it took.
+const FRESH_TIMES: i64 = 20;
+
+/// How many answers are kept.
+const ANSWERS_MAX: usize = 4_096;
+
+/// What was counted lately.
+#[derive(Default)]
+pub struct Counts {
+    pub(super) standings: Counted<AccountKey, Standing>,
+    pub(super) waiting: Counted<ModelKey, i64>,
+    pub(super) engines: Counted<(), Arc<[EngineReport]>>,
+    /// One long count at a time, so that readers are left for everybody else.
+    pub(super) turn: Arc<TurnMutex<()>>,
+}
+
+/// Answers by what was asked.
+pub(super) struct Counted<K, V>(Mutex<HashMap<K, Cell<V>>>);
+
+type Cell<V> = Arc<TurnMutex<Option<Answer<V>>>>;
+
+struct Answer<V> {
+    value: V,
+    known_at: i64,
+    took_ms: i64,
+}
+
+impl<V> Answer<V> {
+    fn is_fresh(&self, now: i64) -> bool {
+        let fresh_ms = FRESH_MS.max(self.took_ms.saturating_mul(FRESH_TIMES));
+        (0..fresh_ms).contains(&(now - self.known_at))
+    }
+}
+
+impl<K, V> Default for Counted<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone + Send + 'static> Counted<K, V> {
+    /// The answer that is known, or else that of `count`, which goes on if whoever asked leaves.
+    pub(super) async fn get(
+        &self,
+        key: K,
+        clock: &SharedClock,
+        count: impl Future<Output = Result<V, AppError>> + Send + 'static,
+    ) -> Result<V, AppError> {
+        let cell = self.cell(key);
+        let mut known = cell.lock_owned().await;
+        if let Some(answer) = known.as_ref().filter(|answer| answer.is_fresh(clock.now())) {
+            return Ok(answer.value.clone());
+        }
+        let clock = Arc::clone(clock);
+        finish(async move {
+            let asked_at = clock.now();
+            let value = count.await?;
+            let known_at = clock.now();
+            *known = Some(Answer { value: value.clone(), known_at, took_ms: known_at - asked_at });
+            Ok(value)
+        })
+        .await
+    }
+
+    fn cell(&self, key: K) -> Cell<V> {
+        let mut cells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cells.len() >= ANSWERS_MAX && !cells.contains_key(&key) {
+            // Whoever waits for one keeps it.
+            cells.clear();
+        }
+        Arc::clone(cells.entry(key).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    struct Asked {
+        counted: Counted<usize, i64>,
+        clock: Arc<ManualClock>,
+        times: Arc<AtomicI64>,
+    }
+
+    impl Asked {
+        fn new() -> Self {
+            Self { counted: Counted::default(), clock: ManualClock::at(0), times: Arc::default() }
+        }
+
+        /// The answer says how many counts there were before it, each of which takes so long.
+        async fn get(&self, key: usize, takes_ms: i64) -> i64 {
+            let (clock, times) = (Arc::clone(&self.clock), Arc::clone(&self.times));
+            let shared: SharedClock = self.clock.clone();
+            let count = async move {
+                tokio::task::yield_now().await;
+                clock.set(crate::clock::Clock::now(&*clock) + takes_ms);
+                Ok(times.fetch_add(1, Ordering::Relaxed))
+            };
+            self.counted.get(key, &shared, count).await.expect("a count")
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_good_for_a_second_or_for_many_times_as_long_as_it_took() {
+        let asked = Asked::new();
+        assert_eq!(asked.get(1, 10).await, 0);
+        for (at, expected) in [(1_009, 0), (1_010, 1)] {
+            asked.clock.set(at);
+            assert_eq!(asked.get(1, 500).await, expected, "{at}");
+        }
+        for (at, expected) in [(1_510 + 9_999, 1), (1_510 + 10_000, 2), (0, 3)] {
+            asked.clock.set(at);
+            assert_eq!(asked.get(1, 0).await, expected, "{at}");
+        }
+    }
+
+    #[tokio::test]
+    async fn those_who_ask_at_the_same_time_share_an_answer_and_others_do_not() {
+        let asked = Asked::new();
+        let (first, second, other) = tokio::join!(asked.get(1, 0), asked.get(1, 0), asked.get(2, 0));
+        assert_eq!(first, second);
+        assert_ne!(first, other);
+    }
+
+    #[tokio::test]
+    async fn a_count_goes_on_though_whoever_asked_left_and_one_that_failed_is_made_again() {
+        let asked = Asked::new();
+        assert!(futures_util::FutureExt::now_or_never(asked.get(1, 0)).is_none());
+        assert_eq!(asked.get(1, 0).await, 0);
+        let shared: SharedClock = asked.clock.clone();
+        let fails = async { Err(AppError::NotFound("count")) };
+        assert!(asked.counted.get(2, &shared, fails).await.is_err());
+        assert_eq!(asked.get(2, 0).await, 1);
+    }
+
+    #[tokio::test]
+    async fn no_more_than_the_bound_are_kept() {
+        let asked = Asked::new();
+        for key in 0..=ANSWERS_MAX {
+            asked.counted.cell(key);
+        }
+        assert_eq!(asked.counted.0.lock().expect("the cells").len(), 1);
+    }
+}

@@ -1,0 +1,206 @@
+//! Why a request waits.
+
+use std::fmt;
+use std::sync::Arc;
+
+use overnight_domain::requests::{RequestState, RequestStatus};
+
+use super::Services;
+use super::engines::{EnginePause, EngineReport};
+use super::errors::AppError;
+use crate::store::{engine_reports, models, standings};
+
+/// Why a request is registered still. Its `Display` is the rest of a sentence about the request without the time, which
+/// [`WaitingReason::until`] gives, and says no more than a client may know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WaitingReason {
+    /// It gathers its siblings.
+    Gathering {
+        /// When it enters the queue, in milliseconds.
+        until: i64,
+    },
+    /// No living process has an engine in its settings that serves the model.
+    NoEngine,
+    /// Every engine that serves the model is paused, or none is driven by anybody now.
+    EnginesPaused {
+        /// Why, for operators alone: it may hold an engine's own words. `None` for everybody else, and where there is no
+        /// more to say.
+        reason: Option<String>,
+        /// When the first of them is tried again, in milliseconds; `None` where that is not known, or is now.
+        until: Option<i64>,
+    },
+    /// Its turn has not come.
+    Queued {
+        /// How many other requests wait for the model, those of all accounts counted: some run before it and some after.
+        ahead: i64,
+    },
+}
+
+impl WaitingReason {
+    /// Until when that holds, in milliseconds, where it is known.
+    pub const fn until(&self) -> Option<i64> {
+        match self {
+            Self::Gathering { until } => Some(*until),
+            Self::EnginesPaused { until, .. } => *until,
+            Self::NoEngine | Self::Queued { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for WaitingReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gathering { .. } => f.write_str("gathers its siblings"),
+            Self::NoEngine => f.write_str("waits for an engine: none serves its model"),
+            Self::EnginesPaused { .. } => f.write_str("waits for the engines of its model, which are paused"),
+            Self::Queued { ahead: 0 } => f.write_str("is the only one that waits for its model"),
+            Self::Queued { ahead: 1 } => f.write_str("waits for its turn, with one other request"),
+            Self::Queued { ahead } => write!(f, "waits for its turn, with {ahead} other requests"),
+        }
+    }
+}
+
+/// Why a request in this state waits, as far as its client may know; `None` where it does not. What is known of engines and
+/// of the queue is a second old, or more where it takes long to count.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn reason(
+    services: &Services,
+    model: &str,
+    state: &RequestState,
+) -> Result<Option<WaitingReason>, AppError> {
+    Ok(reason_for_operators(services, model, state).await?.map(|reason| match reason {
+        WaitingReason::EnginesPaused { until, .. } => WaitingReason::EnginesPaused { reason: None, until },
+        reason => reason,
+    }))
+}
+
+/// The same for operators, who are told why engines are paused.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn reason_for_operators(
+    services: &Services,
+    model: &str,
+    state: &RequestState,
+) -> Result<Option<WaitingReason>, AppError> {
+    if state.status() != RequestStatus::Registered {
+        return Ok(None);
+    }
+    let now = services.clock.now();
+    if let RequestState::Gathering { ready_at } = *state
+        && ready_at > now
+    {
+        return Ok(Some(WaitingReason::Gathering { until: ready_at }));
+    }
+    let reports = engines(services).await?;
+    match trouble(&reports, model, now) {
+        Some(reason) => Ok(Some(reason)),
+        None => Ok(Some(WaitingReason::Queued { ahead: ahead(services, model).await? })),
+    }
+}
+
+async fn engines(services: &Services) -> Result<Arc<[EngineReport]>, AppError> {
+    let store = services.store.clone();
+    let list = async move { Ok(engine_reports::list(&store).await?.into()) };
+    services.counts.engines.get((), &services.clock, list).await
+}
+
+/// How many others wait for a model.
+async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
+    let key = match services.models.find(model) {
+        Some(model) => Some(model.key),
+        None => models::find(&services.store, model).await?,
+    };
+    let Some(key) = key else { return Ok(0) };
+    let (store, turn) = (services.store.clone(), Arc::clone(&services.counts.turn));
+    let count = async move {
+        let _turn = turn.lock().await;
+        Ok(standings::count_waiting(&store, key).await?)
+    };
+    let waiting = services.counts.waiting.get(key, &services.clock, count).await?;
+    Ok((waiting - 1).max(0))
+}
+
+/// What is wrong with the engines of a model; `None` where one of them is driven and not paused.
+fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingReason> {
+    let serves = |report: &&EngineReport| report.engine.models.iter().any(|served| served == model);
+    let mut serving = reports.iter().filter(serves).peekable();
+    if serving.peek().is_none() {
+        return Some(WaitingReason::NoEngine);
+    }
+    let mut pauses = Vec::new();
+    for engine in serving.map(|report| &report.engine).filter(|engine| engine.is_driven) {
+        match &engine.pause {
+            Some(EnginePause { until: Some(until), reason }) => pauses.push((*until, reason)),
+            // Without a time it is in use again, one request at a time.
+            Some(EnginePause { until: None, .. }) | None => return None,
+        }
+    }
+    let first = pauses.into_iter().min();
+    let until = first.map(|(until, _)| until).filter(|until| *until > now);
+    Some(WaitingReason::EnginesPaused { reason: first.map(|(_, reason)| reason.clone()), until })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::engines::EngineState;
+
+    const NOW: i64 = 1_000;
+
+    fn report(models: &[&str], is_driven: bool, pause: Option<(Option<i64>, &str)>) -> EngineReport {
+        let pause = pause.map(|(until, reason)| EnginePause { until, reason: reason.to_owned() });
+        let models = models.iter().map(|model| (*model).to_owned()).collect();
+        let name = "gpu".to_owned();
+        let engine = EngineState { name, models, is_driven, in_flight: 0, max_concurrency: 1, pause };
+        EngineReport { node: "a".to_owned(), reported_at: 0, engine }
+    }
+
+    #[test]
+    fn a_request_waits_for_engines_while_none_of_its_model_is_of_use() {
+        let paused = |reason: Option<&str>, until| {
+            Some(WaitingReason::EnginesPaused { reason: reason.map(str::to_owned), until })
+        };
+        let well = || report(&["tiny"], true, None);
+        let shared = || report(&["tiny"], false, None);
+        let away = |until, reason| report(&["tiny", "large"], true, Some((until, reason)));
+        for (reports, expected) in [
+            (vec![], Some(WaitingReason::NoEngine)),
+            (vec![report(&["tin", "large"], true, None)], Some(WaitingReason::NoEngine)),
+            (vec![well()], None),
+            (vec![shared()], paused(None, None)),
+            (vec![shared(), well()], None),
+            (vec![away(Some(1_500), "reset")], paused(Some("reset"), Some(1_500))),
+            (vec![away(Some(900), "reset")], paused(Some("reset"), None)),
+            (vec![away(Some(1_500), "reset"), away(Some(1_200), "401")], paused(Some("401"), Some(1_200))),
+            (vec![away(Some(1_500), "reset"), shared()], paused(Some("reset"), Some(1_500))),
+            (vec![away(Some(1_500), "reset"), well()], None),
+            (vec![away(None, "reset")], None),
+        ] {
+            assert_eq!(trouble(&reports, "tiny", NOW), expected, "{reports:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_it_tells_nothing_of_engines_and_leaves_the_time_to_the_reader() {
+        let reason = Some("the engine refused a request (500: secret)".to_owned());
+        for (reason, until, text) in [
+            (WaitingReason::Gathering { until: 5 }, Some(5), "gathers its siblings"),
+            (WaitingReason::NoEngine, None, "waits for an engine: none serves its model"),
+            (
+                WaitingReason::EnginesPaused { reason, until: Some(7) },
+                Some(7),
+                "waits for the engines of its model, which are paused",
+            ),
+            (WaitingReason::Queued { ahead: 0 }, None, "is the only one that waits for its model"),
+            (WaitingReason::Queued { ahead: 1 }, None, "waits for its turn, with one other request"),
+            (WaitingReason::Queued { ahead: 41 }, None, "waits for its turn, with 41 other requests"),
+        ] {
+            assert_eq!((reason.to_string().as_str(), reason.until()), (text, until));
+        }
+    }
+}

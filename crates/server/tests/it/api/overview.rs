@@ -1,0 +1,82 @@
+//! What an account is told of how it stands, what ended, and why a request waits.
+
+use std::sync::Arc;
+
+use overnight_domain::pace::{done_by, pace};
+use overnight_domain::requests::RequestState;
+use overnight_server::app::engines::{EnginePause, EngineState};
+use overnight_server::app::waiting::{self, WaitingReason};
+use overnight_server::app::{Services, activity, overview};
+use overnight_server::store::engine_reports;
+
+use crate::support::{MODEL, TestApp};
+
+/// The same services, which remember nothing that they counted.
+fn afresh(app: &TestApp) -> Services {
+    Services { counts: Arc::default(), ..app.services.clone() }
+}
+
+#[tokio::test]
+async fn how_an_account_stands_is_counted_and_remembered_for_a_while() {
+    let app = TestApp::start().await;
+    let ids = [app.create("one").await, app.create("two").await, app.create("three").await];
+    let services = afresh(&app);
+    let standing = overview::get(&services, app.account).await.expect("a standing");
+    assert_eq!((standing.waiting, standing.in_progress), (3, 0));
+    let day_ms = 86_400_000;
+    let deadline = standing.oldest_deadline.expect("a deadline");
+    assert!((standing.counted_at..standing.counted_at + day_ms).contains(&deadline), "{standing:?}");
+
+    app.client().send("POST", &format!("/v1/requests/{}/cancel", ids[0]), "").await;
+    let again = overview::get(&services, app.account).await.expect("a standing");
+    let after = overview::get(&afresh(&app), app.account).await.expect("a standing");
+    assert_eq!(after.waiting, 2);
+    assert!(again == standing || again.counted_at >= standing.counted_at + 1_000, "{again:?}");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_ended_is_told_by_quarters_of_an_hour() {
+    let app = TestApp::start().await;
+    assert_eq!(activity::list(&app.services, app.account, 24).await.expect("activity"), []);
+    let id = app.create("one").await;
+    app.client().send("POST", &format!("/v1/requests/{id}/cancel"), "").await;
+    let records = activity::list(&app.services, app.account, 24).await.expect("activity");
+    let [record] = records.as_slice() else { panic!("{records:?}") };
+    assert_eq!((record.completed, record.failed, record.cancelled, record.amount), (0, 0, 1, 0));
+    let now = app.services.clock.now();
+    assert_eq!(pace(&records, now), None, "a cancel is nobody's work");
+    assert_eq!(done_by(5, 5.0, now), Some(now + 60_000));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_is_told_why_a_request_waits_and_operators_why_engines_are_paused() {
+    let app = TestApp::start().await;
+    let now = app.services.clock.now();
+    let report = async |pause: Option<EnginePause>| {
+        let (name, models) = ("gpu-0".to_owned(), vec![MODEL.to_owned()]);
+        let engine = EngineState { name, models, is_driven: true, in_flight: 0, max_concurrency: 4, pause };
+        engine_reports::report(&app.services.store, vec![engine], now).await.expect("a report");
+    };
+    let reason =
+        async |state: &RequestState| waiting::reason(&afresh(&app), MODEL, state).await.expect("a reason");
+    let gathering = RequestState::Gathering { ready_at: now + 60_000 };
+    assert_eq!(reason(&gathering).await, Some(WaitingReason::Gathering { until: now + 60_000 }));
+    assert_eq!(reason(&RequestState::InProgress { in_progress_at: now }).await, None);
+    assert_eq!(reason(&RequestState::Queued).await, Some(WaitingReason::NoEngine));
+
+    let pause = EnginePause { until: Some(now + 60_000), reason: "the engine's own words".to_owned() };
+    report(Some(pause.clone())).await;
+    let paused = |reason| Some(WaitingReason::EnginesPaused { reason, until: pause.until });
+    assert_eq!(reason(&RequestState::Queued).await, paused(None));
+    let services = afresh(&app);
+    let told = waiting::reason_for_operators(&services, MODEL, &RequestState::Queued).await;
+    assert_eq!(told.expect("a reason"), paused(Some(pause.reason.clone())));
+
+    report(None).await;
+    assert_eq!(reason(&RequestState::Queued).await, Some(WaitingReason::Queued { ahead: 0 }));
+    let unserved = waiting::reason(&afresh(&app), "other", &RequestState::Queued).await;
+    assert_eq!(unserved.expect("a reason"), Some(WaitingReason::NoEngine));
+    app.stop().await;
+}
