@@ -5,3 +5,4 @@
 //! hold the two together.
 
 pub mod native;
+pub mod prompts;

@@ -1,16 +1,14 @@
 //! The file of prompts: one request a line, read twice. First every line is checked and remembered by its place and
 //! its SHA-256; then each is read again when its turn comes, so that memory holds no bodies.
 
-mod shape;
-
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use overnight_client::LINE_BYTES_MAX;
+pub(crate) use overnight_wire::prompts::Shape;
 use sha2::{Digest, Sha256};
 
-pub(crate) use self::shape::Shape;
 use crate::errors::CliError;
 
 const BUFFER_BYTES: usize = 256 << 10;

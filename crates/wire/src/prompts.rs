@@ -1,11 +1,11 @@
-//! The three shapes of a line, each told by its keys.
+//! Lines of files of prompts: the three shapes of a line, each told by its keys, and the Create Request that each asks for.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// What a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// The body of Create Request: `{"request_body": …}`.
     CreateRequest,
     /// A line of OpenAI's batch files: `{"custom_id", "method", "url", "body"}`.
@@ -44,8 +44,12 @@ struct Metadata<'a> {
 }
 
 impl Shape {
-    /// Tells what a line is, or says why it is none of them.
-    pub(crate) fn of(line: &[u8]) -> Result<Self, String> {
+    /// Tells what a line without its end is.
+    ///
+    /// # Errors
+    ///
+    /// Why it is none of them: words that go on behind "line 7".
+    pub fn of(line: &[u8]) -> Result<Self, String> {
         let keys = read(line)?;
         if keys.request_body.is_some() {
             return object("request_body", keys.request_body).map(|_| Self::CreateRequest);
@@ -60,7 +64,11 @@ impl Shape {
     }
 
     /// The body of Create Request that asks for what a line of this shape asks for.
-    pub(crate) fn create_body(self, line: &[u8]) -> Result<Vec<u8>, String> {
+    ///
+    /// # Errors
+    ///
+    /// That the line is not of this shape, in the same words.
+    pub fn create_body(self, line: &[u8]) -> Result<Vec<u8>, String> {
         let create = match self {
             Self::CreateRequest => return Ok(line.to_vec()),
             Self::OpenAiBatch => {
