@@ -1,9 +1,9 @@
 //! What is told of.
 
-use crate::ids::EventId;
+use crate::ids::{AccountId, EventId};
 use crate::records::{BatchRecord, RequestSummary};
 
-/// The end of a request or of a batch.
+/// The end of a request or of a batch, or a test of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// A request completed.
@@ -16,16 +16,19 @@ pub enum EventKind {
     BatchCompleted,
     /// A batch was cancelled, and every request of it has ended.
     BatchCancelled,
+    /// Nothing happened: somebody wants to see whether a receiver is reached.
+    WebhookTest,
 }
 
 impl EventKind {
     /// Every kind, in the order of their codes.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::RequestCompleted,
         Self::RequestFailed,
         Self::RequestCancelled,
         Self::BatchCompleted,
         Self::BatchCancelled,
+        Self::WebhookTest,
     ];
 
     /// The `type` of the event.
@@ -36,6 +39,7 @@ impl EventKind {
             Self::RequestCancelled => "request.cancelled",
             Self::BatchCompleted => "batch.completed",
             Self::BatchCancelled => "batch.cancelled",
+            Self::WebhookTest => "webhook.test",
         }
     }
 
@@ -52,6 +56,8 @@ pub enum Subject {
     Request(RequestSummary),
     /// A batch.
     Batch(BatchRecord),
+    /// An account, whose receiver is tested.
+    Account(AccountId),
 }
 
 /// What happened, to be told.

@@ -82,3 +82,10 @@ CREATE TABLE engine_reports (
 
 -- To the minute.
 ALTER TABLE api_keys ADD COLUMN last_used_at INTEGER;
+
+-- events.kind 5 is webhook.test: of no request or batch, with where it leads and what is sent from the beginning. Of those
+-- that are live an account has few.
+CREATE INDEX events_live_tests ON events (account) WHERE kind = 5 AND state = 0;
+
+-- Those that have not ended, for a count.
+CREATE INDEX batches_live ON batches (account) WHERE completed_at IS NULL AND cancelled_at IS NULL;

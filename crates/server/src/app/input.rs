@@ -81,6 +81,12 @@ pub(super) fn webhook(
     }
 }
 
+/// Refuses an address that could not be the webhook of a request.
+pub(super) fn check_address(address: &str, allowed: &WebhooksConfig) -> Result<(), AppError> {
+    check_webhook(address, allowed)
+        .map_err(|Fault { param, code, message }| AppError::invalid(&param, code, &message))
+}
+
 /// Where a name leads is checked when it is connected to; here, that the address is one which may be tried at all.
 fn check_webhook(address: &str, allowed: &WebhooksConfig) -> Result<(), Fault> {
     let refuse = |code, message: &str| Fault { param: "webhook".into(), code, message: message.into() };

@@ -13,7 +13,8 @@ pub use overnight_domain::webhooks::EventKind;
 /// The signatures of what is sent.
 pub use overnight_domain::webhooks::signature;
 
-/// The end of a request or of a batch, as its webhook is told of it. No prompt and no completion is in it.
+/// The end of a request or of a batch, as its webhook is told of it, or a test of a receiver. No prompt and no completion
+/// is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
     "type": "batch.completed",
@@ -41,7 +42,7 @@ pub struct Event {
     pub data: EventData,
 }
 
-/// What an event is about: its status record.
+/// What an event is about: its status record, or whose receiver is tested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -50,6 +51,16 @@ pub enum EventData {
     Request(RequestStatus),
     /// A batch, of the events `batch.…`.
     Batch(BatchStatus),
+    /// A test, `webhook.test`: nothing happened.
+    Test(Tested),
+}
+
+/// Whose receiver is tested.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Tested {
+    /// The account, `acct_…`.
+    pub account: String,
 }
 
 /// Appends the event: the body of its webhook.
@@ -62,6 +73,11 @@ pub fn write_event(event: &webhooks::Event, out: &mut Vec<u8>) {
     match &event.subject {
         webhooks::Subject::Request(request) => requests::write_status(request, out),
         webhooks::Subject::Batch(batch) => batches::write_status(batch, out),
+        webhooks::Subject::Account(account) => {
+            push("{\"account\":\"", out);
+            push(&account.to_string(), out);
+            push("\"}", out);
+        }
     }
     out.push(b'}');
 }

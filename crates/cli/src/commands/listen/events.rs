@@ -86,6 +86,7 @@ impl<'a> Told<'a> {
         let subject = self.subject.map_or("-", |subject| match subject {
             EventData::Request(request) => &request.id,
             EventData::Batch(batch) => &batch.id,
+            EventData::Test(of) => &of.account,
         });
         let [kind, subject, id] = [self.kind, subject, self.id].map(|text| text.escape_debug().to_string());
         let time = times::of_day(now_s);
@@ -123,6 +124,7 @@ fn describe(subject: &EventData) -> String {
             };
             format!("{} completed, {} failed{more}", counts.completed, counts.failed)
         }
+        EventData::Test(_) => "a test".to_owned(),
     }
 }
 

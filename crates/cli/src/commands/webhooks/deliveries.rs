@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 struct Record {
     id: String,
     event: String,
-    /// The request or batch.
+    /// The request or batch; null of a test.
     subject: Option<String>,
     url: Option<String>,
     r#type: &'static str,

@@ -59,7 +59,7 @@ pub(super) struct Record {
     pub(super) id: String,
     r#type: &'static str,
     state: &'static str,
-    /// The request or batch.
+    /// The request or batch; null of a test.
     subject: Option<String>,
     url: Option<String>,
     tries: i64,

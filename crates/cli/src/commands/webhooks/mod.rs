@@ -1,4 +1,4 @@
-//! `overnight webhook`: what webhooks are signed with, what was delivered, and delivering it again.
+//! `overnight webhook`: what webhooks are signed with, what was delivered, delivering it again, and testing a receiver.
 
 mod deliveries;
 mod events;
@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Deliveries(deliveries::Arguments),
     /// Deliver an event again: the same identifier, the same bytes.
     Replay(Replay),
+    /// Send a receiver an event that says it is a test.
+    Test(Test),
 }
 
 /// Whose; where there is one account, that one's.
@@ -66,6 +68,15 @@ pub(crate) struct Replay {
     /// The account, acct_….
     #[arg(long, value_parser = parse_id, requires = "exhausted")]
     account: Option<AccountId>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    #[command(flatten)]
+    of: Of,
+    /// Where to, as a request's `webhook` names it.
+    #[arg(value_name = "URL")]
+    url: String,
 }
 
 /// How many rows are listed.
@@ -119,6 +130,11 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::Deliveries(arguments) => deliveries::run(&arguments, &services, output).await?,
         Command::Replay(Replay { event: Some(event), .. }) => {
             let record = events::Record::from(webhooks::replay(&services, event).await?);
+            output.either(&record, || format!("{} is due", record.id))?;
+        }
+        Command::Test(Test { of, url }) => {
+            let account = of.account(&services).await?;
+            let record = events::Record::from(webhooks::send_test(&services, account, &url).await?);
             output.either(&record, || format!("{} is due", record.id))?;
         }
         Command::Replay(Replay { account, .. }) => {

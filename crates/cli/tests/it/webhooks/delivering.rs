@@ -124,6 +124,49 @@ fn an_event_can_be_told_again_and_a_secret_replaced() {
 }
 
 #[test]
+fn a_test_is_sent_once_signed_as_any_event_and_a_replay_has_the_whole_schedule() {
+    let stage = Stage::with(QUICK);
+    let account = stage.account();
+    let test = |url: &str| stage.world.json(&format!("webhook test --account {account} {url}"));
+    let sent = test(&stage.receiver.url("/ok"));
+    assert_eq!((&sent["type"], &sent["subject"]), (&"webhook.test".into(), &Value::Null));
+    let call = stage.wait_for(1).remove(0);
+    assert_eq!(call.id(), sent["id"].as_str().unwrap());
+    assert!(verified(&stage.secret(), &call));
+    let event = json_of(&call);
+    assert_eq!(
+        (&event["type"], &event["data"]["account"]),
+        (&"webhook.test".into(), &account.clone().into())
+    );
+    assert_eq!(stage.wait_for_ends(1)["delivered"], 1);
+
+    let failing = test(&stage.receiver.url("/status/503"));
+    assert_eq!(stage.wait_for_ends(2)["exhausted"], 1);
+    assert_eq!(stage.receiver.count(), 2, "it is tried once");
+    assert_eq!(stage.of_account("webhook replay --exhausted")["replayed"], 0);
+    assert!(stage.world.run("doctor").stdout.contains("none was given up within a day"));
+    stage.world.json(&format!("webhook replay {}", failing["id"].as_str().unwrap()));
+    stage.wait_for(6);
+    assert_eq!(stage.wait_for_ends(2)["exhausted"], 1);
+
+    test(&stage.receiver.url("/hang"));
+    stage.wait_for(7);
+    let second = stage.world.run(&format!("webhook test {}", stage.receiver.url("/ok")));
+    assert!(second.code != 0 && second.stderr.contains("another test of this account"), "{second:?}");
+    stage.receiver.let_go();
+    stage.wait_for_ends(3);
+    for (wrong, why) in [
+        ("webhook test --account acct_01jz8m2r0te8x9f3k6p1w4c7hd https://example.com", "no such account"),
+        ("webhook test ftp://example.com", "must be an https or http URL"),
+        ("webhook test", "URL"),
+    ] {
+        let refused = stage.world.run(wrong);
+        assert!(refused.code != 0 && refused.stderr.contains(why), "{refused:?}");
+    }
+    stage.audit();
+}
+
+#[test]
 fn what_is_not_delivered_when_the_service_stops_is_delivered_after_the_next_start() {
     let mut stage = Stage::with(QUICK);
     let hook = stage.receiver.url("/hang");

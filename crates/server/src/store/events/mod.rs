@@ -7,6 +7,7 @@ mod claims;
 mod conclusions;
 mod interruptions;
 mod lanes;
+mod probes;
 mod reads;
 mod replays;
 mod states;
@@ -19,8 +20,10 @@ pub use self::conclusions::{Conclusion, conclude_all};
 pub(super) use self::interruptions::{interrupt, interrupt_all};
 pub(super) use self::lanes::lane_of;
 pub use self::lanes::list_lanes;
+pub use self::probes::{NewTest, insert_test};
 pub use self::reads::{
-    DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, count_exhausted, find, list, list_deliveries,
+    DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, TryPlace, count_exhausted, find, find_own,
+    list, list_deliveries,
 };
 pub use self::replays::{Replay, replay, replay_exhausted};
 pub use self::states::EventState;
@@ -31,4 +34,6 @@ pub(super) use self::{
     conclusions::{CONCLUDE, NOTE},
     interruptions::{GIVE_BACK, ON_POSTGRES},
     lanes::LIST as LIST_LANES,
+    probes::LIVE_TEST,
+    reads::{OF_ACCOUNT, TRIES_OF_ACCOUNT},
 };

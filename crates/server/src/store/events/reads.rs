@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::announcing::low_half;
 use super::states::{EventState, kind_of};
-use crate::store::sql::{Row, sql};
+use crate::store::sql::{Row, Statement, sql};
 use crate::store::{Store, StoreError};
 
 /// An event and how far it has come. Times are in milliseconds.
@@ -17,7 +17,7 @@ pub struct EventRecord {
     pub id: EventId,
     /// What happened.
     pub kind: EventKind,
-    /// To which request or batch, as the API names it; `None` where that was erased.
+    /// To which request or batch, as the API names it; `None` of a test, and where that was erased.
     pub subject: Option<String>,
     /// When it happened.
     pub created_at: i64,
@@ -42,6 +42,8 @@ pub struct EventFilter {
     pub account: Option<AccountKey>,
     /// In which state; `None` for any.
     pub state: Option<EventState>,
+    /// Those behind this one.
+    pub before: Option<EventId>,
     /// How many at most.
     pub limit: u32,
 }
@@ -61,7 +63,7 @@ pub struct DeliveryRecord {
     pub started_at: i64,
     /// How long it took; `None` where nobody knows.
     pub duration_ms: Option<i64>,
-    /// To which request or batch, as the API names it; `None` where that was erased.
+    /// To which request or batch, as the API names it; `None` of a test, and where that was erased.
     pub subject: Option<String>,
     /// Where it led; `None` where that was erased.
     pub url: Option<String>,
@@ -83,6 +85,15 @@ macro_rules! select_event {
     };
 }
 
+pub(in crate::store) const OF_ACCOUNT: &str = select_event!(
+    "e.account = ? AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807) \
+     AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0"
+);
+const OF_ALL: &str = select_event!(
+    "e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807) \
+     AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0"
+);
+
 /// Some events, the newest first.
 pub async fn list(store: &Store, filter: EventFilter) -> Result<Vec<EventRecord>, StoreError> {
     let (first, last) = match filter.state {
@@ -90,25 +101,26 @@ pub async fn list(store: &Store, filter: EventFilter) -> Result<Vec<EventRecord>
         None => (i64::MIN, i64::MAX),
     };
     let query = match filter.account {
-        Some(account) => {
-            let text =
-                select_event!("e.account = ? AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0");
-            sql(text).bind(account.0)
-        }
-        None => sql(select_event!("e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0")),
+        Some(account) => sql(OF_ACCOUNT).bind(account.0),
+        None => sql(OF_ALL),
     };
-    store
-        .readers()
-        .fetch_all(query.bind(first).bind(last).bind(filter.limit))
-        .await?
-        .iter()
-        .map(read_event)
-        .collect()
+    let query = query.bind(filter.before.map(|id| id.to_bytes().to_vec())).bind(first).bind(last);
+    store.readers().fetch_all(query.bind(filter.limit)).await?.iter().map(read_event).collect()
 }
 
 /// The event with this identifier.
 pub async fn find(store: &Store, id: EventId) -> Result<Option<EventRecord>, StoreError> {
     let query = sql(select_event!("e.id = ?")).bind(id.to_bytes());
+    store.readers().fetch_optional(query).await?.as_ref().map(read_event).transpose()
+}
+
+/// The event with this identifier, if it is one of the account's.
+pub async fn find_own(
+    store: &Store,
+    account: AccountKey,
+    id: EventId,
+) -> Result<Option<EventRecord>, StoreError> {
+    let query = sql(select_event!("e.id = ? AND e.account = ?")).bind(id.to_bytes()).bind(account.0);
     store.readers().fetch_optional(query).await?.as_ref().map(read_event).transpose()
 }
 
@@ -146,6 +158,15 @@ macro_rules! select_delivery {
     };
 }
 
+/// A try, by what it is told by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TryPlace {
+    /// The event.
+    pub event: EventId,
+    /// Which of its tries.
+    pub number: i64,
+}
+
 /// Which tries are listed, the newest first.
 #[derive(Debug, Clone, Copy)]
 pub struct DeliveryFilter {
@@ -153,39 +174,65 @@ pub struct DeliveryFilter {
     pub account: Option<AccountKey>,
     /// Of which event; `None` for all.
     pub event: Option<EventId>,
+    /// Those behind this one.
+    pub before: Option<TryPlace>,
     /// How many at most.
     pub limit: u32,
 }
+
+/// Builds the text of the tries of some events, the newest first.
+macro_rules! select_tries {
+    ($of:literal) => {
+        select_delivery!(concat!(
+            $of,
+            " AND (d.started_at, d.event, d.number) < (?, ?, ?) \
+             ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0"
+        ))
+    };
+}
+
+/// The same of one event.
+macro_rules! select_tries_of_event {
+    ($of:literal) => {
+        select_delivery!(concat!($of, " AND d.number < ? ORDER BY d.number DESC LIMIT ? + 0"))
+    };
+}
+
+pub(in crate::store) const TRIES_OF_ACCOUNT: &str = select_tries!("d.account = ?");
 
 /// Some tries, the newest first.
 pub async fn list_deliveries(
     store: &Store,
     filter: DeliveryFilter,
 ) -> Result<Vec<DeliveryRecord>, StoreError> {
+    let Some([started_at, event, number]) = find_place(store, filter.before).await? else {
+        return Ok(Vec::new());
+    };
+    let behind = |query: Statement| query.bind(started_at).bind(event).bind(number);
     let query = match (filter.event, filter.account) {
         (Some(id), Some(account)) => {
-            let text = select_delivery!("e.id = ? AND d.account = ? ORDER BY d.number DESC LIMIT ? + 0");
-            sql(text).bind(id.to_bytes()).bind(account.0)
+            let text = select_tries_of_event!("e.id = ? AND d.account = ?");
+            sql(text).bind(id.to_bytes()).bind(account.0).bind(number)
         }
-        (Some(id), None) => {
-            sql(select_delivery!("e.id = ? ORDER BY d.number DESC LIMIT ? + 0")).bind(id.to_bytes())
-        }
-        (None, Some(account)) => {
-            let text = select_delivery!(
-                "d.account = ? ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0"
-            );
-            sql(text).bind(account.0)
-        }
-        (None, None) => sql(select_delivery!(
-            "d.event > 0 ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0"
-        )),
+        (Some(id), None) => sql(select_tries_of_event!("e.id = ?")).bind(id.to_bytes()).bind(number),
+        (None, Some(account)) => behind(sql(TRIES_OF_ACCOUNT).bind(account.0)),
+        (None, None) => behind(sql(select_tries!("d.event > 0"))),
     };
     store.readers().fetch_all(query.bind(filter.limit)).await?.iter().map(read_delivery).collect()
 }
 
-/// How many events have been given up since a time, in milliseconds. Reads them all.
+/// Behind which `started_at, event, number` a list goes on; `None` where there is no such try.
+async fn find_place(store: &Store, before: Option<TryPlace>) -> Result<Option<[i64; 3]>, StoreError> {
+    let Some(TryPlace { event, number }) = before else { return Ok(Some([i64::MAX; 3])) };
+    let text = "SELECT d.started_at, d.event, d.number FROM events e JOIN deliveries d ON d.event = e.seq
+                WHERE e.id = ? AND d.number = ?";
+    let found = store.readers().fetch_optional(sql(text).bind(event.to_bytes()).bind(number)).await?;
+    found.map(|row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).transpose()
+}
+
+/// How many events that are no tests have been given up since a time, in milliseconds. Reads them all.
 pub async fn count_exhausted(store: &Store, since: i64) -> Result<i64, StoreError> {
-    let text = "SELECT count(*) FROM events WHERE state = 2 AND ended_at > ?";
+    let text = "SELECT count(*) FROM events WHERE state = 2 AND kind <> 5 AND ended_at > ?";
     store.readers().fetch_one(sql(text).bind(since)).await?.get(0)
 }
 

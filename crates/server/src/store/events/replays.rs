@@ -28,9 +28,9 @@ pub async fn replay(store: &Store, id: EventId, now: i64) -> Result<Replay, Stor
     Ok(if found.is_empty() { Replay::Unknown } else { Replay::Sending })
 }
 
-/// Makes every event of an account due that was given up; how many.
+/// Makes every event of an account due that was given up and is no test; how many.
 pub async fn replay_exhausted(store: &Store, account: AccountKey, now: i64) -> Result<u64, StoreError> {
     let mut connection = store.connect().await?;
-    let text = "UPDATE events SET state = 0, failures = 0, due_at = ?, ended_at = NULL WHERE account = ? AND state = 2";
+    let text = "UPDATE events SET state = 0, failures = 0, due_at = ?, ended_at = NULL WHERE account = ? AND state = 2 AND kind <> 5";
     connection.execute(sql(text).bind(now).bind(account.0)).await
 }

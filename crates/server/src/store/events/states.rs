@@ -40,6 +40,7 @@ pub(super) const fn kind_code(kind: EventKind) -> i64 {
         EventKind::RequestCancelled => 2,
         EventKind::BatchCompleted => 3,
         EventKind::BatchCancelled => 4,
+        EventKind::WebhookTest => 5,
     }
 }
 

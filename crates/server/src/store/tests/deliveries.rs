@@ -86,7 +86,7 @@ async fn an_event_is_claimed_once_and_sent_as_it_was_first(mut fixture: Fixture)
 }
 
 async fn tries_of(fixture: &Fixture, event: Option<EventId>) -> Vec<DeliveryRecord> {
-    let filter = DeliveryFilter { account: Some(fixture.account), event, limit: 9 };
+    let filter = DeliveryFilter { account: Some(fixture.account), event, before: None, limit: 9 };
     let tries = events::list_deliveries(&fixture.store, filter).await.expect("tries");
     let of_all = DeliveryFilter { account: None, ..filter };
     assert_eq!(tries, events::list_deliveries(&fixture.store, of_all).await.expect("tries"));

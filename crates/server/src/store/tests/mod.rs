@@ -32,6 +32,7 @@ mod nodes;
 mod opening;
 mod paging;
 mod plans;
+mod probes;
 mod schemas;
 mod standings;
 mod webhooks;

@@ -50,6 +50,7 @@ const BEFORE_0002: &str = "
     DROP TABLE activity;
     DROP TABLE engine_reports;
     ALTER TABLE api_keys DROP COLUMN last_used_at;
+    DROP INDEX batches_live;
     DROP TABLE events;
     DROP TABLE deliveries;
     DROP TABLE webhook_secrets;
@@ -109,6 +110,7 @@ const BEFORE_0005: &str = "
     DROP TABLE activity;
     DROP TABLE engine_reports;
     ALTER TABLE api_keys DROP COLUMN last_used_at;
+    DROP INDEX batches_live;
     DROP TABLE events;
     DROP TABLE deliveries;
     DROP TABLE webhook_secrets;

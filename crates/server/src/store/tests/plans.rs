@@ -62,6 +62,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(balances::APPLY.over(Dialect::Postgres, [], row(3), []));
     statements.push(ledger::INSERT_CHARGES.over(Dialect::Postgres, [], row(7), []));
     statements.push(sql(events::LIST_LANES));
+    statements.push(sql(events::LIVE_TEST).bind(1i64));
     statements.push(sql(events::FIND_DUE).bind(1i64).bind(START).bind(9i64));
     let claims = vec![1i64.into(), 0i64.into(), "https://a.example".into(), b"{}".as_slice().into()];
     let by = || [1i64, START].map(Value::from);
@@ -192,6 +193,16 @@ async fn what_is_due_is_found_however_much_is_not() {
     check(&fixture, &events::TAKE.text(64), &[by_key]).await;
     check(&fixture, &events::CONCLUDE.text(64), &[by_key]).await;
     check(&fixture, &events::NOTE.text(64), &["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    check(&fixture, events::LIVE_TEST, &["SEARCH events USING COVERING INDEX events_live_tests (account=?)"])
+        .await;
+    check(&fixture, events::OF_ACCOUNT, &["SEARCH e USING INDEX events_by_account (account=? AND seq<?)"])
+        .await;
+    check(
+        &fixture,
+        events::TRIES_OF_ACCOUNT,
+        &["SEARCH d USING INDEX deliveries_by_account (account=? AND (started_at,event,number)<(?,?,?))"],
+    )
+    .await;
     check(&fixture, events::GIVE_BACK, &["SEARCH events USING INDEX events_sending (owner=?)"]).await;
 }
 

@@ -23,7 +23,7 @@ impl Fixture {
     }
 
     pub(super) async fn events(&self) -> Vec<EventRecord> {
-        let filter = EventFilter { account: Some(self.account), state: None, limit: 1_000 };
+        let filter = EventFilter { account: Some(self.account), state: None, before: None, limit: 1_000 };
         let mut events = events::list(&self.store, filter).await.expect("the events");
         events.reverse();
         events
@@ -153,7 +153,7 @@ async fn the_end_of_a_batch_is_told_of_once(mut fixture: Fixture) {
     assert_eq!(told(&fixture).await, wanted.map(|(kind, id)| (kind, id.to_string())));
     let counts = |due: &Due| match event_of(due).subject {
         Subject::Batch(batch) => (batch.counters.completed, batch.counters.cancelled),
-        Subject::Request(request) => panic!("{request:?}"),
+        other => panic!("{other:?}"),
     };
     let counts: Vec<_> = fixture.due(START + DAY_MS).await.iter().map(counts).collect();
     assert_eq!(counts, [(2, 0), (0, 2), (0, 1)]);

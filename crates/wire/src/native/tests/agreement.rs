@@ -1,7 +1,7 @@
 //! What the writers write is what the types read, and what the types write again is the same text.
 
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::ids::{BatchId, EventId, RequestId};
+use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
 use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestState;
 use overnight_domain::webhooks::{Event, EventKind, Subject};
@@ -110,7 +110,11 @@ fn batch() -> impl Strategy<Value = BatchRecord> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let subject = prop_oneof![summary().prop_map(Subject::Request), batch().prop_map(Subject::Batch)];
+    let subject = prop_oneof![
+        summary().prop_map(Subject::Request),
+        batch().prop_map(Subject::Batch),
+        any::<u128>().prop_map(|bits| Subject::Account(AccountId::from_bits(bits))),
+    ];
     (any::<u128>(), proptest::sample::select(&EventKind::ALL[..]), time(), subject).prop_map(
         |(bits, kind, created_at, subject)| Event { id: EventId::from_bits(bits), kind, created_at, subject },
     )

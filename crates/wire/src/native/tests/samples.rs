@@ -1,5 +1,5 @@
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::ids::{BatchId, EventId, RequestId};
+use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
 use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
 use overnight_domain::webhooks::{Event, EventKind, Subject};
@@ -178,6 +178,11 @@ fn an_event_is_its_type_its_time_and_the_status_record() {
             ),
             BATCH_HEAD, BATCH_COUNTS
         ),
+    );
+    check(
+        EventKind::WebhookTest,
+        Subject::Account(AccountId::from_bits(4)),
+        r#"{"type":"webhook.test","timestamp":1751500005,"data":{"account":"acct_00000000000000000000000004"}}"#,
     );
 }
 

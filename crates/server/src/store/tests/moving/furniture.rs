@@ -1,13 +1,13 @@
 //! A store that holds everything that a store can hold.
 
-use overnight_domain::ids::{KeyId, PaymentId, RequestId};
+use overnight_domain::ids::{EventId, KeyId, PaymentId, RequestId};
 use overnight_domain::money::Credits;
 use overnight_domain::sort_key::SortKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
 use crate::store::api_keys::{self, NewApiKey};
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
-use crate::store::events::{self, EventState};
+use crate::store::events::{self, EventState, NewTest};
 use crate::store::expiry;
 use crate::store::leases::{self, GiveBack};
 use crate::store::ledger::Booking;
@@ -52,7 +52,7 @@ pub(super) async fn furnish(fixture: &mut Fixture) {
     fixture.assert_sound().await;
 }
 
-/// Events that were delivered, wait for another try, and are being sent; and a secret that replaces another.
+/// Events that were delivered, wait for another try, and are being sent, and a test; and a secret that replaces another.
 async fn tell_of_ends(fixture: &mut Fixture) {
     for key in 31..=33 {
         let id = fixture.insert_told(key, "https://hooks.example/").await;
@@ -67,6 +67,14 @@ async fn tell_of_ends(fixture: &mut Fixture) {
     for conclusion in [delivered, failed] {
         assert!(deliveries::conclude(&fixture.store, conclusion).await);
     }
+    let test = NewTest {
+        id: EventId::from_bits(5),
+        account: fixture.account,
+        url: "https://hooks.example/test".to_owned(),
+        payload: br#"{"type":"webhook.test"}"#.to_vec(),
+        now: START + 3,
+    };
+    assert!(events::insert_test(&fixture.store, &test).await.expect("a test"));
     let rotated =
         webhook_secrets::rotate(&fixture.store, fixture.account, &SigningSecret::new([8; 32]), START, 1_000)
             .await;

@@ -1,17 +1,22 @@
-//! Webhooks: what they say, what they are signed with, what was told, and telling it again.
+//! Webhooks: what they say, what they are signed with, what was told, telling it again, and testing a receiver.
+
+mod own;
+mod probe;
 
 use overnight_domain::ids::{AccountId, EventId};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_wire::native::events::write_event;
 
+pub use self::own::{failure_told, get_own, list_own_deliveries, list_own_events, replay_own};
+pub use self::probe::send_test;
 use super::errors::AppError;
 use super::{Services, accounts};
 use crate::config::Millis;
-use crate::store::events::{
-    self, DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, EventState, Payload, Replay,
-};
-use crate::store::webhook_secrets::{self, WebhookSecret};
+use crate::store::events::{self, DeliveryFilter, EventFilter, Payload, Replay};
+pub use crate::store::events::{DeliveryRecord, EventRecord, EventState, TryPlace};
+use crate::store::webhook_secrets;
+pub use crate::store::webhook_secrets::WebhookSecret;
 
 /// The body that tells of an event, as it was sent before or is to be from now on.
 pub fn payload(payload: &Payload) -> Vec<u8> {
@@ -72,7 +77,7 @@ pub async fn list_events(
     limit: u32,
 ) -> Result<Vec<EventRecord>, AppError> {
     let account = key_of(services, account).await?;
-    Ok(events::list(&services.store, EventFilter { account, state, limit }).await?)
+    Ok(events::list(&services.store, EventFilter { account, state, before: None, limit }).await?)
 }
 
 /// Some tries of an account, or of all of them, or of one event; the newest first.
@@ -90,10 +95,11 @@ pub async fn list_deliveries(
     if let Some(id) = event {
         events::find(&services.store, id).await?.ok_or(AppError::NotFound("event"))?;
     }
-    Ok(events::list_deliveries(&services.store, DeliveryFilter { account, event, limit }).await?)
+    Ok(events::list_deliveries(&services.store, DeliveryFilter { account, event, before: None, limit })
+        .await?)
 }
 
-/// How many events were given up since a time, in milliseconds.
+/// How many events that are no tests were given up since a time, in milliseconds.
 ///
 /// # Errors
 ///
@@ -123,7 +129,7 @@ pub async fn replay(services: &Services, id: EventId) -> Result<EventRecord, App
     }
 }
 
-/// Has every event of an account told again that was given up; how many.
+/// Has every event of an account told again that was given up and is no test; how many.
 ///
 /// # Errors
 ///
