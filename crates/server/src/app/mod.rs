@@ -23,6 +23,7 @@ pub mod sessions;
 mod signals;
 pub mod users;
 pub mod waiting;
+pub mod submissions;
 pub mod webhooks;
 
 use std::sync::Arc;

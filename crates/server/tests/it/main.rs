@@ -10,5 +10,6 @@ mod api;
 mod dispatch;
 mod engines;
 mod payments;
+mod submissions;
 mod support;
 mod webhooks;

@@ -41,7 +41,19 @@ pub async fn create(services: &Services, account: AccountKey, body: &[u8]) -> Re
         other => other,
     };
     let text = input::read(body).map_err(counted)?;
-    let input = read(services, &text).map_err(counted)?;
+    make(services, account, &read(services, &text).map_err(counted)?).await
+}
+
+/// Groups requests of the account: all of them, or none.
+///
+/// # Errors
+///
+/// As [`create`].
+pub(in crate::app) async fn make(
+    services: &Services,
+    account: AccountKey,
+    input: &Input<'_>,
+) -> Result<BatchRecord, AppError> {
     for _ in 0..TRIES_MAX {
         let members = resolve(services, account, &input.requests_ids).await?;
         let now = services.clock.now();
@@ -61,10 +73,14 @@ pub async fn create(services: &Services, account: AccountKey, body: &[u8]) -> Re
     Err(AppError::Unavailable("the requests keep changing".to_owned()))
 }
 
-struct Input<'a> {
-    requests_ids: Vec<Cow<'a, str>>,
-    webhook: Option<String>,
-    metadata: Option<Vec<u8>>,
+/// What a batch is made of.
+pub(in crate::app) struct Input<'a> {
+    /// Its requests, as their identifiers are written.
+    pub(in crate::app) requests_ids: Vec<Cow<'a, str>>,
+    /// Where to tell of its end.
+    pub(in crate::app) webhook: Option<String>,
+    /// A JSON object, or `None` for null.
+    pub(in crate::app) metadata: Option<Vec<u8>>,
 }
 
 fn read<'a>(services: &Services, text: &'a JsonText) -> Result<Input<'a>, AppError> {

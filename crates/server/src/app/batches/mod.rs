@@ -4,12 +4,16 @@ mod cancel;
 mod create;
 mod list;
 
+use std::borrow::Cow;
+
 use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::json::Json;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
 pub use self::cancel::{cancel, finish_cancels};
 pub use self::create::create;
+pub(super) use self::create::{Input, make};
 pub use self::list::{BatchPages, list};
 use super::Services;
 use super::errors::AppError;
@@ -17,6 +21,9 @@ use super::requests::{RecordPages, SummaryPages};
 use crate::store::batches;
 
 const NOUN: &str = "batch";
+
+/// The key of a batch's name in its metadata.
+pub(super) const NAME_KEY: &str = "batch_name";
 
 /// A batch and its requests, in the order they were sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +90,18 @@ pub async fn list_results(
     Ok(RecordPages::of_batch(services, batch))
 }
 
-async fn find(services: &Services, account: AccountKey, id: BatchId) -> Result<(i64, BatchRecord), AppError> {
+/// The name of a batch: `batch_name` of its metadata, where that is a string.
+pub fn name_of(record: &BatchRecord) -> Option<String> {
+    let metadata = Json::from_stored(record.metadata.as_deref()?).ok()?;
+    let (_, name) =
+        metadata.members()?.map(|member| (member.key(), member.value)).find(|(key, _)| key == NAME_KEY)?;
+    name.decode_string().map(Cow::into_owned)
+}
+
+pub(super) async fn find(
+    services: &Services,
+    account: AccountKey,
+    id: BatchId,
+) -> Result<(i64, BatchRecord), AppError> {
     batches::find(&services.store, account, id).await?.ok_or(AppError::NotFound(NOUN))
 }

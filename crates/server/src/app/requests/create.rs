@@ -11,7 +11,7 @@ use overnight_domain::sort_key::SortKey;
 use crate::app::errors::AppError;
 use crate::app::models::Model;
 use crate::app::{Models, Services, input};
-use crate::store::holds::Admission;
+use crate::store::holds::{Admission, Hold};
 use crate::store::requests::{self, NewRequest};
 
 const FIELDS: [&str; 4] = ["request_body", "metadata", "completion_window", "webhook"];
@@ -27,7 +27,18 @@ pub async fn create(
     account: AccountKey,
     body: &[u8],
 ) -> Result<RequestSummary, AppError> {
-    let request = new_request(services, account, &input::read(body)?)?;
+    take_in(services, review(services, body)?.into_request(services, account)).await
+}
+
+/// Stores a request that was reviewed.
+///
+/// # Errors
+///
+/// As [`create`], but for what a review finds.
+pub(in crate::app) async fn take_in(
+    services: &Services,
+    request: NewRequest,
+) -> Result<RequestSummary, AppError> {
     let (id, created_at, expires_at) = (request.id, request.created_at, request.expires_at);
     let ready_at = request.ready_at;
     let _announcement = Announcement { services, ready_at };
@@ -49,7 +60,25 @@ impl Drop for Announcement<'_> {
     }
 }
 
-fn new_request(services: &Services, account: AccountKey, text: &JsonText) -> Result<NewRequest, AppError> {
+/// A request that keeps every rule.
+pub(in crate::app) struct Reviewed<'s> {
+    chat: ChatBody,
+    /// The model that it names.
+    pub(in crate::app) model: &'s Model,
+    metadata: Option<Vec<u8>>,
+    webhook: Option<String>,
+}
+
+/// Reads the JSON text of Create Request's body. Nothing is stored.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] with every fault found.
+pub(in crate::app) fn review<'s>(services: &'s Services, body: &[u8]) -> Result<Reviewed<'s>, AppError> {
+    review_text(services, &input::read(body)?)
+}
+
+fn review_text<'s>(services: &'s Services, text: &JsonText) -> Result<Reviewed<'s>, AppError> {
     let config = &services.config;
     let mut faults = Faults::default();
     let Some(object) = input::object(text, &FIELDS, &mut faults) else { return Err(faults.into()) };
@@ -58,22 +87,36 @@ fn new_request(services: &Services, account: AccountKey, text: &JsonText) -> Res
     let webhook = input::webhook(&object, &config.webhooks, &mut faults);
     check_completion_window(&object, &mut faults);
     let Some((chat, model)) = chat.filter(|_| faults.is_empty()) else { return Err(faults.into()) };
-    let now = services.clock.now();
-    Ok(NewRequest {
-        id: services.ids.next(now),
-        account,
-        model: model.key,
-        created_at: now,
-        expires_at: now + COMPLETION_WINDOW_MS,
-        ready_at: now + config.aggregation_period.0,
-        sort_key: SortKey::compute(services.store.sort_key_secret(), chat.body.as_json()),
-        cost: i64::from(chat.estimate_cost(&model.config.sizing())),
-        hold: model.hold(&chat),
-        max_tokens: Some(chat.max_tokens(&model.config.sizing())),
-        metadata,
-        webhook,
-        body: chat.body.into_string().into_bytes(),
-    })
+    Ok(Reviewed { chat, model, metadata, webhook })
+}
+
+impl Reviewed<'_> {
+    /// What it is to hold; `None` where nothing is charged.
+    pub(in crate::app) fn hold(&self) -> Option<Hold> {
+        self.model.hold(&self.chat)
+    }
+
+    /// The request as it is to be stored, made now.
+    pub(in crate::app) fn into_request(self, services: &Services, account: AccountKey) -> NewRequest {
+        let hold = self.hold();
+        let Self { chat, model, metadata, webhook } = self;
+        let now = services.clock.now();
+        NewRequest {
+            id: services.ids.next(now),
+            account,
+            model: model.key,
+            created_at: now,
+            expires_at: now + COMPLETION_WINDOW_MS,
+            ready_at: now + services.config.aggregation_period.0,
+            sort_key: SortKey::compute(services.store.sort_key_secret(), chat.body.as_json()),
+            cost: i64::from(chat.estimate_cost(&model.config.sizing())),
+            hold,
+            max_tokens: Some(chat.max_tokens(&model.config.sizing())),
+            metadata,
+            webhook,
+            body: chat.body.into_string().into_bytes(),
+        }
+    }
 }
 
 fn chat_body<'s>(

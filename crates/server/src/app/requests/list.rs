@@ -31,6 +31,7 @@ pub struct ListQuery {
 }
 
 /// A position in a list of requests.
+#[derive(Clone)]
 struct Cursor {
     store: Store,
     scope: Scope,
@@ -44,6 +45,7 @@ struct Cursor {
 pub struct SummaryPages(Cursor);
 
 /// A list of whole requests.
+#[derive(Clone)]
 pub struct RecordPages(Cursor);
 
 /// The requests of an account without their bodies.
@@ -81,6 +83,12 @@ impl SummaryPages {
 impl RecordPages {
     pub(in crate::app) fn of_batch(services: &Services, batch: i64) -> Self {
         Self(Cursor::of_batch(services, batch))
+    }
+
+    /// Those of a batch that failed.
+    pub(in crate::app) fn failed_of_batch(services: &Services, batch: i64) -> Self {
+        let filter = Filter { status: Some(RequestStatus::Failed), ..Filter::default() };
+        Self(Cursor { filter, ..Cursor::of_batch(services, batch) })
     }
 }
 

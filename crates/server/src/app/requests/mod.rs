@@ -10,6 +10,7 @@ use overnight_domain::scheduler::AccountKey;
 
 pub use self::cancel::cancel;
 pub use self::create::create;
+pub(super) use self::create::{Reviewed, review, take_in};
 pub use self::list::{ListQuery, RecordPages, SummaryPages, list_records, list_summaries};
 use super::Services;
 use super::errors::AppError;

@@ -1,0 +1,72 @@
+//! Sending again what failed.
+
+use overnight_domain::faults::codes;
+use overnight_domain::ids::BatchId;
+use overnight_domain::json::{Json, ObjectWriter};
+use overnight_domain::records::{BatchRecord, RequestRecord};
+use overnight_domain::scheduler::AccountKey;
+
+use super::drafts::{Draft, Place};
+use super::sending::{Terms, send};
+use crate::app::errors::AppError;
+use crate::app::pages::Pages;
+use crate::app::requests::RecordPages;
+use crate::app::{Services, batches};
+use crate::store::StoreError;
+
+/// What failed of a batch, to be sent again.
+#[derive(Clone)]
+struct Failed(RecordPages);
+
+/// Makes new requests from the bodies, metadata and webhooks of those of a batch that failed, and groups them as a batch
+/// with the same webhook, named as the old one with " (again)" behind. As with [`super::submit`], all of them are made or
+/// none.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's; [`AppError::Invalid`] where nothing of it failed, or what
+/// failed would not be taken any more; otherwise as [`super::submit`].
+pub async fn send_again(
+    services: &Services,
+    account: AccountKey,
+    id: BatchId,
+) -> Result<BatchRecord, AppError> {
+    let (batch, record) = batches::find(services, account, id).await?;
+    if record.counters.failed == 0 {
+        return Err(AppError::invalid("batch", codes::OUT_OF_RANGE, "has no failed requests"));
+    }
+    let webhook = record.webhook.as_deref();
+    let named = |name: &str| Terms::new(services, Some(&format!("{name} (again)")), webhook);
+    let own_name = batches::name_of(&record).map(|name| named(&name));
+    let terms = match own_name {
+        Some(Ok(terms)) => terms,
+        // Unnamed, or with a name so long that nothing fits behind it.
+        Some(Err(_)) | None => named(&id.to_string())?,
+    };
+    send(services, account, Failed(RecordPages::failed_of_batch(services, batch)), terms).await
+}
+
+impl Pages for Failed {
+    type Row = Draft;
+
+    async fn next_page(&mut self) -> Result<Option<Vec<Draft>>, AppError> {
+        tokio::task::yield_now().await;
+        let Some(records) = self.0.next_page().await? else { return Ok(None) };
+        records.into_iter().map(draft).collect::<Result<Vec<_>, _>>().map(Some)
+    }
+}
+
+fn draft(record: RequestRecord) -> Result<Draft, AppError> {
+    let damaged = |_| AppError::Internal(StoreError::Damaged("the body of a request"));
+    let mut create = ObjectWriter::with_capacity(record.body.len() + 256);
+    create.json("request_body", Json::from_stored(&record.body).map_err(damaged)?);
+    let metadata = record.metadata.as_deref().unwrap_or(b"null");
+    create.json("metadata", Json::from_stored(metadata).map_err(damaged)?);
+    if let Some(webhook) = &record.webhook {
+        create.string("webhook", webhook);
+    }
+    Ok(Draft {
+        place: Place::Request(record.summary.id),
+        body: Ok(create.finish().into_string().into_bytes()),
+    })
+}

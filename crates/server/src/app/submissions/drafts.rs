@@ -1,0 +1,46 @@
+//! Requests that are to be made.
+
+use std::fmt;
+
+use overnight_domain::ids::RequestId;
+
+use crate::app::pages::Pages;
+
+/// A request that is to be made.
+pub(super) struct Draft {
+    pub(super) place: Place,
+    /// The body of Create Request, or why there is none.
+    pub(super) body: Result<Vec<u8>, String>,
+}
+
+/// Where they come from; a clone goes through them from the beginning.
+pub(super) trait Drafts: Pages<Row = Draft> + Clone {}
+
+impl<P: Pages<Row = Draft> + Clone> Drafts for P {}
+
+/// What a request is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a text, counted from 1.
+    Line(usize),
+    /// A request that was made before.
+    Request(RequestId),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(number) => write!(f, "line {number}"),
+            Self::Request(id) => write!(f, "{id}"),
+        }
+    }
+}
+
+/// Why one of them cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftFault {
+    /// Which.
+    pub place: Place,
+    /// For people: a whole sentence without a full stop.
+    pub message: String,
+}

@@ -1,0 +1,133 @@
+//! Going through all that is to be made, before anything is.
+
+use overnight_domain::money::Credits;
+use overnight_domain::scheduler::AccountKey;
+
+use super::drafts::{Draft, DraftFault, Drafts};
+use crate::app::errors::{AppError, InputFault, InvalidInput};
+use crate::app::requests::{Reviewed, review};
+use crate::app::{Services, accounts};
+
+/// How many faults are kept.
+const FAULTS_KEPT_MAX: usize = 100;
+
+/// The code of a fault.
+const INVALID_LINE: &str = "invalid_line";
+
+/// What a submission asks for and may cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// How many requests can be made.
+    pub requests: usize,
+    /// The same by model, in order of appearance.
+    pub by_model: Vec<ModelShare>,
+    /// The most that all of them may cost.
+    pub hold: Credits,
+    /// Whether any of them costs anything.
+    pub is_priced: bool,
+    /// What the account has for it now; negative where a payment was taken back.
+    pub available: Credits,
+    /// Why others cannot be made: the first 100.
+    pub faults: Vec<DraftFault>,
+    /// How many cannot be made.
+    pub faults_total: usize,
+}
+
+/// What is asked of one model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelShare {
+    /// Its name.
+    pub model: String,
+    /// How many requests name it.
+    pub requests: usize,
+    /// The most that they may cost.
+    pub hold: Credits,
+}
+
+/// Reviews all of them.
+pub(super) async fn review_all(
+    services: &Services,
+    account: AccountKey,
+    mut drafts: impl Drafts,
+) -> Result<Checked, AppError> {
+    let available = accounts::get_own(services, account).await?.available();
+    let mut checked = Checked {
+        requests: 0,
+        by_model: Vec::new(),
+        hold: Credits::ZERO,
+        is_priced: false,
+        available,
+        faults: Vec::new(),
+        faults_total: 0,
+    };
+    while let Some(page) = drafts.next_page().await? {
+        for draft in page {
+            match reviewed(services, &draft) {
+                Ok(request) => checked.add(&request),
+                Err(message) => checked.refuse(&draft, message),
+            }
+        }
+    }
+    Ok(checked)
+}
+
+/// The request of a draft, or why there is none, for people.
+pub(super) fn reviewed<'s>(services: &'s Services, draft: &Draft) -> Result<Reviewed<'s>, String> {
+    let body = draft.body.as_ref().map_err(String::clone)?;
+    let bytes_max = services.config.limits.request_body_bytes;
+    if body.len() > bytes_max {
+        return Err(format!("the request is longer than {bytes_max} bytes"));
+    }
+    review(services, body).map_err(|error| error.to_string())
+}
+
+impl Checked {
+    fn add(&mut self, request: &Reviewed<'_>) {
+        let hold = request.hold();
+        let amount = hold.map_or(Credits::ZERO, |hold| hold.amount);
+        self.is_priced |= hold.is_some();
+        self.requests += 1;
+        self.hold = sum(self.hold, amount);
+        let name = &request.model.config.name;
+        match self.by_model.iter_mut().find(|share| share.model == *name) {
+            Some(share) => (share.requests, share.hold) = (share.requests + 1, sum(share.hold, amount)),
+            None => self.by_model.push(ModelShare { model: name.clone(), requests: 1, hold: amount }),
+        }
+    }
+
+    fn refuse(&mut self, draft: &Draft, message: String) {
+        self.faults_total += 1;
+        if self.faults.len() < FAULTS_KEPT_MAX {
+            self.faults.push(DraftFault { place: draft.place, message });
+        }
+    }
+
+    /// # Errors
+    ///
+    /// [`AppError::Invalid`] where any of them cannot be made, and [`AppError::InsufficientCredits`] where they cannot be
+    /// paid.
+    pub(super) fn require(self) -> Result<(), AppError> {
+        if self.faults_total > 0 {
+            return Err(invalid(self.faults, self.faults_total));
+        }
+        if self.is_priced && self.hold > self.available {
+            return Err(AppError::InsufficientCredits { required: self.hold, available: self.available });
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn invalid(faults: Vec<DraftFault>, total: usize) -> AppError {
+    let details = faults.into_iter().map(|DraftFault { place, message }| InputFault {
+        message: format!("{place}: {message}"),
+        param: place.to_string(),
+        id: None,
+        code: INVALID_LINE,
+    });
+    AppError::Invalid(InvalidInput { details: details.collect(), total: Some(total) })
+}
+
+/// More than anybody has, where it cannot be counted.
+fn sum(left: Credits, right: Credits) -> Credits {
+    left.checked_add(right).unwrap_or(Credits::from_nanos(i64::MAX))
+}

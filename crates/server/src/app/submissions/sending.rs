@@ -1,0 +1,151 @@
+//! Storing what was reviewed, and taking it back where that fails midway.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use overnight_domain::faults::codes;
+use overnight_domain::ids::RequestId;
+use overnight_domain::json::ObjectWriter;
+use overnight_domain::records::BatchRecord;
+use overnight_domain::scheduler::AccountKey;
+
+use super::drafts::{DraftFault, Drafts};
+use super::review::{invalid, review_all, reviewed};
+use crate::app::carrying::carry_through;
+use crate::app::errors::AppError;
+use crate::app::requests::take_in;
+use crate::app::{Services, accounts, batches, finish, input};
+use crate::store::StoreError;
+use crate::store::requests::{self, CancelOutcome};
+
+/// Requests that are taken back at once.
+const CANCELS_AT_ONCE: usize = 256;
+
+/// How long an answer waits for what is taken back; that goes on behind it.
+const PATIENCE_MS: i64 = 10_000;
+
+/// What a batch is made with beside its requests.
+pub(super) struct Terms {
+    webhook: Option<String>,
+    metadata: Vec<u8>,
+}
+
+impl Terms {
+    /// # Errors
+    ///
+    /// [`AppError::Invalid`] for what Create Batch would refuse.
+    pub(super) fn new(
+        services: &Services,
+        name: Option<&str>,
+        webhook: Option<&str>,
+    ) -> Result<Self, AppError> {
+        if let Some(address) = webhook {
+            input::check_address(address, &services.config.webhooks)?;
+        }
+        let mut metadata = ObjectWriter::with_capacity(64);
+        if let Some(name) = name {
+            metadata.string(batches::NAME_KEY, name);
+        }
+        let metadata = metadata.finish().into_string().into_bytes();
+        if metadata.len() > services.config.limits.metadata_bytes {
+            return Err(AppError::invalid("name", codes::OUT_OF_RANGE, "is too long"));
+        }
+        Ok(Self { webhook: webhook.map(str::to_owned), metadata })
+    }
+}
+
+/// Makes all of them, as one batch, or none.
+pub(super) async fn send(
+    services: &Services,
+    account: AccountKey,
+    drafts: impl Drafts,
+    terms: Terms,
+) -> Result<BatchRecord, AppError> {
+    let shared = services.clone();
+    finish(async move {
+        let payer = accounts::get_own(&shared, account).await?;
+        if payer.payments_activated_at.is_none() && shared.config.billing.enabled {
+            return Err(AppError::PaymentsNotActivated);
+        }
+        review_all(&shared, account, drafts.clone()).await?.require()?;
+        let mut ids = Vec::new();
+        let made = match store_all(&shared, account, drafts, &mut ids).await {
+            Ok(()) => group(&shared, account, &ids, terms).await,
+            Err(error) => Err(error),
+        };
+        if made.is_err() {
+            take_back(&shared, account, ids).await;
+        }
+        made
+    })
+    .await
+}
+
+/// Stores them in order; `ids` are those that may be stored, however far it comes.
+async fn store_all(
+    services: &Services,
+    account: AccountKey,
+    mut drafts: impl Drafts,
+    ids: &mut Vec<RequestId>,
+) -> Result<(), AppError> {
+    while let Some(page) = drafts.next_page().await? {
+        let mut requests = Vec::with_capacity(page.len());
+        for draft in page {
+            let request = reviewed(services, &draft)
+                .map_err(|message| invalid(vec![DraftFault { place: draft.place, message }], 1))?;
+            requests.push(request.into_request(services, account));
+        }
+        ids.extend(requests.iter().map(|request| request.id));
+        for taken in join_all(requests.into_iter().map(|request| take_in(services, request))).await {
+            taken?;
+        }
+    }
+    Ok(())
+}
+
+async fn group(
+    services: &Services,
+    account: AccountKey,
+    ids: &[RequestId],
+    terms: Terms,
+) -> Result<BatchRecord, AppError> {
+    let requests_ids = ids.iter().map(|id| Cow::Owned(id.to_string())).collect();
+    let Terms { webhook, metadata } = terms;
+    batches::make(services, account, &batches::Input { requests_ids, webhook, metadata: Some(metadata) })
+        .await
+}
+
+/// Cancels requests, however long the store takes to take it.
+async fn take_back(services: &Services, account: AccountKey, ids: Vec<RequestId>) {
+    let shared = services.clone();
+    let taken_back = tokio::spawn(async move {
+        for some in ids.chunks(CANCELS_AT_ONCE) {
+            let cancel = |some| cancel_all(&shared, account, some);
+            carry_through(&shared.clock, "requests that are taken back", some.into(), cancel).await;
+        }
+    });
+    tokio::select! {
+        _ = taken_back => {}
+        () = services.clock.sleep_until(services.clock.now() + PATIENCE_MS) => {}
+    }
+}
+
+async fn cancel_all(
+    services: &Services,
+    account: AccountKey,
+    ids: Arc<[RequestId]>,
+) -> Result<Vec<bool>, StoreError> {
+    let now = services.clock.now();
+    let cancels = ids.iter().map(|id| requests::cancel(&services.store, account, *id, now));
+    let mut cancelled = Vec::with_capacity(ids.len());
+    for outcome in join_all(cancels).await {
+        if let CancelOutcome::Cancelled { seq } = outcome? {
+            services.signals.ended(&[seq]);
+            cancelled.push(true);
+        } else {
+            cancelled.push(false);
+        }
+    }
+    Ok(cancelled)
+}
