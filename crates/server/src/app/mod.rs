@@ -21,9 +21,9 @@ pub mod payments;
 pub mod requests;
 pub mod sessions;
 mod signals;
+pub mod submissions;
 pub mod users;
 pub mod waiting;
-pub mod submissions;
 pub mod webhooks;
 
 use std::sync::Arc;

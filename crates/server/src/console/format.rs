@@ -95,6 +95,53 @@ pub(crate) struct Instant {
     grain: Grain,
 }
 
+/// How something stands: a word, a shape and a colour.
+#[derive(Debug, Clone)]
+pub(crate) struct State(String);
+
+impl HtmlSafe for State {}
+
+impl Display for State {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Every word is one of ours; others have no class and are not written.
+        let (class, word) = match &*self.0 {
+            "in progress" => ("running", "in progress"),
+            "completed" => ("completed", "completed"),
+            "failed" => ("failed", "failed"),
+            "cancelled" => ("cancelled", "cancelled"),
+            "live" => ("running", "on its way"),
+            "delivered" => ("completed", "delivered"),
+            "exhausted" => ("failed", "given up"),
+            "registered" => ("registered", "registered"),
+            _ => ("registered", "unknown"),
+        };
+        write!(formatter, "<span class=\"state {class}\">{word}</span>")
+    }
+}
+
+/// How much of a batch has ended, from night to dawn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Night {
+    ended: i64,
+    total: i64,
+}
+
+impl HtmlSafe for Night {}
+
+impl Display for Night {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = self.ended as f64 / self.total.max(1) as f64 * 100.0;
+        write!(
+            formatter,
+            "<svg class=\"night\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" role=\"img\" \
+             aria-label=\"{} of {} ended\"><rect class=\"sky\" width=\"100\" height=\"10\"/>\
+             <rect width=\"{share:.1}\" height=\"10\" fill=\"url(#dawn)\"/></svg>",
+            count(&self.ended),
+            count(&self.total)
+        )
+    }
+}
+
 impl HtmlSafe for Instant {}
 
 /// What templates write behind a bar.
@@ -103,7 +150,21 @@ pub(crate) mod filters {
 
     use askama::{Result, Values};
 
-    use super::{Grain, Instant};
+    use overnight_domain::batches::Counters;
+
+    use super::{Grain, Instant, Night, State};
+
+    /// How something stands.
+    #[askama::filter_fn]
+    pub(crate) fn state(word: impl Display, _: &dyn Values) -> Result<State> {
+        Ok(State(word.to_string()))
+    }
+
+    /// How much of a batch has ended.
+    #[askama::filter_fn]
+    pub(crate) fn night(counters: &Counters, _: &dyn Values) -> Result<Night> {
+        Ok(Night { ended: counters.total() - counters.live(), total: counters.total() })
+    }
 
     /// A whole number with its thousands apart.
     #[askama::filter_fn]

@@ -1,0 +1,154 @@
+//! Prompts and answers as people read them. Whatever they hold is shown as text, and nothing that they name is fetched.
+
+use serde_json::Value;
+
+/// So much of one text is shown, in characters.
+const CHARS_MAX: usize = 50_000;
+
+/// So many messages of a prompt are shown: the first and the last half of them.
+const MESSAGES_MAX: usize = 200;
+
+/// What was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Prompt {
+    pub(crate) model: String,
+    pub(crate) messages: Vec<Message>,
+    /// Everything else that was sent, as `name: value`.
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// Who said what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) role: String,
+    pub(crate) text: String,
+}
+
+/// What was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The completion: for each choice, why it ended and what it says.
+    Completion(Vec<Message>),
+    /// Why there is none.
+    Failure { code: String, message: String },
+}
+
+impl Prompt {
+    /// Reads the body of a request.
+    pub(crate) fn read(body: &[u8]) -> Self {
+        let Ok(Value::Object(mut fields)) = serde_json::from_slice(body) else { return Self::default() };
+        let model = fields.remove("model").map_or_else(String::new, |model| plain(&model));
+        let messages = match fields.remove("messages") {
+            Some(Value::Array(messages)) => shown(&messages),
+            _ => Vec::new(),
+        };
+        let settings = fields.iter().map(|(name, value)| (name.clone(), cut(&plain(value)))).collect();
+        Self { model, messages, settings }
+    }
+}
+
+impl Answer {
+    /// Reads the result of a request.
+    pub(crate) fn read(result: &[u8]) -> Self {
+        let result: Value = serde_json::from_slice(result).unwrap_or_default();
+        if let Some(error) = result.get("error") {
+            let text = |key: &str| error.get(key).map_or_else(String::new, plain);
+            return Self::Failure { code: text("code"), message: cut(&text("message")) };
+        }
+        let choices = result.get("choices").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let read = |choice: &Value| Message {
+            role: choice.get("finish_reason").map_or_else(String::new, plain),
+            text: cut(&said(choice.get("message").unwrap_or(&Value::Null))),
+        };
+        Self::Completion(choices.iter().map(read).collect())
+    }
+}
+
+fn shown(messages: &[Value]) -> Vec<Message> {
+    let read = |message: &Value| Message {
+        role: message.get("role").map_or_else(String::new, plain),
+        text: cut(&said(message)),
+    };
+    if messages.len() <= MESSAGES_MAX {
+        return messages.iter().map(read).collect();
+    }
+    let half = MESSAGES_MAX / 2;
+    let left_out = messages.len() - MESSAGES_MAX;
+    let gap = Message { role: "…".to_owned(), text: format!("{left_out} messages between these are not shown here") };
+    let (first, last) = (&messages[..half], &messages[messages.len() - half..]);
+    first.iter().map(read).chain([gap]).chain(last.iter().map(read)).collect()
+}
+
+/// The words of a message; of what is no text, what it is.
+fn said(message: &Value) -> String {
+    let mut parts = Vec::new();
+    for key in ["reasoning_content", "content", "refusal"] {
+        match message.get(key) {
+            None | Some(Value::Null) => {}
+            Some(Value::Array(content)) => parts.extend(content.iter().map(part)),
+            Some(content) => parts.push(plain(content)),
+        }
+    }
+    for key in ["tool_calls", "function_call"] {
+        parts.extend(message.get(key).filter(|calls| !calls.is_null()).map(Value::to_string));
+    }
+    parts.join("\n")
+}
+
+fn part(part: &Value) -> String {
+    match part.get("text") {
+        Some(text) => plain(text),
+        None => format!("[{}]", part.get("type").map_or_else(|| "something else".to_owned(), plain)),
+    }
+}
+
+/// A value without the quotes of a string.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}… (cut here: the whole of it is in the download)", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_told_as_who_says_what() {
+        let body = r#"{"model":"m","messages":[{"role":"system","content":"Be kind."},{"role":"user","content":[
+            {"type":"text","text":"Look:"},{"type":"image_url","image_url":{"url":"data:x"}}]},
+            {"role":"assistant","content":null,"tool_calls":[{"id":1}]}],"temperature":0.5,"stop":"x"}"#;
+        let prompt = Prompt::read(body.as_bytes());
+        let told: Vec<_> = prompt.messages.iter().map(|it| (&*it.role, &*it.text)).collect();
+        assert_eq!(told, [("system", "Be kind."), ("user", "Look:\n[image_url]"), ("assistant", r#"[{"id":1}]"#)]);
+        assert_eq!(prompt.model, "m");
+        assert_eq!(prompt.settings.len(), 2);
+    }
+
+    #[test]
+    fn an_answer_is_what_was_said_or_why_nothing_was() {
+        let answer = Answer::read(br#"{"choices":[{"finish_reason":"stop","message":{"content":"Hello"}}]}"#);
+        let message = Message { role: "stop".to_owned(), text: "Hello".to_owned() };
+        assert_eq!(answer, Answer::Completion(vec![message]));
+        let answer = Answer::read(br#"{"error":{"code":"expired","message":"too late"}}"#);
+        assert_eq!(answer, Answer::Failure { code: "expired".to_owned(), message: "too late".to_owned() });
+        for broken in [&b"[]"[..], b"", b"{\"choices\":7}"] {
+            assert_eq!(Answer::read(broken), Answer::Completion(Vec::new()));
+            assert_eq!(Prompt::read(broken).messages, []);
+        }
+    }
+
+    #[test]
+    fn what_is_very_long_is_cut() {
+        let body = serde_json::json!({"messages": vec![serde_json::json!({"role": "user", "content": "é".repeat(60_000)}); 300]});
+        let prompt = Prompt::read(body.to_string().as_bytes());
+        assert_eq!(prompt.messages.len(), MESSAGES_MAX + 1);
+        assert!(prompt.messages[0].text.chars().count() < CHARS_MAX + 100);
+        assert!(prompt.messages[100].text.starts_with("100 messages"));
+    }
+}

@@ -1,0 +1,43 @@
+//! What an account is told by webhook.
+
+use askama::Template;
+
+use super::format::filters;
+use super::{Chrome, Section};
+use crate::app::webhooks::{DeliveryRecord, EventRecord, EventState, WebhookSecret};
+
+/// What webhooks are signed with, and what became of them.
+#[derive(Template)]
+#[template(path = "console/webhooks.html")]
+pub(crate) struct WebhooksPage<'a> {
+    pub(crate) chrome: Chrome,
+    pub(crate) may_work: bool,
+    /// The newest first; none where the visitor may not see them.
+    pub(crate) secrets: Vec<WebhookSecret>,
+    pub(crate) events: Vec<EventRecord>,
+    pub(crate) state: Option<EventState>,
+    /// Behind which event the older ones are, if there are any.
+    pub(crate) older: Option<String>,
+    pub(crate) is_first: bool,
+    /// The address that was tested just now.
+    pub(crate) tested: &'a str,
+}
+
+/// An event and its tries.
+#[derive(Template)]
+#[template(path = "console/event.html")]
+pub(crate) struct EventPage {
+    pub(crate) chrome: Chrome,
+    pub(crate) may_work: bool,
+    pub(crate) event: EventRecord,
+    pub(crate) tries: Vec<DeliveryRecord>,
+}
+
+impl EventPage {
+    /// The page of what the event is about.
+    fn subject_page(&self) -> Option<String> {
+        let subject = self.event.subject.as_deref()?;
+        let list = if subject.starts_with("batch_") { "batches" } else { "requests" };
+        Some(format!("{}/{list}/{subject}", self.chrome.home()))
+    }
+}

@@ -1,0 +1,131 @@
+//! Batches: found, looked at, downloaded, cancelled, sent again.
+
+use axum::extract::RawQuery;
+use overnight_domain::batches::BatchStatus;
+use overnight_domain::ids::BatchKind;
+use overnight_domain::pace::{done_by, pace};
+use overnight_domain::requests::RequestState;
+use overnight_domain::roles::Permission;
+use overnight_wire::native::requests as shapes;
+
+use super::replies::{self, Reply, Stop};
+use super::requests::{attach, named, read_query};
+use super::visitors::MemberVisit;
+use crate::app::batches::{self, BrowseQuery};
+use crate::app::errors::AppError;
+use crate::app::{activity, requests, submissions, waiting};
+use crate::console::{BatchPage, BatchesPage, Onward, Section};
+use crate::http::json_lines;
+
+/// `GET /console/{account}/batches`.
+pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> Reply {
+    let (asked, before) = read_query::<BatchKind>(query.as_deref());
+    if let Some(found) = named(&visit, &asked.search) {
+        return replies::see_other(&found);
+    }
+    let services = visit.services();
+    let browsed = BrowseQuery {
+        status: BatchStatus::parse(&asked.status),
+        search: Some(asked.search.clone()).filter(|search| !search.is_empty()),
+        before,
+    };
+    let found = batches::browse(services, visit.account.key, &browsed).await?;
+    let mut chrome = visit.chrome(Section::Batches).await?;
+    chrome.is_live = before.is_none() && asked.search.is_empty();
+    let page = BatchesPage {
+        chrome,
+        asked,
+        onward: Onward::of(found.next, found.looked_through),
+        rows: found.rows,
+        is_first: before.is_none(),
+        url: services.config.public_address("/v1"),
+    };
+    replies::page(&page)
+}
+
+/// `GET /console/{account}/batches/{batch}`.
+pub(super) async fn page(visit: MemberVisit) -> Reply {
+    show(&visit, None).await
+}
+
+async fn show(visit: &MemberVisit, refused: Option<String>) -> Reply {
+    let (services, key, id) = (visit.services(), visit.account.key, visit.id::<BatchKind>());
+    let record = batches::get_record(services, key, id).await?;
+    let browsed = requests::BrowseQuery { batch: Some(id), ..requests::BrowseQuery::default() };
+    let rows = requests::browse(services, key, &browsed).await?.rows;
+    let live = record.counters.live();
+    let is_live = matches!(record.state.status(), BatchStatus::Registered | BatchStatus::InProgress);
+    let mut chrome = visit.chrome(Section::Batches).await?;
+    chrome.is_live = live > 0;
+    chrome.refused = refused;
+    let failures = match record.counters.failed {
+        0 => None,
+        _ => Some(batches::failure_groups(services, key, id).await?),
+    };
+    let now = services.clock.now();
+    let pace = if is_live { pace(&activity::list(services, key, 1).await?, now) } else { None };
+    let page = BatchPage {
+        chrome,
+        name: batches::name_of(&record),
+        done_by: pace.and_then(|pace| done_by(live, pace, now)),
+        waiting: waiting_reason(visit, &record.state.status(), &rows).await?,
+        record,
+        rows,
+        failures,
+        may_work: visit.role.may(Permission::Work),
+        url: services.config.public_address("/v1"),
+    };
+    match page.chrome.refused {
+        Some(_) => replies::page_with(axum::http::StatusCode::UNPROCESSABLE_ENTITY, &page),
+        None => replies::page(&page),
+    }
+}
+
+/// Why a batch waits of which nothing has begun: why its newest request does.
+async fn waiting_reason(
+    visit: &MemberVisit,
+    status: &BatchStatus,
+    rows: &[requests::RequestRow],
+) -> Result<Option<waiting::WaitingReason>, AppError> {
+    let waits = |row: &&requests::RequestRow| {
+        matches!(row.summary.state, RequestState::Gathering { .. } | RequestState::Queued)
+    };
+    match rows.iter().find(waits) {
+        Some(row) if *status == BatchStatus::Registered => {
+            waiting::reason(visit.services(), &row.model, &row.summary.state).await
+        }
+        _ => Ok(None),
+    }
+}
+
+/// `GET /console/{account}/batches/{batch}/results`.
+pub(super) async fn results(visit: MemberVisit) -> Reply {
+    let id = visit.id::<BatchKind>();
+    let pages = batches::list_results(visit.services(), visit.account.key, id).await?;
+    let answer = json_lines::answer(pages, shapes::write_full).await;
+    let mut response = answer.map_err(|_| Stop::Unreadable("The results could not be read."))?;
+    attach(&mut response, &format!("{id}.jsonl"));
+    Ok(response)
+}
+
+/// `POST /console/{account}/batches/{batch}/cancel`.
+pub(super) async fn cancel(visit: MemberVisit) -> Reply {
+    visit.require(Permission::Work)?;
+    let id = visit.id::<BatchKind>();
+    let said = match batches::cancel(visit.services(), visit.account.key, id).await {
+        Ok(_) => "batch_cancelled",
+        Err(AppError::AlreadyEnded { .. }) => "ended_already",
+        Err(error) => return Err(error.into()),
+    };
+    replies::see_other(&visit.at(&format!("batches/{id}?said={said}")))
+}
+
+/// `POST /console/{account}/batches/{batch}/again`: what failed is sent again, as a new batch.
+pub(super) async fn again(visit: MemberVisit) -> Reply {
+    visit.require(Permission::Work)?;
+    let id = visit.id::<BatchKind>();
+    match submissions::send_again(visit.services(), visit.account.key, id).await {
+        Ok(made) => replies::see_other(&visit.at(&format!("batches/{}?said=sent_again", made.id))),
+        Err(error) => show(&visit, Some(replies::mendable(error)?)).await,
+    }
+}

@@ -1,0 +1,119 @@
+//! Requests: found, looked at, cancelled.
+
+use axum::extract::RawQuery;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use overnight_domain::ids::{BatchId, Id, Kind, RequestId, RequestKind};
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::roles::Permission;
+use overnight_wire::native::requests as shapes;
+use url::form_urlencoded;
+
+use super::replies::{self, Reply};
+use super::visitors::MemberVisit;
+use crate::app::requests::{self, BrowseQuery};
+use crate::app::waiting;
+use crate::console::{Answer, Asked, Onward, Prompt, RequestPage, RequestsPage, Section};
+use crate::http::answers;
+
+/// A query of a list: what stands in it, and behind which entry the list begins.
+pub(super) fn read_query<K: Kind>(query: Option<&str>) -> (Asked, Option<Id<K>>) {
+    let (mut asked, mut before) = (Asked::default(), None);
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        match &*name {
+            "status" => asked.status = value.into_owned(),
+            "model" => asked.model = value.into_owned(),
+            "batch" => asked.batch = value.into_owned(),
+            "search" => asked.search = value.trim().to_owned(),
+            "before" => before = Some(Id::parse(&value).unwrap_or(Id::from_bits(0))),
+            _ => {}
+        }
+    }
+    (asked, before)
+}
+
+/// Where a search leads that names one thing.
+pub(super) fn named(visit: &MemberVisit, search: &str) -> Option<String> {
+    if RequestId::parse(search).is_some() {
+        return Some(visit.at(&format!("requests/{search}")));
+    }
+    BatchId::parse(search).map(|_| visit.at(&format!("batches/{search}")))
+}
+
+/// `GET /console/{account}/requests`.
+pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> Reply {
+    let (asked, before) = read_query::<RequestKind>(query.as_deref());
+    if let Some(found) = named(&visit, &asked.search) {
+        return replies::see_other(&found);
+    }
+    let services = visit.services();
+    let filled = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let browsed = BrowseQuery {
+        status: RequestStatus::parse(&asked.status),
+        model: filled(&asked.model),
+        batch: filled(&asked.batch).map(|batch| BatchId::parse(&batch).unwrap_or(Id::from_bits(0))),
+        search: filled(&asked.search),
+        before,
+    };
+    let found = requests::browse(services, visit.account.key, &browsed).await?;
+    let mut chrome = visit.chrome(Section::Requests).await?;
+    // A search that looks at much is not made again each second.
+    chrome.is_live = before.is_none() && asked.search.is_empty();
+    let page = RequestsPage {
+        chrome,
+        asked,
+        models: services.models.iter().map(|model| &*model.config.name).collect(),
+        onward: Onward::of(found.next, found.looked_through),
+        rows: found.rows,
+        is_first: before.is_none(),
+        url: services.config.public_address("/v1"),
+    };
+    replies::page(&page)
+}
+
+/// `GET /console/{account}/requests/{request}`.
+pub(super) async fn page(visit: MemberVisit) -> Reply {
+    let (services, key) = (visit.services(), visit.account.key);
+    let record = requests::get_record(services, key, visit.id::<RequestKind>()).await?;
+    let mut chrome = visit.chrome(Section::Requests).await?;
+    chrome.is_live = !record.summary.state.is_terminal();
+    let prompt = Prompt::read(&record.body);
+    let page = RequestPage {
+        chrome,
+        answer: record.result.as_deref().map(Answer::read),
+        charge: requests::charge_of(services, key, record.summary.id).await?,
+        waiting: waiting::reason(services, &prompt.model, &record.summary.state).await?,
+        prompt,
+        record,
+        may_work: visit.role.may(Permission::Work),
+        url: services.config.public_address("/v1"),
+    };
+    replies::page(&page)
+}
+
+/// `GET /console/{account}/requests/{request}/record`: the whole record, as the API has it.
+pub(super) async fn record(visit: MemberVisit) -> Reply {
+    let record = requests::get_record(visit.services(), visit.account.key, visit.id::<RequestKind>()).await?;
+    let mut response = answers::ok(|out| shapes::write_full(&record, out));
+    attach(&mut response, &format!("{}.json", record.summary.id));
+    Ok(response)
+}
+
+/// Has the browser keep an answer as a file, whatever is in it.
+pub(super) fn attach(response: &mut Response, name: &str) {
+    if let Ok(disposition) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        response.headers_mut().insert(header::CONTENT_DISPOSITION, disposition);
+    }
+}
+
+/// `POST /console/{account}/requests/{request}/cancel`.
+pub(super) async fn cancel(visit: MemberVisit) -> Reply {
+    visit.require(Permission::Work)?;
+    let id = visit.id::<RequestKind>();
+    let said = match requests::cancel(visit.services(), visit.account.key, id).await {
+        Ok(_) => "request_cancelled",
+        Err(crate::app::errors::AppError::AlreadyEnded { .. }) => "ended_already",
+        Err(error) => return Err(error.into()),
+    };
+    replies::see_other(&visit.at(&format!("requests/{id}?said={said}")))
+}

@@ -1,0 +1,121 @@
+//! Webhooks: what they are signed with, what became of them, and once more.
+
+use axum::extract::RawQuery;
+use axum::http::StatusCode;
+use overnight_domain::ids::{EventId, EventKind, Id};
+use overnight_domain::roles::Permission;
+use url::form_urlencoded;
+
+use super::forms::Form;
+use super::replies::{self, Reply};
+use super::visitors::MemberVisit;
+use crate::app::webhooks::{self, EventState};
+use crate::config::Millis;
+use crate::console::{EventPage, Section, WebhooksPage};
+
+const EVENTS: u32 = 50;
+const TRIES: u32 = 100;
+const HOUR_MS: i64 = 3_600_000;
+
+#[derive(Default)]
+struct Asked {
+    state: Option<EventState>,
+    before: Option<EventId>,
+    tested: String,
+    refused: Option<String>,
+}
+
+/// `GET /console/{account}/webhooks`.
+pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> Reply {
+    let mut asked = Asked::default();
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        match &*name {
+            "state" => asked.state = EventState::ALL.into_iter().find(|state| state.as_str() == value),
+            "before" => asked.before = Some(Id::parse(&value).unwrap_or(Id::from_bits(0))),
+            _ => {}
+        }
+    }
+    show(&visit, asked).await
+}
+
+/// `POST /console/{account}/webhooks/rotate`.
+pub(super) async fn rotate(visit: MemberVisit, form: Form) -> Reply {
+    visit.require(Permission::Work)?;
+    let overlap = match form.get("overlap") {
+        "0" => Millis(0),
+        "7d" => Millis(7 * 24 * HOUR_MS),
+        _ => Millis(24 * HOUR_MS),
+    };
+    webhooks::rotate(visit.services(), visit.account.id, overlap).await?;
+    replies::see_other(&visit.at("webhooks?said=secret_replaced"))
+}
+
+/// `POST /console/{account}/webhooks/test`.
+pub(super) async fn test(visit: MemberVisit, form: Form) -> Reply {
+    visit.require(Permission::Work)?;
+    let url = form.get("url");
+    match webhooks::send_test(visit.services(), visit.account.id, url).await {
+        Ok(event) => replies::see_other(&visit.at(&format!("webhooks/{}", event.id))),
+        Err(error) => {
+            let refused = Some(replies::mendable(error)?);
+            show(&visit, Asked { tested: url.to_owned(), refused, ..Asked::default() }).await
+        }
+    }
+}
+
+/// `POST /console/{account}/webhooks/replay`: every event that was given up is told again.
+pub(super) async fn replay_all(visit: MemberVisit) -> Reply {
+    visit.require(Permission::Work)?;
+    webhooks::replay_exhausted(visit.services(), visit.account.id).await?;
+    replies::see_other(&visit.at("webhooks?said=replayed"))
+}
+
+/// `GET /console/{account}/webhooks/{event}`.
+pub(super) async fn event(visit: MemberVisit) -> Reply {
+    show_event(&visit, None).await
+}
+
+/// `POST /console/{account}/webhooks/{event}/replay`.
+pub(super) async fn replay(visit: MemberVisit) -> Reply {
+    visit.require(Permission::Work)?;
+    let id = visit.id::<EventKind>();
+    match webhooks::replay_own(visit.services(), visit.account.key, id).await {
+        Ok(_) => replies::see_other(&visit.at(&format!("webhooks/{id}?said=replayed"))),
+        Err(error) => show_event(&visit, Some(replies::mendable(error)?)).await,
+    }
+}
+
+async fn show_event(visit: &MemberVisit, refused: Option<String>) -> Reply {
+    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let (services, key, id) = (visit.services(), visit.account.key, visit.id::<EventKind>());
+    let event = webhooks::get_own(services, key, id).await?;
+    let mut chrome = visit.chrome(Section::Webhooks).await?;
+    chrome.is_live = event.state == EventState::Live;
+    chrome.refused = refused;
+    let tries = webhooks::list_own_deliveries(services, key, Some(id), None, TRIES).await?;
+    replies::page_with(status, &EventPage { chrome, may_work: visit.role.may(Permission::Work), event, tries })
+}
+
+async fn show(visit: &MemberVisit, asked: Asked) -> Reply {
+    let Asked { state, before, tested, refused } = asked;
+    let (services, may_work) = (visit.services(), visit.role.may(Permission::Work));
+    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let mut chrome = visit.chrome(Section::Webhooks).await?;
+    chrome.is_live = before.is_none();
+    chrome.refused = refused;
+    let mut events =
+        webhooks::list_own_events(services, visit.account.key, state, before, EVENTS + 1).await?;
+    let has_older = events.len() > EVENTS as usize;
+    events.truncate(EVENTS as usize);
+    let page = WebhooksPage {
+        chrome,
+        may_work,
+        secrets: if may_work { webhooks::secrets(services, visit.account.id).await? } else { Vec::new() },
+        older: events.last().filter(|_| has_older).map(|event| event.id.to_string()),
+        events,
+        state,
+        is_first: before.is_none(),
+        tested: &tested,
+    };
+    replies::page_with(status, &page)
+}
