@@ -3,6 +3,7 @@
 mod body;
 mod completion;
 mod engine_body;
+mod excerpt;
 mod fields;
 mod messages;
 mod parts;
@@ -13,6 +14,7 @@ mod review;
 pub use body::{ChatBody, Sizing};
 pub use completion::{BadCompletion, Completion, Usage, parse_completion};
 pub use engine_body::engine_body;
+pub use excerpt::excerpt;
 pub use refused::{RefusedField, refused_fields};
 
 #[cfg(test)]

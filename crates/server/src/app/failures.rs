@@ -1,5 +1,8 @@
 //! What the result of a failed request says.
 
+use std::borrow::Cow;
+
+use overnight_domain::json::Json;
 use overnight_domain::scheduler::FailureCode;
 use overnight_wire::native::results::{FailedResult, FailureBody};
 
@@ -23,4 +26,31 @@ pub fn result_body(code: FailureCode, message: &str) -> Vec<u8> {
 /// What an expired request says.
 pub fn expired_body() -> Vec<u8> {
     result_body(FailureCode::Expired, "the completion window of 24 hours ended before an engine had answered")
+}
+
+/// The longest message of a failure that a list shows, in characters.
+const MESSAGE_CHARS_MAX: usize = 300;
+
+/// What a failed request says of its failure, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The message, of which a very long one is cut.
+    pub message: String,
+    /// The code, where it has one.
+    pub code: Option<String>,
+}
+
+impl Failure {
+    /// Reads the `result_body` of a failed request.
+    pub(super) fn read(result: &[u8]) -> Option<Self> {
+        let result = Json::from_stored(result).ok()?.to_object()?;
+        let error = result.get("error")?.to_object()?;
+        let text = |key| error.get(key).and_then(Json::decode_string);
+        let message = text("message")?;
+        let message = match message.char_indices().nth(MESSAGE_CHARS_MAX) {
+            Some((end, _)) => format!("{}…", &message[..end]),
+            None => message.into_owned(),
+        };
+        Some(Self { message, code: text("code").map(Cow::into_owned) })
+    }
 }

@@ -10,9 +10,13 @@ use url::{Host, Url};
 use super::errors::AppError;
 use crate::config::WebhooksConfig;
 use crate::spelling::nearest;
+use crate::store::search::Search;
 
 /// A field that is none of the known ones.
 const UNKNOWN_FIELD: &str = "unknown_field";
+
+/// The longest text that is looked for, in bytes.
+const SEARCH_BYTES_MAX: usize = 1_024;
 
 /// The longest webhook address, in bytes.
 const WEBHOOK_BYTES_MAX: usize = 2_048;
@@ -79,6 +83,15 @@ pub(super) fn webhook(
             None
         }
     }
+}
+
+/// What is looked for, without the white space around it.
+pub(super) fn search(text: Option<&str>) -> Result<Option<Search>, AppError> {
+    let text = text.map(str::trim).filter(|text| !text.is_empty());
+    if text.is_some_and(|text| text.len() > SEARCH_BYTES_MAX) {
+        return Err(AppError::invalid("search", codes::OUT_OF_RANGE, "must be at most 1,024 bytes"));
+    }
+    Ok(text.map(Search::new))
 }
 
 /// Refuses an address that could not be the webhook of a request.

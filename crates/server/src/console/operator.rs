@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::format::filters;
-use super::{Chrome, Section};
+use super::{Chrome, EngineRow, Section};
 use crate::app::Model;
 use crate::app::accounts::Account;
 use crate::app::sessions::Link;
@@ -16,6 +16,7 @@ pub(crate) struct OperatorPage<'a> {
     pub(crate) chrome: Chrome,
     pub(crate) accounts: Vec<Account>,
     pub(crate) users: Vec<User>,
+    pub(crate) engines: Vec<EngineRow>,
     pub(crate) models: Vec<&'a Model>,
     pub(crate) is_billed: bool,
     /// A link that was made just now, and for whom.

@@ -7,6 +7,7 @@
 )]
 
 mod api;
+mod browsing;
 mod dispatch;
 mod engines;
 mod payments;

@@ -1,5 +1,6 @@
 //! Batches: requests that are followed, and if need be cancelled, together.
 
+mod browse;
 mod cancel;
 mod create;
 mod list;
@@ -11,6 +12,9 @@ use overnight_domain::json::Json;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
+pub use self::browse::{
+    BatchRow, BatchesPage, BrowseQuery, FailureGroup, FailureGroups, browse, count_live, failure_groups,
+};
 pub use self::cancel::{cancel, finish_cancels};
 pub use self::create::create;
 pub(super) use self::create::{Input, make};

@@ -1,5 +1,6 @@
 //! Requests: created, read, cancelled, listed.
 
+mod browse;
 mod cancel;
 mod create;
 mod list;
@@ -8,6 +9,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::scheduler::AccountKey;
 
+pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, browse, charge_of};
 pub use self::cancel::cancel;
 pub use self::create::create;
 pub(super) use self::create::{Reviewed, review, take_in};

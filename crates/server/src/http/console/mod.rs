@@ -4,6 +4,7 @@
 
 mod accounts;
 mod assets;
+mod batches;
 mod cookies;
 mod credits;
 mod forms;
@@ -11,10 +12,14 @@ mod guard;
 mod keys;
 mod live;
 mod members;
+mod new;
 mod operator;
+mod overview;
 mod replies;
+mod requests;
 mod sign_in;
 mod visitors;
+mod webhooks;
 mod you;
 
 use std::sync::Arc;
@@ -33,6 +38,24 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .route("/sign-out", post(sign_in::sign_out))
         .route("/you", get(you::page).post(you::change))
         .route("/you/sign-out-everywhere", post(you::sign_out_everywhere))
+        .route("/{account}", get(overview::page))
+        .route("/{account}/requests", get(requests::list))
+        .route("/{account}/requests/{request}", get(requests::page))
+        .route("/{account}/requests/{request}/record", get(requests::record))
+        .route("/{account}/requests/{request}/cancel", post(requests::cancel))
+        .route("/{account}/batches", get(batches::list))
+        .route("/{account}/batches/{batch}", get(batches::page))
+        .route("/{account}/batches/{batch}/results", get(batches::results))
+        .route("/{account}/batches/{batch}/cancel", post(batches::cancel))
+        .route("/{account}/batches/{batch}/again", post(batches::again))
+        .route("/{account}/new", get(new::page).post(new::submit).layer(new::body_limit()))
+        .route("/{account}/new/check", post(new::check).layer(new::body_limit()))
+        .route("/{account}/webhooks", get(webhooks::page))
+        .route("/{account}/webhooks/rotate", post(webhooks::rotate))
+        .route("/{account}/webhooks/test", post(webhooks::test))
+        .route("/{account}/webhooks/replay", post(webhooks::replay_all))
+        .route("/{account}/webhooks/{event}", get(webhooks::event))
+        .route("/{account}/webhooks/{event}/replay", post(webhooks::replay))
         .route("/{account}/keys", get(keys::page).post(keys::create))
         .route("/{account}/keys/{key}/revoke", post(keys::revoke))
         .route("/{account}/account", get(members::page))

@@ -7,6 +7,7 @@ use overnight_domain::ids::{AccountId, UserId};
 use overnight_domain::money::Credits;
 
 use super::forms::Form;
+use super::overview;
 use super::replies::{self, Reply, Stop};
 use super::visitors::Visit;
 use crate::app::sessions::Link;
@@ -49,6 +50,7 @@ impl OperatorVisit {
             chrome,
             accounts: accounts::list(services).await?,
             users: users::list(services).await?,
+            engines: overview::engine_rows(services).await?,
             models: services.models.iter().collect(),
             is_billed: services.config.billing.enabled,
             link,

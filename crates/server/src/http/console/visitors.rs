@@ -16,7 +16,7 @@ use super::replies::Stop;
 use crate::app::accounts::{self, Account};
 use crate::app::errors::AppError;
 use crate::app::sessions::{self, Browser, Visitor};
-use crate::app::{Services, members};
+use crate::app::{Services, batches, members};
 use crate::config::ConsoleOrigin;
 use crate::console::{Chrome, Section};
 use crate::http::context::{Peer, Shared};
@@ -163,6 +163,7 @@ impl MemberVisit {
     /// What stands around a page of this account.
     pub(super) async fn chrome(&self, section: Section) -> Result<Chrome, AppError> {
         let mut chrome = self.visit.chrome(section);
+        chrome.live_batches = batches::count_live(self.services(), self.account.key).await?;
         chrome.account = Some(crate::console::AccountBadge {
             id: self.account.id.to_string(),
             name: self.account.name.clone(),

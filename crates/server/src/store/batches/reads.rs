@@ -17,6 +17,8 @@ macro_rules! batch_columns {
     };
 }
 
+pub(super) use batch_columns;
+
 /// Some batches, each with its row number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchPage {
@@ -61,7 +63,7 @@ pub async fn list_members(store: &Store, batch: i64) -> Result<Vec<RequestId>, S
     Ok(members)
 }
 
-fn read(row: &Row) -> Result<(i64, BatchRecord), StoreError> {
+pub(super) fn read(row: &Row) -> Result<(i64, BatchRecord), StoreError> {
     let record = BatchRecord {
         id: BatchId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("a batch's id"))?,
         created_at: row.get(2)?,

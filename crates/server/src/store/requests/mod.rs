@@ -3,11 +3,17 @@
 mod cancel;
 mod insert;
 mod lines;
+mod listing;
 mod pages;
 
 pub(super) use self::cancel::CancelRequest;
 pub use self::cancel::{CancelOutcome, cancel};
 pub use self::insert::{NewRequest, insert};
+#[cfg(test)]
+pub(super) use self::listing::{FIND_CHARGE, LIST_ERRORS, floor_text, list_newest_of, list_texts};
+pub use self::listing::{
+    ListFilter, ListedRequest, RequestCharge, find_charge, find_id, list_errors, list_newest,
+};
 #[cfg(test)]
 pub(super) use self::pages::page_texts;
 pub use self::pages::{Direction, Filter, Page, Scope, page_records, page_summaries};

@@ -25,6 +25,7 @@ mod deliveries;
 mod engine_reports;
 mod grouping;
 mod leasing;
+mod listing;
 mod lives;
 mod money;
 mod moving;

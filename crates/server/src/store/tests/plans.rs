@@ -1,10 +1,12 @@
 //! Every statement on a hot path uses the index it was written for: a partial index is used only while its predicate
 //! stands literally in the query, and nothing but this test would notice.
 
+use overnight_domain::scheduler::AccountKey;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::{Fixture, START};
 use crate::store::requests::{Direction, Scope};
+use crate::store::search::{self, Search};
 use crate::store::sql::{Connection, Dialect, Statement, Tx, Value, sql, sql_each};
 use crate::store::{
     api_keys, audit, balances, batches, candidates, events, expiry, leases, ledger, releases, requests,
@@ -73,11 +75,32 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(standings::of_account(fixture.model, fixture.account));
     statements.push(standings::gathering(fixture.account));
     statements.push(standings::of_model(fixture.model));
+    statements.extend(lists_for_people());
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;
     }
     let by_whole_key = "(sort_key = unnest.unnest) AND (seq = unnest.unnest_1))";
     check_on_postgres(&fixture, leases::take_on_postgres([1, 1, START, 1], &positions), by_whole_key).await;
+}
+
+/// What looks through requests and batches for a page.
+fn lists_for_people() -> Vec<Statement> {
+    let bound = |texts: (&'static str, &'static str), numbers: &[i64]| {
+        let query = numbers.iter().fold(sql_each(texts.0, texts.1), |query, number| query.bind(*number));
+        search::bind(Some(&Search::new("a=b")), query).bind(51i64)
+    };
+    let mut statements = vec![
+        bound(batches::LIST, &[1, 9, 0, 0, 3]),
+        sql(batches::FLOOR).bind(1i64).bind(9i64).bind(1_999i64),
+        sql(batches::COUNT_LIVE).bind(1i64).bind(100i64),
+        sql(requests::FIND_CHARGE).bind([0; 16]).bind(1i64),
+        sql(requests::LIST_ERRORS).bind(1i64).bind(9i64),
+    ];
+    for scope in [Scope::Account(AccountKey(1)), Scope::Batch(1)] {
+        statements.push(bound(requests::list_texts(scope), &[1, 9, 0, 0, 5, 1, 1]));
+        statements.push(sql(requests::floor_text(scope)).bind(1i64).bind(9i64).bind(19_999i64));
+    }
+    statements
 }
 
 async fn plan(fixture: &Fixture, text: &str) -> Vec<String> {
@@ -234,6 +257,36 @@ async fn pages_start_at_their_cursor() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn lists_for_people_start_at_their_cursor_too() {
+    let fixture = Fixture::on_sqlite().await;
+    let joined = [
+        "SEARCH r USING INTEGER PRIMARY KEY",
+        "SEARCH m USING INTEGER PRIMARY KEY",
+        "SEARCH s USING INTEGER PRIMARY KEY",
+        "SEARCH l USING INDEX ledger_by_result (result=?)",
+        IN_QUEUE,
+    ];
+    for (scope, index) in [
+        (Scope::Account(fixture.account), "progress_by_account (account=?"),
+        (Scope::Batch(1), "progress_by_batch (batch=?"),
+    ] {
+        let first = format!("SEARCH p USING INDEX {index} AND seq>? AND seq<?)");
+        check(&fixture, requests::list_texts(scope).0, &[&[first.as_str()], &joined[..]].concat()).await;
+        let floor = format!("SEARCH progress USING COVERING INDEX {index} AND seq<?)");
+        check(&fixture, requests::floor_text(scope), &[&floor]).await;
+    }
+    let by_batch = "SEARCH p USING INDEX progress_by_batch (batch=?)";
+    check(&fixture, requests::LIST_ERRORS, &[by_batch, joined[2]]).await;
+    check(&fixture, requests::FIND_CHARGE, &["SEARCH r USING INDEX", joined[2], joined[3]]).await;
+    let by_account = "SEARCH batches USING INDEX batches_by_account (account=? AND seq>? AND seq<?)";
+    check(&fixture, batches::LIST.0, &[by_account]).await;
+    let floor = "SEARCH batches USING COVERING INDEX batches_by_account (account=? AND seq<?)";
+    check(&fixture, batches::FLOOR, &[floor]).await;
+    let live = "SEARCH batches USING INDEX batches_live (account=?)";
+    check(&fixture, batches::COUNT_LIVE, &[live]).await;
 }
 
 #[tokio::test]

@@ -1,0 +1,152 @@
+//! Batches as people look through them: the newest first, page by page, and why requests of one failed.
+
+use std::collections::HashMap;
+
+use overnight_domain::batches::BatchStatus;
+use overnight_domain::ids::BatchId;
+use overnight_domain::records::BatchRecord;
+use overnight_domain::scheduler::AccountKey;
+
+use super::{find, name_of};
+use crate::app::errors::AppError;
+use crate::app::failures::Failure;
+use crate::app::{Services, input};
+use crate::store::batches::{self, ListFilter};
+use crate::store::requests;
+
+/// How many failed requests of a batch are looked at.
+const FAILED_LOOKED_MAX: u32 = 1_000;
+
+/// How many groups are told of.
+const GROUPS_MAX: usize = 5;
+
+/// What is said of a failure that says nothing, or more than is read.
+const UNTOLD: &str = "the failure is too long to be shown";
+
+/// Which batches to look through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BrowseQuery {
+    /// Those in this status.
+    pub status: Option<BatchStatus>,
+    /// Those whose metadata, the name among them, hold this text; or, where it is `key=value`, that have such a key with
+    /// this string, number, `true` or `false`. White space around it does not count.
+    pub search: Option<String>,
+    /// Those behind this one.
+    pub before: Option<BatchId>,
+}
+
+/// A page of batches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BatchesPage {
+    /// The batches, the newest first: 50 at most.
+    pub rows: Vec<BatchRow>,
+    /// Behind which the next page begins, if there is one.
+    pub next: Option<BatchId>,
+    /// Behind which to look on, where 2,000 batches were looked through and the page is not full.
+    pub looked_through: Option<BatchId>,
+}
+
+/// A batch in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchRow {
+    /// What is known of it.
+    pub record: BatchRecord,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+}
+
+/// A page of an account's batches.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where `before` is none of the account's; [`AppError::Invalid`] for a search of more than 1,024
+/// bytes.
+pub async fn browse(
+    services: &Services,
+    account: AccountKey,
+    query: &BrowseQuery,
+) -> Result<BatchesPage, AppError> {
+    let search = input::search(query.search.as_deref())?;
+    let before = match query.before {
+        Some(id) => Some(find(services, account, id).await?.0),
+        None => None,
+    };
+    let filter = ListFilter { status: query.status, search };
+    let page = batches::list_newest(&services.store, account, &filter, before).await?;
+    let named = |record: BatchRecord| BatchRow { name: name_of(&record), record };
+    Ok(BatchesPage {
+        rows: page.rows.into_iter().map(named).collect(),
+        next: id_of(services, page.next).await?,
+        looked_through: id_of(services, page.looked_through).await?,
+    })
+}
+
+async fn id_of(services: &Services, seq: Option<i64>) -> Result<Option<BatchId>, AppError> {
+    match seq {
+        Some(seq) => Ok(batches::find_id(&services.store, seq).await?),
+        None => Ok(None),
+    }
+}
+
+/// How many batches of an account have neither completed nor been cancelled; more than a hundred count as a hundred.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn count_live(services: &Services, account: AccountKey) -> Result<i64, AppError> {
+    Ok(batches::count_live(&services.store, account).await?)
+}
+
+/// Why requests of a batch failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureGroups {
+    /// What they say, the most frequent first: 5 at most.
+    pub groups: Vec<FailureGroup>,
+    /// How many failed requests were looked at.
+    pub looked_at: usize,
+    /// Whether more have failed than were looked at.
+    pub has_more: bool,
+}
+
+/// Requests that failed alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureGroup {
+    /// What they say.
+    pub failure: Failure,
+    /// How many.
+    pub requests: usize,
+}
+
+/// What the first 1,000 failed requests of a batch say of their failures.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn failure_groups(
+    services: &Services,
+    account: AccountKey,
+    id: BatchId,
+) -> Result<FailureGroups, AppError> {
+    let (batch, record) = find(services, account, id).await?;
+    // Whoever looks for more than there are goes through the whole batch.
+    let failed = u32::try_from(record.counters.failed).unwrap_or(u32::MAX);
+    let looked_max = failed.min(FAILED_LOOKED_MAX);
+    let errors = match looked_max {
+        0 => Vec::new(),
+        some => requests::list_errors(&services.store, batch, some).await?,
+    };
+    let untold = || Failure { message: UNTOLD.to_owned(), code: None };
+    let mut groups: Vec<FailureGroup> = Vec::new();
+    let mut places: HashMap<(String, Option<String>), usize> = HashMap::new();
+    for error in &errors {
+        let failure = error.as_deref().and_then(Failure::read).unwrap_or_else(untold);
+        let place = *places.entry((failure.message.clone(), failure.code.clone())).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.requests += 1,
+            None => groups.push(FailureGroup { failure, requests: 1 }),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.requests));
+    groups.truncate(GROUPS_MAX);
+    Ok(FailureGroups { groups, looked_at: errors.len(), has_more: failed as usize > errors.len() })
+}

@@ -1,0 +1,140 @@
+//! Requests as people look through them: the newest first, page by page.
+
+use overnight_domain::chat::excerpt;
+use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::json::Json;
+use overnight_domain::records::RequestSummary;
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::AccountKey;
+
+use super::NOUN;
+use crate::app::errors::AppError;
+use crate::app::failures::Failure;
+use crate::app::{Services, batches, input};
+use crate::store::models;
+pub use crate::store::requests::RequestCharge;
+use crate::store::requests::{self, ListFilter, ListedRequest, Scope};
+
+/// How much of what was asked a row shows, in characters.
+const EXCERPT_CHARS_MAX: usize = 120;
+
+/// Which requests to look through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BrowseQuery {
+    /// Those in this status.
+    pub status: Option<RequestStatus>,
+    /// Those for this model; a model that was never configured has none.
+    pub model: Option<String>,
+    /// Those of this batch; a batch that is none of the account's has none.
+    pub batch: Option<BatchId>,
+    /// Those whose metadata hold this text; or, where it is `key=value`, that have such a key with this string, number,
+    /// `true` or `false`. White space around it does not count.
+    pub search: Option<String>,
+    /// Those behind this one.
+    pub before: Option<RequestId>,
+}
+
+/// A page of requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestsPage {
+    /// The requests, the newest first: 50 at most.
+    pub rows: Vec<RequestRow>,
+    /// Behind which the next page begins, if there is one.
+    pub next: Option<RequestId>,
+    /// Behind which to look on, where 20,000 requests were looked through and the page is not full.
+    pub looked_through: Option<RequestId>,
+}
+
+/// A request in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestRow {
+    /// What the status record says.
+    pub summary: RequestSummary,
+    /// The batch it belongs to, if any.
+    pub batch_id: Option<BatchId>,
+    /// The model it names.
+    pub model: String,
+    /// The beginning of the last thing that the user says, on one line of 120 characters at most; `None` where the body is
+    /// longer than 16 KiB, and where nothing is said in words.
+    pub excerpt: Option<String>,
+    /// How long the body is, in bytes.
+    pub body_bytes: i64,
+    /// What it used and cost.
+    pub charge: RequestCharge,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// A page of an account's requests.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where `before` is none of the account's; [`AppError::Invalid`] for a search of more than 1,024
+/// bytes.
+pub async fn browse(
+    services: &Services,
+    account: AccountKey,
+    query: &BrowseQuery,
+) -> Result<RequestsPage, AppError> {
+    let store = &services.store;
+    let search = input::search(query.search.as_deref())?;
+    let before = match query.before {
+        Some(id) => Some(requests::find_seq(store, account, id).await?.ok_or(AppError::NotFound(NOUN))?),
+        None => None,
+    };
+    let scope = match query.batch {
+        None => Scope::Account(account),
+        Some(id) => match batches::find(services, account, id).await {
+            Ok((batch, _)) => Scope::Batch(batch),
+            Err(AppError::NotFound(_)) => return Ok(RequestsPage::default()),
+            Err(error) => return Err(error),
+        },
+    };
+    let model = match &query.model {
+        None => None,
+        Some(name) => match models::find(store, name).await? {
+            Some(model) => Some(model),
+            None => return Ok(RequestsPage::default()),
+        },
+    };
+    let filter = ListFilter { status: query.status, model, search };
+    let page = requests::list_newest(store, scope, &filter, before).await?;
+    Ok(RequestsPage {
+        rows: page.rows.into_iter().map(row).collect(),
+        next: id_of(services, page.next).await?,
+        looked_through: id_of(services, page.looked_through).await?,
+    })
+}
+
+/// What a request used and cost.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn charge_of(
+    services: &Services,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<RequestCharge, AppError> {
+    requests::find_charge(&services.store, account, id).await?.ok_or(AppError::NotFound(NOUN))
+}
+
+async fn id_of(services: &Services, seq: Option<i64>) -> Result<Option<RequestId>, AppError> {
+    match seq {
+        Some(seq) => Ok(requests::find_id(&services.store, seq).await?),
+        None => Ok(None),
+    }
+}
+
+fn row(listed: ListedRequest) -> RequestRow {
+    let body = listed.body.as_deref().and_then(|body| Json::from_stored(body).ok());
+    RequestRow {
+        summary: listed.summary,
+        batch_id: listed.batch_id,
+        model: listed.model,
+        excerpt: body.and_then(|body| excerpt(body, EXCERPT_CHARS_MAX)),
+        body_bytes: listed.body_bytes,
+        charge: listed.charge,
+        failure: listed.error.as_deref().and_then(Failure::read),
+    }
+}

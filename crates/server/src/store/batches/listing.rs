@@ -1,0 +1,117 @@
+//! Batches as people look through them.
+
+use overnight_domain::batches::BatchStatus;
+use overnight_domain::ids::BatchId;
+use overnight_domain::records::BatchRecord;
+use overnight_domain::scheduler::AccountKey;
+
+use super::reads::{batch_columns, read};
+use crate::store::listing::{self, ListPage, Listed};
+use crate::store::search::{self, Search};
+use crate::store::sql::{Row, Statement, sql, sql_each};
+use crate::store::{Store, StoreError};
+
+/// How many batches are looked through for a page.
+const LOOKED_MAX: u32 = 2_000;
+
+/// Up to how many live batches are counted.
+const LIVE_COUNTED_MAX: u32 = 100;
+
+/// Which batches are listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListFilter {
+    /// Those in this status.
+    pub status: Option<BatchStatus>,
+    /// Those whose metadata hold this.
+    pub search: Option<Search>,
+}
+
+/// Builds the text of a page, with how text is found.
+macro_rules! page_text {
+    ($found:literal) => {
+        concat!(
+            "SELECT ",
+            batch_columns!(),
+            " FROM batches WHERE account = ? AND seq < ? AND seq >= ?
+              AND CASE WHEN cancelled_at IS NOT NULL THEN 3 WHEN completed_at IS NOT NULL THEN 2
+                       WHEN in_progress_at IS NOT NULL THEN 1 ELSE 0 END BETWEEN ? AND ?",
+            search::condition!($found),
+            " ORDER BY seq DESC LIMIT ? + 0"
+        )
+    };
+}
+
+pub(in crate::store) const LIST: (&str, &str) =
+    (page_text!("instr(metadata, ?) > 0"), page_text!("position(? IN metadata) > 0"));
+
+pub(in crate::store) const FLOOR: &str =
+    "SELECT seq FROM batches WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
+
+/// The first and the last number that [`LIST`] gives to a status.
+const fn codes(status: Option<BatchStatus>) -> (i64, i64) {
+    match status {
+        None => (0, 3),
+        Some(BatchStatus::Registered) => (0, 0),
+        Some(BatchStatus::InProgress) => (1, 1),
+        Some(BatchStatus::Completed) => (2, 2),
+        Some(BatchStatus::Cancelled) => (3, 3),
+    }
+}
+
+/// A page of batches behind the one in row `before`, the newest first; 2,000 are looked through at most.
+pub async fn list_newest(
+    store: &Store,
+    account: AccountKey,
+    filter: &ListFilter,
+    before: Option<i64>,
+) -> Result<ListPage<BatchRecord>, StoreError> {
+    list_newest_of(store, account, filter, before, LOOKED_MAX).await
+}
+
+/// The same with so many looked through at most.
+pub(in crate::store) async fn list_newest_of(
+    store: &Store,
+    account: AccountKey,
+    filter: &ListFilter,
+    before: Option<i64>,
+    looked_max: u32,
+) -> Result<ListPage<BatchRecord>, StoreError> {
+    let floor = sql(FLOOR).bind(account.0).bind(before.unwrap_or(i64::MAX)).bind(looked_max - 1);
+    let floor = store.readers().fetch_optional(floor).await?.map(|row| row.get::<i64>(0)).transpose()?;
+    let statement = |behind: i64, limit: usize| -> Statement {
+        let (first, last) = codes(filter.status);
+        let query = sql_each(LIST.0, LIST.1)
+            .bind(account.0)
+            .bind(behind)
+            .bind(floor.unwrap_or(i64::MIN))
+            .bind(first)
+            .bind(last);
+        search::bind(filter.search.as_ref(), query).bind(limit as i64)
+    };
+    listing::page(store, before, floor, filter.search.as_ref(), statement).await
+}
+
+impl Listed for BatchRecord {
+    fn read(row: &Row) -> Result<(i64, Self), StoreError> {
+        read(row)
+    }
+
+    fn metadata(&self) -> Option<&[u8]> {
+        self.metadata.as_deref()
+    }
+}
+
+/// The identifier of the batch in row `seq`.
+pub async fn find_id(store: &Store, seq: i64) -> Result<Option<BatchId>, StoreError> {
+    let row = store.readers().fetch_optional(sql("SELECT id FROM batches WHERE seq = ?").bind(seq)).await?;
+    row.map(|row| BatchId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("a batch's id"))).transpose()
+}
+
+pub(in crate::store) const COUNT_LIVE: &str = "SELECT count(*) FROM (SELECT 1 FROM batches
+     WHERE account = ? AND completed_at IS NULL AND cancelled_at IS NULL LIMIT ? + 0) v";
+
+/// How many batches of an account have neither completed nor been cancelled; more than a hundred count as a hundred.
+pub async fn count_live(store: &Store, account: AccountKey) -> Result<i64, StoreError> {
+    let query = sql(COUNT_LIVE).bind(account.0).bind(LIVE_COUNTED_MAX);
+    store.readers().fetch_one(query).await?.get(0)
+}

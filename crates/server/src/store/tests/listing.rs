@@ -1,0 +1,284 @@
+//! Lists for people: pages, what is looked through, and what is found in metadata.
+
+use overnight_domain::batches::BatchStatus;
+use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::requests::RequestStatus;
+
+use super::{Fixture, START, grouping, new_account};
+use crate::store::batches::{self, NewBatch};
+use crate::store::listing::{ListPage, PAGE_ROWS};
+use crate::store::requests::{self, ListFilter, ListedRequest, NewRequest, RequestCharge, Scope};
+use crate::store::search::Search;
+use crate::store::settle::{self, Ending, Settlement};
+use crate::store::{accounts, models};
+
+impl Fixture {
+    /// Takes in a request with these metadata.
+    async fn insert_with(&mut self, metadata: Option<&str>) -> RequestId {
+        let metadata = metadata.map(|text| text.as_bytes().to_vec());
+        let request = NewRequest { metadata, ..self.request(1) };
+        let id = request.id;
+        requests::insert(&self.store, request).await.expect("an insert");
+        id
+    }
+
+    async fn insert_many(&mut self, count: usize) -> Vec<RequestId> {
+        let new: Vec<_> = (0..count).map(|_| self.request(1)).collect();
+        let ids = new.iter().map(|request| request.id).collect();
+        let inserts = new.into_iter().map(|new| requests::insert(&self.store, new));
+        assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
+        ids
+    }
+
+    async fn newest(&self, filter: &ListFilter, before: Option<i64>) -> ListPage<ListedRequest> {
+        let scope = Scope::Account(self.account);
+        requests::list_newest(&self.store, scope, filter, before).await.expect("a page")
+    }
+
+    async fn found(&self, text: &str) -> Vec<RequestId> {
+        let filter = ListFilter { search: Some(Search::new(text)), ..ListFilter::default() };
+        let page = self.newest(&filter, None).await;
+        assert_eq!((page.next, page.looked_through), (None, None));
+        page.rows.iter().rev().map(|row| row.summary.id).collect()
+    }
+}
+
+on_both!(pages_run_from_the_newest_to_the_oldest);
+async fn pages_run_from_the_newest_to_the_oldest(mut fixture: Fixture) {
+    let mut ids = fixture.insert_many(2 * PAGE_ROWS).await;
+    ids.reverse();
+    let all = ListFilter::default();
+    let first = fixture.newest(&all, None).await;
+    assert!(first.next.is_some() && first.looked_through.is_none());
+    let second = fixture.newest(&all, first.next).await;
+    assert_eq!((second.next, second.looked_through), (None, None));
+    let listed: Vec<_> = [first.rows, second.rows].concat().iter().map(|row| row.summary.id).collect();
+    assert_eq!(listed, ids);
+}
+
+on_both!(so_many_are_looked_through_for_a_page_and_then_it_says_so);
+async fn so_many_are_looked_through_for_a_page_and_then_it_says_so(mut fixture: Fixture) {
+    let wanted = fixture.insert_with(Some(r#"{"a":"needle"}"#)).await;
+    fixture.insert_many(25).await;
+    let scope = Scope::Account(fixture.account);
+    let filter = ListFilter { search: Some(Search::new("needle")), ..ListFilter::default() };
+    let (mut before, mut pages) = (None, 0);
+    let found = loop {
+        let page = requests::list_newest_of(&fixture.store, scope, &filter, before, 10).await;
+        let page = page.expect("a page");
+        pages += 1;
+        assert_eq!(page.next, None);
+        before = page.looked_through;
+        if before.is_none() {
+            break page.rows;
+        }
+        assert!(page.rows.is_empty());
+    };
+    assert_eq!((pages, found[0].summary.id), (3, wanted));
+}
+
+on_both!(what_the_database_finds_and_is_not_meant_ends_a_page_too);
+async fn what_the_database_finds_and_is_not_meant_ends_a_page_too(mut fixture: Fixture) {
+    // Both words stand in every one of them, and never as a key and its value.
+    let new: Vec<_> = (0..1_100)
+        .map(|_| NewRequest { metadata: Some(br#"{"b":"a"}"#.to_vec()), ..fixture.request(1) })
+        .collect();
+    let inserts = new.into_iter().map(|new| requests::insert(&fixture.store, new));
+    assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
+    let filter = ListFilter { search: Some(Search::new("a=b")), ..ListFilter::default() };
+    let page = fixture.newest(&filter, None).await;
+    assert!(page.rows.is_empty() && page.looked_through.is_some());
+    let page = fixture.newest(&filter, page.looked_through).await;
+    assert_eq!((page.rows.len(), page.next, page.looked_through), (0, None, None));
+}
+
+on_both!(text_is_found_in_metadata_however_it_is_spelt);
+async fn text_is_found_in_metadata_however_it_is_spelt(mut fixture: Fixture) {
+    let texts = [
+        r#"{"plain":"a % b _ c ' d ; -- e"}"#,
+        r#"{"quoted":"say \"hello\" to C:\\temp"}"#,
+        r#"{"stadt":"K\u00f6ln","moon":"\ud83c\udf19"}"#,
+        r#"{"stadt":"Köln","moon":"🌙"}"#,
+        r#"{"nul":"a\u0000b","line":"c\nd"}"#,
+        "{}",
+    ];
+    let mut ids = Vec::new();
+    for text in texts {
+        ids.push(fixture.insert_with(Some(text)).await);
+    }
+    fixture.insert_with(None).await;
+    for (text, expected) in [
+        ("a % b _ c ' d", &[0][..]),
+        ("%", &[0]),
+        ("a % c", &[]),
+        ("a_%", &[]),
+        ("' OR 1=1 --", &[]),
+        ("say \"hello\" to", &[1]),
+        ("C:\\temp", &[1]),
+        ("\\", &[1, 2, 4]),
+        ("Köln", &[2, 3]),
+        ("köln", &[]),
+        ("🌙", &[2, 3]),
+        ("a\0b", &[4]),
+        ("\0", &[4]),
+        ("c\nd", &[4]),
+        ("?", &[]),
+        ("$1", &[]),
+        ("{}", &[5]),
+        ("", &[0, 1, 2, 3, 4, 5]),
+    ] {
+        let expected: Vec<_> = expected.iter().map(|place| ids[*place]).collect();
+        assert_eq!(fixture.found(text).await, expected, "{text:?}");
+    }
+}
+
+on_both!(a_key_is_found_with_its_value);
+async fn a_key_is_found_with_its_value(mut fixture: Fixture) {
+    let texts = [
+        r#"{"run":"7","x":1}"#,
+        r#"{"run":7}"#,
+        r#"{"run":"77"}"#,
+        r#"{"deep":{"run":"7"},"done":true}"#,
+        r#"{"note":"run=7"}"#,
+        r#"{"r\u00fcn":"a=b \"c\"","run":null}"#,
+        r#"{"run":["7"],"7":"run"}"#,
+        r#"{"run":""}"#,
+    ];
+    let mut ids = Vec::new();
+    for text in texts {
+        ids.push(fixture.insert_with(Some(text)).await);
+    }
+    for (text, expected) in [
+        ("run=7", &[0, 1, 4][..]),
+        ("run=77", &[2]),
+        ("done=true", &[3]),
+        ("run=null", &[]),
+        ("rün=a=b \"c\"", &[5]),
+        ("run=", &[4, 7]),
+        ("=7", &[4]),
+        ("run='7'", &[]),
+        ("x=1", &[0]),
+    ] {
+        let expected: Vec<_> = expected.iter().map(|place| ids[*place]).collect();
+        assert_eq!(fixture.found(text).await, expected, "{text:?}");
+    }
+}
+
+on_both!(a_row_says_what_a_request_is_used_and_cost);
+async fn a_row_says_what_a_request_is_used_and_cost(mut fixture: Fixture) {
+    let priced = NewRequest { hold: fixture.hold("20").await, ..fixture.request(1) };
+    let large = NewRequest { body: vec![b' '; 16_385], ..fixture.request(2) };
+    let ids = [priced.id, large.id];
+    for request in [priced, large] {
+        requests::insert(&fixture.store, request).await.expect("an insert");
+    }
+    let batch = grouping::new_batch(&mut fixture, &ids[..1]).await;
+    batches::insert(&fixture.store, batch.clone()).await.expect("a batch");
+    fixture.release().await;
+    let leases = fixture.lease().await;
+    assert!(fixture.settle(&leases[0], START + 5).await);
+    let error = br#"{"error":{"message":"no"}}"#.to_vec();
+    let failed = fixture.settlement(&leases[1], START + 6);
+    let failed = Settlement { ending: Ending::Failed, body: error.clone(), ..failed };
+    assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
+    let rows = fixture.newest(&ListFilter::default(), None).await.rows;
+    let [failed, completed] = &rows[..] else { panic!("{rows:?}") };
+    // Three tokens read at a credit, four written at two.
+    let charge = RequestCharge {
+        prompt_tokens: Some(3),
+        completion_tokens: Some(4),
+        amount: Some("11".parse().expect("credits")),
+    };
+    assert_eq!((completed.charge, completed.batch_id, &*completed.model), (charge, Some(batch.id), "tiny"));
+    assert_eq!((completed.body_bytes, completed.error.as_ref()), (59, None));
+    assert_eq!(completed.body.as_ref().map(Vec::len), Some(59));
+    assert_eq!((failed.body.as_ref(), failed.body_bytes), (None, 16_385));
+    assert_eq!((failed.error.as_ref(), failed.charge), (Some(&error), RequestCharge::default()));
+    let charge_of = |account, id| requests::find_charge(&fixture.store, account, id);
+    assert_eq!(charge_of(fixture.account, ids[0]).await.expect("a read"), Some(charge));
+    assert_eq!(charge_of(fixture.account, ids[1]).await.expect("a read"), Some(RequestCharge::default()));
+    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
+    assert_eq!(charge_of(other, ids[0]).await.expect("a read"), None);
+    assert!(
+        requests::list_newest(&fixture.store, Scope::Account(other), &ListFilter::default(), None)
+            .await
+            .expect("a page")
+            .rows
+            .is_empty()
+    );
+}
+
+on_both!(requests_are_filtered_by_state_model_and_batch);
+async fn requests_are_filtered_by_state_model_and_batch(mut fixture: Fixture) {
+    let ids = fixture.insert(&[1, 2, 3]).await;
+    let model = models::ensure(&fixture.store, &["other"]).await.expect("a model")[0];
+    let other = NewRequest { model, ..fixture.request(4) };
+    let other_id = other.id;
+    requests::insert(&fixture.store, other).await.expect("an insert");
+    requests::cancel(&fixture.store, fixture.account, ids[1], START).await.expect("a cancel");
+    fixture.release().await;
+    fixture.lease().await;
+    let batch = grouping::new_batch(&mut fixture, &ids[1..]).await;
+    let batch_id = batch.id;
+    batches::insert(&fixture.store, batch).await.expect("a batch");
+    let (batch, _) =
+        batches::find(&fixture.store, fixture.account, batch_id).await.expect("a read").expect("the batch");
+    let account = Scope::Account(fixture.account);
+    for (scope, status, model, expected) in [
+        (account, Some(RequestStatus::InProgress), None, vec![ids[2], ids[0]]),
+        (account, Some(RequestStatus::Registered), None, vec![other_id]),
+        (account, None, Some(model), vec![other_id]),
+        (Scope::Batch(batch), None, None, vec![ids[2], ids[1]]),
+        (Scope::Batch(batch), Some(RequestStatus::Cancelled), None, vec![ids[1]]),
+    ] {
+        let filter = ListFilter { status, model, search: None };
+        let page = requests::list_newest(&fixture.store, scope, &filter, None).await.expect("a page");
+        let listed: Vec<_> = page.rows.iter().map(|row| row.summary.id).collect();
+        assert_eq!(listed, expected, "{filter:?}");
+    }
+}
+
+on_both!(batches_are_listed_and_those_that_live_are_counted);
+async fn batches_are_listed_and_those_that_live_are_counted(mut fixture: Fixture) {
+    let mut ids: Vec<BatchId> = Vec::new();
+    for number in 0..(PAGE_ROWS + 3) {
+        let requests = fixture.insert(&[1]).await;
+        let metadata = format!(r#"{{"batch_name":"night {number}"}}"#).into_bytes();
+        let batch = grouping::new_batch(&mut fixture, &requests).await;
+        ids.push(batch.id);
+        let batch = NewBatch { metadata: Some(metadata), ..batch };
+        batches::insert(&fixture.store, batch).await.expect("a batch");
+        if number == 2 {
+            requests::cancel(&fixture.store, fixture.account, requests[0], START).await.expect("a cancel");
+        }
+    }
+    batches::cancel(&fixture.store, fixture.account, ids[1], START).await.expect("a cancel");
+    let list = async |status: Option<BatchStatus>, text: Option<&str>, before: Option<i64>| {
+        let filter = batches::ListFilter { status, search: text.map(Search::new) };
+        let page = batches::list_newest(&fixture.store, fixture.account, &filter, before).await;
+        let page = page.expect("a page");
+        (page.rows.iter().map(|row| row.id).collect::<Vec<_>>(), page.next)
+    };
+    let (first, next) = list(None, None, None).await;
+    let (second, end) = list(None, None, next).await;
+    assert_eq!((first.len(), end), (PAGE_ROWS, None));
+    let newest_first: Vec<_> = ids.iter().rev().copied().collect();
+    assert_eq!([first, second].concat(), newest_first);
+    for (status, text, expected) in [
+        (Some(BatchStatus::Cancelled), None, vec![ids[1]]),
+        (Some(BatchStatus::Completed), None, vec![ids[2]]),
+        (Some(BatchStatus::InProgress), None, vec![]),
+        (None, Some("night 17"), vec![ids[17]]),
+        (None, Some("batch_name=night 1"), vec![ids[1]]),
+        (Some(BatchStatus::Registered), Some("night 2"), (20..30).rev().map(|place| ids[place]).collect()),
+    ] {
+        assert_eq!(list(status, text, None).await.0, expected, "{status:?} {text:?}");
+    }
+    let live = batches::count_live(&fixture.store, fixture.account).await.expect("a count");
+    assert_eq!(live, PAGE_ROWS as i64 + 1);
+    let nothing = batches::ListFilter { search: Some(Search::new("nowhere")), ..Default::default() };
+    let page = batches::list_newest_of(&fixture.store, fixture.account, &nothing, None, 10).await;
+    let looked_through = page.expect("a page").looked_through.expect("more");
+    let id = batches::find_id(&fixture.store, looked_through).await.expect("a read");
+    assert_eq!(id, Some(newest_first[9]));
+}
