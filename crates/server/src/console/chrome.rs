@@ -128,11 +128,15 @@ pub(crate) fn said(code: &str) -> Option<&'static str> {
             "You are signed in. Choose an e-mail address and a password to come back without a link."
         }
         "changed" => "It is changed. Every other browser was signed out if you chose a new password.",
-        "request_cancelled" => "The request is cancelled. What an engine still says of it is thrown away and costs nothing.",
+        "request_cancelled" => {
+            "The request is cancelled. What an engine still says of it is thrown away and costs nothing."
+        }
         "batch_cancelled" => "The batch is cancelled. What had ended keeps its results.",
         "ended_already" => "It had ended before it could be cancelled; nothing changed.",
         "sent_again" => "The failed requests are sent again, as this batch.",
-        "batch_sent" => "The batch is sent. It is kept from now on, whatever happens, and this page follows it.",
+        "batch_sent" => {
+            "The batch is sent. It is kept from now on, whatever happens, and this page follows it."
+        }
         "secret_replaced" => "Webhooks are signed with a new secret from now on.",
         "replayed" => "It is sent again within a second.",
         "account_made" => "The account is made. Its payments are not activated yet, and it has no credits.",

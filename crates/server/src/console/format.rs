@@ -70,7 +70,7 @@ fn duration(milliseconds: &i64) -> String {
 }
 
 /// The ends of an identifier, enough to tell it from its neighbours: the first digits of all of them are their time.
-fn short(id: &impl Display) -> String {
+pub(super) fn short(id: &impl Display) -> String {
     let id = id.to_string();
     match id.split_once('_') {
         Some((prefix, digits)) if digits.len() > 12 && digits.is_ascii() => {
@@ -109,9 +109,9 @@ impl Display for State {
             "completed" => ("completed", "completed"),
             "failed" => ("failed", "failed"),
             "cancelled" => ("cancelled", "cancelled"),
-            "live" => ("running", "on its way"),
+            "pending" => ("running", "pending"),
             "delivered" => ("completed", "delivered"),
-            "exhausted" => ("failed", "given up"),
+            "exhausted" => ("failed", "exhausted"),
             "registered" => ("registered", "registered"),
             _ => ("registered", "unknown"),
         };

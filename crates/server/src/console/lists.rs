@@ -28,10 +28,23 @@ impl Asked {
         *self != Self::default()
     }
 
+    /// The part of it that List Requests takes.
+    fn as_api(&self) -> String {
+        let fields = [("status", &self.status), ("model", &self.model)];
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(fields.into_iter().filter(|(_, value)| !value.is_empty()));
+        let query = query.finish();
+        if query.is_empty() { query } else { format!("{query}&") }
+    }
+
     /// The query of the page behind `before`.
     fn after(&self, before: &impl std::fmt::Display) -> String {
-        let fields =
-            [("status", &self.status), ("model", &self.model), ("batch", &self.batch), ("search", &self.search)];
+        let fields = [
+            ("status", &self.status),
+            ("model", &self.model),
+            ("batch", &self.batch),
+            ("search", &self.search),
+        ];
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(fields.into_iter().filter(|(_, value)| !value.is_empty()));
         query.append_pair("before", &before.to_string());
@@ -140,6 +153,11 @@ impl BatchPage {
         self.record.state.status()
     }
 
+    /// Its own address.
+    fn address(&self) -> String {
+        format!("{}/batches/{}", self.chrome.home(), self.record.id)
+    }
+
     fn counters(&self) -> Counters {
         self.record.counters
     }
@@ -149,4 +167,3 @@ impl BatchPage {
         self.record.created_at + overnight_domain::requests::COMPLETION_WINDOW_MS
     }
 }
-

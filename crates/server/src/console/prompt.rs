@@ -74,7 +74,10 @@ fn shown(messages: &[Value]) -> Vec<Message> {
     }
     let half = MESSAGES_MAX / 2;
     let left_out = messages.len() - MESSAGES_MAX;
-    let gap = Message { role: "…".to_owned(), text: format!("{left_out} messages between these are not shown here") };
+    let gap = Message {
+        role: "…".to_owned(),
+        text: format!("{left_out} messages between these are not shown here"),
+    };
     let (first, last) = (&messages[..half], &messages[messages.len() - half..]);
     first.iter().map(read).chain([gap]).chain(last.iter().map(read)).collect()
 }
@@ -125,7 +128,10 @@ mod tests {
             {"role":"assistant","content":null,"tool_calls":[{"id":1}]}],"temperature":0.5,"stop":"x"}"#;
         let prompt = Prompt::read(body.as_bytes());
         let told: Vec<_> = prompt.messages.iter().map(|it| (&*it.role, &*it.text)).collect();
-        assert_eq!(told, [("system", "Be kind."), ("user", "Look:\n[image_url]"), ("assistant", r#"[{"id":1}]"#)]);
+        assert_eq!(
+            told,
+            [("system", "Be kind."), ("user", "Look:\n[image_url]"), ("assistant", r#"[{"id":1}]"#)]
+        );
         assert_eq!(prompt.model, "m");
         assert_eq!(prompt.settings.len(), 2);
     }

@@ -13,4 +13,5 @@ mod engines;
 mod payments;
 mod submissions;
 mod support;
+mod told;
 mod webhooks;

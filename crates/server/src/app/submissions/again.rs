@@ -52,11 +52,11 @@ impl Pages for Failed {
     async fn next_page(&mut self) -> Result<Option<Vec<Draft>>, AppError> {
         tokio::task::yield_now().await;
         let Some(records) = self.0.next_page().await? else { return Ok(None) };
-        records.into_iter().map(draft).collect::<Result<Vec<_>, _>>().map(Some)
+        records.iter().map(draft).collect::<Result<Vec<_>, _>>().map(Some)
     }
 }
 
-fn draft(record: RequestRecord) -> Result<Draft, AppError> {
+fn draft(record: &RequestRecord) -> Result<Draft, AppError> {
     let damaged = |_| AppError::Internal(StoreError::Damaged("the body of a request"));
     let mut create = ObjectWriter::with_capacity(record.body.len() + 256);
     create.json("request_body", Json::from_stored(&record.body).map_err(damaged)?);

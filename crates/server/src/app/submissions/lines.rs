@@ -32,7 +32,7 @@ impl Lines {
     /// # Errors
     ///
     /// [`AppError::Invalid`] for a text that is too long, holds no line or too many.
-    pub(super) fn of(services: &Services, text: Bytes) -> Result<Self, AppError> {
+    pub(super) fn of(services: &Services, text: &Bytes) -> Result<Self, AppError> {
         let refuse = |message: &str| Err(AppError::invalid("prompts", codes::OUT_OF_RANGE, message));
         if text.len() > TEXT_BYTES_MAX {
             return refuse("must be at most 32 MiB");

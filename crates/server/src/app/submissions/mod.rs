@@ -29,7 +29,7 @@ use super::errors::AppError;
 /// [`AppError::Invalid`] for a text that is longer than [`TEXT_BYTES_MAX`], holds no line, or more than
 /// `limits.batch_requests`. What is wrong with lines stands in the answer.
 pub async fn check(services: &Services, account: AccountKey, text: Bytes) -> Result<Checked, AppError> {
-    review::review_all(services, account, Lines::of(services, text)?).await
+    review::review_all(services, account, Lines::of(services, &text)?).await
 }
 
 /// Takes in every line of a text, and groups them as one batch with `name` as the `batch_name` of its metadata, whose end is
@@ -50,5 +50,5 @@ pub async fn submit(
     webhook: Option<&str>,
 ) -> Result<BatchRecord, AppError> {
     let terms = Terms::new(services, name, webhook)?;
-    send(services, account, Lines::of(services, text)?, terms).await
+    send(services, account, Lines::of(services, &text)?, terms).await
 }

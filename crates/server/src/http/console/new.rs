@@ -41,8 +41,11 @@ impl FromRequest<Shared> for Draft {
         let crowded = || AppError::Unavailable("others are sending files; try again in a moment".to_owned());
         let place = PLACES.try_acquire().map_err(|_| crowded())?;
         let unread = |_| Stop::Unreadable("The lines did not come whole, or are more than 32 MiB.");
-        let mut parts = Multipart::from_request(request, context).await.map_err(|_| Stop::Unreadable("The form came in a shape that is not read."))?;
-        let mut draft = Self { text: Bytes::new(), name: String::new(), webhook: String::new(), _place: place };
+        let mut parts = Multipart::from_request(request, context)
+            .await
+            .map_err(|_| Stop::Unreadable("The form came in a shape that is not read."))?;
+        let mut draft =
+            Self { text: Bytes::new(), name: String::new(), webhook: String::new(), _place: place };
         while let Some(part) = parts.next_field().await.map_err(unread)? {
             let field = part.name().unwrap_or_default().to_owned();
             let bytes = part.bytes().await.map_err(unread)?;
@@ -86,7 +89,8 @@ pub(super) async fn submit(visit: MemberVisit, draft: Draft) -> Reply {
     visit.require(Permission::Work)?;
     let services = visit.services();
     let sent =
-        submissions::submit(services, visit.account.key, draft.text.clone(), draft.name(), draft.webhook()).await;
+        submissions::submit(services, visit.account.key, draft.text.clone(), draft.name(), draft.webhook())
+            .await;
     match sent {
         Ok(batch) => replies::see_other(&visit.at(&format!("batches/{}?said=batch_sent", batch.id))),
         Err(AppError::Invalid(invalid)) if !draft.text.is_empty() => {

@@ -93,7 +93,10 @@ async fn show_event(visit: &MemberVisit, refused: Option<String>) -> Reply {
     chrome.is_live = event.state == EventState::Live;
     chrome.refused = refused;
     let tries = webhooks::list_own_deliveries(services, key, Some(id), None, TRIES).await?;
-    replies::page_with(status, &EventPage { chrome, may_work: visit.role.may(Permission::Work), event, tries })
+    replies::page_with(
+        status,
+        &EventPage { chrome, may_work: visit.role.may(Permission::Work), event, tries },
+    )
 }
 
 async fn show(visit: &MemberVisit, asked: Asked) -> Reply {

@@ -16,7 +16,17 @@ pub enum EventState {
 }
 
 impl EventState {
-    const ALL: [Self; 3] = [Self::Live, Self::Delivered, Self::Exhausted];
+    /// Every state.
+    pub const ALL: [Self; 3] = [Self::Live, Self::Delivered, Self::Exhausted];
+
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "pending",
+            Self::Delivered => "delivered",
+            Self::Exhausted => "exhausted",
+        }
+    }
 
     pub(super) const fn code(self) -> i64 {
         match self {

@@ -164,48 +164,49 @@ async fn a_key_is_found_with_its_value(mut fixture: Fixture) {
     }
 }
 
+/// What was used of a hold of [`Fixture::hold`]: three tokens read at a credit, four written at two.
+fn charge() -> RequestCharge {
+    let amount = Some("11".parse().expect("credits"));
+    RequestCharge { prompt_tokens: Some(3), completion_tokens: Some(4), amount }
+}
+
 on_both!(a_row_says_what_a_request_is_used_and_cost);
 async fn a_row_says_what_a_request_is_used_and_cost(mut fixture: Fixture) {
     let priced = NewRequest { hold: fixture.hold("20").await, ..fixture.request(1) };
-    let large = NewRequest { body: vec![b' '; 16_385], ..fixture.request(2) };
-    let ids = [priced.id, large.id];
-    for request in [priced, large] {
-        requests::insert(&fixture.store, request).await.expect("an insert");
-    }
-    let batch = grouping::new_batch(&mut fixture, &ids[..1]).await;
+    let id = priced.id;
+    requests::insert(&fixture.store, priced).await.expect("an insert");
+    let batch = grouping::new_batch(&mut fixture, &[id]).await;
     batches::insert(&fixture.store, batch.clone()).await.expect("a batch");
     fixture.release().await;
-    let leases = fixture.lease().await;
-    assert!(fixture.settle(&leases[0], START + 5).await);
+    assert!(fixture.settle(&fixture.lease().await[0], START + 5).await);
+    let row = fixture.newest(&ListFilter::default(), None).await.rows.remove(0);
+    assert_eq!((row.charge, row.batch_id, &*row.model), (charge(), Some(batch.id), "tiny"));
+    assert_eq!((row.body_bytes, row.body.map(|body| body.len()), row.error), (59, Some(59), None));
+    let charge_of = |account| requests::find_charge(&fixture.store, account, id);
+    assert_eq!(charge_of(fixture.account).await.expect("a read"), Some(charge()));
+    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
+    assert_eq!(charge_of(other).await.expect("a read"), None);
+    let theirs = Scope::Account(other);
+    let page = requests::list_newest(&fixture.store, theirs, &ListFilter::default(), None).await;
+    assert!(page.expect("a page").rows.is_empty());
+}
+
+on_both!(a_row_leaves_out_what_is_long_and_says_why_a_request_failed);
+async fn a_row_leaves_out_what_is_long_and_says_why_a_request_failed(mut fixture: Fixture) {
+    let large = NewRequest { body: vec![b' '; 16_385], ..fixture.request(1) };
+    let id = large.id;
+    requests::insert(&fixture.store, large).await.expect("an insert");
+    fixture.release().await;
+    let lease = fixture.lease().await.remove(0);
     let error = br#"{"error":{"message":"no"}}"#.to_vec();
-    let failed = fixture.settlement(&leases[1], START + 6);
+    let failed = fixture.settlement(&lease, START + 6);
     let failed = Settlement { ending: Ending::Failed, body: error.clone(), ..failed };
     assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
-    let rows = fixture.newest(&ListFilter::default(), None).await.rows;
-    let [failed, completed] = &rows[..] else { panic!("{rows:?}") };
-    // Three tokens read at a credit, four written at two.
-    let charge = RequestCharge {
-        prompt_tokens: Some(3),
-        completion_tokens: Some(4),
-        amount: Some("11".parse().expect("credits")),
-    };
-    assert_eq!((completed.charge, completed.batch_id, &*completed.model), (charge, Some(batch.id), "tiny"));
-    assert_eq!((completed.body_bytes, completed.error.as_ref()), (59, None));
-    assert_eq!(completed.body.as_ref().map(Vec::len), Some(59));
-    assert_eq!((failed.body.as_ref(), failed.body_bytes), (None, 16_385));
-    assert_eq!((failed.error.as_ref(), failed.charge), (Some(&error), RequestCharge::default()));
-    let charge_of = |account, id| requests::find_charge(&fixture.store, account, id);
-    assert_eq!(charge_of(fixture.account, ids[0]).await.expect("a read"), Some(charge));
-    assert_eq!(charge_of(fixture.account, ids[1]).await.expect("a read"), Some(RequestCharge::default()));
-    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
-    assert_eq!(charge_of(other, ids[0]).await.expect("a read"), None);
-    assert!(
-        requests::list_newest(&fixture.store, Scope::Account(other), &ListFilter::default(), None)
-            .await
-            .expect("a page")
-            .rows
-            .is_empty()
-    );
+    let row = fixture.newest(&ListFilter::default(), None).await.rows.remove(0);
+    assert_eq!((row.body, row.body_bytes), (None, 16_385));
+    assert_eq!((row.error, row.charge), (Some(error), RequestCharge::default()));
+    let charge = requests::find_charge(&fixture.store, fixture.account, id).await.expect("a read");
+    assert_eq!(charge, Some(RequestCharge::default()));
 }
 
 on_both!(requests_are_filtered_by_state_model_and_batch);

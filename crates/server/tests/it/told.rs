@@ -1,0 +1,90 @@
+//! What an account sees of its own webhooks, and may do about them.
+
+use std::sync::Arc;
+
+use overnight_domain::ids::EventId;
+use overnight_server::app::accounts;
+use overnight_server::app::errors::AppError;
+use overnight_server::app::webhooks::{self, EventState, TryPlace};
+use overnight_server::store::events::{self, Claim, Conclusion};
+
+use crate::support::TestApp;
+
+/// Has what is due tried without an answer.
+async fn fail_all(app: &TestApp, failure: &'static str) {
+    let (store, now) = (&app.services.store, app.services.clock.now());
+    for (lane, _) in events::list_lanes(store).await.expect("lanes") {
+        for due in events::find_due(store, lane, now, 9).await.expect("what is due") {
+            let payload = webhooks::payload(&due.payload);
+            let claim = Claim { seq: due.seq, number: due.number, url: due.url, payload };
+            events::claim(store, vec![claim], now).await.expect("a claim");
+            let conclusion = Conclusion {
+                seq: due.seq,
+                number: due.number + 1,
+                started_at: now,
+                duration_ms: 3,
+                status: None,
+                failure: Some(failure),
+                failures: 1,
+                state: EventState::Exhausted,
+                due_at: None,
+                now,
+            };
+            assert!(events::conclude_all(store, Arc::new([conclusion])).await.expect("a conclusion")[0]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_account_tests_its_receiver_and_reads_what_came_of_it() {
+    let app = TestApp::start().await;
+    let (services, account) = (&app.services, app.account);
+    let id = accounts::list(services).await.expect("accounts")[0].id;
+    let mut sent = Vec::new();
+    for (url, failure) in
+        [("https://inner.example/", "refused_address"), ("https://none.example/", "unresolved")]
+    {
+        sent.push(webhooks::send_test(services, id, url).await.expect("a test").id);
+        let second = webhooks::send_test(services, id, url).await;
+        assert!(matches!(second, Err(AppError::Unavailable(_))), "{second:?}");
+        fail_all(&app, failure).await;
+    }
+    let refused = webhooks::send_test(services, id, "https://127.0.0.1/").await;
+    assert!(matches!(refused, Err(AppError::Invalid(_))), "{refused:?}");
+
+    let tries = webhooks::list_own_deliveries(services, account, None, None, 9).await.expect("tries");
+    let told: Vec<_> = tries.iter().map(|it| (it.event, it.failure.as_deref(), it.duration_ms)).collect();
+    assert_eq!(told, [(sent[1], Some("unreachable"), None), (sent[0], Some("unreachable"), None)]);
+    let place = TryPlace { event: sent[1], number: 1 };
+    let behind = webhooks::list_own_deliveries(services, account, None, Some(place), 9).await;
+    assert_eq!(behind.expect("tries"), tries[1..]);
+    let listed =
+        |before| webhooks::list_own_events(services, account, Some(EventState::Exhausted), before, 1);
+    assert_eq!(listed(None).await.expect("events")[0].id, sent[1]);
+    assert_eq!(listed(Some(sent[1])).await.expect("events")[0].id, sent[0]);
+    let replayed = webhooks::replay_own(services, account, sent[0]).await.expect("a replay");
+    assert_eq!((replayed.state, replayed.tries), (EventState::Live, 1));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_foreign_event_looks_like_an_unknown_one() {
+    let app = TestApp::start().await;
+    let services = &app.services;
+    let id = accounts::list(services).await.expect("accounts")[0].id;
+    let event = webhooks::send_test(services, id, "https://example.com/").await.expect("a test").id;
+    let other = accounts::create(services, "other").await.expect("an account");
+    for event in [event, EventId::from_bits(7)] {
+        let place = TryPlace { event, number: 1 };
+        let outcomes = [
+            webhooks::get_own(services, other.key, event).await.map(drop),
+            webhooks::replay_own(services, other.key, event).await.map(drop),
+            webhooks::list_own_events(services, other.key, None, Some(event), 9).await.map(drop),
+            webhooks::list_own_deliveries(services, other.key, Some(event), None, 9).await.map(drop),
+            webhooks::list_own_deliveries(services, other.key, None, Some(place), 9).await.map(drop),
+        ];
+        assert!(outcomes.iter().all(|it| matches!(it, Err(AppError::NotFound("event")))), "{outcomes:?}");
+    }
+    assert!(webhooks::list_own_events(services, other.key, None, None, 9).await.expect("none").is_empty());
+    app.stop().await;
+}
