@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::BoxFuture;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use tokio::sync::Mutex as TurnMutex;
 
@@ -24,17 +25,32 @@ const FRESH_TIMES: i64 = 20;
 const ANSWERS_MAX: usize = 4_096;
 
 /// What was counted lately.
-#[derive(Default)]
 pub struct Counts {
     pub(super) standings: Counted<AccountKey, Standing>,
     pub(super) waiting: Counted<ModelKey, i64>,
     pub(super) engines: Counted<(), Arc<[EngineReport]>>,
-    /// One long count at a time, so that readers are left for everybody else.
-    pub(super) turn: Arc<TurnMutex<()>>,
 }
 
+impl Default for Counts {
+    fn default() -> Self {
+        // One long count at a time leaves readers for everybody else.
+        let turn = Turn::default();
+        Self {
+            standings: Counted::new(Arc::clone(&turn)),
+            waiting: Counted::new(turn),
+            engines: Counted::new(Turn::default()),
+        }
+    }
+}
+
+/// Who has it counts.
+type Turn = Arc<TurnMutex<()>>;
+
 /// Answers by what was asked.
-pub(super) struct Counted<K, V>(Mutex<HashMap<K, Cell<V>>>);
+pub(super) struct Counted<K, V> {
+    cells: Mutex<HashMap<K, Cell<V>>>,
+    turn: Turn,
+}
 
 type Cell<V> = Arc<TurnMutex<Option<Answer<V>>>>;
 
@@ -51,27 +67,26 @@ impl<V> Answer<V> {
     }
 }
 
-impl<K, V> Default for Counted<K, V> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
 impl<K: Eq + Hash, V: Clone + Send + 'static> Counted<K, V> {
+    fn new(turn: Turn) -> Self {
+        Self { cells: Mutex::default(), turn }
+    }
+
     /// The answer that is known, or else that of `count`, which goes on if whoever asked leaves.
     pub(super) async fn get(
         &self,
         key: K,
         clock: &SharedClock,
-        count: impl Future<Output = Result<V, AppError>> + Send + 'static,
+        count: BoxFuture<'static, Result<V, AppError>>,
     ) -> Result<V, AppError> {
         let cell = self.cell(key);
         let mut known = cell.lock_owned().await;
         if let Some(answer) = known.as_ref().filter(|answer| answer.is_fresh(clock.now())) {
             return Ok(answer.value.clone());
         }
-        let clock = Arc::clone(clock);
+        let (clock, turn) = (Arc::clone(clock), Arc::clone(&self.turn));
         finish(async move {
+            let _turn = turn.lock().await;
             let asked_at = clock.now();
             let value = count.await?;
             let known_at = clock.now();
@@ -82,7 +97,7 @@ impl<K: Eq + Hash, V: Clone + Send + 'static> Counted<K, V> {
     }
 
     fn cell(&self, key: K) -> Cell<V> {
-        let mut cells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         if cells.len() >= ANSWERS_MAX && !cells.contains_key(&key) {
             // Whoever waits for one keeps it.
             cells.clear();
@@ -106,7 +121,7 @@ mod tests {
 
     impl Asked {
         fn new() -> Self {
-            Self { counted: Counted::default(), clock: ManualClock::at(0), times: Arc::default() }
+            Self { counted: Counted::new(Turn::default()), clock: ManualClock::at(0), times: Arc::default() }
         }
 
         /// The answer says how many counts there were before it, each of which takes so long.
@@ -118,7 +133,7 @@ mod tests {
                 clock.set(crate::clock::Clock::now(&*clock) + takes_ms);
                 Ok(times.fetch_add(1, Ordering::Relaxed))
             };
-            self.counted.get(key, &shared, count).await.expect("a count")
+            self.counted.get(key, &shared, Box::pin(count)).await.expect("a count")
         }
     }
 
@@ -151,7 +166,7 @@ mod tests {
         assert_eq!(asked.get(1, 0).await, 0);
         let shared: SharedClock = asked.clock.clone();
         let fails = async { Err(AppError::NotFound("count")) };
-        assert!(asked.counted.get(2, &shared, fails).await.is_err());
+        assert!(asked.counted.get(2, &shared, Box::pin(fails)).await.is_err());
         assert_eq!(asked.get(2, 0).await, 1);
     }
 
@@ -161,6 +176,6 @@ mod tests {
         for key in 0..=ANSWERS_MAX {
             asked.counted.cell(key);
         }
-        assert_eq!(asked.counted.0.lock().expect("the cells").len(), 1);
+        assert_eq!(asked.counted.cells.lock().expect("the cells").len(), 1);
     }
 }

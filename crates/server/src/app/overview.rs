@@ -28,12 +28,10 @@ pub struct Standing {
 /// Only what the store could not do.
 pub async fn get(services: &Services, account: AccountKey) -> Result<Standing, AppError> {
     let (store, clock) = (services.store.clone(), Arc::clone(&services.clock));
-    let turn = Arc::clone(&services.counts.turn);
     let count = async move {
-        let _turn = turn.lock().await;
         let counted_at = clock.now();
         let Live { waiting, in_progress, oldest_deadline } = standings::count(&store, account).await?;
         Ok(Standing { waiting, in_progress, oldest_deadline, counted_at })
     };
-    services.counts.standings.get(account, &services.clock, count).await
+    services.counts.standings.get(account, &services.clock, Box::pin(count)).await
 }

@@ -1,5 +1,6 @@
 //! What ended is counted once, however it ended.
 
+use overnight_domain::ids::RequestId;
 use overnight_domain::money::Credits;
 use overnight_domain::pace::{ActivityRecord, QUARTER_MS, quarter_of};
 
@@ -19,7 +20,7 @@ async fn cancel(fixture: &Fixture, request: &NewRequest) {
     requests::cancel(&fixture.store, fixture.account, request.id, START + 3).await.expect("a cancel");
 }
 
-async fn cancel_batch(fixture: &mut Fixture, ids: &[overnight_domain::ids::RequestId]) {
+async fn cancel_batch(fixture: &mut Fixture, ids: &[RequestId]) {
     let batch = grouping::new_batch(fixture, ids).await;
     let id = batch.id;
     let outcome = batches::insert(&fixture.store, batch).await.expect("a batch");
@@ -29,31 +30,37 @@ async fn cancel_batch(fixture: &mut Fixture, ids: &[overnight_domain::ids::Reque
     batches::cancel_chunk(&fixture.store, batch, None, START + 4).await.expect("a chunk");
 }
 
-on_both!(every_kind_of_end_is_counted_once);
-async fn every_kind_of_end_is_counted_once(mut fixture: Fixture) {
+async fn insert(fixture: &Fixture, request: &NewRequest) {
+    requests::insert(&fixture.store, request.clone()).await.expect("an insert");
+}
+
+/// Ends requests in every way but their deadlines, and then again or too late.
+async fn end_in_every_way(fixture: &mut Fixture) {
     let hold = fixture.hold("20").await;
-    let mut taken = Vec::new();
-    for key in 1..=7 {
-        let request = NewRequest { hold: hold.filter(|_| key <= 3), ..fixture.request(key) };
-        requests::insert(&fixture.store, request.clone()).await.expect("an insert");
-        taken.push(request);
+    let taken: Vec<_> =
+        (1..=7).map(|key| NewRequest { hold: hold.filter(|_| key <= 3), ..fixture.request(key) }).collect();
+    for request in &taken {
+        insert(fixture, request).await;
     }
     fixture.release().await;
     let leases = fixture.lease().await;
     assert!(fixture.settle(&leases[0], START + 2).await);
     let failed = Settlement { ending: Ending::Failed, ..fixture.settlement(&leases[1], START + 2) };
-    assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
-    cancel(&fixture, &taken[2]).await;
-    cancel_batch(&mut fixture, &[taken[3].id, taken[4].id]).await;
+    settle::settle(&fixture.store, failed).await.expect("a settle");
+    cancel_batch(fixture, &[taken[3].id, taken[4].id]).await;
     let gathers = fixture.request(8);
-    requests::insert(&fixture.store, gathers.clone()).await.expect("an insert");
-    cancel(&fixture, &gathers).await;
-    // Whatever comes again or too late counts nothing.
+    insert(fixture, &gathers).await;
+    for request in [&taken[2], &gathers, &taken[2], &gathers] {
+        cancel(fixture, request).await;
+    }
     for lease in &leases[..5] {
         assert!(!fixture.settle(lease, START + QUARTER_MS).await);
     }
-    cancel(&fixture, &taken[2]).await;
-    cancel(&fixture, &gathers).await;
+}
+
+on_both!(every_kind_of_end_is_counted_once);
+async fn every_kind_of_end_is_counted_once(mut fixture: Fixture) {
+    end_in_every_way(&mut fixture).await;
     let ended = ActivityRecord {
         quarter: QUARTER,
         completed: 1,
@@ -78,7 +85,7 @@ on_both!(quarters_and_accounts_are_counted_apart);
 async fn quarters_and_accounts_are_counted_apart(mut fixture: Fixture) {
     let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
     let theirs = NewRequest { account: other, ..fixture.request(9) };
-    requests::insert(&fixture.store, theirs.clone()).await.expect("an insert");
+    insert(&fixture, &theirs).await;
     fixture.insert(&[1, 2, 3]).await;
     fixture.release().await;
     let leases = fixture.lease().await;

@@ -50,7 +50,7 @@ async fn of_each_living_node_the_report_is_told_under_its_name() {
     let (other, _folder) = fixture.node().await;
     let idle = EngineState { is_driven: false, in_flight: 0, ..engine("gpu-0") };
     report(&fixture.store, &[engine("gpu-0")], START).await;
-    report(&other, &[idle.clone()], START).await;
+    report(&other, std::slice::from_ref(&idle), START).await;
     let told = list(&fixture.store).await;
     assert!(told.len() == 2 && told.contains(&(START, idle.clone())), "{told:?}");
     owners::void_stale(&other, START, 0).await.expect("a look for the dead");
