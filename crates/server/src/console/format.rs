@@ -1,12 +1,34 @@
 //! Numbers, money, times and identifiers as people read them.
 
-use std::borrow::Borrow;
 use std::fmt::{self, Display};
 
 use askama::filters::HtmlSafe;
 use overnight_domain::money::Credits;
 
 use crate::config::BillingConfig;
+
+/// A value, or however many references to it: templates hand on what they have.
+pub(crate) trait Holds<T> {
+    fn held(&self) -> T;
+}
+
+impl Holds<Self> for i64 {
+    fn held(&self) -> Self {
+        *self
+    }
+}
+
+impl Holds<Self> for Credits {
+    fn held(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, V: Holds<T> + ?Sized> Holds<T> for &V {
+    fn held(&self) -> T {
+        (**self).held()
+    }
+}
 
 /// How credits are written: as the money that they cost one to one, or as credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +50,8 @@ impl Money {
     }
 
     /// An amount with as many digits as it has, two at the least.
-    pub(crate) fn show(&self, amount: impl Borrow<Credits>) -> String {
-        let text = amount.borrow().to_string();
+    pub(crate) fn show(&self, amount: impl Holds<Credits>) -> String {
+        let text = amount.held().to_string();
         let (sign, text) = text.strip_prefix('-').map_or(("", &*text), |digits| ("\u{2212}", digits));
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let whole = count(&whole);
@@ -145,6 +167,7 @@ impl Display for Night {
 impl HtmlSafe for Instant {}
 
 /// What templates write behind a bar.
+#[expect(unreachable_pub, reason = "what a filter becomes is public")]
 pub(crate) mod filters {
     use std::fmt::Display;
 
@@ -152,7 +175,7 @@ pub(crate) mod filters {
 
     use overnight_domain::batches::Counters;
 
-    use super::{Grain, Instant, Night, State};
+    use super::{Grain, Holds, Instant, Night, State};
 
     /// How something stands.
     #[askama::filter_fn]
@@ -174,8 +197,8 @@ pub(crate) mod filters {
 
     /// A length of time in milliseconds, in its two largest units.
     #[askama::filter_fn]
-    pub(crate) fn duration(milliseconds: &i64, _: &dyn Values) -> Result<String> {
-        Ok(super::duration(milliseconds))
+    pub(crate) fn duration(milliseconds: impl Holds<i64>, _: &dyn Values) -> Result<String> {
+        Ok(super::duration(&milliseconds.held()))
     }
 
     /// The ends of an identifier.
@@ -186,20 +209,20 @@ pub(crate) mod filters {
 
     /// A time to the minute.
     #[askama::filter_fn]
-    pub(crate) fn time(milliseconds: &i64, _: &dyn Values) -> Result<Instant> {
-        Ok(Instant { milliseconds: *milliseconds, grain: Grain::Minute })
+    pub(crate) fn time(milliseconds: impl Holds<i64>, _: &dyn Values) -> Result<Instant> {
+        Ok(Instant { milliseconds: milliseconds.held(), grain: Grain::Minute })
     }
 
     /// A time to the second.
     #[askama::filter_fn]
-    pub(crate) fn second(milliseconds: &i64, _: &dyn Values) -> Result<Instant> {
-        Ok(Instant { milliseconds: *milliseconds, grain: Grain::Second })
+    pub(crate) fn second(milliseconds: impl Holds<i64>, _: &dyn Values) -> Result<Instant> {
+        Ok(Instant { milliseconds: milliseconds.held(), grain: Grain::Second })
     }
 
     /// A day.
     #[askama::filter_fn]
-    pub(crate) fn day(milliseconds: &i64, _: &dyn Values) -> Result<Instant> {
-        Ok(Instant { milliseconds: *milliseconds, grain: Grain::Day })
+    pub(crate) fn day(milliseconds: impl Holds<i64>, _: &dyn Values) -> Result<Instant> {
+        Ok(Instant { milliseconds: milliseconds.held(), grain: Grain::Day })
     }
 }
 
