@@ -87,6 +87,8 @@ pub(crate) struct Chrome {
     pub(crate) section: Section,
     /// `None` on pages that belong to no account.
     pub(crate) account: Option<AccountBadge>,
+    /// The visitor's accounts by identifier and name, on pages that belong to none of them.
+    pub(crate) accounts: Vec<(String, String)>,
     /// What the visitor is called.
     pub(crate) user: String,
     pub(crate) is_operator: bool,

@@ -49,6 +49,11 @@ impl Money {
         }
     }
 
+    /// The same, to stand large.
+    pub(crate) fn large(&self, amount: impl Holds<Credits>) -> LargeMoney {
+        LargeMoney(self.show(amount))
+    }
+
     /// An amount with as many digits as it has, two at the least.
     pub(crate) fn show(&self, amount: impl Holds<Credits>) -> String {
         let text = amount.held().to_string();
@@ -59,6 +64,23 @@ impl Money {
             Self::Sign(currency) => format!("{sign}{currency}\u{a0}{whole}.{part:0<2}"),
             Self::Credits if part.is_empty() => format!("{sign}{whole}\u{a0}credits"),
             Self::Credits => format!("{sign}{whole}.{part}\u{a0}credits"),
+        }
+    }
+}
+
+/// An amount that stands large: what comes behind its cents is small.
+#[derive(Debug, Clone)]
+pub(crate) struct LargeMoney(String);
+
+impl HtmlSafe for LargeMoney {}
+
+impl Display for LargeMoney {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Signs, digits and a unit of ours: nothing to escape.
+        let cents = self.0.find('.').map_or(self.0.len(), |point| (point + 3).min(self.0.len()));
+        match self.0.split_at_checked(cents) {
+            Some((large, small)) if !small.is_empty() => write!(formatter, "{large}<small>{small}</small>"),
+            _ => formatter.write_str(&self.0),
         }
     }
 }
@@ -293,6 +315,9 @@ mod tests {
         ] {
             assert_eq!(dollars.show(&of(amount)), expected);
         }
+        assert_eq!(dollars.large(of("0.000056")).to_string(), "$\u{a0}0.00<small>0056</small>");
+        assert_eq!(dollars.large(of("12.5")).to_string(), "$\u{a0}12.50");
+        assert_eq!(Money::Credits.large(of("0.5")).to_string(), "0.5\u{a0}<small>credits</small>");
         assert_eq!(Money::Credits.show(&of("12000")), "12,000\u{a0}credits");
         assert_eq!(Money::Credits.show(&of("0.5")), "0.5\u{a0}credits");
     }

@@ -26,6 +26,6 @@ pub(crate) struct OperatorPage<'a> {
 impl OperatorPage<'_> {
     /// How a user is called.
     fn name(user: &User) -> &str {
-        user.email.as_deref().unwrap_or("operator")
+        user.email.as_deref().unwrap_or("no e-mail address")
     }
 }

@@ -15,7 +15,7 @@ pub(super) async fn first(visit: Visit) -> Reply {
         None if visit.visitor.user.is_operator => {
             replies::see_other(&format!("{}/operator", visit.origin.base))
         }
-        None => replies::page(&NoAccountPage { chrome: visit.chrome(Section::You) })
+        None => replies::page(&NoAccountPage { chrome: visit.chrome(Section::You).await? })
             .map(IntoResponse::into_response),
     }
 }

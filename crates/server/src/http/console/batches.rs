@@ -64,11 +64,12 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> Reply {
     };
     let now = services.clock.now();
     let pace = if is_live { pace(&activity::list(services, key, 1).await?, now) } else { None };
+    let waiting = waiting_reason(visit, record.state.status(), &rows).await?;
     let page = BatchPage {
         chrome,
         name: batches::name_of(&record),
-        done_by: pace.and_then(|pace| done_by(live, pace, now)),
-        waiting: waiting_reason(visit, &record.state.status(), &rows).await?,
+        done_by: pace.filter(|_| !is_stuck(waiting.as_ref())).and_then(|pace| done_by(live, pace, now)),
+        waiting,
         record,
         rows,
         failures,
@@ -84,18 +85,23 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> Reply {
 /// Why a batch waits of which nothing has begun: why its newest request does.
 async fn waiting_reason(
     visit: &MemberVisit,
-    status: &BatchStatus,
+    status: BatchStatus,
     rows: &[requests::RequestRow],
 ) -> Result<Option<waiting::WaitingReason>, AppError> {
     let waits = |row: &&requests::RequestRow| {
         matches!(row.summary.state, RequestState::Gathering { .. } | RequestState::Queued)
     };
     match rows.iter().find(waits) {
-        Some(row) if *status == BatchStatus::Registered => {
+        Some(row) if status == BatchStatus::Registered => {
             waiting::reason(visit.services(), &row.model, &row.summary.state).await
         }
         _ => Ok(None),
     }
+}
+
+/// Whether what waits has no engine, so that no pace says when it is done.
+const fn is_stuck(waiting: Option<&waiting::WaitingReason>) -> bool {
+    matches!(waiting, Some(waiting::WaitingReason::NoEngine | waiting::WaitingReason::EnginesPaused { .. }))
 }
 
 /// `GET /console/{account}/batches/{batch}/results`.

@@ -43,7 +43,7 @@ impl OperatorVisit {
     async fn show(&self, link: Option<(String, Link)>, refused: Option<String>) -> Reply {
         let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
         let services = self.0.services();
-        let mut chrome = self.0.chrome(Section::Operator);
+        let mut chrome = self.0.chrome(Section::Operator).await?;
         chrome.is_live = link.is_none();
         chrome.refused = refused;
         let page = OperatorPage {

@@ -122,13 +122,20 @@ impl Visit {
     }
 
     /// What stands around a page that belongs to no account.
-    pub(super) fn chrome(&self, section: Section) -> Chrome {
+    pub(super) async fn chrome(&self, section: Section) -> Result<Chrome, AppError> {
+        let accounts = members::accounts_of(self.services(), &self.visitor.user).await?;
+        let accounts = accounts.into_iter().map(|(account, _)| (account.id.to_string(), account.name));
+        Ok(Chrome { accounts: accounts.collect(), ..self.bare_chrome(section) })
+    }
+
+    fn bare_chrome(&self, section: Section) -> Chrome {
         let user = &self.visitor.user;
         Chrome {
             base: self.origin.base.clone(),
             assets: assets::NAMES.clone(),
             section,
             account: None,
+            accounts: Vec::new(),
             user: user.email.clone().unwrap_or_else(|| "operator".to_owned()),
             is_operator: user.is_operator,
             live_batches: 0,
@@ -162,7 +169,7 @@ impl MemberVisit {
 
     /// What stands around a page of this account.
     pub(super) async fn chrome(&self, section: Section) -> Result<Chrome, AppError> {
-        let mut chrome = self.visit.chrome(section);
+        let mut chrome = self.visit.bare_chrome(section);
         chrome.live_batches = batches::count_live(self.services(), self.account.key).await?;
         chrome.account = Some(crate::console::AccountBadge {
             id: self.account.id.to_string(),

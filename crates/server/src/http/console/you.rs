@@ -37,7 +37,7 @@ pub(super) async fn sign_out_everywhere(visit: Visit) -> Reply {
 async fn show(visit: &Visit, refused: Option<String>) -> Reply {
     let services = visit.services();
     let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    let mut chrome = visit.chrome(Section::You);
+    let mut chrome = visit.chrome(Section::You).await?;
     chrome.refused = refused;
     let user = &visit.visitor.user;
     let page = YouPage {

@@ -54,6 +54,35 @@
     document.title = newest.title;
   };
 
+  // A file that is dropped on the lines is as one that is chosen; what it may cost is shown without leaving the page, so that
+  // the file stays chosen.
+  const showForm = (form) => {
+    const file = form.querySelector("input[type=file]");
+    form.ondragover = (event) => event.preventDefault();
+    form.ondrop = (event) => {
+      if (!event.dataTransfer.files.length) return;
+      event.preventDefault();
+      file.files = event.dataTransfer.files;
+    };
+    form.onsubmit = async (event) => {
+      const button = event.submitter;
+      if (button?.name !== "check") return;
+      event.preventDefault();
+      button.disabled = true;
+      const place = document.getElementById("checked");
+      try {
+        const answer = await fetch(button.formAction, { method: "POST", body: new FormData(form) });
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const said = page.querySelector("#checked > *") ?? page.querySelector(".wrong, main > p") ?? page.createElement("p");
+        place.replaceChildren(document.importNode(said, true));
+      } catch {
+        place.textContent = "The service did not answer. Nothing was sent.";
+      }
+      button.disabled = false;
+    };
+  };
+  document.querySelectorAll("form[data-check]").forEach(showForm);
+
   let source = null;
   const mark = (isLive) => document.getElementById("live")?.toggleAttribute("hidden", !isLive);
   const stop = () => { source?.close(); source = null; mark(false); };
