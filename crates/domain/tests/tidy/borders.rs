@@ -9,10 +9,28 @@ use crate::{
 const SERVER: &str = "crates/server/src/";
 
 /// What each part of the server must not know. `http → app → store`; `scheduler` and `workers` stand beside `http`.
-const FORBIDDEN_IN_SERVER: [(&str, &[&str]); 8] = [
-    ("store", &["http", "app", "scheduler", "workers", "engines", "payment", "webhooks", "service"]),
-    ("app", &["http", "scheduler", "workers", "engines", "service"]),
+const FORBIDDEN_IN_SERVER: [(&str, &[&str]); 9] = [
+    (
+        "store",
+        &["http", "app", "console", "scheduler", "workers", "engines", "payment", "webhooks", "service"],
+    ),
+    ("app", &["http", "console", "scheduler", "workers", "engines", "service"]),
     ("http", &["store", "scheduler", "workers", "engines", "payment", "webhooks", "service"]),
+    (
+        "console",
+        &[
+            "http",
+            "store",
+            "scheduler",
+            "workers",
+            "engines",
+            "payment",
+            "webhooks",
+            "service",
+            "ids",
+            "clock",
+        ],
+    ),
     ("scheduler", &["http", "workers", "payment", "service"]),
     ("workers", &["http", "scheduler", "service"]),
     ("engines", &["http", "app", "store", "scheduler", "workers", "payment", "webhooks", "service"]),

@@ -47,10 +47,10 @@ pub(crate) struct CreditsPage<'a> {
 
 impl CreditsPage<'_> {
     fn peak(&self) -> String {
-        self.chrome.money.show(&Credits::from_nanos(self.chart.peak))
+        self.chrome.money.show(Credits::from_nanos(self.chart.peak))
     }
 
     fn total(&self) -> String {
-        self.chrome.money.show(&Credits::from_nanos(self.chart.total))
+        self.chrome.money.show(Credits::from_nanos(self.chart.total))
     }
 }

@@ -101,6 +101,11 @@
   addEventListener("pagehide", stop);
   addEventListener("pageshow", follow);
 
+  // On a phone the places lie in a row that is longer than the screen.
+  const row = document.querySelector(".side nav");
+  const here = row?.querySelector("[aria-current=page]");
+  if (here) row.scrollLeft = here.offsetLeft - row.offsetLeft - (row.clientWidth - here.clientWidth) / 2;
+
   showTimes(document);
   showCopiers(document);
   follow();
