@@ -343,7 +343,7 @@ mod tests {
         let shown = of(1_795_300_867_000, Grain::Minute).to_string();
         assert_eq!(
             shown,
-            "<time datetime=\"2026-11-22T08:41:07Z\" data-grain=\"minute\">22 Nov 08:41 UTC</time>"
+            "<time datetime=\"2026-11-21T22:41:07Z\" data-grain=\"minute\">21 Nov 22:41 UTC</time>"
         );
         assert!(of(951_782_400_000, Grain::Second).to_string().contains(">29 Feb 00:00:00 UTC<"));
         assert!(of(0, Grain::Day).to_string().contains(">1 Jan 1970<"));
