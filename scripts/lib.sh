@@ -88,12 +88,26 @@ has_pgbouncer() {
     command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]
 }
 
-# Installs what the tests lack besides: a PostgreSQL and a PgBouncer, of which they start servers of their own.
+has_fonts() {
+    compgen -G '/usr/share/fonts/*/*/*.[to]tf' >/dev/null
+}
+
+# Installs what the tests lack besides: a PostgreSQL and a PgBouncer, of which they start servers of their own; and a
+# browser, with what drives it.
 install_test_needs() {
-    local settings=/etc/postgresql-common/createcluster.d missing=()
+    local missing=()
     has_postgres || missing+=(postgresql)
     has_pgbouncer || missing+=(pgbouncer)
-    [ ${#missing[@]} = 0 ] && return
+    command -v chromium >/dev/null || missing+=(chromium)
+    has_fonts || missing+=(fonts-dejavu-core)
+    command -v node >/dev/null || missing+=(nodejs)
+    command -v npm >/dev/null || missing+=(npm)
+    [ ${#missing[@]} = 0 ] || install_test_packages "${missing[@]}"
+    install_browser_tests
+}
+
+install_test_packages() {
+    local settings=/etc/postgresql-common/createcluster.d missing=("$@")
     announce_packages "tests lack" "${missing[@]}"
     # Debian would make a cluster for the system and start it, now and at every boot.
     $as_root mkdir -p "$settings"
@@ -104,6 +118,14 @@ install_test_needs() {
     )
     # Debian starts a pooler for the system, with nothing behind it.
     case "${missing[*]}" in *pgbouncer*) $as_root service pgbouncer stop >/dev/null 2>&1 || true ;; esac
+}
+
+# Installs the two npm packages of the console's tests, as the lock file has them.
+install_browser_tests() {
+    local folder=$root/crates/cli/tests/browser
+    [ "$folder/node_modules/.package-lock.json" -nt "$folder/package-lock.json" ] && return
+    say "Overnight's tests lack the npm packages of $folder/package.json. Installing them there now: npm ci"
+    npm ci --prefix "$folder" >&2
 }
 
 # Builds the programs `overnight` and `overnight-engine`. Cargo decides what there is to do; where nothing has changed

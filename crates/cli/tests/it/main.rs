@@ -7,6 +7,7 @@
 )]
 
 mod clients;
+mod console;
 mod crashes;
 mod credits;
 mod doctor;

@@ -1,6 +1,7 @@
 //! A folder with settings, a simulated engine, and the program run in it.
 
 use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -95,8 +96,7 @@ impl World {
 
     /// Starts it.
     pub(crate) fn start(&self, line: &str) -> Running {
-        let mut command = self.command(line);
-        Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        Running::of(self.command(line).stderr(Stdio::piped()))
     }
 
     /// Starts the service, and returns once it says where it is.
@@ -113,6 +113,22 @@ impl World {
 }
 
 impl Running {
+    /// Starts a command whose standard output is read.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        Self(command.stdout(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// The next line that it writes, which it must.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = Vec::new();
+        let stdout = self.0.stdout.as_mut().unwrap();
+        // Byte by byte: what comes behind the line is left for whoever reads on.
+        for byte in stdout.bytes().map(Result::unwrap).take_while(|byte| *byte != b'\n') {
+            line.push(byte);
+        }
+        String::from_utf8(line).unwrap()
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
     }
@@ -136,8 +152,8 @@ impl Running {
     pub(crate) fn end(mut self) -> Ran {
         wait_until("the process ends", || self.has_ended());
         let (mut stdout, mut stderr) = (String::new(), String::new());
-        std::io::Read::read_to_string(&mut self.0.stdout.take().unwrap(), &mut stdout).unwrap();
-        std::io::Read::read_to_string(&mut self.0.stderr.take().unwrap(), &mut stderr).unwrap();
+        self.0.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        self.0.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         Ran { code: self.0.wait().unwrap().code().unwrap_or(-1), stdout, stderr }
     }
 }

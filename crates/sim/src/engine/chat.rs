@@ -90,7 +90,8 @@ impl<'a> Asked<'a> {
         let script = Script::parse(request.last_user_content()).map_err(|message| (400, message))?;
         let config = &state.config;
         let range = &config.completion_tokens;
-        let completion = Completion::draw(&request, config.seed, range, script.completion_tokens);
+        let mut completion = Completion::draw(&request, config.seed, range, script.completion_tokens);
+        completion.said = script.says_it_back.then(|| request.last_user_content().to_owned());
         let tokens = completion.prompt_tokens.saturating_add(request.tokens_max().unwrap_or(1));
         if tokens > config.context_tokens {
             let longest = config.context_tokens;

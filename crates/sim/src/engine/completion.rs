@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
+use serde_json::Value;
+
 use super::faults::Fault;
 use super::prompt::{ChatRequest, digest};
 
@@ -27,6 +29,8 @@ pub(super) struct Completion {
     pub(super) completion_tokens: usize,
     pub(super) choices: usize,
     pub(super) finish_reason: &'static str,
+    /// What is answered instead of the echo and its words.
+    pub(super) said: Option<String>,
 }
 
 impl Completion {
@@ -51,6 +55,7 @@ impl Completion {
             completion_tokens: length.min(limit),
             choices: request.choices(),
             finish_reason: if length > limit { "length" } else { "stop" },
+            said: None,
         }
     }
 
@@ -69,9 +74,18 @@ impl Completion {
             let comma = if index > 0 { "," } else { "" };
             let _ = write!(
                 body,
-                r#"{comma}{{"index":{index},"message":{{"role":"assistant","content":"echo:{digest:016x}"#
+                r#"{comma}{{"index":{index},"message":{{"role":"assistant","content":""#
             );
-            self.write_words(&mut body, index);
+            match &self.said {
+                Some(said) => {
+                    let quoted = Value::from(said.as_str()).to_string();
+                    body.push_str(&quoted[1..quoted.len() - 1]);
+                }
+                None => {
+                    let _ = write!(body, "echo:{digest:016x}");
+                    self.write_words(&mut body, index);
+                }
+            }
             if fault == Some(Fault::HugeBody) {
                 body.extend(std::iter::repeat_n('x', HUGE_BYTES));
             }
@@ -160,8 +174,6 @@ pub(super) fn unit(hash: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::super::prompt::echo_of;
     use super::*;
 
@@ -203,6 +215,14 @@ mod tests {
         let values =
             [spread, render(&completion, None)].map(|body| serde_json::from_str::<Value>(&body).unwrap());
         assert_eq!(values[0], values[1]);
+    }
+
+    #[test]
+    fn what_is_said_back_is_said_to_the_letter() {
+        let said = "a \"quoted\" <word>\n";
+        let completion = Completion { said: Some(said.to_owned()), ..complete("") };
+        let value: Value = serde_json::from_str(&render(&completion, None)).unwrap();
+        assert_eq!(value["choices"][0]["message"]["content"], said);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! `[[sim:NAME]]`, `[[sim:NAME=ARGUMENT]]`, either with ` xN` before the brackets close. Markers are used in the order
 //! written, each for N attempts of that prompt (without `xN` for all that follow), and when all are used up the prompt
 //! is answered as usual: `[[sim:status=503 x2]]` fails twice and then succeeds. The names are those of
-//! [`Fault`], and `ok`, which answers as usual. `[[sim:tokens=N]]` stands beside them and sets the completion's length.
+//! [`Fault`], and `ok`, which answers as usual. `[[sim:tokens=N]]` stands beside them and sets the completion's length, and
+//! `[[sim:say]]` has the engine answer with the prompt itself.
 
 use super::faults::Fault;
 
@@ -15,6 +16,8 @@ pub(super) struct Script {
     turns: Vec<(Option<Fault>, u32)>,
     /// The completion's length in tokens, if a marker sets it.
     pub(super) completion_tokens: Option<usize>,
+    /// Whether the answer is the prompt itself.
+    pub(super) says_it_back: bool,
 }
 
 impl Script {
@@ -44,6 +47,7 @@ impl Script {
         };
         match name {
             "tokens" => self.completion_tokens = Some(argument?.parse().ok()?),
+            "say" if argument.is_none() => self.says_it_back = true,
             "ok" if argument.is_none() => self.turns.push((None, times)),
             _ => self.turns.push((Some(Fault::parse(name, argument)?), times)),
         }
@@ -82,8 +86,9 @@ mod tests {
 
     #[test]
     fn a_marker_without_a_count_lasts() {
-        let script = Script::parse("[[sim:die=50]][[sim:tokens=3]]").unwrap();
+        let script = Script::parse("[[sim:die=50]][[sim:tokens=3]][[sim:say]]").unwrap();
         assert_eq!(script.fault(1_000), Some(Fault::Die { ms: 50 }));
+        assert!(script.says_it_back);
         assert_eq!(script.completion_tokens, Some(3));
     }
 

@@ -6,7 +6,7 @@
 //! interleaving; or one request directs them itself by a marker in its last user message. A marker is `[[sim:NAME]]`,
 //! `[[sim:NAME=ARGUMENT]]`, or either with ` xN` before the brackets close: it then counts for N attempts of that
 //! prompt, and the next marker (or the usual answer) follows. The names stand at [`Fault`]; `ok` is the usual answer,
-//! and `tokens=N` sets the completion's length.
+//! `tokens=N` sets the completion's length, and `say` makes the prompt itself the answer.
 //!
 //! A token is four bytes of the canonical prompt: the tools, then role and text of each message.
 

@@ -1,0 +1,54 @@
+// Ways into the console.
+import { assert, seen } from "./checks.js";
+import { somebody } from "./browser.js";
+import { command, world } from "./world.js";
+
+export const PASSWORD = "quiet rivers carry lanterns";
+
+/// Signs in by a link that works once.
+export async function byLink(page, link) {
+  await page.goto(link);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL((url) => !url.pathname.includes("/sign-in"));
+}
+
+/// Signs in at the door.
+export async function byPassword(page, email, password = PASSWORD) {
+  await page.goto(`${world.console}/sign-in`);
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/// The operator, by the link of the first start.
+export async function operator(options) {
+  const one = await somebody(options);
+  await byLink(one.page, world.signInUrl);
+  return one;
+}
+
+/// Chooses an e-mail address and a password.
+export async function choose(page, email, password = PASSWORD) {
+  await page.goto(`${world.console}/you`);
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel(/^(New p|P)assword/).fill(password);
+  await page.getByRole("button", { name: "Save" }).click();
+  await seen(page.getByRole("status").filter({ hasText: "It is changed" }));
+}
+
+/// Adds somebody to an account, as its owner; the link to hand over.
+export async function invite(page, account, email, role) {
+  await page.goto(`${world.console}/${account}/account`);
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Role", { exact: true }).selectOption(role);
+  await page.getByRole("button", { name: "Add member" }).click();
+  const handed = page.getByRole("region", { name: "Hand this link over" }).locator("code");
+  return (await seen(handed)).innerText();
+}
+
+/// The first account, which belongs to nobody but the operator.
+export async function firstAccount() {
+  const accounts = await command("account list");
+  assert.equal(accounts.length, 1);
+  return accounts[0].id;
+}

@@ -1,0 +1,63 @@
+// What must hold of a page however it is looked at.
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { DESKTOP, PHONE } from "./browser.js";
+import { assert, seen } from "./checks.js";
+import { world } from "./world.js";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const LOOKS = [
+  ["desktop-light", DESKTOP, "light"],
+  ["desktop-dark", DESKTOP, "dark"],
+  ["phone-dark", PHONE, "dark"],
+  ["phone-light", PHONE, "light"],
+];
+
+/// Opens a page and looks at it in every way: what is wrong with it, a line each.
+export async function visit({ page, troubles }, { name, path, heading, status = 200 }, folder) {
+  const wrong = [];
+  troubles.length = 0;
+  const answer = await page.goto(`${world.console}${path}`);
+  if (answer.status() !== status) return [`${name}: answered ${answer.status()}`];
+  await seen(page.getByRole("heading", { level: 1, name: heading, exact: typeof heading === "string" }));
+  for (const [look, viewport, colorScheme] of LOOKS) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const told = (what) => wrong.push(`${name}, ${look}: ${what}`);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (wide > 0) told(`${wide} px wider than the window`);
+    for (const violation of await violations(page)) told(violation);
+    mkdirSync(`${world.pictures}/${folder}`, { recursive: true });
+    await page.screenshot({ path: `${world.pictures}/${folder}/${name}-${look}.png`, fullPage: true });
+  }
+  const isExpected = (trouble) => status >= 400 && trouble.includes(`${status}`);
+  wrong.push(...troubles.filter((trouble) => !isExpected(trouble)).map((trouble) => `${name}: ${trouble}`));
+  return wrong;
+}
+
+/// What axe-core finds. It is run beside the page's policy and not through it, as a debugger is.
+async function violations(page) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  const found = await page.evaluate(
+    (values) => axe.run(document, { runOnly: { type: "tag", values }, resultTypes: ["violations"] }),
+    TAGS,
+  );
+  return found.violations.flatMap(({ id, help, nodes }) =>
+    nodes.map((node) => `${id} (${help}): ${node.target.join(" ")} ${node.any.map((check) => check.message).join("; ")}`));
+}
+
+/// The page weighs little, and all that it needs is named by the document itself.
+export async function weigh(page) {
+  const loads = await page.evaluate(() =>
+    ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type))
+      .map(({ name, initiatorType, encodedBodySize }) => ({ name, initiatorType, encodedBodySize })));
+  const assets = loads.filter((load) => load.initiatorType !== "navigation" && !load.name.startsWith("data:"));
+  for (const { name } of assets) {
+    const path = new URL(name).pathname;
+    const isNamed = await page.locator(`link[href="${path}"], script[src="${path}"]`).count();
+    assert.equal(isNamed, 1, `${path} is named by something other than the document`);
+  }
+  const bytes = loads.reduce((sum, load) => sum + load.encodedBodySize, 0);
+  assert.ok(bytes > 2_000 && bytes < 60_000, `the page weighs ${bytes} bytes`);
+}

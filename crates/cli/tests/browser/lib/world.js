@@ -1,0 +1,45 @@
+// What stands around the browser: where the service is, and what only the test's own process can do.
+import { createInterface } from "node:readline";
+
+const need = (name) => {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: the Rust test starts this`);
+  return value;
+};
+
+export const world = {
+  url: need("CONSOLE_URL"),
+  console: `${need("CONSOLE_URL")}/console`,
+  signInUrl: need("CONSOLE_SIGN_IN_URL"),
+  apiKey: need("CONSOLE_API_KEY"),
+  receiver: need("CONSOLE_RECEIVER_URL"),
+  pictures: need("CONSOLE_PICTURES"),
+};
+
+const lines = createInterface({ input: process.stdin });
+const waiting = [];
+lines.on("line", (line) => waiting.shift()(JSON.parse(line)));
+
+const ask = (what, given) =>
+  new Promise((answered) => {
+    waiting.push(answered);
+    console.log(`@ask ${JSON.stringify({ what, ...given })}`);
+  });
+
+/// The JSON of an operator's command.
+export const command = (line) => ask("command", { line });
+
+/// Has the engine take so long for each answer from now on.
+export const delayAnswers = (ms) => ask("delay answers", { ms });
+
+/// Somebody pays an order at the provider, who tells the service of it.
+export async function pay(session) {
+  const at = Math.floor(Date.now() / 1000);
+  for (const { body, signature } of await ask("pay", { session, at })) {
+    const headers = { "Stripe-Signature": signature, "Content-Type": "application/json" };
+    const heard = await fetch(`${world.url}/hooks/stripe`, { method: "POST", headers, body });
+    if (!heard.ok) throw new Error(`the notice was answered ${heard.status}: ${await heard.text()}`);
+  }
+}
+
+export const close = () => lines.close();

@@ -1,0 +1,39 @@
+// Every page of the console: what it is called, where it is, and which heading it must have. `{account}` and other names in
+// braces are filled in by whoever visits; a page whose names are not all known there is left out. A page that is not
+// built yet is marked `soon`.
+export const PAGES = [
+  { name: "sign-in", path: "/sign-in", heading: "Sign in", isOutside: true },
+  { name: "link", path: "/sign-in/link/{link}", heading: "Good evening", isOutside: true },
+  { name: "used-link", path: "/sign-in/link/used", heading: "This link does not work", isOutside: true, status: 403 },
+  { name: "nothing", path: "/{account}/nothing", heading: "There is nothing here", status: 404 },
+  { name: "you", path: "/you", heading: "You" },
+  { name: "overview", path: "/{account}", heading: /./, soon: true },
+  { name: "requests", path: "/{account}/requests", heading: "Requests", soon: true },
+  { name: "requests-failed", path: "/{account}/requests?status=failed", heading: "Requests", soon: true },
+  { name: "request", path: "/{account}/requests/{request}", heading: /./, soon: true },
+  { name: "request-failed", path: "/{account}/requests/{failedRequest}", heading: /./, soon: true },
+  { name: "request-waiting", path: "/{account}/requests/{liveRequest}", heading: /./, soon: true },
+  { name: "batches", path: "/{account}/batches", heading: "Batches", soon: true },
+  { name: "batch", path: "/{account}/batches/{batch}", heading: /./, soon: true },
+  { name: "batch-failures", path: "/{account}/batches/{failedBatch}", heading: /./, soon: true },
+  { name: "batch-live", path: "/{account}/batches/{liveBatch}", heading: /./, soon: true },
+  { name: "batch-cancelled", path: "/{account}/batches/{cancelledBatch}", heading: /./, soon: true },
+  { name: "new", path: "/{account}/new", heading: /./, soon: true },
+  { name: "keys", path: "/{account}/keys", heading: "API keys" },
+  { name: "credits", path: "/{account}/credits", heading: "Credits" },
+  { name: "credits-grants", path: "/{account}/credits?kind=grant", heading: "Credits" },
+  { name: "webhooks", path: "/{account}/webhooks", heading: "Webhooks", soon: true },
+  { name: "webhook-event", path: "/{account}/webhooks/{event}", heading: /./, soon: true },
+  { name: "account", path: "/{account}/account", heading: /./ },
+  { name: "operator", path: "/operator", heading: "Operator" },
+];
+
+/// Whether a page is built.
+export const exists = (name) => PAGES.some((page) => page.name === name && !page.soon);
+
+/// The pages that can be visited with these names, with their addresses.
+export function addressed(names) {
+  const fill = (path) => path.replace(/\{(\w+)\}/g, (braces, name) => names[name] ?? braces);
+  const pages = PAGES.filter((page) => !page.soon).map((page) => ({ ...page, path: fill(page.path) }));
+  return pages.filter((page) => !page.path.includes("{"));
+}

@@ -1,0 +1,49 @@
+// To a member of one account every other account looks like one that does not exist.
+import { somebody } from "../lib/browser.js";
+import { assert, seen } from "../lib/checks.js";
+import { byLink, firstAccount, invite, operator } from "../lib/doors.js";
+import { command, world } from "../lib/world.js";
+import { PAGES } from "../pages.js";
+
+export default async function play() {
+  const { page } = await operator();
+  const own = await firstAccount();
+  const { id: foreign } = await command("account create --name theirs");
+  const link = await invite(page, own, "dan@example.com", "developer");
+  const unknown = `${foreign.slice(0, -1)}${foreign.endsWith("7") ? "8" : "7"}`;
+  const { id: key } = await command(`key create --account ${foreign}`);
+
+  const member = await somebody({ allows: (trouble) => trouble.includes("404") });
+  await byLink(member.page, link);
+  await member.page.goto(`${world.console}/${own}/keys`);
+  await seen(member.page.getByRole("heading", { name: "API keys" }));
+
+  const paths = PAGES.filter((known) => known.path.includes("{account}")).map((known) => known.path);
+  for (const path of [...paths, "/{account}/nothing", "/{account}/requests/req_1", "/{account}/batches/batch_1"]) {
+    const [theirs, nobodys] = [await look(member.page, path, foreign), await look(member.page, path, unknown)];
+    assert.equal(theirs.status, 404, path);
+    assert.deepEqual(theirs, nobodys, path);
+  }
+  for (const path of [`/{account}/keys/${key}/revoke`, "/{account}/keys", "/{account}/account/members"]) {
+    const send = (account) => member.page.evaluate(post, `/console${path.replace("{account}", account)}`);
+    assert.deepEqual(await send(foreign), await send(unknown), path);
+  }
+  assert.equal((await look(member.page, "/operator", "")).status, 404);
+  const theirs = await member.page.evaluate(post, `/console/${own}/keys/${key}/revoke`);
+  assert.equal(theirs.status, 404, "a foreign key under the own account");
+  const [left] = await command(`key list --account ${foreign}`);
+  assert.equal(left.revoked_at, null);
+  assert.deepEqual(member.troubles, []);
+}
+
+/// What a page answers, but for the identifier that was asked for.
+async function look(page, path, account) {
+  const answer = await page.goto(`${world.console}${path.replace("{account}", account)}`);
+  return { status: answer.status(), headers: Object.keys(answer.headers()).sort(), text: await answer.text() };
+}
+
+async function post(path) {
+  const body = new URLSearchParams({ name: "mine", email: "mallory@example.com", role: "owner" });
+  const answer = await fetch(path, { method: "POST", body });
+  return { status: answer.status, text: await answer.text() };
+}

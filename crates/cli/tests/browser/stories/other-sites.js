@@ -1,0 +1,86 @@
+// Pages of somebody else, in the browser of somebody who is signed in: what they send does nothing, and a frame of theirs
+// shows nothing. One is of the same site (another port of the same host), one of another (another name of this machine).
+import { createServer } from "node:http";
+import { absent, assert, seen, until } from "../lib/checks.js";
+import { firstAccount, operator } from "../lib/doors.js";
+import { command, world } from "../lib/world.js";
+
+export default async function play() {
+  const { context, page, troubles } = await operator({ allows: () => false });
+  const account = await firstAccount();
+  const before = await command(`key list --account ${account}`);
+  const evil = await serve(account);
+  try {
+    for (const host of ["127.0.0.1", "localhost"]) {
+      const origin = `http://${host}:${evil.address().port}`;
+      for (const name of ["127.0.0.1", "localhost"]) await sends(context, `${origin}/send?to=${name}`);
+      await asks(context, `${origin}/ask`);
+      await frames(context, `${origin}/frame`);
+    }
+    assert.deepEqual(await command(`key list --account ${account}`), before, "no key was made or revoked");
+    await page.goto(`${world.console}/${account}/keys`);
+    await seen(page.getByRole("heading", { name: "API keys" }));
+    await absent(page.getByText("made elsewhere"));
+    assert.ok(troubles.some((trouble) => trouble.startsWith("answered 403")), "the browser did send");
+    assert.ok(troubles.some((trouble) => /frame-ancestors|X-Frame-Options/i.test(trouble)), troubles.join("\n"));
+  } finally {
+    evil.close();
+    evil.closeAllConnections();
+  }
+}
+
+/// A form that sends itself.
+async function sends(context, url) {
+  const page = await context.newPage();
+  const [answer] = await Promise.all([page.waitForResponse((response) => response.request().method() === "POST"), page.goto(url)]);
+  assert.equal(answer.status(), 403, url);
+  await seen(page.getByRole("heading", { name: "Not from here" }));
+  await page.close();
+}
+
+/// A script that sends, with the cookie where the browser gives it, and reads.
+async function asks(context, url) {
+  const page = await context.newPage();
+  await page.goto(url);
+  const told = await until("the script is through", () => page.evaluate(() => window.told));
+  assert.deepEqual(told, { sent: "opaque", read: "TypeError" }, url);
+  await page.close();
+}
+
+/// A frame.
+async function frames(context, url) {
+  const page = await context.newPage();
+  await page.goto(url);
+  const frame = await until("the frame is there", () => page.frames().find((one) => one.name() === "framed"));
+  await until("the browser has refused it", () => frame.url().startsWith("chrome-error:"));
+  const shown = await frame.evaluate(() => document.body.innerText);
+  assert.ok(!/API keys|Operator|Sign in/.test(shown), shown);
+  await page.close();
+}
+
+/// A server of somebody else's pages.
+async function serve(account) {
+  const port = new URL(world.url).port;
+  const keys = `http://127.0.0.1:${port}/console/${account}/keys`;
+  const pages = {
+    "/send": (to) =>
+      `<form method="post" action="${keys.replace("127.0.0.1", to)}"><input name="name" value="made elsewhere">
+       <input name="expires" value="never"></form><script>document.forms[0].submit()</script>`,
+    "/ask": () =>
+      `<script>(async () => {
+        const body = new URLSearchParams({ name: "made elsewhere", expires: "never" });
+        const sent = await fetch("${keys}", { method: "POST", mode: "no-cors", credentials: "include", body });
+        const read = await fetch("${keys}", { credentials: "include" }).catch((error) => error);
+        window.told = { sent: sent.type, read: read.name ?? read.status };
+      })()</script>`,
+    "/frame": () => `<iframe name="framed" src="${keys}" width="800" height="600"></iframe>`,
+  };
+  const server = createServer((request, response) => {
+    const url = new URL(request.url, "http://127.0.0.1");
+    const page = pages[url.pathname]?.(url.searchParams.get("to"));
+    response.writeHead(page ? 200 : 404, { "Content-Type": "text/html" });
+    response.end(page && `<!doctype html><title>Elsewhere</title>${page}`);
+  });
+  await new Promise((listening) => server.listen(0, listening));
+  return server;
+}
