@@ -9,8 +9,11 @@ export const PASSWORD = "quiet rivers carry lanterns";
 export async function byLink(page, link) {
   await page.goto(link);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.waitForURL((url) => !url.pathname.includes("/sign-in"));
+  await isIn(page);
 }
+
+/// Waits until the door is behind somebody.
+export const isIn = (page) => page.waitForURL((url) => !url.pathname.includes("/sign-in"));
 
 /// Signs in at the door.
 export async function byPassword(page, email, password = PASSWORD) {
@@ -40,7 +43,7 @@ export async function choose(page, email, password = PASSWORD) {
 export async function invite(page, account, email, role) {
   await page.goto(`${world.console}/${account}/account`);
   await page.getByLabel("E-mail address").fill(email);
-  await page.getByLabel("Role", { exact: true }).selectOption(role);
+  await page.getByRole("combobox", { name: "Role", exact: true }).selectOption(role);
   await page.getByRole("button", { name: "Add member" }).click();
   const handed = page.getByRole("region", { name: "Hand this link over" }).locator("code");
   return (await seen(handed)).innerText();

@@ -66,6 +66,6 @@ async function liveWork(key) {
   await done(key, "POST", `/v1/batches/${cancelledBatch}/cancel`);
   const running = await some(40, "takes its time");
   const liveBatch = await group(key, running, { metadata: { batch_name: "embeddings of the whole archive, second half" } });
-  await ended(key, "batches", liveBatch, "in_progress");
+  await ended(key, "batches", liveBatch, "in progress");
   return { liveBatch, cancelledBatch, liveRequest: running.at(-1) };
 }

@@ -1,6 +1,6 @@
 // Text that would be a page's own script, if any page let it: it is shown as the text that it is, wherever it comes from.
 import { ended, group, request, done } from "../lib/api.js";
-import { assert, seen } from "../lib/checks.js";
+import { absent, assert, seen } from "../lib/checks.js";
 import { somebody } from "../lib/browser.js";
 import { byLink, choose, firstAccount, operator } from "../lib/doors.js";
 import { command, world } from "../lib/world.js";
@@ -15,9 +15,9 @@ export default async function play() {
   const names = await sow(page, account);
   troubles.length = 0;
 
-  for (const { name, path, status = 200 } of addressed(names).filter(({ name }) => !["link", "used-link", "nothing"].includes(name))) {
+  for (const { name, path } of addressed(names).filter(({ isOutside, status }) => !isOutside && !status)) {
     const answer = await page.goto(`${world.console}${path}`);
-    assert.equal(answer.status(), status, name);
+    assert.equal(answer.status(), 200, name);
     assert.equal(await page.evaluate(() => window.pwned), undefined, name);
     assert.equal(await page.locator("img, iframe, object, embed, main script, svg[onload]").count(), 0, name);
   }
@@ -31,7 +31,8 @@ export default async function play() {
   // What comes in an address is nobody's word.
   for (const path of [`/you?said=${encodeURIComponent(HOSTILE)}`, `/${account}/credits?kind=${encodeURIComponent(HOSTILE)}`]) {
     await page.goto(`${world.console}${path}`);
-    assert.equal(await page.getByText("pwned").count(), 0, path);
+    await absent(page.getByRole("status"));
+    assert.equal(await page.evaluate(() => window.pwned), undefined, path);
   }
   await page.goto(`${world.console}/sign-in/link/${encodeURIComponent(BREAKOUTS[0])}`);
   await seen(page.getByRole("heading", { name: "This link does not work" }));
@@ -64,7 +65,7 @@ async function sow(page, account) {
   const { id } = await done(key, "POST", "/v1/requests", { ...request(`[[sim:say]]${HOSTILE}`), metadata });
   const batch = await group(key, [id], { metadata });
   await ended(key, "batches", batch);
-  const { result } = await done(key, "GET", `/v1/requests/${id}`);
+  const { result_body: result } = await done(key, "GET", `/v1/requests/${id}`);
   assert.ok(result.choices[0].message.content.includes(HOSTILE), "the engine says it back");
   return { account, request: id, batch };
 }

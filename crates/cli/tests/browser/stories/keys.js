@@ -21,7 +21,8 @@ export default async function play() {
   await seen(page.getByRole("status").filter({ hasText: "The key is revoked" }));
   await seen(row.getByText("revoked"));
   await absent(row.getByRole("button", { name: "Revoke this key" }));
-  await until("the revoked key is refused", async () => (await call(key, "POST", "/v1/requests", request("Too late"))).status === 401);
+  const isRefused = async () => (await call(key, "POST", "/v1/requests", request("Too late"))).status === 401;
+  await until("the revoked key is refused", isRefused);
   assert.deepEqual(troubles, []);
 }
 
@@ -52,7 +53,7 @@ async function watch(page, account, key) {
   await row.getByRole("link").first().click();
   await page.waitForURL(`**/requests/${id}`);
   await seen(page.getByText("Good evening from a browser"));
-  const { result } = await done(key, "GET", `/v1/requests/${id}`);
+  const { result_body: result } = await done(key, "GET", `/v1/requests/${id}`);
   const answer = result.choices[0].message.content;
   await seen(page.getByText(answer.slice(0, 20)));
 }

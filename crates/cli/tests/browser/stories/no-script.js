@@ -1,7 +1,7 @@
 // The console without a line of script: every page is whole, and every form works.
-import { done } from "../lib/api.js";
+import { send } from "../lib/api.js";
 import { absent, assert, seen } from "../lib/checks.js";
-import { byPassword, choose, firstAccount, operator } from "../lib/doors.js";
+import { byPassword, choose, firstAccount, isIn, operator } from "../lib/doors.js";
 import { world } from "../lib/world.js";
 import { addressed } from "../pages.js";
 
@@ -11,7 +11,7 @@ export default async function play() {
   await choose(page, "ada@example.com");
   await page.getByRole("button", { name: "Sign out", exact: true }).click();
   await byPassword(page, "ada@example.com");
-  await seen(page.getByRole("navigation", { name: "Console" }));
+  await isIn(page);
 
   await page.goto(`${world.console}/${account}/keys`);
   await page.getByLabel("Name").fill("by hand");
@@ -19,7 +19,7 @@ export default async function play() {
   const shown = await seen(page.getByRole("region", { name: "Your new key" }));
   await absent(shown.getByRole("button", { name: "Copy" }));
   const key = await shown.locator("code").first().innerText();
-  await done(key, "GET", "/v1/requests");
+  await send(key, "By hand");
 
   await page.goto(`${world.console}/${account}/keys`);
   const row = page.getByRole("row").filter({ hasText: "by hand" });

@@ -14,7 +14,7 @@ export default async function play() {
   await page.goto(`${world.console}/${account}/credits`);
   await seen(page.getByText("live", { exact: true }));
   const balance = page.locator("#balance");
-  await seen(balance.getByText("100 credits").first());
+  await seen(balance.getByText(/100\.00/).first());
   await page.evaluate(() => { window.isSame = true; });
 
   const ordering = await context.newPage();
@@ -30,8 +30,8 @@ export default async function play() {
   await ordering.getByRole("button", { name: "Pay" }).click();
   await seen(ordering.getByRole("heading", { name: "Paid" }));
 
-  await seen(balance.getByText("112.5 credits").first());
-  await seen(page.getByRole("region", { name: "Ledger" }).getByRole("row").filter({ hasText: "12.5" }));
+  await seen(balance.getByText(/112\.50/).first());
+  await seen(page.getByRole("region", { name: "Ledger" }).getByRole("row").filter({ hasText: /top_up.*12\.50/ }));
   await seen(page.getByRole("region", { name: "Orders" }).getByText("paid", { exact: true }));
   assert.equal(await page.evaluate(() => window.isSame), true, "the page was not loaded again");
   assert.deepEqual(troubles, []);

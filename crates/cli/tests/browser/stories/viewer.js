@@ -45,6 +45,7 @@ const forgeries = (account, keys) => [
 /// A form sent past the page, with the viewer's own cookie.
 async function forge([path, fields]) {
   const sent = await fetch(path, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
+  await sent.text();
   return sent.status;
 }
 

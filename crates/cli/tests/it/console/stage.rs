@@ -78,9 +78,10 @@ impl Stage {
             }
         }
         let status = child.wait().unwrap();
-        print!("{said}");
-        assert!(status.success(), "{}: {said}\n{}", self.story, self.world.read("log"));
-        assert!(!self.serving.has_ended(), "the service ended: {}", self.world.read("log"));
+        let service = if self.serving.has_ended() { "has ended" } else { "is there" };
+        let log = self.world.read("log");
+        assert!(status.success(), "{}: {said}\nThe service {service}. Its log:\n{log}", self.story);
+        assert_eq!(service, "is there", "{log}");
     }
 
     /// Does what a story asks for.
