@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use tokio::sync::Mutex as TurnMutex;
 
+use super::batches::BatchCost;
 use super::engines::EngineReport;
 use super::errors::AppError;
 use super::finish;
@@ -28,6 +29,8 @@ const ANSWERS_MAX: usize = 4_096;
 pub struct Counts {
     pub(super) standings: Counted<AccountKey, Standing>,
     pub(super) waiting: Counted<ModelKey, i64>,
+    /// By the row number of a batch.
+    pub(super) costs: Counted<i64, BatchCost>,
     pub(super) engines: Counted<(), Arc<[EngineReport]>>,
 }
 
@@ -37,7 +40,8 @@ impl Default for Counts {
         let turn = Turn::default();
         Self {
             standings: Counted::new(Arc::clone(&turn)),
-            waiting: Counted::new(turn),
+            waiting: Counted::new(Arc::clone(&turn)),
+            costs: Counted::new(turn),
             engines: Counted::new(Turn::default()),
         }
     }

@@ -3,13 +3,14 @@
 use askama::Template;
 use overnight_domain::batches::{BatchStatus, Counters};
 use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::money::Credits;
 use overnight_domain::records::{BatchRecord, RequestRecord};
 use overnight_domain::requests::RequestStatus;
 
 use super::format::filters;
 use super::prompt::{Answer, Prompt};
 use super::{Chrome, Section};
-use crate::app::batches::{BatchRow, FailureGroups};
+use crate::app::batches::{BatchCost, BatchRow, FailureGroups};
 use crate::app::requests::{RequestCharge, RequestRow};
 use crate::app::waiting::WaitingReason;
 
@@ -135,6 +136,7 @@ pub(crate) struct BatchPage {
     pub(crate) record: BatchRecord,
     pub(crate) name: Option<String>,
     pub(crate) rows: Vec<RequestRow>,
+    pub(crate) cost: BatchCost,
     pub(crate) failures: Option<FailureGroups>,
     /// When it is done at this pace.
     pub(crate) done_by: Option<i64>,

@@ -23,6 +23,7 @@ use super::Services;
 use super::errors::AppError;
 use super::requests::{RecordPages, SummaryPages};
 use crate::store::batches;
+pub use crate::store::batches::BatchCost;
 
 const NOUN: &str = "batch";
 
@@ -92,6 +93,18 @@ pub async fn list_results(
 ) -> Result<RecordPages, AppError> {
     let (batch, _) = find(services, account, id).await?;
     Ok(RecordPages::of_batch(services, batch))
+}
+
+/// What the requests of a batch cost, as it was added up a moment ago: of a large batch up to 20 times as long ago as that took.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn cost_of(services: &Services, account: AccountKey, id: BatchId) -> Result<BatchCost, AppError> {
+    let (batch, _) = find(services, account, id).await?;
+    let store = services.store.clone();
+    let count = async move { Ok(batches::cost(&store, batch).await?) };
+    services.counts.costs.get(batch, &services.clock, Box::pin(count)).await
 }
 
 /// The name of a batch: `batch_name` of its metadata, where that is a string.

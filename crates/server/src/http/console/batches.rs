@@ -67,6 +67,7 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> Reply {
     let waiting = waiting_reason(visit, record.state.status(), &rows).await?;
     let page = BatchPage {
         chrome,
+        cost: batches::cost_of(services, key, id).await?,
         name: batches::name_of(&record),
         done_by: pace.filter(|_| !is_stuck(waiting.as_ref())).and_then(|pace| done_by(live, pace, now)),
         waiting,

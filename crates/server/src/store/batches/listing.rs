@@ -2,6 +2,7 @@
 
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::ids::BatchId;
+use overnight_domain::money::Credits;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
@@ -114,4 +115,25 @@ pub(in crate::store) const COUNT_LIVE: &str = "SELECT count(*) FROM (SELECT 1 FR
 pub async fn count_live(store: &Store, account: AccountKey) -> Result<i64, StoreError> {
     let query = sql(COUNT_LIVE).bind(account.0).bind(LIVE_COUNTED_MAX);
     store.readers().fetch_one(query).await?.get(0)
+}
+
+/// What the requests of a batch cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchCost {
+    /// What was charged for those that completed.
+    pub charged: Credits,
+    /// What is held for those that live: the most that they may cost.
+    pub held: Credits,
+}
+
+pub(in crate::store) const COST: &str = "SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT),
+         CAST(coalesce(sum(CASE WHEN p.state < 3 THEN p.hold ELSE 0 END), 0) AS BIGINT)
+     FROM progress p LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL
+     WHERE p.batch = ? AND p.batch IS NOT NULL";
+
+/// What the requests of the batch in row `batch` cost: reads a row for each of them.
+pub async fn cost(store: &Store, batch: i64) -> Result<BatchCost, StoreError> {
+    let row = store.readers().fetch_one(sql(COST).bind(batch)).await?;
+    let charged: i64 = row.get(0)?;
+    Ok(BatchCost { charged: Credits::from_nanos(-charged), held: Credits::from_nanos(row.get(1)?) })
 }

@@ -93,6 +93,7 @@ fn lists_for_people() -> Vec<Statement> {
         bound(batches::LIST, &[1, 9, 0, 0, 3]),
         sql(batches::FLOOR).bind(1i64).bind(9i64).bind(1_999i64),
         sql(batches::COUNT_LIVE).bind(1i64).bind(100i64),
+        sql(batches::COST).bind(1i64),
         sql(requests::FIND_CHARGE).bind([0; 16]).bind(1i64),
         sql(requests::LIST_ERRORS).bind(1i64).bind(9i64),
     ];
@@ -287,6 +288,7 @@ async fn lists_for_people_start_at_their_cursor_too() {
     check(&fixture, batches::FLOOR, &[floor]).await;
     let live = "SEARCH batches USING INDEX batches_live (account=?)";
     check(&fixture, batches::COUNT_LIVE, &[live]).await;
+    check(&fixture, batches::COST, &[by_batch, joined[3]]).await;
 }
 
 #[tokio::test]

@@ -49,6 +49,7 @@
       raw.set(part.id, html);
       const fresh = document.importNode(part, true);
       showTimes(fresh);
+      showCopiers(fresh);
       shown.replaceWith(fresh);
     }
     document.title = newest.title;
