@@ -98,7 +98,7 @@ install_test_needs() {
     local missing=()
     has_postgres || missing+=(postgresql)
     has_pgbouncer || missing+=(pgbouncer)
-    command -v chromium >/dev/null || missing+=(chromium)
+    [ -n "${CHROMIUM:-}" ] || command -v chromium >/dev/null || missing+=(chromium)
     has_fonts || missing+=(fonts-dejavu-core)
     command -v node >/dev/null || missing+=(nodejs)
     command -v npm >/dev/null || missing+=(npm)

@@ -1,5 +1,5 @@
 // Plays one story: `node run.js NAME`, started by a Rust test, which says in the environment where everything is.
-import { closeBrowser, picture } from "./lib/browser.js";
+import { closeBrowser, forgetPictures, picture } from "./lib/browser.js";
 import { close as closeWorld } from "./lib/world.js";
 
 const LONGEST_MS = 170_000;
@@ -14,6 +14,7 @@ async function fail(error) {
   process.exit(1);
 }
 
+forgetPictures(`failed-${name}`);
 try {
   await play();
   await closeBrowser();

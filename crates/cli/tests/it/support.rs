@@ -1,7 +1,7 @@
 //! A folder with settings, a simulated engine, and the program run in it.
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -120,13 +120,11 @@ impl Running {
 
     /// The next line that it writes, which it must.
     pub(crate) fn line(&mut self) -> String {
-        let mut line = Vec::new();
-        let stdout = self.0.stdout.as_mut().unwrap();
-        // Byte by byte: what comes behind the line is left for whoever reads on.
-        for byte in stdout.bytes().map(Result::unwrap).take_while(|byte| *byte != b'\n') {
-            line.push(byte);
-        }
-        String::from_utf8(line).unwrap()
+        let mut line = String::new();
+        // Nothing is read ahead: what comes behind the line is left for whoever reads on.
+        let mut stdout = BufReader::with_capacity(1, self.0.stdout.as_mut().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        line
     }
 
     pub(crate) fn id(&self) -> u32 {

@@ -72,10 +72,7 @@ impl Completion {
         );
         for index in 0..self.choices {
             let comma = if index > 0 { "," } else { "" };
-            let _ = write!(
-                body,
-                r#"{comma}{{"index":{index},"message":{{"role":"assistant","content":""#
-            );
+            let _ = write!(body, r#"{comma}{{"index":{index},"message":{{"role":"assistant","content":""#);
             match &self.said {
                 Some(said) => {
                     let quoted = Value::from(said.as_str()).to_string();

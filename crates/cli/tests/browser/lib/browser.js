@@ -1,10 +1,10 @@
 // One Chromium a story, and contexts (as good as separate people) that note what must never happen.
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { chromium } from "playwright-core";
 import { PATIENCE_MS } from "./checks.js";
 import { world } from "./world.js";
 
-const EXECUTABLE = "/usr/bin/chromium";
+const EXECUTABLE = process.env.CHROMIUM || "/usr/bin/chromium";
 const SWITCHES = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
@@ -44,6 +44,12 @@ function watch(context, troubles, allows) {
   context.on("response", (response) => {
     if (response.status() >= 400) note(`answered ${response.status()}: ${response.url()}`);
   });
+}
+
+/// Forgets the pictures of the last time.
+export function forgetPictures(name) {
+  const known = existsSync(world.pictures) ? readdirSync(world.pictures) : [];
+  for (const file of known.filter((file) => file.startsWith(`${name}-`))) rmSync(`${world.pictures}/${file}`);
 }
 
 /// Pictures of all that is open; their paths.

@@ -16,9 +16,9 @@ export async function fill(owner, account) {
   for (const grant of ["250 --source invoice-2024-017", "12.5", "-2.5"]) await command(`account grant ${account} ${grant}`);
   const { key } = await command(`key create --account ${account} --name nightly-evaluation-of-everything`);
   await keys(account);
-  for (const [email, role] of [["olga@example.com", "owner"], ["dan@example.com", "developer"], ["vera.of-a-very-long-name@research.example.com", "viewer"]]) {
-    await invite(owner, account, email, role);
-  }
+  await invite(owner, account, "olga@example.com", "owner");
+  await invite(owner, account, "dan@example.com", "developer");
+  await invite(owner, account, "vera.of-a-very-long-name@research.example.com", "viewer");
   const batches = await endedWork(key);
   const live = await liveWork(key);
   const spent = await command(`account ledger ${account} --kind charge --limit 1`);

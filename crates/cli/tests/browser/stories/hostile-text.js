@@ -1,6 +1,6 @@
 // Text that would be a page's own script, if any page let it: it is shown as the text that it is, wherever it comes from.
 import { ended, group, request, done } from "../lib/api.js";
-import { absent, assert, seen } from "../lib/checks.js";
+import { absent, assert, seen, until } from "../lib/checks.js";
 import { somebody } from "../lib/browser.js";
 import { byLink, choose, firstAccount, operator } from "../lib/doors.js";
 import { command, world } from "../lib/world.js";
@@ -38,6 +38,11 @@ export default async function play() {
   await seen(page.getByRole("heading", { name: "This link does not work" }));
   assert.equal(await page.evaluate(() => window.pwned), undefined);
   assert.deepEqual(troubles, []);
+
+  // Were a page to hold it as its own, the policy would hold still, and this story would have seen that.
+  await page.evaluate((text) => { document.querySelector("main").innerHTML = text; }, HOSTILE);
+  await until("the policy is told of", () => troubles.some((trouble) => /^console: .*Content Security Policy/.test(trouble)));
+  assert.equal(await page.evaluate(() => window.pwned), undefined);
 }
 
 /// Puts it wherever text can be put.

@@ -10,7 +10,7 @@ export default async function play() {
   const account = await firstAccount();
   const key = await make(page, account);
 
-  await delayAnswers(1_500);
+  await delayAnswers(3_000);
   if (exists("requests")) await watch(page, account, key);
   else await ended(key, "requests", await send(key, "Good evening"));
 
