@@ -13,8 +13,8 @@ pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, l
 #[cfg(test)]
 pub(super) use self::insert::{FREE, JOIN, JOIN_IN_QUEUE, RESOLVE};
 pub use self::insert::{Member, NewBatch, NewBatchOutcome, insert, resolve};
+pub use self::listing::{BatchCost, ListFilter, cost, count_live, find_id, list_newest};
 #[cfg(test)]
 pub(super) use self::listing::{COST, COUNT_LIVE, FLOOR, LIST, list_newest_of};
-pub use self::listing::{BatchCost, ListFilter, cost, count_live, find_id, list_newest};
 pub use self::reads::{BatchPage, find, list_members, page};
 pub(super) use self::shifts::apply_shifts;

@@ -178,8 +178,11 @@ async fn a_row_says_what_a_request_is_used_and_cost(mut fixture: Fixture) {
     let batch = grouping::new_batch(&mut fixture, &[id]).await;
     batches::insert(&fixture.store, batch.clone()).await.expect("a batch");
     fixture.release().await;
-    let (key, _) = batches::find(&fixture.store, fixture.account, batch.id).await.expect("a read").expect("a batch");
-    let cost = async || batches::cost(&fixture.store, key).await.map(|cost| (cost.charged.to_string(), cost.held.to_string()));
+    let (key, _) =
+        batches::find(&fixture.store, fixture.account, batch.id).await.expect("a read").expect("a batch");
+    let cost = async || {
+        batches::cost(&fixture.store, key).await.map(|cost| (cost.charged.to_string(), cost.held.to_string()))
+    };
     assert_eq!(cost().await.expect("a sum"), ("0".to_owned(), "20".to_owned()));
     assert!(fixture.settle(&fixture.lease().await[0], START + 5).await);
     assert_eq!(cost().await.expect("a sum"), ("11".to_owned(), "0".to_owned()));
