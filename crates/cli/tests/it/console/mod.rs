@@ -21,6 +21,16 @@ fn credits_are_ordered_paid_and_seen_to_arrive() {
 }
 
 #[test]
+fn many_lines_are_priced_sent_followed_and_cancelled() {
+    Stage::set("new-batch").play();
+}
+
+#[test]
+fn a_receiver_is_tested_and_told_again() {
+    Stage::set("webhooks").play();
+}
+
+#[test]
 fn a_viewer_changes_nothing() {
     Stage::set("viewer").play();
 }

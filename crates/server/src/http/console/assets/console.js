@@ -94,6 +94,7 @@
     source.onmessage = (event) => {
       newest = new DOMParser().parseFromString(event.data, "text/html");
       renew();
+      if (!newest.querySelector("main[data-follow]")) stop();
     };
     source.onerror = () => { mark(false); if (source?.readyState === EventSource.CLOSED) source = null; };
   };
