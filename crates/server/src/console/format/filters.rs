@@ -1,0 +1,60 @@
+//! What templates write behind a bar.
+
+#![expect(unreachable_pub, reason = "what a filter becomes is public")]
+
+use std::fmt::Display;
+
+use askama::{Result, Values};
+use overnight_domain::batches::Counters;
+
+use super::Holds;
+use super::pictures::{Night, State};
+use super::times::{Grain, Instant};
+
+/// How something stands.
+#[askama::filter_fn]
+pub(in crate::console) fn state(word: impl Display, _: &dyn Values) -> Result<State> {
+    Ok(State(word.to_string()))
+}
+
+/// How much of a batch has ended.
+#[askama::filter_fn]
+pub(in crate::console) fn night(counters: &Counters, _: &dyn Values) -> Result<Night> {
+    Ok(Night { ended: counters.total() - counters.live(), total: counters.total() })
+}
+
+/// A whole number with its thousands apart.
+#[askama::filter_fn]
+pub(in crate::console) fn count(number: impl Display, _: &dyn Values) -> Result<String> {
+    Ok(super::count(&number))
+}
+
+/// A length of time in milliseconds, in its two largest units.
+#[askama::filter_fn]
+pub(in crate::console) fn duration(milliseconds: impl Holds<i64>, _: &dyn Values) -> Result<String> {
+    Ok(super::duration(&milliseconds.held()))
+}
+
+/// The ends of an identifier.
+#[askama::filter_fn]
+pub(in crate::console) fn short(id: impl Display, _: &dyn Values) -> Result<String> {
+    Ok(super::short(&id))
+}
+
+/// A time to the minute.
+#[askama::filter_fn]
+pub(in crate::console) fn time(milliseconds: impl Holds<i64>, _: &dyn Values) -> Result<Instant> {
+    Ok(Instant { milliseconds: milliseconds.held(), grain: Grain::Minute })
+}
+
+/// A time to the second.
+#[askama::filter_fn]
+pub(in crate::console) fn second(milliseconds: impl Holds<i64>, _: &dyn Values) -> Result<Instant> {
+    Ok(Instant { milliseconds: milliseconds.held(), grain: Grain::Second })
+}
+
+/// A day.
+#[askama::filter_fn]
+pub(in crate::console) fn day(milliseconds: impl Holds<i64>, _: &dyn Values) -> Result<Instant> {
+    Ok(Instant { milliseconds: milliseconds.held(), grain: Grain::Day })
+}
