@@ -51,8 +51,8 @@ async function endedWork(key) {
   const failedBatch = await group(key, [...failing, ...refused, ...(await some(4, "fine"))], {
     webhook: `${world.receiver}/status/503`, metadata: { batch_name: "with failures" },
   });
-  await send(key, "Tell me once you are through.", { webhook: `${world.receiver}/flaky/1` });
-  await Promise.all([ended(key, "batches", batch), ended(key, "batches", failedBatch)]);
+  const told = await send(key, "Tell me once you are through.", { webhook: `${world.receiver}/flaky/1` });
+  await Promise.all([ended(key, "batches", batch), ended(key, "batches", failedBatch), ended(key, "requests", told)]);
   await ended(key, "requests", failing[0], "failed");
   return { request, batch, failedBatch, failedRequest: failing[0] };
 }

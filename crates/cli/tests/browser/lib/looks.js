@@ -7,11 +7,14 @@ import { world } from "./world.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const EVERYTHING = { type: "tag", values: TAGS };
+// Colours change with the scheme, and nothing else does: where the same page has been looked at whole, they are left.
+const COLOURS = { type: "rule", values: ["color-contrast"] };
 const LOOKS = [
-  ["desktop-light", DESKTOP, "light"],
-  ["desktop-dark", DESKTOP, "dark"],
-  ["phone-dark", PHONE, "dark"],
-  ["phone-light", PHONE, "light"],
+  ["desktop-light", DESKTOP, "light", EVERYTHING],
+  ["desktop-dark", DESKTOP, "dark", COLOURS],
+  ["phone-dark", PHONE, "dark", EVERYTHING],
+  ["phone-light", PHONE, "light", COLOURS],
 ];
 
 /// Opens a page and looks at it in every way: what is wrong with it, a line each.
@@ -21,13 +24,13 @@ export async function visit({ page, troubles }, { name, path, heading, status = 
   const answer = await page.goto(`${world.console}${path}`);
   if (answer.status() !== status) return [`${name}: answered ${answer.status()}`];
   await seen(page.getByRole("heading", { level: 1, name: heading, exact: typeof heading === "string" }));
-  for (const [look, viewport, colorScheme] of LOOKS) {
+  for (const [look, viewport, colorScheme, rules] of LOOKS) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     const told = (what) => wrong.push(`${name}, ${look}: ${what}`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     if (wide > 0) told(`${wide} px wider than the window`);
-    for (const violation of await violations(page)) told(violation);
+    for (const violation of await violations(page, rules)) told(violation);
     mkdirSync(`${world.pictures}/${folder}`, { recursive: true });
     await page.screenshot({ path: `${world.pictures}/${folder}/${name}-${look}.png`, fullPage: true });
   }
@@ -37,11 +40,11 @@ export async function visit({ page, troubles }, { name, path, heading, status = 
 }
 
 /// What axe-core finds. It is run beside the page's policy and not through it, as a debugger is.
-async function violations(page) {
+async function violations(page, rules) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
   const found = await page.evaluate(
-    (values) => axe.run(document, { runOnly: { type: "tag", values }, resultTypes: ["violations"] }),
-    TAGS,
+    (runOnly) => axe.run(document, { runOnly, resultTypes: ["violations"] }),
+    rules,
   );
   return found.violations.flatMap(({ id, help, nodes }) =>
     nodes.map((node) => `${id} (${help}): ${node.target.join(" ")} ${node.any.map((check) => check.message).join("; ")}`));

@@ -1,4 +1,5 @@
 // To a member of one account every other account looks like one that does not exist.
+import { group, send } from "../lib/api.js";
 import { somebody } from "../lib/browser.js";
 import { assert, seen } from "../lib/checks.js";
 import { byLink, firstAccount, invite, operator } from "../lib/doors.js";
@@ -10,8 +11,12 @@ export default async function play() {
   const own = await firstAccount();
   const { id: foreign } = await command("account create --name theirs");
   const link = await invite(page, own, "dan@example.com", "developer");
-  const unknown = `${foreign.slice(0, -1)}${foreign.endsWith("7") ? "8" : "7"}`;
-  const { id: key } = await command(`key create --account ${foreign}`);
+  const unknown = another(foreign);
+  const { id: key, key: secret } = await command(`key create --account ${foreign}`);
+  await command(`account activate ${foreign}`);
+  await command(`account grant ${foreign} 5`);
+  const request = await send(secret, "Nobody else's");
+  const batch = await group(secret, [request]);
 
   const member = await somebody({ allows: (trouble) => trouble.includes("404") });
   await byLink(member.page, link);
@@ -28,6 +33,14 @@ export default async function play() {
     const send = (account) => member.page.evaluate(post, `/console${path.replace("{account}", account)}`);
     assert.deepEqual(await send(foreign), await send(unknown), path);
   }
+  // Under the own account nothing foreign is found either.
+  for (const [kind, id] of [["requests", request], ["batches", batch]]) {
+    const theirs = await look(member.page, `/{account}/${kind}/${id}`, own);
+    assert.equal(theirs.status, 404, kind);
+    assert.deepEqual(theirs, await look(member.page, `/{account}/${kind}/${another(id)}`, own));
+    const path = `/console/${own}/${kind}/${id}/cancel`;
+    assert.equal((await member.page.evaluate(post, path)).status, 404, path);
+  }
   assert.equal((await look(member.page, "/operator", "")).status, 404);
   const theirs = await member.page.evaluate(post, `/console/${own}/keys/${key}/revoke`);
   assert.equal(theirs.status, 404, "a foreign key under the own account");
@@ -35,6 +48,9 @@ export default async function play() {
   assert.equal(left.revoked_at, null);
   assert.deepEqual(member.troubles, []);
 }
+
+/// An identifier of the same kind that nothing has.
+const another = (id) => `${id.slice(0, -1)}${id.endsWith("7") ? "8" : "7"}`;
 
 /// What a page answers, but for the identifier that was asked for.
 async function look(page, path, account) {
