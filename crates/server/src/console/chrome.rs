@@ -157,6 +157,7 @@ pub(crate) fn said(code: &str) -> Option<&'static str> {
 #[derive(Template)]
 #[template(path = "console/error.html")]
 pub(crate) struct ErrorPage<'a> {
+    pub(crate) base: &'a str,
     pub(crate) title: &'a str,
     pub(crate) sentence: &'a str,
     pub(crate) assets: &'a Assets,

@@ -52,9 +52,9 @@ pub(super) async fn forget(services: &Services, subjects: &[[u8; 32]]) -> Result
 
 /// How long to wait behind so many failures in a row, in milliseconds.
 fn wait_ms(failures: i64) -> i64 {
-    match u32::try_from(failures - FREE) {
-        Err(_) => 0,
-        Ok(doublings) => FIRST_WAIT_MS.saturating_mul(1 << doublings.min(20)).min(LONGEST_WAIT_MS),
+    match failures - FREE {
+        ..0 => 0,
+        doublings => FIRST_WAIT_MS.saturating_mul(1 << doublings.min(20)).min(LONGEST_WAIT_MS),
     }
 }
 

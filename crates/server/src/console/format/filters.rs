@@ -17,10 +17,10 @@ pub(in crate::console) fn state(word: impl Display, _: &dyn Values) -> Result<St
     Ok(State(word.to_string()))
 }
 
-/// How much of a batch has ended.
+/// How far a batch has come.
 #[askama::filter_fn]
 pub(in crate::console) fn night(counters: &Counters, _: &dyn Values) -> Result<Night> {
-    Ok(Night { ended: counters.total() - counters.live(), total: counters.total() })
+    Ok(Night { done: counters.completed + counters.failed, total: counters.total() })
 }
 
 /// A whole number with its thousands apart.

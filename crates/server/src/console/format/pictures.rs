@@ -30,10 +30,10 @@ impl Display for State {
     }
 }
 
-/// How much of a batch has ended, from night to dawn.
+/// How much of a batch was answered or has failed, from night to dawn. What was cancelled stays dark.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Night {
-    pub(super) ended: i64,
+    pub(super) done: i64,
     pub(super) total: i64,
 }
 
@@ -41,13 +41,13 @@ impl HtmlSafe for Night {}
 
 impl Display for Night {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = self.ended as f64 / self.total.max(1) as f64 * 100.0;
+        let share = self.done as f64 / self.total.max(1) as f64 * 100.0;
         write!(
             formatter,
             "<svg class=\"night\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" role=\"img\" \
-             aria-label=\"{} of {} ended\"><rect class=\"sky\" width=\"100\" height=\"10\"/>\
+             aria-label=\"{} of {} done\"><rect class=\"sky\" width=\"100\" height=\"10\"/>\
              <rect width=\"{share:.1}\" height=\"10\" fill=\"url(#dawn)\"/></svg>",
-            count(&self.ended),
+            count(&self.done),
             count(&self.total)
         )
     }

@@ -42,6 +42,7 @@ pub(super) async fn admit(State(context): State<Shared>, request: Request, next:
             None => next.run(request).await,
         },
     };
+    response = replies::write(response, origin.as_ref().map_or("/console", |origin| &origin.base));
     let headers = response.headers_mut();
     headers.extend(HEADERS);
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

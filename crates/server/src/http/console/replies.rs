@@ -83,8 +83,22 @@ fn html(status: StatusCode, page: String) -> Response {
     answers::typed(status, HeaderValue::from_static("text/html; charset=utf-8"), Body::from(page))
 }
 
+/// Why there is no page, on its way to [`write`], which knows where the console is.
+#[derive(Debug, Clone)]
+struct Refused(String);
+
 /// A page that says why there is no other.
 pub(super) fn refused(status: StatusCode, sentence: &str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response.extensions_mut().insert(Refused(sentence.to_owned()));
+    response
+}
+
+/// Gives what was refused its page.
+pub(super) fn write(response: Response, base: &str) -> Response {
+    let Some(Refused(sentence)) = response.extensions().get() else { return response };
+    let status = response.status();
     let title = match status {
         StatusCode::NOT_FOUND => "There is nothing here",
         StatusCode::FORBIDDEN => "Not from here",
@@ -92,8 +106,8 @@ pub(super) fn refused(status: StatusCode, sentence: &str) -> Response {
         status if status.is_server_error() => "Something went wrong",
         _ => "That cannot be done",
     };
-    let page = ErrorPage { title, sentence, assets: &assets::NAMES }.render();
-    html(status, page.unwrap_or_else(|_| sentence.to_owned()))
+    let page = ErrorPage { base, assets: &assets::NAMES, title, sentence }.render();
+    html(status, page.unwrap_or_else(|_| sentence.clone()))
 }
 
 /// What is said where there is no console.
