@@ -36,6 +36,8 @@ const TRANSPORT_SECURITY: HeaderValue = HeaderValue::from_static("max-age=315360
 pub(super) async fn admit(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let origin = context.services.config.console_origin();
     let mut response = match &origin {
+        // The page that says so has its looks.
+        Err(_) if request.uri().path().starts_with("/assets/") => next.run(request).await,
         Err(why) => replies::no_console(*why),
         Ok(origin) => match refusal(origin, request.method(), request.headers(), request.uri().authority()) {
             Some(sentence) => replies::refused(StatusCode::FORBIDDEN, sentence),
