@@ -7,7 +7,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use super::replies;
-use crate::config::{ConsoleOrigin, NoConsole};
+use crate::config::ConsoleOrigin;
 use crate::http::context::Shared;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -80,17 +80,6 @@ fn refusal(
 fn is_origin(header: &HeaderValue, origin: &ConsoleOrigin, host: &str) -> bool {
     let scheme = if origin.is_secure { "https" } else { "http" };
     header.to_str().is_ok_and(|given| given.eq_ignore_ascii_case(&format!("{scheme}://{host}")))
-}
-
-/// Why there is no console, in words for whoever looks for it.
-pub(super) const fn no_console(why: NoConsole) -> &'static str {
-    match why {
-        NoConsole::SwitchedOff => "The operator has switched the console off (console.enabled).",
-        NoConsole::Insecure => {
-            "Passwords would be sent in the open. The console is served where public_url is https, or http to this machine \
-             (loopback): set public_url to the https address of the proxy that stands before the service."
-        }
-    }
 }
 
 #[cfg(test)]

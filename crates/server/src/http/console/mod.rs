@@ -74,7 +74,7 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .method_not_allowed_fallback(replies::no_such_page);
     let console = pages
         .layer(middleware::from_fn(live::watch))
-        .route("/assets/{file}", get(assets::get))
+        .route("/assets/{file}", get(replies::asset))
         .layer(middleware::from_fn_with_state(Arc::clone(context), guard::admit));
     Router::new().nest("/console", console)
 }

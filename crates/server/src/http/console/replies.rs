@@ -1,12 +1,13 @@
 //! What the console answers with: a page, another place to go to, or a page that says why not.
 
 use askama::Template;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
+use axum::extract::Path;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use overnight_domain::roles::Role;
 
-use super::{assets, guard};
+use super::assets;
 use crate::app::errors::AppError;
 use crate::config::NoConsole;
 use crate::console::ErrorPage;
@@ -112,7 +113,24 @@ pub(super) fn write(response: Response, base: &str) -> Response {
 
 /// What is said where there is no console.
 pub(super) fn no_console(why: NoConsole) -> Response {
-    refused(StatusCode::FORBIDDEN, guard::no_console(why))
+    let sentence = match why {
+        NoConsole::SwitchedOff => "The operator has switched the console off (console.enabled).",
+        NoConsole::Insecure => {
+            "Passwords would be sent in the open. The console is served where public_url is https, or http to this machine \
+             (loopback): set public_url to the https address of the proxy that stands before the service."
+        }
+    };
+    refused(StatusCode::FORBIDDEN, sentence)
+}
+
+/// `GET /console/assets/{file}`.
+pub(super) async fn asset(Path(file): Path<String>) -> Reply {
+    let (content_type, bytes) = assets::find(&file).ok_or(Stop::NoSuchPage)?;
+    let body = Body::from(Bytes::from_static(bytes));
+    let mut response = answers::typed(StatusCode::OK, HeaderValue::from_static(content_type), body);
+    let for_good = HeaderValue::from_static("public, max-age=31536000, immutable");
+    response.headers_mut().insert(header::CACHE_CONTROL, for_good);
+    Ok(response)
 }
 
 /// What a path is answered with at which there is no page.
