@@ -7,6 +7,7 @@ mod console;
 pub mod engines;
 pub mod http;
 pub mod ids;
+pub mod openid;
 pub mod payment;
 pub mod scheduler;
 mod secrets;

@@ -30,6 +30,11 @@ impl Secret {
         self.0.as_bytes()
     }
 
+    /// Its text, for whoever it belongs to.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
     /// Whether its text, which is told to nobody, begins so.
     pub(crate) fn begins_with(&self, prefix: &str) -> bool {
         self.0.starts_with(prefix)

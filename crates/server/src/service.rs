@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::engines::{EngineClient, EngineUnusable, Engines};
 use crate::http::{self, Listeners};
 use crate::ids::Ids;
+use crate::openid::OpenIdUnusable;
 use crate::payment::PaymentUnusable;
 use crate::scheduler::{Replicas, Shell};
 use crate::store::{Store, StoreError, hints, owners};
@@ -41,6 +42,9 @@ pub enum ServiceError {
     /// Payments cannot be taken as configured.
     #[error(transparent)]
     Payments(#[from] PaymentUnusable),
+    /// Nobody can sign in by the OpenID provider as configured.
+    #[error(transparent)]
+    OpenId(#[from] OpenIdUnusable),
     /// The address is taken, or not this machine's.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -85,6 +89,7 @@ impl Service {
         let services =
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
         services.payments.check()?;
+        services.openid.as_ref().map_or(Ok(()), |provider| provider.check())?;
         let bootstrapped = bootstrap::run(&services).await?;
         let sign_in_link = bootstrap::link_operator(&services).await?;
         let (engines, shell) = match config.role.schedules() {

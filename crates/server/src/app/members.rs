@@ -57,13 +57,23 @@ pub async fn invite(
     if members::find(&services.store, account.key, user.key).await?.is_some() {
         return Err(AppError::invalid("email", "conflict", "is a member's already"));
     }
-    members::insert(&services.store, account.key, user.key, role, services.clock.now()).await?;
+    add(services, account, &user, role).await?;
     // A link would let whoever invites sign in as somebody who has other accounts.
     let is_new = user.signed_in_at.is_none() && accounts_of(services, &user).await?.len() == 1;
     match is_new && !user.is_operator {
         true => sessions::make_link(services, &user).await.map(Some),
         false => Ok(None),
     }
+}
+
+/// Makes a user a member; one who is keeps the role.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn add(services: &Services, account: &Account, user: &User, role: Role) -> Result<(), AppError> {
+    let now = services.clock.now();
+    Ok(members::insert(&services.store, account.key, user.key, role, now).await?)
 }
 
 /// Gives a member another role, or dismisses them with `None`; it counts from the next click on.
@@ -77,7 +87,10 @@ pub async fn change(
     user: UserId,
     role: Option<Role>,
 ) -> Result<(), AppError> {
-    let user = users::get(services, user).await.map_err(|_| AppError::NotFound("member"))?;
+    let user = users::get(services, user).await.map_err(|error| match error {
+        AppError::NotFound(_) => AppError::NotFound("member"),
+        error => error,
+    })?;
     match members::change(&services.store, account.key, user.key, role).await? {
         MemberChange::Done => Ok(()),
         MemberChange::Unknown => Err(AppError::NotFound("member")),

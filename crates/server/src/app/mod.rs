@@ -37,6 +37,7 @@ pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;
 use crate::config::{Config, Database};
 use crate::ids::Ids;
+use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
 use crate::store::{Store, StoreError, StoreOptions};
 
@@ -57,6 +58,8 @@ pub struct Services {
     pub signals: Arc<Signals>,
     /// Who takes payments.
     pub payments: Arc<dyn PaymentProvider>,
+    /// Who else knows people, if somebody does.
+    pub openid: Option<Arc<OpenId>>,
     /// Who holds which key.
     pub key_holders: Arc<KeyHolders>,
     /// Makes and compares the hashes of passwords.
@@ -80,6 +83,7 @@ impl Services {
         let (signals, key_holders, passwords, counts) =
             (Arc::default(), Arc::default(), Arc::default(), Arc::default());
         let payments = payment::provider(&config.billing, &clock);
+        let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
         Ok(Self {
             store,
             clock,
@@ -88,6 +92,7 @@ impl Services {
             models,
             signals,
             payments,
+            openid,
             key_holders,
             passwords,
             counts,

@@ -51,6 +51,20 @@ pub async fn find_or_create(services: &Services, email: &str) -> Result<User, Ap
     found.map(|(user, _)| user).ok_or(AppError::NotFound("user"))
 }
 
+/// Makes the user whom an OpenID provider knows by `subject`, its issuer and its name of them, and by a verified e-mail address;
+/// `None` where somebody has either already.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] for an e-mail address that is none.
+pub(super) async fn sign_up(
+    services: &Services,
+    email: &str,
+    subject: (String, String),
+) -> Result<Option<User>, AppError> {
+    insert(services, Some(checked(email)?), Some(subject), false).await
+}
+
 pub(super) async fn insert(
     services: &Services,
     email: Option<String>,
@@ -69,6 +83,19 @@ pub(super) async fn insert(
 /// [`AppError::NotFound`] where there is none.
 pub async fn get(services: &Services, id: UserId) -> Result<User, AppError> {
     users::find(&services.store, id).await?.ok_or(AppError::NotFound("user"))
+}
+
+/// The user with this identifier or e-mail address.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where there is none.
+pub async fn named(services: &Services, name: &str) -> Result<User, AppError> {
+    if let Some(id) = UserId::parse(name) {
+        return get(services, id).await;
+    }
+    let found = users::find_by_email(&services.store, &normalized(name)).await?;
+    found.map(|(user, _)| user).ok_or(AppError::NotFound("user"))
 }
 
 /// Every user, oldest first.
@@ -90,7 +117,8 @@ pub async fn remove(services: &Services, id: UserId) -> Result<(), AppError> {
 }
 
 /// Gives a visitor another e-mail address, password, or both; a new password signs every other browser out. One who has a
-/// password shows it: a browser that was left alone is not to be taken over for ever.
+/// password shows it: a browser that was left alone is not to be taken over for ever. People are invited by their e-mail
+/// addresses, and nobody here can tell whose one is: so only operators change theirs.
 ///
 /// # Errors
 ///
@@ -104,6 +132,10 @@ pub async fn change_credentials(
 ) -> Result<(), AppError> {
     let email = email.map(checked).transpose()?;
     let user = &visitor.user;
+    if email.is_some() && !may_change_email(user) {
+        let message = "stays: others invite you by it; the operator makes a user for another";
+        return Err(AppError::invalid("email", "conflict", message));
+    }
     if let Some(hash) = users::password(&services.store, user.key).await? {
         sessions::check_password(services, user, current, hash).await?;
     }
@@ -114,7 +146,7 @@ pub async fn change_credentials(
     if hash.is_some() && email.is_none() && user.email.is_none() {
         return Err(AppError::invalid("email", "missing", "is needed beside a password"));
     }
-    let credentials = Credentials { email, password: hash, subject: None };
+    let credentials = Credentials { email, password: hash };
     if !users::set_credentials(&services.store, user.key, &credentials).await? {
         return Err(taken());
     }
@@ -122,6 +154,11 @@ pub async fn change_credentials(
         sessions::sign_out_everywhere(services, user, Some(&visitor.session)).await?;
     }
     Ok(())
+}
+
+/// Whether the user may take an e-mail address, or another.
+pub fn may_change_email(user: &User) -> bool {
+    user.is_operator || user.email.is_none()
 }
 
 fn taken() -> AppError {

@@ -30,8 +30,8 @@ pub struct ConsoleConfig {
 pub struct OidcConfig {
     /// What the button calls it.
     pub name: String,
-    /// Its issuer, as it spells it: https, or http to this machine.
-    pub issuer: Url,
+    /// Its issuer, letter by letter as it spells it: https, or http to this machine.
+    pub issuer: String,
     /// As which client Overnight is registered there.
     pub client_id: String,
     /// The environment variable that holds the client's secret, if it has one.
@@ -133,7 +133,7 @@ fn oidc(section: &Section<'_>) -> Result<Option<OidcConfig>, ConfigError> {
     let client_id = section.required("client_id", section.string("client_id")?)?.to_owned();
     Ok(Some(OidcConfig {
         name: section.required("name", section.string("name")?)?.to_owned(),
-        issuer,
+        issuer: text.to_owned(),
         client_id,
         client_secret_env: section.read("client_secret_env", engines::variable_name)?,
         sign_up: section.required("sign_up", section.boolean("sign_up")?)?,

@@ -14,6 +14,8 @@ pub(crate) struct SignInPage<'a> {
     /// Where the visitor wanted to go.
     pub(crate) next: &'a str,
     pub(crate) email: &'a str,
+    /// What the OpenID provider is called, and where its sign-in begins.
+    pub(crate) provider: Option<(&'a str, String)>,
     pub(crate) refused: Option<String>,
 }
 

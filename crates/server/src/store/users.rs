@@ -114,28 +114,29 @@ pub struct Credentials {
     pub email: Option<String>,
     /// The hash of the password.
     pub password: Option<String>,
-    /// The issuer and the subject by which an OpenID provider knows the user.
-    pub subject: Option<(String, String)>,
 }
 
-/// Changes how a user signs in; `false` where somebody else has the e-mail address or the subject.
+/// Changes how a user signs in; `false` where somebody else has the e-mail address.
 pub async fn set_credentials(store: &Store, key: i64, new: &Credentials) -> Result<bool, StoreError> {
     let mut connection = store.connect().await?;
-    let (issuer, subject) = new.subject.clone().unzip();
-    let text = "UPDATE users SET email = coalesce(?, email), password = coalesce(?, password),
-                    issuer = coalesce(?, issuer), subject = coalesce(?, subject)
-                WHERE seq = ? AND NOT EXISTS (SELECT 1 FROM users o WHERE o.seq <> ? AND (o.email = ?
-                    OR (o.issuer = ? AND o.subject = ?)))";
+    let text = "UPDATE users SET email = coalesce(?, email), password = coalesce(?, password)
+                WHERE seq = ? AND NOT EXISTS (SELECT 1 FROM users o WHERE o.seq <> ? AND o.email = ?)";
     let update = sql(text)
         .bind(new.email.clone())
         .bind(new.password.clone())
-        .bind(issuer.clone())
-        .bind(subject.clone())
         .bind(key)
         .bind(key)
-        .bind(new.email.clone())
-        .bind(issuer)
-        .bind(subject);
+        .bind(new.email.clone());
+    Ok(connection.execute(update).await? == 1)
+}
+
+/// Has an OpenID provider know a user by a subject, and the user have no password any more; `false` where the user has a subject
+/// already, or somebody else has this one.
+pub async fn link(store: &Store, key: i64, issuer: &str, subject: &str) -> Result<bool, StoreError> {
+    let mut connection = store.connect().await?;
+    let text = "UPDATE users SET issuer = ?, subject = ?, password = NULL WHERE seq = ? AND subject IS NULL
+                AND NOT EXISTS (SELECT 1 FROM users o WHERE o.issuer = ? AND o.subject = ?)";
+    let update = sql(text).bind(issuer).bind(subject).bind(key).bind(issuer).bind(subject);
     Ok(connection.execute(update).await? == 1)
 }
 

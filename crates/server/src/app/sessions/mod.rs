@@ -1,6 +1,7 @@
-//! Signing in to the console, by password or by a link that works once, and out again.
+//! Signing in to the console, by password, by a link that works once or by an OpenID provider, and out again.
 
 mod links;
+pub mod oidc;
 mod throttle;
 mod tokens;
 
@@ -34,6 +35,17 @@ pub enum SignInError {
         /// When it may be tried again, in milliseconds from now.
         retry_after_ms: i64,
     },
+    /// The provider that was to say who it is refuses, in its own words.
+    #[error("{provider} says: {words}")]
+    ByProvider {
+        /// What people call it.
+        provider: String,
+        /// What it says.
+        words: String,
+    },
+    /// The provider of this name does not answer.
+    #[error("{0} does not answer: try again later, or sign in in another way")]
+    Away(String),
     /// What the store could not do.
     #[error(transparent)]
     App(#[from] AppError),
@@ -133,13 +145,12 @@ pub(super) async fn begin(services: &Services, user: &User, browser: Browser) ->
 pub async fn find(services: &Services, token: &str, is_active: bool) -> Result<Option<Visitor>, AppError> {
     let Some(token) = Token::parse(token) else { return Ok(None) };
     let now = services.clock.now();
-    let idle_ms = services.config.console.session_idle.0;
     let found = kept::find(&services.store, &token.sha256()).await?;
-    let is_live =
-        |session: &Session| session.expires_at > now && session.seen_at.saturating_add(idle_ms) > now;
+    let is_live = |session: &Session| is_live(services, session, now);
     let Some((session, user)) = found.filter(|(session, _)| is_live(session)) else { return Ok(None) };
     // A minute of `session_idle` is not to be lost between two notes.
-    if is_active && now - session.seen_at >= NOTED_EVERY_MS.min(idle_ms / 4) {
+    let noted_every_ms = NOTED_EVERY_MS.min(services.config.console.session_idle.0 / 4);
+    if is_active && now - session.seen_at >= noted_every_ms {
         kept::touch(&services.store, &session.sha256, now).await?;
     }
     Ok(Some(Visitor { user, session }))
@@ -173,5 +184,13 @@ pub async fn sign_out_everywhere(
 ///
 /// Only what the store could not do.
 pub async fn list(services: &Services, user: &User) -> Result<Vec<Session>, AppError> {
-    Ok(kept::list(&services.store, user.key).await?)
+    let now = services.clock.now();
+    let mut sessions = kept::list(&services.store, user.key).await?;
+    sessions.retain(|session| is_live(services, session, now));
+    Ok(sessions)
+}
+
+fn is_live(services: &Services, session: &Session, now: i64) -> bool {
+    let idle_ms = services.config.console.session_idle.0;
+    session.expires_at > now && session.seen_at.saturating_add(idle_ms) > now
 }

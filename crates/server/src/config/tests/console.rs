@@ -51,7 +51,9 @@ fn an_issuer_is_reached_safely_and_knows_a_client() {
     assert_eq!(load_text("").unwrap().console.oidc, None);
     let oidc = |issuer: &str| load_text(&section(&format!("issuer = \"{issuer}\"\nclient_id = \"c\"")));
     assert_eq!(oidc("https://id.example.com/a").unwrap().console.oidc.unwrap().name, "single sign-on");
-    assert!(oidc("http://127.0.0.1:9").is_ok());
+    for issuer in ["http://127.0.0.1:9", "https://id.example.com", "https://id.example.com/"] {
+        assert_eq!(oidc(issuer).unwrap().console.oidc.unwrap().issuer, issuer);
+    }
     for wrong in ["http://id.example.com", "https://id.example.com?a=b", "ftp://127.0.0.1", "id"] {
         let refused = oidc(wrong).unwrap_err().to_string();
         assert!(refused.contains("`console.oidc.issuer` must be an https address"), "{refused}");

@@ -1,4 +1,4 @@
-//! The cookie that signs a browser in.
+//! The cookies that sign a browser in.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
@@ -14,6 +14,11 @@ impl Cookie {
     /// The cookie of who is signed in. Browsers tell cookies of one machine's ports apart by their names alone.
     pub(super) fn session(origin: &ConsoleOrigin) -> Self {
         Self::named(origin, "session")
+    }
+
+    /// The cookie of a sign-in that another service is to say something to.
+    pub(super) fn sign_in(origin: &ConsoleOrigin) -> Self {
+        Self::named(origin, "sign_in")
     }
 
     fn named(origin: &ConsoleOrigin, what: &str) -> Self {
@@ -35,6 +40,11 @@ impl Cookie {
     /// door.
     pub(super) fn set(&self, value: &str) -> Option<HeaderValue> {
         self.write(value, "")
+    }
+
+    /// Has the browser keep `value` for so many seconds. `Lax`: it is wanted when the other service leads back.
+    pub(super) fn set_for(&self, value: &str, seconds: u32) -> Option<HeaderValue> {
+        self.write(value, &format!("; Max-Age={seconds}"))
     }
 
     /// Has the browser forget it.
@@ -62,6 +72,11 @@ mod tests {
         let set = |is_secure| Cookie::session(&origin(is_secure)).set("abc").expect("a header");
         assert_eq!(set(true), "__Host-overnight_session=abc; Path=/; HttpOnly; SameSite=Lax; Secure");
         assert_eq!(set(false), "overnight_session_8080=abc; Path=/; HttpOnly; SameSite=Lax");
+        let brief = Cookie::sign_in(&origin(true)).set_for("abc", 600).expect("a header");
+        assert_eq!(
+            brief,
+            "__Host-overnight_sign_in=abc; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=600"
+        );
         let forgotten = Cookie::session(&origin(true)).forget().expect("a header");
         assert!(forgotten.to_str().expect("text").ends_with("Secure; Max-Age=0"));
     }

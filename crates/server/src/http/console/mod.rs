@@ -13,6 +13,7 @@ mod keys;
 mod live;
 mod members;
 mod new;
+mod oidc;
 mod operator;
 mod overview;
 mod replies;
@@ -31,10 +32,13 @@ use super::context::Shared;
 
 /// Everything under `/console`.
 pub(super) fn routes(context: &Shared) -> Router<Shared> {
-    let pages = Router::new()
-        .route("/", get(accounts::first))
+    let door = Router::new()
         .route("/sign-in", get(sign_in::page).post(sign_in::sign_in))
         .route("/sign-in/link/{token}", get(sign_in::link_page).post(sign_in::sign_in_by_link))
+        .route("/sign-in/oidc", get(oidc::begin))
+        .route("/sign-in/oidc/callback", get(oidc::finish));
+    let pages = Router::new()
+        .route("/", get(accounts::first))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/you", get(you::page).post(you::change))
         .route("/you/sign-out-everywhere", post(you::sign_out_everywhere))
@@ -74,6 +78,7 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .method_not_allowed_fallback(replies::no_such_page);
     let console = pages
         .layer(middleware::from_fn(live::watch))
+        .merge(door)
         .route("/assets/{file}", get(replies::asset))
         .layer(middleware::from_fn_with_state(Arc::clone(context), guard::admit));
     Router::new().nest("/console", console)

@@ -1,4 +1,4 @@
-//! The door: by password, by a link that works once, and out again.
+//! The door: by password, by a link that works once, and out again. Who comes by another service: see `oidc.rs`.
 
 use axum::extract::{Path, RawQuery};
 use axum::http::{StatusCode, header};
@@ -10,7 +10,7 @@ use super::cookies::Cookie;
 use super::forms::Form;
 use super::replies::{self, Reply, Stop};
 use super::visitors::{Guest, Visit};
-use crate::app::sessions::{self, SignInError};
+use crate::app::sessions::{self, SignInError, oidc};
 use crate::config::ConsoleOrigin;
 use crate::console::{LinkPage, SignInPage};
 
@@ -22,13 +22,23 @@ pub(super) async fn page(guest: Guest, RawQuery(query): RawQuery) -> Reply {
     if guest.visitor.is_some() {
         return replies::see_other(&destination(&guest.origin, &next));
     }
-    replies::page(&SignInPage {
-        base: &guest.origin.base,
-        assets: &assets::NAMES,
-        next: &next,
-        email: "",
-        refused: None,
-    })
+    door(&guest, StatusCode::OK, &next, "", None)
+}
+
+/// The page at which somebody signs in.
+fn door(guest: &Guest, status: StatusCode, next: &str, email: &str, refused: Option<String>) -> Reply {
+    let base = &*guest.origin.base;
+    let provider = oidc::name(&guest.context.services).map(|name| {
+        let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
+        (name, format!("{base}/sign-in/oidc?next={next}"))
+    });
+    replies::page_with(status, &SignInPage { base, assets: &assets::NAMES, next, email, provider, refused })
+}
+
+/// The same page, which says why nobody was signed in.
+pub(super) fn refused(guest: &Guest, error: SignInError, next: &str, email: &str) -> Reply {
+    let (status, refused) = told(error)?;
+    door(guest, status, next, email, Some(refused))
 }
 
 /// `POST /console/sign-in`.
@@ -36,12 +46,10 @@ pub(super) async fn sign_in(guest: Guest, form: Form) -> Reply {
     let services = &guest.context.services;
     let (email, next) = (form.get("email"), form.raw("next"));
     let signed_in = sessions::sign_in(services, email, form.raw("password"), guest.browser.clone()).await;
-    let (status, refused) = match signed_in {
-        Ok(token) => return let_in(&guest.origin, &token, &destination(&guest.origin, next)),
-        Err(error) => told(error)?,
-    };
-    let (base, assets) = (&*guest.origin.base, &*assets::NAMES);
-    replies::page_with(status, &SignInPage { base, assets, next, email, refused: Some(refused) })
+    match signed_in {
+        Ok(token) => let_in(&guest.origin, &token, &destination(&guest.origin, next)),
+        Err(error) => refused(&guest, error, next, email),
+    }
 }
 
 /// `GET /console/sign-in/link/{token}`. Programs look at links before people do: only the button on this page uses it up.
@@ -108,7 +116,8 @@ pub(super) fn let_in(origin: &ConsoleOrigin, token: &str, next: &str) -> Reply {
 fn told(error: SignInError) -> Result<(StatusCode, String), Stop> {
     let message = error.to_string();
     let status = match error {
-        SignInError::Refused(_) => StatusCode::FORBIDDEN,
+        SignInError::Refused(_) | SignInError::ByProvider { .. } => StatusCode::FORBIDDEN,
+        SignInError::Away(_) => StatusCode::SERVICE_UNAVAILABLE,
         SignInError::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
         SignInError::App(error) => return Err(error.into()),
     };
@@ -116,7 +125,7 @@ fn told(error: SignInError) -> Result<(StatusCode, String), Stop> {
 }
 
 /// Where the visitor wanted to go, if that is a page of the console; its first page otherwise.
-fn destination(origin: &ConsoleOrigin, next: &str) -> String {
+pub(super) fn destination(origin: &ConsoleOrigin, next: &str) -> String {
     let path = origin.base.strip_suffix("/console").unwrap_or_default();
     let is_own = next.starts_with("/console/")
         && !next.contains(['\\', '\n', '\r'])

@@ -1,6 +1,6 @@
 //! Who asks: somebody who is signed in, and as what in which account.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{FromRequestParts, OriginalUri, RawPathParams};
 use axum::http::request::Parts;
@@ -70,20 +70,25 @@ impl FromRequestParts<Shared> for Guest {
     }
 }
 
-/// The address of a caller: what a proxy that is believed says, or else the other end of the connection.
+/// The address of a caller: what a proxy that is believed says, or else the other end of the connection. Each proxy adds at the
+/// end; what stands before an address that is not believed, or before what is none, anybody may have written.
 fn caller(services: &Services, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    let console = &services.config.console;
-    let lines = headers.get_all("x-forwarded-for").into_iter().filter_map(|line| line.to_str().ok());
-    let hops: Vec<IpAddr> =
-        lines.flat_map(|line| line.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
+    let lines = headers.get_all("x-forwarded-for").into_iter().map(|line| line.to_str().unwrap_or_default());
+    let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
     let mut address = peer;
     for hop in hops.into_iter().rev() {
-        if !console.trusts(address) {
+        let (true, Some(before)) = (services.config.console.trusts(address), address_of(hop.trim())) else {
             break;
-        }
-        address = hop;
+        };
+        address = before;
     }
     address
+}
+
+/// Some proxies write the port besides.
+fn address_of(hop: &str) -> Option<IpAddr> {
+    let bare = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']')).unwrap_or(hop);
+    bare.parse().ok().or_else(|| hop.parse().ok().map(|address: SocketAddr| address.ip()))
 }
 
 impl FromRequestParts<Shared> for Visit {

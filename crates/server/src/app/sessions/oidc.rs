@@ -1,0 +1,140 @@
+//! Signing in by an OpenID provider: who comes back from there is known by the provider's name of them, by an e-mail address that
+//! the provider has verified, or, where the settings let strangers in, not yet.
+
+use overnight_domain::roles::Role;
+
+use super::{Browser, SignInError, sign_out_everywhere};
+use crate::app::errors::AppError;
+use crate::app::{Services, accounts, members, users as people};
+use crate::openid::{OpenId, OpenIdError, Person, SignInSecret};
+use crate::store::users::{self, User};
+use crate::transport::printable;
+
+/// Where the provider sends browsers back to.
+const RETURN_PATH: &str = "/console/sign-in/oidc/callback";
+
+const NOT_BEGUN: SignInError =
+    SignInError::Refused("this sign-in was not begun in this browser, or too long ago: begin again");
+
+/// What a browser brings back from the provider.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    /// What it was sent there with.
+    pub state: String,
+    /// By which the provider tells us who it is.
+    pub code: Option<String>,
+    /// Why it does not.
+    pub error: Option<String>,
+    /// The same in a sentence.
+    pub error_description: Option<String>,
+}
+
+/// What people call the provider, if there is one.
+pub fn name(services: &Services) -> Option<&str> {
+    services.openid.as_deref().map(OpenId::name)
+}
+
+/// Begins a sign-in: where the browser is sent, and the secret that it keeps until it is back.
+///
+/// # Errors
+///
+/// [`SignInError::Away`] where the provider does not answer; [`SignInError::Refused`] where there is none.
+pub async fn begin(services: &Services) -> Result<(String, String), SignInError> {
+    let provider = provider(services)?;
+    let secret = SignInSecret::new(services.ids.random());
+    let url = provider.begin(&secret, &services.config.public_address(RETURN_PATH)).await;
+    Ok((url.map_err(|error| told(provider, &error))?, secret.text()))
+}
+
+/// Signs in who comes back with `answer` to the browser that keeps `secret`; the token that it is to show from now on.
+///
+/// # Errors
+///
+/// [`SignInError::Refused`] and [`SignInError::ByProvider`] where nobody is signed in; [`SignInError::Away`].
+pub async fn finish(
+    services: &Services,
+    secret: &str,
+    answer: Answer,
+    browser: Browser,
+) -> Result<String, SignInError> {
+    let provider = provider(services)?;
+    let secret = SignInSecret::parse(secret).filter(|secret| secret.is_state(&answer.state));
+    // Before anything of the answer is shown: otherwise a link could have the door say anything.
+    let secret = secret.ok_or(NOT_BEGUN)?;
+    let Some(code) = answer.code.filter(|_| answer.error.is_none()) else {
+        let words: Vec<String> = [answer.error, answer.error_description].into_iter().flatten().collect();
+        let words =
+            printable(if words.is_empty() { "nothing".to_owned() } else { words.join(": ") }.as_str());
+        return Err(SignInError::ByProvider { provider: provider.name().to_owned(), words });
+    };
+    let person = provider.finish(&secret, &code, &services.config.public_address(RETURN_PATH)).await;
+    let person = person.map_err(|error| told(provider, &error))?;
+    let user = recognized(services, person).await?;
+    Ok(super::begin(services, &user, browser).await?)
+}
+
+fn provider(services: &Services) -> Result<&OpenId, SignInError> {
+    services.openid.as_deref().ok_or(SignInError::Refused("nobody signs in here by another service"))
+}
+
+/// What went wrong is for the operator; whoever signs in is told what to do.
+fn told(provider: &OpenId, error: &OpenIdError) -> SignInError {
+    tracing::warn!(%error, provider = provider.name(), "nobody was signed in by the OpenID provider");
+    match error.is_passing() {
+        true => SignInError::Away(provider.name().to_owned()),
+        false => SignInError::Refused(
+            "that did not work: begin again; if it stays so, the operator's log says why",
+        ),
+    }
+}
+
+/// The user who this person is.
+async fn recognized(services: &Services, person: Person) -> Result<User, SignInError> {
+    if let Some(user) = users::find_by_subject(&services.store, &person.issuer, &person.subject).await? {
+        return Ok(user);
+    }
+    let Some(email) = &person.email else {
+        return Err(SignInError::Refused(
+            "you are not known here yet, and your e-mail address is not verified where you signed in",
+        ));
+    };
+    let email = people::normalized(email);
+    if let Some((user, _)) = users::find_by_email(&services.store, &email).await? {
+        return linked(services, user, person).await;
+    }
+    if !services.config.console.oidc.as_ref().is_some_and(|oidc| oidc.sign_up) {
+        return Err(SignInError::Refused(
+            "nobody invited you: an owner of an account can, by the e-mail address that you signed in with",
+        ));
+    }
+    let services = services.clone();
+    Ok(crate::app::finish(async move { signed_up(&services, email, person).await }).await?)
+}
+
+/// The user whose e-mail address the person has shown to be theirs. Nobody had to show that before: so what let somebody in as
+/// this user until now does so no more.
+async fn linked(services: &Services, user: User, person: Person) -> Result<User, SignInError> {
+    if !users::link(&services.store, user.key, &person.issuer, &person.subject).await? {
+        return Err(SignInError::Refused(
+            "your e-mail address belongs to somebody who signs in by another name: the operator can remove them",
+        ));
+    }
+    sign_out_everywhere(services, &user, None).await?;
+    tracing::info!(user = %user.id, issuer = %person.issuer, "a user is known by the OpenID provider from now on");
+    Ok(user)
+}
+
+/// A new user with an account of their own.
+async fn signed_up(services: &Services, email: String, person: Person) -> Result<User, AppError> {
+    let subject = (person.issuer.clone(), person.subject.clone());
+    // Of two browsers at once one signs up, and the other signs in.
+    let _turn = services.store.take_turn().await?;
+    let Some(user) = people::sign_up(services, &email, subject).await? else {
+        let found = users::find_by_subject(&services.store, &person.issuer, &person.subject).await?;
+        return found.ok_or(AppError::NotFound("user"));
+    };
+    let account = accounts::create(services, &email).await?;
+    members::add(services, &account, &user, Role::Owner).await?;
+    tracing::info!(user = %user.id, account = %account.id, "somebody signed up");
+    Ok(user)
+}

@@ -1,0 +1,79 @@
+//! Calls to the provider, each within a time and a size.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use http_body_util::Full;
+use hyper::header::{HeaderValue, USER_AGENT};
+use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
+use thiserror::Error;
+
+use super::OpenIdUnusable;
+use crate::clock::SharedClock;
+use crate::transport::{AGENT, Transport, Unread, in_words, read_whole};
+
+/// How long a call may take: somebody waits for it.
+const TIMEOUT_MS: i64 = 10_000;
+
+/// How long connecting may take.
+const CONNECT_TIMEOUT_MS: i64 = 5_000;
+
+/// The longest answer taken in, in bytes.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub(super) enum CallFailed {
+    /// Nobody answered, or not in time.
+    #[error("{0}")]
+    Away(String),
+    /// The answer is longer than any that is wanted.
+    #[error("it is longer than {} MiB", ANSWER_BYTES_MAX >> 20)]
+    TooLong,
+}
+
+/// The connections to the provider: over https where its issuer is, and then nowhere else.
+pub(super) struct Calls {
+    transport: Transport,
+    clock: SharedClock,
+}
+
+impl Calls {
+    pub(super) fn new(issuer: &str, clock: &SharedClock) -> Result<Self, OpenIdUnusable> {
+        let transport = match issuer.starts_with("http:") {
+            true => Transport::plain(clock.clone(), CONNECT_TIMEOUT_MS),
+            false => Transport::secure(clock.clone(), CONNECT_TIMEOUT_MS)
+                .map_err(|error| OpenIdUnusable::Tls(error.to_string()))?,
+        };
+        Ok(Self { transport, clock: clock.clone() })
+    }
+
+    async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse, CallFailed> {
+        let mut request = request.map(|body| Full::new(body.into()));
+        request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
+        let answer =
+            self.transport.send(request).await.map_err(|error| CallFailed::Away(in_words(&error)))?;
+        let (head, body) = answer.into_parts();
+        let body = read_whole(body, ANSWER_BYTES_MAX).await.map_err(|unread| match unread {
+            Unread::TooLong => CallFailed::TooLong,
+            Unread::Broken(error) => CallFailed::Away(in_words(&error)),
+        })?;
+        Ok(HttpResponse::from_parts(head, body.to_vec()))
+    }
+}
+
+impl<'c> AsyncHttpClient<'c> for Calls {
+    type Error = CallFailed;
+    type Future = BoxFuture<'c, Result<HttpResponse, CallFailed>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        async move {
+            tokio::select! {
+                answered = self.exchange(request) => answered,
+                () = self.clock.sleep_until(self.clock.now().saturating_add(TIMEOUT_MS)) => {
+                    Err(CallFailed::Away(format!("no answer within {} s", TIMEOUT_MS / 1_000)))
+                }
+            }
+        }
+        .boxed()
+    }
+}

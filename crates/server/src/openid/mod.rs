@@ -1,0 +1,167 @@
+//! Who else knows people: signing in by OpenID Connect, with the authorization code flow and PKCE. What follows from that for a
+//! user is not known here. <https://openid.net/specs/openid-connect-core-1_0.html>
+
+mod calls;
+mod claims;
+mod errors;
+mod known;
+mod secrets;
+
+use std::ffi::OsString;
+
+use openidconnect::core::CoreAuthenticationFlow;
+use openidconnect::{
+    AuthType, AuthorizationCode, ClientId, ClientSecret, CsrfToken, Nonce, OAuth2TokenResponse,
+    PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, TokenResponse,
+};
+
+pub use self::claims::Person;
+pub use self::errors::{OpenIdError, OpenIdUnusable};
+pub use self::secrets::SignInSecret;
+
+use self::calls::Calls;
+use self::known::{Client, Known, Provider};
+use crate::clock::SharedClock;
+use crate::config::OidcConfig;
+use crate::secrets::Secret;
+
+/// An OpenID provider as configured. Nobody is asked before somebody wants to sign in.
+pub struct OpenId {
+    name: String,
+    client_id: ClientId,
+    client_secret: Result<Option<Secret>, OpenIdUnusable>,
+    provider: Result<Provider, OpenIdUnusable>,
+    clock: SharedClock,
+}
+
+impl OpenId {
+    /// The provider of these settings, with the client's secret in the variable of this process's environment that they
+    /// name. A secret that is missing is told by [`OpenId::check`] and by every use, not here.
+    pub fn new(config: &OidcConfig, clock: &SharedClock) -> Self {
+        Self::with(config, clock, |variable| std::env::var_os(variable))
+    }
+
+    /// The same with the variables handed in.
+    pub fn with(
+        config: &OidcConfig,
+        clock: &SharedClock,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Self {
+        let secret = |name: &String| {
+            let read = Secret::read(variable(name));
+            read.map_err(|reason| OpenIdUnusable::Secret { variable: name.clone(), reason })
+        };
+        Self {
+            name: config.name.clone(),
+            client_id: ClientId::new(config.client_id.clone()),
+            client_secret: config.client_secret_env.as_ref().map(secret).transpose(),
+            provider: Calls::new(&config.issuer, clock)
+                .and_then(|calls| Provider::new(&config.issuer, calls, clock)),
+            clock: clock.clone(),
+        }
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it can be used as configured. Asks nobody.
+    ///
+    /// # Errors
+    /// What is missing, in words for the operator.
+    pub fn check(&self) -> Result<(), OpenIdUnusable> {
+        self.secret()?;
+        self.provider()?;
+        Ok(())
+    }
+
+    /// Whether the provider answers with what it has promised.
+    ///
+    /// # Errors
+    /// Why it cannot be asked, or what is wrong with its answer.
+    pub async fn discover(&self) -> Result<(), OpenIdError> {
+        self.check()?;
+        self.provider()?.ask().await.map(drop)
+    }
+
+    /// Where somebody's browser is sent to sign in there; it is sent back to `return_url`.
+    ///
+    /// # Errors
+    /// Why nobody can sign in there now.
+    pub async fn begin(&self, secret: &SignInSecret, return_url: &str) -> Result<String, OpenIdError> {
+        let client = self.client(&self.provider()?.known().await?, return_url)?;
+        let (state, nonce) = (CsrfToken::new(secret.state()), Nonce::new(secret.nonce()));
+        let verifier = PkceCodeVerifier::new(secret.verifier());
+        let request = client
+            .authorize_url(CoreAuthenticationFlow::AuthorizationCode, move || state, move || nonce)
+            .add_scope(Scope::new("email".to_owned()))
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier));
+        Ok(request.url().0.into())
+    }
+
+    /// Who signed in there: whom the provider names for `code`, which it gave the browser that has `secret`.
+    ///
+    /// # Errors
+    /// Why the provider names nobody, or is not believed.
+    pub async fn finish(
+        &self,
+        secret: &SignInSecret,
+        code: &str,
+        return_url: &str,
+    ) -> Result<Person, OpenIdError> {
+        let provider = self.provider()?;
+        let known = provider.known().await?;
+        let client = self.client(&known, return_url)?;
+        let answer = client
+            .exchange_code(AuthorizationCode::new(code.to_owned()))
+            .map_err(|error| OpenIdError::NotUnderstood(error.to_string()))?
+            .set_pkce_verifier(PkceCodeVerifier::new(secret.verifier()))
+            .request_async(provider.calls())
+            .await
+            .map_err(|error| self.concealed(error.into()))?;
+        let no_token = || OpenIdError::NotUnderstood("it gave no ID token".to_owned());
+        let token = answer.id_token().ok_or_else(no_token)?;
+        let (nonce, now) = (Nonce::new(secret.nonce()), self.clock.now());
+        let claims = match claims::verify(&client, token, &nonce, now) {
+            // Providers change their keys.
+            Err(error) if error.is_of_an_unknown_key() => {
+                let client = self.client(&provider.ask().await?, return_url)?;
+                claims::verify(&client, token, &nonce, now)?
+            }
+            verified => verified?,
+        };
+        let mut person = Person::of(&claims)?;
+        if claims.email().is_none() && known.has_user_info() {
+            let subject = Some(claims.subject().clone());
+            let told = claims::ask(&client, answer.access_token(), subject, provider.calls()).await?;
+            person.learn(&told);
+        }
+        Ok(person)
+    }
+
+    fn client(&self, known: &Known, return_url: &str) -> Result<Client, OpenIdError> {
+        let refused = |error: openidconnect::url::ParseError| OpenIdError::NotUnderstood(error.to_string());
+        let return_url = RedirectUrl::new(return_url.to_owned()).map_err(refused)?;
+        let secret = self.secret()?.map(|secret| ClientSecret::new(secret.reveal().to_owned()));
+        let way = if known.wants_secret_in_body() { AuthType::RequestBody } else { AuthType::BasicAuth };
+        let client = Client::from_provider_metadata(known.metadata(), self.client_id.clone(), secret);
+        Ok(client.set_redirect_uri(return_url).set_auth_type(way))
+    }
+
+    fn secret(&self) -> Result<Option<&Secret>, OpenIdUnusable> {
+        self.client_secret.as_ref().map(Option::as_ref).map_err(OpenIdUnusable::clone)
+    }
+
+    fn provider(&self) -> Result<&Provider, OpenIdUnusable> {
+        self.provider.as_ref().map_err(OpenIdUnusable::clone)
+    }
+
+    /// What the provider says of a refused secret may repeat it.
+    fn concealed(&self, error: OpenIdError) -> OpenIdError {
+        match (error, self.secret()) {
+            (OpenIdError::Refused(words), Ok(Some(secret))) => OpenIdError::Refused(secret.conceal(words)),
+            (error, _) => error,
+        }
+    }
+}
