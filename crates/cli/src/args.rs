@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     accounts, api_keys, bench, cancel, export, import, list, listen, migrate, results, run, serve, status,
-    submit, watch, webhooks,
+    submit, users, watch, webhooks,
 };
 use crate::globals::Globals;
 
@@ -54,6 +54,9 @@ pub(crate) enum Command {
     /// Make, see and revoke API keys, beside a running service or without one.
     #[command(subcommand)]
     Key(api_keys::Command),
+    /// Make, see and remove those who sign in to the console, beside a running service or without one.
+    #[command(subcommand)]
+    User(users::Command),
     /// See and rotate the secrets of webhooks, and what was delivered, beside a running service or without one.
     #[command(subcommand)]
     Webhook(webhooks::Command),

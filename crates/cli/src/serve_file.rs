@@ -53,6 +53,11 @@ pub(crate) fn url_of_running(data_dir: &Path) -> Option<String> {
     (contents.pid.to_string() == holder).then_some(contents.url)
 }
 
+/// Where that process listens, as this machine reaches it.
+pub(crate) fn address_of_running(data_dir: &Path) -> Option<SocketAddr> {
+    url_of_running(data_dir)?.strip_prefix("http://")?.parse().ok()
+}
+
 /// The URL at which this machine reaches what listens at `address`.
 pub(crate) fn url_of(address: SocketAddr) -> String {
     let ip = match address.ip() {
@@ -76,6 +81,16 @@ mod tests {
             ("10.1.2.3:82", "http://10.1.2.3:82"),
         ] {
             assert_eq!(url_of(address.parse().unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn an_address_reads_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let _lock = FolderLock::take(folder.path()).unwrap();
+        for address in ["127.0.0.1:9", "[::1]:80"] {
+            let _file = ServeFile::write(folder.path(), address.parse().unwrap()).unwrap();
+            assert_eq!(address_of_running(folder.path()), address.parse().ok());
         }
     }
 

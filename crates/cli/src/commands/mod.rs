@@ -18,6 +18,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod submit;
+pub(crate) mod users;
 pub(crate) mod watch;
 pub(crate) mod webhooks;
 
@@ -40,6 +41,7 @@ pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
         Command::Listen(arguments) => listen::run(arguments, output).await,
         Command::Account(command) => accounts::run(command, globals, output).await,
         Command::Key(command) => api_keys::run(command, globals, output).await,
+        Command::User(command) => users::run(command, globals, output).await,
         Command::Webhook(command) => webhooks::run(command, globals, output).await,
         Command::Audit => audit::run(globals, output).await,
         Command::Migrate(arguments) => migrate::run(arguments, globals, output).await,

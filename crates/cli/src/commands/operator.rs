@@ -10,6 +10,7 @@ use overnight_server::store::{DATABASE_FILE, Store};
 
 use crate::errors::CliError;
 use crate::globals::Globals;
+use crate::serve_file;
 
 /// Opens the store of the settings, which must exist.
 pub(crate) async fn open(globals: &Globals) -> Result<Services, CliError> {
@@ -35,7 +36,11 @@ fn refuse_absent(config: &Config) -> Result<(), CliError> {
 
 /// Opens the store of the settings; makes it where there is none.
 pub(crate) async fn open_or_make(globals: &Globals) -> Result<Services, CliError> {
-    let config = globals.load_config()?;
+    let mut config = globals.load_config()?;
+    // A service that let the system choose its port is reached there, and not where the settings say.
+    if let Some(address) = serve_file::address_of_running(&config.data_dir) {
+        config.listen = address;
+    }
     let store = Store::open_beside(&store_options(&config)).await?;
     let (clock, ids) = (Arc::new(SystemClock), Arc::new(Ids::from_system()));
     Ok(Services::new(store, clock, ids, Arc::new(config)).await?)

@@ -21,7 +21,8 @@ fn a_running_installation_is_well() {
     let _serving = world.serve();
     let (ran, report) = examine(&world);
     assert_eq!((ran.code, &report["is_well"]), (0, &Value::Bool(true)), "{report}");
-    for check in ["settings", "clock", "data folder", "lock", "database", "engine sim", "service"] {
+    for check in ["settings", "clock", "data folder", "lock", "database", "engine sim", "console", "service"]
+    {
         assert_eq!(state(&report, check), "ok", "{check}: {report}");
     }
     assert!(world.run("doctor").stdout.contains("ok    engine sim"));
@@ -47,4 +48,19 @@ fn settings_and_programs_that_are_not_there_are_found() {
     world.write("overnight.toml", "nonsense");
     let (ran, report) = examine(&world);
     assert_eq!((ran.code, state(&report, "settings")), (1, "fail"));
+}
+
+#[test]
+fn a_provider_of_sign_ins_that_lacks_its_secret_or_does_not_answer_is_found() {
+    let world = World::new();
+    let oidc = "console = { oidc = { issuer = \"http://127.0.0.1:9\", client_id = \"c\", client_secret_env = \"SSO_SECRET\" } }\n";
+    world.write("overnight.toml", &format!("{oidc}{}", world.read("overnight.toml")));
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "single sign-on")), (1, "fail"), "{report}");
+    assert!(report.to_string().contains("SSO_SECRET"), "{report}");
+    let served = world.run("serve");
+    assert_eq!((served.code, served.stderr.contains("SSO_SECRET")), (2, true), "{served:?}");
+    let ran: Ran = world.command("doctor --json").env("SSO_SECRET", "s").output().unwrap().into();
+    let report = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, state(&report, "single sign-on")), (0, "warn"), "{report}");
 }

@@ -20,4 +20,5 @@ mod resuming;
 mod runs;
 mod serving;
 mod support;
+mod users;
 mod webhooks;

@@ -125,8 +125,8 @@ mod tests {
             arrows_inside_the_server,
             &files,
             &[
-                "crates/server/src/store/mod.rs:2: store must not know app",
                 "crates/server/src/http/list.rs:3: http must not know store",
+                "crates/server/src/store/mod.rs:2: store must not know app",
             ],
         );
     }

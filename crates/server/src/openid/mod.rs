@@ -141,7 +141,7 @@ impl OpenId {
     }
 
     fn client(&self, known: &Known, return_url: &str) -> Result<Client, OpenIdError> {
-        let refused = |error: openidconnect::url::ParseError| OpenIdError::NotUnderstood(error.to_string());
+        let refused = |error: url::ParseError| OpenIdError::NotUnderstood(error.to_string());
         let return_url = RedirectUrl::new(return_url.to_owned()).map_err(refused)?;
         let secret = self.secret()?.map(|secret| ClientSecret::new(secret.reveal().to_owned()));
         let way = if known.wants_secret_in_body() { AuthType::RequestBody } else { AuthType::BasicAuth };

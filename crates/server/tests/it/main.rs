@@ -8,6 +8,7 @@
 
 mod api;
 mod browsing;
+mod console;
 mod dispatch;
 mod engines;
 mod payments;

@@ -1,6 +1,7 @@
 //! `overnight doctor`: what may be wrong with this installation, and what to do about it.
 
 mod billing;
+mod console;
 mod engines;
 mod folder;
 mod service;
@@ -60,6 +61,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.push(folder::database(&config).await);
             findings.extend(engines::check(&config).await);
             findings.extend(billing::check(&config));
+            findings.extend(console::check(&config).await);
             findings.extend(webhooks::check(globals, &config).await);
             findings.push(service::check(globals, &config).await);
         }

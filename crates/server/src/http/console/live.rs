@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::http::answers;
+use crate::http::context::Shared;
 
 /// Between two looks at a page.
 const EVERY: Duration = Duration::from_secs(1);
@@ -37,7 +38,7 @@ static WATCHERS: Semaphore = Semaphore::const_new(WATCHERS_MAX);
 pub(super) struct IsLook;
 
 /// Carries a call through, or sends what it answers again and again.
-pub(super) async fn watch(request: Request, next: Next) -> Response {
+pub(super) async fn watch(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let wants = request.headers().get(header::ACCEPT).is_some_and(|accept| accept == "text/event-stream");
     if !wants || request.method() != Method::GET {
         return next.run(request).await;
@@ -51,7 +52,7 @@ pub(super) async fn watch(request: Request, next: Next) -> Response {
     };
     let (mut parts, _) = request.into_parts();
     parts.extensions.insert(IsLook);
-    let watcher = Watcher { head: parts, next, sent: [0; 32], quiet: 0, looks: 0, _place: place };
+    let watcher = Watcher { context, head: parts, next, sent: [0; 32], quiet: 0, looks: 0, _place: place };
     let events = stream::unfold(watcher, Watcher::next_event);
     let events = futures_util::StreamExt::map(events, Ok::<_, std::convert::Infallible>);
     let content_type = HeaderValue::from_static("text/event-stream");
@@ -61,6 +62,7 @@ pub(super) async fn watch(request: Request, next: Next) -> Response {
 }
 
 struct Watcher {
+    context: Shared,
     head: axum::http::request::Parts,
     next: Next,
     /// The SHA-256 of what the browser shows.
@@ -77,7 +79,8 @@ impl Watcher {
             if self.looks > 0 {
                 pause().await;
             }
-            if self.looks == LOOKS_MAX {
+            // A service that stops does not wait for those who look.
+            if self.looks == LOOKS_MAX || self.context.services.signals.is_stopping() {
                 return None;
             }
             self.looks += 1;

@@ -77,7 +77,7 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .fallback(replies::no_such_page)
         .method_not_allowed_fallback(replies::no_such_page);
     let console = pages
-        .layer(middleware::from_fn(live::watch))
+        .layer(middleware::from_fn_with_state(Arc::clone(context), live::watch))
         .merge(door)
         .route("/assets/{file}", get(replies::asset))
         .layer(middleware::from_fn_with_state(Arc::clone(context), guard::admit));

@@ -36,6 +36,7 @@ mod plans;
 mod probes;
 mod schemas;
 mod standings;
+mod users;
 mod webhooks;
 
 use std::path::Path;

@@ -1,0 +1,170 @@
+//! `overnight user`: who signs in to the console.
+
+use clap::{Args, Subcommand};
+use overnight_domain::ids::AccountId;
+use overnight_domain::roles::Role;
+use overnight_server::app::sessions::{self, Link};
+use overnight_server::app::users::User;
+use overnight_server::app::{Services, accounts, members, users};
+use serde::Serialize;
+use serde_json::json;
+
+use super::accounts::parse_id;
+use super::operator;
+use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
+use crate::lists::{Columns, List};
+use crate::output::Output;
+use crate::times;
+
+const COLUMNS: Columns = &[
+    ("USER", 31),
+    ("CREATED", 20),
+    ("SIGNED IN LAST", 20),
+    ("SIGNS IN BY", 14),
+    ("OPERATOR", 8),
+    ("E-MAIL", 0),
+];
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List everybody who signs in.
+    List,
+    /// Make a user; prints the link that signs them in once.
+    Create(Create),
+    /// Print a new link that signs a user in once; one that was made before works no more.
+    Link(One),
+    /// Remove a user, signed out at once; accounts, keys and requests stay.
+    Remove(One),
+    /// End every session of a user, and take back the link.
+    SignOut(One),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// The e-mail address, by which others know them.
+    #[arg(value_name = "EMAIL")]
+    email: String,
+    /// Let them see and do everything, in every account.
+    #[arg(long)]
+    operator: bool,
+    /// An account that they are to belong to, acct_….
+    #[arg(long, value_parser = parse_id, requires = "role")]
+    account: Option<AccountId>,
+    /// As what: viewer, developer or owner.
+    #[arg(long, value_parser = parse_role, requires = "account")]
+    role: Option<Role>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct One {
+    /// The identifier, usr_…, or the e-mail address.
+    #[arg(value_name = "USER_OR_EMAIL")]
+    user: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Record {
+    id: String,
+    email: Option<String>,
+    is_operator: bool,
+    has_password: bool,
+    issuer: Option<String>,
+    created_at: i64,
+    signed_in_at: Option<i64>,
+}
+
+impl From<&User> for Record {
+    fn from(user: &User) -> Self {
+        Self {
+            id: user.id.to_string(),
+            email: user.email.clone(),
+            is_operator: user.is_operator,
+            has_password: user.has_password,
+            issuer: user.issuer.clone(),
+            created_at: user.created_at / 1_000,
+            signed_in_at: user.signed_in_at.map(|time| time / 1_000),
+        }
+    }
+}
+
+impl Record {
+    const fn way(&self) -> &'static str {
+        match (self.has_password, self.issuer.is_some()) {
+            (true, true) => "password, SSO",
+            (true, false) => "password",
+            (false, true) => "SSO",
+            (false, false) => "link",
+        }
+    }
+}
+
+fn parse_role(text: &str) -> Result<Role, String> {
+    Role::parse(text).ok_or_else(|| "a role is viewer, developer or owner".to_owned())
+}
+
+pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
+    let services = operator::open(globals).await?;
+    match command {
+        Command::List => list(&services, output).await?,
+        Command::Create(create) => {
+            let user = make(&services, &create).await?;
+            print_link(&services, &user, output).await?;
+        }
+        Command::Link(One { user }) => {
+            let user = users::named(&services, &user).await?;
+            print_link(&services, &user, output).await?;
+        }
+        Command::Remove(One { user }) => {
+            let user = users::named(&services, &user).await?;
+            users::remove(&services, user.id).await?;
+            output.either(&Record::from(&user), || format!("{} is removed", user.id))?;
+        }
+        Command::SignOut(One { user }) => {
+            let user = users::named(&services, &user).await?;
+            let ended = sessions::sign_out_everywhere(&services, &user, None).await?;
+            let told = json!({"id": user.id.to_string(), "ended_sessions": ended});
+            output.either(&told, || format!("{} is signed out everywhere: {ended} sessions", user.id))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+async fn list(services: &Services, output: &Output) -> Result<(), CliError> {
+    let mut list = List::begin(output, COLUMNS);
+    for user in users::list(services).await? {
+        let user = Record::from(&user);
+        let (created, signed_in) = (times::utc(user.created_at), times::utc_or_dash(user.signed_in_at));
+        let operator = if user.is_operator { "yes" } else { "-" };
+        let email = user.email.as_deref().unwrap_or("-");
+        list.row(&user, &[&user.id, &created, &signed_in, user.way(), operator, email])?;
+    }
+    list.end()?;
+    Ok(())
+}
+
+/// An account that does not exist is found out before anybody is made.
+async fn make(services: &Services, create: &Create) -> Result<User, CliError> {
+    let account = match create.account {
+        Some(account) => Some(accounts::get(services, account).await?),
+        None => None,
+    };
+    let user = users::create(services, &create.email, create.operator).await?;
+    if let (Some(account), Some(role)) = (account, create.role) {
+        members::add(services, &account, &user, role).await?;
+    }
+    Ok(user)
+}
+
+async fn print_link(services: &Services, user: &User, output: &Output) -> Result<(), CliError> {
+    let Link { url, expires_at } = sessions::make_link(services, user).await?;
+    let expires_at = expires_at / 1_000;
+    let told = json!({"user": Record::from(user), "url": url, "expires_at": expires_at});
+    output.either(&told, || url.clone())?;
+    let until = times::utc(expires_at);
+    output.note(&format!("it signs {} in once, until {until}: hand it to nobody else", user.id));
+    if services.config.console_origin().is_err() {
+        output.say("there is no console at this address: `overnight doctor` says why");
+    }
+    Ok(())
+}

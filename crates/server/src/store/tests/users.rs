@@ -1,0 +1,194 @@
+//! Those who sign in, what they belong to, and where they are signed in.
+
+use overnight_domain::ids::UserId;
+use overnight_domain::roles::Role;
+use overnight_domain::scheduler::AccountKey;
+
+use super::{Fixture, START};
+use crate::store::members::{self, MemberChange};
+use crate::store::sessions::{self, Session};
+use crate::store::users::{self, Credentials, NewUser, User};
+use crate::store::{Store, sign_in_failures};
+
+async fn insert(store: &Store, number: u8, email: Option<&str>, subject: Option<&str>) -> Option<User> {
+    let user = NewUser {
+        id: UserId::from_bits(number.into()),
+        email: email.map(str::to_owned),
+        subject: subject.map(|subject| ("https://id".to_owned(), subject.to_owned())),
+        is_operator: number == 1,
+        created_at: START,
+    };
+    users::insert(store, &user).await.expect("an insert")
+}
+
+fn session(number: u8, created_at: i64) -> Session {
+    Session { sha256: [number; 32], created_at, seen_at: created_at, expires_at: START + 1_000, agent: None }
+}
+
+on_both!(an_address_and_a_subject_belong_to_one_user);
+async fn an_address_and_a_subject_belong_to_one_user(fixture: Fixture) {
+    let store = &fixture.store;
+    let operator = insert(store, 1, None, None).await.expect("a user");
+    assert!(operator.is_operator && !operator.has_password && operator.email.is_none());
+    let known = insert(store, 2, Some("a@b.c"), Some("s")).await.expect("a user");
+    assert!(!known.is_operator && known.issuer.as_deref() == Some("https://id"));
+    assert_eq!(insert(store, 3, Some("a@b.c"), None).await, None);
+    assert_eq!(insert(store, 3, Some("d@e.f"), Some("s")).await, None);
+    let other = insert(store, 4, Some("d@e.f"), None).await.expect("a user");
+    assert_eq!(users::list(store).await.expect("users"), [operator, known.clone(), other.clone()]);
+    assert_eq!(users::find(store, known.id).await.expect("a read"), Some(known.clone()));
+    assert_eq!(users::find(store, UserId::from_bits(9)).await.expect("a read"), None);
+    let found = users::find_by_subject(store, "https://id", "s").await.expect("a read");
+    assert_eq!(found, Some(known.clone()));
+    assert_eq!(users::find_by_subject(store, "https://other", "s").await.expect("a read"), None);
+
+    let set = async |user: &User, email: Option<&str>, password: Option<&str>| {
+        let new = Credentials { email: email.map(str::to_owned), password: password.map(str::to_owned) };
+        users::set_credentials(store, user.key, &new).await.expect("a change")
+    };
+    assert!(!set(&other, Some("a@b.c"), Some("hash")).await);
+    assert_eq!(users::password(store, other.key).await.expect("a read"), None);
+    assert!(set(&other, None, Some("hash")).await && set(&other, Some("g@h.i"), None).await);
+    let (user, hash) = users::find_by_email(store, "g@h.i").await.expect("a read").expect("a user");
+    assert!(user.key == other.key && user.has_password && hash.as_deref() == Some("hash"));
+    assert!(users::find_by_email(store, "d@e.f").await.expect("a read").is_none());
+}
+
+on_both!(a_link_to_a_provider_is_made_once_and_takes_the_password);
+async fn a_link_to_a_provider_is_made_once_and_takes_the_password(fixture: Fixture) {
+    let store = &fixture.store;
+    let one = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
+    let other = insert(store, 2, Some("d@e.f"), None).await.expect("a user");
+    let new = Credentials { password: Some("hash".to_owned()), ..Credentials::default() };
+    assert!(users::set_credentials(store, one.key, &new).await.expect("a change"));
+    let link = async |user: &User, subject| {
+        users::link(store, user.key, "https://id", subject).await.expect("a change")
+    };
+    assert!(link(&one, "s").await);
+    assert_eq!(users::password(store, one.key).await.expect("a read"), None);
+    assert!(!link(&one, "t").await, "the provider knows the user by another name");
+    assert!(!link(&other, "s").await, "the name is another user's");
+    assert!(link(&other, "t").await);
+}
+
+on_both!(who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere);
+async fn who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere(fixture: Fixture) {
+    let store = &fixture.store;
+    let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
+    members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("a member");
+    sessions::insert(store, user.key, &session(1, START)).await.expect("a session");
+    sessions::replace_link(store, user.key, &[2; 32], START, START + 9).await.expect("a link");
+    assert!(users::remove(store, user.id).await.expect("a removal"));
+    assert!(!users::remove(store, user.id).await.expect("a removal"));
+    assert!(members::list(store, fixture.account).await.expect("members").is_empty());
+    assert!(sessions::find(store, &[1; 32]).await.expect("a read").is_none());
+    assert!(sessions::find_link(store, &[2; 32], START).await.expect("a read").is_none());
+    sessions::insert(store, user.key, &session(3, START)).await.expect("nothing");
+    members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("nothing");
+    assert!(sessions::list(store, user.key).await.expect("sessions").is_empty());
+    assert_eq!(members::find(store, fixture.account, user.key).await.expect("a read"), None);
+}
+
+on_both!(an_account_keeps_an_owner);
+async fn an_account_keeps_an_owner(fixture: Fixture) {
+    let (store, account) = (&fixture.store, fixture.account);
+    let one = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
+    let two = insert(store, 2, Some("d@e.f"), None).await.expect("a user");
+    let change =
+        async |user: &User, role| members::change(store, account, user.key, role).await.expect("a change");
+    assert_eq!(change(&one, Some(Role::Owner)).await, MemberChange::Unknown);
+    members::insert(store, account, one.key, Role::Owner, START).await.expect("a member");
+    members::insert(store, account, one.key, Role::Viewer, START + 1).await.expect("no change");
+    members::insert(store, account, two.key, Role::Viewer, START + 2).await.expect("a member");
+    assert_eq!(change(&one, Some(Role::Viewer)).await, MemberChange::LastOwner);
+    assert_eq!(change(&one, None).await, MemberChange::LastOwner);
+    assert_eq!(change(&two, Some(Role::Owner)).await, MemberChange::Done);
+    let listed = members::list(store, account).await.expect("members");
+    let listed: Vec<_> = listed.iter().map(|it| (it.user.key, it.role, it.created_at - START)).collect();
+    assert_eq!(listed, [(one.key, Role::Owner, 0), (two.key, Role::Owner, 2)]);
+    let (left, dismissed) = tokio::join!(change(&one, None), change(&two, None));
+    let mut both = [left, dismissed];
+    both.sort_by_key(|change| *change == MemberChange::LastOwner);
+    assert_eq!(both, [MemberChange::Done, MemberChange::LastOwner], "of two who leave at once one stays");
+    assert_eq!(members::list(store, account).await.expect("members").len(), 1);
+    let nowhere = members::find(store, AccountKey(account.0 + 1), one.key).await.expect("a read");
+    assert_eq!(nowhere, None);
+    let stayed = members::list(store, account).await.expect("members")[0].user.key;
+    let accounts = members::accounts_of(store, stayed).await.expect("accounts");
+    assert_eq!(
+        accounts.iter().map(|(it, role)| (it.key, *role)).collect::<Vec<_>>(),
+        [(account, Role::Owner)]
+    );
+}
+
+on_both!(a_session_is_found_by_its_hash_until_it_is_ended);
+async fn a_session_is_found_by_its_hash_until_it_is_ended(fixture: Fixture) {
+    let store = &fixture.store;
+    let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
+    let other = insert(store, 2, Some("d@e.f"), None).await.expect("a user");
+    for number in 1..=3 {
+        sessions::insert(store, user.key, &session(number, START + i64::from(number)))
+            .await
+            .expect("a session");
+    }
+    sessions::insert(store, other.key, &session(4, START)).await.expect("a session");
+    let (found, whose) = sessions::find(store, &[1; 32]).await.expect("a read").expect("a session");
+    assert_eq!((found, whose.key, whose.signed_in_at), (session(1, START + 1), user.key, Some(START + 3)));
+    sessions::touch(store, &[1; 32], START + 9).await.expect("a note");
+    let (found, _) = sessions::find(store, &[1; 32]).await.expect("a read").expect("a session");
+    assert_eq!((found.seen_at, found.created_at), (START + 9, START + 1));
+    let list = async || {
+        let listed = sessions::list(store, user.key).await.expect("sessions");
+        listed.iter().map(|session| session.sha256[0]).collect::<Vec<_>>()
+    };
+    assert_eq!(list().await, [3, 2, 1]);
+    sessions::remove(store, &[2; 32]).await.expect("a removal");
+    assert_eq!(sessions::remove_others(store, user.key, Some(&[1; 32])).await.expect("a removal"), 1);
+    assert_eq!(list().await, [1]);
+    assert_eq!(sessions::remove_others(store, user.key, None).await.expect("a removal"), 1);
+    assert!(sessions::find(store, &[4; 32]).await.expect("a read").is_some(), "nobody else is signed out");
+    let later = Session { expires_at: START + 9_999, ..session(5, START + 1_000) };
+    sessions::insert(store, user.key, &later).await.expect("a session");
+    assert!(sessions::find(store, &[4; 32]).await.expect("a read").is_none(), "what has ended is removed");
+}
+
+on_both!(a_sign_in_link_is_one_and_is_used_once);
+async fn a_sign_in_link_is_one_and_is_used_once(fixture: Fixture) {
+    let store = &fixture.store;
+    let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
+    for number in [1, 2] {
+        sessions::replace_link(store, user.key, &[number; 32], START, START + 9).await.expect("a link");
+    }
+    let find = async |number, now| sessions::find_link(store, &[number; 32], now).await.expect("a read");
+    assert_eq!(find(1, START).await, None);
+    assert_eq!(find(2, START + 8).await.map(|user| user.key), Some(user.key));
+    assert_eq!(find(2, START + 9).await, None);
+    let used = async |now| sessions::use_link(store, &[2; 32], now).await.expect("a use");
+    assert!(!used(START + 9).await);
+    let (one, other) = tokio::join!(used(START), used(START));
+    assert!(one != other, "of two clicks one signs in");
+    sessions::replace_link(store, user.key, &[3; 32], START, START + 9).await.expect("a link");
+    sessions::remove_others(store, user.key, None).await.expect("a removal");
+    assert_eq!(find(3, START).await, None);
+}
+
+on_both!(many_tries_at_once_are_all_counted);
+async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
+    let store = &fixture.store;
+    let (name, place) = ([1; 32], [2; 32]);
+    let count = async |subjects: &[[u8; 32]], now, max| {
+        let may = |failures: sign_in_failures::Failures| failures.count < max;
+        sign_in_failures::count(store, subjects, now, now - 100, may).await.expect("a count")
+    };
+    let both = [name, place];
+    let tries = (0..8).map(|_| count(&both, START, 5));
+    let done = futures_util::future::join_all(tries).await;
+    assert_eq!(done.iter().filter(|is_counted| **is_counted).count(), 5);
+    assert!(!count(&[place], START, 5).await);
+    assert!(!count(&[[3; 32], place], START, 5).await);
+    assert!(count(&[[3; 32]], START, 1).await, "what was refused is not counted in part");
+    sign_in_failures::forget(store, &[name, place]).await.expect("a removal");
+    assert!(count(&[name, place], START, 1).await);
+    assert!(!count(&[name], START + 100, 1).await);
+    assert!(count(&[name], START + 201, 1).await, "what is long ago is forgotten");
+}

@@ -1,0 +1,103 @@
+//! A browser: it keeps cookies, names the console as people do, and says where a form comes from.
+
+use std::collections::BTreeMap;
+
+use axum::http::header;
+use url::form_urlencoded::Serializer;
+
+use crate::support::{Answered, Client, TestApp};
+
+/// A browser that calls the console by this machine's name.
+pub(super) struct Browser {
+    client: Client,
+    host: String,
+    cookies: BTreeMap<String, String>,
+    pub(super) headers: Vec<(String, String)>,
+}
+
+impl Browser {
+    pub(super) fn new(app: &TestApp) -> Self {
+        Self::at(app, "127.0.0.1:8080")
+    }
+
+    /// A browser that calls the console by this name.
+    pub(super) fn at(app: &TestApp, host: &str) -> Self {
+        let client = Client::new(app.address, None);
+        Self { client, host: host.to_owned(), cookies: BTreeMap::new(), headers: Vec::new() }
+    }
+
+    /// The same browser with one more header in every call.
+    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A copy with the same cookies.
+    pub(super) fn copy(&self) -> Self {
+        let Self { client, host, cookies, headers } = self;
+        let (client, host) = (client.clone(), host.clone());
+        Self { client, host, cookies: cookies.clone(), headers: headers.clone() }
+    }
+
+    /// Follows a link.
+    pub(super) async fn get(&mut self, path: &str) -> Answered {
+        self.send("GET", path, &[], String::new()).await
+    }
+
+    /// Sends a form of the console's own.
+    pub(super) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answered {
+        self.post_with(path, fields, &[("sec-fetch-site", "same-origin")]).await
+    }
+
+    /// Sends a form, with these headers.
+    pub(super) async fn post_with(
+        &mut self,
+        path: &str,
+        fields: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> Answered {
+        let body = Serializer::new(String::new()).extend_pairs(fields).finish();
+        let kind = ("content-type", "application/x-www-form-urlencoded");
+        self.send("POST", path, &[headers, &[kind]].concat(), body).await
+    }
+
+    async fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: String) -> Answered {
+        let mut client = self.client.clone().with("host", &self.host);
+        if !self.cookies.is_empty() {
+            client = client.with("cookie", &self.cookie_header());
+        }
+        let own = self.headers.iter().map(|(name, value)| (&**name, &**value));
+        for (name, value) in own.chain(headers.iter().copied()) {
+            client = client.with(name, value);
+        }
+        let answered = client.send(method, path, body).await;
+        for line in answered.headers.get_all(header::SET_COOKIE) {
+            let line = line.to_str().unwrap();
+            let (pair, rest) = line.split_once(';').unwrap();
+            let (name, value) = pair.split_once('=').unwrap();
+            match rest.contains("Max-Age=0") {
+                true => self.cookies.remove(name),
+                false => self.cookies.insert(name.to_owned(), value.to_owned()),
+            };
+        }
+        answered
+    }
+
+    /// What it shows of itself.
+    pub(super) fn cookie_header(&self) -> String {
+        let pairs: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        pairs.join("; ")
+    }
+
+    /// Whether a page of signed-in people is shown.
+    pub(super) async fn is_signed_in(&mut self) -> bool {
+        let answered = self.get("/console/you").await;
+        assert!(answered.status == 200 || is_led_to_the_door(&answered), "{answered:?}");
+        answered.status == 200
+    }
+}
+
+/// Whether a browser is sent to where somebody signs in.
+pub(super) fn is_led_to_the_door(answered: &Answered) -> bool {
+    answered.status == 303 && answered.header("location").starts_with("/console/sign-in")
+}

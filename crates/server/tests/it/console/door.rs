@@ -1,0 +1,217 @@
+//! Signing in, and out again.
+
+use overnight_server::app::{bootstrap, sessions, users};
+
+use super::browser::Browser;
+use super::{PASSWORD, START, link, operator, signed_in, timed, try_password, with_password};
+use crate::support::TestApp;
+
+const MINUTE_MS: i64 = 60_000;
+
+#[tokio::test]
+async fn the_link_of_the_first_start_signs_in_once_and_only_by_a_click() {
+    let app = TestApp::start().await;
+    let made = bootstrap::link_operator(&app.services).await.unwrap().expect("a link");
+    let path = made.url.strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
+    let mut browser = Browser::new(&app);
+    for _ in 0..2 {
+        let page = browser.get(&path).await;
+        assert_eq!((page.status, page.headers.get("set-cookie")), (200, None), "a look uses nothing up");
+        assert!(page.text().contains("operator"), "{}", page.text());
+    }
+    let welcomed = browser.post(&path, &[]).await;
+    assert_eq!((welcomed.status, welcomed.header("location")), (303, "/console/you?said=welcome"));
+    assert!(browser.is_signed_in().await);
+    assert_eq!(browser.get("/console/operator").await.status, 200);
+
+    let mut other = Browser::new(&app);
+    assert_eq!(other.post(&path, &[]).await.status, 403);
+    assert_eq!(other.get(&path).await.status, 403);
+    assert!(!other.is_signed_in().await);
+    assert!(bootstrap::link_operator(&app.services).await.unwrap().is_none(), "somebody has signed in");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_link_works_no_more_once_there_is_another_or_its_time_is_over() {
+    let (app, clock) = timed(&[]).await;
+    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let (first, second) = (link(&app, &user).await, link(&app, &user).await);
+    let mut browser = Browser::new(&app);
+    assert_eq!(browser.post(&first, &[]).await.status, 403);
+    clock.set(START + 3 * 86_400_000);
+    assert_eq!(browser.post(&second, &[]).await.status, 403);
+    clock.set(START + 3 * 86_400_000 - 1);
+    assert_eq!(browser.post(&second, &[]).await.status, 303);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_password_signs_in_and_guessing_takes_longer_each_time() {
+    let (app, clock) = timed(&[]).await;
+    with_password(&app, "a@example.com").await;
+    let mut browser = Browser::new(&app);
+    assert_eq!(try_password(&mut browser, " A@Example.com ", PASSWORD).await.status, 303);
+    assert!(browser.is_signed_in().await);
+
+    let mut guesser = Browser::new(&app);
+    let wrong = try_password(&mut guesser, "a@example.com", "wrong").await;
+    let unknown = try_password(&mut guesser, "b@example.com", "wrong").await;
+    let without_address = |text: &str| text.replace("a@example.com", "").replace("b@example.com", "");
+    assert_eq!((wrong.status, unknown.status), (403, 403));
+    assert_eq!(without_address(wrong.text()), without_address(unknown.text()), "nobody learns who is known");
+    for _ in 0..3 {
+        assert_eq!(try_password(&mut guesser, "a@example.com", "wrong").await.status, 403);
+    }
+    let throttled = try_password(&mut guesser, "c@example.com", "wrong").await;
+    assert_eq!(throttled.status, 429, "five tries from one address");
+    assert!(throttled.text().contains("tried too often: try again in"), "{}", throttled.text());
+    assert_eq!(try_password(&mut guesser, "a@example.com", PASSWORD).await.status, 429, "a right one too");
+    clock.set(START + 2_001);
+    assert_eq!(try_password(&mut guesser, "a@example.com", PASSWORD).await.status, 303);
+    for _ in 0..5 {
+        assert_eq!(
+            try_password(&mut guesser, "a@example.com", "wrong").await.status,
+            403,
+            "all is forgotten"
+        );
+    }
+    assert_eq!(try_password(&mut guesser, "a@example.com", "wrong").await.status, 429);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn guessing_one_password_from_many_places_takes_longer_too() {
+    let (app, _clock) = timed(&[]).await;
+    let mut statuses = Vec::new();
+    for place in 0..6 {
+        let mut browser = Browser::new(&app).with("x-forwarded-for", &format!("192.0.2.{place}"));
+        statuses.push(try_password(&mut browser, "a@example.com", "wrong").await.status);
+    }
+    assert_eq!(statuses, [403, 403, 403, 403, 403, 429]);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_ends_when_idle_and_in_any_case() {
+    let (app, clock) = timed(&[("console.session_idle", "10m"), ("console.session", "30m")]).await;
+    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let mut idle = signed_in(&app, &user).await;
+    let mut busy = signed_in(&app, &user).await;
+    for minute in (3..30).step_by(3) {
+        clock.set(START + minute * MINUTE_MS);
+        assert!(busy.is_signed_in().await, "after {minute} minutes");
+    }
+    assert!(!idle.is_signed_in().await);
+    assert_eq!(sessions::list(&app.services, &user).await.unwrap().len(), 1);
+    clock.set(START + 30 * MINUTE_MS - 1);
+    assert!(busy.is_signed_in().await);
+    clock.set(START + 30 * MINUTE_MS);
+    assert!(!busy.is_signed_in().await);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_page_that_looks_by_itself_keeps_nobody_signed_in() {
+    let (app, clock) = timed(&[("console.session_idle", "10m")]).await;
+    let browser = operator(&app).await;
+    let user = &users::list(&app.services).await.unwrap()[0];
+    clock.set(START + 9 * MINUTE_MS);
+    let mut raw = app.raw().await;
+    let cookie = browser.cookie_header();
+    raw.send(format!(
+        "GET /console/operator HTTP/1.1\r\nhost: 127.0.0.1:8080\r\naccept: text/event-stream\r\ncookie: {cookie}\r\n\r\n"
+    ))
+    .await;
+    raw.until("data:<!doctype html>").await;
+    let seen_at = sessions::list(&app.services, user).await.unwrap()[0].seen_at;
+    assert_eq!(seen_at, START);
+    app.services.signals.stop();
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn every_sign_in_gets_a_session_of_its_own() {
+    let app = TestApp::start().await;
+    let mut browser = with_password(&app, "a@example.com").await;
+    let by_link = browser.cookie_header();
+    // What somebody else put into the browser is not what signs in.
+    let mut planted = Browser::new(&app)
+        .with("cookie", "overnight_session_8080=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+    assert_eq!(try_password(&mut planted, "a@example.com", PASSWORD).await.status, 303);
+    assert!(!planted.cookie_header().contains("AAAAAAA"));
+    assert_eq!(try_password(&mut browser, "a@example.com", PASSWORD).await.status, 303);
+    let by_password = browser.cookie_header();
+    assert_eq!(try_password(&mut browser, "a@example.com", PASSWORD).await.status, 303);
+    let mut cookies = vec![by_link, planted.cookie_header(), by_password, browser.cookie_header()];
+    cookies.sort();
+    cookies.dedup();
+    assert_eq!(cookies.len(), 4);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn who_signs_out_is_out_and_everywhere_means_everywhere() {
+    let app = TestApp::start().await;
+    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let mut first = signed_in(&app, &user).await;
+    let mut kept = first.copy();
+    let mut second = signed_in(&app, &user).await;
+    assert!(super::browser::is_led_to_the_door(&first.post("/console/sign-out", &[]).await));
+    assert!(first.cookie_header().is_empty() && !kept.is_signed_in().await, "the cookie opens nothing more");
+    assert!(second.is_signed_in().await);
+
+    let mut third = signed_in(&app, &user).await;
+    let unused = link(&app, &user).await;
+    assert!(super::browser::is_led_to_the_door(&second.post("/console/you/sign-out-everywhere", &[]).await));
+    assert!(!second.is_signed_in().await && !third.is_signed_in().await);
+    assert_eq!(Browser::new(&app).post(&unused, &[]).await.status, 403, "nor does a link");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn another_password_wants_the_current_one_and_signs_others_out() {
+    let app = TestApp::start().await;
+    let mut browser = with_password(&app, "a@example.com").await;
+    let mut other = Browser::new(&app);
+    assert_eq!(try_password(&mut other, "a@example.com", PASSWORD).await.status, 303);
+    let fields =
+        |current| [("email", "a@example.com"), ("current", current), ("password", "a new long password")];
+    assert_eq!(browser.post("/console/you", &fields("wrong")).await.status, 422);
+    assert!(other.is_signed_in().await);
+    assert_eq!(browser.post("/console/you", &fields(PASSWORD)).await.status, 303);
+    assert!(browser.is_signed_in().await && !other.is_signed_in().await);
+    assert_eq!(try_password(&mut other, "a@example.com", "a new long password").await.status, 303);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_takes_the_e_mail_address_of_somebody_who_is_yet_to_come() {
+    let app = TestApp::start().await;
+    let mut browser = with_password(&app, "a@example.com").await;
+    let fields = [("email", "victim@example.com"), ("current", PASSWORD)];
+    let refused = browser.post("/console/you", &fields).await;
+    assert_eq!(refused.status, 422, "{}", refused.text());
+    assert!(users::named(&app.services, "victim@example.com").await.is_err());
+    let mut operator = operator(&app).await;
+    assert_eq!(operator.post("/console/you", &[("email", "chief@example.com")]).await.status, 303);
+    assert!(users::named(&app.services, "CHIEF@example.com").await.unwrap().is_operator);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_was_led_to_the_door_gets_where_they_wanted() {
+    let app = TestApp::start().await;
+    with_password(&app, "a@example.com").await;
+    let mut browser = Browser::new(&app);
+    let led = browser.get("/console/you?said=changed").await;
+    assert_eq!(led.header("location"), "/console/sign-in?next=%2Fconsole%2Fyou%3Fsaid%3Dchanged");
+    let fields = [("email", "a@example.com"), ("password", PASSWORD), ("next", "/console/you?said=changed")];
+    assert_eq!(
+        browser.post("/console/sign-in", &fields).await.header("location"),
+        "/console/you?said=changed"
+    );
+    let fields = [("email", "a@example.com"), ("password", PASSWORD), ("next", "//evil.example.com")];
+    assert_eq!(browser.post("/console/sign-in", &fields).await.header("location"), "/console");
+    app.stop().await;
+}

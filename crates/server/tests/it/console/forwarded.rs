@@ -1,0 +1,49 @@
+//! Where a call comes from, as proxies tell it.
+
+use super::browser::Browser;
+use super::{timed, try_password};
+use crate::support::TestApp;
+
+/// The status of a wrong sign-in that proxies say comes from there.
+async fn status(app: &TestApp, number: &mut u32, forwarded: &str) -> u16 {
+    *number += 1;
+    let mut browser = Browser::new(app).with("x-forwarded-for", forwarded);
+    try_password(&mut browser, &format!("{number}@example.com"), "wrong").await.status
+}
+
+#[tokio::test]
+async fn a_proxy_that_is_believed_says_where_a_guesser_is() {
+    let (app, _clock) = timed(&[("console.trusted_proxies", r#"["127.0.0.0/8", "10.0.0.0/8"]"#)]).await;
+    let mut number = 0;
+    for _ in 0..5 {
+        assert_eq!(status(&app, &mut number, "192.0.2.9").await, 403);
+    }
+    for forwarded in [
+        "192.0.2.9",
+        "192.0.2.9:4711",
+        "::ffff:192.0.2.9",
+        // What stands before it, the guesser wrote.
+        "203.0.113.1, 192.0.2.9",
+        "nonsense, 192.0.2.9",
+        // A second proxy of ours.
+        "203.0.113.1, 192.0.2.9, 10.1.2.3",
+    ] {
+        assert_eq!(status(&app, &mut number, forwarded).await, 429, "{forwarded}");
+    }
+    for forwarded in ["192.0.2.10", "192.0.2.9, 192.0.2.11", "192.0.2.9, unknown", ""] {
+        assert_eq!(status(&app, &mut number, forwarded).await, 403, "{forwarded}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn anybody_else_is_not_believed() {
+    let (app, _clock) = timed(&[("console.trusted_proxies", "[]")]).await;
+    let mut number = 0;
+    let mut statuses = Vec::new();
+    for place in 0..6 {
+        statuses.push(status(&app, &mut number, &format!("192.0.2.{place}")).await);
+    }
+    assert_eq!(statuses, [403, 403, 403, 403, 403, 429]);
+    app.stop().await;
+}

@@ -1,0 +1,46 @@
+//! Pages that follow what happens.
+
+use overnight_domain::roles::Role;
+use overnight_server::app::{api_keys, sessions, users};
+
+use super::{both_accounts, member};
+use crate::support::TestApp;
+
+fn asking(path: &str, cookie: &str) -> String {
+    format!(
+        "GET {path} HTTP/1.1\r\nhost: 127.0.0.1:8080\r\naccept: text/event-stream\r\ncookie: {cookie}\r\nconnection: close\r\n\r\n"
+    )
+}
+
+#[tokio::test]
+async fn a_page_is_sent_when_it_changes_and_no_more_once_its_reader_is_signed_out() {
+    let app = TestApp::start().await;
+    let [account, _] = both_accounts(&app).await;
+    let browser = member(&app, &account, "a@example.com", Role::Viewer).await;
+    let mut raw = app.raw().await;
+    raw.send(asking(&format!("/console/{}/keys", account.id), &browser.cookie_header())).await;
+    let first = raw.until("</html>").await;
+    assert!(
+        first.contains("content-type: text/event-stream") && first.contains("data:<!doctype html>"),
+        "{first}"
+    );
+    api_keys::create(&app.services, account.id, Some("new-on-the-page"), None).await.unwrap();
+    assert!(raw.until("</html>").await.contains("new-on-the-page"));
+    let user = users::named(&app.services, "a@example.com").await.unwrap();
+    sessions::sign_out_everywhere(&app.services, &user, None).await.unwrap();
+    api_keys::create(&app.services, account.id, Some("not-to-be-seen"), None).await.unwrap();
+    assert!(!raw.rest().await.contains("not-to-be-seen"));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn who_is_not_signed_in_follows_nothing() {
+    let app = TestApp::start().await;
+    let mut raw = app.raw().await;
+    let followed = raw.send(asking("/console/you", "a=b")).await.rest().await;
+    assert!(followed.starts_with("HTTP/1.1 200 ") && !followed.contains("data:<"), "{followed}");
+    let mut raw = app.raw().await;
+    let door = raw.send(asking("/console/sign-in", "a=b")).await.rest().await;
+    assert!(door.contains("content-type: text/html"), "{door}");
+    app.stop().await;
+}

@@ -1,0 +1,151 @@
+//! Who may do what, and what others never learn.
+
+use overnight_domain::ids::AccountId;
+use overnight_domain::roles::Role;
+use overnight_server::app::{api_keys, members, users};
+
+use super::{both_accounts, member, operator};
+use crate::support::TestApp;
+
+#[tokio::test]
+async fn a_foreign_account_looks_like_one_that_does_not_exist() {
+    let app = TestApp::start().await;
+    let [own, foreign] = both_accounts(&app).await;
+    let mut browser = member(&app, &own, "a@example.com", Role::Owner).await;
+    let foreign_key = api_keys::list(&app.services, foreign.id).await.unwrap()[0].id;
+    let user = users::named(&app.services, "a@example.com").await.unwrap().id;
+    let unknown = AccountId::from_bits(1);
+    for page in ["", "/keys", "/account", "/credits"] {
+        let [one, other] = [
+            browser.get(&format!("/console/{}{page}", foreign.id)).await,
+            browser.get(&format!("/console/{unknown}{page}")).await,
+        ];
+        assert_eq!((one.status, one.text()), (404, other.text()), "{page}");
+        assert_eq!(other.status, 404);
+    }
+    for page in [
+        format!("keys/{foreign_key}/revoke"),
+        "keys".to_owned(),
+        "account/members".to_owned(),
+        format!("account/members/{user}"),
+        "credits/top-up".to_owned(),
+    ] {
+        let [one, other] = [
+            browser.post(&format!("/console/{}/{page}", foreign.id), &[("role", "none")]).await,
+            browser.post(&format!("/console/{unknown}/{page}"), &[("role", "none")]).await,
+        ];
+        assert_eq!((one.status, one.text()), (404, other.text()), "{page}");
+    }
+    let revoked = browser.post(&format!("/console/{}/keys/{foreign_key}/revoke", own.id), &[]).await;
+    assert_eq!(revoked.status, 404, "nor is a foreign key one's own");
+    assert_eq!(browser.get("/console/operator").await.status, 404);
+    let made =
+        browser.post("/console/operator/users", &[("email", "x@example.com"), ("operator", "yes")]).await;
+    assert_eq!(made.status, 404);
+    assert!(users::named(&app.services, "x@example.com").await.is_err());
+    let keys = api_keys::list(&app.services, foreign.id).await.unwrap();
+    assert!(keys.len() == 1 && keys[0].revoked_at.is_none());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_viewer_looks_and_changes_nothing_and_a_developer_decides_nothing() {
+    let app = TestApp::start().await;
+    let [account, _] = both_accounts(&app).await;
+    let key = api_keys::list(&app.services, account.id).await.unwrap()[0].id;
+    let at = |page: &str| format!("/console/{}/{page}", account.id);
+    let invitation = [("email", "new@example.com"), ("role", "owner")];
+    let mut viewer = member(&app, &account, "viewer@example.com", Role::Viewer).await;
+    let viewer_id = users::named(&app.services, "viewer@example.com").await.unwrap().id;
+    assert_eq!(viewer.get(&at("keys")).await.status, 200);
+    for (page, fields) in [
+        ("keys".to_owned(), &[("name", "stolen")][..]),
+        (format!("keys/{key}/revoke"), &[]),
+        ("account/members".to_owned(), &invitation),
+        (format!("account/members/{viewer_id}"), &[("role", "owner")]),
+        ("credits/top-up".to_owned(), &[("amount", "25")]),
+    ] {
+        let refused = viewer.post(&at(&page), fields).await;
+        assert_eq!(refused.status, 403, "{page}");
+        assert!(refused.text().contains("You are a viewer"), "{}", refused.text());
+    }
+    let mut developer = member(&app, &account, "dev@example.com", Role::Developer).await;
+    assert_eq!(developer.post(&at("account/members"), &invitation).await.status, 403);
+    assert_eq!(
+        developer.post(&at(&format!("account/members/{viewer_id}")), &[("role", "none")]).await.status,
+        403
+    );
+    let keys = api_keys::list(&app.services, account.id).await.unwrap();
+    assert!(keys.len() == 1 && keys[0].revoked_at.is_none());
+    let members = members::list(&app.services, &account).await.unwrap();
+    assert_eq!(members.iter().map(|member| member.role).collect::<Vec<_>>(), [Role::Viewer, Role::Developer]);
+    assert!(users::named(&app.services, "new@example.com").await.is_err());
+
+    assert_eq!(developer.post(&at("keys"), &[("name", "own")]).await.status, 200);
+    assert_eq!(developer.post(&at(&format!("keys/{key}/revoke")), &[]).await.status, 303);
+    assert!(api_keys::list(&app.services, account.id).await.unwrap()[0].revoked_at.is_some());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn the_last_owner_of_an_account_stays() {
+    let app = TestApp::start().await;
+    let [account, _] = both_accounts(&app).await;
+    let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
+    let id = async |email| users::named(&app.services, email).await.unwrap().id;
+    let own = format!("/console/{}/account/members/{}", account.id, id("owner@example.com").await);
+    for role in ["none", "viewer", "developer"] {
+        let refused = owner.post(&own, &[("role", role)]).await;
+        assert_eq!(refused.status, 422, "{role}");
+        assert!(refused.text().contains("an account keeps an owner"), "{}", refused.text());
+    }
+    let mut chief = operator(&app).await;
+    assert_eq!(chief.post(&own, &[("role", "none")]).await.status, 422, "an operator does no other");
+    member(&app, &account, "second@example.com", Role::Owner).await;
+    let left = owner.post(&own, &[("role", "none")]).await;
+    assert_eq!((left.status, left.header("location")), (303, "/console"));
+    assert_eq!(
+        owner.get(&format!("/console/{}/keys", account.id)).await.status,
+        404,
+        "from the next click on"
+    );
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn only_somebody_new_is_invited_by_a_link() {
+    let app = TestApp::start().await;
+    let [account, other] = both_accounts(&app).await;
+    let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
+    member(&app, &other, "known@example.com", Role::Viewer).await;
+    let invitations = format!("/console/{}/account/members", account.id);
+    let invite = async |owner: &mut super::Browser, email: &str| {
+        owner.post(&invitations, &[("email", email), ("role", "viewer")]).await
+    };
+    let new = invite(&mut owner, "new@example.com").await;
+    assert!(new.status == 200 && new.text().contains("/console/sign-in/link/"), "{}", new.text());
+    let known = invite(&mut owner, "known@example.com").await;
+    assert!(known.status == 303 && !known.text().contains("/console/sign-in/link/"), "{}", known.text());
+    users::create(&app.services, "chief@example.com", true).await.unwrap();
+    assert_eq!(invite(&mut owner, "chief@example.com").await.status, 303, "least of all an operator");
+    for wrong in ["", "x", "@example.com", "a b@example.com", "owner@example.com"] {
+        assert_eq!(invite(&mut owner, wrong).await.status, 422, "{wrong}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn who_is_removed_is_out_at_once() {
+    let app = TestApp::start().await;
+    let [account, _] = both_accounts(&app).await;
+    let mut browser = member(&app, &account, "a@example.com", Role::Viewer).await;
+    let mut chief = operator(&app).await;
+    let id = async |email| users::named(&app.services, email).await.unwrap().id;
+    let remove = async |id| format!("/console/operator/users/{id}/remove");
+    let own = chief.post(&remove(id("op@example.com").await).await, &[]).await;
+    assert!(own.status == 422 && chief.is_signed_in().await, "nobody removes themselves");
+    assert_eq!(chief.post(&remove(id("a@example.com").await).await, &[]).await.status, 303);
+    assert!(!browser.is_signed_in().await);
+    assert!(members::list(&app.services, &account).await.unwrap().is_empty());
+    app.stop().await;
+}
