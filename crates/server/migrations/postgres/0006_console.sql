@@ -45,6 +45,18 @@ CREATE TABLE sign_in_links (
 );
 CREATE INDEX sign_in_links_by_user ON sign_in_links (user_seq);
 
+-- Who may become a member of what: known by the SHA-256 of a link's token, and deleted when somebody has. email is what whoever
+-- invites calls them.
+CREATE TABLE invitations (
+    account    BIGINT NOT NULL,
+    email      TEXT NOT NULL,
+    sha256     BYTEA NOT NULL UNIQUE,
+    role       BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    PRIMARY KEY (account, email)
+);
+
 -- Failed sign-ins in a row, by the SHA-256 of an e-mail address or of where they came from.
 CREATE TABLE sign_in_failures (
     subject  BYTEA PRIMARY KEY,

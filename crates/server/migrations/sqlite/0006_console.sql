@@ -3,7 +3,7 @@
 -- Who signs in. email is in small letters; password an Argon2id hash in PHC form; issuer and subject, by which an OpenID
 -- provider knows the user. Any of them may be missing.
 CREATE TABLE users (
-    seq          INTEGER PRIMARY KEY,
+    seq          INTEGER PRIMARY KEY AUTOINCREMENT,
     id           BLOB NOT NULL UNIQUE,
     email        TEXT UNIQUE,
     password     TEXT,
@@ -44,6 +44,18 @@ CREATE TABLE sign_in_links (
     expires_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX sign_in_links_by_user ON sign_in_links (user_seq);
+
+-- Who may become a member of what: known by the SHA-256 of a link's token, and deleted when somebody has. email is what whoever
+-- invites calls them.
+CREATE TABLE invitations (
+    account    INTEGER NOT NULL,
+    email      TEXT NOT NULL,
+    sha256     BLOB NOT NULL UNIQUE,
+    role       INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (account, email)
+) WITHOUT ROWID;
 
 -- Failed sign-ins in a row, by the SHA-256 of an e-mail address or of where they came from.
 CREATE TABLE sign_in_failures (

@@ -1,17 +1,16 @@
-//! Who belongs to which account: invited, listed, given another role, dismissed.
+//! Who belongs to which account: listed, given another role, dismissed. How they come to it: see `invitations.rs`.
 
 use overnight_domain::ids::UserId;
 use overnight_domain::roles::Role;
 
 use super::errors::AppError;
-use super::sessions::{self, Link};
 use super::{Services, users};
 use crate::store::accounts::Account;
 pub use crate::store::members::Member;
 use crate::store::members::{self, MemberChange};
 use crate::store::users::User;
 
-/// The accounts that a user belongs to, and as what, oldest first.
+/// The accounts that a user belongs to, and as what, in the order in which they came to them.
 ///
 /// # Errors
 ///
@@ -39,31 +38,6 @@ pub async fn role_in(services: &Services, user: &User, account: &Account) -> Res
 /// Only what the store could not do.
 pub async fn list(services: &Services, account: &Account) -> Result<Vec<Member>, AppError> {
     Ok(members::list(&services.store, account.key).await?)
-}
-
-/// Makes somebody a member. Somebody who never signed in gets a link to do so, which is for whoever invites to hand over; somebody
-/// who did signs in as ever.
-///
-/// # Errors
-///
-/// [`AppError::Invalid`] for an e-mail address that is none, or a member's.
-pub async fn invite(
-    services: &Services,
-    account: &Account,
-    email: &str,
-    role: Role,
-) -> Result<Option<Link>, AppError> {
-    let user = users::find_or_create(services, email).await?;
-    if members::find(&services.store, account.key, user.key).await?.is_some() {
-        return Err(AppError::invalid("email", "conflict", "is a member's already"));
-    }
-    add(services, account, &user, role).await?;
-    // A link would let whoever invites sign in as somebody who has other accounts.
-    let is_new = user.signed_in_at.is_none() && accounts_of(services, &user).await?.len() == 1;
-    match is_new && !user.is_operator {
-        true => sessions::make_link(services, &user).await.map(Some),
-        false => Ok(None),
-    }
 }
 
 /// Makes a user a member; one who is keeps the role.

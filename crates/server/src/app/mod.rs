@@ -11,6 +11,7 @@ pub mod engines;
 pub mod errors;
 pub mod failures;
 mod input;
+pub mod invitations;
 pub mod members;
 pub mod models;
 mod names;

@@ -17,7 +17,7 @@ pub(super) fn normalized(email: &str) -> String {
 }
 
 /// Refuses what cannot be an e-mail address; whether it is one, only a letter tells.
-fn checked(email: &str) -> Result<String, AppError> {
+pub(super) fn checked(email: &str) -> Result<String, AppError> {
     let email = normalized(email);
     let is_one = email.len() <= EMAIL_BYTES_MAX
         && !email.contains(|it: char| it.is_control() || it.is_whitespace())
@@ -37,18 +37,22 @@ pub async fn create(services: &Services, email: &str, is_operator: bool) -> Resu
     insert(services, Some(checked(email)?), None, is_operator).await?.ok_or_else(taken)
 }
 
-/// The user with this e-mail address, who is made where there is none.
+/// Makes a user who signs in by password.
 ///
 /// # Errors
 ///
-/// [`AppError::Invalid`] for an e-mail address that is none.
-pub async fn find_or_create(services: &Services, email: &str) -> Result<User, AppError> {
+/// [`AppError::Invalid`] for an e-mail address that is none, or somebody's, and for a password that cannot be.
+pub(super) async fn create_with_password(
+    services: &Services,
+    email: &str,
+    password: &str,
+) -> Result<User, AppError> {
     let email = checked(email)?;
-    if let Some(made) = insert(services, Some(email.clone()), None, false).await? {
-        return Ok(made);
-    }
-    let found = users::find_by_email(&services.store, &email).await?;
-    found.map(|(user, _)| user).ok_or(AppError::NotFound("user"))
+    let password = services.passwords.hash(password, &services.ids).await?;
+    let user = insert(services, Some(email), None, false).await?.ok_or_else(taken)?;
+    let credentials = Credentials { email: None, password: Some(password) };
+    users::set_credentials(&services.store, user.key, &credentials).await?;
+    Ok(User { has_password: true, ..user })
 }
 
 /// Makes the user whom an OpenID provider knows by `subject`, its issuer and its name of them, and by a verified e-mail address;

@@ -8,6 +8,7 @@ use super::format::filters;
 use super::{Chrome, Section};
 use crate::app::accounts::Account;
 use crate::app::api_keys::ApiKey;
+use crate::app::invitations::Invitation;
 use crate::app::members::Member;
 use crate::app::sessions::{Link, Session};
 use crate::app::users::User;
@@ -19,6 +20,8 @@ pub(crate) struct AccountPage<'a> {
     pub(crate) chrome: Chrome,
     pub(crate) account: &'a Account,
     pub(crate) members: Vec<Member>,
+    /// Those that wait.
+    pub(crate) invitations: Vec<Invitation>,
     /// Who looks.
     pub(crate) own: UserId,
     pub(crate) may_manage: bool,

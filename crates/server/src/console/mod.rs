@@ -22,5 +22,5 @@ pub(crate) use self::members::{AccountPage, KeysPage, YouPage};
 pub(crate) use self::operator::OperatorPage;
 pub(crate) use self::overview::{EngineRow, NewPage, OverviewPage};
 pub(crate) use self::prompt::{Answer, Prompt};
-pub(crate) use self::sign_in::{LinkPage, SignInPage};
+pub(crate) use self::sign_in::{InvitationPage, LinkPage, SignInPage};
 pub(crate) use self::webhooks::{EventPage, WebhooksPage};

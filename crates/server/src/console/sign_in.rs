@@ -1,8 +1,10 @@
 //! The door.
 
 use askama::Template;
+use overnight_domain::roles::Role;
 
 use super::Assets;
+use crate::app::accounts::Account;
 use crate::app::users::User;
 
 /// Where somebody signs in.
@@ -28,5 +30,22 @@ pub(crate) struct LinkPage<'a> {
     pub(crate) token: &'a str,
     /// `None` where the link works no more.
     pub(crate) user: Option<&'a User>,
+    pub(crate) refused: Option<String>,
+}
+
+/// Where an invitation leads.
+#[derive(Template)]
+#[template(path = "console/invitation.html")]
+pub(crate) struct InvitationPage<'a> {
+    pub(crate) base: &'a str,
+    pub(crate) assets: &'a Assets,
+    pub(crate) token: &'a str,
+    /// To what it invites, and as what; `None` where it works no more.
+    pub(crate) account: Option<&'a Account>,
+    pub(crate) role: Option<Role>,
+    /// Who is signed in already.
+    pub(crate) user: Option<&'a User>,
+    /// What is proposed to somebody new.
+    pub(crate) email: &'a str,
     pub(crate) refused: Option<String>,
 }

@@ -46,12 +46,12 @@ pub async fn find(store: &Store, account: AccountKey, user: i64) -> Result<Optio
     store.readers().fetch_optional(query).await?.map(|row| role_of(row.get(0)?)).transpose()
 }
 
-/// The accounts that a user belongs to, oldest first.
+/// The accounts that a user belongs to, in the order in which they came to them.
 pub async fn accounts_of(store: &Store, user: i64) -> Result<Vec<(Account, Role)>, StoreError> {
     let text = concat!(
         "SELECT ",
         accounts::columns!(),
-        ", m.role FROM members m JOIN accounts ON accounts.seq = m.account WHERE m.user_seq = ? ORDER BY accounts.seq"
+        ", m.role FROM members m JOIN accounts ON accounts.seq = m.account WHERE m.user_seq = ? ORDER BY m.created_at, accounts.seq"
     );
     let rows = store.readers().fetch_all(sql(text).bind(user)).await?;
     rows.iter().map(|row| Ok((accounts::read(row)?, role_of(row.get(7)?)?))).collect()
@@ -68,7 +68,7 @@ pub async fn insert(
     let mut connection = store.connect().await?;
     let text = "INSERT INTO members (account, user_seq, role, created_at)
                 SELECT ?, u.seq, ?, ? FROM users u WHERE u.seq = ? ON CONFLICT DO NOTHING";
-    let insert = sql(text).bind(account.0).bind(code(role)).bind(now).bind(user);
+    let insert = sql(text).bind(account.0).bind(role_code(role)).bind(now).bind(user);
     connection.execute(insert).await.map(drop)
 }
 
@@ -99,7 +99,7 @@ async fn change_in(
     for row in &members {
         let (member, held): (i64, i64) = (row.get(0)?, row.get(1)?);
         is_member |= member == user;
-        other_owners += i64::from(member != user && held == code(Role::Owner));
+        other_owners += i64::from(member != user && held == role_code(Role::Owner));
     }
     if !is_member {
         return Ok(MemberChange::Unknown);
@@ -108,7 +108,9 @@ async fn change_in(
         return Ok(MemberChange::LastOwner);
     }
     let statement = match role {
-        Some(role) => sql("UPDATE members SET role = ? WHERE account = ? AND user_seq = ?").bind(code(role)),
+        Some(role) => {
+            sql("UPDATE members SET role = ? WHERE account = ? AND user_seq = ?").bind(role_code(role))
+        }
         None => sql("DELETE FROM members WHERE account = ? AND user_seq = ?"),
     };
     tx.execute(statement.bind(account.0).bind(user)).await?;
@@ -119,7 +121,7 @@ fn read(row: &Row) -> Result<Member, StoreError> {
     Ok(Member { role: role_of(row.get(0)?)?, created_at: row.get(1)?, user: users::read(row, 2)? })
 }
 
-const fn code(role: Role) -> i64 {
+pub(super) const fn role_code(role: Role) -> i64 {
     match role {
         Role::Viewer => 0,
         Role::Developer => 1,
@@ -127,6 +129,9 @@ const fn code(role: Role) -> i64 {
     }
 }
 
-fn role_of(number: i64) -> Result<Role, StoreError> {
-    Role::ALL.into_iter().find(|role| code(*role) == number).ok_or(StoreError::Damaged("a member's role"))
+pub(super) fn role_of(number: i64) -> Result<Role, StoreError> {
+    Role::ALL
+        .into_iter()
+        .find(|role| role_code(*role) == number)
+        .ok_or(StoreError::Damaged("a member's role"))
 }

@@ -20,6 +20,7 @@ pub mod expiry;
 mod folder;
 pub mod hints;
 pub mod holds;
+pub mod invitations;
 pub mod leases;
 pub mod ledger;
 pub mod listing;

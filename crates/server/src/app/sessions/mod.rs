@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use thiserror::Error;
 
 pub use self::links::{Link, make_link, sign_in_by_link, whose_link};
-use self::tokens::Token;
+pub(super) use self::tokens::Token;
 use super::Services;
 use super::errors::AppError;
 pub use crate::store::sessions::Session;

@@ -5,7 +5,7 @@ use overnight_domain::roles::Role;
 
 use super::{Browser, SignInError, sign_out_everywhere};
 use crate::app::errors::AppError;
-use crate::app::{Services, accounts, members, users as people};
+use crate::app::{Services, accounts, invitations, members, users as people};
 use crate::openid::{OpenId, OpenIdError, Person, SignInSecret};
 use crate::store::users::{self, User};
 use crate::transport::printable;
@@ -102,7 +102,9 @@ async fn recognized(services: &Services, person: Person) -> Result<User, SignInE
     if let Some((user, _)) = users::find_by_email(&services.store, &email).await? {
         return linked(services, user, person).await;
     }
-    if !services.config.console.oidc.as_ref().is_some_and(|oidc| oidc.sign_up) {
+    if !invitations::is_invited(services, &email).await?
+        && !services.config.console.oidc.as_ref().is_some_and(|oidc| oidc.sign_up)
+    {
         return Err(SignInError::Refused(
             "nobody invited you: an owner of an account can, by the e-mail address that you signed in with",
         ));
@@ -124,7 +126,7 @@ async fn linked(services: &Services, user: User, person: Person) -> Result<User,
     Ok(user)
 }
 
-/// A new user with an account of their own.
+/// A new user: a member of the accounts that invite them, or else with one of their own.
 async fn signed_up(services: &Services, email: String, person: Person) -> Result<User, AppError> {
     let subject = (person.issuer.clone(), person.subject.clone());
     // Of two browsers at once one signs up, and the other signs in.
@@ -133,6 +135,10 @@ async fn signed_up(services: &Services, email: String, person: Person) -> Result
         let found = users::find_by_subject(&services.store, &person.issuer, &person.subject).await?;
         return found.ok_or(AppError::NotFound("user"));
     };
+    if invitations::accept_all(services, &email, &user).await? > 0 {
+        tracing::info!(user = %user.id, "somebody who was invited is known by the OpenID provider");
+        return Ok(user);
+    }
     let account = accounts::create(services, &email).await?;
     members::add(services, &account, &user, Role::Owner).await?;
     tracing::info!(user = %user.id, account = %account.id, "somebody signed up");

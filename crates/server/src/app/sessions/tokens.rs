@@ -5,27 +5,27 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
 /// A secret that stands in a cookie or a link.
-pub(super) struct Token([u8; 32]);
+pub(in crate::app) struct Token([u8; 32]);
 
 impl Token {
     /// The token of these random bits.
-    pub(super) const fn new(bits: [u8; 32]) -> Self {
+    pub(in crate::app) const fn new(bits: [u8; 32]) -> Self {
         Self(bits)
     }
 
     /// Reads what [`Token::text`] wrote.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(in crate::app) fn parse(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         bytes.try_into().ok().map(Self)
     }
 
     /// As it stands in a cookie or a link.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::app) fn text(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0)
     }
 
     /// By which it is known.
-    pub(super) fn sha256(&self) -> [u8; 32] {
+    pub(in crate::app) fn sha256(&self) -> [u8; 32] {
         Sha256::digest(self.0).into()
     }
 }

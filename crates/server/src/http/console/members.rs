@@ -7,24 +7,13 @@ use overnight_domain::roles::{Permission, Role};
 use super::forms::Form;
 use super::replies::{self, Reply, Stop};
 use super::visitors::MemberVisit;
-use crate::app::members;
 use crate::app::sessions::Link;
+use crate::app::{invitations, members};
 use crate::console::{AccountPage, Section};
 
 /// `GET /console/{account}/account`.
 pub(super) async fn page(visit: MemberVisit) -> Reply {
     show(&visit, None, None).await
-}
-
-/// `POST /console/{account}/account/members`: somebody is invited.
-pub(super) async fn invite(visit: MemberVisit, form: Form) -> Reply {
-    visit.require(Permission::Manage)?;
-    let role = Role::parse(form.get("role")).unwrap_or(Role::Viewer);
-    match members::invite(visit.services(), &visit.account, form.get("email"), role).await {
-        Ok(None) => replies::see_other(&visit.at("account?said=member_added")),
-        Ok(link) => show(&visit, link, None).await,
-        Err(error) => show(&visit, None, Some(replies::mendable(error)?)).await,
-    }
 }
 
 /// `POST /console/{account}/account/members/{user}`: another role, or none any more.
@@ -48,13 +37,15 @@ pub(super) async fn change(visit: MemberVisit, form: Form) -> Reply {
     }
 }
 
-async fn show(visit: &MemberVisit, link: Option<Link>, refused: Option<String>) -> Reply {
+/// The page, with a link that was made just now or what was refused.
+pub(super) async fn show(visit: &MemberVisit, link: Option<Link>, refused: Option<String>) -> Reply {
     let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut chrome = visit.chrome(Section::Account).await?;
     chrome.refused = refused;
     let page = AccountPage {
         chrome,
         account: &visit.account,
+        invitations: invitations::list(visit.services(), &visit.account).await?,
         members: members::list(visit.services(), &visit.account).await?,
         own: visit.visit.visitor.user.id,
         may_manage: visit.role.may(Permission::Manage),

@@ -9,6 +9,7 @@ mod cookies;
 mod credits;
 mod forms;
 mod guard;
+mod invitations;
 mod keys;
 mod live;
 mod members;
@@ -34,6 +35,7 @@ use super::context::Shared;
 pub(super) fn routes(context: &Shared) -> Router<Shared> {
     let door = Router::new()
         .route("/sign-in", get(sign_in::page).post(sign_in::sign_in))
+        .route("/invitation/{token}", get(invitations::page).post(invitations::join))
         .route("/sign-in/link/{token}", get(sign_in::link_page).post(sign_in::sign_in_by_link))
         .route("/sign-in/oidc", get(oidc::begin))
         .route("/sign-in/oidc/callback", get(oidc::finish));
@@ -63,7 +65,8 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .route("/{account}/keys", get(keys::page).post(keys::create))
         .route("/{account}/keys/{key}/revoke", post(keys::revoke))
         .route("/{account}/account", get(members::page))
-        .route("/{account}/account/members", post(members::invite))
+        .route("/{account}/account/invitations", post(invitations::invite))
+        .route("/{account}/account/invitations/withdraw", post(invitations::withdraw))
         .route("/{account}/account/members/{user}", post(members::change))
         .route("/{account}/credits", get(credits::page))
         .route("/{account}/credits/top-up", post(credits::top_up))

@@ -1,7 +1,7 @@
 //! What is moved, table by table: which columns, in which form, in which order, and the statements for it.
 //!
 //! Not moved is what belongs to the processes at work (owners, commits, drivers, engine_reports, replicas, sweeps), what lets
-//! somebody in for a while (sessions, sign_in_links, sign_in_failures), and what is written only to see whether it can be (the
+//! somebody in for a while (sessions, sign_in_links, invitations, sign_in_failures), and what is written only to see whether it can be (the
 //! setting `probe`). A lease is one of those processes' too: what is leased is told as waiting, and an event that is being sent as due, without the
 //! try of which nothing is known yet.
 
@@ -246,6 +246,7 @@ mod tests {
             "sessions",
             "sign_in_failures",
             "sign_in_links",
+            "invitations",
             "sweeps",
         ] {
             kept.remove(table).expect("a table that is not moved");

@@ -46,6 +46,7 @@ const BEFORE_0002: &str = "
     DROP TABLE members;
     DROP TABLE sessions;
     DROP TABLE sign_in_links;
+    DROP TABLE invitations;
     DROP TABLE sign_in_failures;
     DROP TABLE activity;
     DROP TABLE engine_reports;
@@ -106,6 +107,7 @@ const BEFORE_0005: &str = "
     DROP TABLE members;
     DROP TABLE sessions;
     DROP TABLE sign_in_links;
+    DROP TABLE invitations;
     DROP TABLE sign_in_failures;
     DROP TABLE activity;
     DROP TABLE engine_reports;

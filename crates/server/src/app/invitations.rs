@@ -1,0 +1,130 @@
+//! Invitations to an account: whoever has the link becomes a member, as whoever they are. Nobody is made a member without
+//! wanting to, and an e-mail address that was written down for somebody opens nothing: nobody here can tell whose it is.
+
+use overnight_domain::roles::Role;
+
+use super::accounts::Account;
+use super::errors::AppError;
+use super::sessions::{self, Browser, Link, SignInError, Token};
+use super::users::{self, User};
+use super::{Services, members};
+use crate::store::invitations;
+pub use crate::store::invitations::Invitation;
+
+/// How long an invitation works, in milliseconds.
+const VALID_MS: i64 = 7 * 86_400_000;
+
+/// How many of an account may wait.
+const WAITING_MAX: i64 = 100;
+
+const REFUSED: SignInError = SignInError::Refused("this invitation was used or withdrawn, or has ended");
+
+/// Makes a link by which somebody becomes a member, which is for whoever invites to hand over; one that was made before for the
+/// same e-mail address works no more.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] for an e-mail address that is none or a member's, and where very many invitations wait.
+pub async fn invite(
+    services: &Services,
+    account: &Account,
+    email: &str,
+    role: Role,
+) -> Result<Link, AppError> {
+    let email = users::checked(email)?;
+    let is_member = |member: &members::Member| member.user.email.as_ref() == Some(&email);
+    if members::list(services, account).await?.iter().any(is_member) {
+        return Err(AppError::invalid("email", "conflict", "is a member's already"));
+    }
+    let (now, token) = (services.clock.now(), Token::new(services.ids.random()));
+    let invitation = Invitation { email, role, expires_at: now.saturating_add(VALID_MS) };
+    let (store, sha256) = (&services.store, token.sha256());
+    if !invitations::insert(store, account.key, &invitation, &sha256, now, WAITING_MAX).await? {
+        let message = format!("is one too many: {WAITING_MAX} invitations wait; withdraw some");
+        return Err(AppError::invalid("email", "out_of_range", &message));
+    }
+    tracing::info!(account = %account.id, role = role.as_str(), "somebody is invited to an account");
+    let path = format!("/console/invitation/{}", token.text());
+    Ok(Link { url: services.config.public_address(&path), expires_at: invitation.expires_at })
+}
+
+/// The invitations of an account that wait.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn list(services: &Services, account: &Account) -> Result<Vec<Invitation>, AppError> {
+    Ok(invitations::list(&services.store, account.key, services.clock.now()).await?)
+}
+
+/// Takes an invitation back: its link works no more.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn withdraw(services: &Services, account: &Account, email: &str) -> Result<(), AppError> {
+    Ok(invitations::remove(&services.store, account.key, email).await?)
+}
+
+/// To what a link invites.
+///
+/// # Errors
+///
+/// [`SignInError::Refused`] for one that works no more.
+pub async fn get(services: &Services, token: &str) -> Result<(Account, Invitation), SignInError> {
+    let token = Token::parse(token).ok_or(REFUSED)?;
+    invitations::find(&services.store, &token.sha256(), services.clock.now()).await?.ok_or(REFUSED)
+}
+
+/// Makes a user a member, and uses the invitation up; to which account.
+///
+/// # Errors
+///
+/// [`SignInError::Refused`] for a link that works no more.
+pub async fn accept(services: &Services, token: &str, user: &User) -> Result<Account, SignInError> {
+    let (account, invitation) = get(services, token).await?;
+    let sha256 = Token::parse(token).ok_or(REFUSED)?.sha256();
+    if !invitations::accept(&services.store, &sha256, user.key, services.clock.now()).await? {
+        return Err(REFUSED);
+    }
+    tracing::info!(account = %account.id, user = %user.id, role = invitation.role.as_str(), "a user joined an account");
+    Ok(account)
+}
+
+/// Makes a new user a member, who signs in by this e-mail address and password from now on; the token that the browser is to
+/// show, and to which account.
+///
+/// # Errors
+///
+/// [`SignInError::Refused`] for a link that works no more; [`AppError::Invalid`] for an e-mail address that is none or
+/// somebody's, and for a password that cannot be.
+pub async fn join(
+    services: &Services,
+    token: &str,
+    email: &str,
+    password: &str,
+    browser: Browser,
+) -> Result<(String, Account), SignInError> {
+    get(services, token).await?;
+    let user = users::create_with_password(services, email, password).await?;
+    let account = accept(services, token, &user).await?;
+    Ok((sessions::begin(services, &user, browser).await?, account))
+}
+
+/// Makes somebody a member of every account that invites this e-mail address, which a provider has verified; how many.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub(super) async fn accept_all(services: &Services, email: &str, user: &User) -> Result<u64, AppError> {
+    Ok(invitations::accept_all(&services.store, email, user.key, services.clock.now()).await?)
+}
+
+/// Whether any account invites this e-mail address.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub(super) async fn is_invited(services: &Services, email: &str) -> Result<bool, AppError> {
+    Ok(invitations::is_invited(&services.store, email, services.clock.now()).await?)
+}

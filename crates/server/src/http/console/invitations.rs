@@ -1,0 +1,81 @@
+//! Invitations: made and withdrawn by an owner, and taken up by whoever has the link.
+
+use axum::extract::Path;
+use axum::http::StatusCode;
+use overnight_domain::roles::{Permission, Role};
+
+use super::forms::Form;
+use super::replies::{self, Reply};
+use super::visitors::{Guest, MemberVisit};
+use super::{assets, members, sign_in};
+use crate::app::errors::AppError;
+use crate::app::invitations;
+use crate::app::sessions::SignInError;
+use crate::console::InvitationPage;
+
+/// `POST /console/{account}/account/invitations`.
+pub(super) async fn invite(visit: MemberVisit, form: Form) -> Reply {
+    visit.require(Permission::Manage)?;
+    let role = Role::parse(form.get("role")).unwrap_or(Role::Viewer);
+    match invitations::invite(visit.services(), &visit.account, form.get("email"), role).await {
+        Ok(link) => members::show(&visit, Some(link), None).await,
+        Err(error) => members::show(&visit, None, Some(replies::mendable(error)?)).await,
+    }
+}
+
+/// `POST /console/{account}/account/invitations/withdraw`.
+pub(super) async fn withdraw(visit: MemberVisit, form: Form) -> Reply {
+    visit.require(Permission::Manage)?;
+    invitations::withdraw(visit.services(), &visit.account, form.get("email")).await?;
+    replies::see_other(&visit.at("account?said=withdrawn"))
+}
+
+/// `GET /console/invitation/{token}`. Looking does not use it up.
+pub(super) async fn page(guest: Guest, Path(token): Path<String>) -> Reply {
+    show(&guest, &token, "", None).await
+}
+
+/// `POST /console/invitation/{token}`: whoever is signed in joins; whoever is not becomes a user first.
+pub(super) async fn join(guest: Guest, Path(token): Path<String>, form: Form) -> Reply {
+    let services = &guest.context.services;
+    let at =
+        |account: &crate::app::accounts::Account| format!("{}/{}?said=joined", guest.origin.base, account.id);
+    if let Some(visitor) = &guest.visitor {
+        return match invitations::accept(services, &token, &visitor.user).await {
+            Ok(account) => replies::see_other(&at(&account)),
+            Err(_) => show(&guest, &token, "", None).await,
+        };
+    }
+    let (email, password) = (form.get("email"), form.raw("password"));
+    match invitations::join(services, &token, email, password, guest.browser.clone()).await {
+        Ok((session, account)) => sign_in::let_in(&guest.origin, &session, &at(&account)),
+        Err(SignInError::App(error @ AppError::Invalid(_))) => {
+            show(&guest, &token, email, Some(replies::mendable(error)?)).await
+        }
+        Err(SignInError::App(error)) => Err(error.into()),
+        Err(_) => show(&guest, &token, "", None).await,
+    }
+}
+
+async fn show(guest: &Guest, token: &str, email: &str, refused: Option<String>) -> Reply {
+    let found = invitations::get(&guest.context.services, token).await;
+    let (status, found, refused) = match (found, refused) {
+        (Ok(found), None) => (StatusCode::OK, Some(found), None),
+        (Ok(found), refused) => (StatusCode::UNPROCESSABLE_ENTITY, Some(found), refused),
+        (Err(SignInError::App(error)), _) => return Err(error.into()),
+        (Err(error), _) => (StatusCode::FORBIDDEN, None, Some(replies::sentence(&error.to_string()))),
+    };
+    let (account, invitation) = found.unzip();
+    let email = if email.is_empty() { invitation.as_ref().map_or("", |it| &it.email) } else { email };
+    let page = InvitationPage {
+        base: &guest.origin.base,
+        assets: &assets::NAMES,
+        token,
+        account: account.as_ref(),
+        role: invitation.as_ref().map(|it| it.role),
+        user: guest.visitor.as_ref().map(|visitor| &visitor.user),
+        email,
+        refused,
+    };
+    replies::page_with(status, &page)
+}
