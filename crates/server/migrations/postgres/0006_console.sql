@@ -32,6 +32,7 @@ CREATE TABLE sessions (
     created_at BIGINT NOT NULL,
     seen_at    BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
+    is_by_link BIGINT NOT NULL,
     agent      TEXT
 );
 CREATE INDEX sessions_by_user ON sessions (user_seq);

@@ -32,6 +32,7 @@ CREATE TABLE sessions (
     created_at INTEGER NOT NULL,
     seen_at    INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
+    is_by_link INTEGER NOT NULL,
     agent      TEXT
 ) WITHOUT ROWID;
 CREATE INDEX sessions_by_user ON sessions (user_seq);

@@ -32,6 +32,23 @@ pub struct Counts {
     /// By the row number of a batch.
     pub(super) costs: Counted<i64, BatchCost>,
     pub(super) engines: Counted<(), Arc<[EngineReport]>>,
+    searches: Turn,
+}
+
+impl Counts {
+    /// Does what looks through many rows: one such work at a time, which leaves readers for everybody else, and which keeps its
+    /// turn until it is done, whether or not whoever asked waits for that.
+    pub(super) async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, AppError>> + Send + 'static,
+    ) -> Result<T, AppError> {
+        let turn = Arc::clone(&self.searches);
+        finish(async move {
+            let _turn = turn.lock().await;
+            work.await
+        })
+        .await
+    }
 }
 
 impl Default for Counts {
@@ -43,6 +60,7 @@ impl Default for Counts {
             waiting: Counted::new(Arc::clone(&turn)),
             costs: Counted::new(turn),
             engines: Counted::new(Turn::default()),
+            searches: Turn::default(),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::store::search::Search;
 const UNKNOWN_FIELD: &str = "unknown_field";
 
 /// The longest text that is looked for, in bytes.
-const SEARCH_BYTES_MAX: usize = 1_024;
+const SEARCH_BYTES_MAX: usize = 256;
 
 /// The longest webhook address, in bytes.
 const WEBHOOK_BYTES_MAX: usize = 2_048;

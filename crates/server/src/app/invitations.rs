@@ -108,7 +108,7 @@ pub async fn join(
     get(services, token).await?;
     let user = users::create_with_password(services, email, password).await?;
     let account = accept(services, token, &user).await?;
-    Ok((sessions::begin(services, &user, browser).await?, account))
+    Ok((sessions::begin(services, &user, browser, false).await?, account))
 }
 
 /// Makes somebody a member of every account that invites this e-mail address, which a provider has verified; how many.

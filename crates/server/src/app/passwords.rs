@@ -1,8 +1,10 @@
 //! Passwords, kept as Argon2id hashes. A hash takes 19 MiB and some time, so few are made at once and few wait.
 
+use std::sync::Arc;
+
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore};
 
 use super::errors::AppError;
 use crate::ids::Ids;
@@ -26,23 +28,47 @@ const WAITING_MAX: usize = 30;
 /// Makes and compares hashes.
 #[derive(Debug)]
 pub struct Passwords {
-    slots: Semaphore,
-    places: Semaphore,
+    slots: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+    /// Who has it writes of a sign-in: however many come, the writer of everything else waits for one at most.
+    turn: Mutex<()>,
 }
+
+/// A place among those who sign in.
+#[derive(Debug)]
+pub(super) struct Place(
+    #[expect(dead_code, reason = "it is given back when it is dropped")] OwnedSemaphorePermit,
+);
 
 impl Default for Passwords {
     fn default() -> Self {
-        Self { slots: Semaphore::new(AT_ONCE), places: Semaphore::new(AT_ONCE + WAITING_MAX) }
+        let (slots, places) = (Semaphore::new(AT_ONCE), Semaphore::new(AT_ONCE + WAITING_MAX));
+        Self { slots: Arc::new(slots), places: Arc::new(places), turn: Mutex::default() }
     }
 }
 
 impl Passwords {
+    /// A place for somebody who brings a password, before anything is read or written for them.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::Unavailable`] where too many have one.
+    pub(super) fn enter(&self) -> Result<Place, AppError> {
+        let crowded = || AppError::Unavailable("too many people sign in at this moment".to_owned());
+        Arc::clone(&self.places).try_acquire_owned().map(Place).map_err(|_| crowded())
+    }
+
+    /// The right to write of a sign-in.
+    pub(super) async fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
     /// The hash of a password, in PHC form.
     ///
     /// # Errors
     ///
-    /// [`AppError::Invalid`] for one that is too short or too long; [`AppError::Unavailable`] where too many wait.
-    pub(super) async fn hash(&self, password: &str, ids: &Ids) -> Result<String, AppError> {
+    /// [`AppError::Invalid`] for one that is too short or too long.
+    pub(super) async fn hash(&self, place: Place, password: &str, ids: &Ids) -> Result<String, AppError> {
         if password.chars().count() < PASSWORD_CHARS_MIN || password.len() > PASSWORD_BYTES_MAX {
             let message = format!(
                 "must have at least {PASSWORD_CHARS_MIN} characters, and at most {PASSWORD_BYTES_MAX} bytes"
@@ -51,7 +77,7 @@ impl Passwords {
         }
         let salt = SaltString::encode_b64(&ids.random()[..16]).map_err(|_| unhashable())?;
         let password = password.to_owned();
-        self.work(move || {
+        self.work(place, move || {
             let hash = argon2().hash_password(password.as_bytes(), &salt).map_err(|_| unhashable())?;
             Ok(hash.to_string())
         })
@@ -62,14 +88,20 @@ impl Passwords {
     ///
     /// # Errors
     ///
-    /// [`AppError::Unavailable`] where too many wait.
-    pub(super) async fn is(&self, password: &str, hash: Option<String>, ids: &Ids) -> Result<bool, AppError> {
+    /// Only where nothing can be compared.
+    pub(super) async fn is(
+        &self,
+        place: Place,
+        password: &str,
+        hash: Option<String>,
+        ids: &Ids,
+    ) -> Result<bool, AppError> {
         if password.len() > PASSWORD_BYTES_MAX {
             return Ok(false);
         }
         let salt = SaltString::encode_b64(&ids.random()[..16]).map_err(|_| unhashable())?;
         let password = password.to_owned();
-        self.work(move || {
+        self.work(place, move || {
             let Some(hash) = hash else {
                 let _ = argon2().hash_password(password.as_bytes(), &salt);
                 return Ok(false);
@@ -80,14 +112,18 @@ impl Passwords {
         .await
     }
 
+    /// The work goes on if whoever asked leaves, and so it is the work that has the place.
     async fn work<T: Send + 'static>(
         &self,
+        place: Place,
         work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
-        let crowded = || AppError::Unavailable("too many people sign in at this moment".to_owned());
-        let _place = self.places.try_acquire().map_err(|_| crowded())?;
-        let _slot = self.slots.acquire().await.map_err(|_| crowded())?;
-        tokio::task::spawn_blocking(work).await.map_err(|_| unhashable())?
+        let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(|_| unhashable())?;
+        let held = move || {
+            let _held = (place, slot);
+            work()
+        };
+        tokio::task::spawn_blocking(held).await.map_err(|_| unhashable())?
     }
 }
 
@@ -108,14 +144,25 @@ mod tests {
     #[tokio::test]
     async fn a_password_is_told_from_another_and_never_kept() {
         let (passwords, ids) = (Passwords::default(), Ids::from_seed(1));
-        let hash = passwords.hash("correct horse battery", &ids).await.expect("a hash");
+        let hash = passwords
+            .hash(passwords.enter().expect("a place"), "correct horse battery", &ids)
+            .await
+            .expect("a hash");
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$") && !hash.contains("horse"), "{hash}");
         for (password, expected) in
             [("correct horse battery", true), ("correct horse batterz", false), ("", false)]
         {
-            let is = passwords.is(password, Some(hash.clone()), &ids).await.expect("an answer");
+            let is = passwords
+                .is(passwords.enter().expect("a place"), password, Some(hash.clone()), &ids)
+                .await
+                .expect("an answer");
             assert_eq!(is, expected, "{password}");
-            assert!(!passwords.is(password, None, &ids).await.expect("an answer"));
+            assert!(
+                !passwords
+                    .is(passwords.enter().expect("a place"), password, None, &ids)
+                    .await
+                    .expect("an answer")
+            );
         }
     }
 
@@ -123,8 +170,14 @@ mod tests {
     async fn short_and_endless_passwords_are_refused() {
         let (passwords, ids) = (Passwords::default(), Ids::from_seed(1));
         for wrong in ["", "eleven char", &"x".repeat(PASSWORD_BYTES_MAX + 1)] {
-            assert!(matches!(passwords.hash(wrong, &ids).await, Err(AppError::Invalid(_))), "{wrong}");
+            assert!(
+                matches!(
+                    passwords.hash(passwords.enter().expect("a place"), wrong, &ids).await,
+                    Err(AppError::Invalid(_))
+                ),
+                "{wrong}"
+            );
         }
-        assert!(passwords.hash("zwölf Züge..", &ids).await.is_ok());
+        assert!(passwords.hash(passwords.enter().expect("a place"), "zwölf Züge..", &ids).await.is_ok());
     }
 }

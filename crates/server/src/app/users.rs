@@ -48,7 +48,7 @@ pub(super) async fn create_with_password(
     password: &str,
 ) -> Result<User, AppError> {
     let email = checked(email)?;
-    let password = services.passwords.hash(password, &services.ids).await?;
+    let password = services.passwords.hash(services.passwords.enter()?, password, &services.ids).await?;
     let user = insert(services, Some(email), None, false).await?.ok_or_else(taken)?;
     let credentials = Credentials { email: None, password: Some(password) };
     users::set_credentials(&services.store, user.key, &credentials).await?;
@@ -121,7 +121,8 @@ pub async fn remove(services: &Services, id: UserId) -> Result<(), AppError> {
 }
 
 /// Gives a visitor another e-mail address, password, or both; a new password signs every other browser out. One who has a
-/// password shows it: a browser that was left alone is not to be taken over for ever. People are invited by their e-mail
+/// password shows it: a browser that was left alone is not to be taken over for ever. One who came by a link just now may have
+/// forgotten it. People are invited by their e-mail
 /// addresses, and nobody here can tell whose one is: so only operators change theirs.
 ///
 /// # Errors
@@ -140,11 +141,14 @@ pub async fn change_credentials(
         let message = "stays: others invite you by it; the operator makes a user for another";
         return Err(AppError::invalid("email", "conflict", message));
     }
-    if let Some(hash) = users::password(&services.store, user.key).await? {
+    let known = users::password(&services.store, user.key).await?;
+    if let Some(hash) = known.filter(|_| !visitor.came_by_link(services.clock.now())) {
         sessions::check_password(services, user, current, hash).await?;
     }
     let hash = match password {
-        Some(password) => Some(services.passwords.hash(password, &services.ids).await?),
+        Some(password) => {
+            Some(services.passwords.hash(services.passwords.enter()?, password, &services.ids).await?)
+        }
         None => None,
     };
     if hash.is_some() && email.is_none() && user.email.is_none() {

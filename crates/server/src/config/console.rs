@@ -68,7 +68,8 @@ impl ConsoleOrigin {
         let Some(url) = public_url else {
             let is_here = listen.ip().is_loopback();
             let port = listen.port();
-            return is_here.then(|| Self::here(port, "")).ok_or(NoConsole::Insecure);
+            let name = SocketAddr::new(listen.ip(), port).to_string();
+            return is_here.then(|| Self::here(&name, port, "")).ok_or(NoConsole::Insecure);
         };
         let port = url.port_or_known_default().unwrap_or(80);
         let path = url.path().trim_end_matches('/');
@@ -80,14 +81,21 @@ impl ConsoleOrigin {
             };
             return Ok(Self { hosts, is_secure: true, port, base: format!("{path}/console") });
         }
-        engines::is_loopback(url).then(|| Self::here(port, path)).ok_or(NoConsole::Insecure)
+        let name = format!("{}:{port}", url.host_str().unwrap_or_default());
+        engines::is_loopback(url).then(|| Self::here(&name, port, path)).ok_or(NoConsole::Insecure)
     }
 
-    fn here(port: u16, path: &str) -> Self {
-        let names = ["127.0.0.1", "localhost", "[::1]"];
-        let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
+    /// Of this machine, which has more names than the one that the operator wrote.
+    fn here(name: &str, port: u16, path: &str) -> Self {
+        let names = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
+        let mut hosts = names.to_vec();
+        if !hosts.iter().any(|known| known == name) {
+            hosts.push(name.to_owned());
+        }
         if port == 80 {
-            hosts.extend(names.map(str::to_owned));
+            let bare: Vec<String> =
+                hosts.iter().filter_map(|name| name.strip_suffix(":80")).map(str::to_owned).collect();
+            hosts.extend(bare);
         }
         Self { hosts, is_secure: false, port, base: format!("{path}/console") }
     }

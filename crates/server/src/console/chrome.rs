@@ -112,6 +112,11 @@ impl Chrome {
         }
     }
 
+    /// Whether the page follows what happens. The answer to a form that was refused has no address to be asked for again.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.is_live && self.refused.is_none()
+    }
+
     /// The account's identifier, for commands.
     pub(crate) fn account_id(&self) -> &str {
         self.account.as_ref().map_or("", |account| &account.id)
@@ -123,12 +128,32 @@ impl Chrome {
     }
 }
 
+/// A page with everything around it.
+pub(crate) trait Page: Template {
+    fn chrome(&self) -> &Chrome;
+}
+
+/// Says of pages that they have their `chrome` in a field of that name.
+macro_rules! pages {
+    ($($page:ty),*) => {
+        $(impl $crate::console::Page for $page {
+            fn chrome(&self) -> &$crate::console::Chrome {
+                &self.chrome
+            }
+        })*
+    };
+}
+pub(super) use pages;
+
+pages!(NoAccountPage);
+
 /// What the page before has done, in words. Only what stands here is shown: an address says nothing by itself.
 pub(crate) fn said(code: &str) -> Option<&'static str> {
     Some(match code {
         "welcome" => {
             "You are signed in. Choose an e-mail address and a password to come back without a link."
         }
+        "by_link" => "You are signed in. You can choose another password now without the old one.",
         "changed" => "It is changed. Every other browser was signed out if you chose a new password.",
         "request_cancelled" => {
             "The request is cancelled. What an engine still says of it is thrown away and costs nothing."

@@ -4,6 +4,7 @@ use askama::Template;
 use overnight_domain::money::{Credits, EntryKind};
 
 use super::chart::Chart;
+use super::chrome::pages;
 use super::format::filters;
 use super::{Chrome, Section};
 use crate::app::accounts::{Account, Entry};
@@ -54,3 +55,5 @@ impl CreditsPage<'_> {
         self.chrome.money.show(Credits::from_nanos(self.chart.total))
     }
 }
+
+pages!(CreditsPage<'_>);

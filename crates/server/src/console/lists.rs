@@ -7,6 +7,7 @@ use overnight_domain::money::Credits;
 use overnight_domain::records::{BatchRecord, RequestRecord};
 use overnight_domain::requests::RequestStatus;
 
+use super::chrome::pages;
 use super::format::filters;
 use super::prompt::{Answer, Prompt};
 use super::{Chrome, Section};
@@ -169,3 +170,5 @@ impl BatchPage {
         self.record.created_at + overnight_domain::requests::COMPLETION_WINDOW_MS
     }
 }
+
+pages!(RequestsPage<'_>, RequestPage, BatchesPage, BatchPage);

@@ -4,6 +4,7 @@ use askama::Template;
 use overnight_domain::ids::UserId;
 use overnight_domain::roles::Role;
 
+use super::chrome::pages;
 use super::format::filters;
 use super::{Chrome, Section};
 use crate::app::accounts::Account;
@@ -60,5 +61,8 @@ pub(crate) struct YouPage<'a> {
     pub(crate) current: [u8; 32],
     pub(crate) sessions: Vec<Session>,
     pub(crate) accounts: Vec<(Account, Role)>,
-    pub(crate) now: i64,
+    /// Whether the current password is wanted for another.
+    pub(crate) asks_current: bool,
 }
+
+pages!(AccountPage<'_>, KeysPage<'_>, YouPage<'_>);

@@ -14,7 +14,7 @@ mod sign_in;
 mod webhooks;
 
 pub(crate) use self::chart::Chart;
-pub(crate) use self::chrome::{AccountBadge, Assets, Chrome, ErrorPage, NoAccountPage, Section, said};
+pub(crate) use self::chrome::{AccountBadge, Assets, Chrome, ErrorPage, NoAccountPage, Page, Section, said};
 pub(crate) use self::credits::{CreditsPage, ModelSpend};
 pub(crate) use self::format::Money;
 pub(crate) use self::lists::{Asked, BatchPage, BatchesPage, Onward, RequestPage, RequestsPage};

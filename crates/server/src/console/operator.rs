@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::chrome::pages;
 use super::format::filters;
 use super::{Chrome, EngineRow, Section};
 use crate::app::Model;
@@ -19,6 +20,8 @@ pub(crate) struct OperatorPage<'a> {
     pub(crate) engines: Vec<EngineRow>,
     pub(crate) models: Vec<&'a Model>,
     pub(crate) is_billed: bool,
+    /// What a grant that is for nothing in particular is called: sent twice by two clicks, it is granted once.
+    pub(crate) once: String,
     /// A link that was made just now, and for whom.
     pub(crate) link: Option<(String, Link)>,
 }
@@ -29,3 +32,5 @@ impl OperatorPage<'_> {
         user.email.as_deref().unwrap_or("no e-mail address")
     }
 }
+
+pages!(OperatorPage<'_>);

@@ -4,6 +4,7 @@ use askama::Template;
 use overnight_domain::money::Credits;
 
 use super::chart::Chart;
+use super::chrome::pages;
 use super::format::filters;
 use super::{Chrome, Section};
 use crate::app::accounts::Account;
@@ -85,3 +86,5 @@ impl NewPage<'_> {
         self.checked.as_ref().is_none_or(|checked| !checked.is_priced || checked.hold <= checked.available)
     }
 }
+
+pages!(OverviewPage<'_>, NewPage<'_>);

@@ -5,6 +5,12 @@ use serde_json::Value;
 /// So much of one text is shown, in characters.
 const CHARS_MAX: usize = 50_000;
 
+/// What is longer is not taken apart for a page, in bytes: it is there to be downloaded.
+const BYTES_MAX: usize = 1 << 20;
+
+/// So many settings, and so many choices of an answer, are shown.
+const ITEMS_MAX: usize = 50;
+
 /// So many messages of a prompt are shown: the first and the last half of them.
 const MESSAGES_MAX: usize = 200;
 
@@ -36,13 +42,17 @@ pub(crate) enum Answer {
 impl Prompt {
     /// Reads the body of a request.
     pub(crate) fn read(body: &[u8]) -> Self {
+        if body.len() > BYTES_MAX {
+            return Self { messages: vec![too_long(body.len())], ..Self::default() };
+        }
         let Ok(Value::Object(mut fields)) = serde_json::from_slice(body) else { return Self::default() };
         let model = fields.remove("model").map_or_else(String::new, |model| plain(&model));
         let messages = match fields.remove("messages") {
             Some(Value::Array(messages)) => shown(&messages),
             _ => Vec::new(),
         };
-        let settings = fields.iter().map(|(name, value)| (name.clone(), cut(&plain(value)))).collect();
+        let settings =
+            fields.iter().take(ITEMS_MAX).map(|(name, value)| (cut(name), cut(&plain(value)))).collect();
         Self { model, messages, settings }
     }
 }
@@ -50,6 +60,9 @@ impl Prompt {
 impl Answer {
     /// Reads the result of a request.
     pub(crate) fn read(result: &[u8]) -> Self {
+        if result.len() > BYTES_MAX {
+            return Self::Completion(vec![too_long(result.len())]);
+        }
         let result: Value = serde_json::from_slice(result).unwrap_or_default();
         if let Some(error) = result.get("error") {
             let text = |key: &str| error.get(key).map_or_else(String::new, plain);
@@ -60,8 +73,13 @@ impl Answer {
             role: choice.get("finish_reason").map_or_else(String::new, plain),
             text: cut(&said(choice.get("message").unwrap_or(&Value::Null))),
         };
-        Self::Completion(choices.iter().map(read).collect())
+        Self::Completion(choices.iter().take(ITEMS_MAX).map(read).collect())
     }
+}
+
+fn too_long(bytes: usize) -> Message {
+    let text = format!("{bytes} bytes are too many for a page: download the request to read them");
+    Message { role: "…".to_owned(), text }
 }
 
 fn shown(messages: &[Value]) -> Vec<Message> {
@@ -151,10 +169,21 @@ mod tests {
 
     #[test]
     fn what_is_very_long_is_cut() {
-        let body = serde_json::json!({"messages": vec![serde_json::json!({"role": "user", "content": "é".repeat(60_000)}); 300]});
-        let prompt = Prompt::read(body.to_string().as_bytes());
-        assert_eq!(prompt.messages.len(), MESSAGES_MAX + 1);
-        assert!(prompt.messages[0].text.chars().count() < CHARS_MAX + 100);
-        assert!(prompt.messages[100].text.starts_with("100 messages"));
+        let of = |messages: usize, chars: usize| {
+            let message = serde_json::json!({"role": "user", "content": "é".repeat(chars)});
+            let body = serde_json::json!({"messages": vec![message; messages], "stop": vec!["x"; 3]});
+            Prompt::read(body.to_string().as_bytes())
+        };
+        let many = of(300, 10);
+        assert_eq!(many.messages.len(), MESSAGES_MAX + 1);
+        assert!(many.messages[100].text.starts_with("100 messages"));
+        let long = of(1, 60_000);
+        assert!(long.messages[0].text.chars().count() < CHARS_MAX + 100);
+        let endless = of(1, 600_000);
+        assert!(endless.messages[0].text.contains("too many for a page") && endless.settings.is_empty());
+        let Answer::Completion(answer) = Answer::read(&vec![b' '; BYTES_MAX + 1]) else {
+            panic!("a failure")
+        };
+        assert!(answer[0].text.contains("too many for a page"));
     }
 }

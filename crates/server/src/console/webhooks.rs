@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::chrome::pages;
 use super::format::filters;
 use super::{Chrome, Section};
 use crate::app::webhooks::{DeliveryRecord, EventRecord, EventState, WebhookSecret};
@@ -41,3 +42,5 @@ impl EventPage {
         Some(format!("{}/{list}/{subject}", self.chrome.home()))
     }
 }
+
+pages!(WebhooksPage<'_>, EventPage);

@@ -15,6 +15,8 @@ pub struct Session {
     pub seen_at: i64,
     /// When it ends at the latest.
     pub expires_at: i64,
+    /// Whether it began by a link that works once.
+    pub is_by_link: bool,
     /// What the browser calls itself.
     pub agent: Option<String>,
 }
@@ -23,13 +25,14 @@ pub struct Session {
 pub async fn insert(store: &Store, user: i64, session: &Session) -> Result<(), StoreError> {
     let mut connection = store.connect().await?;
     connection.execute(sql("DELETE FROM sessions WHERE expires_at <= ?").bind(session.created_at)).await?;
-    let text = "INSERT INTO sessions (sha256, user_seq, created_at, seen_at, expires_at, agent)
-                SELECT ?, u.seq, ?, ?, ?, ? FROM users u WHERE u.seq = ?";
+    let text = "INSERT INTO sessions (sha256, user_seq, created_at, seen_at, expires_at, is_by_link, agent)
+                SELECT ?, u.seq, ?, ?, ?, ?, ? FROM users u WHERE u.seq = ?";
     let insert = sql(text)
         .bind(session.sha256.to_vec())
         .bind(session.created_at)
         .bind(session.seen_at)
         .bind(session.expires_at)
+        .bind(session.is_by_link)
         .bind(session.agent.clone())
         .bind(user);
     connection.execute(insert).await?;
@@ -40,7 +43,7 @@ pub async fn insert(store: &Store, user: i64, session: &Session) -> Result<(), S
 /// What [`read`] reads, of `sessions s`.
 macro_rules! columns {
     () => {
-        "s.sha256, s.created_at, s.seen_at, s.expires_at, s.agent"
+        "s.sha256, s.created_at, s.seen_at, s.expires_at, s.is_by_link, s.agent"
     };
 }
 
@@ -54,7 +57,7 @@ pub async fn find(store: &Store, sha256: &[u8; 32]) -> Result<Option<(Session, U
         " FROM sessions s JOIN users u ON u.seq = s.user_seq WHERE s.sha256 = ?"
     );
     let row = store.readers().fetch_optional(sql(text).bind(sha256.to_vec())).await?;
-    row.map(|row| Ok((read(&row)?, users::read(&row, 5)?))).transpose()
+    row.map(|row| Ok((read(&row)?, users::read(&row, 6)?))).transpose()
 }
 
 /// The sessions of a user, the newest first.
@@ -93,7 +96,8 @@ fn read(row: &Row) -> Result<Session, StoreError> {
         created_at: row.get(1)?,
         seen_at: row.get(2)?,
         expires_at: row.get(3)?,
-        agent: row.get(4)?,
+        is_by_link: row.get::<i64>(4)? != 0,
+        agent: row.get(5)?,
     })
 }
 
@@ -108,8 +112,8 @@ pub async fn replace_link(
     let mut connection = store.connect().await?;
     let delete = sql("DELETE FROM sign_in_links WHERE user_seq = ? OR expires_at <= ?").bind(user).bind(now);
     connection.execute(delete).await?;
-    let text = "INSERT INTO sign_in_links (sha256, user_seq, created_at, expires_at) VALUES (?, ?, ?, ?)";
-    let insert = sql(text).bind(sha256.to_vec()).bind(user).bind(now).bind(expires_at);
+    let text = "INSERT INTO sign_in_links (sha256, user_seq, created_at, expires_at) SELECT ?, u.seq, ?, ? FROM users u WHERE u.seq = ?";
+    let insert = sql(text).bind(sha256.to_vec()).bind(now).bind(expires_at).bind(user);
     connection.execute(insert).await.map(drop)
 }
 

@@ -29,7 +29,7 @@ export default async function play() {
     assert.equal(theirs.status, 404, path);
     assert.deepEqual(theirs, nobodys, path);
   }
-  for (const path of [`/{account}/keys/${key}/revoke`, "/{account}/keys", "/{account}/account/members"]) {
+  for (const path of [`/{account}/keys/${key}/revoke`, "/{account}/keys", "/{account}/account/invitations"]) {
     const send = (account) => member.page.evaluate(post, `/console${path.replace("{account}", account)}`);
     assert.deepEqual(await send(foreign), await send(unknown), path);
   }

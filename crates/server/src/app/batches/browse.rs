@@ -59,7 +59,7 @@ pub struct BatchRow {
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where `before` is none of the account's; [`AppError::Invalid`] for a search of more than 1,024
+/// [`AppError::NotFound`] where `before` is none of the account's; [`AppError::Invalid`] for a search of more than 256
 /// bytes.
 pub async fn browse(
     services: &Services,
@@ -72,7 +72,9 @@ pub async fn browse(
         None => None,
     };
     let filter = ListFilter { status: query.status, search };
-    let page = batches::list_newest(&services.store, account, &filter, before).await?;
+    let store = services.store.clone();
+    let look = async move { Ok(batches::list_newest(&store, account, &filter, before).await?) };
+    let page = services.counts.in_turn(look).await?;
     let named = |record: BatchRecord| BatchRow { name: name_of(&record), record };
     Ok(BatchesPage {
         rows: page.rows.into_iter().map(named).collect(),

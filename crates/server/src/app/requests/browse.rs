@@ -69,7 +69,7 @@ pub struct RequestRow {
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where `before` is none of the account's; [`AppError::Invalid`] for a search of more than 1,024
+/// [`AppError::NotFound`] where `before` is none of the account's; [`AppError::Invalid`] for a search of more than 256
 /// bytes.
 pub async fn browse(
     services: &Services,
@@ -98,7 +98,14 @@ pub async fn browse(
         },
     };
     let filter = ListFilter { status: query.status, model, search };
-    let page = requests::list_newest(store, scope, &filter, before).await?;
+    let page = match filter.status.is_some() || filter.search.is_some() {
+        false => requests::list_newest(store, scope, &filter, before).await?,
+        true => {
+            let store = store.clone();
+            let look = async move { Ok(requests::list_newest(&store, scope, &filter, before).await?) };
+            services.counts.in_turn(look).await?
+        }
+    };
     Ok(RequestsPage {
         rows: page.rows.into_iter().map(row).collect(),
         next: id_of(services, page.next).await?,

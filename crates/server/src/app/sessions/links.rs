@@ -61,5 +61,5 @@ pub async fn sign_in_by_link(
     if !kept::use_link(&services.store, &token.sha256(), services.clock.now()).await? {
         return Err(REFUSED);
     }
-    Ok((begin(services, &user, browser).await?, user))
+    Ok((begin(services, &user, browser, true).await?, user))
 }

@@ -15,7 +15,10 @@ use super::Services;
 use super::errors::AppError;
 pub use crate::store::sessions::Session;
 pub use crate::store::users::User;
-use crate::store::{self, sessions as kept, sign_in_failures, users as people};
+use crate::store::{self, sessions as kept, users as people};
+
+/// For so long after coming by a link somebody may replace a password without knowing it, in milliseconds.
+const BY_LINK_MS: i64 = 900_000;
 
 /// How often a session notes that it is used.
 const NOTED_EVERY_MS: i64 = 60_000;
@@ -75,6 +78,13 @@ pub struct Visitor {
     pub session: Session,
 }
 
+impl Visitor {
+    /// Whether a link that works once let them in not long before `now`.
+    pub fn came_by_link(&self, now: i64) -> bool {
+        self.session.is_by_link && now - self.session.created_at < BY_LINK_MS
+    }
+}
+
 /// Signs somebody in by e-mail address and password; the token that the browser is to show from now on.
 ///
 /// # Errors
@@ -86,17 +96,27 @@ pub async fn sign_in(
     password: &str,
     browser: Browser,
 ) -> Result<String, SignInError> {
+    let place = services.passwords.enter()?;
     let subjects = throttle::subjects(email, browser.address);
     throttle::count(services, &subjects).await?;
     let known = people::find_by_email(&services.store, &super::users::normalized(email)).await?;
     let (user, hash) = known.unzip();
-    let is_right = services.passwords.is(password, hash.flatten(), &services.ids).await?;
-    let Some(user) = user.filter(|_| is_right) else {
-        return Err(SignInError::Refused("the e-mail address or the password is wrong"));
-    };
+    let hash = hash.flatten();
+    let is_right = services.passwords.is(place, password, hash.clone(), &services.ids).await?;
+    let Some(user) = user.filter(|_| is_right) else { return Err(WRONG) };
     throttle::forget(services, &subjects).await?;
-    Ok(begin(services, &user, browser).await?)
+    let token = begin(services, &user, browser, false).await?;
+    // Whoever changed the password meanwhile has ended every session but this one.
+    if people::password(&services.store, user.key).await? != hash {
+        if let Some(begun) = Token::parse(&token) {
+            kept::remove(&services.store, &begun.sha256()).await?;
+        }
+        return Err(WRONG);
+    }
+    Ok(token)
 }
+
+const WRONG: SignInError = SignInError::Refused("the e-mail address or the password is wrong");
 
 /// Whether a signed-in user's password is `password`: guessed as often as at the door.
 pub(super) async fn check_password(
@@ -106,20 +126,26 @@ pub(super) async fn check_password(
     hash: String,
 ) -> Result<(), AppError> {
     let wrong = |message: &str| AppError::invalid("current password", "wrong", message);
+    let place = services.passwords.enter()?;
     let subjects = throttle::subjects(user.email.as_deref().unwrap_or_default(), None);
     match throttle::count(services, &subjects).await {
         Err(SignInError::App(error)) => return Err(error),
         Err(refused) => return Err(wrong(&format!("was not looked at: {refused}"))),
         Ok(()) => {}
     }
-    if !services.passwords.is(password, Some(hash), &services.ids).await? {
+    if !services.passwords.is(place, password, Some(hash), &services.ids).await? {
         return Err(wrong("is wrong"));
     }
-    Ok(sign_in_failures::forget(&services.store, &subjects).await?)
+    throttle::forget(services, &subjects).await
 }
 
 /// Signs a user in who has shown who they are.
-pub(super) async fn begin(services: &Services, user: &User, browser: Browser) -> Result<String, AppError> {
+pub(super) async fn begin(
+    services: &Services,
+    user: &User,
+    browser: Browser,
+    is_by_link: bool,
+) -> Result<String, AppError> {
     let now = services.clock.now();
     let token = Token::new(services.ids.random());
     let session = Session {
@@ -127,6 +153,7 @@ pub(super) async fn begin(services: &Services, user: &User, browser: Browser) ->
         created_at: now,
         seen_at: now,
         expires_at: now.saturating_add(services.config.console.session.0),
+        is_by_link,
         agent: browser
             .agent
             .map(|agent| agent.chars().filter(|it| !it.is_control()).take(AGENT_CHARS_MAX).collect()),
@@ -151,7 +178,10 @@ pub async fn find(services: &Services, token: &str, is_active: bool) -> Result<O
     // A minute of `session_idle` is not to be lost between two notes.
     let noted_every_ms = NOTED_EVERY_MS.min(services.config.console.session_idle.0 / 4);
     if is_active && now - session.seen_at >= noted_every_ms {
-        kept::touch(&services.store, &session.sha256, now).await?;
+        // A store that takes no writes shows what there is all the same.
+        if let Err(error) = kept::touch(&services.store, &session.sha256, now).await {
+            tracing::debug!(%error, "that a session is used was not noted");
+        }
     }
     Ok(Some(Visitor { user, session }))
 }

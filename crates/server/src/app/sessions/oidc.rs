@@ -70,7 +70,7 @@ pub async fn finish(
     let person = provider.finish(&secret, &code, &services.config.public_address(RETURN_PATH)).await;
     let person = person.map_err(|error| told(provider, &error))?;
     let user = recognized(services, person).await?;
-    Ok(super::begin(services, &user, browser).await?)
+    Ok(super::begin(services, &user, browser, false).await?)
 }
 
 fn provider(services: &Services) -> Result<&OpenId, SignInError> {

@@ -1,60 +1,91 @@
-//! Guessing takes longer each time: five tries are free, then each costs twice the wait of the one before, up to a quarter of an
-//! hour; counted for the e-mail address and for where the tries come from.
+//! Guessing takes longer each time: some tries in a row are free, then each costs twice the wait of the one before; counted for the
+//! e-mail address, for the network that the tries come from, and for both together.
 
 use std::net::IpAddr;
 
 use sha2::{Digest, Sha256};
 
 use super::SignInError;
+use crate::app::errors::AppError;
 use crate::app::{Services, users};
 use crate::store::sign_in_failures::{self, Failures};
 
-const FREE: i64 = 5;
 const FIRST_WAIT_MS: i64 = 1_000;
 const LONGEST_WAIT_MS: i64 = 900_000;
 
 /// Failures in a row are forgotten when for so long nothing was tried.
 const FORGOTTEN_MS: i64 = 2 * LONGEST_WAIT_MS;
 
-/// What is counted. An address of IPv6 counts with its whole network, which one customer has.
-pub(super) fn subjects(email: &str, address: Option<IpAddr>) -> Vec<[u8; 32]> {
-    let digest = |kind: &str, what: &[u8]| -> [u8; 32] {
-        Sha256::new().chain_update(kind).chain_update([0]).chain_update(what).finalize().into()
-    };
-    let from = address.map(|address| match address.to_canonical() {
-        IpAddr::V4(address) => digest("address", &address.octets()),
-        IpAddr::V6(address) => digest("address", &address.octets()[..8]),
+/// What failures are counted for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Subject {
+    digest: [u8; 32],
+    /// So many in a row cost nothing.
+    free: i64,
+    longest_wait_ms: i64,
+}
+
+/// What is counted. An address of IPv6 counts with its whole network, which one customer has. Many may come from one network, and
+/// nobody is to be locked out of an account by somebody elsewhere who guesses: only who guesses at one user from one network
+/// waits long and soon.
+pub(super) fn subjects(email: &str, address: Option<IpAddr>) -> Vec<Subject> {
+    let email = users::normalized(email);
+    let network = address.map(|address| match address.to_canonical() {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets()[..8].to_vec(),
     });
-    let email = digest("email", users::normalized(email).as_bytes());
-    std::iter::once(email).chain(from).collect()
+    let subject = |kind: &str, parts: [&[u8]; 2], free, longest_wait_ms| {
+        let digest = parts.iter().fold(Sha256::new().chain_update(kind), |digest, part| {
+            digest.chain_update(part.len().to_le_bytes()).chain_update(part)
+        });
+        Subject { digest: digest.finalize().into(), free, longest_wait_ms }
+    };
+    let from = network.as_deref().unwrap_or_default();
+    let mut subjects = vec![
+        subject("both", [email.as_bytes(), from], 5, LONGEST_WAIT_MS),
+        subject("email", [email.as_bytes(), b""], 20, 30_000),
+    ];
+    subjects.extend(network.is_some().then(|| subject("network", [from, b""], 40, LONGEST_WAIT_MS)));
+    subjects
 }
 
 /// Counts a try, or refuses it.
-pub(super) async fn count(services: &Services, subjects: &[[u8; 32]]) -> Result<(), SignInError> {
+pub(super) async fn count(services: &Services, subjects: &[Subject]) -> Result<(), SignInError> {
     let now = services.clock.now();
-    let wait = std::sync::atomic::AtomicI64::new(0);
-    let may_try = |failures: Failures| {
-        let left = failures.last_at.saturating_add(wait_ms(failures.count)).saturating_sub(now);
-        wait.store(left, std::sync::atomic::Ordering::Relaxed);
-        left <= 0
+    let digests: Vec<[u8; 32]> = subjects.iter().map(|subject| subject.digest).collect();
+    let left = |subject: &Subject, failures: Failures| {
+        failures.last_at.saturating_add(subject.wait_ms(failures.count)).saturating_sub(now)
     };
-    if sign_in_failures::count(&services.store, subjects, now, now - FORGOTTEN_MS, may_try).await? {
-        return Ok(());
+    let most = |known: &[Failures]| {
+        let waits = subjects.iter().zip(known).map(|(subject, failures)| left(subject, *failures));
+        waits.max().filter(|wait| *wait > 0)
+    };
+    // Who has to wait writes nothing.
+    let known = sign_in_failures::find(&services.store, &digests).await?;
+    let mut wait = most(&known);
+    if wait.is_none() {
+        let _turn = services.passwords.turn().await;
+        wait = sign_in_failures::count(&services.store, &digests, now, now - FORGOTTEN_MS, most).await?;
     }
+    let Some(retry_after_ms) = wait else { return Ok(()) };
     metrics::counter!("overnight_sign_ins_throttled_total").increment(1);
-    Err(SignInError::TooMany { retry_after_ms: wait.into_inner() })
+    Err(SignInError::TooMany { retry_after_ms })
 }
 
-/// The sign-in succeeded.
-pub(super) async fn forget(services: &Services, subjects: &[[u8; 32]]) -> Result<(), SignInError> {
-    Ok(sign_in_failures::forget(&services.store, subjects).await?)
+/// The sign-in succeeded. What came from the network goes on to count: it may have guessed at others.
+pub(super) async fn forget(services: &Services, subjects: &[Subject]) -> Result<(), AppError> {
+    let digests: Vec<[u8; 32]> = subjects.iter().take(2).map(|subject| subject.digest).collect();
+    let _turn = services.passwords.turn().await;
+    Ok(sign_in_failures::forget(&services.store, &digests).await?)
 }
 
-/// How long to wait behind so many failures in a row, in milliseconds.
-fn wait_ms(failures: i64) -> i64 {
-    match failures - FREE {
-        ..0 => 0,
-        doublings => FIRST_WAIT_MS.saturating_mul(1 << doublings.min(20)).min(LONGEST_WAIT_MS),
+impl Subject {
+    /// How long to wait behind so many failures in a row, in milliseconds.
+    fn wait_ms(&self, failures: i64) -> i64 {
+        match failures - self.free {
+            ..0 => 0,
+            doublings => FIRST_WAIT_MS.saturating_mul(1 << doublings.min(20)).min(self.longest_wait_ms),
+        }
     }
 }
 
@@ -62,20 +93,32 @@ fn wait_ms(failures: i64) -> i64 {
 mod tests {
     use super::*;
 
+    fn of(email: &str, address: &str) -> Vec<Subject> {
+        subjects(email, address.parse().ok())
+    }
+
     #[test]
     fn guessing_takes_twice_as_long_each_time() {
-        let waits: Vec<i64> = (0..18).map(wait_ms).map(|wait| wait / 1_000).collect();
+        let both = &of("a@b.c", "10.0.0.1")[0];
+        let waits: Vec<i64> = (0..18).map(|failures| both.wait_ms(failures) / 1_000).collect();
         assert_eq!(waits, [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
-        assert_eq!(wait_ms(i64::MAX), LONGEST_WAIT_MS);
+        assert_eq!(both.wait_ms(i64::MAX), LONGEST_WAIT_MS);
+    }
+
+    #[test]
+    fn who_guesses_elsewhere_locks_nobody_out_for_long() {
+        let [_, email, network] = &of("a@b.c", "10.0.0.1")[..] else { panic!("three subjects") };
+        assert_eq!((email.wait_ms(19), email.wait_ms(i64::MAX)), (0, 30_000));
+        assert_eq!((network.wait_ms(39), network.wait_ms(i64::MAX)), (0, LONGEST_WAIT_MS));
     }
 
     #[test]
     fn a_network_of_ipv6_counts_as_one_and_spellings_of_an_address_too() {
-        let of = |email, address: &str| subjects(email, address.parse().ok());
         assert_eq!(of("a@b.c", "2001:db8::1"), of(" A@B.c ", "2001:db8::2"));
-        assert_ne!(of("a@b.c", "2001:db8::1")[1], of("a@b.c", "2001:db8:0:1::1")[1]);
+        assert_ne!(of("a@b.c", "2001:db8::1")[2], of("a@b.c", "2001:db8:0:1::1")[2]);
         assert_eq!(of("a@b.c", "10.0.0.1"), of("a@b.c", "::ffff:10.0.0.1"));
-        assert_ne!(of("a@b.c", "10.0.0.1")[1], of("a@b.c", "10.0.0.2")[1]);
-        assert_eq!(subjects("a@b.c", None).len(), 1);
+        assert_ne!(of("a@b.c", "10.0.0.1")[0], of("a@b.c", "10.0.0.2")[0]);
+        assert_eq!(of("a@b.c", "10.0.0.1")[1], of("a@b.c", "10.0.0.2")[1]);
+        assert_eq!(subjects("a@b.c", None).len(), 2);
     }
 }

@@ -14,6 +14,14 @@ fn the_console_is_where_no_password_is_sent_in_the_open() {
     for (text, expected) in [
         ("", Ok((base.clone(), here(8080), false))),
         ("listen = \"[::1]:81\"", Ok((base.clone(), here(81), false))),
+        (
+            "public_url = \"http://night.localhost:9000\"",
+            Ok((base.clone(), [here(9000), hosts(&["night.localhost:9000"])].concat(), false)),
+        ),
+        (
+            "listen = \"127.0.0.2:81\"",
+            Ok((base.clone(), [here(81), hosts(&["127.0.0.2:81"])].concat(), false)),
+        ),
         ("listen = \"0.0.0.0:8080\"", Err(NoConsole::Insecure)),
         ("listen = \"10.0.0.1:8080\"", Err(NoConsole::Insecure)),
         ("public_url = \"http://night.example.com\"", Err(NoConsole::Insecure)),

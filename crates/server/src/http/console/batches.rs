@@ -8,7 +8,8 @@ use overnight_domain::requests::RequestState;
 use overnight_domain::roles::Permission;
 use overnight_wire::native::requests as shapes;
 
-use super::replies::{self, Reply, Stop};
+use super::overview::minute;
+use super::replies::{self, Reply};
 use super::requests::{attach, named, read_query};
 use super::visitors::MemberVisit;
 use crate::app::batches::{self, BrowseQuery};
@@ -69,7 +70,10 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> Reply {
         chrome,
         cost: batches::cost_of(services, key, id).await?,
         name: batches::name_of(&record),
-        done_by: pace.filter(|_| !is_stuck(waiting.as_ref())).and_then(|pace| done_by(live, pace, now)),
+        done_by: pace
+            .filter(|_| !is_stuck(waiting.as_ref()))
+            .and_then(|pace| done_by(live, pace, now))
+            .map(minute),
         waiting,
         record,
         rows,
@@ -77,10 +81,7 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> Reply {
         may_work: visit.role.may(Permission::Work),
         url: services.config.public_address("/v1"),
     };
-    match page.chrome.refused {
-        Some(_) => replies::page_with(axum::http::StatusCode::UNPROCESSABLE_ENTITY, &page),
-        None => replies::page(&page),
-    }
+    replies::page(&page)
 }
 
 /// Why a batch waits of which nothing has begun: why its newest request does.
@@ -110,7 +111,8 @@ pub(super) async fn results(visit: MemberVisit) -> Reply {
     let id = visit.id::<BatchKind>();
     let pages = batches::list_results(visit.services(), visit.account.key, id).await?;
     let answer = json_lines::answer(pages, shapes::write_full).await;
-    let mut response = answer.map_err(|_| Stop::Unreadable("The results could not be read."))?;
+    let unread = || AppError::Unavailable("the results could not be read".to_owned());
+    let mut response = answer.map_err(|_| unread())?;
     attach(&mut response, &format!("{id}.jsonl"));
     Ok(response)
 }

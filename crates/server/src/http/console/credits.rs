@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use axum::extract::RawQuery;
-use axum::http::StatusCode;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::roles::Permission;
 use url::form_urlencoded;
@@ -60,7 +59,6 @@ pub(super) async fn top_up(visit: MemberVisit, form: Form) -> Reply {
 
 async fn show(visit: &MemberVisit, asked: Asked) -> Reply {
     let services = visit.services();
-    let status = if asked.refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut chrome = visit.chrome(Section::Credits).await?;
     chrome.is_live = asked.before.is_none() && asked.checkout.is_none();
     chrome.refused = asked.refused;
@@ -86,7 +84,7 @@ async fn show(visit: &MemberVisit, asked: Asked) -> Reply {
         payments: payments::list(services, account.id).await?,
         checkout: asked.checkout,
     };
-    replies::page_with(status, &page)
+    replies::page(&page)
 }
 
 fn by_day(spent: &[SpendRecord], now: i64) -> Chart {

@@ -24,7 +24,8 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
     ),
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    // Under `no-referrer` browsers without Fetch Metadata would name no origin to forms of the console itself.
+    (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
     (OPENER_POLICY, HeaderValue::from_static("same-origin")),
     (RESOURCE_POLICY, HeaderValue::from_static("same-origin")),
 ];

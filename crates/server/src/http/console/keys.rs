@@ -1,6 +1,5 @@
 //! API keys: made, shown once, revoked.
 
-use axum::http::StatusCode;
 use overnight_domain::ids::KeyKind;
 use overnight_domain::roles::Permission;
 
@@ -24,7 +23,8 @@ pub(super) async fn create(visit: MemberVisit, form: Form) -> Reply {
         "30d" => Some(30 * DAY_MS),
         "90d" => Some(90 * DAY_MS),
         "365d" => Some(365 * DAY_MS),
-        _ => None,
+        "never" => None,
+        _ => return Err(replies::Stop::Unreadable("Say when the key is to expire.")),
     };
     let name = form.filled("name");
     match api_keys::create(visit.services(), visit.account.id, name, expires_in).await {
@@ -46,7 +46,6 @@ pub(super) async fn revoke(visit: MemberVisit) -> Reply {
 }
 
 async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) -> Reply {
-    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut chrome = visit.chrome(Section::Keys).await?;
     chrome.refused = refused;
     let services = visit.services();
@@ -61,5 +60,5 @@ async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) 
         model: services.models.iter().next().map_or("", |model| &model.config.name),
         now: services.clock.now(),
     };
-    replies::page_with(status, &page)
+    replies::page(&page)
 }

@@ -1,26 +1,35 @@
 //! Pages that follow what happens: whoever asks for a page as `text/event-stream` is sent it whenever it has changed. Each look
 //! is a call of its own, so whoever is signed out meanwhile sees nothing more.
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http_body_util::{BodyExt, Limited};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::replies::IsFollowed;
 use crate::http::answers;
 use crate::http::context::Shared;
 
-/// Between two looks at a page.
-const EVERY: Duration = Duration::from_secs(1);
+/// Between two looks at a page, in milliseconds; and so many times as long as a look takes.
+const EVERY_MS: i64 = 1_000;
+const PAUSE_TIMES: i64 = 20;
 
 /// Browsers that look at once; the others reload by hand.
 const WATCHERS_MAX: usize = 256;
+
+/// Those of one session: what a person has open.
+const WATCHERS_OF_EACH_MAX: usize = 16;
 
 /// A browser that is sent nothing for so many looks is shown that somebody is there.
 const QUIET_LOOKS_MAX: u32 = 15;
@@ -37,53 +46,91 @@ static WATCHERS: Semaphore = Semaphore::const_new(WATCHERS_MAX);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IsLook;
 
-/// Carries a call through, or sends what it answers again and again.
-pub(super) async fn watch(State(context): State<Shared>, request: Request, next: Next) -> Response {
+/// Carries a call through; or sends what it answers, and then again whenever that has changed, if it is a page that follows what
+/// happens. A browser that there is nothing to send to is told not to ask again.
+pub(super) async fn watch(State(context): State<Shared>, mut request: Request, next: Next) -> Response {
     let wants = request.headers().get(header::ACCEPT).is_some_and(|accept| accept == "text/event-stream");
     if !wants || request.method() != Method::GET {
         return next.run(request).await;
     }
-    let Ok(place) = WATCHERS.try_acquire() else {
-        return answers::typed(
-            StatusCode::SERVICE_UNAVAILABLE,
-            HeaderValue::from_static("text/plain; charset=utf-8"),
-            Body::from("too many browsers watch; reload by hand"),
-        );
+    request.extensions_mut().insert(IsLook);
+    let (head, _) = request.into_parts();
+    let mut watcher = Watcher { context, head, next, sent: [0; 32], quiet: 0, looks: 0, pause_ms: 0 };
+    let Some(page) = watcher.look().await else { return empty(StatusCode::NO_CONTENT) };
+    let Some(place) = Place::take(watcher.head.headers.get(header::COOKIE)) else {
+        return empty(StatusCode::SERVICE_UNAVAILABLE);
     };
-    let (mut parts, _) = request.into_parts();
-    parts.extensions.insert(IsLook);
-    let watcher = Watcher { context, head: parts, next, sent: [0; 32], quiet: 0, looks: 0, _place: place };
-    let events = stream::unfold(watcher, Watcher::next_event);
-    let events = futures_util::StreamExt::map(events, Ok::<_, std::convert::Infallible>);
+    watcher.sent = Sha256::digest(&page).into();
+    let first = stream::once(std::future::ready(event(&page)));
+    let events = first.chain(stream::unfold((watcher, place), |(watcher, place)| async move {
+        let (event, watcher) = watcher.next_event().await?;
+        Some((event, (watcher, place)))
+    }));
     let content_type = HeaderValue::from_static("text/event-stream");
-    let mut response = answers::typed(StatusCode::OK, content_type, Body::from_stream(events));
+    let body = Body::from_stream(events.map(Ok::<_, Infallible>));
+    let mut response = answers::typed(StatusCode::OK, content_type, body);
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
 
+fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// One of so many browsers that look at once, and one of so many of whoever shows the same cookies.
+struct Place {
+    whose: [u8; 32],
+    _permit: SemaphorePermit<'static>,
+}
+
+static OF_EACH: Mutex<BTreeMap<[u8; 32], usize>> = Mutex::new(BTreeMap::new());
+
+impl Place {
+    fn take(cookies: Option<&HeaderValue>) -> Option<Self> {
+        let whose = Sha256::digest(cookies.map_or(&b""[..], HeaderValue::as_bytes)).into();
+        let permit = WATCHERS.try_acquire().ok()?;
+        let mut of_each = OF_EACH.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = of_each.entry(whose).or_default();
+        if *count == WATCHERS_OF_EACH_MAX {
+            return None;
+        }
+        *count += 1;
+        Some(Self { whose, _permit: permit })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut of_each = OF_EACH.lock().unwrap_or_else(PoisonError::into_inner);
+        match of_each.get_mut(&self.whose) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(of_each.remove(&self.whose)),
+        }
+    }
+}
+
 struct Watcher {
     context: Shared,
-    head: axum::http::request::Parts,
+    head: Parts,
     next: Next,
     /// The SHA-256 of what the browser shows.
     sent: [u8; 32],
     quiet: u32,
     looks: u32,
-    _place: SemaphorePermit<'static>,
+    pause_ms: i64,
 }
 
 impl Watcher {
     /// What the browser is sent next; `None` once there is nothing to follow any more.
     async fn next_event(mut self) -> Option<(Bytes, Self)> {
         loop {
-            if self.looks > 0 {
-                pause().await;
-            }
+            pause(self.pause_ms).await;
             // A service that stops does not wait for those who look.
             if self.looks == LOOKS_MAX || self.context.services.signals.is_stopping() {
                 return None;
             }
-            self.looks += 1;
             let page = self.look().await?;
             let digest: [u8; 32] = Sha256::digest(&page).into();
             if digest != self.sent {
@@ -98,13 +145,24 @@ impl Watcher {
         }
     }
 
-    async fn look(&self) -> Option<Bytes> {
+    /// The page as it is now, if it is one to be followed. The longer it takes to make, the longer it is not looked at.
+    async fn look(&mut self) -> Option<Bytes> {
+        let clock = &self.context.services.clock;
+        let began_at = clock.now();
         let request = Request::from_parts(self.head.clone(), Body::empty());
         let answer = self.next.clone().run(request).await;
-        if answer.status() != StatusCode::OK {
+        let is_first = self.looks == 0;
+        self.looks += 1;
+        let is_followed = answer.extensions().get::<IsFollowed>().is_some();
+        // What ended meanwhile is shown once more.
+        if answer.status() != StatusCode::OK || (is_first && !is_followed) {
             return None;
         }
         let page = Limited::new(answer.into_body(), PAGE_BYTES_MAX).collect().await.ok()?;
+        self.pause_ms = EVERY_MS.max((clock.now() - began_at).saturating_mul(PAUSE_TIMES));
+        if !is_followed {
+            self.looks = LOOKS_MAX;
+        }
         Some(page.to_bytes())
     }
 }
@@ -113,18 +171,39 @@ impl Watcher {
     clippy::disallowed_methods,
     reason = "a look at a page is no work of the service, and no test waits for it"
 )]
-async fn pause() {
-    tokio::time::sleep(EVERY).await;
+async fn pause(milliseconds: i64) {
+    tokio::time::sleep(Duration::from_millis(milliseconds.unsigned_abs())).await;
 }
 
 /// A page as one event, each of its lines as one of the event's.
 fn event(page: &[u8]) -> Bytes {
     let mut event = Vec::with_capacity(page.len() + 1_024);
     for line in page.split(|byte| *byte == b'\n') {
-        event.extend_from_slice(b"data:");
+        event.extend_from_slice(b"data: ");
         event.extend(line.iter().filter(|byte| **byte != b'\r'));
         event.push(b'\n');
     }
     event.push(b'\n');
     event.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_arrives_as_it_is() {
+        assert_eq!(event(b"a\n  b\r\n\nc"), "data: a\ndata:   b\ndata: \ndata: c\n\n");
+    }
+
+    #[test]
+    fn one_session_leaves_places_for_others() {
+        let (one, other) = (HeaderValue::from_static("one"), HeaderValue::from_static("other"));
+        let mut places: Vec<_> =
+            (0..WATCHERS_OF_EACH_MAX).map(|_| Place::take(Some(&one)).expect("a place")).collect();
+        assert!(Place::take(Some(&one)).is_none());
+        assert!(Place::take(Some(&other)).is_some());
+        places.pop();
+        assert!(Place::take(Some(&one)).is_some());
+    }
 }

@@ -1,6 +1,5 @@
 //! Who belongs to the account.
 
-use axum::http::StatusCode;
 use overnight_domain::ids::UserKind;
 use overnight_domain::roles::{Permission, Role};
 
@@ -39,7 +38,6 @@ pub(super) async fn change(visit: MemberVisit, form: Form) -> Reply {
 
 /// The page, with a link that was made just now or what was refused.
 pub(super) async fn show(visit: &MemberVisit, link: Option<Link>, refused: Option<String>) -> Reply {
-    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut chrome = visit.chrome(Section::Account).await?;
     chrome.refused = refused;
     let page = AccountPage {
@@ -51,5 +49,5 @@ pub(super) async fn show(visit: &MemberVisit, link: Option<Link>, refused: Optio
         may_manage: visit.role.may(Permission::Manage),
         link,
     };
-    replies::page_with(status, &page)
+    replies::page(&page)
 }

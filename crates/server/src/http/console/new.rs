@@ -1,32 +1,55 @@
 //! Many requests at once: checked, priced, and sent as a batch.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
-use axum::http::StatusCode;
+use overnight_domain::records::BatchRecord;
 use overnight_domain::roles::Permission;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use overnight_domain::scheduler::AccountKey;
 
 use super::replies::{self, Reply, Stop};
 use super::visitors::MemberVisit;
+use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::submissions::{self, Checked, TEXT_BYTES_MAX};
 use crate::console::{NewPage, Section};
-use crate::http::context::Shared;
 
-/// Files that are in memory at once.
-const AT_ONCE: usize = 2;
+/// Files that are in memory at once, one of each account.
+const AT_ONCE: usize = 4;
 
 /// A file up to this size is sent back with what was found in it, as text.
 const SENT_BACK_MAX: usize = 512 << 10;
 
-static PLACES: Semaphore = Semaphore::const_new(AT_ONCE);
+static PLACES: Mutex<BTreeSet<i64>> = Mutex::new(BTreeSet::new());
+
+/// The right of an account to have a file in memory: until the work on it is done, whether or not somebody waits for that.
+struct Place(i64);
+
+impl Place {
+    fn take(account: AccountKey) -> Result<Self, Stop> {
+        let mut taken = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.len() >= AT_ONCE || !taken.insert(account.0) {
+            let message = "a file is being read already; try again in a moment";
+            return Err(AppError::Unavailable(message.to_owned()).into());
+        }
+        Ok(Self(account.0))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        PLACES.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
 
 /// What the form sends: lines of text or a file of them.
-pub(super) struct Draft {
+#[derive(Default)]
+struct Draft {
     text: Bytes,
     name: String,
     webhook: String,
-    _place: SemaphorePermit<'static>,
 }
 
 /// What a form with a file may come to, in bytes.
@@ -34,33 +57,36 @@ pub(super) fn body_limit() -> DefaultBodyLimit {
     DefaultBodyLimit::max(TEXT_BYTES_MAX + (64 << 10))
 }
 
-impl FromRequest<Shared> for Draft {
-    type Rejection = Stop;
-
-    async fn from_request(request: Request, context: &Shared) -> Result<Self, Stop> {
-        let crowded = || AppError::Unavailable("others are sending files; try again in a moment".to_owned());
-        let place = PLACES.try_acquire().map_err(|_| crowded())?;
+impl Draft {
+    /// Reads the form of somebody who may send it.
+    async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Place), Stop> {
+        visit.require(Permission::Work)?;
+        let place = Place::take(visit.account.key)?;
         let unread = |_| Stop::Unreadable("The lines did not come whole, or are more than 32 MiB.");
-        let mut parts = Multipart::from_request(request, context)
+        let mut parts = Multipart::from_request(request, &visit.visit.context)
             .await
             .map_err(|_| Stop::Unreadable("The form came in a shape that is not read."))?;
-        let mut draft =
-            Self { text: Bytes::new(), name: String::new(), webhook: String::new(), _place: place };
+        let mut draft = Self::default();
         while let Some(part) = parts.next_field().await.map_err(unread)? {
             let field = part.name().unwrap_or_default().to_owned();
             let bytes = part.bytes().await.map_err(unread)?;
             match &*field {
-                "file" | "lines" if !bytes.trim_ascii().is_empty() => draft.text = bytes,
+                "file" | "lines" if !bytes.trim_ascii().is_empty() => {
+                    if !draft.text.is_empty() {
+                        return Err(Stop::Unreadable(
+                            "Send lines or a file, and not both: nothing was sent.",
+                        ));
+                    }
+                    draft.text = bytes;
+                }
                 "name" => draft.name = String::from_utf8_lossy(&bytes).trim().to_owned(),
                 "webhook" => draft.webhook = String::from_utf8_lossy(&bytes).trim().to_owned(),
                 _ => {}
             }
         }
-        Ok(draft)
+        Ok((draft, place))
     }
-}
 
-impl Draft {
     fn name(&self) -> Option<&str> {
         Some(&*self.name).filter(|name| !name.is_empty())
     }
@@ -76,8 +102,8 @@ pub(super) async fn page(visit: MemberVisit) -> Reply {
 }
 
 /// `POST /console/{account}/new/check`: what it is and may cost. Nothing is stored.
-pub(super) async fn check(visit: MemberVisit, draft: Draft) -> Reply {
-    visit.require(Permission::Work)?;
+pub(super) async fn check(visit: MemberVisit, request: Request) -> Reply {
+    let (draft, _place) = Draft::read(&visit, request).await?;
     match submissions::check(visit.services(), visit.account.key, draft.text.clone()).await {
         Ok(checked) => show(&visit, Some(&draft), Some(checked), None).await,
         Err(error) => show(&visit, Some(&draft), None, Some(replies::mendable(error)?)).await,
@@ -85,12 +111,10 @@ pub(super) async fn check(visit: MemberVisit, draft: Draft) -> Reply {
 }
 
 /// `POST /console/{account}/new`.
-pub(super) async fn submit(visit: MemberVisit, draft: Draft) -> Reply {
-    visit.require(Permission::Work)?;
+pub(super) async fn submit(visit: MemberVisit, request: Request) -> Reply {
+    let (draft, place) = Draft::read(&visit, request).await?;
     let services = visit.services();
-    let sent =
-        submissions::submit(services, visit.account.key, draft.text.clone(), draft.name(), draft.webhook())
-            .await;
+    let sent = send(services.clone(), visit.account.key, &draft, place).await;
     match sent {
         Ok(batch) => replies::see_other(&visit.at(&format!("batches/{}?said=batch_sent", batch.id))),
         Err(AppError::Invalid(invalid)) if !draft.text.is_empty() => {
@@ -104,6 +128,22 @@ pub(super) async fn submit(visit: MemberVisit, draft: Draft) -> Reply {
     }
 }
 
+/// Goes on if whoever sends leaves, and keeps the place until it is done.
+async fn send(
+    services: Services,
+    account: AccountKey,
+    draft: &Draft,
+    place: Place,
+) -> Result<BatchRecord, AppError> {
+    let text = draft.text.clone();
+    let (name, webhook) = (draft.name().map(str::to_owned), draft.webhook().map(str::to_owned));
+    let work = tokio::spawn(async move {
+        let _place = place;
+        submissions::submit(&services, account, text, name.as_deref(), webhook.as_deref()).await
+    });
+    work.await.unwrap_or_else(|_| Err(AppError::Unavailable("it is stopping".to_owned())))
+}
+
 async fn show(
     visit: &MemberVisit,
     draft: Option<&Draft>,
@@ -111,7 +151,6 @@ async fn show(
     refused: Option<String>,
 ) -> Reply {
     let services = visit.services();
-    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut chrome = visit.chrome(Section::New).await?;
     chrome.refused = refused;
     let text = draft.map_or(&b""[..], |draft| &draft.text);
@@ -128,5 +167,5 @@ async fn show(
         model: services.models.iter().next().map_or("", |model| &model.config.name),
         url: services.config.public_address("/v1"),
     };
-    replies::page_with(status, &page)
+    replies::page(&page)
 }

@@ -1,9 +1,8 @@
 //! The operator's page: accounts, people, engines, models.
 
 use axum::extract::{FromRequestParts, Path};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
-use overnight_domain::ids::{AccountId, UserId};
+use overnight_domain::ids::{AccountId, GrantKind, UserId};
 use overnight_domain::money::Credits;
 
 use super::forms::Form;
@@ -41,7 +40,6 @@ impl OperatorVisit {
     }
 
     async fn show(&self, link: Option<(String, Link)>, refused: Option<String>) -> Reply {
-        let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
         let services = self.0.services();
         let mut chrome = self.0.chrome(Section::Operator).await?;
         chrome.is_live = link.is_none();
@@ -52,10 +50,11 @@ impl OperatorVisit {
             users: users::list(services).await?,
             engines: overview::engine_rows(services).await?,
             models: services.models.iter().collect(),
+            once: services.ids.next::<GrantKind>(services.clock.now()).to_string(),
             is_billed: services.config.billing.enabled,
             link,
         };
-        replies::page_with(status, &page)
+        replies::page(&page)
     }
 }
 
@@ -82,7 +81,9 @@ pub(super) async fn grant(visit: OperatorVisit, Path(account): Path<String>, for
     let Ok(amount) = form.get("amount").parse::<Credits>() else {
         return visit.show(None, Some("The amount must be a number like 25 or −12.50.".to_owned())).await;
     };
-    let granted = accounts::grant(visit.0.services(), account, amount, form.filled("source")).await;
+    let granted =
+        accounts::grant(visit.0.services(), account, amount, form.filled("source").or(form.filled("once")))
+            .await;
     visit.conclude(granted, "granted").await
 }
 

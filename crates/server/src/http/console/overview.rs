@@ -21,7 +21,8 @@ const BATCHES: usize = 5;
 /// `GET /console/{account}`.
 pub(super) async fn page(visit: MemberVisit) -> Reply {
     let services = visit.services();
-    let (account, now) = (&visit.account, services.clock.now());
+    // To the minute: what is shown is not to differ from second to second.
+    let (account, now) = (&visit.account, minute(services.clock.now()));
     let mut chrome = visit.chrome(Section::Overview).await?;
     chrome.is_live = true;
     let standing = overview::get(services, account.key).await?;
@@ -35,7 +36,10 @@ pub(super) async fn page(visit: MemberVisit) -> Reply {
     };
     let page = OverviewPage {
         is_billed: services.config.billing.enabled,
-        done_by: pace(&records, now).filter(|_| live > 0).and_then(|pace| done_by(live, pace, now)),
+        done_by: pace(&records, now)
+            .filter(|_| live > 0)
+            .and_then(|pace| done_by(live, pace, now))
+            .map(minute),
         ended: chart(&records, now, |it| it.completed + it.failed + it.cancelled),
         tokens: chart(&records, now, |it| it.prompt_tokens.saturating_add(it.completion_tokens)),
         spent: chart(&records, now, |it| it.amount),
@@ -50,6 +54,11 @@ pub(super) async fn page(visit: MemberVisit) -> Reply {
         is_new,
     };
     replies::page(&page)
+}
+
+/// The minute that a time lies in, in milliseconds.
+pub(super) const fn minute(time: i64) -> i64 {
+    time - time.rem_euclid(60_000)
 }
 
 fn chart(records: &[ActivityRecord], now: i64, value: impl Fn(&ActivityRecord) -> i64) -> Chart {

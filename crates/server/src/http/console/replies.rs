@@ -10,7 +10,7 @@ use overnight_domain::roles::Role;
 use super::assets;
 use crate::app::errors::AppError;
 use crate::config::NoConsole;
-use crate::console::ErrorPage;
+use crate::console::{ErrorPage, Page};
 use crate::http::answers;
 
 /// What a handler answers with.
@@ -45,12 +45,22 @@ impl From<askama::Error> for Stop {
     }
 }
 
-/// A page.
-pub(super) fn page(page: &impl Template) -> Reply {
-    Ok(html(StatusCode::OK, page.render()?))
+/// Marks a page that changes while it is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct IsFollowed;
+
+/// A page, or one that says what was not done.
+pub(super) fn page(page: &impl Page) -> Reply {
+    let is_refused = page.chrome().refused.is_some();
+    let status = if is_refused { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let mut response = html(status, page.render()?);
+    if page.chrome().is_followed() {
+        response.extensions_mut().insert(IsFollowed);
+    }
+    Ok(response)
 }
 
-/// A page that says what was not done.
+/// A page of the door.
 pub(super) fn page_with(status: StatusCode, page: &impl Template) -> Reply {
     Ok(html(status, page.render()?))
 }

@@ -54,18 +54,13 @@ pub(super) async fn sign_in(guest: Guest, form: Form) -> Reply {
 
 /// `GET /console/sign-in/link/{token}`. Programs look at links before people do: only the button on this page uses it up.
 pub(super) async fn link_page(guest: Guest, Path(token): Path<String>) -> Reply {
-    let (base, assets) = (&*guest.origin.base, &*assets::NAMES);
     match sessions::whose_link(&guest.context.services, &token).await {
         Ok(user) => {
-            replies::page(&LinkPage { base, assets, token: &token, user: Some(&user), refused: None })
+            let (base, assets) = (&*guest.origin.base, &*assets::NAMES);
+            let page = LinkPage { base, assets, token: &token, user: Some(&user), refused: None };
+            replies::page_with(StatusCode::OK, &page)
         }
-        Err(error) => {
-            let (status, refused) = told(error)?;
-            replies::page_with(
-                status,
-                &LinkPage { base, assets, token: "", user: None, refused: Some(refused) },
-            )
-        }
+        Err(error) => useless_link(&guest.origin, error),
     }
 }
 
@@ -74,19 +69,17 @@ pub(super) async fn sign_in_by_link(guest: Guest, Path(token): Path<String>) -> 
     match sessions::sign_in_by_link(&guest.context.services, &token, guest.browser).await {
         Ok((token, user)) => {
             let base = &guest.origin.base;
-            let is_known = user.has_password || user.issuer.is_some();
-            let next = if is_known { base.clone() } else { format!("{base}/you?said=welcome") };
-            let_in(&guest.origin, &token, &next)
+            let said = if user.has_password || user.issuer.is_some() { "by_link" } else { "welcome" };
+            let_in(&guest.origin, &token, &format!("{base}/you?said={said}"))
         }
-        Err(error) => {
-            let (status, refused) = told(error)?;
-            let (base, assets) = (&*guest.origin.base, &*assets::NAMES);
-            replies::page_with(
-                status,
-                &LinkPage { base, assets, token: "", user: None, refused: Some(refused) },
-            )
-        }
+        Err(error) => useless_link(&guest.origin, error),
     }
+}
+
+fn useless_link(origin: &ConsoleOrigin, error: SignInError) -> Reply {
+    let (status, refused) = told(error)?;
+    let (base, assets) = (&*origin.base, &*assets::NAMES);
+    replies::page_with(status, &LinkPage { base, assets, token: "", user: None, refused: Some(refused) })
 }
 
 /// `POST /console/sign-out`.
@@ -128,7 +121,7 @@ fn told(error: SignInError) -> Result<(StatusCode, String), Stop> {
 pub(super) fn destination(origin: &ConsoleOrigin, next: &str) -> String {
     let path = origin.base.strip_suffix("/console").unwrap_or_default();
     let is_own = next.starts_with("/console/")
-        && !next.contains(['\\', '\n', '\r'])
+        && next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
         && !next.starts_with("/console/sign-");
     if is_own { format!("{path}{next}") } else { origin.base.clone() }
 }

@@ -64,7 +64,8 @@ impl FromRequestParts<Shared> for Guest {
         let address =
             parts.extensions.get::<Peer>().map(|peer| caller(&context.services, peer.0.ip(), &parts.headers));
         let asked = parts.extensions.get::<OriginalUri>().and_then(|uri| uri.path_and_query());
-        let asked = asked.map_or("", |asked| asked.as_str()).to_owned();
+        // What was sent is not sent again, and its address shows nothing.
+        let asked = asked.filter(|_| parts.method.is_safe()).map_or("", |asked| asked.as_str()).to_owned();
         let browser = Browser { address, agent: agent.map(str::to_owned) };
         Ok(Self { context: Shared::clone(context), origin, visitor, browser, asked })
     }

@@ -1,7 +1,6 @@
 //! Webhooks: what they are signed with, what became of them, and once more.
 
 use axum::extract::RawQuery;
-use axum::http::StatusCode;
 use overnight_domain::ids::{EventId, EventKind, Id};
 use overnight_domain::roles::Permission;
 use url::form_urlencoded;
@@ -86,23 +85,18 @@ pub(super) async fn replay(visit: MemberVisit) -> Reply {
 }
 
 async fn show_event(visit: &MemberVisit, refused: Option<String>) -> Reply {
-    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let (services, key, id) = (visit.services(), visit.account.key, visit.id::<EventKind>());
     let event = webhooks::get_own(services, key, id).await?;
     let mut chrome = visit.chrome(Section::Webhooks).await?;
     chrome.is_live = event.state == EventState::Live;
     chrome.refused = refused;
     let tries = webhooks::list_own_deliveries(services, key, Some(id), None, TRIES).await?;
-    replies::page_with(
-        status,
-        &EventPage { chrome, may_work: visit.role.may(Permission::Work), event, tries },
-    )
+    replies::page(&EventPage { chrome, may_work: visit.role.may(Permission::Work), event, tries })
 }
 
 async fn show(visit: &MemberVisit, asked: Asked) -> Reply {
     let Asked { state, before, tested, refused } = asked;
     let (services, may_work) = (visit.services(), visit.role.may(Permission::Work));
-    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut chrome = visit.chrome(Section::Webhooks).await?;
     chrome.is_live = before.is_none();
     chrome.refused = refused;
@@ -120,5 +114,5 @@ async fn show(visit: &MemberVisit, asked: Asked) -> Reply {
         is_first: before.is_none(),
         tested: &tested,
     };
-    replies::page_with(status, &page)
+    replies::page(&page)
 }

@@ -1,7 +1,5 @@
 //! What belongs to the visitor, whatever the account: how they sign in, and where they are signed in.
 
-use axum::http::StatusCode;
-
 use super::forms::Form;
 use super::replies::{self, Reply};
 use super::sign_in;
@@ -36,7 +34,6 @@ pub(super) async fn sign_out_everywhere(visit: Visit) -> Reply {
 
 async fn show(visit: &Visit, refused: Option<String>) -> Reply {
     let services = visit.services();
-    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut chrome = visit.chrome(Section::You).await?;
     chrome.refused = refused;
     let user = &visit.visitor.user;
@@ -46,7 +43,7 @@ async fn show(visit: &Visit, refused: Option<String>) -> Reply {
         current: visit.visitor.session.sha256,
         sessions: sessions::list(services, user).await?,
         accounts: members::accounts_of(services, user).await?,
-        now: services.clock.now(),
+        asks_current: user.has_password && !visit.visitor.came_by_link(services.clock.now()),
     };
-    replies::page_with(status, &page)
+    replies::page(&page)
 }

@@ -26,7 +26,7 @@ async fn a_foreign_account_looks_like_one_that_does_not_exist() {
     for page in [
         format!("keys/{foreign_key}/revoke"),
         "keys".to_owned(),
-        "account/members".to_owned(),
+        "account/invitations".to_owned(),
         format!("account/members/{user}"),
         "credits/top-up".to_owned(),
     ] {
@@ -61,7 +61,7 @@ async fn a_viewer_looks_and_changes_nothing_and_a_developer_decides_nothing() {
     for (page, fields) in [
         ("keys".to_owned(), &[("name", "stolen")][..]),
         (format!("keys/{key}/revoke"), &[]),
-        ("account/members".to_owned(), &invitation),
+        ("account/invitations".to_owned(), &invitation),
         (format!("account/members/{viewer_id}"), &[("role", "owner")]),
         ("credits/top-up".to_owned(), &[("amount", "25")]),
     ] {
@@ -70,7 +70,7 @@ async fn a_viewer_looks_and_changes_nothing_and_a_developer_decides_nothing() {
         assert!(refused.text().contains("You are a viewer"), "{}", refused.text());
     }
     let mut developer = member(&app, &account, "dev@example.com", Role::Developer).await;
-    assert_eq!(developer.post(&at("account/members"), &invitation).await.status, 403);
+    assert_eq!(developer.post(&at("account/invitations"), &invitation).await.status, 403);
     assert_eq!(
         developer.post(&at(&format!("account/members/{viewer_id}")), &[("role", "none")]).await.status,
         403
@@ -112,25 +112,49 @@ async fn the_last_owner_of_an_account_stays() {
     app.stop().await;
 }
 
+/// The path of the link that a page shows.
+fn invitation_on(page: &str) -> String {
+    let from = page.find("/console/invitation/").expect("a link");
+    page[from..].chars().take_while(|it| it.is_ascii_graphic() && *it != '<').collect()
+}
+
 #[tokio::test]
-async fn only_somebody_new_is_invited_by_a_link() {
+async fn whoever_has_an_invitation_joins_as_who_they_are() {
     let app = TestApp::start().await;
     let [account, other] = both_accounts(&app).await;
     let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
-    member(&app, &other, "known@example.com", Role::Viewer).await;
-    let invitations = format!("/console/{}/account/members", account.id);
+    let invitations = format!("/console/{}/account/invitations", account.id);
+    let keys = format!("/console/{}/keys", account.id);
     let invite = async |owner: &mut super::Browser, email: &str| {
         owner.post(&invitations, &[("email", email), ("role", "viewer")]).await
     };
-    let new = invite(&mut owner, "new@example.com").await;
-    assert!(new.status == 200 && new.text().contains("/console/sign-in/link/"), "{}", new.text());
-    let known = invite(&mut owner, "known@example.com").await;
-    assert!(known.status == 303 && !known.text().contains("/console/sign-in/link/"), "{}", known.text());
-    users::create(&app.services, "chief@example.com", true).await.unwrap();
-    assert_eq!(invite(&mut owner, "chief@example.com").await.status, 303, "least of all an operator");
+    let made = invite(&mut owner, "known@example.com").await;
+    let link = invitation_on(&made.text());
+    let mut known = member(&app, &other, "known@example.com", Role::Viewer).await;
+    assert_eq!(known.get(&keys).await.status, 404, "nobody is made a member without wanting to");
+    let shown = known.get(&link).await;
+    assert!(shown.status == 200 && shown.text().contains("Join as known@example.com"), "{}", shown.text());
+    assert_eq!(known.post(&link, &[]).await.status, 303);
+    assert_eq!(known.get(&keys).await.status, 200);
+    assert_eq!(known.get(&link).await.status, 403, "it works once");
+    let link = invitation_on(&invite(&mut owner, "new@example.com").await.text());
+    let mut new = super::Browser::new(&app);
+    for (email, password) in
+        [("known@example.com", "a long enough one"), ("x", "a long enough one"), ("n@e.com", "short")]
+    {
+        assert_eq!(new.post(&link, &[("email", email), ("password", password)]).await.status, 422, "{email}");
+    }
+    let joined = new.post(&link, &[("email", "new@example.com"), ("password", "a long enough one")]).await;
+    assert_eq!(joined.status, 303, "{}", joined.text());
+    assert_eq!(new.get(&keys).await.status, 200);
     for wrong in ["", "x", "@example.com", "a b@example.com", "owner@example.com"] {
         assert_eq!(invite(&mut owner, wrong).await.status, 422, "{wrong}");
     }
+    let link = invitation_on(&invite(&mut owner, "late@example.com").await.text());
+    let withdraw = format!("{invitations}/withdraw");
+    assert_eq!(known.post(&withdraw, &[("email", "late@example.com")]).await.status, 403);
+    assert_eq!(owner.post(&withdraw, &[("email", "late@example.com")]).await.status, 303);
+    assert_eq!(super::Browser::new(&app).get(&link).await.status, 403);
     app.stop().await;
 }
 

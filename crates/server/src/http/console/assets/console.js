@@ -48,9 +48,12 @@
       if (!shown || raw.get(part.id) === html || isInUse(shown)) continue;
       raw.set(part.id, html);
       const fresh = document.importNode(part, true);
+      const scrollers = (root) => [root, ...root.querySelectorAll(".scroll")];
+      const scrolled = scrollers(shown).map((it) => it.scrollLeft);
       showTimes(fresh);
       showCopiers(fresh);
       shown.replaceWith(fresh);
+      scrollers(fresh).forEach((it, place) => { it.scrollLeft = scrolled[place] ?? 0; });
     }
     document.title = newest.title;
   };
@@ -73,7 +76,9 @@
       const place = document.getElementById("checked");
       try {
         const answer = await fetch(button.formAction, { method: "POST", body: new FormData(form) });
+        if (answer.redirected) return location.reload();
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        page.querySelector("#again")?.remove();
         const said = page.querySelector("#checked > *") ?? page.querySelector(".wrong, main > p") ?? page.createElement("p");
         place.replaceChildren(document.importNode(said, true));
       } catch {
@@ -83,6 +88,13 @@
     };
   };
   document.querySelectorAll("form[data-check]").forEach(showForm);
+
+  // Two clicks are meant as one.
+  addEventListener("submit", (event) => {
+    const button = event.submitter;
+    if (!event.defaultPrevented && button) setTimeout(() => { button.disabled = true; });
+  });
+  addEventListener("pageshow", () => document.querySelectorAll("form button").forEach((button) => { button.disabled = false; }));
 
   let source = null;
   const mark = (isLive) => document.getElementById("live")?.toggleAttribute("hidden", !isLive);
@@ -96,7 +108,14 @@
       renew();
       if (!newest.querySelector("main[data-follow]")) stop();
     };
-    source.onerror = () => { mark(false); if (source?.readyState === EventSource.CLOSED) source = null; };
+    source.onerror = async () => {
+      mark(false);
+      if (source?.readyState !== EventSource.CLOSED) return;
+      source = null;
+      // Whoever was signed out meanwhile is led to the door.
+      const answer = await fetch(location.href, { redirect: "manual" }).catch(() => null);
+      if (answer?.type === "opaqueredirect") location.reload();
+    };
   };
   document.addEventListener("visibilitychange", () => (document.hidden ? stop() : follow()));
   document.addEventListener("focusout", () => setTimeout(renew));
