@@ -116,7 +116,7 @@ async fn there_is_no_console_where_passwords_would_go_in_the_open() {
         ("console.enabled", "false", "has switched the console off"),
     ] {
         let app = TestApp::start_changed(&[(name, value)], |it| it).await;
-        for path in ["/console", "/console/sign-in", "/console/assets/x", "/console/sign-in/oidc"] {
+        for path in ["/console", "/console/sign-in", "/console/you", "/console/sign-in/oidc"] {
             let answered = Browser::at(&app, "night.example.com").get(path).await;
             assert_eq!(answered.status, 403, "{name}: {path}");
             assert!(answered.text().contains(sentence), "{}", answered.text());
