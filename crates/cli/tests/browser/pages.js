@@ -5,6 +5,7 @@ export const PAGES = [
   { name: "sign-in", path: "/sign-in", heading: "Sign in", isOutside: true },
   { name: "link", path: "/sign-in/link/{link}", heading: "Good evening", isOutside: true },
   { name: "used-link", path: "/sign-in/link/used", heading: "This link does not work", isOutside: true, status: 403 },
+  { name: "invitation", path: "/invitation/{invitation}", heading: "Join default" },
   { name: "nothing", path: "/{account}/nothing", heading: "There is nothing here", status: 404 },
   { name: "you", path: "/you", heading: "You" },
   { name: "overview", path: "/{account}", heading: "Overview" },

@@ -39,14 +39,23 @@ export async function choose(page, email, password = PASSWORD) {
   await seen(page.getByRole("status").filter({ hasText: "It is changed" }));
 }
 
-/// Adds somebody to an account, as its owner; the link to hand over.
+/// Invites somebody to an account, as its owner; the link to hand over.
 export async function invite(page, account, email, role) {
   await page.goto(`${world.console}/${account}/account`);
   await page.getByLabel("E-mail address").fill(email);
   await page.getByRole("combobox", { name: "Role", exact: true }).selectOption(role);
-  await page.getByRole("button", { name: "Add member" }).click();
+  await page.getByRole("button", { name: "Invite" }).click();
   const handed = page.getByRole("region", { name: "Hand this link over" }).locator("code");
   return (await seen(handed)).innerText();
+}
+
+/// Takes an invitation up as somebody new.
+export async function join(page, link, email, password = PASSWORD) {
+  await page.goto(link);
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Join" }).click();
+  await seen(page.getByRole("status").filter({ hasText: "You belong to this account" }));
 }
 
 /// The first account, which belongs to nobody but the operator.

@@ -16,9 +16,10 @@ export async function fill(owner, account) {
   for (const grant of ["250 --source invoice-2024-017", "12.5", "-2.5"]) await command(`account grant ${account} ${grant}`);
   const { key } = await command(`key create --account ${account} --name nightly-evaluation-of-everything`);
   await keys(account);
-  await invite(owner, account, "olga@example.com", "owner");
-  await invite(owner, account, "dan@example.com", "developer");
-  await invite(owner, account, "vera.of-a-very-long-name@research.example.com", "viewer");
+  for (const [email, role] of [["olga@example.com", "owner"], ["dan@example.com", "developer"]]) {
+    await command(`user create ${email} --account ${account} --role ${role}`);
+  }
+  const link = await invite(owner, account, "vera.of-a-very-long-name@research.example.com", "viewer");
   const batches = await endedWork(key);
   const live = await liveWork(key);
   const spent = await command(`account ledger ${account} --kind charge --limit 1`);
@@ -28,7 +29,7 @@ export async function fill(owner, account) {
     const states = new Set(events.map(({ state }) => state));
     return states.has("delivered") && states.has("exhausted") && events[0].id;
   });
-  return { account, event, key, ...batches, ...live };
+  return { account, event, invitation: link.split("/").at(-1), key, ...batches, ...live };
 }
 
 async function keys(account) {

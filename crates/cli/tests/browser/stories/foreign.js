@@ -2,7 +2,7 @@
 import { group, send } from "../lib/api.js";
 import { somebody } from "../lib/browser.js";
 import { assert, seen } from "../lib/checks.js";
-import { byLink, firstAccount, invite, operator } from "../lib/doors.js";
+import { firstAccount, invite, join, operator } from "../lib/doors.js";
 import { command, world } from "../lib/world.js";
 import { PAGES } from "../pages.js";
 
@@ -19,7 +19,7 @@ export default async function play() {
   const batch = await group(secret, [request]);
 
   const member = await somebody({ allows: (trouble) => trouble.includes("404") });
-  await byLink(member.page, link);
+  await join(member.page, link, "dan@example.com");
   await member.page.goto(`${world.console}/${own}/keys`);
   await seen(member.page.getByRole("heading", { name: "API keys" }));
 

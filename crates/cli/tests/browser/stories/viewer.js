@@ -1,7 +1,7 @@
 // A viewer looks, and changes nothing: neither by what the pages offer nor by what is sent past them.
 import { somebody } from "../lib/browser.js";
 import { absent, assert, seen } from "../lib/checks.js";
-import { byLink, firstAccount, invite, operator } from "../lib/doors.js";
+import { firstAccount, invite, join, operator } from "../lib/doors.js";
 import { done, group, send } from "../lib/api.js";
 import { command, delayAnswers, world } from "../lib/world.js";
 
@@ -15,8 +15,7 @@ export default async function play() {
   const batch = await group(world.apiKey, [await send(world.apiKey, "This one too")]);
 
   const viewer = await somebody({ allows: (trouble) => trouble.includes("403") });
-  await byLink(viewer.page, link);
-  await seen(viewer.page.getByRole("status").filter({ hasText: "You are signed in" }));
+  await join(viewer.page, link, "vera@example.com");
   await viewer.page.goto(`${world.console}/${account}/keys`);
   await seen(viewer.page.getByText("You look at this account as a viewer"));
   await seen(viewer.page.getByRole("row").filter({ hasText: "theirs" }));
@@ -48,7 +47,7 @@ export default async function play() {
 const forgeries = (account, keys, { request, batch }) => [
   [`/console/${account}/keys`, { name: "mine", expires: "never" }],
   ...keys.map((key) => [`/console/${account}/keys/${key.id}/revoke`, {}]),
-  [`/console/${account}/account/members`, { email: "mallory@example.com", role: "owner" }],
+  [`/console/${account}/account/invitations`, { email: "mallory@example.com", role: "owner" }],
   [`/console/${account}/credits/top-up`, { amount: "5" }],
   [`/console/${account}/requests/${request}/cancel`, {}],
   [`/console/${account}/batches/${batch}/cancel`, {}],

@@ -53,8 +53,10 @@ pub(super) fn subjects(email: &str, address: Option<IpAddr>) -> Vec<Subject> {
 pub(super) async fn count(services: &Services, subjects: &[Subject]) -> Result<(), SignInError> {
     let now = services.clock.now();
     let digests: Vec<[u8; 32]> = subjects.iter().map(|subject| subject.digest).collect();
+    // A clock that was set back makes nobody wait longer.
     let left = |subject: &Subject, failures: Failures| {
-        failures.last_at.saturating_add(subject.wait_ms(failures.count)).saturating_sub(now)
+        let wait_ms = subject.wait_ms(failures.count);
+        failures.last_at.saturating_add(wait_ms).saturating_sub(now).min(wait_ms)
     };
     let most = |known: &[Failures]| {
         let waits = subjects.iter().zip(known).map(|(subject, failures)| left(subject, *failures));

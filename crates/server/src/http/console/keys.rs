@@ -47,6 +47,7 @@ pub(super) async fn revoke(visit: MemberVisit) -> Reply {
 
 async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) -> Reply {
     let mut chrome = visit.chrome(Section::Keys).await?;
+    chrome.is_live = made.is_none();
     chrome.refused = refused;
     let services = visit.services();
     let mut keys = api_keys::list(services, visit.account.id).await?;

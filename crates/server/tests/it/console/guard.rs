@@ -34,7 +34,11 @@ async fn a_form_of_somebody_elses_page_does_nothing() {
     }
     assert!(browser.is_signed_in().await);
     for headers in [&[("sec-fetch-site", "same-origin")][..], &[("origin", "http://127.0.0.1:8080")]] {
-        assert_eq!(browser.post_with(&keys, &[("name", "own")], headers).await.status, 200, "{headers:?}");
+        assert_eq!(
+            browser.post_with(&keys, &[("name", "own"), ("expires", "never")], headers).await.status,
+            200,
+            "{headers:?}"
+        );
     }
     assert_eq!(count().await, before + 2);
     app.stop().await;
@@ -81,7 +85,7 @@ async fn every_answer_tells_browsers_to_be_careful() {
         for (name, value) in [
             ("x-frame-options", "DENY"),
             ("x-content-type-options", "nosniff"),
-            ("referrer-policy", "no-referrer"),
+            ("referrer-policy", "same-origin"),
             ("cross-origin-opener-policy", "same-origin"),
             ("cache-control", "no-store"),
             ("strict-transport-security", ""),

@@ -81,7 +81,7 @@ async fn a_viewer_looks_and_changes_nothing_and_a_developer_decides_nothing() {
     assert_eq!(members.iter().map(|member| member.role).collect::<Vec<_>>(), [Role::Viewer, Role::Developer]);
     assert!(users::named(&app.services, "new@example.com").await.is_err());
 
-    assert_eq!(developer.post(&at("keys"), &[("name", "own")]).await.status, 200);
+    assert_eq!(developer.post(&at("keys"), &[("name", "own"), ("expires", "90d")]).await.status, 200);
     assert_eq!(developer.post(&at(&format!("keys/{key}/revoke")), &[]).await.status, 303);
     assert!(api_keys::list(&app.services, account.id).await.unwrap()[0].revoked_at.is_some());
     app.stop().await;
