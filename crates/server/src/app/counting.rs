@@ -40,7 +40,7 @@ impl Counts {
     /// turn until it is done, whether or not whoever asked waits for that.
     pub(super) async fn in_turn<T: Send + 'static>(
         &self,
-        work: impl Future<Output = Result<T, AppError>> + Send + 'static,
+        work: BoxFuture<'static, Result<T, AppError>>,
     ) -> Result<T, AppError> {
         let turn = Arc::clone(&self.searches);
         finish(async move {

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use http_body_util::{BodyExt, Limited};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -46,8 +46,8 @@ static WATCHERS: Semaphore = Semaphore::const_new(WATCHERS_MAX);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IsLook;
 
-/// Carries a call through; or sends what it answers, and then again whenever that has changed, if it is a page that follows what
-/// happens. A browser that there is nothing to send to is told not to ask again.
+/// Carries a call through; or sends the page that it answers, and then again whenever that has changed, if it follows what happens.
+/// A browser for which there is no page is told not to ask again.
 pub(super) async fn watch(State(context): State<Shared>, mut request: Request, next: Next) -> Response {
     let wants = request.headers().get(header::ACCEPT).is_some_and(|accept| accept == "text/event-stream");
     if !wants || request.method() != Method::GET {
@@ -57,15 +57,21 @@ pub(super) async fn watch(State(context): State<Shared>, mut request: Request, n
     let (head, _) = request.into_parts();
     let mut watcher = Watcher { context, head, next, sent: [0; 32], quiet: 0, looks: 0, pause_ms: 0 };
     let Some(page) = watcher.look().await else { return empty(StatusCode::NO_CONTENT) };
+    let first = stream::once(std::future::ready(event(&page)));
+    if watcher.looks == LOOKS_MAX {
+        return sending(first);
+    }
     let Some(place) = Place::take(watcher.head.headers.get(header::COOKIE)) else {
         return empty(StatusCode::SERVICE_UNAVAILABLE);
     };
     watcher.sent = Sha256::digest(&page).into();
-    let first = stream::once(std::future::ready(event(&page)));
-    let events = first.chain(stream::unfold((watcher, place), |(watcher, place)| async move {
+    sending(first.chain(stream::unfold((watcher, place), |(watcher, place)| async move {
         let (event, watcher) = watcher.next_event().await?;
         Some((event, (watcher, place)))
-    }));
+    })))
+}
+
+fn sending(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let content_type = HeaderValue::from_static("text/event-stream");
     let body = Body::from_stream(events.map(Ok::<_, Infallible>));
     let mut response = answers::typed(StatusCode::OK, content_type, body);
@@ -151,18 +157,11 @@ impl Watcher {
         let began_at = clock.now();
         let request = Request::from_parts(self.head.clone(), Body::empty());
         let answer = self.next.clone().run(request).await;
-        let is_first = self.looks == 0;
-        self.looks += 1;
-        let is_followed = answer.extensions().get::<IsFollowed>().is_some();
-        // What ended meanwhile is shown once more.
-        if answer.status() != StatusCode::OK || (is_first && !is_followed) {
-            return None;
-        }
+        // What has ended is shown once more, and not looked at again.
+        let is_followed = answer.extensions().get::<IsFollowed>()?.0;
+        self.looks = if is_followed { self.looks + 1 } else { LOOKS_MAX };
         let page = Limited::new(answer.into_body(), PAGE_BYTES_MAX).collect().await.ok()?;
         self.pause_ms = EVERY_MS.max((clock.now() - began_at).saturating_mul(PAUSE_TIMES));
-        if !is_followed {
-            self.looks = LOOKS_MAX;
-        }
         Some(page.to_bytes())
     }
 }

@@ -45,17 +45,17 @@ impl From<askama::Error> for Stop {
     }
 }
 
-/// Marks a page that changes while it is looked at.
+/// Goes with a page: whether it changes while it is looked at.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct IsFollowed;
+pub(super) struct IsFollowed(pub(super) bool);
 
 /// A page, or one that says what was not done.
 pub(super) fn page(page: &impl Page) -> Reply {
     let is_refused = page.chrome().refused.is_some();
     let status = if is_refused { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut response = html(status, page.render()?);
-    if page.chrome().is_followed() {
-        response.extensions_mut().insert(IsFollowed);
+    if !is_refused {
+        response.extensions_mut().insert(IsFollowed(page.chrome().is_followed()));
     }
     Ok(response)
 }

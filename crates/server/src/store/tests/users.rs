@@ -5,6 +5,7 @@ use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
 
 use super::{Fixture, START};
+use crate::store::invitations::{self, Invitation};
 use crate::store::members::{self, MemberChange};
 use crate::store::sessions::{self, Session};
 use crate::store::users::{self, Credentials, NewUser, User};
@@ -42,13 +43,19 @@ async fn an_address_and_a_subject_belong_to_one_user(fixture: Fixture) {
     assert_eq!(insert(store, 3, Some("a@b.c"), None).await, None);
     assert_eq!(insert(store, 3, Some("d@e.f"), Some("s")).await, None);
     let other = insert(store, 4, Some("d@e.f"), None).await.expect("a user");
-    assert_eq!(users::list(store).await.expect("users"), [operator, known.clone(), other.clone()]);
+    assert_eq!(users::list(store).await.expect("users"), [operator, known.clone(), other]);
     assert_eq!(users::find(store, known.id).await.expect("a read"), Some(known.clone()));
     assert_eq!(users::find(store, UserId::from_bits(9)).await.expect("a read"), None);
     let found = users::find_by_subject(store, "https://id", "s").await.expect("a read");
     assert_eq!(found, Some(known.clone()));
     assert_eq!(users::find_by_subject(store, "https://other", "s").await.expect("a read"), None);
+}
 
+on_both!(an_e_mail_address_is_changed_only_to_one_that_nobody_has);
+async fn an_e_mail_address_is_changed_only_to_one_that_nobody_has(fixture: Fixture) {
+    let store = &fixture.store;
+    insert(store, 2, Some("a@b.c"), None).await.expect("a user");
+    let other = insert(store, 4, Some("d@e.f"), None).await.expect("a user");
     let set = async |user: &User, email: Option<&str>, password: Option<&str>| {
         let new = Credentials { email: email.map(str::to_owned), password: password.map(str::to_owned) };
         users::set_credentials(store, user.key, &new).await.expect("a change")
@@ -207,4 +214,48 @@ async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
         known.iter().map(|failures| (failures.count, failures.last_at)).collect::<Vec<_>>(),
         [(1, START + 201), (0, 0)]
     );
+}
+
+/// Two may wait.
+async fn invite(fixture: &Fixture, email: &str, number: u8) -> bool {
+    let invitation = Invitation { email: email.to_owned(), role: Role::Developer, expires_at: START + 9 };
+    let (store, sha256) = (&fixture.store, [number; 32]);
+    let inserted = invitations::insert(store, fixture.account, &invitation, &sha256, START, 2).await;
+    inserted.expect("an invitation")
+}
+
+on_both!(an_invitation_makes_one_member_once);
+async fn an_invitation_makes_one_member_once(fixture: Fixture) {
+    let store = &fixture.store;
+    let one = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
+    let other = insert(store, 2, Some("d@e.f"), None).await.expect("a user");
+    let invite = async |email, number| invite(&fixture, email, number).await;
+    assert!(invite("x@y.z", 1).await && invite("x@y.z", 2).await && invite("v@y.z", 3).await);
+    assert!(!invite("w@y.z", 4).await, "so many wait at most");
+    let find = async |number: u8, now| invitations::find(store, &[number; 32], now).await.expect("a read");
+    assert!(find(1, START).await.is_none(), "a second invitation takes the place of the first");
+    assert!(find(2, START + 9).await.is_none(), "it has ended");
+    assert_eq!(find(2, START).await.expect("an invitation").1.role, Role::Developer);
+    let accept = async |number: u8, user: &User| {
+        invitations::accept(store, &[number; 32], user.key, START).await.expect("a change")
+    };
+    let (first, second) = tokio::join!(accept(2, &one), accept(2, &other));
+    assert!(first != second, "one of two joins");
+    let members = members::list(store, fixture.account).await.expect("members");
+    assert_eq!(members.iter().map(|member| member.role).collect::<Vec<_>>(), [Role::Developer]);
+}
+
+on_both!(an_address_that_a_provider_has_verified_accepts_all_that_invite_it);
+async fn an_address_that_a_provider_has_verified_accepts_all_that_invite_it(fixture: Fixture) {
+    let store = &fixture.store;
+    let user = insert(store, 2, Some("d@e.f"), None).await.expect("a user");
+    assert!(invite(&fixture, "v@y.z", 3).await && invite(&fixture, "d@e.f", 5).await);
+    let is_invited = async || invitations::is_invited(store, "d@e.f", START).await.expect("a read");
+    assert!(is_invited().await);
+    assert_eq!(invitations::accept_all(store, "d@e.f", user.key, START).await.expect("a change"), 1);
+    assert!(!is_invited().await);
+    let role = members::find(store, fixture.account, user.key).await.expect("a read");
+    assert_eq!(role, Some(Role::Developer));
+    invitations::remove(store, fixture.account, "v@y.z").await.expect("a removal");
+    assert!(invitations::list(store, fixture.account, START).await.expect("a list").is_empty());
 }

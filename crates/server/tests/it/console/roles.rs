@@ -129,7 +129,7 @@ async fn whoever_has_an_invitation_joins_as_who_they_are() {
         owner.post(&invitations, &[("email", email), ("role", "viewer")]).await
     };
     let made = invite(&mut owner, "known@example.com").await;
-    let link = invitation_on(&made.text());
+    let link = invitation_on(made.text());
     let mut known = member(&app, &other, "known@example.com", Role::Viewer).await;
     assert_eq!(known.get(&keys).await.status, 404, "nobody is made a member without wanting to");
     let shown = known.get(&link).await;
@@ -137,7 +137,7 @@ async fn whoever_has_an_invitation_joins_as_who_they_are() {
     assert_eq!(known.post(&link, &[]).await.status, 303);
     assert_eq!(known.get(&keys).await.status, 200);
     assert_eq!(known.get(&link).await.status, 403, "it works once");
-    let link = invitation_on(&invite(&mut owner, "new@example.com").await.text());
+    let link = invitation_on(invite(&mut owner, "new@example.com").await.text());
     let mut new = super::Browser::new(&app);
     for (email, password) in
         [("known@example.com", "a long enough one"), ("x", "a long enough one"), ("n@e.com", "short")]
@@ -150,7 +150,7 @@ async fn whoever_has_an_invitation_joins_as_who_they_are() {
     for wrong in ["", "x", "@example.com", "a b@example.com", "owner@example.com"] {
         assert_eq!(invite(&mut owner, wrong).await.status, 422, "{wrong}");
     }
-    let link = invitation_on(&invite(&mut owner, "late@example.com").await.text());
+    let link = invitation_on(invite(&mut owner, "late@example.com").await.text());
     let withdraw = format!("{invitations}/withdraw");
     assert_eq!(known.post(&withdraw, &[("email", "late@example.com")]).await.status, 403);
     assert_eq!(owner.post(&withdraw, &[("email", "late@example.com")]).await.status, 303);
