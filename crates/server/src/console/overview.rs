@@ -1,4 +1,4 @@
-//! How an account stands, and what is asked for next.
+//! How an account stands.
 
 use askama::Template;
 use overnight_domain::money::Credits;
@@ -10,7 +10,6 @@ use super::{Chrome, Section};
 use crate::app::accounts::Account;
 use crate::app::batches::BatchRow;
 use crate::app::overview::Standing;
-use crate::app::submissions::Checked;
 
 /// How an engine stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,27 +63,4 @@ impl OverviewPage<'_> {
     }
 }
 
-/// Where many requests are sent at once.
-#[derive(Template)]
-#[template(path = "console/new.html")]
-pub(crate) struct NewPage<'a> {
-    pub(crate) chrome: Chrome,
-    pub(crate) may_work: bool,
-    pub(crate) lines: &'a str,
-    pub(crate) name: &'a str,
-    pub(crate) webhook: &'a str,
-    pub(crate) checked: Option<Checked>,
-    /// Whether what was checked was a file that is too long to be sent back, and is to be chosen again.
-    pub(crate) is_to_be_chosen_again: bool,
-    pub(crate) model: &'a str,
-    pub(crate) url: String,
-}
-
-impl NewPage<'_> {
-    /// Whether the account can pay for what was checked.
-    fn is_payable(&self) -> bool {
-        self.checked.as_ref().is_none_or(|checked| !checked.is_priced || checked.hold <= checked.available)
-    }
-}
-
-pages!(OverviewPage<'_>, NewPage<'_>);
+pages!(OverviewPage<'_>);

@@ -1,7 +1,5 @@
 //! Which account a visitor comes to first.
 
-use axum::response::IntoResponse;
-
 use super::replies::{self, Reply};
 use super::visitors::Visit;
 use crate::app::members;
@@ -15,7 +13,6 @@ pub(super) async fn first(visit: Visit) -> Reply {
         None if visit.visitor.user.is_operator => {
             replies::see_other(&format!("{}/operator", visit.origin.base))
         }
-        None => replies::page(&NoAccountPage { chrome: visit.chrome(Section::You).await? })
-            .map(IntoResponse::into_response),
+        None => replies::page(&NoAccountPage { chrome: visit.chrome(Section::You).await? }),
     }
 }

@@ -1,0 +1,31 @@
+//! API keys.
+
+use askama::Template;
+
+use super::chrome::pages;
+use super::format::filters;
+use super::{Chrome, Section};
+use crate::app::api_keys::ApiKey;
+
+/// The API keys of an account.
+#[derive(Template)]
+#[template(path = "console/keys.html")]
+pub(crate) struct KeysPage<'a> {
+    pub(crate) chrome: Chrome,
+    pub(crate) may_work: bool,
+    /// The key that was made just now: the only time that it is shown.
+    pub(crate) made: Option<&'a str>,
+    pub(crate) keys: Vec<ApiKey>,
+    /// Where the API is.
+    pub(crate) url: String,
+    pub(crate) model: &'a str,
+    pub(crate) now: i64,
+}
+
+impl KeysPage<'_> {
+    fn is_live(&self, key: &ApiKey) -> bool {
+        key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > self.now)
+    }
+}
+
+pages!(KeysPage<'_>);
