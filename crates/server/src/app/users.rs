@@ -122,8 +122,8 @@ pub async fn remove(services: &Services, id: UserId) -> Result<(), AppError> {
 
 /// Gives a visitor another e-mail address, password, or both; a new password signs every other browser out. One who has a
 /// password shows it: a browser that was left alone is not to be taken over for ever. One who came by a link just now may have
-/// forgotten it. People are invited by their e-mail
-/// addresses, and nobody here can tell whose one is: so only operators change theirs.
+/// forgotten it. Nobody here can tell whose an e-mail address is, and a provider's word about one links its user: so only
+/// operators change theirs.
 ///
 /// # Errors
 ///
@@ -138,7 +138,7 @@ pub async fn change_credentials(
     let email = email.map(checked).transpose()?;
     let user = &visitor.user;
     if email.is_some() && !may_change_email(user) {
-        let message = "stays: others invite you by it; the operator makes a user for another";
+        let message = "stays: the operator makes a user for another";
         return Err(AppError::invalid("email", "conflict", message));
     }
     let known = users::password(&services.store, user.key).await?;

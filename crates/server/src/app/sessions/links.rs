@@ -1,4 +1,5 @@
-//! Links that sign somebody in once: the first start's, an invitation's, and that of somebody who forgot the password.
+//! Links that sign somebody in once: the first start's, that of a user whom an operator made, and that of somebody
+//! who forgot the password.
 
 use super::tokens::Token;
 use super::{Browser, SignInError, begin};

@@ -40,8 +40,10 @@ async fn operators_write_beside_a_running_server() {
     assert_eq!(found.map(|account| account.name), Some("account 8".to_owned()));
 }
 
-/// What 0006, 0005, 0004, 0003 and 0002 did, undone.
-const BEFORE_0002: &str = "
+/// What 0006 and 0005 did, undone.
+macro_rules! before_0005 {
+    () => {
+        "
     DROP TABLE users;
     DROP TABLE members;
     DROP TABLE sessions;
@@ -57,7 +59,14 @@ const BEFORE_0002: &str = "
     DROP TABLE webhook_secrets;
     ALTER TABLE progress DROP COLUMN lane;
     ALTER TABLE queue DROP COLUMN lane;
-    ALTER TABLE batches DROP COLUMN lane;
+    ALTER TABLE batches DROP COLUMN lane"
+    };
+}
+
+/// What 0006, 0005, 0004, 0003 and 0002 did, undone.
+const BEFORE_0002: &str = concat!(
+    before_0005!(),
+    ";
     ALTER TABLE accounts DROP COLUMN balance;
     ALTER TABLE accounts DROP COLUMN held;
     ALTER TABLE accounts DROP COLUMN payments_activated_at;
@@ -82,7 +91,8 @@ const BEFORE_0002: &str = "
     ALTER TABLE queue DROP COLUMN in_progress_at;
     DROP INDEX progress_by_deadline;
     CREATE INDEX progress_live ON progress (model, deadline) WHERE state < 3;
-    PRAGMA user_version = 1";
+    PRAGMA user_version = 1"
+);
 
 #[tokio::test]
 async fn what_was_in_progress_stays_so_when_the_schema_grows() {
@@ -101,24 +111,8 @@ async fn what_was_in_progress_stays_so_when_the_schema_grows() {
     assert!(expiry::is_overdue(&fixture.store, START + DAY_MS).await.expect("a read"));
 }
 
-/// What 0006 and 0005 did, undone; then the number of the schema in either database.
-const BEFORE_0005: &str = "
-    DROP TABLE users;
-    DROP TABLE members;
-    DROP TABLE sessions;
-    DROP TABLE sign_in_links;
-    DROP TABLE invitations;
-    DROP TABLE sign_in_failures;
-    DROP TABLE activity;
-    DROP TABLE engine_reports;
-    ALTER TABLE api_keys DROP COLUMN last_used_at;
-    DROP INDEX batches_live;
-    DROP TABLE events;
-    DROP TABLE deliveries;
-    DROP TABLE webhook_secrets;
-    ALTER TABLE progress DROP COLUMN lane;
-    ALTER TABLE queue DROP COLUMN lane;
-    ALTER TABLE batches DROP COLUMN lane";
+/// The same; then the number of the schema in either database.
+const BEFORE_0005: &str = before_0005!();
 
 on_both!(what_lives_when_events_come_is_told_of_and_what_had_ended_is_not);
 async fn what_lives_when_events_come_is_told_of_and_what_had_ended_is_not(mut fixture: Fixture) {
