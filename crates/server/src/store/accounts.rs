@@ -6,7 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
 use super::ledger::{self, NewEntry};
-use super::sql::{Row, Tx, sql};
+use super::database::{Row, Tx, sql};
 use super::{Store, StoreError, webhook_secrets};
 
 /// An account to be made.

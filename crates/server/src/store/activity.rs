@@ -7,7 +7,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
 use super::spend::Spent;
-use super::sql::{Kind, Row, RowsStatement, Tx, Value, chunks, sql};
+use super::database::{Bulk, Kind, Row, Tx, Value, sql};
 use super::{Store, StoreError};
 
 /// Whose, and when.
@@ -59,29 +59,33 @@ impl Ended {
     }
 }
 
-static ADD: RowsStatement = RowsStatement::new(
-    "INSERT INTO activity
-         (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)",
-    &[Kind::Integer; 8],
-    "ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
-         failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
-         prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
-         completion_tokens = activity.completion_tokens + excluded.completion_tokens,
-         amount = activity.amount + excluded.amount",
-);
+pub(super) static ADD: Bulk = Bulk {
+    sqlite: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
+             failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
+             prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
+             completion_tokens = activity.completion_tokens + excluded.completion_tokens,
+             amount = activity.amount + excluded.amount",
+    postgres: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
+         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+                              $7::bigint[], $8::bigint[])
+         ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
+             failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
+             prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
+             completion_tokens = activity.completion_tokens + excluded.completion_tokens,
+             amount = activity.amount + excluded.amount",
+    columns: &[Kind::Integer; 8],
+};
 
 /// Adds to each quarter, in the order of their keys: in which everybody locks them.
 pub(super) async fn add(ended: &BTreeMap<Key, Ended>, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let rows: Vec<(&Key, &Ended)> = ended.iter().collect();
-    for chunk in chunks(&rows) {
-        let values = chunk.iter().flat_map(|(key, ended)| {
-            let Ended { completed, failed, cancelled, prompt_tokens, completion_tokens, amount } = **ended;
-            [key.account, key.quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount]
-                .map(Value::from)
-        });
-        tx.execute(ADD.over(tx.dialect(), [], values.collect(), [])).await?;
-    }
-    Ok(())
+    let values = ended.iter().flat_map(|(key, ended)| {
+        let Ended { completed, failed, cancelled, prompt_tokens, completion_tokens, amount } = *ended;
+        [key.account, key.quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount]
+            .map(Value::from)
+    });
+    tx.execute(ADD.over([], values.collect())).await.map(drop)
 }
 
 /// What ended of an account's requests from `first_quarter` on, the oldest quarter of an hour first. One in which nothing

@@ -3,7 +3,7 @@
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
-use super::sql::{Dialect, Kind, Row, RowsStatement, Value, chunks, sql};
+use super::database::{Bulk, Kind, Row, Value, sql};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -126,23 +126,16 @@ pub(super) struct NoteUses {
     uses: Vec<(i64, i64)>,
 }
 
-pub(super) static NOTE: RowsStatement = RowsStatement::new(
-    "WITH v(key, used_at) AS (",
-    &[Kind::Integer; 2],
-    ") UPDATE api_keys SET last_used_at = v.used_at FROM v
-       WHERE api_keys.seq = v.key AND coalesce(api_keys.last_used_at, 0) < v.used_at",
-);
-
-/// Everybody locks in this order.
-pub(super) static NOTE_ON_POSTGRES: RowsStatement = RowsStatement::new(
-    "WITH v(key, used_at) AS (",
-    &[Kind::Integer; 2],
-    "), k AS (
-         SELECT api_keys.seq, v.used_at FROM v JOIN api_keys ON api_keys.seq = v.key
-         ORDER BY api_keys.seq FOR UPDATE OF api_keys
-     ) UPDATE api_keys SET last_used_at = k.used_at FROM k
-       WHERE api_keys.seq = k.seq AND coalesce(api_keys.last_used_at, 0) < k.used_at",
-);
+/// Everybody locks in the order of `seq`.
+pub(super) static NOTE: Bulk = Bulk {
+    sqlite: "UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2",
+    postgres: "WITH k AS (
+             SELECT api_keys.seq, v.used_at FROM unnest($1::bigint[], $2::bigint[]) AS v(key, used_at)
+             JOIN api_keys ON api_keys.seq = v.key ORDER BY api_keys.seq FOR UPDATE OF api_keys
+         ) UPDATE api_keys SET last_used_at = k.used_at FROM k
+           WHERE api_keys.seq = k.seq AND coalesce(api_keys.last_used_at, 0) < k.used_at",
+    columns: &[Kind::Integer; 2],
+};
 
 impl Operation for NoteUses {
     type Answer = ();
@@ -153,16 +146,10 @@ impl Operation for NoteUses {
     }
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
-        let statement = match unit.tx.dialect() {
-            Dialect::Sqlite => &NOTE,
-            Dialect::Postgres => &NOTE_ON_POSTGRES,
-        };
         for job in jobs {
-            for chunk in chunks(&job.operation.uses) {
-                let values =
-                    chunk.iter().flat_map(|(key, used_at)| [*key, *used_at].map(Value::from)).collect();
-                unit.tx.execute(statement.over(unit.tx.dialect(), [], values, [])).await?;
-            }
+            let uses = job.operation.uses.iter();
+            let values = uses.flat_map(|(key, used_at)| [*key, *used_at].map(Value::from)).collect();
+            unit.tx.execute(NOTE.over([], values)).await?;
         }
         Ok(vec![(); jobs.len()])
     }

@@ -1,7 +1,7 @@
 //! Recounts what must always hold, on a live database, in one consistent read: an operator's command, and the oracle
 //! of every crash test and of the simulation.
 
-use super::sql::{Connection, sql};
+use super::database::{Connection, sql};
 use super::{Store, StoreError, row};
 
 /// One thing that must hold.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::StoreError;
-use super::sql::{Dialect, Kind, Row, RowsStatement, Tx, Value, chunks};
+use super::database::{Bulk, Kind, Row, Tx, Value};
 
 /// A balance and what is held of it, or by how much they move; in nano-credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,41 +24,29 @@ impl Balance {
     }
 }
 
-pub(super) static READ: RowsStatement =
-    RowsStatement::new("SELECT seq, balance, held FROM accounts WHERE seq IN (", &[Kind::Integer], ")");
-
 /// Everybody locks in this order.
-pub(super) static LOCK_ON_POSTGRES: RowsStatement = RowsStatement::new(
-    "SELECT seq, balance, held FROM accounts WHERE seq IN (",
-    &[Kind::Integer],
-    ") ORDER BY seq FOR UPDATE",
-);
+pub(super) static LOCK: Bulk = Bulk {
+    sqlite: "SELECT seq, balance, held FROM accounts WHERE seq = ?1",
+    postgres: "SELECT seq, balance, held FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE",
+    columns: &[Kind::Integer],
+};
 
-pub(super) static APPLY: RowsStatement = RowsStatement::new(
-    "WITH v(account, balance_by, held_by) AS (",
-    &[Kind::Integer; 3],
-    ") UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by
-       FROM v WHERE accounts.seq = v.account",
-);
+pub(super) static APPLY: Bulk = Bulk {
+    sqlite: "UPDATE accounts SET balance = balance + ?2, held = held + ?3 WHERE seq = ?1",
+    postgres: "UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by
+         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(account, balance_by, held_by)
+         WHERE accounts.seq = v.account",
+    columns: &[Kind::Integer; 3],
+};
 
 /// What these accounts have; nobody else moves it until the transaction ends.
 pub(super) async fn lock(
     accounts: &BTreeSet<i64>,
     tx: &mut Tx<'_>,
 ) -> Result<BTreeMap<i64, Balance>, StoreError> {
-    let statement = match tx.dialect() {
-        Dialect::Sqlite => &READ,
-        Dialect::Postgres => &LOCK_ON_POSTGRES,
-    };
-    let accounts: Vec<i64> = accounts.iter().copied().collect();
-    let mut balances = BTreeMap::new();
-    for chunk in chunks(&accounts) {
-        let keys = chunk.iter().map(|account| Value::from(*account)).collect();
-        for row in tx.fetch(statement.over(tx.dialect(), [], keys, [])).await? {
-            balances.insert(row.get(0)?, read(&row, 1)?);
-        }
-    }
-    Ok(balances)
+    let accounts = accounts.iter().map(|account| Value::from(*account)).collect();
+    let rows = tx.fetch(LOCK.over([], accounts)).await?;
+    rows.iter().map(|row| Ok((row.get(0)?, read(row, 1)?))).collect()
 }
 
 /// The same for those whose balances need not be known.
@@ -66,7 +54,7 @@ pub(super) async fn lock_only(
     accounts: impl Iterator<Item = i64>,
     tx: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
-    if tx.dialect() == Dialect::Postgres {
+    if tx.dialect() == super::database::Dialect::Postgres {
         lock(&accounts.collect(), tx).await?;
     }
     Ok(())
@@ -74,13 +62,10 @@ pub(super) async fn lock_only(
 
 /// Moves each balance, one row an account.
 pub(super) async fn apply(shifts: &BTreeMap<i64, Balance>, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let shifts: Vec<(i64, Balance)> = shifts.iter().map(|(account, by)| (*account, *by)).collect();
-    for chunk in chunks(&shifts) {
-        let values = chunk.iter().flat_map(|(account, by)| [*account, by.balance, by.held].map(Value::from));
-        let touched = tx.execute(APPLY.over(tx.dialect(), [], values.collect(), [])).await?;
-        if touched != chunk.len() as u64 {
-            return Err(StoreError::Damaged("an account whose money moved"));
-        }
+    let values = shifts.iter().flat_map(|(account, by)| [*account, by.balance, by.held].map(Value::from));
+    let touched = tx.execute(APPLY.over([], values.collect())).await?;
+    if touched != shifts.len() as u64 {
+        return Err(StoreError::Damaged("an account whose money moved"));
     }
     Ok(())
 }

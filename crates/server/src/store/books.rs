@@ -13,7 +13,7 @@ use super::activity::{self, Ended};
 use super::balances::{self, Balance};
 use super::ledger::{self, Charge};
 use super::spend::{self, Spent};
-use super::sql::Tx;
+use super::database::Tx;
 
 /// What was pinned with a request when it was accepted.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@ use overnight_domain::scheduler::{Candidate, Group, Position};
 use overnight_domain::sort_key::SortKey;
 
 use super::StoreError;
-use super::sql::{Row, Statement, sql};
+use super::database::{Row, Statement, sql};
 
 pub(super) const LOOK: &str = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
      WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 AND retry_at <= ?

@@ -7,7 +7,7 @@ use overnight_domain::requests::{InvalidTransition, RequestState, RequestStatus}
 
 use super::StoreError;
 use super::row;
-use super::sql::{Dialect, Kind, Row, RowsStatement, Value, chunks};
+use super::database::{Bulk, Dialect, Kind, Row, Value};
 use super::writer::Unit;
 
 /// The columns that [`Live::read`] wants, of `progress p` and `queue q`.
@@ -54,32 +54,37 @@ pub(super) enum End<'a> {
 }
 
 /// Takes them out of the queue; those that were in it, and since when they are in progress.
-pub(super) static LEAVE: RowsStatement = RowsStatement::new(
-    "DELETE FROM queue WHERE (model, account, sort_key, seq) IN (",
-    &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer],
-    ") RETURNING seq, in_progress_at",
-);
+pub(super) static LEAVE: Bulk = Bulk {
+    sqlite: "DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4 RETURNING seq, in_progress_at",
+    postgres: "DELETE FROM queue WHERE (model, account, sort_key, seq) IN (
+             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]))
+         RETURNING seq, in_progress_at",
+    columns: &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer],
+};
 
 /// Ends those that are in the state that they are believed to be in.
-pub(super) static END: RowsStatement = RowsStatement::new(
-    "WITH v(request, believed, new_state, still_ready_at, started_at, stopped_at, result) AS (",
-    &[Kind::Integer; 7],
-    ") UPDATE progress SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
-                           ended_at = v.stopped_at, result_seq = v.result
-       FROM v WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold, lane",
-);
+pub(super) static END: Bulk = Bulk {
+    sqlite: "UPDATE progress SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
+         WHERE seq = ?1 AND state = ?2 RETURNING seq, batch, result_seq, account, hold, lane",
+    postgres: "UPDATE progress SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
+                ended_at = v.stopped_at, result_seq = v.result
+         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+             AS v(request, believed, new_state, still_ready_at, started_at, stopped_at, result)
+         WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold, lane",
+    columns: &[Kind::Integer; 7],
+};
 
-static RESULTS: RowsStatement = RowsStatement::new(
-    "INSERT INTO results (seq, request, body)",
-    &[Kind::Integer, Kind::Integer, Kind::Bytes],
-    "",
-);
+pub(super) static RESULTS: Bulk = Bulk {
+    sqlite: "INSERT INTO results (seq, request, body) VALUES (?1, ?2, ?3)",
+    postgres: "INSERT INTO results (seq, request, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])",
+    columns: &[Kind::Integer, Kind::Integer, Kind::Bytes],
+};
 
-static READ_AGAIN: RowsStatement = RowsStatement::new(
-    concat!("SELECT ", live_columns!(), " FROM progress p", row::queue_join!(), "WHERE p.seq IN ("),
-    &[Kind::Integer],
-    ")",
-);
+pub(super) static READ_AGAIN: Bulk = Bulk {
+    sqlite: concat!("SELECT ", live_columns!(), " FROM progress p", row::queue_join!(), "WHERE p.seq = ?1"),
+    postgres: concat!("SELECT ", live_columns!(), " FROM progress p", row::queue_join!(), "WHERE p.seq = ANY ($1::bigint[])"),
+    columns: &[Kind::Integer],
+};
 
 /// Puts requests in a terminal state at `now`, takes them out of the queue, moves their batches' counters and tells of it;
 /// those that were still live, by `seq`.
@@ -97,37 +102,30 @@ pub(super) async fn end_all(
     while !lives.is_empty() {
         // Everybody locks in this order.
         lives.sort_unstable_by_key(|live| live.seq);
-        let mut moved = Vec::new();
-        for chunk in chunks(&lives) {
-            let mut states = leave_queue(chunk, unit).await?;
-            let gathering = chunk.iter().filter(|live| live.is_gathering());
-            states.extend(gathering.map(|live| (live.seq, live.state)));
-            ended.extend(end_progress(&mut states, end, now, unit).await?);
-            moved.extend(states.into_keys());
-        }
-        lives = read_again(&moved, unit).await?;
+        let mut states = leave_queue(&lives, unit).await?;
+        let gathering = lives.iter().filter(|live| live.is_gathering());
+        states.extend(gathering.map(|live| (live.seq, live.state)));
+        ended.extend(end_progress(&mut states, end, now, unit).await?);
+        lives = read_again(states.into_keys(), unit).await?;
     }
     Ok(ended)
 }
 
 /// Takes what is there out of the queue; the states in which it was, by `seq`.
 async fn leave_queue(lives: &[Live], unit: &mut Unit<'_>) -> Result<HashMap<i64, RequestState>, StoreError> {
-    let queued: Vec<&Live> = lives.iter().filter(|live| !live.is_gathering()).collect();
-    let mut states = HashMap::with_capacity(lives.len());
-    for chunk in chunks(&queued) {
-        let key = |live: &&Live| -> [Value; 4] {
-            [live.model.into(), live.account.into(), live.sort_key.as_slice().into(), live.seq.into()]
+    let queued = lives.iter().filter(|live| !live.is_gathering());
+    let key = |live: &Live| -> [Value; 4] {
+        [live.model.into(), live.account.into(), live.sort_key.as_slice().into(), live.seq.into()]
+    };
+    let rows = unit.tx.fetch(LEAVE.over([], queued.flat_map(key).collect())).await?;
+    let state = |row: &Row| {
+        let state = match row.get(1)? {
+            Some(in_progress_at) => RequestState::InProgress { in_progress_at },
+            None => RequestState::Queued,
         };
-        let statement = LEAVE.over(unit.tx.dialect(), [], chunk.iter().flat_map(key).collect(), []);
-        for row in unit.tx.fetch(statement).await? {
-            let state = match row.get(1)? {
-                Some(in_progress_at) => RequestState::InProgress { in_progress_at },
-                None => RequestState::Queued,
-            };
-            states.insert(row.get(0)?, state);
-        }
-    }
-    Ok(states)
+        Ok((row.get(0)?, state))
+    };
+    rows.iter().map(state).collect()
 }
 
 /// Ends what is still in the state that it is believed to be in, and takes it out of `states`; by `seq`.
@@ -155,7 +153,7 @@ async fn end_progress(
         values.extend([ready_at, to.in_progress_at(), to.ended_at(), results.next()].map(Value::from));
     }
     let (mut ended, mut bodies) = (Vec::with_capacity(states.len()), Vec::new());
-    for row in unit.tx.fetch(END.over(unit.tx.dialect(), [], values, [])).await? {
+    for row in unit.tx.fetch(END.over([], values)).await? {
         let seq = row.get(0)?;
         let Some(from) = states.remove(&seq) else { continue };
         unit.shift(row.get(1)?, from.status(), end.status(), now);
@@ -167,20 +165,19 @@ async fn end_progress(
         }
     }
     if !bodies.is_empty() {
-        unit.tx.execute(RESULTS.over(unit.tx.dialect(), [], bodies, [])).await?;
+        unit.tx.execute(RESULTS.over([], bodies)).await?;
     }
     Ok(ended)
 }
 
 /// Those that are live still.
-async fn read_again(seqs: &[i64], unit: &mut Unit<'_>) -> Result<Vec<Live>, StoreError> {
-    let mut lives = Vec::with_capacity(seqs.len());
-    for chunk in chunks(seqs) {
-        let seqs = chunk.iter().map(|seq| Value::from(*seq)).collect();
-        for row in unit.tx.fetch(READ_AGAIN.over(unit.tx.dialect(), [], seqs, [])).await? {
-            lives.extend(Some(Live::read(&row)?).filter(|live| !live.state.is_terminal()));
-        }
-    }
+async fn read_again(
+    seqs: impl Iterator<Item = i64>,
+    unit: &mut Unit<'_>,
+) -> Result<Vec<Live>, StoreError> {
+    let rows = unit.tx.fetch(READ_AGAIN.over([], seqs.map(Value::from).collect())).await?;
+    let mut lives = rows.iter().map(Live::read).collect::<Result<Vec<_>, _>>()?;
+    lives.retain(|live| !live.state.is_terminal());
     Ok(lives)
 }
 

@@ -1,6 +1,6 @@
 //! What each process says of the engine replicas that it has in its settings, for people who look at any of them.
 
-use super::sql::{Kind, Row, RowsStatement, Value, chunks, sql, sql_each};
+use super::database::{Bulk, Kind, Row, Value, sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -59,10 +59,23 @@ const FORGET: (&str, &str) = (
          WHERE NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = e.owner) FOR UPDATE SKIP LOCKED)",
 );
 
-static STORE: RowsStatement = RowsStatement::new(
-    "INSERT INTO engine_reports
-         (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)",
-    &[
+pub(super) static STORE: Bulk = Bulk {
+    sqlite: "INSERT INTO engine_reports
+             (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+             is_driven = excluded.is_driven, in_flight = excluded.in_flight,
+             max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
+             reason = excluded.reason",
+    postgres: "INSERT INTO engine_reports
+             (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+         SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
+                              $7::bigint[], $8::bigint[], $9::text[])
+         ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+             is_driven = excluded.is_driven, in_flight = excluded.in_flight,
+             max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
+             reason = excluded.reason",
+    columns: &[
         Kind::Integer,
         Kind::Text,
         Kind::Integer,
@@ -73,11 +86,7 @@ static STORE: RowsStatement = RowsStatement::new(
         Kind::Integer,
         Kind::Text,
     ],
-    "ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
-         is_driven = excluded.is_driven, in_flight = excluded.in_flight,
-         max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
-         reason = excluded.reason",
-);
+};
 
 impl Operation for ReportEngines {
     type Answer = ();
@@ -90,10 +99,9 @@ impl Operation for ReportEngines {
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
         unit.tx.execute(sql_each(FORGET.0, FORGET.1)).await?;
         for Job { operation, .. } in jobs {
-            for chunk in chunks(&operation.engines) {
-                let values = chunk.iter().flat_map(|engine| operation.row(unit.owner.key, engine)).collect();
-                unit.tx.execute(STORE.over(unit.tx.dialect(), [], values, [])).await?;
-            }
+            let owner = unit.owner.key;
+            let values = operation.engines.iter().flat_map(|engine| operation.row(owner, engine)).collect();
+            unit.tx.execute(STORE.over([], values)).await?;
         }
         Ok(vec![(); jobs.len()])
     }

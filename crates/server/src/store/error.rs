@@ -3,6 +3,8 @@
 use sqlx::postgres::PgDatabaseError;
 use thiserror::Error;
 
+use super::database::PostgresError;
+
 /// Why the store did not do what it was asked.
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -18,6 +20,9 @@ pub enum StoreError {
     /// A stored row does not read as what it should be.
     #[error("a stored row is damaged: {0}")]
     Damaged(&'static str),
+    /// A column of a stored row does not read as what it should be.
+    #[error("a stored row is damaged: its column {0}")]
+    DamagedColumn(String),
     /// The database is newer than this program.
     #[error("the database has schema {found}, and this program knows up to {known}: use a newer program")]
     Newer {
@@ -50,20 +55,41 @@ pub enum StoreError {
     Pooled,
     /// Anything else the database said.
     #[error("the database failed: {0}")]
-    Database(sqlx::Error),
+    Database(DatabaseError),
 }
 
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
+/// What a database said.
+#[derive(Debug, Error)]
+pub enum DatabaseError {
+    /// The file, or the library.
+    #[error(transparent)]
+    Sqlite(rusqlite::Error),
+    /// The server, or the way to it.
+    #[error(transparent)]
+    Postgres(sqlx::Error),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(DatabaseError::Sqlite(error))
+    }
+}
+
+impl From<PostgresError> for StoreError {
+    fn from(error: PostgresError) -> Self {
         const NO_SUCH_STATEMENT: &str = "26000";
         const STATEMENT_EXISTS: &str = "42P05";
-        let postgres =
-            error.as_database_error().and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
-        match postgres.map(PgDatabaseError::code) {
+        match sqlstate(&error) {
             Some(NO_SUCH_STATEMENT | STATEMENT_EXISTS) => Self::Pooled,
-            _ => Self::Database(error),
+            _ => Self::Database(DatabaseError::Postgres(error)),
         }
     }
+}
+
+/// Why a server refused a statement.
+fn sqlstate(error: &PostgresError) -> Option<&str> {
+    let error = error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()?;
+    Some(error.code())
 }
 
 /// What went wrong with a group, as far as it decides what is done next.
@@ -91,19 +117,15 @@ impl StoreError {
 
     /// Sorts what the database said.
     pub(super) fn trouble(&self) -> Trouble {
-        let Self::Database(error) = self else {
-            return match self {
-                Self::Refused(_) => Trouble::Constraint,
-                Self::Pooled => Trouble::Refusing,
-                _ => Trouble::Fatal,
-            };
-        };
-        match error {
-            sqlx::Error::Database(error) => match error.try_downcast_ref::<PgDatabaseError>() {
-                Some(error) => trouble_of_postgres(error.code()),
-                None => trouble_of_sqlite(error.code().as_deref()),
+        match self {
+            Self::Database(DatabaseError::Sqlite(error)) => trouble_of_sqlite(error),
+            Self::Database(DatabaseError::Postgres(error)) => match sqlstate(error) {
+                Some(code) => trouble_of_postgres(code),
+                None if is_connection_error(error) => Trouble::Refusing,
+                None => Trouble::Fatal,
             },
-            sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => Trouble::Refusing,
+            Self::Refused(_) => Trouble::Constraint,
+            Self::Pooled => Trouble::Refusing,
             _ => Trouble::Fatal,
         }
     }
@@ -111,26 +133,22 @@ impl StoreError {
     /// Whether the connection is of no more use, so that what was last asked on it has an unknown outcome.
     pub(super) fn is_connection_lost(&self) -> bool {
         const CLASSES: [&str; 2] = ["08", "57"];
-        match self {
-            Self::Database(sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_)) => true,
-            Self::Database(sqlx::Error::Database(error)) => error
-                .try_downcast_ref::<PgDatabaseError>()
-                .is_some_and(|error| CLASSES.iter().any(|class| error.code().starts_with(class))),
-            _ => false,
-        }
+        let Self::Database(DatabaseError::Postgres(error)) = self else { return false };
+        is_connection_error(error)
+            || sqlstate(error).is_some_and(|code| CLASSES.iter().any(|class| code.starts_with(class)))
     }
 }
 
+const fn is_connection_error(error: &PostgresError) -> bool {
+    matches!(error, PostgresError::Io(_) | PostgresError::Tls(_) | PostgresError::Protocol(_))
+}
+
 /// By its primary result code (<https://sqlite.org/rescode.html>).
-fn trouble_of_sqlite(code: Option<&str>) -> Trouble {
-    const SQLITE_BUSY: i32 = 5;
-    const SQLITE_FULL: i32 = 13;
-    const SQLITE_CONSTRAINT: i32 = 19;
-    const SQLITE_TOOBIG: i32 = 18;
-    let code = code.and_then(|code| code.parse::<i32>().ok()).unwrap_or(0);
-    match code & 0xff {
-        SQLITE_CONSTRAINT | SQLITE_TOOBIG => Trouble::Constraint,
-        SQLITE_FULL | SQLITE_BUSY => Trouble::Refusing,
+fn trouble_of_sqlite(error: &rusqlite::Error) -> Trouble {
+    use rusqlite::ErrorCode;
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => Trouble::Constraint,
+        Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy) => Trouble::Refusing,
         _ => Trouble::Fatal,
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::endings::{End, Live, end_all, live_columns};
-use super::sql::{sql, sql_each};
+use super::database::{sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError, row};
 

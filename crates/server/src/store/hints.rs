@@ -3,7 +3,7 @@
 
 use sqlx::postgres::{PgListener, PgPoolOptions};
 
-use super::sql::{Database, Dialect, sql};
+use super::database::{Database, Dialect, sql};
 use super::{Store, StoreError};
 
 const CHANNEL: &str = "overnight";

@@ -5,7 +5,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use super::accounts::{self, Account};
 use super::members::{role_code, role_of};
-use super::sql::{Row, Tx, sql};
+use super::database::{Row, Tx, sql};
 use super::{Store, StoreError};
 
 /// An invitation. Times are in milliseconds.

@@ -1,12 +1,12 @@
 //! Taking requests from the queue for an engine, and giving them back. A lease is at-least-once by design: it ends
 //! with a settle, a give-back, a cancel, or the death of its process, and every lease raises the row's epoch.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Group, Lease, Position, QueueKey};
 
-use super::sql::{Dialect, Kind, RowsStatement, Statement, Value, chunks, read_joined, sql};
+use super::database::{Bulk, Dialect, Kind, Value, sql};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -49,33 +49,27 @@ pub async fn give_back(store: &Store, give_back: GiveBack) -> Result<bool, Store
 
 /// What waits of a list of positions, each with its epoch, since when it is in progress, and its batch. A batch that is marked cancelled
 /// holds its requests back: they end with the next chunk of its cancel.
-pub(super) static WAITING: RowsStatement = RowsStatement::new(
-    "WITH v(sort_key, seq) AS (",
-    &POSITION,
-    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', q.in_progress_at, ',', q.batch), ';') FROM v
-       CROSS JOIN queue q ON q.model = ? AND q.account = ? AND q.sort_key = v.sort_key AND q.seq = v.seq
-       LEFT JOIN batches b ON b.seq = q.batch
-       WHERE q.phase = 0 AND b.cancelled_at IS NULL",
-);
+pub(super) const WAITING: &str = "SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch
+     FROM queue q LEFT JOIN batches b ON b.seq = q.batch
+     WHERE q.model = ?3 AND q.account = ?4 AND q.sort_key = ?5 AND q.seq = ?6
+       AND q.phase = 0 AND b.cancelled_at IS NULL";
 
 /// Leases it. What was in progress before keeps the time since when.
-pub(super) static TAKE: RowsStatement = RowsStatement::new(
-    "UPDATE queue SET phase = 1, owner = ?, lease_epoch = lease_epoch + 1, \
-                      in_progress_at = coalesce(in_progress_at, ?)
-     WHERE model = ? AND account = ? AND (sort_key, seq) IN (",
-    &POSITION,
-    ")",
-);
+pub(super) static LEASE: Bulk = Bulk {
+    sqlite: "UPDATE queue SET phase = 1, owner = ?1, lease_epoch = lease_epoch + 1, in_progress_at = coalesce(in_progress_at, ?2)
+         WHERE model = ?3 AND account = ?4 AND sort_key = ?5 AND seq = ?6",
+    postgres: LEASE_ON_POSTGRES,
+    columns: &[Kind::Bytes, Kind::Integer],
+};
 
 /// Both at once. What another node is writing at this moment is passed over. Who was taken for dead leases
 /// nothing before its heart has beaten again: nobody would give that back. Each row is locked in a search of its own: joined,
 /// the whole group would be read for the sake of its two columns.
-static TAKE_ON_POSTGRES: RowsStatement = RowsStatement::new(
-    "WITH k(model, account, now, owner) AS (
-         SELECT ?::bigint, ?::bigint, ?::bigint, o.seq FROM owners o WHERE o.seq = ? FOR KEY SHARE
-     ), v(sort_key, seq) AS (",
-    &POSITION,
-    "), w AS (
+const LEASE_ON_POSTGRES: &str = "WITH k(owner, now, model, account) AS (
+         SELECT o.seq, $2::bigint, $3::bigint, $4::bigint FROM owners o WHERE o.seq = $1 FOR KEY SHARE
+     ), v(sort_key, seq) AS (
+         SELECT * FROM unnest($5::bytea[], $6::bigint[])
+     ), w AS (
          SELECT q.* FROM k CROSS JOIN v CROSS JOIN LATERAL (
              SELECT q.model, q.account, q.sort_key, q.seq, q.in_progress_at FROM queue q
              WHERE q.model = k.model AND q.account = k.account AND q.sort_key = v.sort_key AND q.seq = v.seq
@@ -85,10 +79,9 @@ static TAKE_ON_POSTGRES: RowsStatement = RowsStatement::new(
      ) UPDATE queue q SET phase = 1, owner = k.owner, lease_epoch = q.lease_epoch + 1,
               in_progress_at = coalesce(q.in_progress_at, k.now)
        FROM w, k WHERE q.model = w.model AND q.account = w.account AND q.sort_key = w.sort_key AND q.seq = w.seq
-       RETURNING q.seq, q.lease_epoch, w.in_progress_at, q.batch",
-);
+       RETURNING q.seq, q.lease_epoch, w.in_progress_at, q.batch";
 
-const POSITION: [Kind; 2] = [Kind::Bytes, Kind::Integer];
+static LOOK: Bulk = Bulk { sqlite: WAITING, postgres: "", columns: LEASE.columns };
 
 pub(super) struct LeaseRun {
     group: Group,
@@ -117,35 +110,28 @@ impl LeaseRun {
 
     /// The epochs of what is leased now, by `seq`.
     async fn take_on_sqlite(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
-        let Group { model, account } = self.group;
         let mut epochs = HashMap::with_capacity(self.positions.len());
-        for chunk in chunks(&self.positions) {
-            let group = [model.0.into(), account.0.into()];
-            let statement = WAITING.over(Dialect::Sqlite, [], list(chunk), group);
-            for [seq, epoch, in_progress_at, batch] in read_joined(&unit.tx.fetch(statement).await?)? {
-                self.shift(unit, in_progress_at, batch);
-                epochs.extend(seq.zip(epoch.map(|epoch| epoch + 1)));
-            }
+        for row in unit.tx.fetch(LOOK.over(self.shared(unit), list(&self.positions))).await? {
+            self.shift(unit, row.get(2)?, row.get(3)?);
+            epochs.insert(row.get(0)?, row.get::<i64>(1)? + 1);
         }
-        let waiting: Vec<&Position> =
-            self.positions.iter().filter(|position| epochs.contains_key(&position.seq)).collect();
-        for chunk in chunks(&waiting) {
-            let before = [unit.owner.key, self.now, model.0, account.0].map(Value::from);
-            let statement = TAKE.over(Dialect::Sqlite, before, list(chunk.iter().copied()), []);
-            unit.tx.execute(statement).await?;
-        }
+        let waiting = self.positions.iter().filter(|position| epochs.contains_key(&position.seq));
+        unit.tx.execute(LEASE.over(self.shared(unit), list(waiting))).await?;
         Ok(epochs)
     }
 
     async fn take_on_postgres(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
-        let Group { model, account } = self.group;
-        let statement = take_on_postgres([model.0, account.0, self.now, unit.owner.key], &self.positions);
         let mut epochs = HashMap::with_capacity(self.positions.len());
-        for row in unit.tx.fetch(statement).await? {
+        for row in unit.tx.fetch(LEASE.over(self.shared(unit), list(&self.positions))).await? {
             self.shift(unit, row.get(2)?, row.get(3)?);
             epochs.insert(row.get(0)?, row.get(1)?);
         }
         Ok(epochs)
+    }
+
+    fn shared(&self, unit: &Unit<'_>) -> [Value; 4] {
+        let Group { model, account } = self.group;
+        [unit.owner.key, self.now, model.0, account.0].map(Value::from)
     }
 
     /// What was not in progress before is now.
@@ -156,12 +142,7 @@ impl LeaseRun {
     }
 }
 
-/// By `model, account, now, owner`.
-pub(super) fn take_on_postgres(by: [i64; 4], positions: &[Position]) -> Statement {
-    TAKE_ON_POSTGRES.over(Dialect::Postgres, by.map(Value::from), list(positions), [])
-}
-
-fn list<'a>(positions: impl IntoIterator<Item = &'a Position>) -> Vec<Value> {
+pub(super) fn list<'a>(positions: impl IntoIterator<Item = &'a Position>) -> Vec<Value> {
     let values = |position: &Position| [position.sort_key.as_bytes().into(), position.seq.into()];
     positions.into_iter().flat_map(values).collect()
 }
@@ -221,26 +202,26 @@ impl Operation for GiveBack {
     }
 }
 
-static LOST: RowsStatement = RowsStatement::new(
-    "WITH v(model, account, sort_key, seq, lease_epoch) AS (",
-    &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer, Kind::Integer],
-    ") SELECT v.seq FROM v WHERE NOT EXISTS (
-         SELECT 1 FROM queue q WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key
-           AND q.seq = v.seq AND q.phase = 1 AND q.lease_epoch = v.lease_epoch)",
-);
+pub(super) static LIST_LOST: Bulk = Bulk {
+    sqlite: "SELECT ?4 AS seq WHERE NOT EXISTS (
+             SELECT 1 FROM queue q WHERE q.model = ?1 AND q.account = ?2 AND q.sort_key = ?3
+               AND q.seq = ?4 AND q.phase = 1 AND q.lease_epoch = ?5)",
+    postgres: "SELECT v.seq FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
+             AS v(model, account, sort_key, seq, lease_epoch)
+         WHERE NOT EXISTS (
+             SELECT 1 FROM queue q WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key
+               AND q.seq = v.seq AND q.phase = 1 AND q.lease_epoch = v.lease_epoch)",
+    columns: &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer, Kind::Integer],
+};
 
 /// Which of these leases are held no more: other nodes ended their requests, or took this process for dead.
 pub async fn list_lost(store: &Store, leases: &[Lease]) -> Result<Vec<Lease>, StoreError> {
-    let mut lost = Vec::new();
-    for chunk in chunks(leases) {
-        let mut values = Vec::with_capacity(5 * chunk.len());
-        for lease in chunk {
-            push_key(&mut values, &lease.key);
-            values.push(lease.epoch.into());
-        }
-        let rows = store.readers().fetch_all(LOST.over(store.dialect(), [], values, [])).await?;
-        let seqs: Vec<i64> = rows.iter().map(|row| row.get(0)).collect::<Result<_, _>>()?;
-        lost.extend(chunk.iter().filter(|lease| seqs.contains(&lease.key.position.seq)).cloned());
+    let mut values = Vec::with_capacity(5 * leases.len());
+    for lease in leases {
+        push_key(&mut values, &lease.key);
+        values.push(lease.epoch.into());
     }
-    Ok(lost)
+    let rows = store.readers().fetch_all(LIST_LOST.over([], values)).await?;
+    let seqs: HashSet<i64> = rows.iter().map(|row| row.get(0)).collect::<Result<_, _>>()?;
+    Ok(leases.iter().filter(|lease| seqs.contains(&lease.key.position.seq)).cloned().collect())
 }

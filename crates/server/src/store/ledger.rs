@@ -4,7 +4,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::{AccountKey, Group};
 
-use super::sql::{Kind, Row, RowsStatement, Tx, Value, chunks, sql};
+use super::database::{Bulk, Kind, Row, Tx, Value, sql};
 use super::{Store, StoreError};
 
 /// The code of a kind; the literal numbers also stand in the audit.
@@ -28,24 +28,24 @@ pub(super) struct Charge {
     pub(super) now: i64,
 }
 
-pub(super) static INSERT_CHARGES: RowsStatement = RowsStatement::new(
-    "WITH v(account, kind, amount, created_at, result, model, request) AS (",
-    &[Kind::Integer; 7],
-    ") INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
-       SELECT v.account, v.kind, v.amount, v.created_at, v.result, v.model, r.id
-       FROM v LEFT JOIN requests r ON r.seq = v.request ORDER BY v.result",
-);
+pub(super) static INSERT_CHARGES: Bulk = Bulk {
+    sqlite: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT r.id FROM requests r WHERE r.seq = ?7))",
+    postgres: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
+         SELECT v.account, v.kind, v.amount, v.created_at, v.result, v.model, r.id
+         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+             AS v(account, kind, amount, created_at, result, model, request)
+         LEFT JOIN requests r ON r.seq = v.request ORDER BY v.result",
+    columns: &[Kind::Integer; 7],
+};
 
 /// Enters charges. Of one result there is one: a second is a broken constraint.
 pub(super) async fn insert_charges(charges: &[Charge], tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    for chunk in chunks(charges) {
-        let values = chunk.iter().flat_map(|Charge { group, request, result, amount, now }| {
-            let kind = code(EntryKind::Charge);
-            [group.account.0, kind, -amount, *now, *result, group.model.0, *request].map(Value::from)
-        });
-        tx.execute(INSERT_CHARGES.over(tx.dialect(), [], values.collect(), [])).await?;
-    }
-    Ok(())
+    let values = charges.iter().flat_map(|Charge { group, request, result, amount, now }| {
+        let kind = code(EntryKind::Charge);
+        [group.account.0, kind, -amount, *now, *result, group.model.0, *request].map(Value::from)
+    });
+    tx.execute(INSERT_CHARGES.over([], values.collect())).await.map(drop)
 }
 
 /// An entry to be booked that is no charge.

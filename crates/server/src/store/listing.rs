@@ -1,7 +1,7 @@
 //! Lists for people: the newest first, a few on a page, and no more than so many looked through for one.
 
 use super::search::Search;
-use super::sql::{Row, Statement};
+use super::database::{Row, Statement};
 use super::{Store, StoreError};
 
 /// Rows of a page.

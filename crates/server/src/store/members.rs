@@ -4,7 +4,7 @@ use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
 
 use super::accounts::{self, Account};
-use super::sql::{Row, Tx, sql};
+use super::database::{Row, Tx, sql};
 use super::users::{self, User};
 use super::{Store, StoreError};
 

@@ -1,10 +1,11 @@
 //! Brings the schema up to date, one numbered file after the other, each in a transaction. A number does the same in both
 //! databases.
 
-use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection, Row as _, SqliteConnection};
+use rusqlite::TransactionBehavior;
+use sqlx::{Connection as _, Executor, PgConnection, Row as _};
 
 use super::error::{StoreError, Trouble};
-use super::sql::{Connection, sql};
+use super::database::{Connection, Dialect, sql};
 
 /// A numbered step, for each database.
 struct Migration {
@@ -43,7 +44,8 @@ pub(super) async fn run(connection: &mut Connection) -> Result<(i64, i64), Store
     }
     for (number, migration) in (1i64..).zip(&MIGRATIONS).skip_while(|(number, _)| *number <= found) {
         match connection {
-            Connection::Sqlite(connection) => run_on_sqlite(connection, number, migration.sqlite).await?,
+            Connection::Sqlite(connection) => run_on_sqlite(connection.inner(), number, migration.sqlite)?,
+            Connection::SqliteThread(_) => return Err(READ_ONLY),
             Connection::Postgres(connection) => {
                 run_on_postgres(connection.inner(), number, migration.postgres).await?;
             }
@@ -52,36 +54,35 @@ pub(super) async fn run(connection: &mut Connection) -> Result<(i64, i64), Store
     Ok((found, NEWEST))
 }
 
+/// Readers change no schema.
+const READ_ONLY: StoreError = StoreError::Damaged("a connection that may not write");
+
 /// The number of the newest migration that the database has seen; 0 where it is empty.
 pub(super) async fn version(connection: &mut Connection) -> Result<i64, StoreError> {
-    match connection {
-        Connection::Sqlite(connection) => version_on_sqlite(connection).await,
-        Connection::Postgres(_) => {
-            let is_there = sql("SELECT to_regclass('schema_version') IS NOT NULL");
-            if !connection.fetch_one(is_there).await?.get::<bool>(0)? {
+    match connection.dialect() {
+        Dialect::Sqlite => {
+            let version = sql("SELECT user_version AS version FROM pragma_user_version");
+            connection.fetch_one(version).await?.get("version")
+        }
+        Dialect::Postgres => {
+            let is_there = sql("SELECT to_regclass('schema_version') IS NOT NULL AS is_there");
+            if !connection.fetch_one(is_there).await?.get::<bool>("is_there")? {
                 return Ok(0);
             }
-            connection.fetch_one(sql("SELECT coalesce(max(version), 0) FROM schema_version")).await?.get(0)
+            let version = sql("SELECT coalesce(max(version), 0) AS version FROM schema_version");
+            connection.fetch_one(version).await?.get("version")
         }
     }
 }
 
-async fn version_on_sqlite(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
-    Ok(sqlx::query("PRAGMA user_version").fetch_one(connection).await?.try_get(0)?)
-}
-
-async fn run_on_sqlite(
-    connection: &mut SqliteConnection,
-    number: i64,
-    file: &'static str,
-) -> Result<(), StoreError> {
-    let mut tx = connection.begin_with("BEGIN IMMEDIATE").await?;
-    if version_on_sqlite(&mut tx).await? < number {
-        tx.execute(sqlx::raw_sql(file)).await?;
-        tx.execute(sqlx::raw_sql(AssertSqlSafe(format!("PRAGMA user_version = {number}")))).await?;
+fn run_on_sqlite(connection: &mut rusqlite::Connection, number: i64, file: &str) -> Result<(), StoreError> {
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found < number {
+        tx.execute_batch(file)?;
+        tx.pragma_update(None, "user_version", number)?;
     }
-    tx.commit().await?;
-    Ok(())
+    Ok(tx.commit()?)
 }
 
 /// How often a change is tried that meets those who use the schema.

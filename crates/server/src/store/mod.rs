@@ -28,6 +28,7 @@ pub mod members;
 mod migrations;
 pub mod models;
 pub mod moving;
+mod opening;
 pub mod owners;
 pub mod payments;
 pub mod prices;
@@ -43,15 +44,14 @@ pub mod settings;
 pub mod settle;
 pub mod sign_in_failures;
 pub mod spend;
-mod sql;
 pub mod standings;
 mod stretches;
 pub mod users;
 pub mod webhook_secrets;
 mod writer;
 
-pub use database::{DATABASE_FILE, Durability, Store, StoreOptions, Turn};
-pub use error::StoreError;
+pub use opening::{DATABASE_FILE, Durability, Store, StoreOptions, Turn};
+pub use error::{DatabaseError, StoreError};
 pub use folder::FolderLock;
 pub use writer::{CrashPoint, ManualWriter};
 

@@ -2,7 +2,7 @@
 
 use overnight_domain::scheduler::ModelKey;
 
-use super::sql::sql;
+use super::database::sql;
 use super::{Store, StoreError};
 
 /// The key of each name, in order; a new name gets a row.

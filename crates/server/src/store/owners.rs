@@ -2,7 +2,7 @@
 //! stopped go back to the queue, and whatever it still writes touches nothing.
 
 use super::events;
-use super::sql::{Connection, Dialect, Statement, sql, sql_each};
+use super::database::{Connection, Dialect, Statement, sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 

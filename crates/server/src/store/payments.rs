@@ -5,7 +5,7 @@ use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 
 use super::ledger::{self, Booking, NewEntry};
-use super::sql::{Row, Tx, sql};
+use super::database::{Row, Tx, sql};
 use super::{Store, StoreError};
 
 /// An order of credits. Times are in milliseconds.

@@ -2,7 +2,7 @@
 
 use overnight_domain::money::Pricing;
 
-use super::sql::sql;
+use super::database::sql;
 use super::{Store, StoreError};
 
 /// A pair of prices, by its row number.

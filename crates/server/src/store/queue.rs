@@ -5,7 +5,7 @@ use overnight_domain::scheduler::{AccountKey, Backlog, Candidate, Group, ModelKe
 
 use super::candidates::{look_behind, read_candidate};
 use super::releases::{self, read_backlog};
-use super::sql::{Dialect, Kind, Row, RowsStatement, Value, chunks, sql};
+use super::database::{Bulk, Dialect, Kind, Row, Value, sql};
 use super::{Store, StoreError, stretches};
 
 /// Waiting requests of a group behind `after` that may be tried by `now`, in order; and whether no more lie behind.
@@ -75,23 +75,17 @@ pub struct Prompt {
 /// Larger prompts are read one by one, so that a run of them does not fill the memory.
 const SMALL_PROMPT_BYTES: i64 = 64 << 10;
 
-static SMALL_PROMPTS: RowsStatement = RowsStatement::new(
-    "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= ? AND seq IN (",
-    &[Kind::Integer],
-    ")",
-);
+pub(super) static SMALL_PROMPTS: Bulk = Bulk {
+    sqlite: "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2",
+    postgres: "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= $1 AND seq = ANY ($2::bigint[])",
+    columns: &[Kind::Integer],
+};
 
 /// The prompts of up to 64 KiB among these requests, in no particular order.
 pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Prompt>, StoreError> {
-    let mut prompts = Vec::with_capacity(seqs.len());
-    for chunk in chunks(seqs) {
-        let seqs = chunk.iter().map(|seq| Value::from(*seq)).collect();
-        let statement = SMALL_PROMPTS.over(store.dialect(), [SMALL_PROMPT_BYTES.into()], seqs, []);
-        for row in store.readers().fetch_all(statement).await? {
-            prompts.push(read_prompt(&row)?);
-        }
-    }
-    Ok(prompts)
+    let seqs = seqs.iter().map(|seq| Value::from(*seq)).collect();
+    let rows = store.readers().fetch_all(SMALL_PROMPTS.over([SMALL_PROMPT_BYTES.into()], seqs)).await?;
+    rows.iter().map(read_prompt).collect()
 }
 
 /// The prompt of one request; `None` where the request is gone.

@@ -2,7 +2,7 @@
 
 use overnight_domain::scheduler::{AccountKey, Backlog, Group, ModelKey};
 
-use super::sql::{Dialect, Row, Statement, sql, sql_each};
+use super::database::{Dialect, Row, Statement, sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 

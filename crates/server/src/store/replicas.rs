@@ -1,7 +1,7 @@
 //! Which process drives which engine replica. A replica is driven by one process at a time; those of a process that died
 //! are free.
 
-use super::sql::{Dialect, Value, sql};
+use super::database::{Dialect, Value, sql};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 

@@ -6,7 +6,7 @@ use overnight_domain::records::RequestSummary;
 use overnight_domain::requests::{RequestState, RequestStatus};
 
 use super::StoreError;
-use super::sql::Row;
+use super::database::Row;
 
 /// The state of `progress p` whose place in the queue, if it has one, is `queue q`: joined by [`queue_join!`].
 macro_rules! state {

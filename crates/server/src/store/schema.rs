@@ -1,7 +1,7 @@
 //! The schema's number, and bringing it up to date without serving.
 
-use super::database::{DATABASE_FILE, make_folder};
-use super::sql::Connection;
+use super::opening::{DATABASE_FILE, make_folder};
+use super::database::Connection;
 use super::{FolderLock, StoreError, StoreOptions, migrations};
 
 /// Which schema a database had and has: the number of the newest migration that it has seen, 0 where it is empty.
@@ -24,7 +24,7 @@ pub async fn read(options: &StoreOptions) -> Result<Schema, StoreError> {
     if options.server_url.is_none() && !options.folder.join(DATABASE_FILE).exists() {
         return Ok(Schema { found: 0, now: 0, newest });
     }
-    let mut connection = options.database()?.for_reading().connect().await?;
+    let mut connection = options.database()?.connect_reader().await?;
     let found = migrations::version(&mut connection).await?;
     connection.close().await?;
     if found > newest {

@@ -3,7 +3,7 @@
 
 use overnight_domain::json::{Json, Kind, quote};
 
-use super::sql::{Statement, Value};
+use super::database::{Statement, Value};
 
 /// How the same text may stand in JSON.
 type Spellings = [Vec<u8>; 3];

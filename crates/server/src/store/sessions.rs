@@ -1,6 +1,6 @@
 //! Who is signed in, and the links that sign somebody in once. Both are known by the SHA-256 of what the browser holds.
 
-use super::sql::{Row, sql};
+use super::database::{Row, sql};
 use super::users::{self, User};
 use super::{Store, StoreError};
 

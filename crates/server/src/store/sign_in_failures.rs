@@ -1,7 +1,7 @@
 //! Failed sign-ins in a row, so that guessing takes longer each time. Each is counted before it is known to have failed, so
 //! that many at once are no way around it.
 
-use super::sql::{Row, Tx, sql};
+use super::database::{Row, Tx, sql};
 use super::{Store, StoreError};
 
 /// Failed sign-ins in a row.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::{AccountKey, Group};
 
-use super::sql::{Kind, Row, RowsStatement, Tx, Value, chunks, sql};
+use super::database::{Bulk, Kind, Row, Tx, Value, sql};
 use super::{Store, StoreError};
 
 const DAY_MS: i64 = 86_400_000;
@@ -48,27 +48,29 @@ impl Spent {
     }
 }
 
-static ADD: RowsStatement = RowsStatement::new(
-    "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)",
-    &[Kind::Integer; 7],
-    "ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
-         prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
-         completion_tokens = spend.completion_tokens + excluded.completion_tokens,
-         amount = spend.amount + excluded.amount",
-);
+pub(super) static ADD: Bulk = Bulk {
+    sqlite: "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
+             prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
+             completion_tokens = spend.completion_tokens + excluded.completion_tokens,
+             amount = spend.amount + excluded.amount",
+    postgres: "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
+         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+         ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
+             prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
+             completion_tokens = spend.completion_tokens + excluded.completion_tokens,
+             amount = spend.amount + excluded.amount",
+    columns: &[Kind::Integer; 7],
+};
 
 /// Adds to each day, in the order of their keys: in which everybody locks them.
 pub(super) async fn add(spent: &BTreeMap<Key, Spent>, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let rows: Vec<(&Key, &Spent)> = spent.iter().collect();
-    for chunk in chunks(&rows) {
-        let values = chunk.iter().flat_map(|(key, spent)| {
-            let Spent { requests, prompt_tokens, completion_tokens, amount } = **spent;
-            [key.account, key.day, key.model, requests, prompt_tokens, completion_tokens, amount]
-                .map(Value::from)
-        });
-        tx.execute(ADD.over(tx.dialect(), [], values.collect(), [])).await?;
-    }
-    Ok(())
+    let values = spent.iter().flat_map(|(key, spent)| {
+        let Spent { requests, prompt_tokens, completion_tokens, amount } = *spent;
+        [key.account, key.day, key.model, requests, prompt_tokens, completion_tokens, amount].map(Value::from)
+    });
+    tx.execute(ADD.over([], values.collect())).await.map(drop)
 }
 
 /// What an account completed with one model on one day.

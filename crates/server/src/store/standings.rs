@@ -2,7 +2,7 @@
 
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
-use super::sql::{Row, Statement, sql, sql_each};
+use super::database::{Row, Statement, sql, sql_each};
 use super::{Store, StoreError};
 
 /// What lives of an account's requests.

@@ -4,7 +4,7 @@ use overnight_domain::scheduler::{Candidate, Group, Position};
 use overnight_domain::sort_key::SortKey;
 
 use super::candidates::{look_behind, read_candidate};
-use super::sql::{CommitError, Tx, sql};
+use super::database::{CommitError, Tx, sql};
 use super::{Store, StoreError};
 
 /// The next waiting requests of a group that may be tried by `now`, `limit` at most; the sweep goes on behind them. At

@@ -2,7 +2,7 @@
 
 use overnight_domain::ids::UserId;
 
-use super::sql::{Connection, Row, Tx, sql};
+use super::database::{Connection, Row, Tx, sql};
 use super::{Store, StoreError};
 
 /// Somebody who signs in. Times are in milliseconds.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
-use super::sql::{Kind, Row, RowsStatement, Tx, Value, chunks, sql};
+use super::database::{Bulk, Kind, Row, Tx, Value, sql};
 use super::{Store, StoreError};
 
 /// How many secrets may be in the course of being replaced: each is a signature with every webhook.
@@ -30,11 +30,13 @@ pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<Vec<We
     rows.iter().map(read).collect()
 }
 
-static LIST_OF: RowsStatement = RowsStatement::new(
-    "SELECT secret, created_at, expires_at, account FROM webhook_secrets WHERE account IN (",
-    &[Kind::Integer],
-    ") AND (expires_at IS NULL OR expires_at > ?) ORDER BY seq DESC",
-);
+pub(super) static LIST_OF: Bulk = Bulk {
+    sqlite: "SELECT secret, created_at, expires_at, account FROM webhook_secrets
+         WHERE account = ?2 AND (expires_at IS NULL OR expires_at > ?1) ORDER BY seq DESC",
+    postgres: "SELECT secret, created_at, expires_at, account FROM webhook_secrets
+         WHERE account = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > $1) ORDER BY seq DESC",
+    columns: &[Kind::Integer],
+};
 
 /// The same for several accounts, by row number; those that have none that can be read are left out.
 pub async fn list_of(
@@ -43,16 +45,13 @@ pub async fn list_of(
     now: i64,
 ) -> Result<BTreeMap<i64, Vec<SigningSecret>>, StoreError> {
     let mut secrets: BTreeMap<i64, Vec<SigningSecret>> = BTreeMap::new();
-    for chunk in chunks(accounts) {
-        let values = chunk.iter().map(|account| Value::from(*account)).collect();
-        let query = LIST_OF.over(store.dialect(), [], values, [now.into()]);
-        for row in store.readers().fetch_all(query).await? {
-            match read(&row) {
-                Ok(read) => secrets.entry(row.get(3)?).or_default().push(read.secret),
-                // What is wrong with one says nothing of the others.
-                Err(error) => {
-                    tracing::error!(%error, account = row.get::<i64>(3)?, "a secret cannot be read");
-                }
+    let accounts = accounts.iter().map(|account| Value::from(*account)).collect();
+    for row in store.readers().fetch_all(LIST_OF.over([now.into()], accounts)).await? {
+        match read(&row) {
+            Ok(read) => secrets.entry(row.get(3)?).or_default().push(read.secret),
+            // What is wrong with one says nothing of the others.
+            Err(error) => {
+                tracing::error!(%error, account = row.get::<i64>(3)?, "a secret cannot be read");
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Create Request.
 
+use bytes::Bytes;
 use overnight_domain::chat::ChatBody;
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::json::{JsonText, RawObject};
@@ -112,9 +113,9 @@ impl Reviewed<'_> {
             cost: i64::from(chat.estimate_cost(&model.config.sizing())),
             hold,
             max_tokens: Some(chat.max_tokens(&model.config.sizing())),
-            metadata,
+            metadata: metadata.map(Bytes::from),
             webhook,
-            body: chat.body.into_string().into_bytes(),
+            body: chat.body.into_string().into_bytes().into(),
         }
     }
 }

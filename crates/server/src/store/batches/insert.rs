@@ -7,7 +7,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
 use crate::store::events::lane_of;
-use crate::store::sql::{Dialect, Kind, RowsStatement, Value, chunks, sql, sql_each};
+use crate::store::database::{Bulk, Dialect, Kind, Row, Value, sql, sql_each};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
@@ -50,12 +50,13 @@ pub enum NewBatchOutcome {
     Changed,
 }
 
-pub(in crate::store) static RESOLVE: RowsStatement = RowsStatement::new(
-    "SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
-     WHERE r.account = ? AND r.id IN (",
-    &[Kind::Bytes],
-    ")",
-);
+pub(in crate::store) static RESOLVE: Bulk = Bulk {
+    sqlite: "SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+         WHERE r.account = ?1 AND r.id = ?2",
+    postgres: "SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+         WHERE r.account = $1 AND r.id = ANY ($2::bytea[])",
+    columns: &[Kind::Bytes],
+};
 
 /// Which of `ids` are requests of `account`, in no particular order.
 pub async fn resolve(
@@ -63,16 +64,13 @@ pub async fn resolve(
     account: AccountKey,
     ids: &[RequestId],
 ) -> Result<Vec<Member>, StoreError> {
-    let mut members = Vec::with_capacity(ids.len());
-    for chunk in chunks(ids) {
-        let ids = chunk.iter().map(|id| Value::from(id.to_bytes())).collect();
-        let statement = RESOLVE.over(store.dialect(), [account.0.into()], ids, []);
-        for row in store.readers().fetch_all(statement).await? {
-            let id = RequestId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("a request's id"))?;
-            members.push(Member { id, seq: row.get(1)?, is_taken: row.get::<Option<i64>>(2)?.is_some() });
-        }
-    }
-    Ok(members)
+    let ids = ids.iter().map(|id| Value::from(*id)).collect();
+    let rows = store.readers().fetch_all(RESOLVE.over([account.0.into()], ids)).await?;
+    let read = |row: &Row| {
+        let is_taken = row.get::<Option<i64>>(2)?.is_some();
+        Ok(Member { id: row.get(0)?, seq: row.get(1)?, is_taken })
+    };
+    rows.iter().map(read).collect()
 }
 
 /// Builds the texts over a list of requests: JSON for SQLite, an array for PostgreSQL. `CROSS` keeps the list outermost:

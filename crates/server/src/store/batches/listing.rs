@@ -9,7 +9,7 @@ use overnight_domain::scheduler::AccountKey;
 use super::reads::{batch_columns, read};
 use crate::store::listing::{self, ListPage, Listed};
 use crate::store::search::{self, Search};
-use crate::store::sql::{Row, Statement, sql, sql_each};
+use crate::store::database::{Row, Statement, sql, sql_each};
 use crate::store::{Store, StoreError};
 
 /// How many batches are looked through for a page.

@@ -4,7 +4,7 @@ use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::store::sql::{Row, sql};
+use crate::store::database::{Row, sql};
 use crate::store::{Store, StoreError, row};
 
 const PAGE_ROWS: i64 = 128;

@@ -6,7 +6,7 @@ use overnight_domain::batches::Counters;
 use overnight_domain::webhooks::EventKind;
 
 use crate::store::events::Outbox;
-use crate::store::sql::{Tx, sql};
+use crate::store::database::{Tx, sql};
 use crate::store::{StoreError, row};
 
 /// Adds each shift to its batch and lets the batch's state follow; a batch that completes is told of.

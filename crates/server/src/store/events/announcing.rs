@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::states::kind_code;
 use crate::store::StoreError;
-use crate::store::sql::{Kind, RowsStatement, Tx, Value, chunks};
+use crate::store::database::{Bulk, Kind, Tx, Value};
 
 /// What names events and wakes who delivers them.
 #[derive(Clone)]
@@ -38,9 +38,13 @@ enum Told {
     Batch(i64),
 }
 
-static INSERT: RowsStatement = RowsStatement::new(
-    "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)",
-    &[
+pub(in crate::store) static INSERT: Bulk = Bulk {
+    sqlite: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    postgres: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
+         SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+                              $7::bigint[], $8::bigint[])",
+    columns: &[
         Kind::Bytes,
         Kind::Integer,
         Kind::Integer,
@@ -50,8 +54,7 @@ static INSERT: RowsStatement = RowsStatement::new(
         Kind::Integer,
         Kind::Integer,
     ],
-    "",
-);
+};
 
 impl Outbox {
     /// A request ended so, and is told of where somebody wants to know.
@@ -89,10 +92,8 @@ impl Outbox {
         tx: &mut Tx<'_>,
     ) -> Result<usize, StoreError> {
         let announced = std::mem::take(&mut self.0);
-        for chunk in chunks(&announced) {
-            let values = chunk.iter().flat_map(|event| event.values(announcer)).collect();
-            tx.execute(INSERT.over(tx.dialect(), [], values, [])).await?;
-        }
+        let values = announced.iter().flat_map(|event| event.values(announcer)).collect();
+        tx.execute(INSERT.over([], values)).await?;
         Ok(announced.len())
     }
 }

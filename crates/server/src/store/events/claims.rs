@@ -8,7 +8,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::{Event, Lane, Subject};
 
 use super::states::kind_of;
-use crate::store::sql::{Dialect, Kind, Row, RowsStatement, Value, chunks, sql, sql_each};
+use crate::store::database::{Bulk, Kind, Row, Value, sql, sql_each};
 use crate::store::writer::{Job, Lane as WriterLane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
@@ -112,28 +112,22 @@ pub(in crate::store) struct ClaimEvents {
     now: i64,
 }
 
-const COLUMNS: [Kind; 4] = [Kind::Integer, Kind::Integer, Kind::Text, Kind::Bytes];
-
-pub(in crate::store) static TAKE: RowsStatement = RowsStatement::new(
-    "WITH v(event, tried, leads_to, sent) AS (",
-    &COLUMNS,
-    ") UPDATE events SET owner = ?, claimed_at = ?, due_at = NULL, number = number + 1,
-              url = coalesce(url, v.leads_to), payload = coalesce(payload, v.sent)
-       FROM v WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL RETURNING seq, failures",
-);
-
 /// What another node is writing at this moment is passed over.
-pub(in crate::store) static TAKE_ON_POSTGRES: RowsStatement = RowsStatement::new(
-    "WITH v(event, tried, leads_to, sent) AS (",
-    &COLUMNS,
-    "), w AS (
-         SELECT e.seq, v.leads_to, v.sent FROM v CROSS JOIN LATERAL (
-             SELECT seq FROM events WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL
-             FOR UPDATE SKIP LOCKED) e
-     ) UPDATE events SET owner = ?, claimed_at = ?, due_at = NULL, number = number + 1,
-              url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
-       FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures",
-);
+pub(in crate::store) static TAKE: Bulk = Bulk {
+    sqlite: "UPDATE events SET owner = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
+                url = coalesce(url, ?5), payload = coalesce(payload, ?6)
+         WHERE seq = ?3 AND number = ?4 AND due_at IS NOT NULL RETURNING seq, failures",
+    postgres: "WITH w AS (
+             SELECT e.seq, v.leads_to, v.sent
+             FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::bytea[]) AS v(event, tried, leads_to, sent)
+             CROSS JOIN LATERAL (
+                 SELECT seq FROM events WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL
+                 FOR UPDATE SKIP LOCKED) e
+         ) UPDATE events SET owner = $1, claimed_at = $2, due_at = NULL, number = number + 1,
+                  url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
+           FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures",
+    columns: &[Kind::Integer, Kind::Integer, Kind::Text, Kind::Bytes],
+};
 
 impl Operation for ClaimEvents {
     type Answer = BTreeMap<i64, i64>;
@@ -162,23 +156,12 @@ impl Operation for ClaimEvents {
 
 impl ClaimEvents {
     async fn take(&self, unit: &mut Unit<'_>) -> Result<BTreeMap<i64, i64>, StoreError> {
-        let mut taken = BTreeMap::new();
-        for chunk in chunks(&self.claims) {
-            let values = |claim: &Claim| -> [Value; 4] {
-                let Claim { seq, number, url, payload } = claim;
-                [(*seq).into(), (*number).into(), url.as_str().into(), payload.as_slice().into()]
-            };
-            let values = chunk.iter().flat_map(values).collect();
-            let dialect = unit.tx.dialect();
-            let statement = match dialect {
-                Dialect::Sqlite => &TAKE,
-                Dialect::Postgres => &TAKE_ON_POSTGRES,
-            };
-            let behind = [unit.owner.key, self.now].map(Value::from);
-            for row in unit.tx.fetch(statement.over(dialect, [], values, behind)).await? {
-                taken.insert(row.get(0)?, row.get(1)?);
-            }
-        }
-        Ok(taken)
+        let values = |claim: &Claim| -> [Value; 4] {
+            let Claim { seq, number, url, payload } = claim;
+            [(*seq).into(), (*number).into(), url.as_str().into(), payload.clone().into()]
+        };
+        let shared = [unit.owner.key, self.now].map(Value::from);
+        let rows = unit.tx.fetch(TAKE.over(shared, self.claims.iter().flat_map(values).collect())).await?;
+        rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::states::EventState;
-use crate::store::sql::{Kind, RowsStatement, Value, chunks};
+use crate::store::database::{Bulk, Kind, Value};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError};
 
@@ -42,20 +42,26 @@ pub(in crate::store) struct ConcludeTries {
     conclusions: Arc<[Conclusion]>,
 }
 
-pub(in crate::store) static CONCLUDE: RowsStatement = RowsStatement::new(
-    "WITH v(event, try, new_state, next_at, stopped_at, failed) AS (",
-    &[Kind::Integer; 6],
-    ") UPDATE events SET owner = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
-       FROM v WHERE seq = v.event AND number = v.try AND owner = ? RETURNING seq",
-);
+pub(in crate::store) static CONCLUDE: Bulk = Bulk {
+    sqlite: "UPDATE events SET owner = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
+         WHERE seq = ?2 AND number = ?3 AND owner = ?1 RETURNING seq",
+    postgres: "UPDATE events SET owner = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
+         FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+             AS v(event, try, new_state, next_at, stopped_at, failed)
+         WHERE seq = v.event AND number = v.try AND owner = $1 RETURNING seq",
+    columns: &[Kind::Integer; 6],
+};
 
-pub(in crate::store) static NOTE: RowsStatement = RowsStatement::new(
-    "WITH v(event, number, started_at, duration_ms, status, failure) AS (",
-    &[Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Text],
-    ") INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
-       SELECT v.event, v.number, e.account, v.started_at, v.duration_ms, v.status, v.failure
-       FROM v JOIN events e ON e.seq = v.event",
-);
+pub(in crate::store) static NOTE: Bulk = Bulk {
+    sqlite: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
+         SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1",
+    postgres: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
+         SELECT v.event, v.number, e.account, v.started_at, v.duration_ms, v.status, v.failure
+         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
+             AS v(event, number, started_at, duration_ms, status, failure)
+         JOIN events e ON e.seq = v.event",
+    columns: &[Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Text],
+};
 
 impl Operation for ConcludeTries {
     type Answer = Vec<bool>;
@@ -77,19 +83,13 @@ impl Operation for ConcludeTries {
 impl ConcludeTries {
     async fn conclude(&self, unit: &mut Unit<'_>) -> Result<Vec<bool>, StoreError> {
         let mut counted = HashSet::with_capacity(self.conclusions.len());
-        for chunk in chunks(&self.conclusions) {
-            let values = chunk.iter().flat_map(Conclusion::event).collect();
-            let update = CONCLUDE.over(unit.tx.dialect(), [], values, [unit.owner.key.into()]);
-            for row in unit.tx.fetch(update).await? {
-                counted.insert(row.get::<i64>(0)?);
-            }
+        let values = self.conclusions.iter().flat_map(Conclusion::event).collect();
+        for row in unit.tx.fetch(CONCLUDE.over([unit.owner.key.into()], values)).await? {
+            counted.insert(row.get::<i64>(0)?);
         }
         let is_counted = |conclusion: &&Conclusion| counted.contains(&conclusion.seq);
-        let tries: Vec<&Conclusion> = self.conclusions.iter().filter(is_counted).collect();
-        for chunk in chunks(&tries) {
-            let values = chunk.iter().flat_map(|conclusion| conclusion.delivery()).collect();
-            unit.tx.execute(NOTE.over(unit.tx.dialect(), [], values, [])).await?;
-        }
+        let tries = self.conclusions.iter().filter(is_counted).flat_map(Conclusion::delivery).collect();
+        unit.tx.execute(NOTE.over([], tries)).await?;
         Ok(self.conclusions.iter().map(|conclusion| is_counted(&conclusion)).collect())
     }
 }

@@ -2,7 +2,7 @@
 //! for nothing in the schedule.
 
 use crate::store::StoreError;
-use crate::store::sql::{Connection, Dialect, Tx, sql};
+use crate::store::database::{Connection, Dialect, Tx, sql};
 
 /// Why nothing is known of such a try.
 const INTERRUPTED: &str = "interrupted";

@@ -5,7 +5,7 @@ use overnight_domain::webhooks::Lane;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::store::sql::{Row, sql};
+use crate::store::database::{Row, sql};
 use crate::store::{Store, StoreError};
 
 /// The lane of an account's webhook.

@@ -30,7 +30,7 @@ pub use self::states::EventState;
 
 #[cfg(test)]
 pub(super) use self::{
-    claims::{FIND_DUE, TAKE, TAKE_ON_POSTGRES},
+    claims::{FIND_DUE, TAKE},
     conclusions::{CONCLUDE, NOTE},
     interruptions::{GIVE_BACK, ON_POSTGRES},
     lanes::LIST as LIST_LANES,

@@ -7,7 +7,7 @@ use overnight_domain::webhooks::EventKind;
 
 use super::lanes::lane_of;
 use super::states::kind_code;
-use crate::store::sql::{Tx, sql};
+use crate::store::database::{Tx, sql};
 use crate::store::{Store, StoreError};
 
 /// More failures than any schedule has tries: the first one gives it up.

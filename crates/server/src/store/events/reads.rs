@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::announcing::low_half;
 use super::states::{EventState, kind_of};
-use crate::store::sql::{Row, Statement, sql};
+use crate::store::database::{Row, Statement, sql};
 use crate::store::{Store, StoreError};
 
 /// An event and how far it has come. Times are in milliseconds.

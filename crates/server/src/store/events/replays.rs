@@ -3,7 +3,7 @@
 use overnight_domain::ids::EventId;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::store::sql::sql;
+use crate::store::database::sql;
 use crate::store::{Store, StoreError};
 
 /// What became of a replay.

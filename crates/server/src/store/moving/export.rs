@@ -8,9 +8,9 @@ use super::counts::Counts;
 use super::errors::ExportError;
 use super::format::{FORMAT, Header, Trailer, VERSION, write_row};
 use super::lines::hex;
-use super::tables::{Form, TABLES, Table};
+use super::tables::{Column, Form, TABLES, Table};
 use super::{BYTES_MAX, ROWS_MAX};
-use crate::store::sql::{Connection, Row, Statement, Value, sql};
+use crate::store::database::{Connection, Row, Statement, Value, sql};
 use crate::store::{Store, StoreError, migrations};
 
 /// Writes everything that is kept, as of one moment, while the service goes on; how many rows there were. What is
@@ -51,11 +51,11 @@ impl<W: Write> Exporter<'_, W> {
         Ok(trailer.rows)
     }
 
-    async fn write_table(&mut self, table: &Table) -> Result<usize, ExportError> {
+    async fn write_table(&mut self, table: &'static Table) -> Result<usize, ExportError> {
         let (mut behind, mut line, mut count) = (table.before_all(), Vec::new(), 0);
         loop {
             let limit = self.fitting(table, &behind).await?;
-            let rows = self.connection.fetch(bind(table.page, &behind).bind(limit)).await?;
+            let rows = self.connection.fetch(bind(table.statements().page, &behind).bind(limit)).await?;
             let Some(last) = rows.last() else { return Ok(count) };
             behind = table.key_of(last)?;
             for row in &rows {
@@ -68,8 +68,8 @@ impl<W: Write> Exporter<'_, W> {
     }
 
     /// How many of the next rows are read together: one at least.
-    async fn fitting(&mut self, table: &Table, behind: &[Value]) -> Result<i64, StoreError> {
-        let Some(text) = table.fitting else { return Ok(ROWS_MAX as i64) };
+    async fn fitting(&mut self, table: &'static Table, behind: &[Value]) -> Result<i64, StoreError> {
+        let Some(text) = table.statements().fitting else { return Ok(ROWS_MAX as i64) };
         let fitting = bind(text, behind).bind(ROWS_MAX as i64).bind(BYTES_MAX as i64);
         Ok(self.connection.fetch_one(fitting).await?.get::<i64>(0)?.max(1))
     }
@@ -83,23 +83,29 @@ impl<W: Write> Exporter<'_, W> {
 impl Table {
     /// A key before every row's.
     fn before_all(&self) -> Vec<Value> {
-        let lowest = |place: &usize| match self.columns[*place].form {
+        let lowest = |column: &Column| match column.form {
             Form::Integer | Form::Gathering => i64::MIN.into(),
             Form::Text => "".into(),
-            Form::Bytes | Form::Json => Value::Bytes(Some(Vec::new())),
+            Form::Bytes | Form::Json => Vec::<u8>::new().into(),
         };
-        self.key.iter().map(lowest).collect()
+        self.key_columns().map(|(_, column)| lowest(column)).collect()
     }
 
     fn key_of(&self, row: &Row) -> Result<Vec<Value>, StoreError> {
-        let read = |place: &usize| {
-            Ok(match self.columns[*place].form {
-                Form::Integer | Form::Gathering => row.get::<i64>(*place)?.into(),
-                Form::Text => row.get::<&str>(*place)?.into(),
-                Form::Bytes | Form::Json => row.get::<&[u8]>(*place)?.into(),
+        let read = |(place, column): (usize, &Column)| {
+            Ok(match column.form {
+                Form::Integer | Form::Gathering => row.get::<i64>(place)?.into(),
+                Form::Text => row.get::<&str>(place)?.into(),
+                Form::Bytes | Form::Json => row.get::<&[u8]>(place)?.into(),
             })
         };
-        self.key.iter().map(read).collect()
+        self.key_columns().map(read).collect()
+    }
+
+    /// The columns by which it is walked, with their places.
+    fn key_columns(&self) -> impl Iterator<Item = (usize, &Column)> {
+        let find = |name: &&str| self.columns.iter().enumerate().find(|(_, column)| column.name == *name);
+        self.key.iter().filter_map(find)
     }
 }
 

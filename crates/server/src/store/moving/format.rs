@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::counts::Counts;
 use super::tables::{Column, Form, TABLES, Table};
 use crate::store::StoreError;
-use crate::store::sql::{Dialect, Row, Value};
+use crate::store::database::{Dialect, Row, Value};
 
 /// What stands in every first line.
 pub(super) const FORMAT: &str = "overnight-export";

@@ -9,7 +9,7 @@ use super::lines::Lines;
 use super::tables::Table;
 use super::target::Target;
 use super::{BYTES_MAX, ROWS_MAX};
-use crate::store::sql::Value;
+use crate::store::database::Value;
 use crate::store::{StoreError, StoreOptions, migrations};
 
 /// Fills the store of `options`, which must be empty and served by nobody, with what [`super::export()`] wrote, and

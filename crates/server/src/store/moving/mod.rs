@@ -15,6 +15,7 @@ mod export;
 mod format;
 mod import;
 mod lines;
+mod statements;
 mod tables;
 mod target;
 

@@ -5,27 +5,22 @@
 //! setting `probe`). A lease is one of those processes' too: what is leased is told as waiting, and an event that is being sent as due, without the
 //! try of which nothing is known yet.
 
-use crate::store::sql::{Kind, RowsStatement};
+use crate::store::database::Kind;
 
 /// A table that is kept.
 pub(super) struct Table {
     /// Its name.
     pub(super) name: &'static str,
+    /// The columns by which it is walked.
+    pub(super) key: &'static [&'static str],
     /// Its columns, in their order.
     pub(super) columns: &'static [Column],
-    /// The places of the columns by which it is walked.
-    pub(super) key: &'static [usize],
-    /// How many of the next rows behind a key, of so many, have no more bytes than so many; `None` where every row is
-    /// small.
-    pub(super) fitting: Option<&'static str>,
-    /// A row, if there is any.
-    pub(super) any: &'static str,
-    /// So many of the next rows behind a key.
-    pub(super) page: &'static str,
-    /// Takes rows in.
-    pub(super) insert: RowsStatement,
-    /// Where PostgreSQL draws its row numbers: sets that behind the highest.
-    pub(super) renumber: Option<&'static str>,
+    /// Which of its rows are kept; `None` for all.
+    pub(super) only: Option<&'static str>,
+    /// How many bytes a row has; `None` where every row is small.
+    pub(super) weight: Option<&'static str>,
+    /// Whether PostgreSQL draws the row numbers of `seq`.
+    pub(super) is_numbered: bool,
 }
 
 /// A column that is kept.
@@ -34,6 +29,8 @@ pub(super) struct Column {
     pub(super) name: &'static str,
     /// What stands in it.
     pub(super) form: Form,
+    /// What is read for it: itself, unless something else is said.
+    pub(super) read: &'static str,
 }
 
 /// What a column holds, and how that stands in the file.
@@ -53,7 +50,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    const fn kind(self) -> Kind {
+    pub(super) const fn kind(self) -> Kind {
         match self {
             Self::Integer | Self::Gathering => Kind::Integer,
             Self::Text => Kind::Text,
@@ -62,169 +59,179 @@ impl Form {
     }
 }
 
-/// What is read for a column: itself, unless something else is said.
-macro_rules! read {
-    ($column:literal) => {
-        $column
-    };
-    ($column:literal $read:literal) => {
-        $read
-    };
+impl Table {
+    const PLAIN: Self =
+        Self { name: "", key: &[], columns: &[], only: None, weight: None, is_numbered: false };
 }
 
-/// Declares a table: the columns by which it is walked with a place for the value of each, which columns those are, what
-/// of it is not kept, how much a row weighs if that can be much, whether PostgreSQL numbers its rows, and its columns.
-macro_rules! table {
-    (
-        $name:literal by ($key:literal) > ($places:literal) at $key_columns:expr;
-        $(only $only:literal;)? $(weighing $weight:literal;)? $(numbered $numbered:literal;)?
-        $first:literal: $first_form:ident $(, $column:literal: $form:ident $(= $read:literal)?)*
-    ) => {
-        Table {
-            name: $name,
-            columns: &[
-                Column { name: $first, form: Form::$first_form },
-                $(Column { name: $column, form: Form::$form },)*
-            ],
-            key: &$key_columns,
-            fitting: optional!($(concat!(
-                "SELECT count(*) FROM (SELECT sum(weight) OVER (ORDER BY ", $key, ") AS bytes FROM (SELECT ", $key, ", ",
-                $weight, " AS weight FROM ", $name, " WHERE (", $key, ") > (", $places, ") ORDER BY ", $key,
-                " LIMIT ? + 0) r) s WHERE bytes <= ?"
-            ))?),
-            any: concat!("SELECT 1 FROM ", $name, " LIMIT 1"),
-            page: concat!(
-                "SELECT ", $first $(, ", ", read!($column $($read)?))*, " FROM ", $name,
-                " WHERE (", $key, ") > (", $places, ")", $(" AND ", $only,)? " ORDER BY ", $key, " LIMIT ? + 0"
-            ),
-            insert: RowsStatement::new(
-                concat!("INSERT INTO ", $name, " (", $first $(, ", ", $column)*, ")"),
-                &[Form::$first_form.kind() $(, Form::$form.kind())*],
-                "",
-            ),
-            renumber: optional!($(concat!(
-                "SELECT setval(pg_get_serial_sequence('", $name, "', '", $numbered, "'), coalesce(max(", $numbered,
-                "), 0) + 1, false) FROM ", $name
-            ))?),
-        }
-    };
+impl Column {
+    const fn new(name: &'static str, form: Form) -> Self {
+        Self { name, form, read: name }
+    }
+
+    const fn read_as(self, read: &'static str) -> Self {
+        Self { read, ..self }
+    }
 }
 
-/// `Some` of what is there.
-macro_rules! optional {
-    () => {
-        None
-    };
-    ($value:expr) => {
-        Some($value)
-    };
+const fn integer(name: &'static str) -> Column {
+    Column::new(name, Form::Integer)
+}
+
+const fn gathering(name: &'static str) -> Column {
+    Column::new(name, Form::Gathering)
+}
+
+const fn text(name: &'static str) -> Column {
+    Column::new(name, Form::Text)
+}
+
+const fn bytes(name: &'static str) -> Column {
+    Column::new(name, Form::Bytes)
+}
+
+const fn json(name: &'static str) -> Column {
+    Column::new(name, Form::Json)
 }
 
 /// Every table that is kept, in the order of the file.
 pub(super) static TABLES: [Table; 20] = [
-    table! {
-        "settings" by ("name") > ("?") at [0]; only "name <> 'probe'";
-        "name": Text, "value": Bytes
+    Table {
+        name: "settings",
+        key: &["name"],
+        columns: &[text("name"), bytes("value")],
+        only: Some("name <> 'probe'"),
+        ..Table::PLAIN
     },
-    table! {
-        "accounts" by ("seq") > ("?") at [0]; numbered "seq";
-        "seq": Integer, "id": Bytes, "name": Text, "created_at": Integer, "balance": Integer, "held": Integer,
-        "payments_activated_at": Integer
+    Table {
+        name: "accounts",
+        key: &["seq"],
+        columns: &[integer("seq"), bytes("id"), text("name"), integer("created_at"), integer("balance"), integer("held"), integer("payments_activated_at")],
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "api_keys" by ("seq") > ("?") at [0]; numbered "seq";
-        "seq": Integer, "id": Bytes, "account": Integer, "sha256": Bytes, "prefix": Text, "name": Text,
-        "created_at": Integer, "expires_at": Integer, "revoked_at": Integer, "last_used_at": Integer
+    Table {
+        name: "api_keys",
+        key: &["seq"],
+        columns: &[integer("seq"), bytes("id"), integer("account"), bytes("sha256"), text("prefix"), text("name"), integer("created_at"), integer("expires_at"), integer("revoked_at"), integer("last_used_at")],
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "models" by ("seq") > ("?") at [0]; numbered "seq";
-        "seq": Integer, "name": Text
+    Table {
+        name: "models",
+        key: &["seq"],
+        columns: &[integer("seq"), text("name")],
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "prices" by ("seq") > ("?") at [0]; numbered "seq";
-        "seq": Integer, "input": Integer, "output": Integer
+    Table {
+        name: "prices",
+        key: &["seq"],
+        columns: &[integer("seq"), integer("input"), integer("output")],
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "requests" by ("seq") > ("?") at [0];
-        weighing "octet_length(body) + coalesce(octet_length(metadata), 0)"; numbered "seq";
-        "seq": Integer, "id": Bytes, "account": Integer, "model": Integer, "created_at": Integer,
-        "expires_at": Integer, "metadata": Json, "webhook": Text, "body": Json, "max_tokens": Integer
+    Table {
+        name: "requests",
+        key: &["seq"],
+        columns: &[integer("seq"), bytes("id"), integer("account"), integer("model"), integer("created_at"), integer("expires_at"), json("metadata"), text("webhook"), json("body"), integer("max_tokens")],
+        weight: Some("octet_length(body) + coalesce(octet_length(metadata), 0)"),
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "progress" by ("seq") > ("?") at [0];
-        "seq": Integer, "account": Integer, "model": Integer, "state": Integer, "batch": Integer,
-        "ready_at": Gathering = "CASE WHEN state = 0 THEN ready_at END", "deadline": Integer,
-        "in_progress_at": Integer, "ended_at": Integer, "result_seq": Integer, "cost": Integer, "sort_key": Bytes,
-        "hold": Integer, "price": Integer, "lane": Integer
+    Table {
+        name: "progress",
+        key: &["seq"],
+        columns: &[integer("seq"), integer("account"), integer("model"), integer("state"), integer("batch"), gathering("ready_at").read_as("CASE WHEN state = 0 THEN ready_at END"), integer("deadline"), integer("in_progress_at"), integer("ended_at"), integer("result_seq"), integer("cost"), bytes("sort_key"), integer("hold"), integer("price"), integer("lane")],
+        ..Table::PLAIN
     },
-    table! {
-        "queue" by ("model, account, sort_key, seq") > ("?, ?, ?, ?") at [0, 1, 2, 3];
-        "model": Integer, "account": Integer, "sort_key": Bytes, "seq": Integer,
-        "phase": Integer = "CAST(0 AS BIGINT)", "deadline": Integer, "cost": Integer, "lease_epoch": Integer,
-        "owner": Integer = "CAST(NULL AS BIGINT)", "attempts": Integer, "retry_at": Integer, "suspect": Integer,
-        "in_progress_at": Integer, "batch": Integer, "hold": Integer, "price": Integer, "lane": Integer
+    Table {
+        name: "queue",
+        key: &["model", "account", "sort_key", "seq"],
+        columns: &[integer("model"), integer("account"), bytes("sort_key"), integer("seq"), integer("phase").read_as("CAST(0 AS BIGINT)"), integer("deadline"), integer("cost"), integer("lease_epoch"), integer("owner").read_as("CAST(NULL AS BIGINT)"), integer("attempts"), integer("retry_at"), integer("suspect"), integer("in_progress_at"), integer("batch"), integer("hold"), integer("price"), integer("lane")],
+        ..Table::PLAIN
     },
-    table! {
-        "results" by ("seq") > ("?") at [0]; weighing "octet_length(body)"; numbered "seq";
-        "seq": Integer, "request": Integer, "prompt_tokens": Integer, "completion_tokens": Integer, "body": Json
+    Table {
+        name: "results",
+        key: &["seq"],
+        columns: &[integer("seq"), integer("request"), integer("prompt_tokens"), integer("completion_tokens"), json("body")],
+        weight: Some("octet_length(body)"),
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "batches" by ("seq") > ("?") at [0]; weighing "coalesce(octet_length(metadata), 0)"; numbered "seq";
-        "seq": Integer, "id": Bytes, "account": Integer, "created_at": Integer, "in_progress_at": Integer,
-        "completed_at": Integer, "cancelled_at": Integer, "cancelling": Integer, "registered": Integer,
-        "in_progress": Integer, "completed": Integer, "failed": Integer, "cancelled": Integer, "webhook": Text,
-        "metadata": Json, "lane": Integer
+    Table {
+        name: "batches",
+        key: &["seq"],
+        columns: &[integer("seq"), bytes("id"), integer("account"), integer("created_at"), integer("in_progress_at"), integer("completed_at"), integer("cancelled_at"), integer("cancelling"), integer("registered"), integer("in_progress"), integer("completed"), integer("failed"), integer("cancelled"), text("webhook"), json("metadata"), integer("lane")],
+        weight: Some("coalesce(octet_length(metadata), 0)"),
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "batch_members" by ("batch, place") > ("?, ?") at [0, 1];
-        "batch": Integer, "place": Integer, "ids": Bytes
+    Table {
+        name: "batch_members",
+        key: &["batch", "place"],
+        columns: &[integer("batch"), integer("place"), bytes("ids")],
+        ..Table::PLAIN
     },
-    table! {
-        "ledger" by ("seq") > ("?") at [0]; numbered "seq";
-        "seq": Integer, "account": Integer, "kind": Integer, "amount": Integer, "created_at": Integer,
-        "source": Text, "request": Bytes, "result": Integer, "model": Integer
+    Table {
+        name: "ledger",
+        key: &["seq"],
+        columns: &[integer("seq"), integer("account"), integer("kind"), integer("amount"), integer("created_at"), text("source"), bytes("request"), integer("result"), integer("model")],
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "spend" by ("account, day, model") > ("?, ?, ?") at [0, 1, 2];
-        "account": Integer, "day": Integer, "model": Integer, "requests": Integer, "prompt_tokens": Integer,
-        "completion_tokens": Integer, "amount": Integer
+    Table {
+        name: "spend",
+        key: &["account", "day", "model"],
+        columns: &[integer("account"), integer("day"), integer("model"), integer("requests"), integer("prompt_tokens"), integer("completion_tokens"), integer("amount")],
+        ..Table::PLAIN
     },
-    table! {
-        "payments" by ("seq") > ("?") at [0]; numbered "seq";
-        "seq": Integer, "id": Bytes, "account": Integer, "provider": Text, "credits": Integer, "amount": Integer,
-        "currency": Text, "created_at": Integer, "session": Text, "paid_at": Integer,
-        "reference": Text
+    Table {
+        name: "payments",
+        key: &["seq"],
+        columns: &[integer("seq"), bytes("id"), integer("account"), text("provider"), integer("credits"), integer("amount"), text("currency"), integer("created_at"), text("session"), integer("paid_at"), text("reference")],
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "events" by ("seq") > ("?") at [0]; weighing "coalesce(octet_length(payload), 0)"; numbered "seq";
-        "seq": Integer, "id": Bytes, "account": Integer, "lane": Integer, "kind": Integer, "request": Integer,
-        "batch": Integer, "created_at": Integer, "state": Integer,
-        "due_at": Integer = "CASE WHEN owner IS NOT NULL THEN claimed_at ELSE due_at END",
-        "owner": Integer = "CAST(NULL AS BIGINT)", "claimed_at": Integer, "ended_at": Integer, "number": Integer = "number - CASE WHEN owner IS NOT NULL THEN 1 ELSE 0 END",
-        "failures": Integer, "url": Text, "payload": Json
+    Table {
+        name: "events",
+        key: &["seq"],
+        columns: &[integer("seq"), bytes("id"), integer("account"), integer("lane"), integer("kind"), integer("request"), integer("batch"), integer("created_at"), integer("state"), integer("due_at").read_as("CASE WHEN owner IS NOT NULL THEN claimed_at ELSE due_at END"), integer("owner").read_as("CAST(NULL AS BIGINT)"), integer("claimed_at"), integer("ended_at"), integer("number").read_as("number - CASE WHEN owner IS NOT NULL THEN 1 ELSE 0 END"), integer("failures"), text("url"), json("payload")],
+        weight: Some("coalesce(octet_length(payload), 0)"),
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "deliveries" by ("event, number") > ("?, ?") at [0, 1];
-        "event": Integer, "number": Integer, "account": Integer, "started_at": Integer, "duration_ms": Integer,
-        "status": Integer, "failure": Text
+    Table {
+        name: "deliveries",
+        key: &["event", "number"],
+        columns: &[integer("event"), integer("number"), integer("account"), integer("started_at"), integer("duration_ms"), integer("status"), text("failure")],
+        ..Table::PLAIN
     },
-    table! {
-        "webhook_secrets" by ("seq") > ("?") at [0]; numbered "seq";
-        "seq": Integer, "account": Integer, "secret": Bytes, "created_at": Integer, "expires_at": Integer
+    Table {
+        name: "webhook_secrets",
+        key: &["seq"],
+        columns: &[integer("seq"), integer("account"), bytes("secret"), integer("created_at"), integer("expires_at")],
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "users" by ("seq") > ("?") at [0]; numbered "seq";
-        "seq": Integer, "id": Bytes, "email": Text, "password": Text, "issuer": Text, "subject": Text,
-        "is_operator": Integer, "created_at": Integer, "signed_in_at": Integer
+    Table {
+        name: "users",
+        key: &["seq"],
+        columns: &[integer("seq"), bytes("id"), text("email"), text("password"), text("issuer"), text("subject"), integer("is_operator"), integer("created_at"), integer("signed_in_at")],
+        is_numbered: true,
+        ..Table::PLAIN
     },
-    table! {
-        "members" by ("account, user_seq") > ("?, ?") at [0, 1];
-        "account": Integer, "user_seq": Integer, "role": Integer, "created_at": Integer
+    Table {
+        name: "members",
+        key: &["account", "user_seq"],
+        columns: &[integer("account"), integer("user_seq"), integer("role"), integer("created_at")],
+        ..Table::PLAIN
     },
-    table! {
-        "activity" by ("account, quarter") > ("?, ?") at [0, 1];
-        "account": Integer, "quarter": Integer, "completed": Integer, "failed": Integer, "cancelled": Integer,
-        "prompt_tokens": Integer, "completion_tokens": Integer, "amount": Integer
+    Table {
+        name: "activity",
+        key: &["account", "quarter"],
+        columns: &[integer("account"), integer("quarter"), integer("completed"), integer("failed"), integer("cancelled"), integer("prompt_tokens"), integer("completion_tokens"), integer("amount")],
+        ..Table::PLAIN
     },
 ];
 

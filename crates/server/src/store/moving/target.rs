@@ -2,7 +2,7 @@
 
 use super::errors::ImportError;
 use super::tables::{TABLES, Table};
-use crate::store::sql::{Connection, Dialect, Value, chunks, sql};
+use crate::store::database::{Connection, Dialect, Value, sql};
 use crate::store::{FolderLock, StoreError, StoreOptions, audit, schema};
 
 /// What every opening of a store writes, and an import replaces.
@@ -50,7 +50,7 @@ impl Target {
             }
         }
         for table in TABLES.iter().filter(|table| !MADE_BY_OPENING.contains(&table.name)) {
-            if !self.connection.fetch(sql(table.any)).await?.is_empty() {
+            if !self.connection.fetch(sql(table.statements().any)).await?.is_empty() {
                 return Err(ImportError::NotEmpty { table: table.name });
             }
         }
@@ -64,22 +64,20 @@ impl Target {
     }
 
     /// Takes rows of a table in.
-    pub(super) async fn insert(&mut self, table: &Table, rows: Vec<Vec<Value>>) -> Result<(), StoreError> {
-        let dialect = self.dialect();
-        let sizes: Vec<usize> = chunks(&rows).map(<[_]>::len).collect();
-        let mut rows = rows.into_iter();
-        for size in sizes {
-            let values = rows.by_ref().take(size).flatten().collect();
-            self.connection.execute(table.insert.over(dialect, [], values, [])).await?;
-        }
-        Ok(())
+    pub(super) async fn insert(
+        &mut self,
+        table: &'static Table,
+        rows: Vec<Vec<Value>>,
+    ) -> Result<(), StoreError> {
+        let insert = table.statements().insert.over([], rows.into_iter().flatten().collect());
+        self.connection.execute(insert).await.map(drop)
     }
 
     /// Makes it durable, if all that must hold does.
     pub(super) async fn commit(&mut self) -> Result<(), ImportError> {
         if self.dialect() == Dialect::Postgres {
             self.connection.execute_all(ANALYZE).await?;
-            for renumber in TABLES.iter().filter_map(|table| table.renumber) {
+            for renumber in TABLES.iter().filter_map(|table| table.statements().renumber) {
                 self.connection.fetch_one(sql(renumber)).await?;
             }
         }

@@ -1,14 +1,15 @@
 //! Taking a request in.
 
+use bytes::Bytes;
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 
 use crate::store::events::lane_of;
 use crate::store::holds::{Admission, Hold, admit};
-use crate::store::sql::{Dialect, Kind, Part, RowsStatement, Statement, Value, chunks};
+use crate::store::database::{Bulk, Dialect, Kind, Value};
 use crate::store::writer::{Job, Lane, Operation, Unit};
-use crate::store::{Store, StoreError, row};
+use crate::store::{Store, StoreError};
 
 /// A request to be taken in. Times are in milliseconds.
 #[derive(Debug, Clone)]
@@ -34,11 +35,11 @@ pub struct NewRequest {
     /// The output limit of one completion, which the engine is sent; `None` for that of the settings when it is sent.
     pub max_tokens: Option<u32>,
     /// A JSON object, or `None` for null.
-    pub metadata: Option<Vec<u8>>,
+    pub metadata: Option<Bytes>,
     /// Where to tell of its end.
     pub webhook: Option<String>,
     /// The chat-completion request: JSON without white space outside strings.
-    pub body: Vec<u8>,
+    pub body: Bytes,
 }
 
 /// Stores a request, if its account can pay for it. Once this returns, what was taken survives the end of the process and
@@ -47,46 +48,59 @@ pub async fn insert(store: &Store, request: NewRequest) -> Result<Admission, Sto
     store.writer().write(request).await
 }
 
-static INSERT: RowsStatement<2> = RowsStatement::all([
-    Part {
-        head: "INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens)",
-        columns: &[
-            Kind::Integer,
-            Kind::Bytes,
-            Kind::Integer,
-            Kind::Integer,
-            Kind::Integer,
-            Kind::Integer,
-            Kind::Bytes,
-            Kind::Text,
-            Kind::Bytes,
-            Kind::Integer,
-        ],
-        tail: "",
-    },
-    Part {
-        head: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price, lane)",
-        columns: &[
-            Kind::Integer,
-            Kind::Integer,
-            Kind::Integer,
-            Kind::Integer,
-            Kind::Integer,
-            Kind::Integer,
-            Kind::Integer,
-            Kind::Integer,
-            Kind::Bytes,
-            Kind::Integer,
-            Kind::Integer,
-        ],
-        tail: "",
-    },
-]);
+pub(in crate::store) static INSERT: Bulk = Bulk {
+    sqlite: "INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    postgres: "",
+    columns: &[
+        Kind::Integer,
+        Kind::Bytes,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Bytes,
+        Kind::Text,
+        Kind::Bytes,
+        Kind::Integer,
+    ],
+};
+
+pub(in crate::store) static INSERT_PROGRESS: Bulk = Bulk {
+    sqlite: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price, lane)
+         VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    postgres: "",
+    columns: &[
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Bytes,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+    ],
+};
 
 /// Both at once; the numbers are drawn in the order of the list.
-static INSERT_ON_POSTGRES: RowsStatement = RowsStatement::new(
-    "WITH v(id, account, model, created_at, expires_at, metadata, webhook, body, ready_at, cost, sort_key, hold, price, max_tokens, lane) AS (",
-    &[
+pub(in crate::store) static INSERT_ON_POSTGRES: Bulk = Bulk {
+    sqlite: "",
+    postgres: "WITH v AS (
+         SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::text[],
+                              $8::bytea[], $9::bigint[], $10::bigint[], $11::bytea[], $12::bigint[], $13::bigint[],
+                              $14::bigint[], $15::bigint[])
+             AS v(id, account, model, created_at, expires_at, metadata, webhook, body, ready_at, cost, sort_key, hold, price,
+                  max_tokens, lane)
+     ), numbered AS MATERIALIZED (
+         SELECT nextval('requests_seq_seq') AS seq, v.* FROM v
+     ), stored AS (
+         INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens)
+         SELECT seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens FROM numbered
+     ) INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price, lane)
+       SELECT seq, account, model, 0, ready_at, expires_at, cost, sort_key, hold, price, lane FROM numbered",
+    columns: &[
         Kind::Bytes,
         Kind::Integer,
         Kind::Integer,
@@ -103,21 +117,14 @@ static INSERT_ON_POSTGRES: RowsStatement = RowsStatement::new(
         Kind::Integer,
         Kind::Integer,
     ],
-    "), numbered AS MATERIALIZED (
-         SELECT nextval('requests_seq_seq') AS seq, v.* FROM v
-     ), stored AS (
-         INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens)
-         SELECT seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens FROM numbered
-     ) INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price, lane)
-       SELECT seq, account, model, 0, ready_at, expires_at, cost, sort_key, hold, price, lane FROM numbered",
-);
+};
 
 impl Operation for NewRequest {
     type Answer = Admission;
     const LANE: Lane = Lane::Intake;
 
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.body.len() + self.metadata.as_ref().map_or(0, Vec::len)
+        size_of::<Self>() + self.body.len() + self.metadata.as_ref().map_or(0, Bytes::len)
     }
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Admission>, StoreError> {
@@ -133,18 +140,20 @@ impl Operation for NewRequest {
 
 async fn store(requests: &[&NewRequest], unit: &mut Unit<'_>) -> Result<(), StoreError> {
     match unit.tx.dialect() {
-        _ if requests.is_empty() => {}
         Dialect::Sqlite => {
-            let numbered: Vec<(i64, &NewRequest)> =
-                (unit.sequences.request..).zip(requests.iter().copied()).collect();
-            for chunk in chunks(&numbered) {
-                unit.tx.execute(bind(chunk)).await?;
+            let count = requests.len();
+            let (mut rows, mut progress) = (Vec::with_capacity(10 * count), Vec::with_capacity(10 * count));
+            for (seq, request) in (unit.sequences.request..).zip(requests) {
+                rows.extend(request.row(seq));
+                progress.extend(request.progress(seq));
             }
-            unit.sequences.request += requests.len() as i64;
+            unit.tx.execute(INSERT.over([], rows)).await?;
+            unit.tx.execute(INSERT_PROGRESS.over([], progress)).await?;
+            unit.sequences.request += count as i64;
         }
         Dialect::Postgres => {
             let values = requests.iter().flat_map(|request| request.values_on_postgres()).collect();
-            unit.tx.execute(INSERT_ON_POSTGRES.over(Dialect::Postgres, [], values, [])).await?;
+            unit.tx.execute(INSERT_ON_POSTGRES.over([], values)).await?;
         }
     }
     Ok(())
@@ -181,33 +190,35 @@ impl NewRequest {
             self.lane().into(),
         ]
     }
-}
 
-fn bind(numbered: &[(i64, &NewRequest)]) -> Statement {
-    let mut values: Vec<Value> = Vec::with_capacity(21 * numbered.len());
-    for (seq, request) in numbered {
-        values.push((*seq).into());
-        values.push(request.id.to_bytes().into());
-        values.push(request.account.0.into());
-        values.push(request.model.0.into());
-        values.push(request.created_at.into());
-        values.push(request.expires_at.into());
-        values.push(request.metadata.clone().into());
-        values.push(request.webhook.clone().into());
-        values.push(request.body.clone().into());
-        values.push(request.max_tokens.map(i64::from).into());
+    fn row(&self, seq: i64) -> [Value; 10] {
+        [
+            seq.into(),
+            self.id.into(),
+            self.account.0.into(),
+            self.model.0.into(),
+            self.created_at.into(),
+            self.expires_at.into(),
+            self.metadata.clone().into(),
+            self.webhook.clone().into(),
+            self.body.clone().into(),
+            self.max_tokens.map(i64::from).into(),
+        ]
     }
-    for (seq, request) in numbered {
-        values.push((*seq).into());
-        values.push(request.account.0.into());
-        values.push(request.model.0.into());
-        values.push(row::GATHERING.into());
-        values.push(request.ready_at.into());
-        values.push(request.expires_at.into());
-        values.push(request.cost.into());
-        values.push(request.sort_key.as_bytes().into());
-        values.extend(<[Value; 2]>::from(request.terms()));
-        values.push(request.lane().into());
+
+    fn progress(&self, seq: i64) -> [Value; 10] {
+        let (hold, price) = self.terms();
+        [
+            seq.into(),
+            self.account.0.into(),
+            self.model.0.into(),
+            self.ready_at.into(),
+            self.expires_at.into(),
+            self.cost.into(),
+            self.sort_key.as_bytes().into(),
+            hold,
+            price,
+            self.lane().into(),
+        ]
     }
-    INSERT.with(numbered.len(), values)
 }

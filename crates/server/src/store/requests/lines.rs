@@ -4,7 +4,7 @@
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::{RequestRecord, RequestSummary};
 
-use crate::store::sql::Row;
+use crate::store::database::Row;
 use crate::store::{StoreError, row};
 
 /// The fields of a status record, of `requests r`, `progress p` and `queue q`, the row number first.

@@ -9,7 +9,7 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 use super::{Scope, summary_columns};
 use crate::store::listing::{self, ListPage, Listed};
 use crate::store::search::{self, Search};
-use crate::store::sql::{Row, Statement, sql, sql_each};
+use crate::store::database::{Row, Statement, sql, sql_each};
 use crate::store::{Store, StoreError, row};
 
 /// How many requests are looked through for a page.

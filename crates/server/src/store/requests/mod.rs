@@ -22,7 +22,7 @@ use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::scheduler::AccountKey;
 
-use super::sql::{Row, sql};
+use super::database::{Row, sql};
 use super::{Store, StoreError, row};
 
 /// What `row::request_summary` reads, behind the row number, of `requests r`, `progress p` and `queue q`.

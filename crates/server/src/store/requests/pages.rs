@@ -9,7 +9,7 @@ use super::lines::{
     self, RecordLine, detail_fields, record_head, record_line, small_bytes, summary_fields, summary_line,
 };
 use super::{find_record_at, read_record, read_summary, summary_columns};
-use crate::store::sql::{Dialect, Row, Statement, sql_each};
+use crate::store::database::{Dialect, Row, Statement, sql_each};
 use crate::store::{Store, StoreError, row};
 
 /// Status records of a page.

@@ -7,7 +7,7 @@ mod sqlite;
 #[cfg(test)]
 pub(super) use self::postgres::end_by as end_on_postgres_by;
 #[cfg(test)]
-pub(super) use self::sqlite::{END, HELD};
+pub(super) use self::sqlite::{END, HELD, LEAVE};
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
 
 use super::books::{Completed, Pinned};
-use super::sql::{Dialect, Value};
+use super::database::{Dialect, Value};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError, row};
 

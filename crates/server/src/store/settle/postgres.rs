@@ -4,29 +4,21 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Held, LeaseName, Settlement, push_result};
 use crate::store::books::Pinned;
-use crate::store::sql::{Dialect, Kind, RowsStatement, Statement};
+use crate::store::database::{Bulk, Kind, Statement};
 use crate::store::writer::Unit;
 use crate::store::{StoreError, leases};
 
 /// All of it at once: the rows that are deleted say for whom the rest is written.
-static END: RowsStatement = RowsStatement::new(
-    "WITH v(model, account, sort_key, seq, lease_epoch, state, ended_at, prompt_tokens, completion_tokens, body) AS (",
-    &[
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Bytes,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Bytes,
-    ],
-    "), gone AS (
+pub(in crate::store) static END: Bulk = Bulk {
+    sqlite: "",
+    postgres: "WITH v AS (
+         SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
+                              $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[])
+             AS v(model, account, sort_key, seq, lease_epoch, state, ended_at, prompt_tokens, completion_tokens, body)
+     ), gone AS (
          DELETE FROM queue q USING v
          WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key AND q.seq = v.seq
-           AND q.phase = 1 AND q.lease_epoch = v.lease_epoch AND q.owner = ?
+           AND q.phase = 1 AND q.lease_epoch = v.lease_epoch AND q.owner = $1
            AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
          RETURNING q.seq, q.lease_epoch, q.batch, q.lane, q.in_progress_at, greatest(v.ended_at, q.in_progress_at) AS ended_at,
                    v.state, v.prompt_tokens, v.completion_tokens, v.body
@@ -41,7 +33,19 @@ static END: RowsStatement = RowsStatement::new(
          SELECT result_seq, seq, prompt_tokens, completion_tokens, body FROM numbered
      ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at
        FROM moved m LEFT JOIN prices x ON x.seq = m.price",
-);
+    columns: &[
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Bytes,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Integer,
+        Kind::Bytes,
+    ],
+};
 
 pub(in crate::store) fn end_by(settlements: &[&Settlement], owner: i64) -> Statement {
     let mut values = Vec::with_capacity(10 * settlements.len());
@@ -52,7 +56,7 @@ pub(in crate::store) fn end_by(settlements: &[&Settlement], owner: i64) -> State
         values.push(settlement.now.into());
         push_result(&mut values, settlement);
     }
-    END.over(Dialect::Postgres, [], values, [owner.into()])
+    END.over([owner.into()], values)
 }
 
 pub(super) async fn end(

@@ -1,48 +1,41 @@
-//! Ends on SQLite: what is held is read first, and then three statements go as one message.
+//! Ends on SQLite: what is held is read first.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{Held, LeaseName, Settlement, push_result};
 use crate::store::books::Pinned;
-use crate::store::sql::{Dialect, Kind, Part, RowsStatement, Statement, Value, chunks, read_joined};
+use crate::store::database::{Bulk, Kind, Row, Statement, Value};
 use crate::store::writer::Unit;
 use crate::store::{StoreError, leases};
 
-/// The leases that are held, each with since when its request is in progress, its batch, its hold, its prices and its lane. A batch that is marked cancelled holds its requests back:
-/// they end with the next chunk of its cancel.
-pub(in crate::store) static HELD: RowsStatement = RowsStatement::new(
-    "WITH v(model, account, sort_key, seq, lease_epoch) AS (",
-    &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer, Kind::Integer],
-    ") SELECT group_concat(concat(q.seq, ',', q.lease_epoch, ',', q.in_progress_at, ',', q.batch, ',', q.hold, ',',
-                                   x.input, ',', x.output, ',', q.lane), ';') FROM v
-       CROSS JOIN queue q ON q.model = v.model AND q.account = v.account
-                         AND q.sort_key = v.sort_key AND q.seq = v.seq
-       LEFT JOIN batches b ON b.seq = q.batch
-       LEFT JOIN prices x ON x.seq = q.price
-       WHERE q.phase = 1 AND q.lease_epoch = v.lease_epoch AND b.cancelled_at IS NULL
-         AND q.owner = ?",
-);
+/// A lease that is held, with since when its request is in progress, its batch, its hold, its prices and its lane. A batch
+/// that is marked cancelled holds its requests back: they end with the next chunk of its cancel.
+pub(in crate::store) static HELD: Bulk = Bulk {
+    sqlite: "SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.output, q.lane
+         FROM queue q LEFT JOIN batches b ON b.seq = q.batch LEFT JOIN prices x ON x.seq = q.price
+         WHERE q.model = ?2 AND q.account = ?3 AND q.sort_key = ?4 AND q.seq = ?5
+           AND q.phase = 1 AND q.lease_epoch = ?6 AND q.owner = ?1 AND b.cancelled_at IS NULL",
+    postgres: "",
+    columns: &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer, Kind::Integer],
+};
 
-/// Ends them.
-pub(in crate::store) static END: RowsStatement<3> = RowsStatement::all([
-    Part {
-        head: "DELETE FROM queue WHERE (model, account, sort_key, seq) IN (",
-        columns: &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer],
-        tail: ")",
-    },
-    Part {
-        head: "WITH v(seq, state, in_progress_at, ended_at, result_seq) AS (",
-        columns: &[Kind::Integer; 5],
-        tail:
-            ") UPDATE progress SET state = v.state, in_progress_at = v.in_progress_at, ended_at = v.ended_at,
-                 result_seq = v.result_seq FROM v WHERE progress.seq = v.seq",
-    },
-    Part {
-        head: "INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body)",
-        columns: &[Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Bytes],
-        tail: "",
-    },
-]);
+pub(in crate::store) static LEAVE: Bulk = Bulk {
+    sqlite: "DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4",
+    postgres: "",
+    columns: &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer],
+};
+
+pub(in crate::store) static END: Bulk = Bulk {
+    sqlite: "UPDATE progress SET state = ?2, in_progress_at = ?3, ended_at = ?4, result_seq = ?5 WHERE seq = ?1",
+    postgres: "",
+    columns: &[Kind::Integer; 5],
+};
+
+pub(in crate::store) static RESULTS: Bulk = Bulk {
+    sqlite: "INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+    postgres: "",
+    columns: &[Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Bytes],
+};
 
 /// A settlement whose lease is held, and the number of its result.
 struct Survivor<'a> {
@@ -66,11 +59,12 @@ pub(super) async fn end(
         settlement.book(&held, result_seq, ended_at, unit);
         survivors.push(Survivor { settlement, in_progress_at, ended_at, result_seq });
     }
-    for chunk in chunks(&survivors) {
-        let touched = unit.tx.execute(bind_end(chunk)).await?;
-        if touched != 3 * chunk.len() as u64 {
-            return Err(StoreError::Damaged("a lease that was held"));
-        }
+    let mut touched = 0;
+    for statement in survivors_statements(&survivors) {
+        touched += unit.tx.execute(statement).await?;
+    }
+    if touched != 3 * survivors.len() as u64 {
+        return Err(StoreError::Damaged("a lease that was held"));
     }
     Ok(held.into_keys().collect())
 }
@@ -80,41 +74,31 @@ async fn find_held(
     settlements: &[&Settlement],
     unit: &mut Unit<'_>,
 ) -> Result<HashMap<LeaseName, (i64, Held)>, StoreError> {
-    let mut held = HashMap::with_capacity(settlements.len());
-    for chunk in chunks(settlements) {
-        let mut values = Vec::with_capacity(5 * chunk.len());
-        for settlement in chunk {
-            leases::push_key(&mut values, &settlement.lease.key);
-            values.push(settlement.lease.epoch.into());
-        }
-        let statement = HELD.over(Dialect::Sqlite, [], values, [unit.owner.key.into()]);
-        for [seq, epoch, in_progress_at, batch, hold, input, output, lane] in
-            read_joined(&unit.tx.fetch(statement).await?)?
-        {
-            let in_progress_at = in_progress_at.ok_or(StoreError::Damaged("a lease without its time"))?;
-            let found = (in_progress_at, Held { batch, pinned: Pinned::new(hold, input, output), lane });
-            held.extend(seq.zip(epoch).map(|lease| (lease, found)));
-        }
+    let mut values = Vec::with_capacity(5 * settlements.len());
+    for settlement in settlements {
+        leases::push_key(&mut values, &settlement.lease.key);
+        values.push(settlement.lease.epoch.into());
     }
-    Ok(held)
+    let rows = unit.tx.fetch(HELD.over([unit.owner.key.into()], values)).await?;
+    let read = |row: &Row| {
+        let pinned = Pinned::new(row.get(4)?, row.get(5)?, row.get(6)?);
+        let held = Held { batch: row.get(3)?, pinned, lane: row.get(7)? };
+        Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, held)))
+    };
+    rows.iter().map(read).collect()
 }
 
-fn bind_end(survivors: &[Survivor<'_>]) -> Statement {
-    let mut values: Vec<Value> = Vec::with_capacity(14 * survivors.len());
-    for survivor in survivors {
-        leases::push_key(&mut values, &survivor.settlement.lease.key);
-    }
+/// Out of the queue, into the state, and their results.
+fn survivors_statements(survivors: &[Survivor<'_>]) -> [Statement; 3] {
+    let count = survivors.len();
+    let (mut keys, mut states, mut results) =
+        (Vec::with_capacity(4 * count), Vec::with_capacity(5 * count), Vec::with_capacity(5 * count));
     for Survivor { settlement, in_progress_at, ended_at, result_seq } in survivors {
-        values.push(settlement.seq().into());
-        values.push(settlement.ending.code().into());
-        values.push((*in_progress_at).into());
-        values.push((*ended_at).into());
-        values.push((*result_seq).into());
+        leases::push_key(&mut keys, &settlement.lease.key);
+        let (seq, state) = (settlement.seq(), settlement.ending.code());
+        states.extend([seq, state, *in_progress_at, *ended_at, *result_seq].map(Value::from));
+        results.extend([*result_seq, seq].map(Value::from));
+        push_result(&mut results, settlement);
     }
-    for Survivor { settlement, result_seq, .. } in survivors {
-        values.push((*result_seq).into());
-        values.push(settlement.seq().into());
-        push_result(&mut values, settlement);
-    }
-    END.with(survivors.len(), values)
+    [LEAVE.over([], keys), END.over([], states), RESULTS.over([], results)]
 }

@@ -66,6 +66,6 @@ async fn of_each_living_node_the_report_is_told_under_its_name() {
 }
 
 async fn count(fixture: &Fixture) -> i64 {
-    let count = crate::store::sql::sql("SELECT count(*) FROM engine_reports");
+    let count = crate::store::database::sql("SELECT count(*) FROM engine_reports");
     fixture.store.readers().fetch_one(count).await.expect("a count").get(0).expect("a number")
 }

@@ -1,5 +1,6 @@
 //! Lists for people: pages, what is looked through, and what is found in metadata.
 
+use bytes::Bytes;
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::requests::RequestStatus;
@@ -16,7 +17,7 @@ impl Fixture {
     /// Takes in a request with these metadata.
     async fn insert_with(&mut self, metadata: Option<&str>) -> RequestId {
         let metadata = metadata.map(|text| text.as_bytes().to_vec());
-        let request = NewRequest { metadata, ..self.request(1) };
+        let request = NewRequest { metadata: metadata.map(Bytes::from), ..self.request(1) };
         let id = request.id;
         requests::insert(&self.store, request).await.expect("an insert");
         id
@@ -81,7 +82,7 @@ on_both!(what_the_database_finds_and_is_not_meant_ends_a_page_too);
 async fn what_the_database_finds_and_is_not_meant_ends_a_page_too(mut fixture: Fixture) {
     // Both words stand in every one of them, and never as a key and its value.
     let new: Vec<_> = (0..1_100)
-        .map(|_| NewRequest { metadata: Some(br#"{"b":"a"}"#.to_vec()), ..fixture.request(1) })
+        .map(|_| NewRequest { metadata: Some(br#"{"b":"a"}"#.to_vec().into()), ..fixture.request(1) })
         .collect();
     let inserts = new.into_iter().map(|new| requests::insert(&fixture.store, new));
     assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
@@ -200,7 +201,7 @@ async fn a_row_says_what_a_request_is_used_and_cost(mut fixture: Fixture) {
 
 on_both!(a_row_leaves_out_what_is_long_and_says_why_a_request_failed);
 async fn a_row_leaves_out_what_is_long_and_says_why_a_request_failed(mut fixture: Fixture) {
-    let large = NewRequest { body: vec![b' '; 16_385], ..fixture.request(1) };
+    let large = NewRequest { body: vec![b' '; 16_385].into(), ..fixture.request(1) };
     let id = large.id;
     requests::insert(&fixture.store, large).await.expect("an insert");
     fixture.release().await;

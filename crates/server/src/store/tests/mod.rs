@@ -142,10 +142,11 @@ impl Fixture {
             cost: 10,
             hold: None,
             max_tokens: None,
-            metadata: Some(b"{}".to_vec()),
+            metadata: Some(b"{}".as_slice().into()),
             webhook: None,
             body: format!(r#"{{"model":"tiny","messages":[{{"role":"user","content":"{key}"}}]}}"#)
-                .into_bytes(),
+                .into_bytes()
+                .into(),
         }
     }
 

@@ -5,7 +5,7 @@ use overnight_domain::requests::RequestStatus;
 use super::webhooks::{HOOK, cancel};
 use super::{DAY_MS, Fixture, START, new_account};
 use crate::clock::ManualClock;
-use crate::store::sql::Dialect;
+use crate::store::database::Dialect;
 use crate::store::{FolderLock, Store, StoreError, expiry, webhook_secrets};
 
 #[tokio::test]

@@ -47,7 +47,7 @@ async fn a_page_of_large_bodies_stays_small(mut fixture: Fixture) {
     for (key, is_large) in (0..).zip([false, true, true, true, false, false]) {
         let mut request = fixture.request(key);
         if is_large {
-            request.body = vec![b' '; 400_000];
+            request.body = vec![b' '; 400_000].into();
         }
         requests::insert(&fixture.store, request).await.expect("an insert");
     }

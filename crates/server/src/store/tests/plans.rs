@@ -2,12 +2,11 @@
 //! stands literally in the query, and nothing but this test would notice.
 
 use overnight_domain::scheduler::AccountKey;
-use sqlx::{AssertSqlSafe, Row};
 
 use super::{Fixture, START};
 use crate::store::requests::{Direction, Scope};
 use crate::store::search::{self, Search};
-use crate::store::sql::{Connection, Dialect, Statement, Tx, Value, sql, sql_each};
+use crate::store::database::{ Dialect, Statement, Tx, Value, sql, sql_each};
 use crate::store::{
     api_keys, audit, balances, batches, candidates, events, expiry, leases, ledger, releases, requests,
     settle, standings,
@@ -22,7 +21,7 @@ async fn check_on_postgres(fixture: &Fixture, statement: Statement, wanted: &str
     let mut connection = fixture.store.connect().await.expect("a connection");
     let mut tx = Tx::begin(&mut connection).await.expect("a transaction");
     let rows = tx.fetch(statement.explained()).await.expect("a plan");
-    let plan: Vec<String> = rows.iter().map(|row| row.get(0).expect("a line")).collect();
+    let plan: Vec<String> = rows.iter().map(|row| row.get("QUERY PLAN").expect("a line")).collect();
     tx.rollback().await.expect("an end");
     assert!(plan.iter().any(|line| line.contains(wanted)), "{text}\nwants {wanted}\n{plan:#?}");
     for table in
@@ -49,7 +48,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
         sql(expiry::OVERDUE).bind(0i64).bind(START).bind(9i64),
         sql(expiry::IS_OVERDUE).bind(0i64).bind(START),
         sql(batches::LIVE_OF_BATCH).bind(1i64).bind(0i64).bind(9i64),
-        batches::RESOLVE.over(Dialect::Postgres, [1i64.into()], vec![ids[0].to_bytes().into()], []),
+        batches::RESOLVE.over([1i64.into()], vec![ids[0].into()]),
     ];
     for texts in [batches::FREE, batches::JOIN_IN_QUEUE] {
         let seqs = || Value::from(vec![1i64, 2]);
@@ -60,18 +59,18 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
         });
     }
     let row = |columns: i64| (0..columns).map(Value::from).collect::<Vec<_>>();
-    statements.push(balances::LOCK_ON_POSTGRES.over(Dialect::Postgres, [], row(1), []));
-    statements.push(balances::APPLY.over(Dialect::Postgres, [], row(3), []));
-    statements.push(ledger::INSERT_CHARGES.over(Dialect::Postgres, [], row(7), []));
+    statements.push(balances::LOCK.over([], row(1)));
+    statements.push(balances::APPLY.over([], row(3)));
+    statements.push(ledger::INSERT_CHARGES.over([], row(7)));
     statements.push(sql(events::LIST_LANES));
     statements.push(sql(events::LIVE_TEST).bind(1i64));
     statements.push(sql(events::FIND_DUE).bind(1i64).bind(START).bind(9i64));
     let claims = vec![1i64.into(), 0i64.into(), "https://a.example".into(), b"{}".as_slice().into()];
     let by = || [1i64, START].map(Value::from);
-    statements.push(events::TAKE_ON_POSTGRES.over(Dialect::Postgres, [], claims, by()));
-    statements.push(events::CONCLUDE.over(Dialect::Postgres, [], row(6), [1i64.into()]));
+    statements.push(events::TAKE.over(by(), claims));
+    statements.push(events::CONCLUDE.over([1i64.into()], row(6)));
     statements.push(sql(events::ON_POSTGRES).bind(1i64).bind("interrupted"));
-    statements.push(api_keys::NOTE_ON_POSTGRES.over(Dialect::Postgres, [], row(2), []));
+    statements.push(api_keys::NOTE.over([], row(2)));
     statements.push(standings::of_account(fixture.model, fixture.account));
     statements.push(standings::gathering(fixture.account));
     statements.push(standings::of_model(fixture.model));
@@ -80,7 +79,8 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
         check_on_postgres(&fixture, statement, "").await;
     }
     let by_whole_key = "(sort_key = unnest.unnest) AND (seq = unnest.unnest_1))";
-    check_on_postgres(&fixture, leases::take_on_postgres([1, 1, START, 1], &positions), by_whole_key).await;
+    let lease = leases::LEASE.over([1, START, 1, 1].map(Value::from), leases::list(&positions));
+    check_on_postgres(&fixture, lease, by_whole_key).await;
 }
 
 /// What looks through requests and batches for a page.
@@ -105,12 +105,10 @@ fn lists_for_people() -> Vec<Statement> {
 }
 
 async fn plan(fixture: &Fixture, text: &str) -> Vec<String> {
-    let query = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}")));
-    let Connection::Sqlite(mut connection) = fixture.store.connect().await.expect("a connection") else {
-        unreachable!("the fixture is SQLite's")
-    };
-    let rows = query.fetch_all(&mut connection).await.expect("a plan");
-    rows.iter().map(|row| row.get::<String, _>(3)).collect()
+    let text: &'static str = format!("EXPLAIN QUERY PLAN {text}").leak();
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    let rows = connection.fetch(sql(text)).await.expect("a plan");
+    rows.iter().map(|row| row.get("detail").expect("a step")).collect()
 }
 
 async fn check(fixture: &Fixture, text: &str, wanted: &[&str]) {
@@ -137,15 +135,13 @@ async fn the_queue_is_searched_by_its_key() {
         &["SEARCH queue USING PRIMARY KEY (model=? AND account=? AND (sort_key,seq)>(?,?))"],
     )
     .await;
-    for text in [settle::HELD.text(256), leases::WAITING.text(256)] {
-        check(&fixture, &text, &[IN_QUEUE]).await;
+    for text in [settle::HELD.sqlite, leases::WAITING] {
+        check(&fixture, text, &[IN_QUEUE]).await;
     }
-    check(&fixture, &leases::TAKE.text(256), &[whole_key]).await;
-    let text = settle::END.text(256);
-    let (in_queue, behind) = text.split_once(';').expect("several statements");
-    check(&fixture, in_queue, &[whole_key]).await;
-    let in_progress = behind.split(';').next().expect("a second statement");
-    check(&fixture, in_progress, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    for bulk in [&leases::LEASE, &settle::LEAVE] {
+        check(&fixture, bulk.sqlite, &[whole_key]).await;
+    }
+    check(&fixture, settle::END.sqlite, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     check(&fixture, leases::RETURN, &[whole_key]).await;
 }
 
@@ -182,11 +178,11 @@ async fn progress_is_found_by_seq_or_by_an_index() {
 #[tokio::test]
 async fn money_is_moved_by_keys() {
     let fixture = Fixture::on_sqlite().await;
-    for text in [balances::READ.text(256), balances::APPLY.text(256)] {
-        check(&fixture, &text, &["SEARCH accounts USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    for text in [balances::LOCK.sqlite, balances::APPLY.sqlite] {
+        check(&fixture, text, &["SEARCH accounts USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     }
     let request = "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)";
-    check(&fixture, &ledger::INSERT_CHARGES.text(256), &[request]).await;
+    check(&fixture, ledger::INSERT_CHARGES.sqlite, &[request]).await;
     check(&fixture, ledger::LIST, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"]).await;
 }
 
@@ -194,7 +190,7 @@ async fn money_is_moved_by_keys() {
 async fn uses_of_keys_are_noted_by_row_numbers() {
     let fixture = Fixture::on_sqlite().await;
     let by_key = "SEARCH api_keys USING INTEGER PRIMARY KEY (rowid=?)";
-    check(&fixture, &api_keys::NOTE.text(256), &[by_key]).await;
+    check(&fixture, api_keys::NOTE.sqlite, &[by_key]).await;
 }
 
 #[tokio::test]
@@ -214,9 +210,9 @@ async fn what_is_due_is_found_however_much_is_not() {
     )
     .await;
     let by_key = "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)";
-    check(&fixture, &events::TAKE.text(64), &[by_key]).await;
-    check(&fixture, &events::CONCLUDE.text(64), &[by_key]).await;
-    check(&fixture, &events::NOTE.text(64), &["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    check(&fixture, events::TAKE.sqlite, &[by_key]).await;
+    check(&fixture, events::CONCLUDE.sqlite, &[by_key]).await;
+    check(&fixture, events::NOTE.sqlite, &["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     check(&fixture, events::LIVE_TEST, &["SEARCH events USING COVERING INDEX events_live_tests (account=?)"])
         .await;
     check(&fixture, events::OF_ACCOUNT, &["SEARCH e USING INDEX events_by_account (account=? AND seq<?)"])
@@ -235,7 +231,7 @@ async fn a_batch_is_grouped_in_time_that_grows_with_its_size_alone() {
     let fixture = Fixture::on_sqlite().await;
     check(
         &fixture,
-        &batches::RESOLVE.text(256),
+        batches::RESOLVE.sqlite,
         &["SEARCH r USING INDEX", "SEARCH p USING INTEGER PRIMARY KEY"],
     )
     .await;

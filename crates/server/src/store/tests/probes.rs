@@ -8,7 +8,7 @@ use super::deliveries::{answered, claim_of, conclude};
 use super::webhooks::{HOOK, cancel};
 use super::{Fixture, START, new_account};
 use crate::store::events::{self, DeliveryFilter, Due, EventFilter, EventState, NewTest, Payload, TryPlace};
-use crate::store::sql::sql;
+use crate::store::database::sql;
 use crate::store::{accounts, audit};
 
 const PAYLOAD: &[u8] = br#"{"type":"webhook.test"}"#;

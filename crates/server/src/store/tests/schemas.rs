@@ -8,7 +8,7 @@ use super::moving::Target;
 use super::{Fixture, START};
 use crate::clock::ManualClock;
 use crate::store::schema::{self, Schema};
-use crate::store::sql::{Kind, sql_each};
+use crate::store::database::{Kind, sql_each};
 use crate::store::{FolderLock, Store, StoreError, migrations};
 
 /// Each column of each table, from the database's own catalogue.

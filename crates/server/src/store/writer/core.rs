@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::Writer;
-use super::group::{CrashPoint, Failure, Group};
+use super::group::{CrashPoint, Done, Failure, Group};
 use super::lanes::Lanes;
 use super::unit::Sequences;
 use crate::clock::SharedClock;
 use crate::store::error::{StoreError, Trouble};
 use crate::store::events::Announcer;
 use crate::store::owners::Owner;
-use crate::store::sql::{self, Connection, Database, Dialect, Numbered, Outcome, sql};
+use crate::store::database::{
+    self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, outcome_of, sql,
+};
 
 const DISK: &str = "the disk is full, or another process holds the database";
 const AWAY: &str = "the database does not answer, or takes no writes";
@@ -34,6 +39,9 @@ pub(in crate::store) struct WriterCore {
     /// The number of the last group, so that its outcome can be asked for.
     number: i64,
     lanes: Arc<Lanes>,
+    checkpointer: Option<Checkpointer>,
+    /// Where groups are told of; `None` where the writer does so itself.
+    done: Option<UnboundedSender<Done>>,
 }
 
 impl WriterCore {
@@ -46,26 +54,66 @@ impl WriterCore {
         announcer: Announcer,
     ) -> Self {
         let lanes = Arc::clone(&writer.lanes);
-        Self { database, connection, sequences, owner, announcer, number: 0, lanes }
+        let (checkpointer, done) = (None, None);
+        Self { database, connection, sequences, owner, announcer, number: 0, lanes, checkpointer, done }
     }
 
-    /// Writes until the lanes are closed and empty. Never cancelled half-way: it is a task that nobody aborts.
-    pub(in crate::store) fn spawn(mut self, clock: SharedClock) -> JoinHandle<()> {
-        tokio::spawn(async move {
-            loop {
-                if let Some(group) = self.lanes.take() {
-                    self.run(group, &clock).await;
-                } else if self.lanes.is_closed() {
-                    break;
-                } else {
-                    self.lanes.rung().await;
-                }
+    /// Writes until the lanes are closed and empty. Never cancelled half-way: nobody aborts it. SQLite is written to on a
+    /// thread of its own, where a statement is a function call.
+    pub(in crate::store) fn spawn(mut self, clock: SharedClock) -> Result<JoinHandle<()>, StoreError> {
+        self.checkpointer = self.connection.start_checkpoints(&self.database)?;
+        Ok(match self.connection.dialect() {
+            Dialect::Postgres => tokio::spawn(self.write_all(clock)),
+            Dialect::Sqlite => {
+                let (runtime, (ended, end)) = (Handle::current(), oneshot::channel());
+                database::spawn_thread("writer", move || {
+                    runtime.block_on(self.write_and_tell(clock));
+                    let _ = ended.send(());
+                });
+                tokio::spawn(async move { _ = end.await })
             }
-            let _ = self.connection.close().await;
         })
     }
 
-    async fn attempt(&mut self, group: Group, crash: Option<CrashPoint>) -> Result<(), Failure> {
+    /// As [`Self::write_all`], with a task that tells the askers: a thread that woke each of them would spend its time on
+    /// that.
+    async fn write_and_tell(mut self, clock: SharedClock) {
+        let (done, mut told) = mpsc::unbounded_channel::<Done>();
+        let telling = tokio::spawn(async move {
+            while let Some(done) = told.recv().await {
+                done.tell();
+            }
+        });
+        self.done = Some(done);
+        self.write_all(clock).await;
+        let _ = telling.await;
+    }
+
+    async fn write_all(mut self, clock: SharedClock) {
+        loop {
+            if let Some(group) = self.lanes.take() {
+                self.run(group, &clock).await;
+            } else if self.lanes.is_closed() {
+                break;
+            } else {
+                self.lanes.rung().await;
+            }
+            if let Some(checkpointer) = &self.checkpointer {
+                self.connection.look_at_checkpoint(checkpointer);
+            }
+        }
+        let _ = self.connection.close().await;
+    }
+
+    fn tell(&self, done: Done) {
+        match &self.done {
+            // Where nobody tells any more, the process ends.
+            Some(sender) => _ = sender.send(done),
+            None => done.tell(),
+        }
+    }
+
+    async fn attempt(&mut self, group: Group, crash: Option<CrashPoint>) -> Result<Done, Failure> {
         let count = group.count() as u64;
         self.number += 1;
         let (connection, sequences) = (&mut self.connection, &mut self.sequences);
@@ -86,9 +134,14 @@ impl WriterCore {
     ) -> Result<(), (Group, StoreError)> {
         let mut tries = 0;
         loop {
-            let Err(failure) = self.attempt(group, None).await else { return Ok(()) };
-            let Failure { group: undone, error, unanswered } = failure;
-            let Some((id, concluded)) = unanswered else {
+            let Failure { group: undone, error, unanswered } = match self.attempt(group, None).await {
+                Ok(done) => {
+                    self.tell(done);
+                    return Ok(());
+                }
+                Err(failure) => failure,
+            };
+            let Some((id, outcome)) = unanswered else {
                 tries += 1;
                 if error.trouble() != Trouble::Again || tries == AGAIN_MAX {
                     return Err((undone, error));
@@ -101,7 +154,7 @@ impl WriterCore {
             tracing::warn!(%error, "a commit was not answered: the database is asked what became of it");
             match self.outcome_of(id, clock).await {
                 Some(Outcome::Committed) => {
-                    undone.conclude(*concluded);
+                    self.tell(Done { group: undone, outcome: *outcome });
                     return Ok(());
                 }
                 Some(_) => group = undone,
@@ -128,7 +181,7 @@ impl WriterCore {
 
     async fn ask_outcome(&mut self, id: Numbered) -> Result<Outcome, StoreError> {
         self.connection = self.database.connect().await?;
-        sql::outcome_of(&mut self.connection, id).await
+        outcome_of(&mut self.connection, id).await
     }
 
     async fn run(&mut self, group: Group, clock: &SharedClock) {
@@ -231,13 +284,18 @@ impl ManualWriter {
     pub async fn commit_next(&mut self) -> Result<bool, StoreError> {
         let Some(group) = self.0.lanes.take() else { return Ok(false) };
         let core = &mut self.0;
-        let Err(Failure { group, error, .. }) = core.attempt(group, None).await else { return Ok(true) };
-        if error.trouble() != Trouble::Constraint {
-            return Err(error);
-        }
+        let group = match core.attempt(group, None).await {
+            Ok(done) => {
+                done.tell();
+                return Ok(true);
+            }
+            Err(Failure { group, error, .. }) if error.trouble() == Trouble::Constraint => group,
+            Err(Failure { error, .. }) => return Err(error),
+        };
         for single in group.split() {
-            if let Err(Failure { group: single, error, .. }) = core.attempt(single, None).await {
-                single.refuse(|| StoreError::Refused(error.to_string()));
+            match core.attempt(single, None).await {
+                Ok(done) => done.tell(),
+                Err(Failure { group, error, .. }) => group.refuse(|| StoreError::Refused(error.to_string())),
             }
         }
         Ok(true)
@@ -246,8 +304,11 @@ impl ManualWriter {
     /// Writes the next group up to `point` and ends as a killed process would: nobody is answered.
     pub async fn crash(mut self, point: CrashPoint) -> Result<(), StoreError> {
         if let Some(group) = self.0.lanes.take() {
-            let core = &mut self.0;
-            core.attempt(group, Some(point)).await.map_err(|failure| failure.error)?;
+            match self.0.attempt(group, Some(point)).await {
+                // Nobody is told anything.
+                Ok(_) | Err(Failure { error: StoreError::Stopped, .. }) => {}
+                Err(Failure { error, .. }) => return Err(error),
+            }
         }
         self.0.lanes.close();
         self.0.connection.close().await

@@ -14,7 +14,7 @@ use crate::store::releases::Release;
 use crate::store::replicas::Claim;
 use crate::store::requests::{CancelRequest, NewRequest};
 use crate::store::settle::Settle;
-use crate::store::sql::{CommitError, Connection, Numbered};
+use crate::store::database::{CommitError, Connection, Numbered};
 
 /// Where a simulated crash finds a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +129,20 @@ pub(super) struct Failure {
     pub(super) unanswered: Option<(Numbered, Box<Outcome>)>,
 }
 
+/// A group that is durable, and of which nobody knows yet.
+pub(super) struct Done {
+    pub(super) group: Group,
+    pub(super) outcome: Outcome,
+}
+
+impl Done {
+    /// Says what came of it.
+    pub(super) fn tell(self) {
+        self.outcome.told.tell();
+        self.group.answer(self.outcome.answers);
+    }
+}
+
 /// What is said of a group once it is durable: to its askers, and to the figures.
 pub(super) struct Outcome {
     answers: Answers,
@@ -143,7 +157,7 @@ impl Failure {
 }
 
 impl Group {
-    /// Does everything in one transaction and answers once it is durable.
+    /// Does everything in one transaction; what is to be said of it once it is durable.
     pub(super) async fn run(
         self,
         connection: &mut Connection,
@@ -152,7 +166,7 @@ impl Group {
         announcer: &Announcer,
         number: i64,
         crash: Option<CrashPoint>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Done, Failure> {
         let mut unit = match Unit::begin(connection, *sequences, owner, announcer, number).await {
             Ok(unit) => unit,
             Err(error) => return Err(Failure::not_done(self, error)),
@@ -166,29 +180,21 @@ impl Group {
             }
         };
         if crash == Some(CrashPoint::BeforeCommit) {
-            return unit.abandon().await.map_err(|error| Failure::not_done(self, error));
+            let error = unit.abandon().await.err().unwrap_or(StoreError::Stopped);
+            return Err(Failure::not_done(self, error));
         }
         let (committed, told) = unit.commit().await;
         let outcome = Outcome { answers, told };
         match committed {
-            // Nobody is told anything.
-            Ok(_) if crash.is_some() => {}
             Ok(next) => {
                 *sequences = next;
-                self.conclude(outcome);
+                Ok(Done { group: self, outcome })
             }
-            Err(CommitError::NotDone(error)) => return Err(Failure::not_done(self, error)),
+            Err(CommitError::NotDone(error)) => Err(Failure::not_done(self, error)),
             Err(CommitError::Unknown(id, error)) => {
-                return Err(Failure { group: self, error, unanswered: Some((id, Box::new(outcome))) });
+                Err(Failure { group: self, error, unanswered: Some((id, Box::new(outcome))) })
             }
         }
-        Ok(())
-    }
-
-    /// Says what came of it.
-    pub(super) fn conclude(self, outcome: Outcome) {
-        outcome.told.tell();
-        self.answer(outcome.answers);
     }
 
     async fn write(&self, unit: &mut Unit<'_>) -> Result<Answers, StoreError> {

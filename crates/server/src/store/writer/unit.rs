@@ -13,7 +13,7 @@ use crate::store::books::Books;
 use crate::store::error::StoreError;
 use crate::store::events::{Announcer, Outbox};
 use crate::store::owners::Owner;
-use crate::store::sql::{CommitError, Connection, Dialect, Numbered, Tx, sql};
+use crate::store::database::{CommitError, Connection, Dialect, Numbered, Tx, sql};
 
 /// The next row numbers on SQLite. Only its one writer hands them out, so they are kept in memory; PostgreSQL keeps its own.
 #[derive(Debug, Clone, Copy, Default)]

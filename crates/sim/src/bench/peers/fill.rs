@@ -110,9 +110,9 @@ async fn create(
             cost: COST,
             hold,
             max_tokens: None,
-            metadata: Some(b"{}".to_vec()),
+            metadata: Some(b"{}".to_vec().into()),
             webhook: webhook.map(str::to_owned),
-            body,
+            body: body.into(),
         }
     });
     let inserts =

@@ -1,7 +1,7 @@
 //! Readers: connections that see what is committed, lent for one read at a time.
 //!
 //! The one returned last is lent first, since its pages are warm. A pool of `sqlx` would ask a connection how it is
-//! each time it comes back, which is a message to its thread and back for every read.
+//! each time it comes back, which is a round trip for every read.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::connection::Connection;
-use super::database::Database;
+use super::options::Database;
 use super::row::Row;
 use super::statement::Statement;
 use crate::store::StoreError;
@@ -26,7 +26,7 @@ impl Readers {
     /// Opens the first of `count` connections.
     pub(in crate::store) async fn open(database: Database, count: u32) -> Result<Self, StoreError> {
         let permits = Semaphore::new(count as usize);
-        let idle = Mutex::new(vec![database.connect().await?]);
+        let idle = Mutex::new(vec![database.connect_reader().await?]);
         Ok(Self { database, count, permits, idle })
     }
 
@@ -36,7 +36,7 @@ impl Readers {
         let rows = reader.fetch(statement.clone()).await;
         let rows = match rows {
             Err(error) if error.is_connection_lost() => {
-                reader.connection = self.database.connect().await?;
+                reader.connection = self.database.connect_reader().await?;
                 self.forget_idle();
                 reader.fetch(statement).await?
             }
@@ -57,7 +57,7 @@ impl Readers {
     /// The first row of a read that always has one.
     pub(in crate::store) async fn fetch_one(&self, statement: Statement) -> Result<Row, StoreError> {
         let row = self.fetch_optional(statement).await?;
-        row.ok_or(StoreError::Database(sqlx::Error::RowNotFound))
+        row.ok_or(StoreError::Damaged("a row that is always there"))
     }
 
     /// A connection for several reads. Unless it is given back it is closed, so that what an abandoned read left under
@@ -67,7 +67,7 @@ impl Readers {
         let warm = self.lock().pop();
         let connection = match warm {
             Some(connection) => connection,
-            None => self.database.connect().await?,
+            None => self.database.connect_reader().await?,
         };
         Ok(Reader { readers: self, connection, _permit: permit })
     }
@@ -126,10 +126,13 @@ impl DerefMut for Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sql::sql;
+    use crate::store::database::sql;
 
     async fn readers() -> Readers {
-        Readers::open(Database::in_memory(), 2).await.expect("a connection")
+        let folder = tempfile::tempdir().expect("a folder").keep();
+        let database = Database::file(&folder.join("test.db"), 4_096, false);
+        database.connect().await.expect("a file");
+        Readers::open(database, 2).await.expect("a connection")
     }
 
     #[tokio::test]

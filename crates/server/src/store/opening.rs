@@ -12,7 +12,7 @@ use super::events::Announcer;
 use super::expiry::Passed;
 use super::folder::FolderLock;
 use super::owners::Owner;
-use super::sql::{Connection, Database, Dialect, Readers, sql};
+use super::database::{Connection, Database, Dialect, Readers, sql};
 use super::writer::{ManualWriter, Sequences, Writer, WriterCore};
 use super::{migrations, owners, schema, settings};
 use crate::clock::SharedClock;
@@ -100,11 +100,18 @@ struct Inner {
     lock: Mutex<Option<FolderLock>>,
 }
 
+impl Drop for Inner {
+    /// The writer's thread ends with the last handle.
+    fn drop(&mut self) {
+        self.writer.close();
+    }
+}
+
 impl Store {
     /// Opens the store as its one server: takes the folder's lock, brings the schema up to date, and starts the writer.
     pub async fn open(options: &StoreOptions, clock: SharedClock) -> Result<Self, StoreError> {
         let (store, core) = Self::open_core(options, clock.now()).await?;
-        *store.inner.task.lock().await = Some(core.spawn(clock));
+        *store.inner.task.lock().await = Some(core.spawn(clock)?);
         Ok(store)
     }
 
@@ -145,7 +152,7 @@ impl Store {
         let mut connection = database.connect().await?;
         migrations::run(&mut connection).await?;
         let secret = settings::sort_key_secret(&mut connection, options.sort_key_secret).await?;
-        let readers = Readers::open(database.for_reading(), options.readers).await?;
+        let readers = Readers::open(database.clone(), options.readers).await?;
         let inner = Inner {
             readers,
             writer,

@@ -3,10 +3,13 @@
 use std::io;
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgRow};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
+use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Executor, PgConnection};
 
+use super::Dialect;
 use super::statement::Statement;
+use super::value::arguments;
 use crate::store::StoreError;
 
 /// Rows are found by keys: a plan that was made while a table was still empty must not read the whole of it once it is
@@ -49,20 +52,26 @@ impl Postgres {
         Ok(connected)
     }
 
-    pub(super) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
+    pub(super) async fn execute(&mut self, statement: &Statement) -> Result<u64, StoreError> {
         let alone = self.begin_if_alone().await?;
-        let query = statement.for_postgres()?.persistent(!self.is_lent_by_transaction);
+        let query = self.query(statement)?;
         let touched = within(self.answer_max, query.execute(&mut self.connection)).await?.rows_affected();
         self.commit_if(alone).await?;
         Ok(touched)
     }
 
-    pub(super) async fn fetch(&mut self, statement: Statement) -> Result<Vec<PgRow>, StoreError> {
+    pub(super) async fn fetch(&mut self, statement: &Statement) -> Result<Vec<PgRow>, StoreError> {
         let alone = self.begin_if_alone().await?;
-        let query = statement.for_postgres()?.persistent(!self.is_lent_by_transaction);
+        let query = self.query(statement)?;
         let rows = within(self.answer_max, query.fetch_all(&mut self.connection)).await?;
         self.commit_if(alone).await?;
         Ok(rows)
+    }
+
+    fn query(&self, statement: &Statement) -> Result<Query<'static, sqlx::Postgres, PgArguments>, StoreError> {
+        let text = statement.text(Dialect::Postgres).into_owned();
+        let arguments = arguments(&statement.values_on_postgres())?;
+        Ok(sqlx::query_with(AssertSqlSafe(text), arguments).persistent(!self.is_lent_by_transaction))
     }
 
     /// Runs several statements without values or answers.

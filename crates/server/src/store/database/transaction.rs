@@ -1,7 +1,5 @@
 //! A transaction that cannot be half right: its first error poisons it, and its commit then rolls back and says so.
 
-use sqlx::Executor;
-
 use super::Dialect;
 use super::connection::Connection;
 use super::postgres::KEYS_ON_POSTGRES;
@@ -70,8 +68,8 @@ impl<'c> Tx<'c> {
         numbered: Option<Numbered>,
     ) -> Result<Self, StoreError> {
         match connection {
-            Connection::Sqlite(connection) => {
-                connection.execute(sqlx::raw_sql("BEGIN IMMEDIATE")).await?;
+            Connection::Sqlite(_) | Connection::SqliteThread(_) => {
+                connection.execute_all("BEGIN IMMEDIATE").await?;
             }
             Connection::Postgres(connection) => {
                 let note = numbered.map(|Numbered { owner, number }| {
@@ -154,6 +152,6 @@ pub(in crate::store) async fn outcome_of(
 ) -> Result<Outcome, StoreError> {
     let select = super::sql("SELECT number FROM commits WHERE owner = ?").bind(owner).locking();
     let rows = connection.fetch(select).await?;
-    let last = rows.first().map(|row| row.get::<i64>(0)).transpose()?;
+    let last = rows.first().map(|row| row.get::<i64>("number")).transpose()?;
     Ok(if last == Some(number) { Outcome::Committed } else { Outcome::RolledBack })
 }

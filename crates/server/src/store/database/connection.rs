@@ -1,0 +1,110 @@
+//! A connection to either database.
+
+use super::checkpoint::Checkpointer;
+use super::options::Database;
+use super::postgres::Postgres;
+use super::row::Row;
+use super::sqlite::Sqlite;
+use super::statement::Statement;
+use super::thread::SqliteThread;
+use super::Dialect;
+use crate::store::StoreError;
+
+/// A connection, on which one thing is done at a time.
+#[derive(Debug)]
+pub(in crate::store) enum Connection {
+    /// Its statements run on the thread that asks for them, and are answered at once.
+    Sqlite(Sqlite),
+    SqliteThread(SqliteThread),
+    Postgres(Postgres),
+}
+
+impl Connection {
+    pub(in crate::store) const fn dialect(&self) -> Dialect {
+        match self {
+            Self::Sqlite(_) | Self::SqliteThread(_) => Dialect::Sqlite,
+            Self::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    /// Runs a statement; the number of rows it touched.
+    pub(in crate::store) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
+        match self {
+            _ if statement.is_empty() => Ok(0),
+            Self::Sqlite(sqlite) => Ok(sqlite.execute(&statement)?),
+            Self::SqliteThread(thread) => thread.run(move |sqlite| sqlite.execute(&statement)).await,
+            Self::Postgres(postgres) => postgres.execute(&statement).await,
+        }
+    }
+
+    /// Runs several statements without values or answers.
+    pub(in crate::store) async fn execute_all(&mut self, text: &'static str) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => Ok(sqlite.run(text)?),
+            Self::SqliteThread(thread) => thread.run(move |sqlite| sqlite.run(text)).await,
+            Self::Postgres(postgres) => postgres.run(text).await,
+        }
+    }
+
+    /// From here on every read sees the same moment, until a `ROLLBACK`.
+    pub(in crate::store) async fn begin_snapshot(&mut self) -> Result<(), StoreError> {
+        let text = match self.dialect() {
+            Dialect::Sqlite => "BEGIN",
+            Dialect::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        };
+        self.execute_all(text).await?;
+        self.take_time().await
+    }
+
+    /// What the transaction under way does concerns whole tables: it is planned so, and may take long.
+    pub(in crate::store) async fn take_time(&mut self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(_) | Self::SqliteThread(_) => Ok(()),
+            Self::Postgres(postgres) => postgres.take_time().await,
+        }
+    }
+
+    /// Runs a statement; the rows it returned.
+    pub(in crate::store) async fn fetch(&mut self, statement: Statement) -> Result<Vec<Row>, StoreError> {
+        match self {
+            _ if statement.is_empty() => Ok(Vec::new()),
+            Self::Sqlite(sqlite) => Ok(sqlite.fetch(&statement)?),
+            Self::SqliteThread(thread) => thread.run(move |sqlite| sqlite.fetch(&statement)).await,
+            Self::Postgres(postgres) => {
+                Ok(postgres.fetch(&statement).await?.into_iter().map(Row::Postgres).collect())
+            }
+        }
+    }
+
+    /// Runs a statement that returns a row; the first.
+    pub(in crate::store) async fn fetch_one(&mut self, statement: Statement) -> Result<Row, StoreError> {
+        let row = self.fetch(statement).await?.into_iter().next();
+        row.ok_or(StoreError::Damaged("a row that is always there"))
+    }
+
+    /// Has the log of the file at `database` copied beside this connection, which is the writer's, from now on.
+    pub(in crate::store) fn start_checkpoints(
+        &mut self,
+        database: &Database,
+    ) -> Result<Option<Checkpointer>, StoreError> {
+        match (self, database) {
+            (Self::Sqlite(sqlite), Database::Sqlite(options)) => Ok(Some(Checkpointer::start(sqlite, options)?)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Takes part in the checkpoints that `checkpointer` makes.
+    pub(in crate::store) fn look_at_checkpoint(&self, checkpointer: &Checkpointer) {
+        if let Self::Sqlite(sqlite) = self {
+            checkpointer.look(sqlite);
+        }
+    }
+
+    /// Says goodbye, which the other end does not wait for.
+    pub(in crate::store) async fn close(self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(_) | Self::SqliteThread(_) => Ok(()),
+            Self::Postgres(postgres) => postgres.close().await,
+        }
+    }
+}

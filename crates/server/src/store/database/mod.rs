@@ -1,0 +1,42 @@
+//! The seam between the store and its database: statements, rows, connections and transactions that are SQLite's or
+//! PostgreSQL's. A text serves both where it can; where it cannot, both stand side by side in one function.
+//!
+//! SQLite is called on threads of our own: the writer's, on which a statement is a function call, and one for each reader,
+//! which answers a page in one message. PostgreSQL is spoken to over the network, as a task.
+
+mod bulk;
+mod checkpoint;
+mod connection;
+mod options;
+mod page;
+mod postgres;
+mod readers;
+mod row;
+mod sqlite;
+mod statement;
+mod thread;
+mod transaction;
+mod value;
+
+pub(super) use self::bulk::Bulk;
+pub(super) use self::checkpoint::Checkpointer;
+pub(super) use self::connection::Connection;
+pub(super) use self::options::Database;
+pub(super) use self::readers::Readers;
+pub(super) use self::row::Row;
+pub(super) use self::statement::{Statement, sql, sql_each};
+pub(super) use self::transaction::{CommitError, Numbered, Outcome, Tx, outcome_of};
+pub(super) use self::thread::spawn as spawn_thread;
+pub(super) use self::value::{Kind, Value};
+
+/// What PostgreSQL, or the way to it, says is wrong.
+pub(super) use sqlx::Error as PostgresError;
+
+/// Which database it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// A file in the data folder.
+    Sqlite,
+    /// A server that nodes share.
+    Postgres,
+}

@@ -1,0 +1,74 @@
+//! Rows that SQLite returned, all in two allocations, so that a thread can hand over a page of them as one message.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rusqlite::types::ValueRef;
+
+use super::row::ColumnValue;
+
+/// The names of the columns of a statement.
+pub(super) type ColumnNames = Arc<[Box<str>]>;
+
+/// The rows of a statement.
+#[derive(Debug)]
+pub(in crate::store) struct Page {
+    columns: ColumnNames,
+    slots: Vec<Slot>,
+    bytes: Vec<u8>,
+}
+
+/// A value; of bytes and text, where they are.
+#[derive(Debug, Clone)]
+enum Slot {
+    Null,
+    Integer(i64),
+    Bytes(Range<usize>),
+    Text(Range<usize>),
+    /// We store no such thing.
+    Foreign,
+}
+
+impl Page {
+    pub(super) const fn new(columns: ColumnNames) -> Self {
+        Self { columns, slots: Vec::new(), bytes: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, value: ValueRef<'_>) {
+        let slot = match value {
+            ValueRef::Null => Slot::Null,
+            ValueRef::Integer(value) => Slot::Integer(value),
+            ValueRef::Blob(bytes) => Slot::Bytes(self.keep(bytes)),
+            ValueRef::Text(bytes) => Slot::Text(self.keep(bytes)),
+            ValueRef::Real(_) => Slot::Foreign,
+        };
+        self.slots.push(slot);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
+    }
+
+    /// How many rows there are.
+    pub(super) fn rows(&self) -> usize {
+        self.slots.len().checked_div(self.columns.len()).unwrap_or(0)
+    }
+
+    /// The number of the column of this name.
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| **column == *name)
+    }
+
+    /// The value of a column of a row; `None` where there is no such thing, or it is nothing that we store.
+    pub(super) fn value(&self, row: usize, column: usize) -> Option<ColumnValue<'_>> {
+        match self.slots.get(row * self.columns.len() + column)? {
+            Slot::Null => Some(ColumnValue::Null),
+            Slot::Integer(value) => Some(ColumnValue::Integer(*value)),
+            Slot::Bytes(range) => Some(ColumnValue::Bytes(&self.bytes[range.clone()])),
+            Slot::Text(range) => std::str::from_utf8(&self.bytes[range.clone()]).ok().map(ColumnValue::Text),
+            Slot::Foreign => None,
+        }
+    }
+}

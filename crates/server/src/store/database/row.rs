@@ -1,0 +1,138 @@
+//! Rows of either database, read by the names of their columns.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use overnight_domain::ids::Id;
+use overnight_domain::money::Credits;
+use overnight_domain::scheduler::{AccountKey, ModelKey};
+use sqlx::postgres::{PgRow, PgValueRef};
+use sqlx::{Decode, Postgres, Row as _, TypeInfo, ValueRef as _};
+
+use super::page::Page;
+use crate::store::StoreError;
+
+/// What a statement returned.
+pub(in crate::store) enum Row {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+/// A row of a page.
+pub(in crate::store) struct SqliteRow {
+    pub(super) page: Arc<Page>,
+    pub(super) number: usize,
+}
+
+/// The value of a column as either database has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum ColumnValue<'r> {
+    Null,
+    Integer(i64),
+    Bytes(&'r [u8]),
+    Text(&'r str),
+}
+
+/// What can be read from a column.
+pub(in crate::store) trait FromColumn<'r>: Sized {
+    /// What stands there; `None` where that is something else.
+    fn from_column(value: ColumnValue<'r>) -> Option<Self>;
+}
+
+pub(in crate::store) trait ColumnName: sqlx::ColumnIndex<PgRow> + Clone + std::fmt::Debug {
+    fn of_page(&self, page: &Page) -> Option<usize>;
+}
+
+impl ColumnName for usize {
+    fn of_page(&self, _: &Page) -> Option<usize> {
+        Some(*self)
+    }
+}
+
+impl ColumnName for &'static str {
+    fn of_page(&self, page: &Page) -> Option<usize> {
+        page.column(self)
+    }
+}
+
+impl Row {
+    /// The value of the column of this name.
+    pub(in crate::store) fn get<'r, T: FromColumn<'r>>(
+        &'r self,
+        column: impl ColumnName,
+    ) -> Result<T, StoreError> {
+        let value = match self {
+            Self::Sqlite(row) => column.of_page(&row.page).and_then(|column| row.page.value(row.number, column)),
+            Self::Postgres(row) => row.try_get_raw(column.clone()).ok().and_then(read_postgres),
+        };
+        value.and_then(T::from_column).ok_or_else(|| StoreError::DamagedColumn(format!("{column:?}")))
+    }
+
+    /// A number that is 0 or 1.
+    pub(in crate::store) fn flag(&self, column: impl ColumnName) -> Result<bool, StoreError> {
+        self.get(column)
+    }
+}
+
+/// Reads a value by its type; `None` where we use no such type.
+fn read_postgres(value: PgValueRef<'_>) -> Option<ColumnValue<'_>> {
+    if value.is_null() {
+        return Some(ColumnValue::Null);
+    }
+    let type_info = value.type_info();
+    match type_info.name() {
+        "INT8" => <i64 as Decode<Postgres>>::decode(value).ok().map(ColumnValue::Integer),
+        "INT4" => <i32 as Decode<Postgres>>::decode(value).ok().map(|it| ColumnValue::Integer(it.into())),
+        "BOOL" => <bool as Decode<Postgres>>::decode(value).ok().map(|it| ColumnValue::Integer(it.into())),
+        "BYTEA" => <&[u8] as Decode<Postgres>>::decode(value).ok().map(ColumnValue::Bytes),
+        _ => <&str as Decode<Postgres>>::decode(value).ok().map(ColumnValue::Text),
+    }
+}
+
+impl<'r, T: FromColumn<'r>> FromColumn<'r> for Option<T> {
+    fn from_column(value: ColumnValue<'r>) -> Option<Self> {
+        match value {
+            ColumnValue::Null => Some(None),
+            value => T::from_column(value).map(Some),
+        }
+    }
+}
+
+/// Declares what is read from a column of one kind, if it is there.
+macro_rules! from_columns {
+    ($($kind:ident => $read:ty: $make:expr,)*) => {
+        $(impl<'r> FromColumn<'r> for $read {
+            fn from_column(value: ColumnValue<'r>) -> Option<Self> {
+                match value {
+                    ColumnValue::$kind(value) => $make(value),
+                    _ => None,
+                }
+            }
+        })*
+    };
+}
+
+from_columns! {
+    Integer => i64: Some,
+    Integer => u32: |value| Self::try_from(value).ok(),
+    Integer => bool: |value| Some(value != 0),
+    Integer => AccountKey: |value| Some(Self(value)),
+    Integer => ModelKey: |value| Some(Self(value)),
+    Integer => Credits: |value| Some(Self::from_nanos(value)),
+    Bytes => &'r [u8]: Some,
+    Bytes => Vec<u8>: |value: &[u8]| Some(value.to_vec()),
+    Bytes => Bytes: |value| Some(Self::copy_from_slice(value)),
+    Bytes => [u8; 32]: |value: &[u8]| value.try_into().ok(),
+    Text => &'r str: Some,
+    Text => String: |value: &str| Some(value.to_owned()),
+}
+
+/// Identifiers are stored as their 16 bytes.
+impl<'r, K> FromColumn<'r> for Id<K> {
+    fn from_column(value: ColumnValue<'r>) -> Option<Self> {
+        match value {
+            ColumnValue::Bytes(bytes) => Self::from_bytes(bytes),
+            _ => None,
+        }
+    }
+}

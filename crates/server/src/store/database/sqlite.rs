@@ -1,0 +1,146 @@
+//! A connection to SQLite: a statement is a function call on the thread that makes it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{CachedStatement, Connection, InterruptHandle, OpenFlags};
+
+use super::page::{ColumnNames, Page};
+use super::row::{Row, SqliteRow};
+use super::statement::Statement;
+use super::value::Value;
+
+/// How long a statement waits for another process that writes.
+const BUSY: Duration = Duration::from_secs(5);
+const STATEMENTS_KEPT: usize = 512;
+
+/// Pages that who writes keeps, in KiB: it comes back to the same ones from all over the tables.
+const WRITER_CACHE_KIB: i64 = 64 << 10;
+
+/// Pages that each reader keeps, in KiB: a long list passes every page once, and the system's cache has them anyway.
+const READER_CACHE_KIB: i64 = 1 << 10;
+
+/// Where the file is, and how it is opened.
+#[derive(Debug, Clone)]
+pub(in crate::store) struct SqliteOptions {
+    pub(super) path: PathBuf,
+    /// Of a new file, in bytes.
+    pub(super) page_bytes: u32,
+    /// Whether a commit survives the loss of power, and not only the end of the process.
+    pub(super) is_durable: bool,
+    pub(super) is_read_only: bool,
+}
+
+/// A connection to SQLite, on which one thing is done at a time.
+pub(in crate::store) struct Sqlite {
+    connection: Connection,
+    /// By the address and the length of the statement's text, which never moves.
+    columns: HashMap<(usize, usize), ColumnNames>,
+}
+
+impl std::fmt::Debug for Sqlite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sqlite").finish_non_exhaustive()
+    }
+}
+
+impl SqliteOptions {
+    /// Opens the file, which is made where it is absent and may be.
+    pub(super) fn open(&self) -> rusqlite::Result<Sqlite> {
+        let mode = if self.is_read_only {
+            OpenFlags::SQLITE_OPEN_READ_ONLY
+        } else {
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+        };
+        // Each connection is used by one thread at a time.
+        let sqlite = Sqlite::over(Connection::open_with_flags(
+            &self.path,
+            mode | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )?)?;
+        self.prepare(&sqlite.connection)?;
+        Ok(sqlite)
+    }
+
+    fn prepare(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let set = |name: &str, value: &dyn rusqlite::ToSql| connection.pragma_update(None, name, value);
+        let cache_kib = if self.is_read_only { READER_CACHE_KIB } else { WRITER_CACHE_KIB };
+        set("foreign_keys", &"off")?;
+        set("temp_store", &"memory")?;
+        // In pages if positive, in KiB if negative.
+        set("cache_size", &-cache_kib)?;
+        if !self.is_read_only {
+            set("page_size", &self.page_bytes)?;
+            connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+            set("synchronous", &if self.is_durable { "full" } else { "off" })?;
+            connection.pragma_update_and_check(None, "wal_autocheckpoint", super::checkpoint::LOG_PAGES, |_| Ok(()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Sqlite {
+    fn over(connection: Connection) -> rusqlite::Result<Self> {
+        connection.busy_timeout(BUSY)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+        Ok(Self { connection, columns: HashMap::new() })
+    }
+
+    /// Runs a statement; the number of rows it touched.
+    pub(super) fn execute(&mut self, statement: &Statement) -> rusqlite::Result<u64> {
+        let mut prepared = self.connection.prepare_cached(statement.sqlite_text())?;
+        let mut touched = 0;
+        for (shared, row) in statement.executions() {
+            bind(&mut prepared, shared, row)?;
+            touched += prepared.raw_execute()? as u64;
+        }
+        Ok(touched)
+    }
+
+    /// Runs a statement; the rows it returned.
+    pub(super) fn fetch(&mut self, statement: &Statement) -> rusqlite::Result<Vec<Row>> {
+        let text = statement.sqlite_text();
+        let mut prepared = self.connection.prepare_cached(text)?;
+        let columns = self.columns.entry((text.as_ptr().addr(), text.len())).or_insert_with(|| names_of(&prepared));
+        let (width, mut page) = (columns.len(), Page::new(Arc::clone(columns)));
+        for (shared, row) in statement.executions() {
+            bind(&mut prepared, shared, row)?;
+            let mut rows = prepared.raw_query();
+            while let Some(row) = rows.next()? {
+                for column in 0..width {
+                    page.push(row.get_ref(column)?);
+                }
+            }
+        }
+        let page = Arc::new(page);
+        let row = |number| Row::Sqlite(SqliteRow { page: Arc::clone(&page), number });
+        Ok((0..page.rows()).map(row).collect())
+    }
+
+    /// Runs several statements without values or answers.
+    pub(super) fn run(&self, text: &str) -> rusqlite::Result<()> {
+        self.connection.execute_batch(text)
+    }
+
+    /// Ends, from another thread, what is under way.
+    pub(super) fn interrupt_handle(&self) -> InterruptHandle {
+        self.connection.get_interrupt_handle()
+    }
+
+    /// The connection itself, for what happens once.
+    pub(in crate::store) const fn inner(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}
+
+fn names_of(statement: &CachedStatement<'_>) -> ColumnNames {
+    statement.column_names().into_iter().map(Box::from).collect()
+}
+
+fn bind(statement: &mut CachedStatement<'_>, shared: &[Value], row: &[Value]) -> rusqlite::Result<()> {
+    for (place, value) in shared.iter().chain(row).enumerate() {
+        statement.raw_bind_parameter(place + 1, value)?;
+    }
+    Ok(())
+}
