@@ -12,14 +12,12 @@ use super::body::{self, Body, Break};
 use super::completion::{Completion, mix, unit};
 use super::driver::Refusal;
 use super::faults::Fault;
-use super::http::Gone;
 use super::markers::Script;
 use super::model::Job;
 use super::prompt::ChatRequest;
 use super::recorder::Ending;
-use super::server::Command;
-use super::socket::ResetFlag;
-use super::state::{Settings, State, Visit};
+use super::socket::{Gone, ResetFlag};
+use super::state::{Command, Settings, State, Visit};
 use crate::time;
 
 /// The longest body that is read, in bytes.

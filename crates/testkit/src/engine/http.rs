@@ -7,22 +7,10 @@ use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request, Response};
 
 use super::body::{self, Body};
-use super::socket::ResetFlag;
+use super::socket::{Gone, ResetFlag};
 use super::state::{Settings, State};
-use super::{chat, metrics};
+use super::{chat, report};
 use crate::time;
-
-/// The connection ends without an answer.
-#[derive(Debug)]
-pub(super) struct Gone;
-
-impl std::fmt::Display for Gone {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("a simulated fault ended the connection")
-    }
-}
-
-impl std::error::Error for Gone {}
 
 /// Answers one request.
 pub(super) async fn route(
@@ -49,7 +37,7 @@ pub(super) async fn route(
         "/health" if settings.is_healthy => body::whole(200, "text/plain", ""),
         "/health" => body::error(503, "the engine is unwell"),
         "/metrics" if settings.reports_metrics => {
-            body::whole(200, "text/plain; version=0.0.4; charset=utf-8", metrics::render(&state))
+            body::whole(200, "text/plain; version=0.0.4; charset=utf-8", report::render(&state))
         }
         "/metrics" => body::error(404, "Not Found"),
         _ => return chat::complete(&state, &settings, &reset, request).await,

@@ -24,6 +24,7 @@ mod metrics;
 mod model;
 mod prompt;
 mod recorder;
+mod report;
 mod server;
 mod socket;
 mod state;
@@ -43,8 +44,7 @@ pub use self::faults::{Fault, FaultRates};
 pub use self::model::{EngineModel, Finished, Job, JobId, ModelStats, Step};
 pub use self::prompt::echo_of;
 pub use self::recorder::Counters;
-use self::server::Command;
-use self::state::State;
+use self::state::{Command, State};
 
 /// A running engine on a loopback port of its own. Dropped, it stops.
 #[derive(Debug)]

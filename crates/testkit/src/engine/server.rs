@@ -13,22 +13,13 @@ use tokio::task::JoinSet;
 
 use super::http;
 use super::socket::{ResetFlag, Socket};
-use super::state::State;
+use super::state::{Command, State};
 use crate::time;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 4_096;
 /// Milliseconds between two tries to accept after a failure, or to listen again.
 const RETRY_MS: u64 = 5;
-
-/// What the engine as a whole is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Command {
-    /// Die as a killed process does, and come back after that many milliseconds.
-    Die { ms: u64 },
-    /// End for good.
-    Stop,
-}
 
 /// Serves until stopped, through any number of deaths.
 pub(super) async fn run(

@@ -1,5 +1,6 @@
 //! A TCP connection that can be reset instead of closed.
 
+use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,6 +13,18 @@ use tokio::net::TcpStream;
 
 /// Set, it makes the connection end with a TCP reset.
 pub(super) type ResetFlag = Arc<AtomicBool>;
+
+/// The connection ends without an answer.
+#[derive(Debug)]
+pub(super) struct Gone;
+
+impl fmt::Display for Gone {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a simulated fault ended the connection")
+    }
+}
+
+impl std::error::Error for Gone {}
 
 pub(super) struct Socket {
     io: TokioIo<TcpStream>,

@@ -10,7 +10,15 @@ use super::faults::FaultRates;
 use super::gate::Gate;
 use super::metrics::Metrics;
 use super::recorder::{Ending, Recorder};
-use super::server::Command;
+
+/// What the engine as a whole is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// Die as a killed process does, and come back after that many milliseconds.
+    Die { ms: u64 },
+    /// End for good.
+    Stop,
+}
 
 #[derive(Debug)]
 pub(super) struct State {

@@ -2,6 +2,7 @@
 
 mod acceptor;
 mod connection;
+mod connections;
 mod negotiation;
 mod orders;
 
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use self::acceptor::Acceptor;
+use self::connections::Connections;
 use self::orders::Orders;
 use super::{Cluster, USER};
 
@@ -32,6 +34,7 @@ pub struct FaultProxy {
     address: SocketAddr,
     socket: PathBuf,
     orders: Arc<Orders>,
+    connections: Arc<Connections>,
     acceptor: Mutex<Option<Acceptor>>,
     /// A connection of our own, both ends of it: it keeps the port ours while nobody listens there.
     _hold: [TcpStream; 2],
@@ -46,9 +49,10 @@ impl FaultProxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let hold = [TcpStream::connect(address)?, listener.accept()?.0];
-        let (socket, orders) = (cluster.socket(), Arc::new(Orders::default()));
-        let acceptor = Acceptor::start(listener, socket.clone(), Arc::clone(&orders))?;
-        Ok(Self { address, socket, orders, acceptor: Mutex::new(Some(acceptor)), _hold: hold })
+        let (socket, orders, connections) = (cluster.socket(), Arc::default(), Arc::default());
+        let acceptor =
+            Acceptor::start(listener, socket.clone(), Arc::clone(&orders), Arc::clone(&connections))?;
+        Ok(Self { address, socket, orders, connections, acceptor: Mutex::new(Some(acceptor)), _hold: hold })
     }
 
     /// The URL to connect through the proxy to a database of the cluster.
@@ -75,7 +79,7 @@ impl FaultProxy {
 
     /// Closes every connection now.
     pub fn cut_all(&self) {
-        self.orders.cut_all();
+        self.connections.cut_all();
     }
 
     /// Whether new connections are refused, as where no server listens. Those that are open stay.
@@ -88,7 +92,8 @@ impl FaultProxy {
             *acceptor = None;
         } else if acceptor.is_none() {
             let listener = TcpListener::bind(self.address)?;
-            *acceptor = Some(Acceptor::start(listener, self.socket.clone(), Arc::clone(&self.orders))?);
+            let (orders, connections) = (Arc::clone(&self.orders), Arc::clone(&self.connections));
+            *acceptor = Some(Acceptor::start(listener, self.socket.clone(), orders, connections)?);
         }
         Ok(())
     }
@@ -97,7 +102,7 @@ impl FaultProxy {
 impl Drop for FaultProxy {
     fn drop(&mut self) {
         self.acceptor.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        self.orders.cut_all();
+        self.connections.cut_all();
     }
 }
 

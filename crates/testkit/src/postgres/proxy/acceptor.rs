@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, JoinHandle};
 
 use super::connection::Connection;
+use super::connections::Connections;
 use super::orders::Orders;
 
 /// Takes connections until it is dropped. From then on the system refuses them.
@@ -21,7 +22,12 @@ pub(super) struct Acceptor {
 
 impl Acceptor {
     /// Takes the connections that come to `listener`, and carries them on to `socket`.
-    pub(super) fn start(listener: TcpListener, socket: PathBuf, orders: Arc<Orders>) -> io::Result<Self> {
+    pub(super) fn start(
+        listener: TcpListener,
+        socket: PathBuf,
+        orders: Arc<Orders>,
+        connections: Arc<Connections>,
+    ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let is_over = Arc::new(AtomicBool::new(false));
         let must_end = Arc::clone(&is_over);
@@ -31,7 +37,7 @@ impl Acceptor {
                     return;
                 }
                 // A client that cannot be served finds its connection closed, which is answer enough.
-                let _ = client.and_then(|client| serve(client, &socket, &orders));
+                let _ = client.and_then(|client| serve(client, &socket, &orders, &connections));
             }
         });
         Ok(Self { address, is_over, thread: Some(thread) })
@@ -49,14 +55,19 @@ impl Drop for Acceptor {
     }
 }
 
-fn serve(client: TcpStream, socket: &Path, orders: &Arc<Orders>) -> io::Result<()> {
+fn serve(
+    client: TcpStream,
+    socket: &Path,
+    orders: &Arc<Orders>,
+    connections: &Arc<Connections>,
+) -> io::Result<()> {
     client.set_nodelay(true)?;
     let connection = Arc::new(Connection::new(client, UnixStream::connect(socket)?));
-    let orders = Arc::clone(orders);
-    orders.admit(&connection);
+    let (orders, connections) = (Arc::clone(orders), Arc::clone(connections));
+    connections.admit(&connection);
     thread::spawn(move || {
         connection.serve(&orders);
-        orders.forget(&connection);
+        connections.forget(&connection);
     });
     Ok(())
 }

@@ -1,9 +1,8 @@
 //! What a test has ordered, and what was done of it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Dropped;
-use super::connection::Connection;
 
 /// What becomes of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +25,6 @@ struct State {
     answers_to_drop: u64,
     commits_to_cut: u64,
     dropped: Dropped,
-    connections: Vec<Arc<Connection>>,
 }
 
 impl Orders {
@@ -38,13 +36,6 @@ impl Orders {
     /// Orders that the next `count` commits be cut.
     pub(super) fn cut_commits(&self, count: u64) {
         self.state().commits_to_cut = count;
-    }
-
-    /// Closes every connection.
-    pub(super) fn cut_all(&self) {
-        for connection in &self.state().connections {
-            connection.close();
-        }
     }
 
     /// What becomes of the commit that has just come. Each order is carried out once.
@@ -74,16 +65,6 @@ impl Orders {
     /// What was lost so far.
     pub(super) fn dropped(&self) -> Dropped {
         self.state().dropped
-    }
-
-    /// A connection that is cut with all the others, until it is forgotten.
-    pub(super) fn admit(&self, connection: &Arc<Connection>) {
-        self.state().connections.push(Arc::clone(connection));
-    }
-
-    /// Forgets a connection that has ended.
-    pub(super) fn forget(&self, connection: &Arc<Connection>) {
-        self.state().connections.retain(|other| !Arc::ptr_eq(other, connection));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
