@@ -6,7 +6,7 @@ use overnight_domain::scheduler::{AttemptError, Lease, Replica, ReplicaKey};
 
 use super::broken::{Step, ensure};
 use super::chance::Chance;
-use super::events::Tag;
+use super::tags::Tag;
 
 /// How an engine behaves for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

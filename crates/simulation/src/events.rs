@@ -5,9 +5,7 @@ use overnight_server::store::CrashPoint;
 use overnight_server::store::events::Due;
 
 use super::engines::Weather;
-
-/// The number under which the client knows a request or a batch before the service names it.
-pub(super) type Tag = u64;
+use super::tags::Tag;
 
 /// What happens next.
 #[derive(Debug)]

@@ -15,14 +15,9 @@
 //! - every request ends by its deadline, and none expires where capacity suffices;
 //! - the store's audit finds nothing, after every start and at the end, when nothing is left in the queue.
 
-mod attempts;
 mod book;
 mod broken;
 mod chance;
-mod clients;
-mod commits;
-mod couriers;
-mod duties;
 mod engines;
 mod events;
 mod leases;
@@ -30,13 +25,11 @@ mod life;
 mod outcomes;
 mod pending;
 mod plan;
-mod scheduling;
 mod summary;
+mod tags;
 mod texts;
 mod timeline;
 mod trace;
-mod verify;
-mod weather;
 mod world;
 
 use std::fmt;

@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::chance::Chance;
-use super::couriers;
-use super::events::Tag;
+use super::tags::Tag;
 
 /// Beginnings that prompts share.
 const PREFIXES: i64 = 6;
+/// Receivers of webhooks, which behave differently.
+const HOSTS: u64 = 4;
 
 /// The `request_body` of a request, as it will be stored.
 pub(super) fn prompt(model: &str, request: Tag, chance: &mut Chance) -> String {
@@ -21,13 +22,23 @@ pub(super) fn prompt(model: &str, request: Tag, chance: &mut Chance) -> String {
 
 /// The body of Create Request.
 pub(super) fn create_request(prompt: &str, request: Tag) -> String {
-    format!(r#"{{"request_body":{prompt},"metadata":{{"tag":{request}}}{}}}"#, couriers::member(request))
+    format!(r#"{{"request_body":{prompt},"metadata":{{"tag":{request}}}{}}}"#, member(request))
 }
 
 /// The body of Create Batch.
 pub(super) fn create_batch(ids: &[String], batch: Tag) -> String {
     let ids = ids.iter().map(|id| format!("\"{id}\"")).collect::<Vec<_>>().join(",");
-    format!(r#"{{"requests_ids":[{ids}],"metadata":{{"tag":{batch}}}{}}}"#, couriers::member(batch))
+    format!(r#"{{"requests_ids":[{ids}],"metadata":{{"tag":{batch}}}{}}}"#, member(batch))
+}
+
+/// A tag that is told of has its address in what is sent.
+fn member(tag: Tag) -> String {
+    webhook(tag).map(|url| format!(r#","webhook":"{url}""#)).unwrap_or_default()
+}
+
+/// Where the end of a request or of a batch is to be told, if it is.
+fn webhook(tag: Tag) -> Option<String> {
+    tag.is_multiple_of(3).then(|| format!("https://h{}.example/{tag}", (tag / 3) % HOSTS))
 }
 
 /// The tag in a record's metadata.

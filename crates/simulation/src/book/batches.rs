@@ -7,7 +7,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::broken::{Step, ensure};
-use crate::events::Tag;
+use crate::tags::Tag;
 
 /// A batch as its client knows it.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use overnight_domain::requests::RequestStatus;
 pub(super) use self::batches::BatchFacts;
 pub(super) use self::requests::{Offer, RequestFacts};
 use super::broken::{Broken, Step, ensure};
-use super::events::Tag;
 use super::summary::Summary;
+use super::tags::Tag;
 
 /// Everything the clients know.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::broken::{Step, ensure};
 use crate::engines::Nature;
-use crate::events::Tag;
 use crate::plan::MODELS;
+use crate::tags::Tag;
 use crate::texts;
 
 /// Counted attempts after which the service gives a request up.

@@ -5,15 +5,16 @@ use overnight_domain::scheduler::{AttemptError, Input, Lease, ReplicaKey};
 use overnight_server::scheduler::actions;
 use overnight_server::store::settle;
 
-use super::book::Offer;
-use super::broken::Step;
-use super::engines::{Flight, Verdict, Weather};
-use super::events::{Client, Event, Late, LateKind, Tag};
-use super::outcomes::Outcome;
-use super::plan::MODELS;
+use super::World;
 use super::scheduling::TELL_MS;
-use super::texts;
-use super::world::World;
+use crate::book::Offer;
+use crate::broken::Step;
+use crate::engines::{Flight, Verdict, Weather};
+use crate::events::{Client, Event, Late, LateKind};
+use crate::outcomes::Outcome;
+use crate::plan::MODELS;
+use crate::tags::Tag;
+use crate::texts;
 
 impl World<'_> {
     /// An engine is done with a request.

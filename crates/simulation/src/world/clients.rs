@@ -4,14 +4,15 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_server::app::{batches, requests};
 use overnight_server::store::CrashPoint;
 
-use super::book::{BatchFacts, RequestFacts};
-use super::broken::Step;
-use super::engines::Nature;
-use super::events::{Client, Event, Tag};
-use super::outcomes::Outcome;
-use super::plan::MODELS;
-use super::texts;
-use super::world::World;
+use super::World;
+use crate::book::{BatchFacts, RequestFacts};
+use crate::broken::Step;
+use crate::engines::Nature;
+use crate::events::{Client, Event};
+use crate::outcomes::Outcome;
+use crate::plan::MODELS;
+use crate::tags::Tag;
+use crate::texts;
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;

@@ -4,11 +4,12 @@ use overnight_domain::scheduler::Action;
 use overnight_server::scheduler::actions;
 use overnight_server::store::CrashPoint;
 
-use super::broken::Step;
-use super::engines::Flight;
-use super::events::{Event, Tag};
-use super::outcomes::Outcome;
-use super::world::World;
+use super::World;
+use crate::broken::Step;
+use crate::engines::Flight;
+use crate::events::Event;
+use crate::outcomes::Outcome;
+use crate::tags::Tag;
 
 /// What arrives within this joins a group, in milliseconds.
 const GROUP_MS: i64 = 8;

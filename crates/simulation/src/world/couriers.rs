@@ -9,18 +9,17 @@ use overnight_server::app::webhooks;
 use overnight_server::store::events::{self, Claim, Conclusion, Due, EventState};
 use overnight_server::store::{Store, StoreError};
 
-use super::broken::{Step, ensure};
-use super::chance::Chance;
-use super::events::{Duty, Event, Tag};
-use super::outcomes::Outcome;
-use super::world::World;
+use super::World;
+use crate::broken::{Step, ensure};
+use crate::chance::Chance;
+use crate::events::{Duty, Event};
+use crate::outcomes::Outcome;
 
 /// What lies between two tries: short, so that all of them fit into what is left at the end of a run.
 const DELAYS_MS: [i64; 4] = [5_000, 60_000, 300_000, 1_800_000];
 /// How many events of a lane are taken at a time.
 const AT_ONCE: usize = 8;
 const LOOK_MS: (i64, i64) = (1_000, 600_000);
-const HOSTS: u64 = 4;
 
 /// A claimed event: its row, and which of its tries it is.
 pub(super) type Claimed = (i64, i64);
@@ -33,11 +32,6 @@ pub(super) struct Couriers {
     /// Claims that are concluded, or whose process died.
     over: Vec<Claimed>,
     under_way: Vec<Claimed>,
-}
-
-/// Where the end of a request or of a batch is to be told, if it is.
-pub(super) fn webhook(tag: Tag) -> Option<String> {
-    tag.is_multiple_of(3).then(|| format!("https://h{}.example/{tag}", (tag / 3) % HOSTS))
 }
 
 impl Couriers {
@@ -187,9 +181,4 @@ fn draw_answer(url: &str, chance: &mut Chance) -> Answer {
         true if url.starts_with("https://h3") => Answer::Status(410),
         true => *chance.pick(&[Answer::None, Answer::Status(500), Answer::Status(302)]),
     }
-}
-
-/// A tag that is told of has its address in what is sent.
-pub(super) fn member(tag: Tag) -> String {
-    webhook(tag).map(|url| format!(r#","webhook":"{url}""#)).unwrap_or_default()
 }

@@ -8,13 +8,13 @@ use overnight_server::store::settle::{Ending, Settlement};
 use overnight_server::store::{leases, settle};
 use overnight_server::workers::{canceller, expirer, keeper};
 
-use super::broken::Step;
-use super::engines::Flight;
-use super::events::{Duty, Event, Late, LateKind};
-use super::outcomes::Outcome;
-use super::plan::MODELS;
-use super::texts;
-use super::world::World;
+use super::World;
+use crate::broken::Step;
+use crate::engines::Flight;
+use crate::events::{Duty, Event, Late, LateKind};
+use crate::outcomes::Outcome;
+use crate::plan::MODELS;
+use crate::texts;
 
 impl World<'_> {
     pub(super) fn plan_duty(&mut self, duty: Duty, ms: i64) {

@@ -1,5 +1,15 @@
 //! The world: one service, its clients, its engines and its clock, one event after the other.
 
+mod attempts;
+mod clients;
+mod commits;
+mod conclusions;
+mod couriers;
+mod duties;
+mod scheduling;
+mod verify;
+mod weather;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,19 +21,20 @@ use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_server::config::Config;
 use overnight_server::store::accounts::{self, NewAccount};
 
-use super::book::Book;
-use super::broken::{Broken, Step, ensure};
-use super::chance::Chance;
-use super::couriers::Couriers;
-use super::engines::{Engines, Weather};
-use super::events::{Client, Duty, Event, Tag};
-use super::leases::Leases;
-use super::life::Life;
-use super::pending::Operation;
-use super::plan::Plan;
-use super::summary::Summary;
-use super::timeline::Timeline;
-use super::trace::Trace;
+use self::couriers::Couriers;
+use crate::book::Book;
+use crate::broken::{Broken, Step, ensure};
+use crate::chance::Chance;
+use crate::engines::{Engines, Weather};
+use crate::events::{Client, Duty, Event};
+use crate::leases::Leases;
+use crate::life::Life;
+use crate::pending::Operation;
+use crate::plan::Plan;
+use crate::summary::Summary;
+use crate::tags::Tag;
+use crate::timeline::Timeline;
+use crate::trace::Trace;
 
 const HOUR_MS: i64 = 3_600_000;
 /// With every engine well, whatever is left at the end is done within this time.
@@ -34,26 +45,26 @@ const CANCELLER_LATE_MS: i64 = 3_000;
 
 /// Everything there is.
 pub(super) struct World<'f> {
-    pub(super) plan: Plan,
-    pub(super) chance: Chance,
+    plan: Plan,
+    chance: Chance,
     pub(super) trace: Trace,
-    pub(super) timeline: Timeline,
+    timeline: Timeline,
     pub(super) summary: Summary,
-    pub(super) book: Book,
-    pub(super) leases: Leases,
-    pub(super) couriers: Couriers,
-    pub(super) engines: Engines,
-    pub(super) replicas: Vec<Replica>,
-    pub(super) accounts: Vec<AccountKey>,
+    book: Book,
+    leases: Leases,
+    couriers: Couriers,
+    engines: Engines,
+    replicas: Vec<Replica>,
+    accounts: Vec<AccountKey>,
     /// `None` while the process is down.
-    pub(super) life: Option<Life>,
-    pub(super) lives: u64,
+    life: Option<Life>,
+    lives: u64,
     /// Batches whose cancel is under way.
-    pub(super) cancelling: BTreeSet<Tag>,
+    cancelling: BTreeSet<Tag>,
     /// Nothing goes wrong any more, and nothing new comes.
-    pub(super) is_draining: bool,
+    is_draining: bool,
     /// By this time (elapsed) whatever is overdue has expired.
-    pub(super) punctual_from: i64,
+    punctual_from: i64,
     seed: u64,
     folder: &'f Path,
     config: Arc<Config>,
@@ -223,7 +234,7 @@ impl<'f> World<'f> {
     }
 
     /// Begins an operation of the service and lets it come as far as it does without a commit.
-    pub(super) async fn begin(&mut self, is_carried: bool, operation: Operation) -> Step {
+    async fn begin(&mut self, is_carried: bool, operation: Operation) -> Step {
         let Some(life) = &mut self.life else { return Ok(()) };
         let outcome = life.pending.begin(is_carried, operation).await;
         self.plan_commit();
@@ -233,17 +244,17 @@ impl<'f> World<'f> {
         }
     }
 
-    pub(super) fn note(&mut self, what: std::fmt::Arguments<'_>) {
+    fn note(&mut self, what: std::fmt::Arguments<'_>) {
         self.trace.note(self.timeline.elapsed(), what);
     }
 
     /// Overdue requests are to be found expired once the expirer had its turn, from `ms` on.
-    pub(super) fn expect_punctuality_after(&mut self, ms: i64) {
+    fn expect_punctuality_after(&mut self, ms: i64) {
         const TURN_MS: i64 = 5_000;
         self.punctual_from = self.punctual_from.max(self.timeline.elapsed() + ms + TURN_MS);
     }
 
-    pub(super) fn life(&mut self) -> Step<&mut Life> {
+    fn life(&mut self) -> Step<&mut Life> {
         self.life.as_mut().ok_or_else(|| Broken("the process is down".to_owned()))
     }
 }

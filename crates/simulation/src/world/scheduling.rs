@@ -8,11 +8,11 @@ use overnight_domain::scheduler::{Action, Input, Lease, ReplicaKey};
 use overnight_server::scheduler::actions;
 use overnight_server::store::{expiry, queue};
 
-use super::broken::{Step, ensure};
-use super::engines::Flight;
-use super::events::Event;
-use super::outcomes::Outcome;
-use super::world::World;
+use super::World;
+use crate::broken::{Step, ensure};
+use crate::engines::Flight;
+use crate::events::Event;
+use crate::outcomes::Outcome;
 
 /// What happened reaches the scheduler within this, in milliseconds.
 pub(super) const TELL_MS: i64 = 5;

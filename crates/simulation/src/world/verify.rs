@@ -11,10 +11,11 @@ use overnight_server::app::pages::Pages;
 use overnight_server::app::{Services, batches, requests};
 use overnight_server::store::{audit, queue};
 
-use super::broken::{Broken, Step, ensure};
-use super::events::{Event, Tag};
-use super::texts;
-use super::world::World;
+use super::World;
+use crate::broken::{Broken, Step, ensure};
+use crate::events::Event;
+use crate::tags::Tag;
+use crate::texts;
 
 const GRACE_MS: i64 = 3_000;
 

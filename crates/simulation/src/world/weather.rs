@@ -2,10 +2,10 @@
 
 use overnight_domain::scheduler::{AttemptError, ReplicaKey};
 
-use super::broken::Step;
-use super::engines::Weather;
-use super::events::Event;
-use super::world::World;
+use super::World;
+use crate::broken::Step;
+use crate::engines::Weather;
+use crate::events::Event;
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
