@@ -1,7 +1,7 @@
 //! Which library, and which part of the server, may be named where.
 
 use crate::{
-    items::crate_modules,
+    imports::own_paths,
     rust::has_word,
     tree::{Finding, Tree, numbered},
 };
@@ -76,9 +76,9 @@ pub(crate) fn arrows_inside_the_server(tree: &Tree) -> Vec<Finding> {
         let may_know = |module: &str| module == part || known.contains(&module) || !PARTS.contains(&module);
         let (folder, root) = (format!("{SERVER}{part}/"), format!("{SERVER}{part}.rs"));
         for file in tree.rust().filter(|file| file.path.starts_with(&folder) || file.path == root) {
-            for (line, module) in crate_modules(&file.code) {
-                if !may_know(module) {
-                    findings.push(file.finding(line, format!("{part} must not know {module}")));
+            for path in own_paths(&file.code).iter().filter(|path| path.names[0] == "crate") {
+                if let Some(module) = path.names.get(1).filter(|module| !may_know(module)) {
+                    findings.push(file.finding(path.line, format!("{part} must not know {module}")));
                 }
             }
         }
