@@ -7,6 +7,7 @@ mod args;
 mod batches;
 mod commands;
 mod connection;
+mod dispatch;
 mod errors;
 mod files;
 mod globals;
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
     let output = Output::new(&cli.globals);
     let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
-            let outcome = runtime.block_on(commands::run(cli, &output));
+            let outcome = runtime.block_on(dispatch::run(cli, &output));
             runtime.shutdown_timeout(BACKGROUND_MAX);
             outcome
         }

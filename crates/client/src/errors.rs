@@ -6,7 +6,8 @@ use std::time::Duration;
 use overnight_wire::native::errors::ErrorBody;
 use thiserror::Error;
 
-use crate::lines::LINE_BYTES_MAX;
+/// The longest line of a list that is read.
+pub const LINE_BYTES_MAX: usize = 256 << 20;
 
 /// Why a call failed.
 #[derive(Debug, Error)]
@@ -55,6 +56,11 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// An answer that began and did not end.
+pub(crate) fn cut(error: &reqwest::Error) -> Error {
+    Error::Cut(root(error))
 }
 
 /// The innermost cause, which is the one a person can act on.

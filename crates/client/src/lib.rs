@@ -47,8 +47,8 @@ mod send;
 pub mod webhooks;
 
 pub use client::Client;
-pub use errors::Error;
-pub use lines::{LINE_BYTES_MAX, Lines, RawLines};
+pub use errors::{Error, LINE_BYTES_MAX};
+pub use lines::{Lines, RawLines};
 pub use overnight_wire::native::accounts::Account;
 pub use overnight_wire::native::batches::{
     BatchCreated, BatchState, BatchStatus, CreateBatch, FullBatch, RequestsCounts,

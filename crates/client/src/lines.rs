@@ -11,11 +11,7 @@ use futures_util::{Stream, StreamExt};
 use reqwest::Response;
 use serde::de::DeserializeOwned;
 
-use crate::Error;
-use crate::send::cut;
-
-/// The longest line that is read.
-pub const LINE_BYTES_MAX: usize = 256 << 20;
+use crate::errors::{Error, LINE_BYTES_MAX, cut};
 
 /// A list of `T`, read as it arrives. After an error it is over.
 #[derive(Debug)]

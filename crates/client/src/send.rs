@@ -8,6 +8,7 @@ use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
 
+use crate::errors::cut;
 use crate::lines::Lines;
 use crate::pause::pause;
 use crate::retries::{Repeatable, pause_after};
@@ -106,9 +107,4 @@ async fn refusal(mut response: Response) -> Error {
             Error::Foreign { status, text: text.chars().take(FOREIGN_CHARS_MAX).collect() }
         }
     }
-}
-
-/// An answer that began and did not end.
-pub(crate) fn cut(error: &reqwest::Error) -> Error {
-    Error::Cut(crate::errors::root(error))
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use overnight_sim::bench::{self, Benchmark, Options};
+use overnight_bench::{Benchmark, Options};
 
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
@@ -70,7 +70,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let folder = data_dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let options = Options { requests, rounds, connections, folder: folder.to_owned() };
     output.note(&format!("measuring in {}, on durable commits; this takes minutes", folder.display()));
-    let report = bench::run(benchmark, &options).await.map_err(CliError::unavailable)?;
+    let report = overnight_bench::run(benchmark, &options).await.map_err(CliError::unavailable)?;
     output.either(&report, || report.to_string().trim_end().to_owned())?;
     Ok(Exit::Done)
 }
@@ -78,6 +78,6 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
 /// Plays a part for [`run`] in a process of its own.
 pub(crate) async fn run_peer(arguments: PeerArguments) -> Result<Exit, CliError> {
     let peer = serde_json::from_str(&arguments.part).map_err(CliError::unusable)?;
-    bench::run_peer(peer).await.map_err(CliError::unavailable)?;
+    overnight_bench::run_peer(peer).await.map_err(CliError::unavailable)?;
     Ok(Exit::Done)
 }

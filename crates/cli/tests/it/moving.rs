@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use overnight_sim::postgres::Cluster;
+use overnight_testkit::postgres::Cluster;
 use serde_json::json;
 
 use crate::support::{Ran, World, chats, lines, wait_until};

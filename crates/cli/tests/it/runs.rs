@@ -1,6 +1,6 @@
 //! `overnight run`, from one end to the other.
 
-use overnight_sim::engine::echo_of;
+use overnight_testkit::engine::echo_of;
 use serde_json::{Value, json};
 
 use crate::support::{World, chat, chats, lines};

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use overnight_sim::engine::{CostModel, SimConfig, SimEngine, Speed};
+use overnight_testkit::engine::{CostModel, SimConfig, SimEngine, Speed};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

@@ -77,8 +77,8 @@ impl ChatBody {
             max_output_tokens,
             n,
             message_count: totals.message_count,
-            image_count: totals.media_count,
-            input_bytes: prompt_bytes(&body).saturating_sub(totals.image_data_bytes),
+            image_count: totals.media.count,
+            input_bytes: prompt_bytes(&body).saturating_sub(totals.media.image_data_bytes),
             body: value.to_text(),
         })
     }

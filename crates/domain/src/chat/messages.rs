@@ -1,6 +1,6 @@
 //! The messages of a body.
 
-use super::parts::check_part;
+use super::parts::{MediaTotals, check_part};
 use super::path::Path;
 use super::review::Review;
 use crate::faults::codes;
@@ -14,9 +14,7 @@ const READ: [&str; 3] = ["role", "content", "tool_calls"];
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MessageTotals {
     pub(super) message_count: usize,
-    pub(super) media_count: usize,
-    /// Bytes of image data within the messages: it is priced by the image, not by the byte.
-    pub(super) image_data_bytes: usize,
+    pub(super) media: MediaTotals,
 }
 
 /// Checks every message.
@@ -33,7 +31,7 @@ pub(super) fn check_messages(
         return totals;
     };
     for message in messages {
-        check_message(review, message, &path.element(totals.message_count), &mut totals);
+        check_message(review, message, &path.element(totals.message_count), &mut totals.media);
         totals.message_count += 1;
     }
     if totals.message_count == 0 {
@@ -42,7 +40,7 @@ pub(super) fn check_messages(
     totals
 }
 
-fn check_message(review: &mut Review<'_>, message: Json<'_>, path: &Path<'_>, totals: &mut MessageTotals) {
+fn check_message(review: &mut Review<'_>, message: Json<'_>, path: &Path<'_>, media: &mut MediaTotals) {
     let Some(message) = review.object(message, path) else { return };
     review.check_spelling(&message, path, &READ);
     let role = review.one_of(&message, path, "role", &ROLES);
@@ -58,15 +56,15 @@ fn check_message(review: &mut Review<'_>, message: Json<'_>, path: &Path<'_>, to
     };
     match content.kind() {
         Kind::String => {}
-        Kind::Array => check_parts(review, content, &content_path, totals),
+        Kind::Array => check_parts(review, content, &content_path, media),
         _ => review.fault(&content_path, codes::WRONG_TYPE, "must be a string or an array of content parts"),
     }
 }
 
-fn check_parts(review: &mut Review<'_>, parts: Json<'_>, path: &Path<'_>, totals: &mut MessageTotals) {
+fn check_parts(review: &mut Review<'_>, parts: Json<'_>, path: &Path<'_>, media: &mut MediaTotals) {
     let mut part_count = 0;
     for part in parts.elements().into_iter().flatten() {
-        check_part(review, part, &path.element(part_count), totals);
+        check_part(review, part, &path.element(part_count), media);
         part_count += 1;
     }
     if part_count == 0 {

@@ -1,6 +1,5 @@
 //! Content parts: text, and media that an engine might fetch for its sender.
 
-use super::messages::MessageTotals;
 use super::path::Path;
 use super::review::Review;
 use crate::faults::codes;
@@ -25,13 +24,16 @@ const URL: Media = Media { source: "url", beside: "detail", bare: false };
 const AUDIO: Media = Media { source: "data", beside: "format", bare: true };
 const FILE: Media = Media { source: "file_data", beside: "filename", bare: true };
 
+/// What the media of a body amount to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct MediaTotals {
+    pub(super) count: usize,
+    /// Bytes of image data: it is priced by the image, not by the byte.
+    pub(super) image_data_bytes: usize,
+}
+
 /// Checks one content part and counts its media.
-pub(super) fn check_part(
-    review: &mut Review<'_>,
-    part: Json<'_>,
-    path: &Path<'_>,
-    totals: &mut MessageTotals,
-) {
+pub(super) fn check_part(review: &mut Review<'_>, part: Json<'_>, path: &Path<'_>, totals: &mut MediaTotals) {
     let Some(part) = review.object(part, path) else { return };
     let Some(kind) = review.one_of(&part, path, "type", &TYPES) else { return };
     for (key, value) in part.members() {
@@ -52,7 +54,7 @@ pub(super) fn check_part(
         "file" => FILE,
         _ => URL,
     };
-    totals.media_count += 1;
+    totals.count += 1;
     let inline_bytes = check_media(review, payload, &path, &media);
     if kind == "image_url" {
         totals.image_data_bytes += inline_bytes;

@@ -1,7 +1,7 @@
 //! Which library, and which part of the server, may be named where.
 
 use crate::{
-    items::crate_modules,
+    imports::own_paths,
     rust::has_word,
     tree::{Finding, Tree, numbered},
 };
@@ -39,15 +39,21 @@ const KNOWN_IN_SERVER: [(&str, &[&str]); 10] = [
 
 /// SQL is written in the store and nowhere else, but for the reference that the store is measured beside.
 pub(crate) fn sql_outside_the_store(tree: &Tree) -> Vec<Finding> {
-    word_outside(tree, "sqlx", &["crates/server/src/store/", "crates/sim/src/bench/peers/insert.rs"])
+    word_outside(tree, "sqlx", &["crates/server/src/store/", "crates/bench/src/peers/insert.rs"])
 }
 
-/// axum is known to the server's HTTP layer and its tests, and to the two programs that are engines.
+/// axum is known to the server's HTTP layer and its tests, to the engine, and to what stands in for others.
 pub(crate) fn axum_outside_http(tree: &Tree) -> Vec<Finding> {
     word_outside(
         tree,
         "axum",
-        &["crates/server/src/http/", "crates/server/tests/", "crates/engine/", "crates/sim/"],
+        &[
+            "crates/server/src/http/",
+            "crates/server/tests/",
+            "crates/engine/",
+            "crates/testkit/",
+            "crates/bench/",
+        ],
     )
 }
 
@@ -70,9 +76,9 @@ pub(crate) fn arrows_inside_the_server(tree: &Tree) -> Vec<Finding> {
         let may_know = |module: &str| module == part || known.contains(&module) || !PARTS.contains(&module);
         let (folder, root) = (format!("{SERVER}{part}/"), format!("{SERVER}{part}.rs"));
         for file in tree.rust().filter(|file| file.path.starts_with(&folder) || file.path == root) {
-            for (line, module) in crate_modules(&file.code) {
-                if !may_know(module) {
-                    findings.push(file.finding(line, format!("{part} must not know {module}")));
+            for path in own_paths(&file.code).iter().filter(|path| path.names[0] == "crate") {
+                if let Some(module) = path.names.get(1).filter(|module| !may_know(module)) {
+                    findings.push(file.finding(path.line, format!("{part} must not know {module}")));
                 }
             }
         }
@@ -95,7 +101,7 @@ mod tests {
             sql_outside_the_store,
             &files,
             &[
-                "crates/server/src/app/row.rs:3: sqlx belongs in crates/server/src/store/, crates/sim/src/bench/peers/insert.rs",
+                "crates/server/src/app/row.rs:3: sqlx belongs in crates/server/src/store/, crates/bench/src/peers/insert.rs",
             ],
         );
     }
@@ -106,8 +112,7 @@ mod tests {
             ("crates/server/src/http/mod.rs", "use axum::Router;\n"),
             ("crates/client/src/lib.rs", "fn serve(router: axum::Router) {}\n"),
         ];
-        let message =
-            "axum belongs in crates/server/src/http/, crates/server/tests/, crates/engine/, crates/sim/";
+        let message = "axum belongs in crates/server/src/http/, crates/server/tests/, crates/engine/, crates/testkit/, crates/bench/";
         check(axum_outside_http, &files, &[&format!("crates/client/src/lib.rs:1: {message}")]);
     }
 

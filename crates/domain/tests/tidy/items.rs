@@ -1,4 +1,4 @@
-//! The functions of a source, and the modules that it names.
+//! The functions of a source.
 
 use crate::rust::{closing, line_of, words};
 
@@ -34,41 +34,6 @@ fn body_end(code: &str, mut at: usize) -> Option<usize> {
             _ => at = closing(code, at)? + 1,
         }
     }
-}
-
-/// The modules of the own crate that the code names as `crate::module` or in `crate::{module, …}`, with their lines.
-pub(crate) fn crate_modules(code: &str) -> Vec<(usize, &str)> {
-    let mut starts = Vec::new();
-    for (at, _) in
-        words(code).filter(|(at, word)| *word == "crate" && code[at + word.len()..].starts_with("::"))
-    {
-        let start = at + "crate::".len();
-        if code[start..].starts_with('{') {
-            starts.extend(group_members(code, start));
-        } else {
-            starts.push(start);
-        }
-    }
-    let first_word =
-        |start: usize| words(&code[start..]).next().map(|(at, word)| (line_of(code, start + at), word));
-    starts.into_iter().filter_map(first_word).collect()
-}
-
-/// Where each member begins of the group that `code[open..]` begins with.
-fn group_members(code: &str, open: usize) -> Vec<usize> {
-    let end = closing(code, open).unwrap_or(code.len());
-    let mut starts = vec![open + 1];
-    let mut depth = 0_u32;
-    for (at, character) in code[open..end].char_indices() {
-        match character {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth == 1 => starts.push(open + at + 1),
-            _ => {}
-        }
-    }
-    starts.retain(|start| words(&code[*start..end]).next().is_some());
-    starts
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 //! shows that it can fail.
 
 mod borders;
+mod circles;
+mod dependencies;
+mod imports;
 mod invariants;
 mod items;
 mod leftovers;
@@ -39,6 +42,16 @@ fn crates_depend_one_way() {
 #[test]
 fn domain_and_wire_stay_light() {
     hold(manifests::heavy_dependencies);
+}
+
+#[test]
+fn every_dependency_is_named() {
+    hold(dependencies::unused_dependencies);
+}
+
+#[test]
+fn modules_name_each_other_in_no_circle() {
+    hold(circles::circles_between_modules);
 }
 
 #[test]

@@ -2,26 +2,31 @@
 
 use crate::tree::{File, Finding, Tree};
 
+/// What tests of every crate may use.
+const FOR_TESTS: &str = "testkit";
 const OWN_PREFIX: &str = "overnight-";
 
 /// Each crate, and the crates of this repository that it may depend on.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("domain", &[]),
     ("wire", &["domain"]),
     ("server", &["domain", "wire"]),
     ("client", &["wire"]),
     ("engine", &[]),
-    ("sim", &["domain", "server", "wire"]),
-    ("cli", &["client", "domain", "server", "sim", "wire"]),
+    ("testkit", &[]),
+    ("simulation", &["domain", "server"]),
+    ("bench", &["domain", "server", "testkit"]),
+    ("cli", &["bench", "client", "domain", "server", "wire"]),
 ];
 
 /// The crates that everything rests on, and all that they may take from elsewhere.
 const LIGHT: [(&str, &[&str]); 2] = [
-    ("domain", &["base64", "hmac", "memchr", "serde", "serde_json", "sha2", "subtle", "thiserror"]),
+    ("domain", &["base64", "hmac", "memchr", "serde_json", "sha2", "subtle", "thiserror"]),
     ("wire", &["serde", "serde_json", "utoipa"]),
 ];
 
-/// `cli → client | server | sim`, `client → wire → domain ← server → wire`; tests may also reach for the simulation.
+/// `cli → client | server | bench`, `client → wire → domain ← server → wire`, `bench → server | testkit`, and nothing
+/// → `simulation`, which is not shipped. Tests of every crate may also reach for the testkit.
 pub(crate) fn arrows_between_crates(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in manifests(tree) {
@@ -32,7 +37,7 @@ pub(crate) fn arrows_between_crates(tree: &Tree) -> Vec<Finding> {
         };
         for dependency in dependencies(file) {
             let Some(inner) = dependency.name.strip_prefix(OWN_PREFIX) else { continue };
-            let for_tests = dependency.table == "[dev-dependencies]" && inner == "sim";
+            let for_tests = dependency.table == "[dev-dependencies]" && inner == FOR_TESTS;
             if !allowed.contains(&inner) && !for_tests {
                 findings.push(file.finding(dependency.line, format!("{name} must not depend on {inner}")));
             }
@@ -57,28 +62,30 @@ pub(crate) fn heavy_dependencies(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn manifests(tree: &Tree) -> impl Iterator<Item = &File> {
+pub(crate) fn manifests(tree: &Tree) -> impl Iterator<Item = &File> {
     tree.files.iter().filter(|file| file.path.starts_with("crates/") && file.path.ends_with("/Cargo.toml"))
 }
 
-fn crate_name(file: &File) -> &str {
+pub(crate) fn crate_name(file: &File) -> &str {
     file.path.split('/').nth(1).unwrap_or_default()
 }
 
-struct Dependency<'a> {
-    table: &'a str,
-    name: &'a str,
-    line: usize,
+/// A line of a manifest that names a dependency, and the table that it stands in.
+pub(crate) struct Dependency<'a> {
+    pub(crate) table: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) line: usize,
 }
 
-fn dependencies(file: &File) -> impl Iterator<Item = Dependency<'_>> {
+pub(crate) fn dependencies(file: &File) -> impl Iterator<Item = Dependency<'_>> {
     let mut table = "";
     file.lines().filter_map(move |(line, text)| {
         if text.starts_with('[') {
             table = text;
         }
         let name = text.split(['=', '.']).next()?.trim();
-        let is_dependency = table.ends_with("dependencies]") && text.contains('=') && !text.starts_with('#');
+        let is_entry = text.contains('=') && !text.starts_with(['#', '[']);
+        let is_dependency = table.ends_with("dependencies]") && is_entry;
         is_dependency.then_some(Dependency { table, name, line })
     })
 }
@@ -91,32 +98,34 @@ mod tests {
     #[test]
     fn an_arrow_the_wrong_way_is_found() {
         let files = [
-            ("crates/server/Cargo.toml", "[dependencies]\novernight-sim = { workspace = true }\n"),
-            ("crates/sim/Cargo.toml", "[dependencies]\novernight-server.workspace = true\n"),
+            ("crates/server/Cargo.toml", "[dependencies]\novernight-testkit = { workspace = true }\n"),
+            ("crates/testkit/Cargo.toml", "[dependencies]\novernight-server.workspace = true\n"),
+            ("crates/cli/Cargo.toml", "[dev-dependencies]\novernight-simulation = { workspace = true }\n"),
             ("crates/new/Cargo.toml", "[package]\n"),
         ];
         check(
             arrows_between_crates,
             &files,
             &[
-                "crates/server/Cargo.toml:2: server must not depend on sim",
+                "crates/server/Cargo.toml:2: server must not depend on testkit",
+                "crates/testkit/Cargo.toml:2: testkit must not depend on server",
+                "crates/cli/Cargo.toml:2: cli must not depend on simulation",
                 "crates/new/Cargo.toml:1: the crate new has no line in tidy's table of arrows",
             ],
         );
     }
 
     #[test]
-    fn tests_may_use_the_simulation() {
+    fn tests_may_use_the_testkit() {
         let files =
-            [("crates/server/Cargo.toml", "[dev-dependencies]\novernight-sim = { workspace = true }\n")];
+            [("crates/server/Cargo.toml", "[dev-dependencies]\novernight-testkit = { workspace = true }\n")];
         check(arrows_between_crates, &files, &[]);
     }
 
     #[test]
     fn a_runtime_in_the_domain_is_found() {
-        let text = "[dependencies]\nserde = { workspace = true }\ntokio = { workspace = true }\n";
-        let message =
-            "domain takes nothing but base64, hmac, memchr, serde, serde_json, sha2, subtle, thiserror";
+        let text = "[dependencies]\nserde_json = { workspace = true }\ntokio = { workspace = true }\n";
+        let message = "domain takes nothing but base64, hmac, memchr, serde_json, sha2, subtle, thiserror";
         check(
             heavy_dependencies,
             &[("crates/domain/Cargo.toml", text)],

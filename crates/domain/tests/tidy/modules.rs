@@ -1,8 +1,9 @@
-//! Files that no `mod` declares are compiled by nobody and drift.
+//! The modules of each crate. Files that no `mod` declares are compiled by nobody and drift.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    imports::without_tests,
     rust::words,
     tree::{File, Finding, Tree},
 };
@@ -10,16 +11,47 @@ use crate::{
 /// Rust sources that no crate compiles.
 pub(crate) fn undeclared_files(tree: &Tree) -> Vec<Finding> {
     let mut reached = BTreeSet::new();
-    let mut waiting: Vec<&File> = tree.rust().filter(|file| is_crate_root(tree, &file.path)).collect();
+    let mut waiting: Vec<&File> = crate_roots(tree).collect();
     while let Some(file) = waiting.pop() {
         if reached.insert(&file.path) {
             let candidates: Vec<String> =
-                declared(file).iter().flat_map(|module| places(tree, file, module)).collect();
+                declared(&file.code).into_iter().flat_map(|module| places(tree, file, module)).collect();
             waiting.extend(tree.rust().filter(|other| candidates.contains(&other.path)));
         }
     }
     let lost = tree.rust().filter(|file| !reached.contains(&file.path));
     lost.map(|file| file.finding(1, "no `mod` declares this file")).collect()
+}
+
+/// A module of a crate: its file, and its code without what is compiled for tests alone.
+pub(crate) struct Module<'a> {
+    pub(crate) file: &'a File,
+    pub(crate) code: String,
+}
+
+/// The modules of a crate by their paths within it; the crate itself has the empty path.
+pub(crate) type Modules<'a> = BTreeMap<Vec<String>, Module<'a>>;
+
+/// The modules that are compiled from a crate's root when it is not tested.
+pub(crate) fn modules_of<'a>(tree: &'a Tree, root: &'a File) -> Modules<'a> {
+    let mut modules = Modules::new();
+    let mut waiting = vec![(Vec::new(), root)];
+    while let Some((path, file)) = waiting.pop() {
+        let code = without_tests(&file.code);
+        for name in declared(&code) {
+            let places = places(tree, file, name);
+            let inner = path.iter().cloned().chain([name.to_owned()]).collect();
+            waiting
+                .extend(tree.rust().find(|other| places.contains(&other.path)).map(|other| (inner, other)));
+        }
+        modules.insert(path, Module { file, code });
+    }
+    modules
+}
+
+/// The files at which cargo begins to compile.
+pub(crate) fn crate_roots(tree: &Tree) -> impl Iterator<Item = &File> {
+    tree.rust().filter(|file| is_crate_root(tree, &file.path))
 }
 
 /// Whether cargo compiles a file for its own sake: by its place, or because the manifest names it.
@@ -44,15 +76,14 @@ fn in_package(path: &str) -> Option<(&str, &str)> {
     Some((&path[..name_end], &path[name_end + 1..]))
 }
 
-/// The modules that a file declares with `mod name;`.
-fn declared(file: &File) -> Vec<String> {
-    let code = &file.code;
+/// The modules that a source declares with `mod name;`.
+pub(crate) fn declared(code: &str) -> Vec<&str> {
     let all: Vec<(usize, &str)> = words(code).collect();
     let is_declaration = |pair: &&[(usize, &str)]| {
         let (at, name) = pair[1];
         pair[0].1 == "mod" && code[at + name.len()..].starts_with(';')
     };
-    all.windows(2).filter(is_declaration).map(|pair| pair[1].1.to_owned()).collect()
+    all.windows(2).filter(is_declaration).map(|pair| pair[1].1).collect()
 }
 
 /// Where the file of a module may lie that `file` declares.

@@ -8,8 +8,8 @@ use std::{
 
 use crate::rust::code_of;
 
-/// Folders that hold nothing of the repository's own.
-const FOREIGN_FOLDERS: [&str; 3] = [".git", "overnight-data", "node_modules"];
+/// What holds nothing of the repository's own. `.git` is a file where the checkout is a worktree.
+const FOREIGN: [&str; 3] = [".git", "overnight-data", "node_modules"];
 
 /// A text file: its path from the root of the repository, what it says, and, of a Rust source, its code alone.
 pub(crate) struct File {
@@ -26,7 +26,7 @@ impl File {
 
     /// A finding on one line, counted from 1.
     pub(crate) fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
-        Finding { path: self.path.clone(), line, message: message.into() }
+        Finding::new(&self.path, line, message)
     }
 
     /// The lines with their numbers, counted from 1.
@@ -45,6 +45,13 @@ pub(crate) struct Finding {
     path: String,
     line: usize,
     message: String,
+}
+
+impl Finding {
+    /// A finding on one line of a file, counted from 1.
+    pub(crate) fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into() }
+    }
 }
 
 impl fmt::Display for Finding {
@@ -97,12 +104,13 @@ fn walk(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder of the repository can be listed") {
         let path = entry.expect("an entry can be read").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() {
-            if !FOREIGN_FOLDERS.contains(&name.as_str()) && !name.starts_with("target") {
-                walk(&path, paths);
-            }
-        } else {
+        if FOREIGN.contains(&name.as_str()) {
+            continue;
+        }
+        if !path.is_dir() {
             paths.push(path);
+        } else if !name.starts_with("target") {
+            walk(&path, paths);
         }
     }
 }

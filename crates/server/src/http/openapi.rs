@@ -1,5 +1,6 @@
 //! The reference in OpenAPI's terms, drawn from the handlers.
 
+mod routes;
 mod webhooks;
 
 use std::sync::LazyLock;
@@ -14,8 +15,9 @@ use utoipa::openapi::security::{
 };
 use utoipa::{Modify, OpenApi};
 
-use super::{answers, router};
-use webhooks::Webhooks;
+pub(super) use self::routes::routes;
+use self::webhooks::Webhooks;
+use super::answers;
 
 /// What the routes are added to.
 #[derive(OpenApi)]
@@ -39,7 +41,7 @@ use webhooks::Webhooks;
     components(schemas(ErrorEnvelope)),
     modifiers(&Keys, &Webhooks),
 )]
-pub(super) struct Base;
+struct Base;
 
 /// The two ways to present a key.
 struct Keys;
@@ -67,7 +69,7 @@ pub fn openapi_json() -> String {
 
 /// The document.
 pub(super) fn document() -> Document {
-    router::routes().into_openapi()
+    routes().into_openapi()
 }
 
 static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi_json().into());

@@ -1,36 +1,15 @@
-//! Every route there is.
+//! Every route there is; those that the reference describes stand in `openapi/routes.rs`.
 
 use std::sync::Arc;
 
 use axum::routing::{get, post};
 use axum::{Router, middleware};
-use utoipa::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::context::{Context, Shared, Timeouts};
-use super::native::{accounts, batches, models, requests};
 use super::{calls, console, docs, health, metrics, openapi, payments};
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
-
-/// The routes that the reference describes.
-pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::with_openapi(openapi::Base::openapi())
-        .routes(routes!(requests::list, requests::create))
-        .routes(routes!(requests::get))
-        .routes(routes!(requests::get_status))
-        .routes(routes!(requests::cancel))
-        .routes(routes!(batches::list, batches::create))
-        .routes(routes!(batches::get))
-        .routes(routes!(batches::get_status))
-        .routes(routes!(batches::get_requests))
-        .routes(routes!(batches::get_results))
-        .routes(routes!(batches::cancel))
-        .routes(routes!(models::list))
-        .routes(routes!(accounts::get))
-}
 
 /// The routes that every process has, whatever its part.
 fn health_routes(has_metrics: bool) -> Router<Shared> {
@@ -64,7 +43,7 @@ pub(super) fn assemble(context: Shared) -> Router {
     if !context.services.config.role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }
-    let routes = open_routes(&context.services).merge(Router::from(routes()));
+    let routes = open_routes(&context.services).merge(Router::from(openapi::routes()));
     finish(routes.merge(console::routes(&context)), context)
 }
 

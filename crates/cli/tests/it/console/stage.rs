@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
 
-use overnight_sim::receiver::Receiver;
-use overnight_sim::stripe::{Stripe, sign};
+use overnight_testkit::receiver::Receiver;
+use overnight_testkit::stripe::{Stripe, sign};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

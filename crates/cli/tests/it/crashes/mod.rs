@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_client::Client;
-use overnight_sim::engine::{SimConfig, SimEngine, echo_of};
+use overnight_testkit::engine::{SimConfig, SimEngine, echo_of};
 use overnight_wire::native::requests::{FullRequest, RequestFilter, RequestState};
 use tokio::sync::Mutex;
 

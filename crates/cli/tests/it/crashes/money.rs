@@ -10,8 +10,8 @@ use overnight_client::{Client, Error};
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::accounts::Account;
-use overnight_sim::engine::{SimConfig, SimEngine};
-use overnight_sim::postgres::{Cluster, ClusterOptions};
+use overnight_testkit::engine::{SimConfig, SimEngine};
+use overnight_testkit::postgres::{Cluster, ClusterOptions};
 use overnight_wire::native::requests::{RequestFilter, RequestState};
 use tokio::task::JoinSet;
 

@@ -10,9 +10,9 @@ use overnight_client::Client;
 use overnight_domain::ids::AccountId;
 use overnight_server::app::{Services, accounts, api_keys, webhooks};
 use overnight_server::store::events::{EventRecord, EventState};
-use overnight_sim::engine::{SimConfig, SimEngine};
-use overnight_sim::postgres::{Cluster, ClusterOptions};
-use overnight_sim::receiver::{Received, Receiver};
+use overnight_testkit::engine::{SimConfig, SimEngine};
+use overnight_testkit::postgres::{Cluster, ClusterOptions};
+use overnight_testkit::receiver::{Received, Receiver};
 use standardwebhooks::Webhook;
 use tokio::task::JoinSet;
 

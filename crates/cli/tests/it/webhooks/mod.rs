@@ -6,7 +6,7 @@ mod refusing;
 
 use std::collections::BTreeMap;
 
-use overnight_sim::receiver::{Received, Receiver};
+use overnight_testkit::receiver::{Received, Receiver};
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 use tokio::runtime::Runtime;

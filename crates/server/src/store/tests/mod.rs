@@ -49,7 +49,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
 use overnight_domain::sort_key::SortKey;
 use overnight_domain::webhooks::signature::SigningSecret;
-use overnight_sim::postgres::{Cluster, FaultProxy, Pooler};
+use overnight_testkit::postgres::{Cluster, FaultProxy, Pooler};
 use tempfile::TempDir;
 
 pub(super) use self::schemas::{Catalogue, catalogue};

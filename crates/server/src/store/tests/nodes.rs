@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use overnight_domain::requests::RequestStatus;
-use overnight_sim::postgres::{Cluster, FaultProxy, Pooler};
+use overnight_testkit::postgres::{Cluster, FaultProxy, Pooler};
 
 use super::{Fixture, START, grouping};
 use crate::store::replicas::{self, Claim, Claimed};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use overnight_domain::roles::Role;
 use overnight_server::app::{Services, accounts, members, users};
 use overnight_server::openid::OpenId;
-use overnight_sim::openid::{OpenIdProvider, Person, Trouble};
+use overnight_testkit::openid::{OpenIdProvider, Person, Trouble};
 
 use super::browser::Browser;
 use super::{PASSWORD, both_accounts, member, try_password, with_password};

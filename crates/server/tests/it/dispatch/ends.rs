@@ -2,7 +2,7 @@
 
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app;
-use overnight_sim::engine::{SimConfig, echo_of};
+use overnight_testkit::engine::{SimConfig, echo_of};
 
 use super::{Rig, eventually, result_of};
 

@@ -1,7 +1,7 @@
 //! Engines that misbehave.
 
 use overnight_domain::requests::RequestStatus;
-use overnight_sim::engine::{Fault, FaultRates, SimConfig};
+use overnight_testkit::engine::{Fault, FaultRates, SimConfig};
 
 use super::{Rig, result_of};
 

@@ -21,7 +21,7 @@ use overnight_server::ids::Ids;
 use overnight_server::scheduler::{Replicas, Shell};
 use overnight_server::store::{Store, audit};
 use overnight_server::workers;
-use overnight_sim::engine::{SimConfig, SimEngine};
+use overnight_testkit::engine::{SimConfig, SimEngine};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};

@@ -3,7 +3,7 @@
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app;
 use overnight_server::app::engines::{self, EngineState};
-use overnight_sim::engine::SimConfig;
+use overnight_testkit::engine::SimConfig;
 
 use super::{PATIENCE, Rig, pause};
 

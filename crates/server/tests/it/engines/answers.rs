@@ -1,7 +1,7 @@
 //! Every answer that an engine may give.
 
 use overnight_domain::scheduler::AttemptError;
-use overnight_sim::engine::echo_of;
+use overnight_testkit::engine::echo_of;
 
 use super::{ask, client_of, simulate};
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use overnight_domain::scheduler::AttemptError;
-use overnight_sim::engine::Counters;
+use overnight_testkit::engine::Counters;
 
 use super::{ask, at, client_of, config, simulate, start};
 
 /// Waits until the engine has counted what is meant.
-async fn counted(engine: &overnight_sim::engine::SimEngine, meant: impl Fn(&Counters) -> bool) {
+async fn counted(engine: &overnight_testkit::engine::SimEngine, meant: impl Fn(&Counters) -> bool) {
     let wait = async {
         while !meant(&engine.counters()) {
             tokio::task::yield_now().await;

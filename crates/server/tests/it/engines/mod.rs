@@ -15,7 +15,7 @@ use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::engines::{EngineClient, Engines};
 use overnight_server::ids::Ids;
-use overnight_sim::engine::{SimConfig, SimEngine, Tunables};
+use overnight_testkit::engine::{SimConfig, SimEngine, Tunables};
 
 /// A configuration with one model, `ours`, and one engine with these settings.
 fn config(engine: &str) -> Config {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use overnight_server::clock::{HurriedClock, SharedClock};
 use overnight_server::payment::{self, PaymentError};
-use overnight_sim::stripe::{Stripe, Trouble};
+use overnight_testkit::stripe::{Stripe, Trouble};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

@@ -13,7 +13,7 @@ use overnight_domain::ids::{AccountId, PaymentId};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{BillingConfig, Config, Sources};
 use overnight_server::payment::{self, Order, PaymentProvider};
-use overnight_sim::stripe::Stripe;
+use overnight_testkit::stripe::Stripe;
 
 const SECRET_KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
 const SIGNING_SECRET: &str = "whsec_test_secret";

@@ -1,7 +1,7 @@
 //! Reading what Stripe tells of a payment, from the page to the dispute.
 
 use overnight_server::payment::{Notice, NoticeRefused, PaymentProvider, Receipt};
-use overnight_sim::stripe::{Happening, sign};
+use overnight_testkit::stripe::{Happening, sign};
 
 use super::{SIGNING_SECRET, order, start};
 

@@ -1,7 +1,7 @@
 //! Asking which order a payment paid.
 
 use overnight_server::payment::{PaymentError, Receipt};
-use overnight_sim::stripe::Trouble;
+use overnight_testkit::stripe::Trouble;
 
 use super::{order, start};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::payment::{self, NoticeRefused, PaymentError};
-use overnight_sim::stripe::{Stripe, sign};
+use overnight_testkit::stripe::{Stripe, sign};
 
 use super::{SECRET_KEY, SIGNING_SECRET, billing, keys, order, provider_at, start};
 

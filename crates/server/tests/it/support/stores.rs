@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use overnight_server::store::{Durability, StoreOptions};
-use overnight_sim::postgres::Cluster;
+use overnight_testkit::postgres::Cluster;
 
 /// How the store of this folder is opened, the same each time.
 pub(crate) fn store_options(folder: &Path) -> StoreOptions {

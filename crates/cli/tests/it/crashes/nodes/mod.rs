@@ -4,8 +4,8 @@ mod kills;
 mod prefixes;
 mod rolling;
 
-use overnight_sim::engine::{SimConfig, SimEngine, Tunables};
-use overnight_sim::postgres::{Cluster, ClusterOptions, FaultProxy};
+use overnight_testkit::engine::{SimConfig, SimEngine, Tunables};
+use overnight_testkit::postgres::{Cluster, ClusterOptions, FaultProxy};
 
 use super::process::{Service, pause};
 

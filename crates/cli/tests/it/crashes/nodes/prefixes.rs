@@ -1,7 +1,7 @@
 //! Requests that share a prefix run on one engine, however many nodes share the sweep.
 
 use overnight_client::Client;
-use overnight_sim::engine::{CostModel, SimConfig, SimEngine, Speed};
+use overnight_testkit::engine::{CostModel, SimConfig, SimEngine, Speed};
 use tokio::task::JoinSet;
 
 use super::{CONNECTIONS, GATHERED, World, driven, wait_until};

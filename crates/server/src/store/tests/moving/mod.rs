@@ -6,7 +6,7 @@ mod trips;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use overnight_sim::postgres::Cluster;
+use overnight_testkit::postgres::Cluster;
 use tempfile::TempDir;
 
 use super::options;

@@ -1,0 +1,92 @@
+//! Benchmarks of the service, each figure beside a reference that was measured in the same run.
+//!
+//! The service and every reference are processes of their own, started from the running executable: so their CPU time
+//! and memory are read from the system, and the load is not counted as theirs. Rounds of the service and of the
+//! reference alternate; a figure is the median of its rounds, a ratio is taken round by round. Nothing here passes or
+//! fails: machines are noisy, and CPU per request is the figure to steer by.
+
+mod billing;
+mod child;
+mod clock;
+mod create;
+mod dispatch;
+mod download;
+mod load;
+mod peers;
+mod postgres;
+mod process;
+mod report;
+mod restart;
+mod service;
+mod stream;
+mod webhooks;
+mod workload;
+
+use std::io;
+use std::path::PathBuf;
+
+pub use self::peers::{Peer, run as run_peer};
+pub use self::report::{Figure, Report};
+
+/// The arguments with which the running executable starts itself: `serve` with a settings file, and a peer.
+pub const PEER_COMMAND: &str = "bench-peer";
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Benchmark {
+    /// Durable creates, beside a handler that reads the same body and does nothing.
+    Create,
+    /// Durable creates that hold credits, beside the same where billing is off.
+    Billing,
+    /// Queued requests to stored results on an instant engine, beside a bare pooled client of that engine.
+    Dispatch,
+    /// Queued requests to their receivers, beside the same without webhooks.
+    Webhooks,
+    /// All requests with their results as JSON Lines, beside a file of the same bytes.
+    Stream,
+    /// From the start of the process to readiness with everything queued.
+    Restart,
+    /// Creates and dispatch on a PostgreSQL of its own, beside one INSERT a request through a pool.
+    Postgres,
+}
+
+/// How much is measured, and where.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Requests in each round; in all, where the rounds share them.
+    pub requests: usize,
+    /// Rounds of each side; five or more make a median worth its name.
+    pub rounds: usize,
+    /// Connections of clients, where CPU per request is measured.
+    pub connections: usize,
+    /// Where the data folder is made, and removed at the end: a real disk, since commits are durable.
+    pub folder: PathBuf,
+}
+
+impl Benchmark {
+    /// How many requests it takes by itself.
+    pub const fn default_requests(self) -> usize {
+        match self {
+            Self::Create | Self::Billing | Self::Webhooks | Self::Postgres => 20_000,
+            Self::Dispatch => 50_000,
+            Self::Stream => 100_000,
+            Self::Restart => 1_000_000,
+        }
+    }
+}
+
+/// Measures.
+///
+/// # Errors
+/// A child process did not start or broke off, or the folder cannot be used.
+pub async fn run(benchmark: Benchmark, options: &Options) -> io::Result<Report> {
+    match benchmark {
+        Benchmark::Create => create::run(options).await,
+        Benchmark::Billing => billing::run(options).await,
+        Benchmark::Dispatch => dispatch::run(options).await,
+        Benchmark::Webhooks => webhooks::run(options).await,
+        Benchmark::Stream => stream::run(options).await,
+        Benchmark::Restart => restart::run(options).await,
+        Benchmark::Postgres => postgres::run(options).await,
+    }
+}

@@ -1,0 +1,65 @@
+//! The reference of dispatch: a bare pooled client, which stores nothing and forgets every answer.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Uri};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+
+use crate::clock;
+use crate::process;
+use crate::workload::CreateBody;
+
+/// What the client did.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Drained {
+    pub(crate) seconds: f64,
+    pub(crate) cpu_seconds: f64,
+}
+
+type Pool = Client<HttpConnector, Full<Bytes>>;
+
+pub(super) async fn run(engine: SocketAddr, requests: usize, in_flight: usize) -> io::Result<Drained> {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    let pool: Pool = Client::builder(TokioExecutor::new()).build(connector);
+    let uri: Uri = format!("http://{engine}/v1/chat/completions").parse().map_err(io::Error::other)?;
+    let next = Arc::new(AtomicUsize::new(0));
+    let (began_at, cpu) = (clock::now(), process::cpu_time(std::process::id())?);
+    let mut workers = JoinSet::new();
+    for _ in 0..in_flight {
+        workers.spawn(work(pool.clone(), uri.clone(), Arc::clone(&next), requests));
+    }
+    while let Some(ended) = workers.join_next().await {
+        ended??;
+    }
+    let cpu_time = process::cpu_time(std::process::id())?.saturating_sub(cpu);
+    Ok(Drained { seconds: began_at.elapsed().as_secs_f64(), cpu_seconds: cpu_time.as_secs_f64() })
+}
+
+async fn work(pool: Pool, uri: Uri, next: Arc<AtomicUsize>, requests: usize) -> io::Result<()> {
+    let mut body = CreateBody::new();
+    loop {
+        let number = next.fetch_add(1, Relaxed);
+        if number >= requests {
+            return Ok(());
+        }
+        let request = Request::post(uri.clone())
+            .header("content-type", "application/json")
+            .body(Full::new(Bytes::copy_from_slice(body.chat(number))))
+            .map_err(io::Error::other)?;
+        let response = pool.request(request).await.map_err(io::Error::other)?;
+        if !response.status().is_success() {
+            return Err(io::Error::other(format!("the engine answered {}", response.status())));
+        }
+        response.into_body().collect().await.map_err(io::Error::other)?;
+    }
+}

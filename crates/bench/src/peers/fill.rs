@@ -1,0 +1,150 @@
+//! Fills an empty store through the store's own operations, hundreds to a transaction and without waiting for the disk.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::try_join_all;
+use overnight_domain::json::Json;
+use overnight_domain::money::TokenBound;
+use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
+use overnight_domain::sort_key::SortKey;
+use overnight_server::app::{Services, bootstrap, store_options};
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::{Config, Sources};
+use overnight_server::ids::Ids;
+use overnight_server::store::holds::Hold;
+use overnight_server::store::requests::NewRequest;
+use overnight_server::store::settle::{Ending, Settlement};
+use overnight_server::store::{Durability, Store, StoreError, StoreOptions};
+use overnight_server::store::{accounts, leases, queue, releases, requests, settle};
+use serde::{Deserialize, Serialize};
+
+use crate::workload::{self, CreateBody};
+
+const AT_ONCE: usize = 2_048;
+const RUN: usize = 128;
+const LOOK: u32 = 512;
+const WINDOW_MS: i64 = 86_400_000;
+const COST: i64 = 400;
+/// What a request is held at where it has a price.
+const BOUND: TokenBound = TokenBound { input: 560, output: 200 };
+
+/// How far requests are brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// They wait in the queue.
+    Queued,
+    /// They have their results, in the order of the queue.
+    Completed,
+}
+
+/// What was filled in.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Filled {
+    pub(crate) requests: usize,
+}
+
+pub(super) async fn run(
+    config: PathBuf,
+    requests: usize,
+    stage: Stage,
+    webhook: Option<String>,
+) -> io::Result<Filled> {
+    let sources = Sources { file: Some(config), ..Sources::default() };
+    let config = Arc::new(Config::load(&sources).map_err(io::Error::other)?);
+    let clock: SharedClock = Arc::new(SystemClock);
+    let options = StoreOptions { durability: Durability::ProcessOnly, ..store_options(&config) };
+    let store = Store::open(&options, Arc::clone(&clock)).await.map_err(io::Error::other)?;
+    let ids = Arc::new(Ids::from_system());
+    let services = Services::new(store, clock, ids, config).await.map_err(io::Error::other)?;
+    bootstrap::run(&services).await.map_err(io::Error::other)?;
+    let filled = fill(&services, requests, stage, webhook).await.map_err(io::Error::other);
+    services.store.close().await;
+    filled.map(|()| Filled { requests })
+}
+
+async fn fill(
+    services: &Services,
+    requests: usize,
+    stage: Stage,
+    webhook: Option<String>,
+) -> Result<(), StoreError> {
+    let account = accounts::list(&services.store).await?.first().map_or(AccountKey(1), |account| account.key);
+    let model = services.models.iter().next().map_or(ModelKey(1), |model| model.key);
+    let group = Group { model, account };
+    for first in (0..requests).step_by(AT_ONCE) {
+        create(services, group, first..requests.min(first + AT_ONCE), webhook.as_deref()).await?;
+        releases::release(&services.store, services.clock.now(), u32::MAX).await?;
+    }
+    if stage == Stage::Completed {
+        complete(services, group).await?;
+    }
+    Ok(())
+}
+
+async fn create(
+    services: &Services,
+    group: Group,
+    numbers: std::ops::Range<usize>,
+    webhook: Option<&str>,
+) -> Result<(), StoreError> {
+    let mut body = CreateBody::new();
+    let now = services.clock.now();
+    let secret = services.store.sort_key_secret();
+    let model = services.models.get(group.model);
+    let price = model.and_then(|model| model.price);
+    let hold = price.map(|(price, pricing)| Hold { amount: pricing.hold(BOUND), price });
+    let new = numbers.map(|number| {
+        let body = body.chat(number).to_vec();
+        let sort_key = Json::from_stored(&body).map(|body| SortKey::compute(secret, body));
+        NewRequest {
+            id: services.ids.next(now),
+            account: group.account,
+            model: group.model,
+            created_at: now,
+            expires_at: now + WINDOW_MS,
+            ready_at: now,
+            sort_key: sort_key.unwrap_or_else(|_| SortKey::from_bytes(&[])),
+            cost: COST,
+            hold,
+            max_tokens: None,
+            metadata: Some(b"{}".to_vec().into()),
+            webhook: webhook.map(str::to_owned),
+            body: body.into(),
+        }
+    });
+    let inserts =
+        new.collect::<Vec<_>>().into_iter().map(|request| requests::insert(&services.store, request));
+    try_join_all(inserts).await.map(drop)
+}
+
+/// Leases and settles everything in key order, run by run.
+async fn complete(services: &Services, group: Group) -> Result<(), StoreError> {
+    let completion = workload::completion();
+    let mut after: Option<Position> = None;
+    loop {
+        let now = services.clock.now();
+        let (found, reached_end) = queue::look(&services.store, group, after.as_ref(), LOOK, now).await?;
+        after = found.last().map(|candidate| candidate.position.clone());
+        for run in found.chunks(RUN) {
+            let positions = run.iter().map(|candidate| candidate.position.clone()).collect();
+            let leased = leases::take(&services.store, group, positions, now).await?;
+            let settlements = leased.leases.iter().map(|lease| settlement(lease, &completion, now));
+            try_join_all(settlements.map(|settlement| settle::settle(&services.store, settlement))).await?;
+        }
+        if reached_end {
+            return Ok(());
+        }
+    }
+}
+
+fn settlement(lease: &Lease, completion: &[u8], now: i64) -> Settlement {
+    Settlement {
+        lease: lease.clone(),
+        ending: Ending::Completed { prompt_tokens: 240, completion_tokens: 180 },
+        body: completion.to_vec(),
+        now,
+    }
+}

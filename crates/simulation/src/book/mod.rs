@@ -1,0 +1,84 @@
+//! The clients' book: what they sent, what they were told, and what they saw. Whatever the service shows later must agree.
+
+mod batches;
+mod requests;
+
+use std::collections::BTreeMap;
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::requests::RequestStatus;
+
+pub(super) use self::batches::BatchFacts;
+pub(super) use self::requests::{Offer, RequestFacts};
+use super::broken::{Broken, Step, ensure};
+use super::summary::Summary;
+use super::tags::Tag;
+
+/// Everything the clients know.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    pub(super) requests: BTreeMap<Tag, RequestFacts>,
+    pub(super) batches: BTreeMap<Tag, BatchFacts>,
+    tags: BTreeMap<u128, Tag>,
+    last_tag: Tag,
+}
+
+impl Book {
+    pub(super) fn next_tag(&mut self) -> Tag {
+        self.last_tag += 1;
+        self.last_tag
+    }
+
+    pub(super) fn request(&mut self, tag: Tag) -> Step<&mut RequestFacts> {
+        self.requests.get_mut(&tag).ok_or_else(|| Broken(format!("nobody sent request {tag}")))
+    }
+
+    pub(super) fn batch(&mut self, tag: Tag) -> Step<&mut BatchFacts> {
+        self.batches.get_mut(&tag).ok_or_else(|| Broken(format!("nobody sent batch {tag}")))
+    }
+
+    /// The request with this identifier was sent as `tag`.
+    pub(super) fn name(&mut self, id: RequestId, tag: Tag) -> Step {
+        let facts = self.request(tag)?;
+        ensure!(facts.is_sent, "request {tag} is {id} before it was sent");
+        ensure!(
+            facts.id.is_none_or(|known| known == id),
+            "request {tag} is stored twice: {:?} and {id}",
+            facts.id
+        );
+        facts.id = Some(id);
+        let before = self.tags.insert(bits(id), tag);
+        ensure!(before.is_none_or(|before| before == tag), "{id} is request {tag} and request {before:?}");
+        Ok(())
+    }
+
+    /// What was sent under this identifier.
+    pub(super) fn tag_of(&self, id: RequestId) -> Step<Tag> {
+        let tag = self.tags.get(&bits(id)).copied();
+        tag.ok_or_else(|| Broken(format!("{id} is a request that nobody sent")))
+    }
+
+    /// Adds how everything ended to the counts.
+    pub(super) fn count(&self, summary: &mut Summary) {
+        for facts in self.requests.values() {
+            match (facts.is_acknowledged, facts.id) {
+                (false, Some(_)) => summary.unheard_done += 1,
+                (false, None) if facts.is_sent => summary.unheard_undone += 1,
+                _ => {}
+            }
+            summary.requests += u64::from(facts.id.is_some());
+            match facts.state.map(|state| state.status()) {
+                Some(RequestStatus::Completed) => summary.completed += 1,
+                Some(RequestStatus::Failed) if facts.has_expired => summary.expired += 1,
+                Some(RequestStatus::Failed) => summary.failed += 1,
+                Some(RequestStatus::Cancelled) => summary.cancelled += 1,
+                _ => {}
+            }
+        }
+        summary.batches += self.batches.values().filter(|facts| facts.id.is_some()).count() as u64;
+    }
+}
+
+fn bits(id: RequestId) -> u128 {
+    u128::from_be_bytes(id.to_bytes())
+}

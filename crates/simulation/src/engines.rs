@@ -1,0 +1,214 @@
+//! The engines: what each is asked at the moment, what the weather there is, and what comes of an attempt.
+
+use std::collections::BTreeMap;
+
+use overnight_domain::scheduler::{AttemptError, Lease, Replica, ReplicaKey};
+
+use super::broken::{Step, ensure};
+use super::chance::Chance;
+use super::tags::Tag;
+
+/// How an engine behaves for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weather {
+    /// It answers within seconds.
+    Fair,
+    /// Each tenth attempt breaks in some way.
+    Flaky,
+    /// It answers within minutes.
+    Slow,
+    /// It says 429 and 503.
+    Full,
+    /// Nothing listens; what was in flight broke.
+    Down,
+    /// It takes connections and says nothing.
+    Silent,
+    /// The operator's fault: it refuses everything, also its probe.
+    Barred,
+    /// Some answers are no completions, some are the answer to something else.
+    Lying,
+}
+
+/// What there is about a request that an engine may dislike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nature {
+    Plain,
+    /// Refused with 400.
+    Invalid,
+    /// Refused with 404 by an engine that is well.
+    Unknown,
+    /// Kills the engine that runs it.
+    Poison,
+}
+
+/// What comes of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is answered.
+    Answer,
+    /// Another request's answer comes, and nobody can tell.
+    ForeignAnswer,
+    /// A body comes that is none.
+    Nonsense(&'static str),
+    Error(AttemptError),
+    /// The engine dies of it.
+    Death,
+}
+
+/// A request that an engine works on.
+#[derive(Debug, Clone)]
+pub(super) struct Flight {
+    pub(super) lease: Lease,
+    pub(super) request: Tag,
+}
+
+#[derive(Debug)]
+struct Engine {
+    limit: usize,
+    weather: Weather,
+    flights: BTreeMap<i64, Flight>,
+}
+
+/// Every engine.
+#[derive(Debug)]
+pub(super) struct Engines(BTreeMap<ReplicaKey, Engine>);
+
+const NONSENSE: [&str; 5] = [
+    "<html>It works!</html>",
+    "",
+    r#"{"object":"chat.completion","choices":[]}"#,
+    r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"no usage"}}]}"#,
+    r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"odd usage"}}],
+        "usage":{"prompt_tokens":-1,"completion_tokens":2.5,"total_tokens":0}}"#,
+];
+
+impl Engines {
+    pub(super) fn new(replicas: &[Replica]) -> Self {
+        let engine = |replica: &Replica| Engine {
+            limit: usize::try_from(replica.max_concurrency).unwrap_or(usize::MAX),
+            weather: Weather::Fair,
+            flights: BTreeMap::new(),
+        };
+        Self(replicas.iter().map(|replica| (replica.key, engine(replica))).collect())
+    }
+
+    pub(super) fn keys(&self) -> Vec<ReplicaKey> {
+        self.0.keys().copied().collect()
+    }
+
+    pub(super) fn weather(&self, replica: ReplicaKey) -> Weather {
+        self.0.get(&replica).map_or(Weather::Down, |engine| engine.weather)
+    }
+
+    pub(super) fn set_weather(&mut self, replica: ReplicaKey, weather: Weather) {
+        if let Some(engine) = self.0.get_mut(&replica) {
+            engine.weather = weather;
+        }
+    }
+
+    /// Whether it answers `GET /models` with the engine's key.
+    pub(super) fn is_well(&self, replica: ReplicaKey) -> bool {
+        !matches!(self.weather(replica), Weather::Down | Weather::Silent | Weather::Barred)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.0.values().all(|engine| engine.flights.is_empty())
+    }
+
+    /// A request is sent: never one that is under way already, and never more than the engine takes.
+    pub(super) fn send(&mut self, replica: ReplicaKey, flight: Flight) -> Step {
+        let seq = flight.lease.key.position.seq;
+        ensure!(
+            self.0.values().all(|engine| !engine.flights.contains_key(&seq)),
+            "seq {seq} is in flight twice"
+        );
+        if let Some(engine) = self.0.get_mut(&replica) {
+            engine.flights.insert(seq, flight);
+            let count = engine.flights.len();
+            ensure!(
+                count <= engine.limit,
+                "{count} requests are in flight at {replica:?}, more than it takes"
+            );
+        }
+        Ok(())
+    }
+
+    /// Takes the flight of this lease, if it is still under way.
+    pub(super) fn land(&mut self, replica: ReplicaKey, lease: &Lease) -> Option<Flight> {
+        let flights = &mut self.0.get_mut(&replica)?.flights;
+        let seq = lease.key.position.seq;
+        if flights.get(&seq)?.lease.epoch != lease.epoch {
+            return None;
+        }
+        flights.remove(&seq)
+    }
+
+    /// Every request that is under way.
+    pub(super) fn requests(&self) -> Vec<Tag> {
+        self.0.values().flat_map(|engine| engine.flights.values()).map(|flight| flight.request).collect()
+    }
+
+    /// Where this request is under way, and under which lease.
+    pub(super) fn find(&self, request: Tag) -> Option<(ReplicaKey, Lease)> {
+        self.0.iter().find_map(|(key, engine)| {
+            let flight = engine.flights.values().find(|flight| flight.request == request)?;
+            Some((*key, flight.lease.clone()))
+        })
+    }
+
+    /// Takes the flight of this request, wherever it is.
+    pub(super) fn abort(&mut self, seq: i64) -> Option<Flight> {
+        self.0.values_mut().find_map(|engine| engine.flights.remove(&seq))
+    }
+
+    /// Takes every flight at one engine.
+    pub(super) fn empty(&mut self, replica: ReplicaKey) -> Vec<Flight> {
+        let engine = self.0.get_mut(&replica);
+        engine.map(|engine| std::mem::take(&mut engine.flights)).unwrap_or_default().into_values().collect()
+    }
+
+    /// How long an attempt takes that begins now, in milliseconds.
+    pub(super) fn draw_latency_ms(&self, replica: ReplicaKey, timeout_ms: i64, chance: &mut Chance) -> i64 {
+        match self.weather(replica) {
+            Weather::Fair | Weather::Flaky | Weather::Lying => chance.between(50, 8_000),
+            Weather::Slow => chance.between(20_000, 300_000).min(timeout_ms),
+            Weather::Full | Weather::Down | Weather::Barred => chance.between(1, 60),
+            Weather::Silent => timeout_ms,
+        }
+    }
+
+    /// What comes of an attempt that ends now.
+    pub(super) fn judge(&self, replica: ReplicaKey, nature: Nature, chance: &mut Chance) -> Verdict {
+        let weather = self.weather(replica);
+        match (weather, nature) {
+            (Weather::Down, _) => Verdict::Error(AttemptError::Connect("refused".into())),
+            (Weather::Silent, _) => Verdict::Error(AttemptError::TimedOut("no answer".into())),
+            (Weather::Full, _) => {
+                let retry_after_ms = chance.strikes(300).then(|| chance.between(0, 20_000));
+                status(*chance.pick(&[429, 503]), retry_after_ms)
+            }
+            (Weather::Barred, _) => status(*chance.pick(&[401, 403, 404]), None),
+            (_, Nature::Invalid) => status(*chance.pick(&[400, 413, 422]), None),
+            (_, Nature::Unknown) => status(404, None),
+            (_, Nature::Poison) => Verdict::Death,
+            (Weather::Flaky, _) if chance.strikes(100) => draw_trouble(chance),
+            (Weather::Lying, _) if chance.strikes(300) => Verdict::Nonsense(chance.pick::<&str>(&NONSENSE)),
+            (Weather::Lying, _) if chance.strikes(300) => Verdict::ForeignAnswer,
+            _ => Verdict::Answer,
+        }
+    }
+}
+
+fn draw_trouble(chance: &mut Chance) -> Verdict {
+    match chance.between(0, 7) {
+        0 | 1 => Verdict::Error(AttemptError::Reset("broken pipe".into())),
+        2 => Verdict::Error(AttemptError::TimedOut("no answer".into())),
+        3 => Verdict::Error(AttemptError::Connect("refused".into())),
+        4 => Verdict::Nonsense(NONSENSE[0]),
+        place => status([500, 502, 504][usize::try_from(place - 5).unwrap_or(0)], None),
+    }
+}
+
+fn status(code: u16, retry_after_ms: Option<i64>) -> Verdict {
+    Verdict::Error(AttemptError::Status { code, message: format!("status {code}"), retry_after_ms })
+}

@@ -1,0 +1,93 @@
+//! What can happen.
+
+use overnight_domain::scheduler::{AccountKey, Input, Lease, ReplicaKey};
+use overnight_server::store::CrashPoint;
+use overnight_server::store::events::Due;
+
+use super::engines::Weather;
+use super::tags::Tag;
+
+/// What happens next.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The scheduler is due a tick.
+    Tick,
+    /// The scheduler is told something.
+    Tell(Input),
+    /// The scheduler hears what the use cases signalled.
+    Hear,
+    /// The writer writes what waits.
+    Commit,
+    /// A worker's turn.
+    Duty(Duty),
+    /// An engine is done with a request.
+    Answer { replica: ReplicaKey, lease: Lease },
+    /// A receiver of webhooks has answered, or not.
+    Tried { due: Box<Due>, failures: i64 },
+    /// A write under a lease that somebody believes to hold still.
+    Late(Late),
+    /// An engine's weather changes.
+    Weather { replica: ReplicaKey, weather: Weather },
+    /// A client does something.
+    Client(Client),
+    /// The machine's clock is set by so many milliseconds; forward: the machine slept.
+    Jump { ms: i64 },
+    /// The process dies: now, or with the next group of writes.
+    Crash(Option<CrashPoint>),
+    /// The process ends as asked.
+    Stop,
+    /// The process starts.
+    Start,
+    /// Everything is read and compared with what clients know.
+    Verify,
+}
+
+impl Event {
+    /// Whether it ends with the process.
+    pub(super) const fn is_of_process(&self) -> bool {
+        matches!(
+            self,
+            Self::Tick
+                | Self::Tell(_)
+                | Self::Hear
+                | Self::Commit
+                | Self::Duty(_)
+                | Self::Answer { .. }
+                | Self::Tried { .. }
+        )
+    }
+}
+
+/// A worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Duty {
+    Keeper,
+    Expirer,
+    Canceller,
+    Courier,
+}
+
+/// What a client does.
+#[derive(Debug, Clone)]
+pub(super) enum Client {
+    Create(Tag),
+    Cancel(Tag),
+    Group { batch: Tag, account: AccountKey, requests: Vec<Tag> },
+    CancelGroup(Tag),
+}
+
+/// What a zombie writes.
+#[derive(Debug, Clone)]
+pub(super) struct Late {
+    pub(super) lease: Lease,
+    pub(super) request: Tag,
+    pub(super) kind: LateKind,
+}
+
+/// How it writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LateKind {
+    Completion,
+    Failure,
+    GiveBack,
+}

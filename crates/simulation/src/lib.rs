@@ -1,0 +1,101 @@
+//! The deterministic simulation: the service's own store, scheduler, use cases and workers in a world that a seed decides.
+//!
+//! Clients send bursts, group and cancel; engines are slow, full, silent, barred, lie and die; the clock is set forward and
+//! back; the process crashes before and after a commit and between two, and is restarted. Virtual time goes from event to
+//! event, and one operation runs at a time, so a seed replays a run exactly, which its trace's hash shows.
+//!
+//! The clients keep a book of what they were told, against which everything the service shows is held:
+//!
+//! - an acknowledged request or batch exists once ever after, any other at most once;
+//! - states only move forward, what has ended never changes, what was cancelled never completes;
+//! - a completed request has an answer that was taken for it, a failed one has a reason;
+//! - a batch's counters equal its requests' states in every read, and from its cancel on nothing in it runs or settles;
+//! - a write under a lease that is over touches nothing;
+//! - the end of what names a webhook is told of until it is taken or given up, always with the same name and bytes;
+//! - every request ends by its deadline, and none expires where capacity suffices;
+//! - the store's audit finds nothing, after every start and at the end, when nothing is left in the queue.
+
+mod book;
+mod broken;
+mod chance;
+mod engines;
+mod events;
+mod leases;
+mod life;
+mod outcomes;
+mod pending;
+mod plan;
+mod summary;
+mod tags;
+mod texts;
+mod timeline;
+mod trace;
+mod world;
+
+use std::fmt;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use self::broken::{Broken, Step};
+pub use self::summary::Summary;
+use self::world::World;
+
+/// A run in which everything held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// What it went through.
+    pub summary: Summary,
+    /// The hash of its trace: the same for the same seed, hours and program.
+    pub trace_hash: u64,
+}
+
+/// A run in which something did not hold. It is shown with its last events and the command that replays it.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// How long the run was to be.
+    pub hours: u32,
+    /// What did not hold.
+    pub what: String,
+    /// What happened last, oldest first.
+    pub trace: Vec<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, hours, what, trace } = self;
+        for line in trace {
+            writeln!(formatter, "{line}")?;
+        }
+        writeln!(formatter, "seed {seed}: {what}")?;
+        write!(formatter, "replay: cargo run -p overnight-simulation --example simulate -- {seed} {hours}")
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Lives through `hours` of virtual time as `seed` decides, and on until everything has ended.
+///
+/// # Errors
+///
+/// What did not hold, with the way to see it again.
+pub fn simulate(seed: u64, hours: u32) -> Result<Run, Box<Failure>> {
+    let fail = |Broken(what), trace| Box::new(Failure { seed, hours, what, trace });
+    let folder = make_folder().map_err(|broken| fail(broken, Vec::new()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| fail(Broken(error.to_string()), Vec::new()))?;
+    let mut world = World::new(seed, hours, folder.path()).map_err(|broken| fail(broken, Vec::new()))?;
+    match runtime.block_on(world.run()) {
+        Ok(()) => Ok(Run { summary: world.summary, trace_hash: world.trace.hash() }),
+        Err(broken) => Err(fail(broken, world.trace.into_lines())),
+    }
+}
+
+/// In memory where the system offers it.
+fn make_folder() -> Step<TempDir> {
+    const MEMORY: &str = "/dev/shm";
+    let folder = if Path::new(MEMORY).is_dir() { tempfile::tempdir_in(MEMORY) } else { tempfile::tempdir() };
+    folder.map_err(|error| Broken(format!("no folder for the store: {error}")))
+}

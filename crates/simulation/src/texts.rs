@@ -1,0 +1,68 @@
+//! What clients send and engines answer, as JSON.
+
+use serde_json::Value;
+
+use super::chance::Chance;
+use super::tags::Tag;
+
+/// Beginnings that prompts share.
+const PREFIXES: i64 = 6;
+/// Receivers of webhooks, which behave differently.
+const HOSTS: u64 = 4;
+
+/// The `request_body` of a request, as it will be stored.
+pub(super) fn prompt(model: &str, request: Tag, chance: &mut Chance) -> String {
+    let prefix = chance.between(0, PREFIXES);
+    let shared = format!("You answer questions of kind {prefix}. ").repeat(12);
+    let max_tokens = chance.between(1, 400);
+    format!(
+        r#"{{"model":"{model}","messages":[{{"role":"system","content":"{shared}"}},{{"role":"user","content":"question {request}"}}],"max_tokens":{max_tokens}}}"#
+    )
+}
+
+/// The body of Create Request.
+pub(super) fn create_request(prompt: &str, request: Tag) -> String {
+    format!(r#"{{"request_body":{prompt},"metadata":{{"tag":{request}}}{}}}"#, member(request))
+}
+
+/// The body of Create Batch.
+pub(super) fn create_batch(ids: &[String], batch: Tag) -> String {
+    let ids = ids.iter().map(|id| format!("\"{id}\"")).collect::<Vec<_>>().join(",");
+    format!(r#"{{"requests_ids":[{ids}],"metadata":{{"tag":{batch}}}{}}}"#, member(batch))
+}
+
+/// A tag that is told of has its address in what is sent.
+fn member(tag: Tag) -> String {
+    webhook(tag).map(|url| format!(r#","webhook":"{url}""#)).unwrap_or_default()
+}
+
+/// Where the end of a request or of a batch is to be told, if it is.
+fn webhook(tag: Tag) -> Option<String> {
+    tag.is_multiple_of(3).then(|| format!("https://h{}.example/{tag}", (tag / 3) % HOSTS))
+}
+
+/// The tag in a record's metadata.
+pub(super) fn tag(metadata: Option<&[u8]>) -> Option<Tag> {
+    let text = std::str::from_utf8(metadata?).ok()?;
+    text.strip_prefix(r#"{"tag":"#)?.strip_suffix('}')?.parse().ok()
+}
+
+/// An engine's answer that says `text`.
+pub(super) fn completion(text: &str) -> String {
+    format!(
+        r#"{{"id":"c","object":"chat.completion","model":"engine","choices":[{{"index":0,"message":{{"role":"assistant","content":"{text}"}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":90,"completion_tokens":7,"total_tokens":97}}}}"#
+    )
+}
+
+/// The model and the text of a stored completion.
+pub(super) fn answer(result: &[u8]) -> Option<(String, String)> {
+    let result: Value = serde_json::from_slice(result).ok()?;
+    let text = result.pointer("/choices/0/message/content")?.as_str()?;
+    Some((result.get("model")?.as_str()?.to_owned(), text.to_owned()))
+}
+
+/// The code of a stored failure.
+pub(super) fn failure_code(result: &[u8]) -> Option<String> {
+    let result: Value = serde_json::from_slice(result).ok()?;
+    Some(result.pointer("/error/code")?.as_str()?.to_owned())
+}

@@ -1,0 +1,123 @@
+//! Attempts at engines: what comes of a leased request, and who may write under its lease later.
+
+use overnight_domain::chat::{BadCompletion, Completion, parse_completion};
+use overnight_domain::scheduler::{AttemptError, Input, Lease, ReplicaKey};
+use overnight_server::scheduler::actions;
+use overnight_server::store::settle;
+
+use super::World;
+use super::scheduling::TELL_MS;
+use crate::book::Offer;
+use crate::broken::Step;
+use crate::engines::{Flight, Verdict, Weather};
+use crate::events::{Client, Event, Late, LateKind};
+use crate::outcomes::Outcome;
+use crate::plan::MODELS;
+use crate::tags::Tag;
+use crate::texts;
+
+impl World<'_> {
+    /// An engine is done with a request.
+    pub(super) async fn answer(&mut self, replica: ReplicaKey, lease: &Lease) -> Step {
+        let Some(flight) = self.engines.land(replica, lease) else { return Ok(()) };
+        let nature = self.book.request(flight.request)?.nature;
+        let verdict = self.engines.judge(replica, nature, &mut self.chance);
+        let model = self.book.request(flight.request)?.model;
+        let text = match verdict {
+            Verdict::Answer => self.draw_text(flight.request, lease),
+            Verdict::ForeignAnswer => self.draw_text(flight.request + 1, lease),
+            Verdict::Nonsense(body) => {
+                return match parse_completion(body.as_bytes(), MODELS[model]) {
+                    Ok(_) => self.fail(&flight, AttemptError::Reset("unreachable".into())),
+                    Err(BadCompletion::NotACompletion(why)) => {
+                        self.fail(&flight, AttemptError::NotACompletion(why))
+                    }
+                    Err(BadCompletion::BadUsage(why)) => self.fail(&flight, AttemptError::BadUsage(why)),
+                };
+            }
+            Verdict::Error(error) => return self.fail(&flight, error),
+            Verdict::Death => return self.kill(replica, &flight),
+        };
+        let completion = parse_completion(texts::completion(&text).as_bytes(), MODELS[model]);
+        let Ok(completion) = completion else { return Ok(()) };
+        let (seq, cost) = (lease.key.position.seq, actions::cost_of(&completion));
+        let delay_ms = self.chance.between(0, TELL_MS);
+        self.timeline.after(delay_ms, Event::Tell(Input::Completed { seq, cost }));
+        if self.chance.strikes(30) {
+            self.timeline.after(0, Event::Client(Client::Cancel(flight.request)));
+        }
+        if self.chance.strikes(30) {
+            self.haunt(&flight, 1_000, 60_000);
+        }
+        let must_be_refused = self.leases.is_over(lease);
+        self.settle(flight, text, completion, must_be_refused).await
+    }
+
+    /// Hands a completion to the store.
+    pub(super) async fn settle(
+        &mut self,
+        flight: Flight,
+        text: String,
+        completion: Completion,
+        must_be_refused: bool,
+    ) -> Step {
+        let now = self.timeline.now();
+        self.book.request(flight.request)?.offers.insert(text.clone(), Offer::Open);
+        let store = self.life()?.store().clone();
+        let operation = async move {
+            let settlement = actions::settlement_of(flight.lease.clone(), completion, now);
+            let answer = settle::settle(&store, settlement).await;
+            Outcome::Settled { flight, text, must_be_refused, answer }
+        };
+        self.begin(false, Box::pin(operation)).await
+    }
+
+    /// What an engine says to a request; no two answers are alike.
+    pub(super) fn draw_text(&mut self, request: Tag, lease: &Lease) -> String {
+        format!("answer to question {request}, lease {}, {:x}", lease.epoch, self.chance.next())
+    }
+
+    /// An attempt failed. A connection that is gone says nothing of the engine: it may answer yet.
+    pub(super) fn fail(&mut self, flight: &Flight, error: AttemptError) -> Step {
+        self.summary.attempts_failed += 1;
+        let facts = self.book.request(flight.request)?;
+        match &error {
+            AttemptError::Status { code: 400..=499, .. } => facts.refusals += 1,
+            AttemptError::NotACompletion(_) | AttemptError::BadUsage(_) => facts.nonsense += 1,
+            _ => {}
+        }
+        facts.troubles += 1;
+        if matches!(error, AttemptError::Reset(_) | AttemptError::TimedOut(_)) {
+            self.haunt(flight, 300, 120_000);
+        }
+        let seq = flight.lease.key.position.seq;
+        let delay_ms = self.chance.between(0, TELL_MS);
+        self.timeline.after(delay_ms, Event::Tell(Input::AttemptFailed { seq, error }));
+        Ok(())
+    }
+
+    /// An engine dies of a request, with everything that is in flight there, and is soon started again.
+    fn kill(&mut self, replica: ReplicaKey, flight: &Flight) -> Step {
+        let (weather, down_ms) = (self.engines.weather(replica), self.chance.between(500, 30_000));
+        self.fail(flight, AttemptError::Reset("died".into()))?;
+        self.change_weather(replica, Weather::Down)?;
+        self.timeline.after(down_ms, Event::Weather { replica, weather });
+        Ok(())
+    }
+
+    /// Now and then, somebody who holds this lease writes under it later.
+    pub(super) fn haunt(&mut self, flight: &Flight, per_thousand: i64, ms_max: i64) {
+        if self.chance.strikes(per_thousand) {
+            let kind = *self.chance.pick(&[
+                LateKind::Completion,
+                LateKind::Completion,
+                LateKind::Completion,
+                LateKind::Failure,
+                LateKind::GiveBack,
+            ]);
+            let late = Late { lease: flight.lease.clone(), request: flight.request, kind };
+            let delay_ms = self.chance.between(0, ms_max);
+            self.timeline.after(delay_ms, Event::Late(late));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The writer in the world's hand: when a group is committed, and where the process dies.
+
+use overnight_domain::scheduler::Action;
+use overnight_server::scheduler::actions;
+use overnight_server::store::CrashPoint;
+
+use super::World;
+use crate::broken::Step;
+use crate::engines::Flight;
+use crate::events::Event;
+use crate::outcomes::Outcome;
+use crate::tags::Tag;
+
+/// What arrives within this joins a group, in milliseconds.
+const GROUP_MS: i64 = 8;
+const HEAR_MS: i64 = 20;
+const HOUR_MS: i64 = 3_600_000;
+
+impl World<'_> {
+    /// The writer's line is looked at soon, if something stands in it.
+    pub(super) fn plan_commit(&mut self) {
+        let Some(life) = &mut self.life else { return };
+        if life.commit.is_none() && life.store().writes_waiting() > 0 {
+            let delay_ms = self.chance.between(0, GROUP_MS);
+            life.commit = Some(self.timeline.after(delay_ms, Event::Commit));
+        }
+    }
+
+    pub(super) async fn commit(&mut self) -> Step {
+        let life = self.life()?;
+        life.commit = None;
+        if let Some(point) = life.crash_point.take() {
+            return self.crash(point).await;
+        }
+        life.commit_next().await?;
+        self.arrive_meanwhile().await?;
+        let life = self.life()?;
+        let outcomes = life.pending.go_on().await;
+        let must_hear = life.hear.is_none();
+        self.summary.commits += 1;
+        if must_hear {
+            let delay_ms = self.chance.between(0, HEAR_MS);
+            let slot = self.timeline.after(delay_ms, Event::Hear);
+            self.life()?.hear = Some(slot);
+        }
+        for outcome in outcomes {
+            self.conclude(outcome).await?;
+        }
+        self.look_at_cancels().await?;
+        self.plan_commit();
+        Ok(())
+    }
+
+    /// While a group is written, answers come and stand in line before whatever its askers do next.
+    async fn arrive_meanwhile(&mut self) -> Step {
+        let of_cancels = self.cancelling.iter().filter_map(|batch| self.book.batches.get(batch));
+        let mut hasty: Vec<Tag> = of_cancels.flat_map(|facts| facts.requests.iter().copied()).collect();
+        if self.chance.strikes(30) {
+            hasty.extend(self.engines.requests());
+        }
+        for request in hasty {
+            if let Some((replica, lease)) = self.engines.find(request)
+                && self.chance.strikes(200)
+            {
+                self.answer(replica, &lease).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The process dies: with the next group where a point is given, else now.
+    pub(super) async fn plan_crash(&mut self, point: Option<CrashPoint>) -> Step {
+        match (&mut self.life, point) {
+            (Some(_), None) => return self.crash(CrashPoint::BeforeCommit).await,
+            (Some(life), Some(point)) => life.crash_point = Some(point),
+            (None, _) => {}
+        }
+        Ok(())
+    }
+
+    async fn crash(&mut self, point: CrashPoint) -> Step {
+        let Some(life) = self.life.take() else { return Ok(()) };
+        let crashes = match point {
+            _ if life.store().writes_waiting() == 0 => &mut self.summary.crashes_idle,
+            CrashPoint::BeforeCommit => &mut self.summary.crashes_before_commit,
+            CrashPoint::AfterCommit => &mut self.summary.crashes_after_commit,
+        };
+        *crashes += 1;
+        life.crash(point).await?;
+        self.fall(600);
+        Ok(())
+    }
+
+    /// The process ends as asked: what was leased and not sent is given back, and nothing is left in line.
+    pub(super) async fn stop(&mut self) -> Step {
+        let now = self.timeline.now();
+        let Some(life) = &mut self.life else { return Ok(()) };
+        let (drained, store): (Vec<Action>, _) = (life.scheduler.drain(now), life.store().clone());
+        for action in drained.into_iter().filter(actions::is_for_store) {
+            let store = store.clone();
+            let operation = async move {
+                let answer = actions::perform(&store, action.clone(), now).await;
+                Outcome::Performed { action, answer }
+            };
+            self.begin(false, Box::pin(operation)).await?;
+        }
+        while !self.life()?.pending.is_empty() {
+            let life = self.life()?;
+            life.commit_next().await?;
+            let outcomes = life.pending.go_on().await;
+            for outcome in outcomes {
+                self.conclude(outcome).await?;
+            }
+        }
+        if let Some(life) = self.life.take() {
+            life.crash(CrashPoint::AfterCommit).await?;
+        }
+        self.summary.restarts += 1;
+        self.fall(300);
+        Ok(())
+    }
+
+    /// What the process took with it; its engines may answer yet, and somebody may believe to hold its leases.
+    fn fall(&mut self, haunting: i64) {
+        self.leases.end_all();
+        self.couriers.fall();
+        self.timeline.retain(|event| !event.is_of_process());
+        let flights: Vec<Flight> =
+            self.engines.keys().into_iter().flat_map(|replica| self.engines.empty(replica)).collect();
+        let down_ms = self.draw_down_ms();
+        for flight in &flights {
+            let up_to = if self.chance.strikes(700) { 30_000 } else { 3 * HOUR_MS };
+            self.haunt(flight, haunting, down_ms + up_to);
+        }
+        self.timeline.after(down_ms, Event::Start);
+    }
+
+    fn draw_down_ms(&mut self) -> i64 {
+        match self.chance.between(0, 99) {
+            _ if self.plan.is_calm || self.is_draining => self.chance.between(0, 60_000),
+            0 | 1 => self.chance.between(24 * HOUR_MS, 26 * HOUR_MS),
+            2..=4 => self.chance.between(HOUR_MS, 12 * HOUR_MS),
+            5..=15 => self.chance.between(60_000, HOUR_MS),
+            _ => self.chance.between(0, 60_000),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What follows from what operations come to.
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::{Action, Input, Lease};
+use overnight_server::app::batches::WholeBatch;
+use overnight_server::app::errors::AppError;
+use overnight_server::store::{expiry, queue};
+
+use super::World;
+use super::scheduling::TELL_MS;
+use crate::book::Offer;
+use crate::broken::{Broken, Step, ensure};
+use crate::engines::Flight;
+use crate::events::{Duty, Event};
+use crate::outcomes::Outcome;
+use crate::tags::Tag;
+
+const KEEPER_MS: i64 = 15 * 60_000;
+const CANCELLER_MS: i64 = 40 * 60_000;
+
+impl World<'_> {
+    pub(super) async fn conclude(&mut self, outcome: Outcome) -> Step {
+        match outcome {
+            Outcome::Created { request, answer } => self.note_created(request, answer),
+            Outcome::Cancelled { request, answer } => self.note_cancelled(request, answer),
+            Outcome::Grouped { batch, answer } => self.note_grouped(batch, answer),
+            Outcome::GroupCancelled { batch, answer } => self.note_group_cancelled(batch, answer).await,
+            Outcome::Performed { action, answer } => self.note_performed(&action, answer).await,
+            Outcome::Settled { flight, text, must_be_refused, answer } => {
+                self.note_settled(&flight, &text, must_be_refused, answer?).await
+            }
+            Outcome::WrittenLate { lease, must_be_refused, answer } => {
+                self.note_late(&lease, must_be_refused, answer?)
+            }
+            Outcome::EventsClaimed { due, answer } => self.note_events_claimed(due, answer),
+            Outcome::TryConcluded { must_be_refused, answer } => {
+                self.note_try_concluded(must_be_refused, answer)
+            }
+            Outcome::Done { duty, now, answer } => {
+                answer?;
+                self.note_done(duty, now).await
+            }
+        }
+    }
+
+    fn note_created(&mut self, request: Tag, answer: Result<RequestSummary, AppError>) -> Step {
+        if let Err(AppError::InsufficientCredits { required, available }) = answer {
+            ensure!(required > available, "request {request} was refused with {available} for {required}");
+            self.book.request(request)?.is_refused = true;
+            self.summary.creates_refused += 1;
+            return Ok(());
+        }
+        let summary = answer?;
+        self.note(format_args!("request {request} is {}", summary.id));
+        self.book.name(summary.id, request)?;
+        let facts = self.book.request(request)?;
+        facts.is_acknowledged = true;
+        facts.see(&summary)
+    }
+
+    fn note_cancelled(&mut self, request: Tag, answer: Result<RequestRecord, AppError>) -> Step {
+        let facts = self.book.request(request)?;
+        match answer {
+            Ok(record) => {
+                facts.is_cancel_acknowledged = true;
+                facts.see_record(&record)?;
+                self.summary.cancels_won += 1;
+            }
+            Err(AppError::AlreadyEnded { status, .. }) => {
+                let is_cancelled = facts.is_cancel_acknowledged
+                    || facts.state.is_some_and(|state| state.status() == RequestStatus::Cancelled);
+                ensure!(!is_cancelled, "request {request} was cancelled, and is said to be {status}");
+                self.summary.cancels_lost += 1;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn note_grouped(&mut self, batch: Tag, answer: Result<BatchRecord, AppError>) -> Step {
+        let facts = self.book.batch(batch)?;
+        let requests = facts.requests.clone();
+        match answer {
+            Ok(record) => {
+                facts.id = Some(record.id);
+                for request in requests {
+                    let taken = self.book.request(request)?.batch.replace(batch);
+                    ensure!(taken.is_none_or(|it| it == batch), "request {request} is in two batches");
+                }
+            }
+            Err(AppError::Invalid(faults)) => {
+                let is_taken =
+                    |request: &Tag| self.book.requests.get(request).is_some_and(|it| it.batch.is_some());
+                ensure!(requests.iter().any(is_taken), "batch {batch} was refused: {faults:?}");
+                self.book.batches.remove(&batch);
+                self.summary.batches_refused += 1;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    async fn note_group_cancelled(&mut self, batch: Tag, answer: Result<WholeBatch, AppError>) -> Step {
+        self.cancelling.remove(&batch);
+        match answer {
+            Ok(whole) => {
+                self.summary.batch_cancels += 1;
+                self.book.batch(batch)?.is_cancel_acknowledged = true;
+                self.see_batch(batch, &whole.record).await
+            }
+            Err(AppError::AlreadyEnded { .. }) => self.look_at_batch(batch).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn note_performed(&mut self, action: &Action, answer: Option<Input>) -> Step {
+        match (action, answer) {
+            (_, Some(Input::Undone(action))) => {
+                return Err(Broken(format!("the store did not do {action:?}")));
+            }
+            (Action::Lease { positions, .. }, Some(Input::Leased { replica, group, leases, gone })) => {
+                ensure!(
+                    leases.len() + gone.len() == positions.len(),
+                    "of {positions:?}, {leases:?} were leased and {gone:?} had gone"
+                );
+                for lease in &leases {
+                    self.leases.take(lease)?;
+                }
+                self.fetch_prompts(&leases).await?;
+                self.tell_soon(Input::Leased { replica, group, leases, gone });
+            }
+            (Action::GiveBack { lease, .. } | Action::Fail { lease, .. }, None) => self.leases.end(lease),
+            (_, Some(input)) => self.tell_soon(input),
+            (action, None) => return Err(Broken(format!("the store said nothing to {action:?}"))),
+        }
+        Ok(())
+    }
+
+    async fn fetch_prompts(&mut self, leases: &[Lease]) -> Step {
+        let seqs: Vec<i64> = leases.iter().map(|lease| lease.key.position.seq).collect();
+        let life = self.life()?;
+        let prompts = queue::list_small_prompts(life.store(), &seqs).await?;
+        life.prompts.extend(prompts.into_iter().map(|prompt| (prompt.seq, prompt)));
+        Ok(())
+    }
+
+    fn tell_soon(&mut self, input: Input) {
+        let delay_ms = self.chance.between(0, TELL_MS);
+        self.timeline.after(delay_ms, Event::Tell(input));
+    }
+
+    async fn note_settled(
+        &mut self,
+        flight: &Flight,
+        text: &str,
+        must_be_refused: bool,
+        is_settled: bool,
+    ) -> Step {
+        let Flight { lease, request } = flight;
+        self.note(format_args!("request {request} under {}: settled {is_settled}", lease.epoch));
+        self.check_zombie(lease, must_be_refused, is_settled)?;
+        let was_over = self.leases.is_over(lease);
+        self.leases.end(lease);
+        let facts = self.book.request(*request)?;
+        facts.offers.insert(text.to_owned(), if is_settled { Offer::Taken } else { Offer::Refused });
+        if is_settled || must_be_refused || was_over {
+            return Ok(());
+        }
+        // Refused under a lease that stands: then the request has ended, or its batch is marked.
+        self.summary.answers_outrun += 1;
+        let (id, account, batch) = (facts.id, facts.account, facts.batch);
+        let Some(id) = id else { return Ok(()) };
+        let has_ended = self.look_at_request(account, id).await?;
+        let is_marked = match batch {
+            Some(batch) => self.is_marked(batch).await?,
+            None => false,
+        };
+        ensure!(has_ended || is_marked, "the answer to request {request} was refused under its own lease");
+        Ok(())
+    }
+
+    fn note_late(&mut self, lease: &Lease, must_be_refused: bool, is_done: bool) -> Step {
+        self.check_zombie(lease, must_be_refused, is_done)?;
+        self.leases.end(lease);
+        Ok(())
+    }
+
+    fn check_zombie(&mut self, lease: &Lease, must_be_refused: bool, is_done: bool) -> Step {
+        if must_be_refused {
+            ensure!(!is_done, "a write under a lease that was over was done: {lease:?}");
+            self.summary.zombies_refused += 1;
+        }
+        Ok(())
+    }
+
+    async fn note_done(&mut self, duty: Duty, now: i64) -> Step {
+        match duty {
+            Duty::Keeper => self.plan_duty(duty, KEEPER_MS),
+            Duty::Courier => {}
+            Duty::Canceller => {
+                self.cancelling.clear();
+                self.plan_duty(duty, CANCELLER_MS);
+            }
+            Duty::Expirer => {
+                self.check_overdue(now).await?;
+                let next = expiry::next_deadline(self.life()?.store()).await?;
+                let rest_ms = next.map(|deadline| deadline - self.timeline.now());
+                if let Some(rest_ms) = rest_ms {
+                    let late_ms = self.chance.between(0, 1_000);
+                    self.plan_expirer(rest_ms.max(0) + late_ms);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A request's identifier, where the client knows it.
+    pub(super) fn id_of(&self, request: Tag) -> Option<RequestId> {
+        self.book.requests.get(&request)?.id
+    }
+}

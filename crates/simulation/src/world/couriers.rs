@@ -1,0 +1,184 @@
+//! Webhooks: events are claimed, tried and concluded, while the process dies between any two of these.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use overnight_domain::ids::EventId;
+use overnight_domain::webhooks::{Answer, Next, after};
+use overnight_server::app::webhooks;
+use overnight_server::store::events::{self, Claim, Conclusion, Due, EventState};
+use overnight_server::store::{Store, StoreError};
+
+use super::World;
+use crate::broken::{Step, ensure};
+use crate::chance::Chance;
+use crate::events::{Duty, Event};
+use crate::outcomes::Outcome;
+
+/// What lies between two tries: short, so that all of them fit into what is left at the end of a run.
+const DELAYS_MS: [i64; 4] = [5_000, 60_000, 300_000, 1_800_000];
+/// How many events of a lane are taken at a time.
+const AT_ONCE: usize = 8;
+const LOOK_MS: (i64, i64) = (1_000, 600_000);
+
+/// A claimed event: its row, and which of its tries it is.
+pub(super) type Claimed = (i64, i64);
+
+/// What was sent so far.
+#[derive(Debug, Default)]
+pub(super) struct Couriers {
+    /// The name and the bytes of each event, by row.
+    sent: BTreeMap<i64, (EventId, Vec<u8>)>,
+    /// Claims that are concluded, or whose process died.
+    over: Vec<Claimed>,
+    under_way: Vec<Claimed>,
+}
+
+impl Couriers {
+    /// The process died.
+    pub(super) fn fall(&mut self) {
+        self.over.append(&mut self.under_way);
+    }
+}
+
+impl World<'_> {
+    /// Claims what is due.
+    pub(super) async fn look_into_outbox(&mut self, now: i64) -> Step {
+        let store = self.life()?.store().clone();
+        let mut due = Vec::new();
+        for (lane, due_at) in events::list_lanes(&store).await? {
+            if due_at <= now {
+                due.extend(events::find_due(&store, lane, now, AT_ONCE).await?);
+            }
+        }
+        let look_ms = self.chance.between(LOOK_MS.0, LOOK_MS.1);
+        self.plan_duty(Duty::Courier, look_ms);
+        if due.is_empty() {
+            return Ok(());
+        }
+        let mut claims = Vec::with_capacity(due.len());
+        for due in &due {
+            claims.push(self.claim_of(due)?);
+        }
+        let operation = async move {
+            let answer = events::claim(&store, claims, now).await;
+            Outcome::EventsClaimed { due, answer }
+        };
+        self.begin(false, Box::pin(operation)).await
+    }
+
+    /// Whatever is sent of an event is what was sent first.
+    fn claim_of(&mut self, due: &Due) -> Step<Claim> {
+        let payload = webhooks::payload(&due.payload);
+        let text = String::from_utf8_lossy(&payload);
+        ensure!(text.starts_with(r#"{"type":""#), "{} is no event: {text}", due.id);
+        let Due { seq, number, url, .. } = due;
+        Ok(Claim { seq: *seq, number: *number, url: url.clone(), payload })
+    }
+
+    pub(super) fn note_events_claimed(
+        &mut self,
+        due: Vec<Due>,
+        answer: Result<BTreeMap<i64, i64>, StoreError>,
+    ) -> Step {
+        let mut taken = answer?;
+        ensure!(taken.len() == due.len(), "one process alone was refused {} claims", due.len() - taken.len());
+        for due in due {
+            let payload = webhooks::payload(&due.payload);
+            let sent = self.couriers.sent.entry(due.seq).or_insert_with(|| (due.id, payload.clone()));
+            ensure!(*sent == (due.id, payload), "{} is told otherwise than before", due.id);
+            self.couriers.under_way.push((due.seq, due.number + 1));
+            let delay_ms = self.chance.between(0, 15_000);
+            let failures = taken.remove(&due.seq).unwrap_or(0);
+            self.timeline.after(delay_ms, Event::Tried { due: Box::new(due), failures });
+        }
+        Ok(())
+    }
+
+    /// A try has ended; now and then somebody says so of one that is over.
+    pub(super) async fn conclude_try(&mut self, due: &Due, failures: i64) -> Step {
+        let now = self.timeline.now();
+        let answer = draw_answer(&due.url, &mut self.chance);
+        let failed = usize::try_from(failures).unwrap_or(0);
+        let (state, due_at) = match after(&DELAYS_MS, failed, answer, self.chance.next()) {
+            Next::Delivered => (EventState::Delivered, None),
+            Next::Exhausted => (EventState::Exhausted, None),
+            Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),
+        };
+        match state {
+            EventState::Delivered => self.summary.events_delivered += 1,
+            EventState::Exhausted => self.summary.events_exhausted += 1,
+            EventState::Live => {}
+        }
+        let (status, failure) = match answer {
+            Answer::Status(status) => (Some(status), None),
+            Answer::None => (None, Some("timed_out")),
+        };
+        let failures = failures + i64::from(state != EventState::Delivered);
+        let claimed = (due.seq, due.number + 1);
+        let conclusion = Conclusion {
+            seq: claimed.0,
+            number: claimed.1,
+            started_at: now,
+            duration_ms: 1,
+            status,
+            failure,
+            failures,
+            state,
+            due_at,
+            now,
+        };
+        let mut conclusions = vec![(conclusion.clone(), false)];
+        if !self.couriers.over.is_empty() && self.chance.strikes(100) {
+            let (seq, number) = *self.chance.pick(&self.couriers.over);
+            conclusions.push((Conclusion { seq, number, ..conclusion }, true));
+        }
+        self.couriers.under_way.retain(|it| *it != claimed);
+        self.couriers.over.push(claimed);
+        for (conclusion, must_be_refused) in conclusions {
+            let store = self.life()?.store().clone();
+            self.begin(false, Box::pin(conclude(store, conclusion, must_be_refused))).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn note_try_concluded(
+        &mut self,
+        must_be_refused: bool,
+        answer: Result<Vec<bool>, StoreError>,
+    ) -> Step {
+        let counted = answer?;
+        ensure!(counted == [!must_be_refused], "a try that is over {must_be_refused} counted {counted:?}");
+        self.summary.zombies_refused += u64::from(must_be_refused);
+        Ok(())
+    }
+
+    /// At the end nothing is due or under way; what a clock that was set back left for later, waits.
+    pub(super) async fn check_outbox(&mut self) -> Step {
+        let now = self.timeline.now();
+        let lanes = events::list_lanes(self.life()?.store()).await?;
+        let due = lanes.iter().find(|(_, due_at)| *due_at + LOOK_MS.1 < now);
+        ensure!(due.is_none(), "an event is due and not told of at the end: {due:?}");
+        Ok(())
+    }
+}
+
+async fn conclude(store: Store, conclusion: Conclusion, must_be_refused: bool) -> Outcome {
+    let answer = events::conclude_all(&store, Arc::new([conclusion])).await;
+    Outcome::TryConcluded { must_be_refused, answer }
+}
+
+/// The first host is well, the second fails now and then, the third always, and the fourth wants no more at times.
+fn draw_answer(url: &str, chance: &mut Chance) -> Answer {
+    let per_thousand = match url.as_bytes().get("https://h".len()) {
+        Some(b'0') => 0,
+        Some(b'1') => 500,
+        Some(b'2') => 1_000,
+        _ => 300,
+    };
+    match chance.strikes(per_thousand) {
+        false => Answer::Status(204),
+        true if url.starts_with("https://h3") => Answer::Status(410),
+        true => *chance.pick(&[Answer::None, Answer::Status(500), Answer::Status(302)]),
+    }
+}

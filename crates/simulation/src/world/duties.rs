@@ -1,0 +1,91 @@
+//! The workers, and zombies: writes under leases that are over.
+
+use overnight_domain::chat::parse_completion;
+use overnight_domain::scheduler::FailureCode;
+use overnight_server::app::failures;
+use overnight_server::store::leases::GiveBack;
+use overnight_server::store::settle::{Ending, Settlement};
+use overnight_server::store::{leases, settle};
+use overnight_server::workers::{canceller, expirer, keeper};
+
+use super::World;
+use crate::broken::Step;
+use crate::engines::Flight;
+use crate::events::{Duty, Event, Late, LateKind};
+use crate::outcomes::Outcome;
+use crate::plan::MODELS;
+use crate::texts;
+
+impl World<'_> {
+    pub(super) fn plan_duty(&mut self, duty: Duty, ms: i64) {
+        self.timeline.after(ms, Event::Duty(duty));
+    }
+
+    /// The expirer's turn comes in `ms`, and not before. The service lets it look each second.
+    pub(super) fn plan_expirer(&mut self, ms: i64) {
+        let Some(life) = &mut self.life else { return };
+        if let Some(slot) = life.expirer.take() {
+            self.timeline.cancel(slot);
+        }
+        life.expirer = Some(self.timeline.after(ms, Event::Duty(Duty::Expirer)));
+    }
+
+    pub(super) async fn begin_duty(&mut self, duty: Duty) -> Step {
+        let now = self.timeline.now();
+        if duty == Duty::Courier {
+            return self.look_into_outbox(now).await;
+        }
+        let services = self.life()?.services.clone();
+        let operation = async move {
+            let answer = match duty {
+                Duty::Keeper => keeper::run_once(&services, now).await,
+                Duty::Expirer => expirer::run_once(&services, now).await,
+                Duty::Canceller => canceller::run_once(&services, now).await,
+                Duty::Courier => Ok(()),
+            };
+            Outcome::Done { duty, now, answer }
+        };
+        self.begin(false, Box::pin(operation)).await
+    }
+
+    /// Somebody writes under a lease that he believes to hold. Where it is known to be over, nothing may come of it; where
+    /// it may stand, only an engine's answer can come.
+    pub(super) async fn write_late(&mut self, late: Late) -> Step {
+        let Late { lease, request, kind } = late;
+        if self.life.is_none() {
+            return Ok(());
+        }
+        let must_be_refused = self.leases.is_over(&lease);
+        let now = self.timeline.now();
+        let store = self.life()?.store().clone();
+        match kind {
+            LateKind::Completion => {
+                let text = self.draw_text(request, &lease);
+                let model = MODELS[self.book.request(request)?.model];
+                let Ok(completion) = parse_completion(texts::completion(&text).as_bytes(), model) else {
+                    return Ok(());
+                };
+                self.settle(Flight { lease, request }, text, completion, must_be_refused).await
+            }
+            LateKind::Failure | LateKind::GiveBack if !must_be_refused => Ok(()),
+            LateKind::Failure => {
+                let body = failures::result_body(FailureCode::EngineUnavailable, "a zombie's words");
+                let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body, now };
+                let operation = async move {
+                    let answer = settle::settle(&store, settlement).await;
+                    Outcome::WrittenLate { lease, must_be_refused, answer }
+                };
+                self.begin(false, Box::pin(operation)).await
+            }
+            LateKind::GiveBack => {
+                let give_back =
+                    GiveBack { lease: lease.clone(), retry_at: now, counted: true, suspect: false };
+                let operation = async move {
+                    let answer = leases::give_back(&store, give_back).await;
+                    Outcome::WrittenLate { lease, must_be_refused, answer }
+                };
+                self.begin(false, Box::pin(operation)).await
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The shell around the scheduler, in virtual time: what the service's own shell does with tasks and channels is done here
+//! with events.
+//!
+//! The service ticks each second. Here the rest between two ticks doubles up to a minute while nothing happens, and there
+//! is none while nothing waits or runs; whatever happens, and each time that the scheduler asks to be woken at, ends a rest.
+
+use overnight_domain::scheduler::{Action, Input, Lease, ReplicaKey};
+use overnight_server::scheduler::actions;
+use overnight_server::store::{expiry, queue};
+
+use super::World;
+use crate::broken::{Step, ensure};
+use crate::engines::Flight;
+use crate::events::Event;
+use crate::outcomes::Outcome;
+
+/// What happened reaches the scheduler within this, in milliseconds.
+pub(super) const TELL_MS: i64 = 5;
+
+impl World<'_> {
+    /// Tells a new scheduler what there is, as the shell does at its start.
+    pub(super) async fn begin_scheduling(&mut self) -> Step {
+        let replicas = self.replicas.clone();
+        let store = self.life()?.store().clone();
+        self.tell(Input::Replicas(replicas)).await?;
+        self.tell(Input::Backlogs(queue::backlogs(&store).await?)).await?;
+        if let Some(ready_at) = queue::next_ready_at(&store).await? {
+            self.tell(Input::Gathering { ready_at }).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn tick(&mut self) -> Step {
+        let (now, replicas) = (self.timeline.now(), self.replicas.clone());
+        let life = self.life()?;
+        life.tick = None;
+        if life.wake_at <= now {
+            life.wake_at = i64::MAX;
+        }
+        let actions = life.scheduler.on(Input::Tick, now);
+        if !actions.is_empty() {
+            self.note(format_args!("tick: {actions:?}"));
+        }
+        self.act(actions).await?;
+        let life = self.life()?;
+        let is_quiet = life.is_idle(&replicas) && expiry::next_deadline(life.store()).await?.is_none();
+        let rest_ms = life.rest_ms();
+        if !is_quiet {
+            self.plan_tick(rest_ms);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn hear(&mut self) -> Step {
+        let life = self.life()?;
+        life.hear = None;
+        let news = life.services.signals.take();
+        if let Some(ready_at) = news.gathering_until {
+            self.tell(Input::Gathering { ready_at }).await?;
+        }
+        if !news.ended.is_empty() {
+            self.tell(Input::Ended { seqs: news.ended }).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn tell(&mut self, input: Input) -> Step {
+        let now = self.timeline.now();
+        self.trace.note(self.timeline.elapsed(), format_args!("{input:?}"));
+        let life = self.life()?;
+        life.stir();
+        let actions = life.scheduler.on(input, now);
+        if !actions.is_empty() {
+            self.note(format_args!("asks {actions:?}"));
+        }
+        self.act(actions).await?;
+        self.plan_tick(0);
+        Ok(())
+    }
+
+    async fn act(&mut self, actions: Vec<Action>) -> Step {
+        for action in actions {
+            match action {
+                Action::Send { replica, lease } => self.send(replica, lease).await?,
+                Action::Abort { seq } => {
+                    self.life()?.prompts.remove(&seq);
+                    if let Some(flight) = self.engines.abort(seq) {
+                        self.haunt(&flight, 200, 5_000);
+                    }
+                }
+                Action::Probe { replica } => self.probe(replica),
+                Action::Pause { .. } => self.summary.pauses += 1,
+                Action::Resume { .. } => {}
+                Action::WakeAt { at } => self.life()?.wake_at = at,
+                action => self.ask_store(action).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask_store(&mut self, action: Action) -> Step {
+        ensure!(actions::is_for_store(&action), "an action that nobody performs: {action:?}");
+        let is_away = !self.is_draining && self.chance.strikes(3);
+        let delay_ms = self.chance.between(0, TELL_MS);
+        if is_away {
+            self.timeline.after(delay_ms, Event::Tell(Input::Undone(action)));
+            return Ok(());
+        }
+        let now = self.timeline.now();
+        let life = self.life()?;
+        if let Action::GiveBack { lease, .. } | Action::Fail { lease, .. } = &action {
+            life.prompts.remove(&lease.key.position.seq);
+        }
+        let store = life.store().clone();
+        let operation = async move {
+            let answer = actions::perform(&store, action.clone(), now).await;
+            Outcome::Performed { action, answer }
+        };
+        self.begin(false, Box::pin(operation)).await
+    }
+
+    async fn send(&mut self, replica: ReplicaKey, lease: Lease) -> Step {
+        let seq = lease.key.position.seq;
+        let timeout_ms = self.plan.request_timeout_ms;
+        if !self.is_draining && self.chance.strikes(3) {
+            self.timeline.after(1, Event::Tell(Input::Undone(Action::Send { replica, lease })));
+            return Ok(());
+        }
+        let life = self.life()?;
+        let prompt = match life.prompts.remove(&seq) {
+            Some(prompt) => Some(prompt),
+            None => queue::find_prompt(life.store(), seq).await?,
+        };
+        ensure!(prompt.is_some(), "the prompt of seq {seq} is gone");
+        let Some(prompt) = prompt else { return Ok(()) };
+        let request = self.book.tag_of(prompt.id)?;
+        ensure!(
+            prompt.body == self.book.request(request)?.prompt.as_bytes(),
+            "request {request} is sent with another body"
+        );
+        self.engines.send(replica, Flight { lease: lease.clone(), request })?;
+        let latency_ms = self.engines.draw_latency_ms(replica, timeout_ms, &mut self.chance);
+        self.timeline.after(latency_ms, Event::Answer { replica, lease });
+        Ok(())
+    }
+
+    fn probe(&mut self, replica: ReplicaKey) {
+        // Now and then a probe is never answered.
+        if self.is_draining || !self.chance.strikes(20) {
+            let healthy = self.engines.is_well(replica);
+            let latency_ms = self.chance.between(1, 3_000);
+            self.timeline.after(latency_ms, Event::Tell(Input::Probed { replica, healthy }));
+        }
+    }
+
+    pub(super) fn plan_tick(&mut self, rest_ms: i64) {
+        let now = self.timeline.now();
+        let Some(life) = &mut self.life else { return };
+        let rest_ms = if rest_ms == 0 { life.rest_ms() } else { rest_ms };
+        let wake_ms = life.wake_at.saturating_sub(now);
+        if let Some(slot) = life.tick.take() {
+            self.timeline.cancel(slot);
+        }
+        life.tick = Some(self.timeline.after(rest_ms.min(wake_ms), Event::Tick));
+    }
+}

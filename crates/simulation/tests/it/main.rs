@@ -1,0 +1,79 @@
+//! The deterministic simulation over many seeds.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use overnight_simulation::{Failure, Summary, simulate};
+
+const SEEDS: u64 = 200;
+const HOURS: u32 = 48;
+
+#[test]
+fn two_hundred_worlds_of_two_days_hold_every_promise() {
+    let next = AtomicU64::new(0);
+    let (total, failures) = (Mutex::new(Summary::default()), Mutex::new(Vec::<Box<Failure>>::new()));
+    let live = || {
+        while failures.lock().unwrap().is_empty() {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= SEEDS {
+                break;
+            }
+            match simulate(seed, HOURS) {
+                Ok(run) => *total.lock().unwrap() += run.summary,
+                Err(failure) => failures.lock().unwrap().push(failure),
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(live);
+        }
+    });
+    if let Some(failure) = failures.into_inner().unwrap().first() {
+        panic!("{failure}");
+    }
+    let total = total.into_inner().unwrap();
+    println!("{SEEDS} seeds of {HOURS} hours: {total}");
+    assert_eq!(
+        idle_checks(&total),
+        Vec::<&str>::new(),
+        "these never happened, so nothing was checked by them"
+    );
+}
+
+/// What never happened in any world, and should have.
+fn idle_checks(total: &Summary) -> Vec<&'static str> {
+    let counts = [
+        ("zombie writes refused", total.zombies_refused),
+        ("crashes before a commit", total.crashes_before_commit),
+        ("crashes after a commit", total.crashes_after_commit),
+        ("crashes while idle", total.crashes_idle),
+        ("unheard creates stored", total.unheard_done),
+        ("unheard creates not stored", total.unheard_undone),
+        ("restarts", total.restarts),
+        ("cancels won", total.cancels_won),
+        ("cancels lost", total.cancels_lost),
+        ("batch cancels", total.batch_cancels),
+        ("batches refused", total.batches_refused),
+        ("creates refused", total.creates_refused),
+        ("answers outrun", total.answers_outrun),
+        ("attempts failed", total.attempts_failed),
+        ("pauses", total.pauses),
+        ("events delivered", total.events_delivered),
+        ("events exhausted", total.events_exhausted),
+        ("expiries", total.expired),
+        ("clock jumps forward", total.jumps_forward),
+        ("clock jumps back", total.jumps_back),
+    ];
+    counts.into_iter().filter(|(_, count)| *count == 0).map(|(what, _)| what).collect()
+}
+
+#[test]
+fn a_seed_replays_to_the_last_event() {
+    for seed in [0, 7, 11] {
+        let once = simulate(seed, HOURS).unwrap();
+        let again = simulate(seed, HOURS).unwrap();
+        assert_eq!(once, again, "seed {seed}");
+    }
+}

@@ -1,0 +1,182 @@
+//! `POST /v1/chat/completions`: read, queue, compute, answer, unless a fault strikes.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+
+use super::body::{self, Body, Break};
+use super::completion::{Completion, mix, unit};
+use super::driver::Refusal;
+use super::faults::Fault;
+use super::markers::Script;
+use super::model::Job;
+use super::prompt::ChatRequest;
+use super::recorder::Ending;
+use super::socket::{Gone, ResetFlag};
+use super::state::{Command, Settings, State, Visit};
+use crate::time;
+
+/// The longest body that is read, in bytes.
+const BODY_MAX: usize = 64 << 20;
+
+/// Answers one completion request.
+pub(super) async fn complete(
+    state: &Arc<State>,
+    settings: &Settings,
+    reset: &ResetFlag,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Gone> {
+    let Ok(body) = Limited::new(request.into_body(), BODY_MAX).collect().await else {
+        return Ok(reject(state, 413, "the body is too long or broke off"));
+    };
+    let body = body.to_bytes();
+    let asked = match Asked::read(state, settings, &body) {
+        Ok(asked) => asked,
+        Err((status, message)) => return Ok(reject(state, status, &message)),
+    };
+    let (fault, number, visit) = arrive(state, settings, &asked);
+    if let Some(fault) = fault
+        && let Some(struck) = strike(state, reset, fault).await.transpose()
+    {
+        visit.end(Ending::Faulted);
+        return struck;
+    }
+    let mut completion = asked.completion;
+    match compute(state, settings, &asked.request, &completion).await {
+        Ok(cached_tokens) => completion.cached_tokens = cached_tokens,
+        Err(Refusal::Full) => {
+            visit.end(Ending::Refused);
+            let response = body::error(settings.overload.status, "the engine's queue is full");
+            return Ok(body::retry_after(response, settings.overload.retry_after_s));
+        }
+        Err(Refusal::TooLong) => {
+            visit.end(Ending::Refused);
+            return Ok(body::error(400, "the request is longer than the engine's whole cache"));
+        }
+    }
+    let generated = completion.completion_tokens * completion.choices;
+    state.metrics.count_completion(completion.prompt_tokens, generated, completion.finish_reason);
+    let id = mix(state.config.seed ^ mix(number));
+    let text = completion.render(id, time::unix_seconds(), asked.model, fault);
+    Ok(answer(text.into(), fault, reset, visit))
+}
+
+fn reject(state: &State, status: u16, message: &str) -> Response<Body> {
+    state.recorder.reject();
+    body::error(status, message)
+}
+
+/// A request that is well formed and asks for what is served.
+struct Asked<'a> {
+    request: ChatRequest<'a>,
+    script: Script,
+    completion: Completion,
+    /// The model's name as a JSON string.
+    model: &'a str,
+}
+
+impl<'a> Asked<'a> {
+    fn read(state: &State, settings: &'a Settings, body: &'a [u8]) -> Result<Self, (u16, String)> {
+        let request = ChatRequest::parse(body).map_err(|message| (400, message))?;
+        let Some(model) = settings.models.iter().find(|model| model.name == request.model) else {
+            return Err((404, format!("The model `{}` does not exist.", request.model)));
+        };
+        let script = Script::parse(request.last_user_content()).map_err(|message| (400, message))?;
+        let config = &state.config;
+        let range = &config.completion_tokens;
+        let mut completion = Completion::draw(&request, config.seed, range, script.completion_tokens);
+        completion.said = script.says_it_back.then(|| request.last_user_content().to_owned());
+        let tokens = completion.prompt_tokens.saturating_add(request.tokens_max().unwrap_or(1));
+        if tokens > config.context_tokens {
+            let longest = config.context_tokens;
+            return Err((
+                400,
+                format!("This model's maximum context length is {longest} tokens; {tokens} were asked for."),
+            ));
+        }
+        Ok(Self { request, script, completion, model: &model.quoted })
+    }
+}
+
+/// Notes the request, and chooses the fault that will strike it: a marker's, else a drawn one.
+fn arrive(state: &Arc<State>, settings: &Settings, asked: &Asked<'_>) -> (Option<Fault>, u64, Visit) {
+    let digest = asked.completion.digest;
+    let content = asked.request.last_user_content();
+    let is_directed = asked.script.is_directed();
+    let arrival = state.recorder.arrive(content, digest, state.config.recording, is_directed);
+    let visit = Visit::begin(state);
+    let fault = if is_directed {
+        asked.script.fault(arrival.attempt)
+    } else if settings.faults.is_empty() {
+        None
+    } else {
+        let draw = mix(state.config.seed ^ mix(digest ^ mix(u64::from(arrival.attempt))));
+        settings.faults.draw(unit(draw))
+    };
+    (fault, arrival.number, visit)
+}
+
+/// Does a fault that needs no completion; `None` leaves it to the answer.
+async fn strike(state: &State, reset: &ResetFlag, fault: Fault) -> Result<Option<Response<Body>>, Gone> {
+    match fault {
+        Fault::Status { code, retry_after_s } => {
+            let response = body::error(code, "a simulated error");
+            Ok(Some(body::retry_after(response, retry_after_s)))
+        }
+        Fault::ResetBeforeHeaders => {
+            reset.store(true, Relaxed);
+            Err(Gone)
+        }
+        Fault::Hang => std::future::pending().await,
+        Fault::Die { ms } => {
+            let _ = state.commands.send(Command::Die { ms });
+            std::future::pending().await
+        }
+        Fault::Delay { ms } => {
+            time::sleep_ms(ms).await;
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Waits for a place and for the time that the completion takes; the prompt tokens found in the cache.
+async fn compute(
+    state: &State,
+    settings: &Settings,
+    request: &ChatRequest<'_>,
+    completion: &Completion,
+) -> Result<usize, Refusal> {
+    let Some(driver) = &state.driver else {
+        let _place = state.gate.enter(settings.waiting_max).await.ok_or(Refusal::Full)?;
+        time::sleep_ms(settings.base_latency_ms).await;
+        return Ok(0);
+    };
+    time::sleep_ms(settings.base_latency_ms).await;
+    let job = Job {
+        prompt_tokens: completion.prompt_tokens,
+        block_hashes: request.block_hashes(),
+        output_tokens: completion.completion_tokens,
+        choices: completion.choices,
+    };
+    Ok(driver.complete(job, settings.waiting_max).await?.cached_tokens)
+}
+
+fn answer(text: Bytes, fault: Option<Fault>, reset: &ResetFlag, visit: Visit) -> Response<Body> {
+    let content_type = match fault {
+        Some(Fault::WrongContentType) => "text/html",
+        Some(Fault::ResetAfterHeaders) => {
+            return body::broken(&text, Break::Reset(ResetFlag::clone(reset)), visit);
+        }
+        Some(Fault::TruncatedBody) => return body::broken(&text, Break::Close, visit),
+        Some(Fault::HangMidBody) => return body::broken(&text, Break::Hang, visit),
+        Some(Fault::Drip { pause_ms }) => return body::dripping(text, pause_ms, visit),
+        _ => "application/json",
+    };
+    visit.end(if fault.is_some() { Ending::Faulted } else { Ending::Answered });
+    body::whole(200, content_type, text)
+}

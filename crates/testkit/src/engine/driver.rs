@@ -1,0 +1,131 @@
+//! Runs the engine's model in real time.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use tokio::sync::{Notify, oneshot};
+
+use super::config::CostModel;
+use super::lock;
+use super::model::{EngineModel, Finished, Job, JobId, ModelStats};
+use crate::time;
+
+/// The model, its waiting callers, and the loop that steps it.
+#[derive(Debug)]
+pub(super) struct Driver {
+    cost: CostModel,
+    inner: Mutex<Inner>,
+    work: Notify,
+    running_max: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Inner {
+    model: EngineModel,
+    callers: HashMap<JobId, oneshot::Sender<Finished>>,
+}
+
+/// Why a job was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Too many wait already.
+    Full,
+    /// The cache could never hold it.
+    TooLong,
+}
+
+impl Driver {
+    pub(super) fn new(cost: CostModel, running_max: usize) -> Self {
+        let inner = Inner { model: EngineModel::new(cost.clone()), callers: HashMap::new() };
+        Self {
+            cost,
+            inner: Mutex::new(inner),
+            work: Notify::new(),
+            running_max: AtomicUsize::new(running_max),
+        }
+    }
+
+    /// Runs a job to its end. Dropped before, the job is cancelled.
+    pub(super) async fn complete(&self, job: Job, waiting_max: usize) -> Result<Finished, Refusal> {
+        let (sender, mut ended) = oneshot::channel();
+        let ticket = {
+            let mut inner = lock(&self.inner);
+            let stats = inner.model.stats();
+            let places = self.running_max.load(Relaxed).saturating_add(waiting_max);
+            if stats.num_requests_running + stats.num_requests_waiting >= places {
+                return Err(Refusal::Full);
+            }
+            let id = inner.model.submit(job).ok_or(Refusal::TooLong)?;
+            inner.callers.insert(id, sender);
+            Ticket { driver: self, id }
+        };
+        self.work.notify_one();
+        match (&mut ended).await {
+            Ok(finished) => Ok(finished),
+            // The sender goes only with a reset, which follows the end of every caller.
+            Err(_) => {
+                drop(ticket);
+                std::future::pending().await
+            }
+        }
+    }
+
+    /// Steps the model whenever it has work; never returns. Only one may run.
+    pub(super) async fn run(&self) {
+        let mut clock = time::now();
+        loop {
+            let step = {
+                let mut inner = lock(&self.inner);
+                (!inner.model.is_idle()).then(|| inner.model.step(self.running_max.load(Relaxed)))
+            };
+            let Some(step) = step else {
+                self.work.notified().await;
+                clock = clock.max(time::now());
+                continue;
+            };
+            // The clock of the model advances exactly; a late wake-up is made good by the steps that follow.
+            clock += step.duration;
+            if clock > time::now() {
+                time::sleep_until(clock).await;
+            } else {
+                tokio::task::yield_now().await;
+            }
+            let mut inner = lock(&self.inner);
+            for finished in step.finished {
+                if let Some(caller) = inner.callers.remove(&finished.id) {
+                    let _ = caller.send(finished);
+                }
+            }
+        }
+    }
+
+    pub(super) fn resize(&self, running_max: usize) {
+        self.running_max.store(running_max, Relaxed);
+    }
+
+    pub(super) fn stats(&self) -> ModelStats {
+        lock(&self.inner).model.stats()
+    }
+
+    /// Forgets everything, as the death of the process does.
+    pub(super) fn reset(&self) {
+        let mut inner = lock(&self.inner);
+        inner.model = EngineModel::new(self.cost.clone());
+        inner.callers.clear();
+    }
+}
+
+struct Ticket<'a> {
+    driver: &'a Driver,
+    id: JobId,
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        let mut inner = lock(&self.driver.inner);
+        if inner.callers.remove(&self.id).is_some() {
+            inner.model.cancel(self.id);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The routes of the engine.
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::AUTHORIZATION;
+use hyper::{Method, Request, Response};
+
+use super::body::{self, Body};
+use super::socket::{Gone, ResetFlag};
+use super::state::{Settings, State};
+use super::{chat, report};
+use crate::time;
+
+/// Answers one request.
+pub(super) async fn route(
+    state: Arc<State>,
+    reset: ResetFlag,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Gone> {
+    let settings = state.tunables();
+    let path = request.uri().path();
+    let wanted = match path {
+        "/v1/chat/completions" => Method::POST,
+        "/v1/models" | "/health" | "/metrics" => Method::GET,
+        _ => return Ok(body::error(404, "Not Found")),
+    };
+    if *request.method() != wanted {
+        return Ok(body::error(405, "Method Not Allowed"));
+    }
+    if path.starts_with("/v1/") && !is_authorized(&settings, &request) {
+        state.recorder.reject();
+        return Ok(body::error(401, "Unauthorized"));
+    }
+    Ok(match path {
+        "/v1/models" => body::whole(200, "application/json", list_models(&state, &settings)),
+        "/health" if settings.is_healthy => body::whole(200, "text/plain", ""),
+        "/health" => body::error(503, "the engine is unwell"),
+        "/metrics" if settings.reports_metrics => {
+            body::whole(200, "text/plain; version=0.0.4; charset=utf-8", report::render(&state))
+        }
+        "/metrics" => body::error(404, "Not Found"),
+        _ => return chat::complete(&state, &settings, &reset, request).await,
+    })
+}
+
+fn is_authorized(settings: &Settings, request: &Request<Incoming>) -> bool {
+    let Some(wanted) = &settings.authorization else { return true };
+    request.headers().get(AUTHORIZATION).is_some_and(|sent| sent.as_bytes() == wanted.as_bytes())
+}
+
+fn list_models(state: &State, settings: &Settings) -> String {
+    let created = time::unix_seconds();
+    let models = settings.models.iter().map(|model| {
+        serde_json::json!({
+            "id": model.name, "object": "model", "created": created, "owned_by": "overnight-testkit",
+            "root": model.name, "parent": null, "max_model_len": state.config.context_tokens,
+        })
+    });
+    serde_json::json!({"object": "list", "data": models.collect::<Vec<_>>()}).to_string()
+}

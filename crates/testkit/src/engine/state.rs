@@ -1,0 +1,139 @@
+//! What all connections of one engine share.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::config::{Overload, SimConfig, Speed, Tunables};
+use super::driver::Driver;
+use super::faults::FaultRates;
+use super::gate::Gate;
+use super::metrics::Metrics;
+use super::recorder::{Ending, Recorder};
+
+/// What the engine as a whole is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// Die as a killed process does, and come back after that many milliseconds.
+    Die { ms: u64 },
+    /// End for good.
+    Stop,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) config: SimConfig,
+    pub(super) recorder: Recorder,
+    pub(super) metrics: Metrics,
+    pub(super) gate: Gate,
+    pub(super) driver: Option<Driver>,
+    pub(super) commands: UnboundedSender<Command>,
+    tunables: RwLock<(Tunables, Arc<Settings>)>,
+}
+
+/// The tunables in the form that answering a request wants.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) models: Vec<Model>,
+    /// The whole `Authorization` header that is wanted.
+    pub(super) authorization: Option<String>,
+    pub(super) is_healthy: bool,
+    pub(super) reports_metrics: bool,
+    pub(super) base_latency_ms: u64,
+    pub(super) waiting_max: usize,
+    pub(super) overload: Overload,
+    pub(super) faults: FaultRates,
+}
+
+#[derive(Debug)]
+pub(super) struct Model {
+    pub(super) name: String,
+    /// The name as a JSON string.
+    pub(super) quoted: String,
+}
+
+impl Settings {
+    fn new(tunables: &Tunables) -> Arc<Self> {
+        let quote = |name: &String| serde_json::Value::from(name.as_str()).to_string();
+        let models = tunables.models.iter().map(|name| Model { name: name.clone(), quoted: quote(name) });
+        Arc::new(Self {
+            models: models.collect(),
+            authorization: tunables.api_key.as_ref().map(|key| format!("Bearer {key}")),
+            is_healthy: tunables.healthy,
+            reports_metrics: tunables.reports_metrics,
+            base_latency_ms: tunables.base_latency_ms,
+            waiting_max: tunables.waiting_max,
+            overload: tunables.overload,
+            faults: tunables.faults.clone(),
+        })
+    }
+}
+
+impl State {
+    pub(super) fn new(config: SimConfig, commands: UnboundedSender<Command>) -> Arc<Self> {
+        let running_max = config.tunables.running_max;
+        let driver = match &config.speed {
+            Speed::Instant => None,
+            Speed::Modelled(cost) => Some(Driver::new(cost.clone(), running_max)),
+        };
+        Arc::new(Self {
+            recorder: Recorder::default(),
+            metrics: Metrics::default(),
+            gate: Gate::new(running_max),
+            driver,
+            commands,
+            tunables: RwLock::new((config.tunables.clone(), Settings::new(&config.tunables))),
+            config,
+        })
+    }
+
+    /// The settings of this moment.
+    pub(super) fn tunables(&self) -> Arc<Settings> {
+        Arc::clone(&self.tunables.read().unwrap_or_else(PoisonError::into_inner).1)
+    }
+
+    pub(super) fn tune(&self, change: impl FnOnce(&mut Tunables)) {
+        let mut tunables = self.tunables.write().unwrap_or_else(PoisonError::into_inner);
+        change(&mut tunables.0);
+        tunables.1 = Settings::new(&tunables.0);
+        self.gate.resize(tunables.0.running_max);
+        if let Some(driver) = &self.driver {
+            driver.resize(tunables.0.running_max);
+        }
+    }
+
+    /// Forgets what dies with a process: the cache, the batch, the metrics.
+    pub(super) fn reset(&self) {
+        self.metrics.reset();
+        if let Some(driver) = &self.driver {
+            driver.reset();
+        }
+    }
+}
+
+/// A request inside the engine. Dropped without an end, it was aborted by its client or lost in a death.
+#[derive(Debug)]
+pub(super) struct Visit {
+    state: Arc<State>,
+    ending: Option<Ending>,
+}
+
+impl Visit {
+    /// Begins right after [`Recorder::arrive`].
+    pub(super) fn begin(state: &Arc<State>) -> Self {
+        Self { state: Arc::clone(state), ending: None }
+    }
+
+    pub(super) fn end(mut self, ending: Ending) {
+        self.ending = Some(ending);
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.state.recorder.depart(self.ending);
+        if self.ending.is_none() {
+            self.state.metrics.count_abort();
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! A throw-away server.
+
+use std::env;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use super::USER;
+use super::account::Account;
+use super::binaries::Binaries;
+use super::folder::{Folder, PORT};
+use super::server::Server;
+use super::session::Session;
+
+/// Where sessions begin that need no database of their own; every cluster has it.
+const MAINTENANCE: &str = "postgres";
+/// PostgreSQL cuts longer names off.
+const NAME_BYTES_MAX: usize = 63;
+/// How long a statement of ours may take.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
+
+/// What a commit survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// A crash of the server, not one of the machine: nothing waits for a disk. For tests of behaviour.
+    #[default]
+    Server,
+    /// A power cut, as with PostgreSQL's own settings. For measurements.
+    Disk,
+}
+
+/// How a cluster is made.
+#[derive(Debug, Clone)]
+pub struct ClusterOptions {
+    /// What a commit survives.
+    pub durability: Durability,
+    /// Where its folder is made, which is removed at the end. A short path that the server's account can reach.
+    pub folder: PathBuf,
+}
+
+impl Default for ClusterOptions {
+    /// For tests: commits survive a crash of the server, in the system's folder for temporary files.
+    fn default() -> Self {
+        Self { durability: Durability::default(), folder: env::temp_dir() }
+    }
+}
+
+/// A PostgreSQL server of one's own, reached over a socket in its folder and over no network.
+///
+/// When this is dropped, the server ends and its folder goes. Both happen as well when the process ends in any other
+/// way, by a kill too. The calls wait for what they do, a second for a start: a test makes them as they are, also within
+/// a runtime.
+#[derive(Debug)]
+pub struct Cluster {
+    // In this order they are dropped: first the server, then the folder it works in.
+    server: Option<Server>,
+    folder: Folder,
+    binaries: Binaries,
+    account: Option<Account>,
+    durability: Durability,
+}
+
+impl Cluster {
+    /// Makes an empty cluster and starts its server. As root it runs as `postgres`, or else as `nobody`.
+    ///
+    /// # Errors
+    /// PostgreSQL is not installed, or does not start; the message says what it said.
+    pub fn start(options: &ClusterOptions) -> io::Result<Self> {
+        let (binaries, account) = (Binaries::find()?, Account::instead_of_root()?);
+        let folder = Folder::create(&options.folder, account)?;
+        let mut cluster = Self { server: None, folder, binaries, account, durability: options.durability };
+        cluster.init()?;
+        cluster.start_again()?;
+        Ok(cluster)
+    }
+
+    /// The cluster that the tests of this process share, each with a database of its own. The first call starts it.
+    ///
+    /// # Panics
+    /// It cannot be started.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Cluster> = OnceLock::new();
+        SHARED
+            .get_or_init(|| Self::start(&ClusterOptions::default()).unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    /// Makes an empty database; the URL to connect to it.
+    ///
+    /// # Errors
+    /// The name is taken, or is not of 1 to 63 small letters, digits and underscores; or the server does not run.
+    pub fn database(&self, name: &str) -> io::Result<String> {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        if !(1..=NAME_BYTES_MAX).contains(&name.len()) || !name.bytes().all(is_plain) {
+            let message =
+                format!("{name:?} is no name of 1 to {NAME_BYTES_MAX} small letters, digits and underscores");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        self.session(MAINTENANCE)?.run(&format!("CREATE DATABASE \"{name}\""))?;
+        Ok(url(self.folder.path(), name))
+    }
+
+    /// The number of the server's process, whose children serve the sessions; `None` while it does not run.
+    pub fn process_id(&self) -> Option<u32> {
+        self.server.as_ref().map(Server::process_id)
+    }
+
+    /// Ends the server at once, and every session with it. What was committed is in the folder.
+    pub fn stop_immediate(&mut self) {
+        self.server = None;
+    }
+
+    /// Starts the server where it was stopped, and waits for its recovery. Does nothing while it runs.
+    ///
+    /// # Errors
+    /// It does not start; the message says what it said.
+    pub fn start_again(&mut self) -> io::Result<()> {
+        if self.server.is_none() {
+            let mut program = self.binaries.server();
+            program.arg("-D").arg(self.folder.data()).arg("-k").arg(self.folder.path());
+            program.args(self.settings());
+            let accepts = || self.session(MAINTENANCE).is_ok();
+            self.server = Some(Server::start(program, &self.folder, self.account, accepts)?);
+        }
+        Ok(())
+    }
+
+    /// A crash of the server and its recovery: every session ends, and what was committed is there again.
+    ///
+    /// # Errors
+    /// It does not start again; the message says what it said.
+    pub fn restart_immediate(&mut self) -> io::Result<()> {
+        self.stop_immediate();
+        self.start_again()
+    }
+
+    /// Where the server listens.
+    pub(super) fn socket(&self) -> PathBuf {
+        self.folder.socket()
+    }
+
+    /// Begins a session of the superuser.
+    pub(super) fn session(&self, database: &str) -> io::Result<Session<UnixStream>> {
+        let stream = UnixStream::connect(self.socket())?;
+        stream.set_read_timeout(Some(ANSWER_MAX))?;
+        Session::begin(stream, database)
+    }
+
+    fn init(&self) -> io::Result<()> {
+        let mut program = self.binaries.init();
+        program.current_dir(self.folder.path()).arg("-D").arg(self.folder.data());
+        program.args(["--username", USER, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]);
+        if let Some(account) = self.account {
+            account.run(&mut program);
+        }
+        let output = program.output().map_err(|error| {
+            let parent = self.folder.path().display();
+            io::Error::other(format!(
+                "initdb cannot be run in {parent}: {error}. Its user must be able to reach that; TMPDIR chooses another."
+            ))
+        })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(io::Error::other(format!("initdb ended with {}. It said:\n{said}", output.status)))
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let mut settings = vec![
+            format!("port={PORT}"),
+            "listen_addresses=".to_owned(),
+            "max_connections=200".to_owned(),
+            "shared_buffers=128MB".to_owned(),
+        ];
+        if self.durability == Durability::Server {
+            settings.extend(["fsync=off", "full_page_writes=off"].map(str::to_owned));
+        }
+        settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]).collect()
+    }
+}
+
+/// With the folder of the socket behind the `?`, as libpq and sqlx take it.
+fn url(folder: &Path, database: &str) -> String {
+    let folder: String = folder.as_os_str().as_encoded_bytes().iter().map(|byte| escaped(*byte)).collect();
+    format!("postgres://{USER}@localhost:{PORT}/{database}?host={folder}")
+}
+
+/// A byte of a path as it stands in a URL.
+fn escaped(byte: u8) -> String {
+    if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+        char::from(byte).to_string()
+    } else {
+        format!("%{byte:02X}")
+    }
+}
+
+#[cfg(test)]
+mod tests;

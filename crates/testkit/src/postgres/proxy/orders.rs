@@ -1,0 +1,73 @@
+//! What a test has ordered, and what was done of it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::Dropped;
+
+/// What becomes of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It goes to the server, and the answer to the client.
+    Passes,
+    /// It goes to the server, and the answer nowhere.
+    LosesItsAnswer,
+    /// It goes nowhere.
+    IsCut,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    answers_to_drop: u64,
+    commits_to_cut: u64,
+    dropped: Dropped,
+}
+
+impl Orders {
+    /// Orders that the answers to the next `count` commits be dropped.
+    pub(super) fn drop_answers(&self, count: u64) {
+        self.state().answers_to_drop = count;
+    }
+
+    /// Orders that the next `count` commits be cut.
+    pub(super) fn cut_commits(&self, count: u64) {
+        self.state().commits_to_cut = count;
+    }
+
+    /// What becomes of the commit that has just come. Each order is carried out once.
+    pub(super) fn fate_of_commit(&self) -> Fate {
+        let mut state = self.state();
+        if state.commits_to_cut > 0 {
+            state.commits_to_cut -= 1;
+            Fate::IsCut
+        } else if state.answers_to_drop > 0 {
+            state.answers_to_drop -= 1;
+            Fate::LosesItsAnswer
+        } else {
+            Fate::Passes
+        }
+    }
+
+    /// Counts a commit that is lost, one way or the other.
+    pub(super) fn count(&self, fate: Fate) {
+        let dropped = &mut self.state().dropped;
+        match fate {
+            Fate::Passes => {}
+            Fate::LosesItsAnswer => dropped.answers += 1,
+            Fate::IsCut => dropped.commits += 1,
+        }
+    }
+
+    /// What was lost so far.
+    pub(super) fn dropped(&self) -> Dropped {
+        self.state().dropped
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
