@@ -15,8 +15,9 @@ use crate::store::search::Search;
 /// A field that is none of the known ones.
 const UNKNOWN_FIELD: &str = "unknown_field";
 
-/// The longest text that is looked for, in bytes.
-const SEARCH_BYTES_MAX: usize = 256;
+/// The longest text that is looked for, in characters. A browser counts none of them less than once, so that what the
+/// console's forms let through is taken.
+pub const SEARCH_CHARS_MAX: usize = 256;
 
 /// The longest webhook address, in bytes.
 const WEBHOOK_BYTES_MAX: usize = 2_048;
@@ -88,8 +89,9 @@ pub(super) fn webhook(
 /// What is looked for, without the white space around it.
 pub(super) fn search(text: Option<&str>) -> Result<Option<Search>, AppError> {
     let text = text.map(str::trim).filter(|text| !text.is_empty());
-    if text.is_some_and(|text| text.len() > SEARCH_BYTES_MAX) {
-        return Err(AppError::invalid("search", codes::OUT_OF_RANGE, "must be at most 1,024 bytes"));
+    if text.is_some_and(|text| text.chars().nth(SEARCH_CHARS_MAX).is_some()) {
+        let message = format!("must have at most {SEARCH_CHARS_MAX} characters");
+        return Err(AppError::invalid("search", codes::OUT_OF_RANGE, &message));
     }
     Ok(text.map(Search::new))
 }

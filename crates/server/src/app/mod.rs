@@ -32,6 +32,7 @@ use std::sync::Arc;
 use self::api_keys::KeyHolders;
 pub use self::counting::Counts;
 use self::errors::AppError;
+pub use self::input::SEARCH_CHARS_MAX;
 pub use self::models::{Model, Models};
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::signals::{HEARD_EVERY_MS, News, Signals};

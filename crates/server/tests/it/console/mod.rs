@@ -7,6 +7,7 @@ mod guard;
 mod live;
 mod oidc;
 mod roles;
+mod searches;
 
 use std::sync::Arc;
 
