@@ -130,8 +130,9 @@ pub async fn grant(
     let entry = NewEntry { account: account.key, kind: EntryKind::Grant, amount, source, now };
     let booked = ledger::book(&services.store, &entry).await.map_err(|error| match AppError::from(error) {
         // A commit whose answer was lost may have been done.
-        AppError::Unavailable(why) => {
-            AppError::Unavailable(format!("{why}; to be granted once, repeat it with --source {name}"))
+        AppError::StoreAway { cause, .. } => {
+            let advice = Some(format!("to be granted once, repeat it with --source {name}"));
+            AppError::StoreAway { cause, advice }
         }
         other => other,
     });

@@ -75,8 +75,9 @@ impl<P: Pages> Lines<P> {
         let Some(ahead) = &mut self.ahead else { return Ok(false) };
         let page = ahead.recv().await;
         let page = page.unwrap_or_else(|| Err(AppError::Unavailable("it is stopping".to_owned())));
-        let page =
-            page.inspect_err(|error| tracing::error!(%error, "a list was cut: its next page is missing"))?;
+        let page = page.inspect_err(|error| {
+            tracing::error!(error = error.in_full(), "a list was cut: its next page is missing");
+        })?;
         match page {
             Some(rows) => self.rows = rows.into_iter(),
             None => self.ahead = None,

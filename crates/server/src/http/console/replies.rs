@@ -11,7 +11,10 @@ use super::assets;
 use crate::app::errors::AppError;
 use crate::config::NoConsole;
 use crate::console::{ErrorPage, Page};
-use crate::http::answers;
+use crate::http::{answers, errors};
+
+/// What the log names.
+const A_CALL: &str = "a call of the console";
 
 /// What a handler answers with.
 pub(super) type Reply = Result<Response, Stop>;
@@ -79,6 +82,10 @@ pub(super) fn mendable(error: AppError) -> Result<String, Stop> {
         | AppError::PaymentsNotActivated
         | AppError::Payment(_)
         | AppError::Unavailable(_) => Ok(sentence(&error.to_string())),
+        AppError::StoreAway { .. } => {
+            errors::log(&error, A_CALL);
+            Ok(sentence(&error.to_string()))
+        }
         error => Err(error.into()),
     }
 }
@@ -174,11 +181,12 @@ impl IntoResponse for Stop {
                 tracing::error!(%error, "a page of the console could not be written");
                 refused(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written. The log says why.")
             }
-            Self::App(error @ AppError::Unavailable(_)) => {
+            Self::App(error @ (AppError::Unavailable(_) | AppError::StoreAway { .. })) => {
+                errors::log(&error, A_CALL);
                 refused(StatusCode::SERVICE_UNAVAILABLE, &sentence(&error.to_string()))
             }
-            Self::App(AppError::Internal(error)) => {
-                tracing::error!(%error, "a call of the console failed");
+            Self::App(error @ AppError::Internal(_)) => {
+                errors::log(&error, A_CALL);
                 refused(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong here. The log says what.")
             }
             Self::App(error) => refused(StatusCode::UNPROCESSABLE_ENTITY, &sentence(&error.to_string())),
