@@ -29,6 +29,8 @@ pub mod webhooks;
 
 use std::sync::Arc;
 
+use tracing::Instrument;
+
 use self::api_keys::KeyHolders;
 pub use self::counting::Counts;
 use self::errors::AppError;
@@ -122,7 +124,7 @@ pub fn store_options(config: &Config) -> StoreOptions {
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
 ) -> Result<T, AppError> {
-    match tokio::spawn(work).await {
+    match tokio::spawn(work.in_current_span()).await {
         Ok(outcome) => outcome,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

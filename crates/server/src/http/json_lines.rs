@@ -7,6 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode};
 use futures_util::stream;
 use tokio::sync::mpsc::{self, Receiver};
+use tracing::{Instrument, Span};
 
 use super::answers;
 use super::errors::Answer;
@@ -25,7 +26,7 @@ const SLACK_BYTES: usize = 4 << 10;
 /// cannot take a part for the whole.
 pub(super) async fn answer<P: Pages>(mut pages: P, write: fn(&P::Row, &mut Vec<u8>)) -> Answer {
     let rows = pages.next_page().await?.unwrap_or_default().into_iter();
-    let lines = Lines::<P> { rows, ahead: Some(read_ahead(pages)), write };
+    let lines = Lines::<P> { rows, ahead: Some(read_ahead(pages)), write, span: Span::current() };
     let chunks = stream::try_unfold(lines, Lines::next_chunk);
     let content_type = HeaderValue::from_static("application/x-ndjson");
     Ok(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks)))
@@ -37,6 +38,8 @@ struct Lines<P: Pages> {
     /// `None` once the last page was taken up.
     ahead: Option<Receiver<Page<P>>>,
     write: fn(&P::Row, &mut Vec<u8>),
+    /// The call's, which is answered before its list is at an end.
+    span: Span,
 }
 
 type Page<P> = Result<Option<Vec<<P as Pages>::Row>>, AppError>;
@@ -44,7 +47,7 @@ type Page<P> = Result<Option<Vec<<P as Pages>::Row>>, AppError>;
 /// Reads on until the list ends or fails, or nobody wants it any more.
 fn read_ahead<P: Pages>(mut pages: P) -> Receiver<Page<P>> {
     let (ready, ahead) = mpsc::channel(1);
-    tokio::spawn(async move {
+    let read = async move {
         loop {
             let page = pages.next_page().await;
             let is_last = !matches!(page, Ok(Some(_)));
@@ -52,7 +55,8 @@ fn read_ahead<P: Pages>(mut pages: P) -> Receiver<Page<P>> {
                 break;
             }
         }
-    });
+    };
+    tokio::spawn(read.in_current_span());
     ahead
 }
 
@@ -76,6 +80,7 @@ impl<P: Pages> Lines<P> {
         let page = ahead.recv().await;
         let page = page.unwrap_or_else(|| Err(AppError::Unavailable("it is stopping".to_owned())));
         let page = page.inspect_err(|error| {
+            let _in_call = self.span.enter();
             tracing::error!(error = error.in_full(), "a list was cut: its next page is missing");
         })?;
         match page {

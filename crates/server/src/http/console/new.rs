@@ -8,6 +8,7 @@ use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::roles::Permission;
 use overnight_domain::scheduler::AccountKey;
+use tracing::Instrument;
 
 use super::replies::{self, Reply, Stop};
 use super::visitors::MemberVisit;
@@ -137,11 +138,12 @@ async fn send(
 ) -> Result<BatchRecord, AppError> {
     let text = draft.text.clone();
     let (name, webhook) = (draft.name().map(str::to_owned), draft.webhook().map(str::to_owned));
-    let work = tokio::spawn(async move {
+    let work = async move {
         let _place = place;
         submissions::submit(&services, account, text, name.as_deref(), webhook.as_deref()).await
-    });
-    work.await.unwrap_or_else(|_| Err(AppError::Unavailable("it is stopping".to_owned())))
+    };
+    let worked = tokio::spawn(work.in_current_span()).await;
+    worked.unwrap_or_else(|_| Err(AppError::Unavailable("it is stopping".to_owned())))
 }
 
 async fn show(
