@@ -6,7 +6,7 @@ use crate::support::{Log, TestApp};
 
 #[tokio::test]
 async fn what_is_logged_of_a_call_names_its_route_its_identifier_and_its_account() {
-    let (log, _kept) = Log::keep("overnight_server=debug");
+    let log = Log::keep();
     let app = TestApp::start().await;
     let account = accounts::list(&app.services).await.expect("accounts")[0].id;
     let id = app.create("logged").await;

@@ -6,30 +6,19 @@ mod forwarded;
 mod guard;
 mod live;
 mod oidc;
+mod outages;
 mod roles;
 mod searches;
-
-use std::sync::Arc;
 
 use overnight_domain::roles::Role;
 use overnight_server::app::accounts::{self, Account};
 use overnight_server::app::sessions::{self, User};
-use overnight_server::app::{Services, members, users};
-use overnight_server::clock::ManualClock;
+use overnight_server::app::{members, users};
 
 use self::browser::Browser;
 use crate::support::{Answered, TestApp};
 
 const PASSWORD: &str = "correct horse battery";
-const START: i64 = 1_750_000_000_000;
-
-/// A service whose people live by a clock that is set by hand.
-async fn timed(settings: &[(&str, &str)]) -> (TestApp, Arc<ManualClock>) {
-    let clock = ManualClock::at(START);
-    let shared = Arc::clone(&clock);
-    let app = TestApp::start_changed(settings, |services| Services { clock: shared, ..services }).await;
-    (app, clock)
-}
 
 /// The accounts `test` and `stranger`.
 async fn both_accounts(app: &TestApp) -> [Account; 2] {

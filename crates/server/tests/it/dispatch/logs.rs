@@ -9,7 +9,7 @@ use crate::support::Log;
 /// On one thread, because the log is kept of one.
 #[tokio::test]
 async fn what_is_logged_of_an_attempt_names_its_model_its_replica_and_its_request() {
-    let (log, _kept) = Log::keep("overnight_server=debug");
+    let log = Log::keep();
     let rig = Rig::start(vec![SimConfig::default()]).await;
     let id = rig.create("[[sim:status=400]]").await;
     assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Failed);

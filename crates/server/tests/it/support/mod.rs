@@ -8,7 +8,7 @@ mod order;
 mod raw;
 mod stores;
 
-pub(crate) use self::app::{MODEL, TestApp};
+pub(crate) use self::app::{MODEL, START, TestApp};
 pub(crate) use self::client::{Answered, Client};
 pub(crate) use self::log::Log;
 pub(crate) use self::order::keys;
