@@ -76,7 +76,7 @@ impl Scheduler {
     pub(super) fn give_back(&mut self, held: Held, retry_at: i64, counted: bool, suspect: bool, now: i64) {
         let group = held.lease.key.group;
         let model = self.model(group.model);
-        let wake_at = model.group(group.account, now).delay(retry_at, held.cost, now);
+        let wake_at = model.group(group.account, now).delay(retry_at, now);
         if !counted {
             model.settle(group.account, held.cost);
         }
