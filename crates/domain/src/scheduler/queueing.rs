@@ -139,8 +139,8 @@ impl Scheduler {
             replica.forget(seq);
         }
         self.unhold(held.lease.key.group, 1);
-        let suspect = held.suspect;
-        self.give_back(held, now, false, suspect, now);
+        let mark = held.unchanged();
+        self.give_back(held, now, mark, now);
     }
 
     /// A lease that came after its answer had been given up.

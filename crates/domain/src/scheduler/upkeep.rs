@@ -64,8 +64,8 @@ impl Scheduler {
                 if self.held_at(seq, Stage::InFlight).is_some_and(|it| it.lease.epoch == lease.epoch)
                     && let Some(held) = self.let_go(seq)
                 {
-                    let suspect = held.suspect;
-                    self.give_back(held, now + UNSENT_MS, false, suspect, now);
+                    let mark = held.unchanged();
+                    self.give_back(held, now + UNSENT_MS, mark, now);
                 }
             }
             // Not writes: a probe is repeated when its answer is overdue, the others bring no answer.

@@ -3,7 +3,7 @@
 use super::super::*;
 use super::desk::Desk;
 use super::store::End;
-use super::{MODEL, candidate, group, position, replica};
+use super::{candidate, group, position, replica};
 
 #[test]
 fn requests_are_sent_in_key_order_up_to_the_limit_and_slots_refill() {
