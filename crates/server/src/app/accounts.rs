@@ -24,20 +24,28 @@ const SOURCE_BYTES_MAX: usize = 256;
 ///
 /// [`AppError::Invalid`] for a name that cannot be.
 pub async fn create(services: &Services, name: &str) -> Result<Account, AppError> {
-    create_with(services, name, false, Credits::ZERO).await
+    create_with(services, name, Start { is_activated: false, credits: Credits::ZERO }).await
+}
+
+/// What an account has from the beginning.
+pub(super) struct Start {
+    /// Whether its payments are activated.
+    pub(super) is_activated: bool,
+    /// Its credits.
+    pub(super) credits: Credits,
 }
 
 /// The same with what it has from the beginning.
 pub(super) async fn create_with(
     services: &Services,
     name: &str,
-    is_activated: bool,
-    credits: Credits,
+    start: Start,
 ) -> Result<Account, AppError> {
     names::check(name)?;
     let now = services.clock.now();
     let (id, name) = (services.ids.next(now), name.to_owned());
     let webhook_secret = SigningSecret::new(services.ids.random());
+    let Start { is_activated, credits } = start;
     let account = NewAccount { id, name, created_at: now, is_activated, credits, webhook_secret };
     Ok(accounts::insert(&services.store, &account).await?)
 }

@@ -5,7 +5,7 @@ use overnight_domain::roles::Role;
 
 use super::accounts::Account;
 use super::errors::AppError;
-use super::sessions::{self, Browser, Link, SignInError, Token};
+use super::sessions::{self, Browser, CameBy, Link, SignInError, Token};
 use super::users::{self, User};
 use super::{Services, members};
 use crate::store::invitations;
@@ -108,7 +108,7 @@ pub async fn join(
     get(services, token).await?;
     let user = users::create_with_password(services, email, password).await?;
     let account = accept(services, token, &user).await?;
-    Ok((sessions::begin(services, &user, browser, false).await?, account))
+    Ok((sessions::begin(services, &user, browser, CameBy::Identity).await?, account))
 }
 
 /// Makes somebody a member of every account that invites this e-mail address, which a provider has verified; how many.

@@ -28,13 +28,22 @@ pub(super) fn checked(email: &str) -> Result<String, AppError> {
     is_one.then_some(email).ok_or_else(|| AppError::invalid("email", "out_of_range", message))
 }
 
+/// What a user may see beside the accounts that they are a member of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing.
+    Ordinary,
+    /// Every account, and the operator's page.
+    Operator,
+}
+
 /// Makes a user, who signs in by link for the first time.
 ///
 /// # Errors
 ///
 /// [`AppError::Invalid`] for an e-mail address that is none, or somebody's.
-pub async fn create(services: &Services, email: &str, is_operator: bool) -> Result<User, AppError> {
-    insert(services, Some(checked(email)?), None, is_operator).await?.ok_or_else(taken)
+pub async fn create(services: &Services, email: &str, standing: Standing) -> Result<User, AppError> {
+    insert(services, Some(checked(email)?), None, standing).await?.ok_or_else(taken)
 }
 
 /// Makes a user who signs in by password.
@@ -49,7 +58,7 @@ pub(super) async fn create_with_password(
 ) -> Result<User, AppError> {
     let email = checked(email)?;
     let password = services.passwords.hash(services.passwords.enter()?, password, &services.ids).await?;
-    let user = insert(services, Some(email), None, false).await?.ok_or_else(taken)?;
+    let user = insert(services, Some(email), None, Standing::Ordinary).await?.ok_or_else(taken)?;
     let credentials = Credentials { email: None, password: Some(password) };
     users::set_credentials(&services.store, user.key, &credentials).await?;
     Ok(User { has_password: true, ..user })
@@ -66,16 +75,17 @@ pub(super) async fn sign_up(
     email: &str,
     subject: (String, String),
 ) -> Result<Option<User>, AppError> {
-    insert(services, Some(checked(email)?), Some(subject), false).await
+    insert(services, Some(checked(email)?), Some(subject), Standing::Ordinary).await
 }
 
 pub(super) async fn insert(
     services: &Services,
     email: Option<String>,
     subject: Option<(String, String)>,
-    is_operator: bool,
+    standing: Standing,
 ) -> Result<Option<User>, AppError> {
     let now = services.clock.now();
+    let is_operator = standing == Standing::Operator;
     let user = NewUser { id: services.ids.next(now), email, subject, is_operator, created_at: now };
     Ok(users::insert(&services.store, &user).await?)
 }

@@ -1,5 +1,6 @@
 //! Signing in, and out again.
 
+use overnight_server::app::users::Standing;
 use overnight_server::app::{bootstrap, sessions, users};
 
 use super::browser::Browser;
@@ -35,7 +36,7 @@ async fn the_link_of_the_first_start_signs_in_once_and_only_by_a_click() {
 #[tokio::test]
 async fn a_link_works_no_more_once_there_is_another_or_its_time_is_over() {
     let app = TestApp::start().await;
-    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let user = users::create(&app.services, "a@example.com", Standing::Ordinary).await.unwrap();
     let (first, second) = (link(&app, &user).await, link(&app, &user).await);
     let mut browser = Browser::new(&app);
     assert_eq!(browser.post(&first, &[]).await.status, 403);
@@ -116,7 +117,7 @@ async fn a_link_replaces_a_password_that_was_forgotten() {
 #[tokio::test]
 async fn a_session_ends_when_idle_and_in_any_case() {
     let app = TestApp::start_with(&[("console.session_idle", "10m"), ("console.session", "30m")]).await;
-    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let user = users::create(&app.services, "a@example.com", Standing::Ordinary).await.unwrap();
     let mut idle = signed_in(&app, &user).await;
     let mut busy = signed_in(&app, &user).await;
     for minute in (3..30).step_by(3) {
@@ -174,7 +175,7 @@ async fn every_sign_in_gets_a_session_of_its_own() {
 #[tokio::test]
 async fn who_signs_out_is_out_and_everywhere_means_everywhere() {
     let app = TestApp::start().await;
-    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let user = users::create(&app.services, "a@example.com", Standing::Ordinary).await.unwrap();
     let mut first = signed_in(&app, &user).await;
     let mut kept = first.copy();
     let mut second = signed_in(&app, &user).await;

@@ -1,5 +1,6 @@
 //! Which calls are let in, and what goes out with every answer.
 
+use overnight_server::app::users::Standing;
 use overnight_server::app::{api_keys, users};
 
 use super::browser::Browser;
@@ -99,7 +100,7 @@ async fn every_answer_tells_browsers_to_be_careful() {
 #[tokio::test]
 async fn over_https_cookies_are_the_hosts_own_and_browsers_come_by_https_from_then_on() {
     let app = TestApp::start_with(&[("public_url", "https://night.example.com")]).await;
-    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let user = users::create(&app.services, "a@example.com", Standing::Ordinary).await.unwrap();
     let path = link(&app, &user).await;
     let mut browser = Browser::at(&app, "night.example.com");
     let answered = browser.post(&path, &[]).await;

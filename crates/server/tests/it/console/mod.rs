@@ -13,6 +13,7 @@ mod searches;
 use overnight_domain::roles::Role;
 use overnight_server::app::accounts::{self, Account};
 use overnight_server::app::sessions::{self, User};
+use overnight_server::app::users::Standing;
 use overnight_server::app::{members, users};
 
 use self::browser::Browser;
@@ -41,19 +42,19 @@ async fn signed_in(app: &TestApp, user: &User) -> Browser {
 
 /// A browser in which an operator is signed in.
 async fn operator(app: &TestApp) -> Browser {
-    signed_in(app, &users::create(&app.services, "op@example.com", true).await.unwrap()).await
+    signed_in(app, &users::create(&app.services, "op@example.com", Standing::Operator).await.unwrap()).await
 }
 
 /// A browser in which a new member of an account is signed in.
 async fn member(app: &TestApp, account: &Account, email: &str, role: Role) -> Browser {
-    let user = users::create(&app.services, email, false).await.unwrap();
+    let user = users::create(&app.services, email, Standing::Ordinary).await.unwrap();
     members::add(&app.services, account, &user, role).await.unwrap();
     signed_in(app, &user).await
 }
 
 /// Makes a user who signs in by [`PASSWORD`]; the browser in which it was chosen.
 async fn with_password(app: &TestApp, email: &str) -> Browser {
-    let mut browser = signed_in(app, &users::create(&app.services, email, false).await.unwrap()).await;
+    let mut browser = signed_in(app, &users::create(&app.services, email, Standing::Ordinary).await.unwrap()).await;
     let chosen = browser.post("/console/you", &[("email", email), ("password", PASSWORD)]).await;
     assert_eq!(chosen.status, 303, "{}", chosen.text());
     browser
