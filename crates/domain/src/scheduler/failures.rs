@@ -9,8 +9,8 @@
 
 use super::Scheduler;
 use super::attempts::{Trouble, Verdict, judge};
-use super::door::{Action, AttemptError, FailureCode, ReplicaKey};
 use super::breaker::Ran;
+use super::door::{Action, AttemptError, FailureCode, ReplicaKey};
 use super::hands::{Held, Mark, Stage};
 use super::replicas::ReplicaState;
 use super::retries::Backoff;

@@ -3,6 +3,7 @@
 //! shows that it can fail.
 
 mod borders;
+mod codes;
 mod invariants;
 mod items;
 mod leftovers;
@@ -44,6 +45,11 @@ fn domain_and_wire_stay_light() {
 #[test]
 fn no_limit_is_a_bare_variable() {
     hold(limits::bare_limits);
+}
+
+#[test]
+fn codes_of_faults_have_names() {
+    hold(codes::bare_codes);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Accounts: who requests, batches, keys and credits belong to.
 
+use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, GrantKind};
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
@@ -36,11 +37,7 @@ pub(super) struct Start {
 }
 
 /// The same with what it has from the beginning.
-pub(super) async fn create_with(
-    services: &Services,
-    name: &str,
-    start: Start,
-) -> Result<Account, AppError> {
+pub(super) async fn create_with(services: &Services, name: &str, start: Start) -> Result<Account, AppError> {
     names::check(name)?;
     let now = services.clock.now();
     let (id, name) = (services.ids.next(now), name.to_owned());
@@ -122,7 +119,7 @@ pub async fn grant(
     amount: Credits,
     source: Option<&str>,
 ) -> Result<Grant, AppError> {
-    let out_of_range = |param, message: &str| AppError::invalid(param, "out_of_range", message);
+    let out_of_range = |param, message: &str| AppError::invalid(param, codes::OUT_OF_RANGE, message);
     if amount == Credits::ZERO {
         return Err(out_of_range("amount", "must be more or less than nothing"));
     }
@@ -153,7 +150,7 @@ pub async fn grant(
                 Some(before) => {
                     let message =
                         format!("'{name}' is granted already, with {before} credits and not {amount}");
-                    Err(AppError::invalid("source", "conflict", &message))
+                    Err(AppError::invalid("source", codes::CONFLICT, &message))
                 }
             }
         }

@@ -158,3 +158,19 @@ impl From<StoreError> for AppError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_driver_of_the_database_said_is_for_the_log_alone() {
+        let said = std::io::Error::other("no route to 10.1.2.3");
+        let away = AppError::from(StoreError::Database(said.into()));
+        assert_eq!(away.to_string(), "the store is not available at the moment: try again");
+        assert!(away.in_full().contains("10.1.2.3"), "{}", away.in_full());
+        let full = AppError::from(StoreError::Unavailable("the disk is full"));
+        let told = "the service cannot do this now: the store takes no writes now: the disk is full";
+        assert_eq!((full.to_string(), full.in_full()), (told.to_owned(), told.to_owned()));
+    }
+}

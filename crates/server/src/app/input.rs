@@ -12,9 +12,6 @@ use crate::config::WebhooksConfig;
 use crate::spelling::nearest;
 use crate::store::search::Search;
 
-/// A field that is none of the known ones.
-const UNKNOWN_FIELD: &str = "unknown_field";
-
 /// The longest text that is looked for, in characters. A browser counts none of them less than once, so that what the
 /// console's forms let through is taken.
 pub const SEARCH_CHARS_MAX: usize = 256;
@@ -44,7 +41,7 @@ pub(super) fn object<'j>(text: &'j JsonText, known: &[&str], faults: &mut Faults
             Some(name) => format!("is not a known field; did you mean {name}?"),
             None => format!("is not a known field; the known ones are {}", known.join(", ")),
         };
-        faults.push(Quoted(key), UNKNOWN_FIELD, hint);
+        faults.push(Quoted(key), codes::UNKNOWN_FIELD, hint);
     }
     Some(object)
 }

@@ -1,6 +1,7 @@
 //! Invitations to an account: whoever has the link becomes a member, as whoever they are. Nobody is made a member without
 //! wanting to, and an e-mail address that was written down for somebody opens nothing: nobody here can tell whose it is.
 
+use overnight_domain::faults::codes;
 use overnight_domain::roles::Role;
 
 use super::accounts::Account;
@@ -34,14 +35,14 @@ pub async fn invite(
     let email = users::checked(email)?;
     let is_member = |member: &members::Member| member.user.email.as_ref() == Some(&email);
     if members::list(services, account).await?.iter().any(is_member) {
-        return Err(AppError::invalid("email", "conflict", "is a member's already"));
+        return Err(AppError::invalid("email", codes::CONFLICT, "is a member's already"));
     }
     let (now, token) = (services.clock.now(), Token::new(services.ids.random()));
     let invitation = Invitation { email, role, expires_at: now.saturating_add(VALID_MS) };
     let (store, sha256) = (&services.store, token.sha256());
     if !invitations::insert(store, account.key, &invitation, &sha256, now, WAITING_MAX).await? {
         let message = format!("is one too many: {WAITING_MAX} invitations wait; withdraw some");
-        return Err(AppError::invalid("email", "out_of_range", &message));
+        return Err(AppError::invalid("email", codes::OUT_OF_RANGE, &message));
     }
     tracing::info!(account = %account.id, role = role.as_str(), "somebody is invited to an account");
     let path = format!("/console/invitation/{}", token.text());

@@ -1,5 +1,7 @@
 //! What people call accounts, keys and processes.
 
+use overnight_domain::faults::codes;
+
 use super::errors::AppError;
 
 const NAME_BYTES_MAX: usize = 256;
@@ -14,5 +16,5 @@ pub(super) fn of_process() -> String {
 pub(super) fn check(name: &str) -> Result<(), AppError> {
     let is_fine = (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.contains(char::is_control);
     let message = "must have 1 to 256 bytes and no control characters";
-    is_fine.then_some(()).ok_or_else(|| AppError::invalid("name", "out_of_range", message))
+    is_fine.then_some(()).ok_or_else(|| AppError::invalid("name", codes::OUT_OF_RANGE, message))
 }

@@ -1,5 +1,6 @@
 //! Those who sign in to the console: made, listed, changed, removed.
 
+use overnight_domain::faults::codes;
 use overnight_domain::ids::UserId;
 
 use super::Services;
@@ -25,7 +26,7 @@ pub(super) fn checked(email: &str) -> Result<String, AppError> {
             .split_once('@')
             .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'));
     let message = "must be an e-mail address";
-    is_one.then_some(email).ok_or_else(|| AppError::invalid("email", "out_of_range", message))
+    is_one.then_some(email).ok_or_else(|| AppError::invalid("email", codes::OUT_OF_RANGE, message))
 }
 
 /// What a user may see beside the accounts that they are a member of.
@@ -149,7 +150,7 @@ pub async fn change_credentials(
     let user = &visitor.user;
     if email.is_some() && !may_change_email(user) {
         let message = "stays: the operator makes a user for another";
-        return Err(AppError::invalid("email", "conflict", message));
+        return Err(AppError::invalid("email", codes::CONFLICT, message));
     }
     let known = users::password(&services.store, user.key).await?;
     if let Some(hash) = known.filter(|_| !visitor.came_by_link(services.clock.now())) {
@@ -162,7 +163,7 @@ pub async fn change_credentials(
         None => None,
     };
     if hash.is_some() && email.is_none() && user.email.is_none() {
-        return Err(AppError::invalid("email", "missing", "is needed beside a password"));
+        return Err(AppError::invalid("email", codes::MISSING, "is needed beside a password"));
     }
     let credentials = Credentials { email, password: hash };
     if !users::set_credentials(&services.store, user.key, &credentials).await? {
@@ -180,5 +181,5 @@ pub fn may_change_email(user: &User) -> bool {
 }
 
 fn taken() -> AppError {
-    AppError::invalid("email", "conflict", "is somebody's already")
+    AppError::invalid("email", codes::CONFLICT, "is somebody's already")
 }

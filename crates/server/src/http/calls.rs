@@ -32,13 +32,7 @@ pub(super) async fn handle(State(context): State<Shared>, request: Request, next
     carry(context, call, timer, request, next).instrument(span).await
 }
 
-async fn carry(
-    context: Shared,
-    call: CallId,
-    timer: CallTimer,
-    request: Request,
-    next: Next,
-) -> Response {
+async fn carry(context: Shared, call: CallId, timer: CallTimer, request: Request, next: Next) -> Response {
     let version = request.version();
     let answered = AssertUnwindSafe(admit(&context, request, next)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| {

@@ -178,22 +178,3 @@ pub(super) fn write(response: &mut Response, call: CallId) {
     }
     *response.body_mut() = Body::from(envelope);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::StoreError;
-
-    #[test]
-    fn a_client_is_not_told_what_the_driver_of_the_database_said() {
-        let said = std::io::Error::other("no route to 10.1.2.3");
-        let refusal = Refusal::from(AppError::from(StoreError::Database(said.into())));
-        assert_eq!(refusal.kind(), (StatusCode::SERVICE_UNAVAILABLE, "unavailable", SERVER));
-        assert_eq!(refusal.message(), "the store is not available at the moment: try again");
-        assert_eq!(refusal.header(), Some((header::RETRY_AFTER, RETRY_AFTER)));
-        let Refusal::App(error) = refusal else { panic!("{refusal:?}") };
-        assert!(error.in_full().contains("10.1.2.3"), "{}", error.in_full());
-        let full = AppError::from(StoreError::Unavailable("the disk is full"));
-        assert_eq!(full.to_string(), "the service cannot do this now: the store takes no writes now: the disk is full");
-    }
-}

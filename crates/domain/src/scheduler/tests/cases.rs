@@ -79,7 +79,10 @@ fn a_request_that_ends_while_it_is_being_leased_is_never_sent() {
 fn a_replica_that_leaves_finishes_what_is_in_flight_and_gives_back_the_rest() {
     let mut desk = Desk::new(&[4]);
     desk.enqueue(1, 1..=9);
-    assert_eq!((desk.flying(), desk.scheduler.replicas[&ReplicaKey(1)].buffered.len()), (vec![1, 2, 3, 4], 1));
+    assert_eq!(
+        (desk.flying(), desk.scheduler.replicas[&ReplicaKey(1)].buffered.len()),
+        (vec![1, 2, 3, 4], 1)
+    );
     desk.hear();
     desk.feed(Input::Replicas(vec![replica(2, 2)]));
     assert_eq!(desk.hear(), ["give back 5", "send 6 to 2", "send 7 to 2"]);

@@ -4,6 +4,7 @@ mod format;
 mod holders;
 mod uses;
 
+use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
@@ -62,7 +63,7 @@ pub async fn create(
         names::check(name)?;
     }
     if expires_in_ms.is_some_and(|time| time <= 0) {
-        return Err(AppError::invalid("expires_in", "out_of_range", "must be longer than nothing"));
+        return Err(AppError::invalid("expires_in", codes::OUT_OF_RANGE, "must be longer than nothing"));
     }
     let account = accounts::get(services, account).await?;
     let made = new(services, account.key, name, expires_in_ms);

@@ -7,6 +7,7 @@ mod tokens;
 
 use std::net::IpAddr;
 
+use overnight_domain::faults::codes;
 use thiserror::Error;
 
 pub use self::links::{Link, make_link, sign_in_by_link, whose_link};
@@ -125,7 +126,7 @@ pub(super) async fn check_password(
     password: &str,
     hash: String,
 ) -> Result<(), AppError> {
-    let wrong = |message: &str| AppError::invalid("current password", "wrong", message);
+    let wrong = |message: &str| AppError::invalid("current password", codes::WRONG, message);
     let place = services.passwords.enter()?;
     let subjects = throttle::subjects(user.email.as_deref().unwrap_or_default(), None);
     match throttle::count(services, &subjects).await {

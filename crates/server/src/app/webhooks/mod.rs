@@ -3,6 +3,7 @@
 mod own;
 mod probe;
 
+use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, EventId};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
@@ -57,7 +58,7 @@ pub async fn rotate(
     overlap: Millis,
 ) -> Result<Vec<WebhookSecret>, AppError> {
     if overlap > OVERLAP_MAX {
-        return Err(AppError::invalid("overlap", "out_of_range", "must be at most 30 days"));
+        return Err(AppError::invalid("overlap", codes::OUT_OF_RANGE, "must be at most 30 days"));
     }
     let account = accounts::get(services, id).await?;
     let (secret, now) = (SigningSecret::new(services.ids.random()), services.clock.now());

@@ -56,7 +56,16 @@ pub(super) async fn watch(State(context): State<Shared>, mut request: Request, n
     }
     request.extensions_mut().insert(IsLook);
     let (head, _) = request.into_parts();
-    let mut watcher = Watcher { context, head, next, sent: [0; 32], quiet: 0, looks: 0, pause_ms: 0, span: Span::current() };
+    let mut watcher = Watcher {
+        context,
+        head,
+        next,
+        sent: [0; 32],
+        quiet: 0,
+        looks: 0,
+        pause_ms: 0,
+        span: Span::current(),
+    };
     let Some(page) = watcher.look().await else { return empty(StatusCode::NO_CONTENT) };
     let first = stream::once(std::future::ready(event(&page)));
     if watcher.looks == LOOKS_MAX {

@@ -54,7 +54,8 @@ async fn member(app: &TestApp, account: &Account, email: &str, role: Role) -> Br
 
 /// Makes a user who signs in by [`PASSWORD`]; the browser in which it was chosen.
 async fn with_password(app: &TestApp, email: &str) -> Browser {
-    let mut browser = signed_in(app, &users::create(&app.services, email, Standing::Ordinary).await.unwrap()).await;
+    let mut browser =
+        signed_in(app, &users::create(&app.services, email, Standing::Ordinary).await.unwrap()).await;
     let chosen = browser.post("/console/you", &[("email", email), ("password", PASSWORD)]).await;
     assert_eq!(chosen.status, 303, "{}", chosen.text());
     browser

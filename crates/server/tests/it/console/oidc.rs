@@ -37,9 +37,8 @@ impl World {
             let config = services.config.console.oidc.as_ref().unwrap();
             // The provider lives by the machine's clock.
             let clock: SharedClock = Arc::new(SystemClock);
-            let openid = OpenId::with(config, &clock, |name| {
-                (name == "OIDC_CLIENT_SECRET").then(|| SECRET.into())
-            });
+            let openid =
+                OpenId::with(config, &clock, |name| (name == "OIDC_CLIENT_SECRET").then(|| SECRET.into()));
             Services { openid: Some(Arc::new(openid)), ..services }
         })
         .await;

@@ -70,7 +70,8 @@ impl TestApp {
 
     /// Starts a service on this database of a PostgreSQL, whatever the others run on.
     pub(crate) async fn start_on(server_url: String) -> Self {
-        let in_folder = |folder: &Path| StoreOptions { server_url: Some(server_url), ..store_options(folder) };
+        let in_folder =
+            |folder: &Path| StoreOptions { server_url: Some(server_url), ..store_options(folder) };
         Self::launch(in_folder, &[], PATIENT, |services| services).await
     }
 

@@ -33,7 +33,8 @@ impl Log {
     /// The lines that hold `text`.
     pub(crate) fn lines_with(&self, text: &str) -> Vec<String> {
         let Self(()) = self;
-        let kept = KEPT.with_borrow(|kept| String::from_utf8_lossy(kept.as_deref().unwrap_or_default()).into_owned());
+        let kept = KEPT
+            .with_borrow(|kept| String::from_utf8_lossy(kept.as_deref().unwrap_or_default()).into_owned());
         kept.lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
     }
 }
