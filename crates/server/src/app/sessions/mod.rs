@@ -34,7 +34,7 @@ pub enum SignInError {
     #[error("{0}")]
     Refused(&'static str),
     /// It was tried too often in a row.
-    #[error("this was tried too often: try again in {} s", .retry_after_ms.div_euclid(1_000) + 1)]
+    #[error("this was tried too often: try again in {} s", .retry_after_ms.unsigned_abs().div_ceil(1_000))]
     TooMany {
         /// When it may be tried again, in milliseconds from now.
         retry_after_ms: i64,
