@@ -105,6 +105,11 @@ impl AppError {
         Self::Invalid(InvalidInput { details: vec![fault.into()], total: None })
     }
 
+    /// What is asked for comes too late: the process ends.
+    pub fn stopping() -> Self {
+        Self::Unavailable("the service is stopping".to_owned())
+    }
+
     /// What the log is to say: the store's own words, where a client is not told them.
     pub fn in_full(&self) -> String {
         match self {

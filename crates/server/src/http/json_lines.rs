@@ -5,12 +5,12 @@ use std::vec;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
 use futures_util::stream;
 use tokio::sync::mpsc::{self, Receiver};
 use tracing::{Instrument, Span};
 
 use super::answers;
-use super::errors::Answer;
 use crate::app::errors::AppError;
 use crate::app::pages::Pages;
 
@@ -24,7 +24,10 @@ const SLACK_BYTES: usize = 4 << 10;
 ///
 /// The first page is read before anything is answered. After that a failure cuts the connection, so that a client
 /// cannot take a part for the whole.
-pub(super) async fn answer<P: Pages>(mut pages: P, write: fn(&P::Row, &mut Vec<u8>)) -> Answer {
+pub(super) async fn answer<P: Pages>(
+    mut pages: P,
+    write: fn(&P::Row, &mut Vec<u8>),
+) -> Result<Response, AppError> {
     let rows = pages.next_page().await?.unwrap_or_default().into_iter();
     let lines = Lines::<P> { rows, ahead: Some(read_ahead(pages)), write, span: Span::current() };
     let chunks = stream::try_unfold(lines, Lines::next_chunk);
@@ -78,7 +81,7 @@ impl<P: Pages> Lines<P> {
     async fn turn_page(&mut self) -> Result<bool, AppError> {
         let Some(ahead) = &mut self.ahead else { return Ok(false) };
         let page = ahead.recv().await;
-        let page = page.unwrap_or_else(|| Err(AppError::Unavailable("it is stopping".to_owned())));
+        let page = page.unwrap_or_else(|| Err(AppError::stopping()));
         let page = page.inspect_err(|error| {
             let _in_call = self.span.enter();
             tracing::error!(error = error.in_full(), "a list was cut: its next page is missing");
