@@ -103,7 +103,8 @@ pub(super) fn check_address(address: &str, allowed: &WebhooksConfig) -> Result<(
 fn check_webhook(address: &str, allowed: &WebhooksConfig) -> Result<(), Fault> {
     let refuse = |code, message: &str| Fault { param: "webhook".into(), code, message: message.into() };
     if address.len() > WEBHOOK_BYTES_MAX {
-        return Err(refuse(codes::OUT_OF_RANGE, "must be at most 2,048 bytes"));
+        let message = format!("must be at most {WEBHOOK_BYTES_MAX} bytes");
+        return Err(refuse(codes::OUT_OF_RANGE, &message));
     }
     let is_plain = !address.contains(|character: char| character.is_whitespace() || character.is_control());
     let Some(url) = Url::parse(address).ok().filter(|_| is_plain) else {

@@ -36,6 +36,7 @@ pub use self::counting::Counts;
 use self::errors::AppError;
 pub use self::input::SEARCH_CHARS_MAX;
 pub use self::models::{Model, Models};
+pub use self::names::NAME_CHARS_MAX;
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;

@@ -60,7 +60,7 @@ pub async fn create(
     expires_in_ms: Option<i64>,
 ) -> Result<MadeKey, AppError> {
     if let Some(name) = name {
-        names::check(name)?;
+        names::check("name", name)?;
     }
     if expires_in_ms.is_some_and(|time| time <= 0) {
         return Err(AppError::invalid("expires_in", codes::OUT_OF_RANGE, "must be longer than nothing"));

@@ -1,5 +1,7 @@
 //! What the console answers with: a page, another place to go to, or a page that says why not.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::body::{Body, Bytes};
 use axum::extract::Path;
@@ -31,7 +33,7 @@ pub(super) enum Stop {
     /// Nothing is there, or nothing of the visitor's.
     NoSuchPage,
     /// What was sent cannot be read.
-    Unreadable(&'static str),
+    Unreadable(Cow<'static, str>),
     /// A page that could not be written.
     Unwritten(askama::Error),
 }
@@ -176,7 +178,7 @@ impl IntoResponse for Stop {
                 );
                 refused(StatusCode::FORBIDDEN, &sentence)
             }
-            Self::Unreadable(why) => refused(StatusCode::BAD_REQUEST, why),
+            Self::Unreadable(why) => refused(StatusCode::BAD_REQUEST, &why),
             Self::Unwritten(error) => {
                 tracing::error!(%error, "a page of the console could not be written");
                 refused(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written. The log says why.")
