@@ -165,7 +165,8 @@ impl From<AppError> for CliError {
             AppError::Invalid(_) => Self::unusable(error),
             AppError::Unavailable(_) => Self::unavailable(error),
             // The operator's own commands: the operator is who is to know.
-            AppError::Internal(inner) => inner.into(),
+            AppError::Internal(cause) | AppError::StoreAway { cause, advice: None } => cause.into(),
+            AppError::StoreAway { cause, advice: Some(advice) } => Self::from(cause).with_hint(advice),
             _ => Self::refused(error),
         }
     }

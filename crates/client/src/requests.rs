@@ -10,6 +10,15 @@ use crate::lines::Lines;
 use crate::send::Call;
 use crate::{Client, Error};
 
+/// What is told of each request in a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// How it stands.
+    Status,
+    /// All of it.
+    Full,
+}
+
 impl Client {
     /// Asks for a completion. Once this returns, the request outlives a crash of the service.
     ///
@@ -61,7 +70,7 @@ impl Client {
     /// # Errors
     /// [`Error::Api`] when the filter is refused.
     pub async fn list_requests(&self, filter: &RequestFilter) -> Result<Lines<RequestStatus>, Error> {
-        self.lines(Call::get(self.list_url(filter, false)?)).await
+        self.lines(Call::get(self.list_url(filter, Detail::Status)?)).await
     }
 
     /// The caller's whole requests, those that `filter` lets through.
@@ -69,16 +78,16 @@ impl Client {
     /// # Errors
     /// As [`Client::list_requests`].
     pub async fn list_full_requests(&self, filter: &RequestFilter) -> Result<Lines<FullRequest>, Error> {
-        self.lines(Call::get(self.list_url(filter, true)?)).await
+        self.lines(Call::get(self.list_url(filter, Detail::Full)?)).await
     }
 
-    fn list_url(&self, filter: &RequestFilter, full: bool) -> Result<Url, Error> {
+    fn list_url(&self, filter: &RequestFilter, detail: Detail) -> Result<Url, Error> {
         let order = filter.order.map(|order| match order {
             Order::Asc => "asc",
             Order::Desc => "desc",
         });
         let parameters = [
-            ("full", full.then(|| "true".to_owned())),
+            ("full", (detail == Detail::Full).then(|| "true".to_owned())),
             ("status", filter.status.map(|status| status.as_str().to_owned())),
             ("model", filter.model.clone()),
             ("created_after", filter.created_after.map(|time| time.to_string())),

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
 use overnight_server::app::sessions::{self, Link};
-use overnight_server::app::users::User;
+use overnight_server::app::users::{Standing, User};
 use overnight_server::app::{Services, accounts, members, users};
 use serde::Serialize;
 use serde_json::json;
@@ -149,7 +149,8 @@ async fn make(services: &Services, create: &Create) -> Result<User, CliError> {
         Some(account) => Some(accounts::get(services, account).await?),
         None => None,
     };
-    let user = users::create(services, &create.email, create.operator).await?;
+    let standing = if create.operator { Standing::Operator } else { Standing::Ordinary };
+    let user = users::create(services, &create.email, standing).await?;
     if let (Some(account), Some(role)) = (account, create.role) {
         members::add(services, &account, &user, role).await?;
     }

@@ -18,6 +18,24 @@ pub mod codes {
     pub const OUT_OF_RANGE: &str = "out_of_range";
     /// A string that is none of the known ones.
     pub const UNKNOWN_VALUE: &str = "unknown_value";
+    /// A field that is none of the known ones.
+    pub const UNKNOWN_FIELD: &str = "unknown_field";
+    /// A query parameter that is none of the known ones.
+    pub const UNKNOWN_PARAMETER: &str = "unknown_parameter";
+    /// A query parameter that stands more than once.
+    pub const DUPLICATE_PARAMETER: &str = "duplicate_parameter";
+    /// A path or query that is not percent-encoded UTF-8.
+    pub const INVALID_ENCODING: &str = "invalid_encoding";
+    /// A line of prompts that makes no request.
+    pub const INVALID_LINE: &str = "invalid_line";
+    /// An identifier under which the account has nothing.
+    pub const UNKNOWN: &str = "unknown";
+    /// An identifier that stands in the list before.
+    pub const DUPLICATE: &str = "duplicate";
+    /// A request that belongs to a batch already.
+    pub const IN_ANOTHER_BATCH: &str = "in_another_batch";
+    /// A password that is not the user's.
+    pub const WRONG: &str = "wrong";
     /// A key that stands more than once in one object.
     pub const DUPLICATE_KEY: &str = "duplicate_key";
     /// Two fields that contradict each other.
@@ -41,7 +59,7 @@ pub mod codes {
 pub struct Fault {
     /// Where: a path such as `request_body.messages[0].role`.
     pub param: String,
-    /// What sort of fault: one of [`codes`], or a code of the use case that found it.
+    /// What sort of fault: one of [`codes`].
     pub code: &'static str,
     /// What is wrong and what would be right, for the person who sent it.
     pub message: String,

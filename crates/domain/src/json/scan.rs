@@ -92,8 +92,8 @@ impl Scanner<'_> {
     fn value(&mut self) -> Result<Expect, JsonError> {
         match self.peek() {
             Some(b'"') => self.string()?,
-            Some(b'{') => return self.open(true),
-            Some(b'[') => return self.open(false),
+            Some(b'{') => return self.open(Expect::FirstKeyOrEnd),
+            Some(b'[') => return self.open(Expect::FirstElementOrEnd),
             Some(b'-' | b'0'..=b'9') => self.number()?,
             Some(b't') => self.literal(b"true")?,
             Some(b'f') => self.literal(b"false")?,
@@ -103,14 +103,15 @@ impl Scanner<'_> {
         Ok(self.after_value())
     }
 
-    fn open(&mut self, is_object: bool) -> Result<Expect, JsonError> {
+    /// Opens an object or an array: `inside` is what it begins with.
+    fn open(&mut self, inside: Expect) -> Result<Expect, JsonError> {
         if self.depth == self.levels_left {
             return Err(JsonError::too_deep(self.at));
         }
         self.at += 1;
         self.depth += 1;
-        self.objects = self.objects << 1 | u64::from(is_object);
-        Ok(if is_object { Expect::FirstKeyOrEnd } else { Expect::FirstElementOrEnd })
+        self.objects = self.objects << 1 | u64::from(matches!(inside, Expect::FirstKeyOrEnd));
+        Ok(inside)
     }
 
     fn close(&mut self) -> Expect {

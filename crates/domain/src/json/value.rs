@@ -93,11 +93,6 @@ impl<'a> Json<'a> {
         self.kind() == Kind::Null
     }
 
-    /// The truth value, if it is a boolean.
-    pub fn as_bool(self) -> Option<bool> {
-        (self.kind() == Kind::Boolean).then_some(self.0 == "true")
-    }
-
     /// The nearest double, if it is a number.
     pub fn as_f64(self) -> Option<f64> {
         if self.kind() == Kind::Number { self.0.parse().ok() } else { None }

@@ -17,6 +17,17 @@ pub(super) enum Health {
     },
 }
 
+/// How a request ran when it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ran {
+    /// Others ran at the same replica.
+    AmongOthers,
+    /// It had the replica to itself, as it happened.
+    Alone,
+    /// It had the replica to itself because it is a suspect.
+    AloneAsSuspect,
+}
+
 /// The breaker and the failures in a row that lead to it.
 #[derive(Debug)]
 pub(super) struct Breaker {
@@ -75,10 +86,11 @@ impl Breaker {
     ///
     /// Closed: it ran alone there, or every failure since the replica's last success is its own. Half open: it is a
     /// suspect that ran alone, for the probe has just been answered. Open: never.
-    pub(super) fn blames(&self, seq: i64, alone: bool, suspect: bool) -> bool {
+    pub(super) fn blames(&self, seq: i64, ran: Ran) -> bool {
         match self.health {
-            Health::Closed => alone || self.proven && (self.failures == 0 || self.sole_offender == Some(seq)),
-            Health::HalfOpen { .. } => alone && suspect,
+            Health::Closed if ran != Ran::AmongOthers => true,
+            Health::Closed => self.proven && (self.failures == 0 || self.sole_offender == Some(seq)),
+            Health::HalfOpen { .. } => ran == Ran::AloneAsSuspect,
             Health::Open { .. } => false,
         }
     }
@@ -156,16 +168,16 @@ mod tests {
     #[test]
     fn a_failure_is_blamed_on_a_request_only_where_the_replica_was_healthy() {
         let mut breaker = Breaker::new();
-        assert!(breaker.blames(1, true, false), "alone");
-        assert!(!breaker.blames(1, false, false), "nothing ever succeeded here");
+        assert!(breaker.blames(1, Ran::Alone), "alone");
+        assert!(!breaker.blames(1, Ran::AmongOthers), "nothing ever succeeded here");
         breaker.succeed();
-        assert!(breaker.blames(1, false, false), "a success was the last thing seen");
+        assert!(breaker.blames(1, Ran::AmongOthers), "a success was the last thing seen");
         breaker.fail(1, 5);
-        assert!(breaker.blames(1, false, false), "only it failed since");
-        assert!(!breaker.blames(2, false, false), "another failed since");
+        assert!(breaker.blames(1, Ran::AmongOthers), "only it failed since");
+        assert!(!breaker.blames(2, Ran::AmongOthers), "another failed since");
         breaker.open(10, "down".into());
-        assert!(!breaker.blames(1, true, true));
+        assert!(!breaker.blames(1, Ran::AloneAsSuspect));
         breaker.half_open(20);
-        assert!(breaker.blames(1, true, true) && !breaker.blames(1, true, false));
+        assert!(breaker.blames(1, Ran::AloneAsSuspect) && !breaker.blames(1, Ran::Alone));
     }
 }

@@ -20,11 +20,6 @@ impl Scheduler {
         self.hands.values().map(|held| &held.lease)
     }
 
-    /// Requests leased for the replica that wait for a slot.
-    pub fn buffered(&self, replica: ReplicaKey) -> usize {
-        self.replicas.get(&replica).map_or(0, |it| it.buffered.len())
-    }
-
     /// Whether the replica's breaker is open, or half open after it was.
     pub fn is_paused(&self, replica: ReplicaKey) -> bool {
         self.replicas.get(&replica).is_some_and(|it| !it.breaker.is_closed())
@@ -50,13 +45,6 @@ impl Scheduler {
         let Some(model) = self.models.get(&model) else { return 0 };
         let aside = i64::try_from(model.suspects.len()).unwrap_or(i64::MAX);
         model.groups.values().fold(aside, |sum, group| sum.saturating_add(group.waiting()))
-    }
-
-    /// The work of those requests, in cost: a hint.
-    pub fn waiting_cost(&self, model: ModelKey) -> i64 {
-        let Some(model) = self.models.get(&model) else { return 0 };
-        let aside = model.suspects.iter().fold(0_i64, |sum, it| sum.saturating_add(it.candidate.cost));
-        model.groups.values().fold(aside, |sum, group| sum.saturating_add(group.waiting_cost()))
     }
 
     /// Whether no request is leased or being leased: what a shutdown waits for.

@@ -9,8 +9,10 @@
 
 use super::Scheduler;
 use super::attempts::{Trouble, Verdict, judge};
+use super::breaker::Ran;
 use super::door::{Action, AttemptError, FailureCode, ReplicaKey};
-use super::hands::{Held, Stage};
+use super::hands::{Held, Mark, Stage};
+use super::replicas::ReplicaState;
 use super::retries::Backoff;
 
 /// A `Retry-After` is honoured up to this by the request.
@@ -21,6 +23,15 @@ const BUSY_MAX_MS: i64 = 60_000;
 const BUFFER_PATIENCE_MS: i64 = 5_000;
 /// Requests that a replica's death sent back come within this.
 const SPREAD_MS: i64 = 500;
+
+/// What became of a replica whose connections broke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It died, and any of the requests may be why.
+    Died,
+    /// It lives: each connection broke by itself.
+    Lives,
+}
 
 impl Scheduler {
     /// An attempt completed.
@@ -43,7 +54,7 @@ impl Scheduler {
         if replica.breaker.succeed() {
             self.out.push(Action::Resume { replica: key });
         }
-        self.settle_broken(key, false, now);
+        self.settle_broken(key, Fate::Lives, now);
     }
 
     /// An attempt brought no result.
@@ -68,22 +79,27 @@ impl Scheduler {
         let was_suspect = self.hands.get(&seq).is_some_and(|held| held.suspect);
         let was_alone = replica.alone == Some(seq);
         let is_dying = replica.is_dying;
-        let is_blamed = replica.breaker.blames(seq, was_alone, was_suspect);
+        let ran = match (was_alone, was_suspect) {
+            (true, true) => Ran::AloneAsSuspect,
+            (true, false) => Ran::Alone,
+            (false, _) => Ran::AmongOthers,
+        };
+        let counted = replica.breaker.blames(seq, ran);
         let must_open = replica.breaker.fail(seq, self.settings.breaker_failures);
         match trouble {
             Trouble::Unreached => {
-                self.settle_broken(key, true, now);
-                self.return_unseen(seq, was_suspect, now);
+                self.settle_broken(key, Fate::Died, now);
+                self.return_unseen(seq, now);
             }
-            Trouble::Broke if was_alone => self.retry(seq, trouble, is_blamed, true, now),
+            Trouble::Broke if was_alone => self.retry(seq, trouble, Mark { counted, suspect: true }, now),
             Trouble::Broke => {
                 self.set_broken(seq, key, now);
                 if is_dying || self.replicas.get(&key).is_some_and(|it| it.broken.len() > 1) {
-                    self.settle_broken(key, true, now);
+                    self.settle_broken(key, Fate::Died, now);
                 }
             }
             Trouble::Silent | Trouble::Answered(_) | Trouble::Nonsense => {
-                self.retry(seq, trouble, is_blamed, false, now);
+                self.retry(seq, trouble, Mark { counted, suspect: false }, now);
             }
         }
         let has_died = self.replicas.get(&key).is_some_and(|it| it.is_dying && !it.breaker.is_open());
@@ -93,10 +109,10 @@ impl Scheduler {
     }
 
     /// The engine never saw it, so it is as good as new: how long to wait is for the replica's breaker to say.
-    fn return_unseen(&mut self, seq: i64, suspect: bool, now: i64) {
+    fn return_unseen(&mut self, seq: i64, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
-        let retry_at = now + self.random.up_to(SPREAD_MS);
-        self.give_back(held, retry_at, false, suspect, now);
+        let (retry_at, mark) = (now + self.random.up_to(SPREAD_MS), held.unchanged());
+        self.give_back(held, retry_at, mark, now);
     }
 
     fn set_broken(&mut self, seq: i64, key: ReplicaKey, now: i64) {
@@ -112,28 +128,28 @@ impl Scheduler {
     }
 
     /// It is known whether the replica died when these connections broke.
-    pub(super) fn settle_broken(&mut self, key: ReplicaKey, has_died: bool, now: i64) {
+    pub(super) fn settle_broken(&mut self, key: ReplicaKey, fate: Fate, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let broken = std::mem::take(&mut replica.broken);
-        replica.is_dying |= has_died && !broken.is_empty();
+        replica.is_dying |= fate == Fate::Died && !broken.is_empty();
         for seq in broken {
-            if has_died {
+            if fate == Fate::Died {
                 let Some(held) = self.let_go(seq) else { continue };
                 let retry_at = now + self.random.up_to(SPREAD_MS);
-                self.give_back(held, retry_at, false, true, now);
+                self.give_back(held, retry_at, Mark { counted: false, suspect: true }, now);
             } else {
-                let is_blamed =
-                    self.replicas.get(&key).is_some_and(|it| it.breaker.blames(seq, false, false));
-                self.retry(seq, Trouble::Broke, is_blamed, false, now);
+                let blames = |it: &ReplicaState| it.breaker.blames(seq, Ran::AmongOthers);
+                let counted = self.replicas.get(&key).is_some_and(blames);
+                self.retry(seq, Trouble::Broke, Mark { counted, suspect: false }, now);
             }
         }
     }
 
     /// Tries a request again later, or fails it where its attempts are used up.
-    fn retry(&mut self, seq: i64, trouble: Trouble, counted: bool, suspect: bool, now: i64) {
+    fn retry(&mut self, seq: i64, trouble: Trouble, mark: Mark, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
-        let attempts = held.attempts.saturating_add(u32::from(counted));
-        if counted && attempts >= self.settings.attempts_max {
+        let attempts = held.attempts.saturating_add(u32::from(mark.counted));
+        if mark.counted && attempts >= self.settings.attempts_max {
             let message =
                 format!("given up after {attempts} attempts; the last time, {}", trouble.describe());
             return self.fail(held, trouble.code(), message);
@@ -142,7 +158,7 @@ impl Scheduler {
         let backoff = Backoff { base_ms: self.settings.retry_base_ms, cap_ms: self.settings.retry_cap_ms };
         let step = attempts.max(failures).saturating_sub(1);
         let retry_at = now + backoff.full_jitter_ms(step, &mut self.random);
-        self.give_back(held, retry_at, counted, suspect, now);
+        self.give_back(held, retry_at, mark, now);
     }
 
     fn note_busy(&mut self, seq: i64, key: ReplicaKey, retry_after_ms: i64, now: i64) {
@@ -151,8 +167,8 @@ impl Scheduler {
         let asked_ms = retry_after_ms.clamp(0, RETRY_AFTER_MAX_MS);
         let pause_ms = replica.back_off(asked_ms.min(BUSY_MAX_MS), &mut self.random, now);
         let retry_at = now + asked_ms.max(self.random.up_to(pause_ms));
-        let suspect = held.suspect;
-        self.give_back(held, retry_at, false, suspect, now);
+        let mark = held.unchanged();
+        self.give_back(held, retry_at, mark, now);
         if pause_ms > BUFFER_PATIENCE_MS {
             self.give_back_buffered(key, now);
         }

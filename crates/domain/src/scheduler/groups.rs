@@ -25,10 +25,8 @@ pub(super) struct GroupState {
     pub(super) sweep: Sweep,
     /// Waiting requests that a look can see by now.
     count: i64,
-    /// The sum of their costs.
-    cost: i64,
-    /// Waiting requests by the time they may be tried again: count and cost.
-    delayed: BTreeMap<i64, (i64, i64)>,
+    /// Waiting requests by the time they may be tried again.
+    delayed: BTreeMap<i64, i64>,
     /// Requests being leased or leased.
     pub(super) held: usize,
     /// What it may still take in this round of the deficit round robin, in cost.
@@ -54,12 +52,7 @@ impl GroupState {
 
     /// Waiting requests, whether they may be tried yet or not.
     pub(super) fn waiting(&self) -> i64 {
-        self.delayed.values().fold(self.count, |sum, (count, _)| sum.saturating_add(*count))
-    }
-
-    /// The sum of the costs of the waiting requests.
-    pub(super) fn waiting_cost(&self) -> i64 {
-        self.delayed.values().fold(self.cost, |sum, (_, cost)| sum.saturating_add(*cost))
+        self.delayed.values().fold(self.count, |sum, count| sum.saturating_add(*count))
     }
 
     /// Waiting requests that a look can see, as far as known.
@@ -70,8 +63,7 @@ impl GroupState {
     /// Takes the next run, at most `limit` requests; they are held from now on.
     pub(super) fn take(&mut self, limit: usize, now: i64) -> Vec<Candidate> {
         let run = self.sweep.take(limit, now);
-        let cost = run.iter().fold(0_i64, |sum, it| sum.saturating_add(it.cost));
-        self.remove(run.len(), cost, now);
+        self.remove(run.len(), now);
         self.held += run.len();
         run
     }
@@ -84,33 +76,29 @@ impl GroupState {
     }
 
     /// Requests entered the queue, or came back into it and may be tried by now.
-    pub(super) fn add(&mut self, count: i64, cost: i64, now: i64) {
+    pub(super) fn add(&mut self, count: i64, now: i64) {
         self.count = self.count.saturating_add(count.max(0));
-        self.cost = self.cost.saturating_add(cost.max(0));
         self.stay_awake(now);
     }
 
     /// Something of it waits, as a poll of the store saw.
     pub(super) fn hear(&mut self, now: i64) {
         if !self.is_visible() {
-            self.add(1, 0, now);
+            self.add(1, now);
         }
     }
 
     /// Requests left the queue.
-    pub(super) fn remove(&mut self, count: usize, cost: i64, now: i64) {
+    pub(super) fn remove(&mut self, count: usize, now: i64) {
         self.count = self.count.saturating_sub(i64::try_from(count).unwrap_or(i64::MAX)).max(0);
-        self.cost = if self.count == 0 { 0 } else { self.cost.saturating_sub(cost).max(0) };
         self.stay_awake(now);
     }
 
     /// A request was given back until `retry_at`; the time to wake up for it.
-    pub(super) fn delay(&mut self, retry_at: i64, cost: i64, now: i64) -> i64 {
+    pub(super) fn delay(&mut self, retry_at: i64, now: i64) -> i64 {
         let earliest = retry_at.max(now + WRITE_MS);
         let at = earliest.saturating_add(RETRY_STEP_MS - earliest.rem_euclid(RETRY_STEP_MS));
-        let (count, sum) = self.delayed.entry(at).or_default();
-        *count += 1;
-        *sum = sum.saturating_add(cost.max(0));
+        *self.delayed.entry(at).or_default() += 1;
         self.stay_awake(now);
         self.delayed.first_key_value().map_or(at, |(first, _)| *first)
     }
@@ -121,8 +109,8 @@ impl GroupState {
             if *entry.key() > now {
                 return Some(*entry.key());
             }
-            let (count, cost) = entry.remove();
-            self.add(count, cost, now);
+            let count = entry.remove();
+            self.add(count, now);
         }
         None
     }
@@ -134,7 +122,6 @@ impl GroupState {
         self.suspected &= !is_empty && seen == 0;
         self.count = if is_empty { seen } else { self.count.max(seen) };
         if is_empty {
-            self.cost = 0;
             self.recheck_at = now + self.recheck_ms;
         }
     }
@@ -143,7 +130,6 @@ impl GroupState {
     pub(super) fn recount(&mut self, now: i64) {
         self.sweep = Sweep::new(self.sweep.is_shared());
         self.count = 0;
-        self.cost = 0;
         self.suspected = false;
         self.delayed.clear();
         self.stay_awake(now);

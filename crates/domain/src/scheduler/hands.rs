@@ -33,6 +33,15 @@ pub(super) struct Held {
     pub(super) refusal: Option<(u16, String)>,
 }
 
+/// What follows for a request from the end of a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// The attempt counts against it.
+    pub(super) counted: bool,
+    /// It must run alone.
+    pub(super) suspect: bool,
+}
+
 impl Held {
     /// A lease that was just taken.
     pub(super) fn new(lease: Lease, replica: ReplicaKey, seen: &Candidate) -> Self {
@@ -45,6 +54,11 @@ impl Held {
             suspect: seen.suspect,
             refusal: None,
         }
+    }
+
+    /// Nothing follows for it: it is what it was before.
+    pub(super) const fn unchanged(&self) -> Mark {
+        Mark { counted: false, suspect: self.suspect }
     }
 
     pub(super) const fn seq(&self) -> i64 {
@@ -73,10 +87,11 @@ impl Scheduler {
     }
 
     /// Puts a request that was let go back into the queue.
-    pub(super) fn give_back(&mut self, held: Held, retry_at: i64, counted: bool, suspect: bool, now: i64) {
+    pub(super) fn give_back(&mut self, held: Held, retry_at: i64, mark: Mark, now: i64) {
+        let Mark { counted, suspect } = mark;
         let group = held.lease.key.group;
         let model = self.model(group.model);
-        let wake_at = model.group(group.account, now).delay(retry_at, held.cost, now);
+        let wake_at = model.group(group.account, now).delay(retry_at, now);
         if !counted {
             model.settle(group.account, held.cost);
         }
@@ -89,8 +104,8 @@ impl Scheduler {
         let Some(state) = self.replicas.get_mut(&replica) else { return };
         for seq in std::mem::take(&mut state.buffered) {
             if let Some(held) = self.let_go(seq) {
-                let suspect = held.suspect;
-                self.give_back(held, now, false, suspect, now);
+                let mark = held.unchanged();
+                self.give_back(held, now, mark, now);
             }
         }
     }

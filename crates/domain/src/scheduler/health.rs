@@ -6,6 +6,7 @@
 use super::Scheduler;
 use super::breaker::Health;
 use super::door::{Action, FailureCode, ReplicaKey};
+use super::failures::Fate;
 use super::hands::Stage;
 use super::replicas::Probe;
 use super::retries::Backoff;
@@ -15,7 +16,7 @@ impl Scheduler {
     pub(super) fn attend(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get(&key) else { return };
         if replica.is_burst_over(now) {
-            self.settle_broken(key, false, now);
+            self.settle_broken(key, Fate::Lives, now);
         }
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         if replica.retiring {
@@ -57,8 +58,8 @@ impl Scheduler {
 
     fn return_doubted(&mut self, seq: i64, now: i64) {
         if let Some(held) = self.let_go(seq) {
-            let suspect = held.suspect;
-            self.give_back(held, now, false, suspect, now);
+            let mark = held.unchanged();
+            self.give_back(held, now, mark, now);
         }
     }
 

@@ -11,7 +11,7 @@ use super::Scheduler;
 use super::door::{AccountKey, Action, Candidate, Group, ModelKey, ReplicaKey};
 use super::fairness::Suspect;
 use super::hands::Stage;
-use super::replicas::Ask;
+use super::replicas::{Ask, Filling};
 use super::timers::Timer;
 
 /// The least a look asks for.
@@ -107,7 +107,8 @@ impl Scheduler {
     fn lease_runs(&mut self, key: ReplicaKey, now: i64) {
         let mut fruitless = 0;
         loop {
-            let Some(replica) = self.replicas.get_mut(&key).filter(|it| it.room(true, now) > 0) else {
+            let Some(replica) = self.replicas.get_mut(&key).filter(|it| it.room(Filling::Ahead, now) > 0)
+            else {
                 return;
             };
             let count = replica.config.models.len();
@@ -116,8 +117,11 @@ impl Scheduler {
             }
             let model = replica.config.models[replica.next_model % count];
             replica.next_model = (replica.next_model + 1) % count;
-            let may_lease_ahead = !self.is_another_idle(key, model, now);
-            let room = self.replicas.get(&key).map_or(0, |it| it.room(may_lease_ahead, now));
+            let filling = match self.is_another_idle(key, model, now) {
+                true => Filling::IdleSlots,
+                false => Filling::Ahead,
+            };
+            let room = self.replicas.get(&key).map_or(0, |it| it.room(filling, now));
             fruitless = if room > 0 && self.lease_run(key, model, room, now) { 0 } else { fruitless + 1 };
         }
     }

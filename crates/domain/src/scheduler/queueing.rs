@@ -28,7 +28,7 @@ impl Scheduler {
         for backlog in added {
             let Group { model, account } = backlog.group;
             let state = self.model(model);
-            state.group(account, now).add(backlog.count, backlog.cost, now);
+            state.group(account, now).add(backlog.count, now);
             state.enlist(account);
             self.touch_model(model);
         }
@@ -70,7 +70,7 @@ impl Scheduler {
         for candidate in suspects {
             if model.suspects.len() < SUSPECTS_MAX {
                 state.sweep.find();
-                state.remove(1, candidate.cost, now);
+                state.remove(1, now);
                 model.suspects.push_back(Suspect { account: group.account, candidate });
             }
         }
@@ -139,8 +139,8 @@ impl Scheduler {
             replica.forget(seq);
         }
         self.unhold(held.lease.key.group, 1);
-        let suspect = held.suspect;
-        self.give_back(held, now, false, suspect, now);
+        let mark = held.unchanged();
+        self.give_back(held, now, mark, now);
     }
 
     /// A lease that came after its answer had been given up.
@@ -148,7 +148,7 @@ impl Scheduler {
         let group = lease.key.group;
         let is_held = self.hands.get(&lease.key.position.seq).is_some_and(|it| it.lease.epoch >= lease.epoch);
         if !is_held {
-            let wake_at = self.model(group.model).group(group.account, now).delay(now, 0, now);
+            let wake_at = self.model(group.model).group(group.account, now).delay(now, now);
             self.timers.set(Timer::Group(group), Some(wake_at));
             self.out.push(Action::GiveBack { lease, retry_at: now, counted: false, suspect: false });
         }

@@ -34,6 +34,15 @@ pub(super) struct Probe {
     pub(super) doubts: usize,
 }
 
+/// What a run is leased for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filling {
+    /// The slots that have nothing to do.
+    IdleSlots,
+    /// Those, and what waits in front of them, so that a freed slot is filled at once.
+    Ahead,
+}
+
 /// A replica's state. Requests are named by `seq`; the facts about them are in the scheduler's hands.
 #[derive(Debug)]
 pub(super) struct ReplicaState {
@@ -129,11 +138,11 @@ impl ReplicaState {
     }
 
     /// How many requests to lease for it now: none until that is worth a write.
-    pub(super) fn room(&self, may_lease_ahead: bool, now: i64) -> usize {
+    pub(super) fn room(&self, filling: Filling, now: i64) -> usize {
         if !self.is_usable(now) || self.asks.len() >= ASKS_MAX {
             return 0;
         }
-        if !may_lease_ahead {
+        if filling == Filling::IdleSlots {
             return self.idle_slots(now);
         }
         let room = (self.slots() + self.ahead()).saturating_sub(self.claimed());

@@ -64,8 +64,8 @@ impl Scheduler {
                 if self.held_at(seq, Stage::InFlight).is_some_and(|it| it.lease.epoch == lease.epoch)
                     && let Some(held) = self.let_go(seq)
                 {
-                    let suspect = held.suspect;
-                    self.give_back(held, now + UNSENT_MS, false, suspect, now);
+                    let mark = held.unchanged();
+                    self.give_back(held, now + UNSENT_MS, mark, now);
                 }
             }
             // Not writes: a probe is repeated when its answer is overdue, the others bring no answer.
@@ -84,7 +84,7 @@ impl Scheduler {
         for action in std::mem::take(&mut self.undone) {
             if let Action::GiveBack { lease, retry_at, .. } = &action {
                 let group = lease.key.group;
-                let wake_at = self.model(group.model).group(group.account, now).delay(*retry_at, 0, now);
+                let wake_at = self.model(group.model).group(group.account, now).delay(*retry_at, now);
                 self.timers.set(Timer::Group(group), Some(wake_at));
             }
             self.out.push(action);
@@ -109,7 +109,7 @@ impl Scheduler {
             let account = group.account;
             left.into_iter().for_each(|candidate| model.suspects.push_front(Suspect { account, candidate }));
         } else {
-            state.add(i64::try_from(left.len()).unwrap_or(i64::MAX), cost, now);
+            state.add(i64::try_from(left.len()).unwrap_or(i64::MAX), now);
             state.sweep.put_back(left);
         }
         model.settle(group.account, cost);

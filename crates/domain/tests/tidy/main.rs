@@ -4,6 +4,7 @@
 
 mod borders;
 mod circles;
+mod codes;
 mod dependencies;
 mod imports;
 mod invariants;
@@ -57,6 +58,11 @@ fn modules_name_each_other_in_no_circle() {
 #[test]
 fn no_limit_is_a_bare_variable() {
     hold(limits::bare_limits);
+}
+
+#[test]
+fn codes_of_faults_have_names() {
+    hold(codes::bare_codes);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Accounts: who requests, batches, keys and credits belong to.
 
+use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, GrantKind};
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
@@ -15,29 +16,30 @@ use crate::store::ledger::{self, Booking, NewEntry};
 use crate::store::spend;
 pub use crate::store::spend::SpendRecord;
 
-/// The longest source of a grant, in bytes.
-const SOURCE_BYTES_MAX: usize = 256;
-
 /// Makes an account without credits, whose payments are not activated; every process sees it once this returns.
 ///
 /// # Errors
 ///
 /// [`AppError::Invalid`] for a name that cannot be.
 pub async fn create(services: &Services, name: &str) -> Result<Account, AppError> {
-    create_with(services, name, false, Credits::ZERO).await
+    create_with(services, name, Start { is_activated: false, credits: Credits::ZERO }).await
+}
+
+/// What an account has from the beginning.
+pub(super) struct Start {
+    /// Whether its payments are activated.
+    pub(super) is_activated: bool,
+    /// Its credits.
+    pub(super) credits: Credits,
 }
 
 /// The same with what it has from the beginning.
-pub(super) async fn create_with(
-    services: &Services,
-    name: &str,
-    is_activated: bool,
-    credits: Credits,
-) -> Result<Account, AppError> {
-    names::check(name)?;
+pub(super) async fn create_with(services: &Services, name: &str, start: Start) -> Result<Account, AppError> {
+    names::check("name", name)?;
     let now = services.clock.now();
     let (id, name) = (services.ids.next(now), name.to_owned());
     let webhook_secret = SigningSecret::new(services.ids.random());
+    let Start { is_activated, credits } = start;
     let account = NewAccount { id, name, created_at: now, is_activated, credits, webhook_secret };
     Ok(accounts::insert(&services.store, &account).await?)
 }
@@ -114,14 +116,12 @@ pub async fn grant(
     amount: Credits,
     source: Option<&str>,
 ) -> Result<Grant, AppError> {
-    let out_of_range = |param, message: &str| AppError::invalid(param, "out_of_range", message);
+    let out_of_range = |param, message: &str| AppError::invalid(param, codes::OUT_OF_RANGE, message);
     if amount == Credits::ZERO {
         return Err(out_of_range("amount", "must be more or less than nothing"));
     }
-    if let Some(source) = source
-        && (!(1..=SOURCE_BYTES_MAX).contains(&source.len()) || source.contains(char::is_control))
-    {
-        return Err(out_of_range("source", "must have 1 to 256 bytes and no control characters"));
+    if let Some(source) = source {
+        names::check("source", source)?;
     }
     let account = get(services, id).await?;
     let now = services.clock.now();
@@ -130,8 +130,9 @@ pub async fn grant(
     let entry = NewEntry { account: account.key, kind: EntryKind::Grant, amount, source, now };
     let booked = ledger::book(&services.store, &entry).await.map_err(|error| match AppError::from(error) {
         // A commit whose answer was lost may have been done.
-        AppError::Unavailable(why) => {
-            AppError::Unavailable(format!("{why}; to be granted once, repeat it with --source {name}"))
+        AppError::StoreAway { cause, .. } => {
+            let advice = Some(format!("to be granted once, repeat it with --source {name}"));
+            AppError::StoreAway { cause, advice }
         }
         other => other,
     });
@@ -144,7 +145,7 @@ pub async fn grant(
                 Some(before) => {
                     let message =
                         format!("'{name}' is granted already, with {before} credits and not {amount}");
-                    Err(AppError::invalid("source", "conflict", &message))
+                    Err(AppError::invalid("source", codes::CONFLICT, &message))
                 }
             }
         }

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
 
+use super::accounts::Start;
 use super::errors::AppError;
 use super::sessions::{self, Link};
-use super::{Services, api_keys, users};
+use super::users::{self, Standing};
+use super::{Services, api_keys};
 use crate::store::{self, StoreError};
 
 /// The name of the account that is made.
@@ -45,7 +47,7 @@ pub async fn run(services: &Services) -> Result<Option<Bootstrapped>, AppError> 
     let account = match accounts.as_slice() {
         [] => {
             let credits = services.config.billing.bootstrap_credits;
-            super::accounts::create_with(services, ACCOUNT, true, credits).await?
+            super::accounts::create_with(services, ACCOUNT, Start { is_activated: true, credits }).await?
         }
         [only] if only.name == ACCOUNT => {
             if !store::api_keys::list(&services.store, only.key).await?.is_empty() {
@@ -75,7 +77,7 @@ pub async fn link_operator(services: &Services) -> Result<Option<Link>, AppError
     }
     let _turn = services.store.take_turn().await?;
     let operator = match users::list(services).await?.as_slice() {
-        [] => match users::insert(services, None, None, true).await? {
+        [] => match users::insert(services, None, None, Standing::Operator).await? {
             Some(made) => made,
             None => return Ok(None),
         },

@@ -1,7 +1,7 @@
 //! What a use case says instead of doing it. It knows nothing of HTTP; each way of calling has its own words for it.
 //!
-//! Use cases return [`AppError`]. What the store could not do becomes one of its two last variants, and only there is a
-//! message that is for the operator and not for the client.
+//! Use cases return [`AppError`]. What the store could not do becomes one of its three last variants. In two of them the store's
+//! own words are for the operator and not for the client: the message does not repeat them.
 
 use overnight_domain::faults::{Fault, Faults};
 use overnight_domain::money::Credits;
@@ -50,6 +50,15 @@ pub enum AppError {
     /// The store takes no writes now; nothing was accepted, and it may be tried again.
     #[error("the service cannot do this now: {0}")]
     Unavailable(String),
+    /// The database does not answer at this moment. It may be tried again.
+    #[error("the store is not available at the moment: {}", .advice.as_deref().unwrap_or("try again"))]
+    StoreAway {
+        /// What the driver of the database says.
+        #[source]
+        cause: StoreError,
+        /// What to do, if more than to try again.
+        advice: Option<String>,
+    },
     /// A fault of ours.
     #[error("something went wrong here")]
     Internal(#[source] StoreError),
@@ -95,6 +104,19 @@ impl AppError {
         let fault = Fault { param: param.to_owned(), code, message: message.to_owned() };
         Self::Invalid(InvalidInput { details: vec![fault.into()], total: None })
     }
+
+    /// What is asked for comes too late: the process ends.
+    pub fn stopping() -> Self {
+        Self::Unavailable("the service is stopping".to_owned())
+    }
+
+    /// What the log is to say: the store's own words, where a client is not told them.
+    pub fn in_full(&self) -> String {
+        match self {
+            Self::StoreAway { cause, .. } | Self::Internal(cause) => cause.to_string(),
+            told => told.to_string(),
+        }
+    }
 }
 
 impl From<Faults> for AppError {
@@ -134,6 +156,27 @@ impl From<NoticeRefused> for AppError {
 
 impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
-        if error.is_passing() { Self::Unavailable(error.to_string()) } else { Self::Internal(error) }
+        match error {
+            error if !error.is_passing() => Self::Internal(error),
+            StoreError::Database(_) => Self::StoreAway { cause: error, advice: None },
+            error => Self::Unavailable(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::DatabaseError;
+
+    #[test]
+    fn what_the_driver_of_the_database_said_is_for_the_log_alone() {
+        let said = std::io::Error::other("no route to 10.1.2.3");
+        let away = AppError::from(StoreError::Database(DatabaseError::Postgres(said.into())));
+        assert_eq!(away.to_string(), "the store is not available at the moment: try again");
+        assert!(away.in_full().contains("10.1.2.3"), "{}", away.in_full());
+        let full = AppError::from(StoreError::Unavailable("the disk is full"));
+        let told = "the service cannot do this now: the store takes no writes now: the disk is full";
+        assert_eq!((full.to_string(), full.in_full()), (told.to_owned(), told.to_owned()));
     }
 }

@@ -12,11 +12,9 @@ use crate::config::WebhooksConfig;
 use crate::spelling::nearest;
 use crate::store::search::Search;
 
-/// A field that is none of the known ones.
-const UNKNOWN_FIELD: &str = "unknown_field";
-
-/// The longest text that is looked for, in bytes.
-const SEARCH_BYTES_MAX: usize = 256;
+/// The longest text that is looked for, in characters. A browser counts none of them less than once, so that what the
+/// console's forms let through is taken.
+pub const SEARCH_CHARS_MAX: usize = 256;
 
 /// The longest webhook address, in bytes.
 const WEBHOOK_BYTES_MAX: usize = 2_048;
@@ -43,7 +41,7 @@ pub(super) fn object<'j>(text: &'j JsonText, known: &[&str], faults: &mut Faults
             Some(name) => format!("is not a known field; did you mean {name}?"),
             None => format!("is not a known field; the known ones are {}", known.join(", ")),
         };
-        faults.push(Quoted(key), UNKNOWN_FIELD, hint);
+        faults.push(Quoted(key), codes::UNKNOWN_FIELD, hint);
     }
     Some(object)
 }
@@ -88,8 +86,9 @@ pub(super) fn webhook(
 /// What is looked for, without the white space around it.
 pub(super) fn search(text: Option<&str>) -> Result<Option<Search>, AppError> {
     let text = text.map(str::trim).filter(|text| !text.is_empty());
-    if text.is_some_and(|text| text.len() > SEARCH_BYTES_MAX) {
-        return Err(AppError::invalid("search", codes::OUT_OF_RANGE, "must be at most 1,024 bytes"));
+    if text.is_some_and(|text| text.chars().nth(SEARCH_CHARS_MAX).is_some()) {
+        let message = format!("must have at most {SEARCH_CHARS_MAX} characters");
+        return Err(AppError::invalid("search", codes::OUT_OF_RANGE, &message));
     }
     Ok(text.map(Search::new))
 }
@@ -104,7 +103,8 @@ pub(super) fn check_address(address: &str, allowed: &WebhooksConfig) -> Result<(
 fn check_webhook(address: &str, allowed: &WebhooksConfig) -> Result<(), Fault> {
     let refuse = |code, message: &str| Fault { param: "webhook".into(), code, message: message.into() };
     if address.len() > WEBHOOK_BYTES_MAX {
-        return Err(refuse(codes::OUT_OF_RANGE, "must be at most 2,048 bytes"));
+        let message = format!("must be at most {WEBHOOK_BYTES_MAX} bytes");
+        return Err(refuse(codes::OUT_OF_RANGE, &message));
     }
     let is_plain = !address.contains(|character: char| character.is_whitespace() || character.is_control());
     let Some(url) = Url::parse(address).ok().filter(|_| is_plain) else {

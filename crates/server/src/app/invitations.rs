@@ -1,11 +1,12 @@
 //! Invitations to an account: whoever has the link becomes a member, as whoever they are. Nobody is made a member without
 //! wanting to, and an e-mail address that was written down for somebody opens nothing: nobody here can tell whose it is.
 
+use overnight_domain::faults::codes;
 use overnight_domain::roles::Role;
 
 use super::accounts::Account;
 use super::errors::AppError;
-use super::sessions::{self, Browser, Link, SignInError, Token};
+use super::sessions::{self, Browser, CameBy, Link, SignInError, Token};
 use super::users::{self, User};
 use super::{Services, members};
 use crate::store::invitations;
@@ -34,14 +35,14 @@ pub async fn invite(
     let email = users::checked(email)?;
     let is_member = |member: &members::Member| member.user.email.as_ref() == Some(&email);
     if members::list(services, account).await?.iter().any(is_member) {
-        return Err(AppError::invalid("email", "conflict", "is a member's already"));
+        return Err(AppError::invalid("email", codes::CONFLICT, "is a member's already"));
     }
     let (now, token) = (services.clock.now(), Token::new(services.ids.random()));
     let invitation = Invitation { email, role, expires_at: now.saturating_add(VALID_MS) };
     let (store, sha256) = (&services.store, token.sha256());
     if !invitations::insert(store, account.key, &invitation, &sha256, now, WAITING_MAX).await? {
         let message = format!("is one too many: {WAITING_MAX} invitations wait; withdraw some");
-        return Err(AppError::invalid("email", "out_of_range", &message));
+        return Err(AppError::invalid("email", codes::OUT_OF_RANGE, &message));
     }
     tracing::info!(account = %account.id, role = role.as_str(), "somebody is invited to an account");
     let path = format!("/console/invitation/{}", token.text());
@@ -108,7 +109,7 @@ pub async fn join(
     get(services, token).await?;
     let user = users::create_with_password(services, email, password).await?;
     let account = accept(services, token, &user).await?;
-    Ok((sessions::begin(services, &user, browser, false).await?, account))
+    Ok((sessions::begin(services, &user, browser, CameBy::Identity).await?, account))
 }
 
 /// Makes somebody a member of every account that invites this e-mail address, which a provider has verified; how many.

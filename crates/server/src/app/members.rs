@@ -1,5 +1,6 @@
 //! Who belongs to which account: listed, given another role, dismissed. How they come to it: see `invitations.rs`.
 
+use overnight_domain::faults::codes;
 use overnight_domain::ids::UserId;
 use overnight_domain::roles::Role;
 
@@ -69,7 +70,7 @@ pub async fn change(
         MemberChange::Done => Ok(()),
         MemberChange::Unknown => Err(AppError::NotFound("member")),
         MemberChange::LastOwner => {
-            Err(AppError::invalid("role", "conflict", "stays: an account keeps an owner"))
+            Err(AppError::invalid("role", codes::CONFLICT, "stays: an account keeps an owner"))
         }
     }
 }

@@ -29,10 +29,14 @@ pub mod webhooks;
 
 use std::sync::Arc;
 
+use tracing::Instrument;
+
 use self::api_keys::KeyHolders;
 pub use self::counting::Counts;
 use self::errors::AppError;
+pub use self::input::SEARCH_CHARS_MAX;
 pub use self::models::{Model, Models};
+pub use self::names::NAME_CHARS_MAX;
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;
@@ -121,7 +125,7 @@ pub fn store_options(config: &Config) -> StoreOptions {
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
 ) -> Result<T, AppError> {
-    match tokio::spawn(work).await {
+    match tokio::spawn(work.in_current_span()).await {
         Ok(outcome) => outcome,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -1,8 +1,12 @@
 //! What people call accounts, keys and processes.
 
+use overnight_domain::faults::codes;
+
 use super::errors::AppError;
 
-const NAME_BYTES_MAX: usize = 256;
+/// The longest name, in characters. A browser counts none of them less than once, so that what the console's forms let
+/// through is taken.
+pub const NAME_CHARS_MAX: usize = 256;
 
 /// The machine's name and the process's number.
 pub(super) fn of_process() -> String {
@@ -10,9 +14,32 @@ pub(super) fn of_process() -> String {
     format!("{}/{}", machine.nodename().to_string_lossy(), std::process::id())
 }
 
-/// Refuses a name that is empty, too long, or would garble a terminal.
-pub(super) fn check(name: &str) -> Result<(), AppError> {
-    let is_fine = (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.contains(char::is_control);
-    let message = "must have 1 to 256 bytes and no control characters";
-    is_fine.then_some(()).ok_or_else(|| AppError::invalid("name", "out_of_range", message))
+/// Refuses a name, sent as `param`, that is empty, too long, or would garble a terminal.
+pub(super) fn check(param: &str, name: &str) -> Result<(), AppError> {
+    let is_too_long = name.chars().nth(NAME_CHARS_MAX).is_some();
+    if !name.is_empty() && !is_too_long && !name.contains(char::is_control) {
+        return Ok(());
+    }
+    let message = format!("must have 1 to {NAME_CHARS_MAX} characters and no control characters");
+    Err(AppError::invalid(param, codes::OUT_OF_RANGE, &message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_as_many_characters_as_the_message_says() {
+        for (name, is_fine) in [
+            ("a".to_owned(), true),
+            ("é".repeat(NAME_CHARS_MAX), true),
+            ("é".repeat(NAME_CHARS_MAX + 1), false),
+            (String::new(), false),
+            ("a\u{1b}[31m".to_owned(), false),
+        ] {
+            assert_eq!(check("source", &name).is_ok(), is_fine, "{name}");
+        }
+        let told = check("source", "").map_err(|error| error.to_string());
+        assert_eq!(told, Err("source must have 1 to 256 characters and no control characters".to_owned()));
+    }
 }

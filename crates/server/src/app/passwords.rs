@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
+use overnight_domain::faults::codes;
 use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore};
 
 use super::errors::AppError;
@@ -73,7 +74,7 @@ impl Passwords {
             let message = format!(
                 "must have at least {PASSWORD_CHARS_MIN} characters, and at most {PASSWORD_BYTES_MAX} bytes"
             );
-            return Err(AppError::invalid("password", "out_of_range", &message));
+            return Err(AppError::invalid("password", codes::OUT_OF_RANGE, &message));
         }
         let salt = SaltString::encode_b64(&ids.random()[..16]).map_err(|_| unhashable())?;
         let password = password.to_owned();

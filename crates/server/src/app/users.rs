@@ -1,5 +1,6 @@
 //! Those who sign in to the console: made, listed, changed, removed.
 
+use overnight_domain::faults::codes;
 use overnight_domain::ids::UserId;
 
 use super::Services;
@@ -25,7 +26,16 @@ pub(super) fn checked(email: &str) -> Result<String, AppError> {
             .split_once('@')
             .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'));
     let message = "must be an e-mail address";
-    is_one.then_some(email).ok_or_else(|| AppError::invalid("email", "out_of_range", message))
+    is_one.then_some(email).ok_or_else(|| AppError::invalid("email", codes::OUT_OF_RANGE, message))
+}
+
+/// What a user may see beside the accounts that they are a member of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing.
+    Ordinary,
+    /// Every account, and the operator's page.
+    Operator,
 }
 
 /// Makes a user, who signs in by link for the first time.
@@ -33,8 +43,8 @@ pub(super) fn checked(email: &str) -> Result<String, AppError> {
 /// # Errors
 ///
 /// [`AppError::Invalid`] for an e-mail address that is none, or somebody's.
-pub async fn create(services: &Services, email: &str, is_operator: bool) -> Result<User, AppError> {
-    insert(services, Some(checked(email)?), None, is_operator).await?.ok_or_else(taken)
+pub async fn create(services: &Services, email: &str, standing: Standing) -> Result<User, AppError> {
+    insert(services, Some(checked(email)?), None, standing).await?.ok_or_else(taken)
 }
 
 /// Makes a user who signs in by password.
@@ -49,7 +59,7 @@ pub(super) async fn create_with_password(
 ) -> Result<User, AppError> {
     let email = checked(email)?;
     let password = services.passwords.hash(services.passwords.enter()?, password, &services.ids).await?;
-    let user = insert(services, Some(email), None, false).await?.ok_or_else(taken)?;
+    let user = insert(services, Some(email), None, Standing::Ordinary).await?.ok_or_else(taken)?;
     let credentials = Credentials { email: None, password: Some(password) };
     users::set_credentials(&services.store, user.key, &credentials).await?;
     Ok(User { has_password: true, ..user })
@@ -66,16 +76,17 @@ pub(super) async fn sign_up(
     email: &str,
     subject: (String, String),
 ) -> Result<Option<User>, AppError> {
-    insert(services, Some(checked(email)?), Some(subject), false).await
+    insert(services, Some(checked(email)?), Some(subject), Standing::Ordinary).await
 }
 
 pub(super) async fn insert(
     services: &Services,
     email: Option<String>,
     subject: Option<(String, String)>,
-    is_operator: bool,
+    standing: Standing,
 ) -> Result<Option<User>, AppError> {
     let now = services.clock.now();
+    let is_operator = standing == Standing::Operator;
     let user = NewUser { id: services.ids.next(now), email, subject, is_operator, created_at: now };
     Ok(users::insert(&services.store, &user).await?)
 }
@@ -139,7 +150,7 @@ pub async fn change_credentials(
     let user = &visitor.user;
     if email.is_some() && !may_change_email(user) {
         let message = "stays: the operator makes a user for another";
-        return Err(AppError::invalid("email", "conflict", message));
+        return Err(AppError::invalid("email", codes::CONFLICT, message));
     }
     let known = users::password(&services.store, user.key).await?;
     if let Some(hash) = known.filter(|_| !visitor.came_by_link(services.clock.now())) {
@@ -152,7 +163,7 @@ pub async fn change_credentials(
         None => None,
     };
     if hash.is_some() && email.is_none() && user.email.is_none() {
-        return Err(AppError::invalid("email", "missing", "is needed beside a password"));
+        return Err(AppError::invalid("email", codes::MISSING, "is needed beside a password"));
     }
     let credentials = Credentials { email, password: hash };
     if !users::set_credentials(&services.store, user.key, &credentials).await? {
@@ -170,5 +181,5 @@ pub fn may_change_email(user: &User) -> bool {
 }
 
 fn taken() -> AppError {
-    AppError::invalid("email", "conflict", "is somebody's already")
+    AppError::invalid("email", codes::CONFLICT, "is somebody's already")
 }

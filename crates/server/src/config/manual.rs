@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
+use strsim::levenshtein;
+
 use super::ConfigError;
 use super::tree::{Node, Value};
-use crate::spelling::edit_distance;
 
 /// The commented file of every setting and its default.
 pub const MANUAL: &str = include_str!("../../overnight.default.toml");
@@ -100,7 +101,7 @@ fn nearest(path: &str) -> String {
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     let distance = |known: &String| {
         // A key that stands in the wrong section is nearer than one that is spelt otherwise.
-        edit_distance(path, known).min(edit_distance(&last(path), &last(known)) + 1)
+        levenshtein(path, known).min(levenshtein(&last(path), &last(known)) + 1)
     };
     paths().into_iter().min_by_key(distance).unwrap_or_default()
 }

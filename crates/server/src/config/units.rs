@@ -19,13 +19,6 @@ pub struct Price {
     amount: Credits,
 }
 
-impl Millis {
-    /// The duration as the standard library has it.
-    pub fn as_duration(self) -> std::time::Duration {
-        std::time::Duration::from_millis(u64::try_from(self.0).unwrap_or(0))
-    }
-}
-
 impl FromStr for Millis {
     type Err = String;
 

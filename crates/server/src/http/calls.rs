@@ -8,7 +8,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use overnight_domain::ids::CallId;
+use overnight_domain::ids::{AccountId, CallId};
+use tracing::{Instrument, Span, field};
 
 use super::context::{Context, Shared};
 use super::errors::{self, Refusal};
@@ -22,14 +23,20 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Under this everything needs a key, whether anything is served there or not.
 const API: &str = "/v1";
 
-/// Carries one call through.
+/// Carries one call through, in a span that names it in all that is logged on its way. The account stands in it once it is known.
 pub(super) async fn handle(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let timer = CallTimer::start(request.method(), request.extensions().get::<MatchedPath>());
-    let version = request.version();
     let call: CallId = context.services.ids.next(context.services.clock.now());
+    let (method, route) = (timer.method(), timer.route());
+    let span = tracing::info_span!("call", method, route, id = %call, account = field::Empty);
+    carry(context, call, timer, request, next).instrument(span).await
+}
+
+async fn carry(context: Shared, call: CallId, timer: CallTimer, request: Request, next: Next) -> Response {
+    let version = request.version();
     let answered = AssertUnwindSafe(admit(&context, request, next)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| {
-        tracing::error!(%call, "call {call} hit a bug: its handler panicked");
+        tracing::error!("call {call} hit a bug: its handler panicked");
         Refusal::Panicked.into_response()
     });
     if response.status().is_client_error() || response.status().is_server_error() {
@@ -41,7 +48,7 @@ pub(super) async fn handle(State(context): State<Shared>, request: Request, next
     if context.services.signals.is_stopping() && version <= Version::HTTP_11 {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    tracing::debug!(%call, status = response.status().as_u16(), route = timer.route(), "answered call {call}");
+    tracing::debug!(status = response.status().as_u16(), "answered call {call}");
     timer.stop(response.status());
     response
 }
@@ -50,11 +57,19 @@ async fn admit(context: &Context, mut request: Request, next: Next) -> Response 
     if is_api(request.uri().path()) {
         let key = presented_key(request.headers());
         match api_keys::authenticate(&context.services, key).await {
-            Ok(account) => request.extensions_mut().insert(Caller(account)),
+            Ok(opened) => {
+                name_account(opened.id);
+                request.extensions_mut().insert(Caller(opened.account))
+            }
             Err(refused) => return Refusal::from(refused).into_response(),
         };
     }
     next.run(request).await
+}
+
+/// Names the account whose call this is in what is logged of it from here on.
+pub(super) fn name_account(account: AccountId) {
+    Span::current().record("account", field::display(account));
 }
 
 fn is_api(path: &str) -> bool {

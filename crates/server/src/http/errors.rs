@@ -1,6 +1,7 @@
 //! How a refusal looks on the wire. Handlers return a [`Refusal`]; `calls.rs` writes its envelope, because only there
 //! the call has a name. What went wrong on our side is logged there too, once.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -71,7 +72,9 @@ impl Refusal {
             }
             Self::App(AppError::Payment(_)) => (StatusCode::BAD_GATEWAY, "payment_failed", BILLING),
             Self::App(AppError::Notice(_)) => (StatusCode::BAD_REQUEST, "invalid_notice", INVALID_REQUEST),
-            Self::App(AppError::Unavailable(_)) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", SERVER),
+            Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "unavailable", SERVER)
+            }
             Self::App(AppError::Internal(_)) | Self::Panicked => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", SERVER)
             }
@@ -103,7 +106,9 @@ impl Refusal {
             Self::App(AppError::InvalidApiKey) => {
                 Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
             }
-            Self::App(AppError::Unavailable(_)) => Some((header::RETRY_AFTER, RETRY_AFTER)),
+            Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) => {
+                Some((header::RETRY_AFTER, RETRY_AFTER))
+            }
             _ => None,
         }
     }
@@ -147,11 +152,22 @@ impl IntoResponse for Refusal {
     }
 }
 
+/// Logs what the store said, of which a client is told nothing.
+pub(super) fn log(error: &AppError, call: impl Display) {
+    match error {
+        AppError::Internal(_) => tracing::error!(error = error.in_full(), "{call} failed"),
+        AppError::StoreAway { .. } => {
+            tracing::warn!(error = error.in_full(), "{call} was refused: the store is not available");
+        }
+        _ => {}
+    }
+}
+
 /// Gives a refused call's answer its envelope, and logs what was our fault.
 pub(super) fn write(response: &mut Response, call: CallId) {
     let Some(refusal) = response.extensions_mut().remove::<Arc<Refusal>>() else { return };
-    if let Refusal::App(AppError::Internal(error)) = &*refusal {
-        tracing::error!(%call, %error, "call {call} failed");
+    if let Refusal::App(error) = &*refusal {
+        log(error, format_args!("call {call}"));
     }
     let envelope = serde_json::to_vec(&refusal.envelope(call)).unwrap_or_default();
     let headers = response.headers_mut();

@@ -2,6 +2,7 @@
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use overnight_domain::faults::codes;
 use overnight_domain::ids::{BatchId, Id, Kind, RequestId};
 use overnight_domain::scheduler::AccountKey;
 
@@ -72,7 +73,7 @@ pub(super) fn check_path(parts: &Parts) -> Result<(), Refusal> {
 }
 
 fn bad_path() -> Refusal {
-    AppError::invalid("path", "invalid_encoding", "is not percent-encoded UTF-8").into()
+    AppError::invalid("path", codes::INVALID_ENCODING, "is not percent-encoded UTF-8").into()
 }
 
 /// Refuses a query where none is taken.

@@ -17,7 +17,7 @@ pub(super) async fn live() -> Response {
 /// cannot do now waits.
 pub(super) async fn ready(State(context): State<Shared>) -> Answer {
     if context.services.signals.is_stopping() {
-        return Err(AppError::Unavailable("the service is stopping".to_owned()).into());
+        return Err(AppError::stopping().into());
     }
     match context.services.store.refusing() {
         None => Ok(live().await),

@@ -5,11 +5,12 @@ use std::vec;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
 use futures_util::stream;
 use tokio::sync::mpsc::{self, Receiver};
+use tracing::{Instrument, Span};
 
 use super::answers;
-use super::errors::Answer;
 use crate::app::errors::AppError;
 use crate::app::pages::Pages;
 
@@ -23,9 +24,12 @@ const SLACK_BYTES: usize = 4 << 10;
 ///
 /// The first page is read before anything is answered. After that a failure cuts the connection, so that a client
 /// cannot take a part for the whole.
-pub(super) async fn answer<P: Pages>(mut pages: P, write: fn(&P::Row, &mut Vec<u8>)) -> Answer {
+pub(super) async fn answer<P: Pages>(
+    mut pages: P,
+    write: fn(&P::Row, &mut Vec<u8>),
+) -> Result<Response, AppError> {
     let rows = pages.next_page().await?.unwrap_or_default().into_iter();
-    let lines = Lines::<P> { rows, ahead: Some(read_ahead(pages)), write };
+    let lines = Lines::<P> { rows, ahead: Some(read_ahead(pages)), write, span: Span::current() };
     let chunks = stream::try_unfold(lines, Lines::next_chunk);
     let content_type = HeaderValue::from_static("application/x-ndjson");
     Ok(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks)))
@@ -37,6 +41,8 @@ struct Lines<P: Pages> {
     /// `None` once the last page was taken up.
     ahead: Option<Receiver<Page<P>>>,
     write: fn(&P::Row, &mut Vec<u8>),
+    /// The call's, which is answered before its list is at an end.
+    span: Span,
 }
 
 type Page<P> = Result<Option<Vec<<P as Pages>::Row>>, AppError>;
@@ -44,7 +50,7 @@ type Page<P> = Result<Option<Vec<<P as Pages>::Row>>, AppError>;
 /// Reads on until the list ends or fails, or nobody wants it any more.
 fn read_ahead<P: Pages>(mut pages: P) -> Receiver<Page<P>> {
     let (ready, ahead) = mpsc::channel(1);
-    tokio::spawn(async move {
+    let read = async move {
         loop {
             let page = pages.next_page().await;
             let is_last = !matches!(page, Ok(Some(_)));
@@ -52,7 +58,8 @@ fn read_ahead<P: Pages>(mut pages: P) -> Receiver<Page<P>> {
                 break;
             }
         }
-    });
+    };
+    tokio::spawn(read.in_current_span());
     ahead
 }
 
@@ -74,9 +81,11 @@ impl<P: Pages> Lines<P> {
     async fn turn_page(&mut self) -> Result<bool, AppError> {
         let Some(ahead) = &mut self.ahead else { return Ok(false) };
         let page = ahead.recv().await;
-        let page = page.unwrap_or_else(|| Err(AppError::Unavailable("it is stopping".to_owned())));
-        let page =
-            page.inspect_err(|error| tracing::error!(%error, "a list was cut: its next page is missing"))?;
+        let page = page.unwrap_or_else(|| Err(AppError::stopping()));
+        let page = page.inspect_err(|error| {
+            let _in_call = self.span.enter();
+            tracing::error!(error = error.in_full(), "a list was cut: its next page is missing");
+        })?;
         match page {
             Some(rows) => self.rows = rows.into_iter(),
             None => self.ahead = None,

@@ -97,6 +97,11 @@ impl CallTimer {
         Self { began_at: Instant::now(), method, route: route.cloned() }
     }
 
+    /// The method; `other` for one that no route takes.
+    pub(super) fn method(&self) -> &'static str {
+        self.method
+    }
+
     /// The path that was matched, with the names of its parameters; `unmatched` where nothing is served.
     pub(super) fn route(&self) -> &str {
         self.route.as_ref().map_or("unmatched", MatchedPath::as_str)

@@ -24,7 +24,7 @@ use super::answers;
 #[openapi(
     info(
         title = "Overnight",
-        version = "0.1.0",
+        version = env!("CARGO_PKG_VERSION"),
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
         description = "Asynchronous batch inference: send chat-completion requests now, read the answers within 24 \
             hours. Group requests into a batch, before or after they have ended, to follow or cancel them together.\n\n\
@@ -82,6 +82,11 @@ pub(super) async fn get() -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_version_is_that_of_the_release() {
+        assert_eq!(document().info.version, env!("CARGO_PKG_VERSION"));
+    }
 
     #[test]
     fn every_shape_that_is_referred_to_is_there() {

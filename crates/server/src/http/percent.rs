@@ -2,20 +2,16 @@
 
 use std::borrow::Cow;
 
-/// The text that a path spells; `None` where an escape is broken or the bytes are no UTF-8.
+use percent_encoding::percent_decode_str;
+
+/// The text that a path spells; `None` where an escape is broken, which the library lets stand, or the bytes are no UTF-8.
 pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('%') {
-        return Some(Cow::Borrowed(text));
+    let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+    let is_whole = |behind: &str| behind.as_bytes().get(..2).is_some_and(is_hex);
+    if !text.split('%').skip(1).all(is_whole) {
+        return None;
     }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => digit(rest.next()?)? << 4 | digit(rest.next()?)?,
-            other => other,
-        });
-    }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
+    percent_decode_str(text).decode_utf8().ok()
 }
 
 /// The text that a part of a query spells, where a plus is a space.
@@ -25,10 +21,6 @@ pub(super) fn decode_query(text: &str) -> Option<Cow<'_, str>> {
     }
     let spaced = text.replace('+', " ");
     decode(&spaced).map(|text| Cow::Owned(text.into_owned()))
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
 #[cfg(test)]
@@ -45,6 +37,9 @@ mod tests {
             ("%", None),
             ("%4", None),
             ("%zz", None),
+            ("%+1", None),
+            ("%4%41", None),
+            ("%2541", Some("%41")),
             ("%ff", None),
             ("%C3", None),
         ] {

@@ -16,9 +16,6 @@ use crate::app::errors::AppError;
 use crate::app::requests::{Direction, ListQuery};
 use crate::spelling::nearest;
 
-const UNKNOWN_PARAMETER: &str = "unknown_parameter";
-const DUPLICATE_PARAMETER: &str = "duplicate_parameter";
-
 /// The parameters of a query, each known and there once.
 pub(super) struct Parameters<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,
@@ -43,13 +40,13 @@ impl<'a> Parameters<'a> {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (Some(name), Some(value)) = (percent::decode_query(name), percent::decode_query(value))
             else {
-                faults.push("query", "invalid_encoding", "is not percent-encoded UTF-8");
+                faults.push("query", codes::INVALID_ENCODING, "is not percent-encoded UTF-8");
                 continue;
             };
             if !known.contains(&name.as_ref()) {
-                faults.push(Quoted(&name), UNKNOWN_PARAMETER, hint(&name, known));
+                faults.push(Quoted(&name), codes::UNKNOWN_PARAMETER, hint(&name, known));
             } else if pairs.iter().any(|(other, _)| *other == name) {
-                faults.push(&name, DUPLICATE_PARAMETER, "stands more than once in the query");
+                faults.push(&name, codes::DUPLICATE_PARAMETER, "stands more than once in the query");
             } else {
                 pairs.push((name, value));
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use overnight_domain::scheduler::{Action, Input, Lease, ReplicaKey};
 use tokio::sync::mpsc::UnboundedSender;
+use tracing::{Instrument, Span, field};
 
 use super::actions;
 use super::prompts::Prompts;
@@ -22,11 +23,24 @@ pub(super) struct Attempts {
 
 impl Attempts {
     /// Sends the request, tells the scheduler how it went, and hands a completion on to be stored. Aborting its task
-    /// drops the connection to the engine.
+    /// drops the connection to the engine. What is logged meanwhile says who answers whom: the request once it is read.
     pub(super) async fn run(self: Arc<Self>, replica: ReplicaKey, lease: Lease) {
+        let span = tracing::info_span!(
+            "attempt",
+            model = self.replicas.model_name(lease.key.group.model),
+            replica = self.replicas.name(replica),
+            request = field::Empty,
+        );
+        self.attempt(replica, lease).instrument(span).await;
+    }
+
+    async fn attempt(&self, replica: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
         let prompt = match self.prompts.take(seq).await {
-            Ok(Some(prompt)) => prompt,
+            Ok(Some(prompt)) => {
+                Span::current().record("request", field::display(prompt.id));
+                prompt
+            }
             Ok(None) => return self.answer(Input::Ended { seqs: vec![seq] }),
             Err(error) => {
                 tracing::warn!(%error, seq, "a prompt could not be read, and its request goes back to the queue");
@@ -40,7 +54,7 @@ impl Attempts {
                 self.answer(Input::Completed { seq, cost });
             }
             Err(error) => {
-                tracing::debug!(request = %prompt.id, ?error, "an attempt brought no result");
+                tracing::debug!(?error, "an attempt brought no result");
                 metrics::counter!("overnight_attempts_failed_total").increment(1);
                 self.answer(Input::AttemptFailed { seq, error });
             }

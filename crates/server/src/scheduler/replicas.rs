@@ -53,6 +53,11 @@ impl Replicas {
         self.client(key).map_or("unknown", |client| &client.config().name)
     }
 
+    /// What we call a model.
+    pub fn model_name(&self, key: ModelKey) -> &str {
+        self.models.get(key).map_or("unknown", |model| &model.config.name)
+    }
+
     /// The models that it serves, by our names.
     pub fn model_names(&self, key: ReplicaKey) -> Vec<String> {
         self.client(key).map_or_else(Vec::new, |client| client.config().models.keys().cloned().collect())

@@ -5,8 +5,8 @@ use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
-use super::ledger::{self, NewEntry};
 use super::database::{Row, Tx, sql};
+use super::ledger::{self, NewEntry};
 use super::{Store, StoreError, webhook_secrets};
 
 /// An account to be made.

@@ -6,8 +6,8 @@ use overnight_domain::pace::{ActivityRecord, quarter_of};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
+use super::database::{Kind, Row, Sql, Tx, Value, sql};
 use super::spend::Spent;
-use super::database::{Bulk, Kind, Row, Tx, Value, sql};
 use super::{Store, StoreError};
 
 /// Whose, and when.
@@ -59,7 +59,8 @@ impl Ended {
     }
 }
 
-pub(super) static ADD: Bulk = Bulk {
+pub(super) static ADD: Sql = Sql {
+    name: "ADD",
     sqlite: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,

@@ -3,7 +3,7 @@
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
-use super::database::{Bulk, Kind, Row, Value, sql};
+use super::database::{Kind, Row, Sql, Value, sql};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -127,7 +127,8 @@ pub(super) struct NoteUses {
 }
 
 /// Everybody locks in the order of `seq`.
-pub(super) static NOTE: Bulk = Bulk {
+pub(super) static NOTE: Sql = Sql {
+    name: "NOTE",
     sqlite: "UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2",
     postgres: "WITH k AS (
              SELECT api_keys.seq, v.used_at FROM unnest($1::bigint[], $2::bigint[]) AS v(key, used_at)

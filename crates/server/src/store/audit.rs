@@ -2,7 +2,7 @@
 //! of every crash test and of the simulation.
 
 use super::database::{Connection, sql};
-use super::{Store, StoreError, row};
+use super::{Store, StoreError};
 
 /// One thing that must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,19 +73,13 @@ pub(super) const RULES: [(&str, &str, &str); 21] = [
     (
         "a batch's counters equal its requests' states",
         "SELECT count(*) FROM batches",
-        concat!(
-            "SELECT count(*) FROM batches b LEFT JOIN (
+        "SELECT count(*) FROM batches b LEFT JOIN (
             SELECT batch, count(*) FILTER (WHERE state < 2) AS registered, count(*) FILTER (WHERE state = 2) AS in_progress,
                    count(*) FILTER (WHERE state = 3) AS completed, count(*) FILTER (WHERE state = 4) AS failed,
                    count(*) FILTER (WHERE state = 5) AS cancelled
-            FROM (SELECT p.batch, ",
-            row::state!(),
-            " AS state FROM progress p",
-            row::queue_join!(),
-            "WHERE p.batch IS NOT NULL) s GROUP BY batch) c ON c.batch = b.seq
+            FROM current_states WHERE batch IS NOT NULL GROUP BY batch) c ON c.batch = b.seq
          WHERE c.batch IS NULL OR b.registered <> c.registered OR b.in_progress <> c.in_progress
-            OR b.completed <> c.completed OR b.failed <> c.failed OR b.cancelled <> c.cancelled"
-        ),
+            OR b.completed <> c.completed OR b.failed <> c.failed OR b.cancelled <> c.cancelled",
     ),
     (
         "a batch's state follows its counters",

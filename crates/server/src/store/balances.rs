@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::StoreError;
-use super::database::{Bulk, Kind, Row, Tx, Value};
+use super::database::{Kind, Row, Sql, Tx, Value};
 
 /// A balance and what is held of it, or by how much they move; in nano-credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,13 +25,15 @@ impl Balance {
 }
 
 /// Everybody locks in this order.
-pub(super) static LOCK: Bulk = Bulk {
+pub(super) static LOCK: Sql = Sql {
+    name: "LOCK",
     sqlite: "SELECT seq, balance, held FROM accounts WHERE seq = ?1",
     postgres: "SELECT seq, balance, held FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE",
     columns: &[Kind::Integer],
 };
 
-pub(super) static APPLY: Bulk = Bulk {
+pub(super) static APPLY: Sql = Sql {
+    name: "APPLY",
     sqlite: "UPDATE accounts SET balance = balance + ?2, held = held + ?3 WHERE seq = ?1",
     postgres: "UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by
          FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(account, balance_by, held_by)

@@ -11,9 +11,9 @@ use overnight_domain::scheduler::Group;
 use super::StoreError;
 use super::activity::{self, Ended};
 use super::balances::{self, Balance};
+use super::database::Tx;
 use super::ledger::{self, Charge};
 use super::spend::{self, Spent};
-use super::database::Tx;
 
 /// What was pinned with a request when it was accepted.
 #[derive(Debug, Clone, Copy)]

@@ -6,23 +6,9 @@ use std::collections::HashMap;
 use overnight_domain::requests::{InvalidTransition, RequestState, RequestStatus};
 
 use super::StoreError;
+use super::database::{Dialect, Row, Value, statements};
 use super::row;
-use super::database::{Bulk, Dialect, Kind, Row, Value};
 use super::writer::Unit;
-
-/// The columns that [`Live::read`] wants, of `progress p` and `queue q`.
-macro_rules! live_columns {
-    () => {
-        concat!(
-            "p.seq, p.model, p.account, p.sort_key, ",
-            $crate::store::row::state!(),
-            ", p.ready_at, ",
-            $crate::store::row::in_progress_at!(),
-            ", p.ended_at"
-        )
-    };
-}
-pub(super) use live_columns;
 
 /// A request that may be ended.
 pub(super) struct Live {
@@ -34,13 +20,14 @@ pub(super) struct Live {
 }
 
 impl Live {
+    /// Reads `seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at`.
     pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
         Ok(Self {
-            seq: row.get(0)?,
-            model: row.get(1)?,
-            account: row.get(2)?,
-            sort_key: row.get(3)?,
-            state: row::request_state(row, 4)?,
+            seq: row.get("seq")?,
+            model: row.get("model")?,
+            account: row.get("account")?,
+            sort_key: row.get("sort_key")?,
+            state: row::request_state(row)?,
         })
     }
 }
@@ -53,38 +40,36 @@ pub(super) enum End<'a> {
     Failed(&'a [u8]),
 }
 
-/// Takes them out of the queue; those that were in it, and since when they are in progress.
-pub(super) static LEAVE: Bulk = Bulk {
-    sqlite: "DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4 RETURNING seq, in_progress_at",
-    postgres: "DELETE FROM queue WHERE (model, account, sort_key, seq) IN (
-             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]))
-         RETURNING seq, in_progress_at",
-    columns: &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer],
-};
-
-/// Ends those that are in the state that they are believed to be in.
-pub(super) static END: Bulk = Bulk {
-    sqlite: "UPDATE progress SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
-         WHERE seq = ?1 AND state = ?2 RETURNING seq, batch, result_seq, account, hold, lane",
-    postgres: "UPDATE progress SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
-                ended_at = v.stopped_at, result_seq = v.result
-         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-             AS v(request, believed, new_state, still_ready_at, started_at, stopped_at, result)
-         WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold, lane",
-    columns: &[Kind::Integer; 7],
-};
-
-pub(super) static RESULTS: Bulk = Bulk {
-    sqlite: "INSERT INTO results (seq, request, body) VALUES (?1, ?2, ?3)",
-    postgres: "INSERT INTO results (seq, request, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])",
-    columns: &[Kind::Integer, Kind::Integer, Kind::Bytes],
-};
-
-pub(super) static READ_AGAIN: Bulk = Bulk {
-    sqlite: concat!("SELECT ", live_columns!(), " FROM progress p", row::queue_join!(), "WHERE p.seq = ?1"),
-    postgres: concat!("SELECT ", live_columns!(), " FROM progress p", row::queue_join!(), "WHERE p.seq = ANY ($1::bigint[])"),
-    columns: &[Kind::Integer],
-};
+statements! {
+    /// Takes requests out of the queue; those that were in it, and since when they are in progress.
+    LEAVE over [Integer, Integer, Bytes, Integer] = {
+        sqlite: "DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4
+            RETURNING seq, in_progress_at",
+        postgres: "DELETE FROM queue WHERE (model, account, sort_key, seq) IN (
+                SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]))
+            RETURNING seq, in_progress_at",
+    };
+    /// Ends those that are in the state that they are believed to be in.
+    END over [Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "UPDATE progress SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
+            WHERE seq = ?1 AND state = ?2 RETURNING seq, batch, result_seq, account, hold, lane",
+        postgres: "UPDATE progress SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
+                   ended_at = v.stopped_at, result_seq = v.result
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+                AS v(request, believed, new_state, still_ready_at, started_at, stopped_at, result)
+            WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold, lane",
+    };
+    INSERT_RESULTS over [Integer, Integer, Bytes] = {
+        sqlite: "INSERT INTO results (seq, request, body) VALUES (?1, ?2, ?3)",
+        postgres: "INSERT INTO results (seq, request, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])",
+    };
+    READ_AGAIN over [Integer] = {
+        sqlite: "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
+            WHERE seq = ?1",
+        postgres: "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
+            WHERE seq = ANY ($1::bigint[])",
+    };
+}
 
 /// Puts requests in a terminal state at `now`, takes them out of the queue, moves their batches' counters and tells of it;
 /// those that were still live, by `seq`.
@@ -119,11 +104,11 @@ async fn leave_queue(lives: &[Live], unit: &mut Unit<'_>) -> Result<HashMap<i64,
     };
     let rows = unit.tx.fetch(LEAVE.over([], queued.flat_map(key).collect())).await?;
     let state = |row: &Row| {
-        let state = match row.get(1)? {
+        let state = match row.get("in_progress_at")? {
             Some(in_progress_at) => RequestState::InProgress { in_progress_at },
             None => RequestState::Queued,
         };
-        Ok((row.get(0)?, state))
+        Ok((row.get("seq")?, state))
     };
     rows.iter().map(state).collect()
 }
@@ -154,27 +139,24 @@ async fn end_progress(
     }
     let (mut ended, mut bodies) = (Vec::with_capacity(states.len()), Vec::new());
     for row in unit.tx.fetch(END.over([], values)).await? {
-        let seq = row.get(0)?;
+        let seq = row.get("seq")?;
         let Some(from) = states.remove(&seq) else { continue };
-        unit.shift(row.get(1)?, from.status(), end.status(), now);
-        unit.books.release(row.get(3)?, row.get(4)?, end.status(), now);
-        unit.outbox.request_ended(seq, end.status(), row.get(5)?, now);
+        unit.shift(row.get("batch")?, from.status(), end.status(), now);
+        unit.books.release(row.get("account")?, row.get("hold")?, end.status(), now);
+        unit.outbox.request_ended(seq, end.status(), row.get("lane")?, now);
         ended.push(seq);
-        if let (Some(result_seq), End::Failed(body)) = (row.get::<Option<i64>>(2)?, end) {
+        if let (Some(result_seq), End::Failed(body)) = (row.get::<Option<i64>>("result_seq")?, end) {
             bodies.extend([Value::from(result_seq), seq.into(), (*body).into()]);
         }
     }
     if !bodies.is_empty() {
-        unit.tx.execute(RESULTS.over([], bodies)).await?;
+        unit.tx.execute(INSERT_RESULTS.over([], bodies)).await?;
     }
     Ok(ended)
 }
 
 /// Those that are live still.
-async fn read_again(
-    seqs: impl Iterator<Item = i64>,
-    unit: &mut Unit<'_>,
-) -> Result<Vec<Live>, StoreError> {
+async fn read_again(seqs: impl Iterator<Item = i64>, unit: &mut Unit<'_>) -> Result<Vec<Live>, StoreError> {
     let rows = unit.tx.fetch(READ_AGAIN.over([], seqs.map(Value::from).collect())).await?;
     let mut lives = rows.iter().map(Live::read).collect::<Result<Vec<_>, _>>()?;
     lives.retain(|live| !live.state.is_terminal());

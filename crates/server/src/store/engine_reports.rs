@@ -1,6 +1,6 @@
 //! What each process says of the engine replicas that it has in its settings, for people who look at any of them.
 
-use super::database::{Bulk, Kind, Row, Value, sql, sql_each};
+use super::database::{Kind, Row, Sql, Value, sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -59,7 +59,8 @@ const FORGET: (&str, &str) = (
          WHERE NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = e.owner) FOR UPDATE SKIP LOCKED)",
 );
 
-pub(super) static STORE: Bulk = Bulk {
+pub(super) static STORE: Sql = Sql {
+    name: "STORE",
     sqlite: "INSERT INTO engine_reports
              (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)

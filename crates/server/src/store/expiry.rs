@@ -5,10 +5,25 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::endings::{End, Live, end_all, live_columns};
-use super::database::{sql, sql_each};
+use super::database::statements;
+use super::endings::{End, Live, end_all};
 use super::writer::{Job, Lane, Operation, Unit};
-use super::{Store, StoreError, row};
+use super::{Store, StoreError};
+
+statements! {
+    IS_OVERDUE = "SELECT EXISTS (
+        SELECT 1 FROM progress WHERE deadline > ? AND deadline <= ? AND state < 3 /* live */) AS is_overdue";
+    NEXT_DEADLINE = {
+        sqlite: "SELECT min(deadline) AS deadline FROM (
+            SELECT min(deadline) AS deadline FROM queue
+            UNION ALL SELECT min(deadline) FROM progress WHERE state = 0 /* gathering */) d",
+        postgres: "SELECT min(deadline) AS deadline FROM (
+            SELECT min(deadline) AS deadline FROM queue
+            UNION ALL SELECT min(deadline) FROM progress WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL) d",
+    };
+    OVERDUE = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at, deadline FROM current_states
+        WHERE deadline > ? AND deadline <= ? AND state < 3 /* live */ ORDER BY deadline, seq LIMIT ? + 0";
+}
 
 /// Up to when every request with a deadline has ended, in milliseconds: nothing live has an earlier deadline.
 #[derive(Debug)]
@@ -44,9 +59,6 @@ pub async fn expire(
     Ok(expired.seqs)
 }
 
-pub(super) const IS_OVERDUE: &str =
-    "SELECT EXISTS (SELECT 1 FROM progress WHERE deadline > ? AND deadline <= ? AND state < 3)";
-
 /// Whether the deadline of any live request has come by `now`.
 pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
     let mut passed = store.passed().by(now);
@@ -54,8 +66,8 @@ pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
         passed = next_deadline(store).await?.map_or(now, |next| now.min(next - 1));
         store.passed().0.store(passed, Ordering::Release);
     }
-    let query = sql(IS_OVERDUE).bind(passed).bind(now);
-    let is_overdue: bool = store.readers().fetch_one(query).await?.get(0)?;
+    let query = IS_OVERDUE.bind(passed).bind(now);
+    let is_overdue: bool = store.readers().fetch_one(query).await?.get("is_overdue")?;
     if !is_overdue {
         store.passed().0.store(now, Ordering::Release);
     }
@@ -64,13 +76,7 @@ pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
 
 /// The earliest deadline of any live request, in milliseconds. Reads all that live: once is enough for a start.
 pub async fn next_deadline(store: &Store) -> Result<Option<i64>, StoreError> {
-    let earliest = sql_each(
-        "SELECT min(deadline) FROM (SELECT min(deadline) AS deadline FROM queue
-         UNION ALL SELECT min(deadline) FROM progress WHERE state = 0) d",
-        "SELECT min(deadline) FROM (SELECT min(deadline) AS deadline FROM queue
-         UNION ALL SELECT min(deadline) FROM progress WHERE state = 0 AND ready_at IS NOT NULL) d",
-    );
-    store.readers().fetch_one(earliest).await?.get(0)
+    store.readers().fetch_one(NEXT_DEADLINE.unbound()).await?.get("deadline")
 }
 
 pub(super) struct Expire {
@@ -87,14 +93,6 @@ pub(super) struct Expired {
     last_deadline: Option<i64>,
 }
 
-pub(super) const OVERDUE: &str = concat!(
-    "SELECT ",
-    live_columns!(),
-    ", p.deadline FROM progress p",
-    row::queue_join!(),
-    "WHERE p.deadline > ? AND p.deadline <= ? AND p.state < 3 ORDER BY p.deadline, p.seq LIMIT ? + 0"
-);
-
 impl Operation for Expire {
     type Answer = Expired;
     const LANE: Lane = Lane::Control;
@@ -107,10 +105,10 @@ impl Operation for Expire {
         let mut answers = Vec::with_capacity(jobs.len());
         for Job { operation, .. } in jobs {
             let Self { passed, now, limit, .. } = operation;
-            let select = sql(OVERDUE).bind(*passed).bind(*now).bind(*limit);
+            let select = OVERDUE.bind(*passed).bind(*now).bind(*limit);
             let rows = unit.tx.fetch(select).await?;
             let lives = rows.iter().map(Live::read).collect::<Result<_, _>>()?;
-            let last_deadline = rows.last().map(|row| row.get(8)).transpose()?;
+            let last_deadline = rows.last().map(|row| row.get("deadline")).transpose()?;
             let seqs = end_all(lives, &End::Failed(&operation.error_body), *now, unit).await?;
             answers.push(Expired { seqs, last_deadline });
         }

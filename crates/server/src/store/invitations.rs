@@ -4,8 +4,8 @@ use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
 
 use super::accounts::{self, Account};
-use super::members::{role_code, role_of};
 use super::database::{Row, Tx, sql};
+use super::members::{role_code, role_of};
 use super::{Store, StoreError};
 
 /// An invitation. Times are in milliseconds.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Group, Lease, Position, QueueKey};
 
-use super::database::{Bulk, Dialect, Kind, Value, sql};
+use super::database::{Dialect, Kind, Sql, Value, sql};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -55,7 +55,8 @@ pub(super) const WAITING: &str = "SELECT q.seq, q.lease_epoch, q.in_progress_at,
        AND q.phase = 0 AND b.cancelled_at IS NULL";
 
 /// Leases it. What was in progress before keeps the time since when.
-pub(super) static LEASE: Bulk = Bulk {
+pub(super) static LEASE: Sql = Sql {
+    name: "LEASE",
     sqlite: "UPDATE queue SET phase = 1, owner = ?1, lease_epoch = lease_epoch + 1, in_progress_at = coalesce(in_progress_at, ?2)
          WHERE model = ?3 AND account = ?4 AND sort_key = ?5 AND seq = ?6",
     postgres: LEASE_ON_POSTGRES,
@@ -81,7 +82,7 @@ const LEASE_ON_POSTGRES: &str = "WITH k(owner, now, model, account) AS (
        FROM w, k WHERE q.model = w.model AND q.account = w.account AND q.sort_key = w.sort_key AND q.seq = w.seq
        RETURNING q.seq, q.lease_epoch, w.in_progress_at, q.batch";
 
-static LOOK: Bulk = Bulk { sqlite: WAITING, postgres: "", columns: LEASE.columns };
+static LOOK: Sql = Sql { name: "LOOK", sqlite: WAITING, postgres: "", columns: LEASE.columns };
 
 pub(super) struct LeaseRun {
     group: Group,
@@ -202,7 +203,8 @@ impl Operation for GiveBack {
     }
 }
 
-pub(super) static LIST_LOST: Bulk = Bulk {
+pub(super) static LIST_LOST: Sql = Sql {
+    name: "LIST_LOST",
     sqlite: "SELECT ?4 AS seq WHERE NOT EXISTS (
              SELECT 1 FROM queue q WHERE q.model = ?1 AND q.account = ?2 AND q.sort_key = ?3
                AND q.seq = ?4 AND q.phase = 1 AND q.lease_epoch = ?5)",

@@ -4,7 +4,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::{AccountKey, Group};
 
-use super::database::{Bulk, Kind, Row, Tx, Value, sql};
+use super::database::{Kind, Row, Sql, Tx, Value, sql};
 use super::{Store, StoreError};
 
 /// The code of a kind; the literal numbers also stand in the audit.
@@ -28,7 +28,8 @@ pub(super) struct Charge {
     pub(super) now: i64,
 }
 
-pub(super) static INSERT_CHARGES: Bulk = Bulk {
+pub(super) static INSERT_CHARGES: Sql = Sql {
+    name: "INSERT_CHARGES",
     sqlite: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT r.id FROM requests r WHERE r.seq = ?7))",
     postgres: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)

@@ -1,7 +1,7 @@
 //! Lists for people: the newest first, a few on a page, and no more than so many looked through for one.
 
-use super::search::Search;
 use super::database::{Row, Statement};
+use super::search::Search;
 use super::{Store, StoreError};
 
 /// Rows of a page.
@@ -23,8 +23,8 @@ pub struct ListPage<T> {
 
 /// What is listed.
 pub(super) trait Listed: Sized {
-    /// Its row number, and itself.
-    fn read(row: &Row) -> Result<(i64, Self), StoreError>;
+    /// Itself; its row number stands in the column `seq`.
+    fn read(row: &Row) -> Result<Self, StoreError>;
 
     /// In which a text is looked for.
     fn metadata(&self) -> Option<&[u8]>;
@@ -45,7 +45,7 @@ pub(super) async fn page<T: Listed>(
     for _ in 0..ASKED_MAX {
         let found = store.readers().fetch_all(statement(behind, WANTED)).await?;
         for row in &found {
-            let (seq, listed) = T::read(row)?;
+            let (seq, listed) = (row.get("seq")?, T::read(row)?);
             behind = seq;
             if !search.is_none_or(|search| search.holds(listed.metadata())) {
                 continue;

@@ -4,8 +4,8 @@
 use rusqlite::TransactionBehavior;
 use sqlx::{Connection as _, Executor, PgConnection, Row as _};
 
-use super::error::{StoreError, Trouble};
 use super::database::{Connection, Dialect, sql};
+use super::error::{StoreError, Trouble};
 
 /// A numbered step, for each database.
 struct Migration {
@@ -23,13 +23,14 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 7] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
     migration!("0004_money.sql"),
     migration!("0005_webhooks.sql"),
     migration!("0006_console.sql"),
+    migration!("0007_current_requests.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

@@ -50,9 +50,9 @@ pub mod users;
 pub mod webhook_secrets;
 mod writer;
 
-pub use opening::{DATABASE_FILE, Durability, Store, StoreOptions, Turn};
 pub use error::{DatabaseError, StoreError};
 pub use folder::FolderLock;
+pub use opening::{DATABASE_FILE, Durability, Store, StoreOptions, Turn};
 pub use writer::{CrashPoint, ManualWriter};
 
 #[cfg(test)]

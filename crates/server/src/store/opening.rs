@@ -7,12 +7,14 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
+use super::database::{
+    Connection, Database, Dialect, Readers, Tx, in_pooled_transaction, in_transaction, sql,
+};
 use super::error::StoreError;
 use super::events::Announcer;
 use super::expiry::Passed;
 use super::folder::FolderLock;
 use super::owners::Owner;
-use super::database::{Connection, Database, Dialect, Readers, sql};
 use super::writer::{ManualWriter, Sequences, Writer, WriterCore};
 use super::{migrations, owners, schema, settings};
 use crate::clock::SharedClock;
@@ -178,6 +180,24 @@ impl Store {
         connection.execute_all(text).await?;
         connection.fetch(sql("SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE")).await?;
         Ok(Turn(Some(connection)))
+    }
+
+    /// Does `work` in one transaction: all of it, or nothing where it fails or says [`Tx::undo`]. What no group of the writer
+    /// takes in is written so.
+    ///
+    /// On SQLite it is done by the writer, between groups, where this process serves; it is not to wait for anything else.
+    pub(super) async fn transaction<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if self.writer().takes_transactions() {
+            return self.writer().transact(work).await;
+        }
+        if self.dialect() == Dialect::Sqlite {
+            let mut connection = self.inner.database.connect_beside().await?;
+            return in_transaction(&mut connection, work).await;
+        }
+        in_pooled_transaction(self.readers(), work).await
     }
 
     /// A connection of its own, for the writer and for operator commands.

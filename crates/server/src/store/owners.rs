@@ -1,8 +1,8 @@
 //! Processes that lease. A heartbeat renews all leases of its process in one row; leases of a process whose heart
 //! stopped go back to the queue, and whatever it still writes touches nothing.
 
-use super::events;
 use super::database::{Connection, Dialect, Statement, sql, sql_each};
+use super::events;
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 

@@ -4,8 +4,8 @@ use overnight_domain::ids::PaymentId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 
-use super::ledger::{self, Booking, NewEntry};
 use super::database::{Row, Tx, sql};
+use super::ledger::{self, Booking, NewEntry};
 use super::{Store, StoreError};
 
 /// An order of credits. Times are in milliseconds.

@@ -4,8 +4,8 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AccountKey, Backlog, Candidate, Group, ModelKey, Position};
 
 use super::candidates::{look_behind, read_candidate};
+use super::database::{Dialect, Kind, Row, Sql, Value, sql};
 use super::releases::{self, read_backlog};
-use super::database::{Bulk, Dialect, Kind, Row, Value, sql};
 use super::{Store, StoreError, stretches};
 
 /// Waiting requests of a group behind `after` that may be tried by `now`, in order; and whether no more lie behind.
@@ -75,7 +75,8 @@ pub struct Prompt {
 /// Larger prompts are read one by one, so that a run of them does not fill the memory.
 const SMALL_PROMPT_BYTES: i64 = 64 << 10;
 
-pub(super) static SMALL_PROMPTS: Bulk = Bulk {
+pub(super) static SMALL_PROMPTS: Sql = Sql {
+    name: "SMALL_PROMPTS",
     sqlite: "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2",
     postgres: "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= $1 AND seq = ANY ($2::bigint[])",
     columns: &[Kind::Integer],

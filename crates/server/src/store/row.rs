@@ -1,35 +1,11 @@
 //! How states stand in columns.
 
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestSummary;
 use overnight_domain::requests::{RequestState, RequestStatus};
 
 use super::StoreError;
 use super::database::Row;
-
-/// The state of `progress p` whose place in the queue, if it has one, is `queue q`: joined by [`queue_join!`].
-macro_rules! state {
-    () => {
-        "CASE WHEN q.in_progress_at IS NULL THEN p.state ELSE 2 END"
-    };
-}
-
-/// When it was first leased: the queue knows until it ends.
-macro_rules! in_progress_at {
-    () => {
-        "coalesce(p.in_progress_at, q.in_progress_at)"
-    };
-}
-
-/// Joins what stands in the queue. For all else the first column is null, which ends the search before it begins.
-macro_rules! queue_join {
-    () => {
-        " LEFT JOIN queue q ON q.model = CASE p.state WHEN 1 THEN p.model END AND q.account = p.account \
-          AND q.sort_key = p.sort_key AND q.seq = p.seq "
-    };
-}
-pub(super) use {in_progress_at, queue_join, state};
 
 /// `progress.state`; the literal numbers also stand in the predicates of partial indexes. 2 is never stored: who is in
 /// progress is queued in `progress`, and has an `in_progress_at` in `queue`.
@@ -84,23 +60,13 @@ pub(super) fn status(code: i64) -> Result<RequestStatus, StoreError> {
     }
 }
 
-/// Reads `state, ready_at, in_progress_at, ended_at` from column `first` on.
-pub(super) fn request_state(row: &Row, first: usize) -> Result<RequestState, StoreError> {
-    // What gathers no more may have forgotten until when it did.
-    let ready_at = row.get::<Option<i64>>(first + 1)?.unwrap_or(0);
-    state_of(row.get(first)?, ready_at, row.get(first + 2)?, row.get(first + 3)?)
-}
-
-/// The state of these columns.
-pub(super) fn state_of(
-    code: i64,
-    ready_at: i64,
-    in_progress_at: Option<i64>,
-    ended_at: Option<i64>,
-) -> Result<RequestState, StoreError> {
+/// Reads `state, ready_at, in_progress_at, ended_at`.
+pub(super) fn request_state(row: &Row) -> Result<RequestState, StoreError> {
     let missing = || StoreError::Damaged("a time that the request's state needs is missing");
-    Ok(match code {
-        GATHERING => RequestState::Gathering { ready_at },
+    let (in_progress_at, ended_at) =
+        (row.get::<Option<i64>>("in_progress_at")?, row.get::<Option<i64>>("ended_at")?);
+    Ok(match row.get("state")? {
+        GATHERING => RequestState::Gathering { ready_at: row.get("ready_at")? },
         QUEUED => RequestState::Queued,
         IN_PROGRESS => RequestState::InProgress { in_progress_at: in_progress_at.ok_or_else(missing)? },
         COMPLETED => RequestState::Completed {
@@ -113,21 +79,21 @@ pub(super) fn state_of(
     })
 }
 
-/// Reads `id, state, ready_at, in_progress_at, ended_at, created_at, expires_at` from column `first` on.
-pub(super) fn request_summary(row: &Row, first: usize) -> Result<RequestSummary, StoreError> {
+/// Reads `id, state, ready_at, in_progress_at, ended_at, created_at, expires_at`.
+pub(super) fn request_summary(row: &Row) -> Result<RequestSummary, StoreError> {
     Ok(RequestSummary {
-        id: RequestId::from_bytes(row.get(first)?).ok_or(StoreError::Damaged("a request's id"))?,
-        state: request_state(row, first + 1)?,
-        created_at: row.get(first + 5)?,
-        expires_at: row.get(first + 6)?,
+        id: row.get("id")?,
+        state: request_state(row)?,
+        created_at: row.get("created_at")?,
+        expires_at: row.get("expires_at")?,
     })
 }
 
-/// Reads `in_progress_at, completed_at, cancelled_at` from column `first` on.
-pub(super) fn batch_state(row: &Row, first: usize) -> Result<BatchState, StoreError> {
-    let in_progress_at: Option<i64> = row.get(first)?;
-    let completed_at: Option<i64> = row.get(first + 1)?;
-    let cancelled_at: Option<i64> = row.get(first + 2)?;
+/// Reads `in_progress_at, completed_at, cancelled_at`.
+pub(super) fn batch_state(row: &Row) -> Result<BatchState, StoreError> {
+    let in_progress_at: Option<i64> = row.get("in_progress_at")?;
+    let completed_at: Option<i64> = row.get("completed_at")?;
+    let cancelled_at: Option<i64> = row.get("cancelled_at")?;
     Ok(match (in_progress_at, completed_at, cancelled_at) {
         (in_progress_at, None, Some(cancelled_at)) => BatchState::Cancelled { in_progress_at, cancelled_at },
         (Some(in_progress_at), Some(completed_at), None) => {
@@ -139,13 +105,13 @@ pub(super) fn batch_state(row: &Row, first: usize) -> Result<BatchState, StoreEr
     })
 }
 
-/// Reads `registered, in_progress, completed, failed, cancelled` from column `first` on.
-pub(super) fn counters(row: &Row, first: usize) -> Result<Counters, StoreError> {
+/// Reads `registered, in_progress, completed, failed, cancelled`.
+pub(super) fn counters(row: &Row) -> Result<Counters, StoreError> {
     Ok(Counters {
-        registered: row.get(first)?,
-        in_progress: row.get(first + 1)?,
-        completed: row.get(first + 2)?,
-        failed: row.get(first + 3)?,
-        cancelled: row.get(first + 4)?,
+        registered: row.get("registered")?,
+        in_progress: row.get("in_progress")?,
+        completed: row.get("completed")?,
+        failed: row.get("failed")?,
+        cancelled: row.get("cancelled")?,
     })
 }

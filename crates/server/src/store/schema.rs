@@ -1,7 +1,7 @@
 //! The schema's number, and bringing it up to date without serving.
 
-use super::opening::{DATABASE_FILE, make_folder};
 use super::database::Connection;
+use super::opening::{DATABASE_FILE, make_folder};
 use super::{FolderLock, StoreError, StoreOptions, migrations};
 
 /// Which schema a database had and has: the number of the newest migration that it has seen, 0 where it is empty.

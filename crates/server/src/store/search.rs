@@ -22,35 +22,6 @@ struct Pair {
     value: String,
 }
 
-/// Whether the metadata in a column may hold what is looked for: the condition of a statement, with the values that
-/// [`bind`] adds.
-macro_rules! condition {
-    ($found:expr) => {
-        concat!(
-            " AND (? = 0 OR ",
-            $found,
-            " OR ",
-            $found,
-            " OR ",
-            $found,
-            " OR ((",
-            $found,
-            " OR ",
-            $found,
-            " OR ",
-            $found,
-            ") AND (",
-            $found,
-            " OR ",
-            $found,
-            " OR ",
-            $found,
-            ")))"
-        )
-    };
-}
-pub(super) use condition;
-
 impl Search {
     /// Metadata that hold `text`; or, where it is `key=value`, that have such a key with this string, number, `true` or
     /// `false`. Upper and lower case differ.
@@ -69,7 +40,8 @@ impl Search {
     }
 }
 
-/// Adds the values of [`condition!`].
+/// Adds the values of the condition of a list: whether anything is looked for; the text as it may stand; and the key and the
+/// value of a pair, all of them each as they may stand.
 pub(super) fn bind(search: Option<&Search>, query: Statement) -> Statement {
     const NOTHING: [Option<Vec<u8>>; 3] = [None, None, None];
     let some = |spellings: Spellings| spellings.map(Some);

@@ -1,6 +1,6 @@
 //! Who is signed in, and the links that sign somebody in once. Both are known by the SHA-256 of what the browser holds.
 
-use super::database::{Row, sql};
+use super::database::{Row, Tx, sql};
 use super::users::{self, User};
 use super::{Store, StoreError};
 
@@ -23,8 +23,12 @@ pub struct Session {
 
 /// Signs a user in, and removes what has ended by then.
 pub async fn insert(store: &Store, user: i64, session: &Session) -> Result<(), StoreError> {
-    let mut connection = store.connect().await?;
-    connection.execute(sql("DELETE FROM sessions WHERE expires_at <= ?").bind(session.created_at)).await?;
+    let session = session.clone();
+    store.transaction(async move |tx| insert_in(user, &session, tx).await).await
+}
+
+async fn insert_in(user: i64, session: &Session, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    tx.execute(sql("DELETE FROM sessions WHERE expires_at <= ?").bind(session.created_at)).await?;
     let text = "INSERT INTO sessions (sha256, user_seq, created_at, seen_at, expires_at, is_by_link, agent)
                 SELECT ?, u.seq, ?, ?, ?, ?, ? FROM users u WHERE u.seq = ?";
     let insert = sql(text)
@@ -35,9 +39,9 @@ pub async fn insert(store: &Store, user: i64, session: &Session) -> Result<(), S
         .bind(session.is_by_link)
         .bind(session.agent.clone())
         .bind(user);
-    connection.execute(insert).await?;
+    tx.execute(insert).await?;
     let update = sql("UPDATE users SET signed_in_at = ? WHERE seq = ?").bind(session.created_at).bind(user);
-    connection.execute(update).await.map(drop)
+    tx.execute(update).await.map(drop)
 }
 
 /// What [`read`] reads, of `sessions s`.

@@ -1,7 +1,7 @@
 //! What belongs to this installation and is made once.
 
-use super::error::StoreError;
 use super::database::{Connection, sql, sql_each};
+use super::error::StoreError;
 
 /// The secret under which sort keys are made: `given` or else drawn by the database itself, the first time.
 pub(super) async fn sort_key_secret(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::{AccountKey, Group};
 
-use super::database::{Bulk, Kind, Row, Tx, Value, sql};
+use super::database::{Kind, Row, Sql, Tx, Value, sql};
 use super::{Store, StoreError};
 
 const DAY_MS: i64 = 86_400_000;
@@ -48,7 +48,8 @@ impl Spent {
     }
 }
 
-pub(super) static ADD: Bulk = Bulk {
+pub(super) static ADD: Sql = Sql {
+    name: "ADD",
     sqlite: "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,

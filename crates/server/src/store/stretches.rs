@@ -4,7 +4,7 @@ use overnight_domain::scheduler::{Candidate, Group, Position};
 use overnight_domain::sort_key::SortKey;
 
 use super::candidates::{look_behind, read_candidate};
-use super::database::{CommitError, Tx, sql};
+use super::database::{Tx, sql};
 use super::{Store, StoreError};
 
 /// The next waiting requests of a group that may be tried by `now`, `limit` at most; the sweep goes on behind them. At
@@ -15,22 +15,7 @@ pub(super) async fn take(
     limit: u32,
     now: i64,
 ) -> Result<Vec<Candidate>, StoreError> {
-    match try_take(store, group, limit, now).await {
-        Err(error) if error.is_connection_lost() => {
-            store.readers().forget_idle();
-            try_take(store, group, limit, now).await
-        }
-        outcome => outcome,
-    }
-}
-
-async fn try_take(store: &Store, group: Group, limit: u32, now: i64) -> Result<Vec<Candidate>, StoreError> {
-    let mut connection = store.readers().take().await?;
-    let mut tx = Tx::begin(&mut connection).await?;
-    let stretch = go_on(&mut tx, group, limit, now).await?;
-    tx.commit().await.map_err(CommitError::into_inner)?;
-    connection.give_back();
-    Ok(stretch)
+    store.transaction(async move |tx| go_on(tx, group, limit, now).await).await
 }
 
 async fn go_on(tx: &mut Tx<'_>, group: Group, limit: u32, now: i64) -> Result<Vec<Candidate>, StoreError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
-use super::database::{Bulk, Kind, Row, Tx, Value, sql};
+use super::database::{Kind, Row, Sql, Tx, Value, sql};
 use super::{Store, StoreError};
 
 /// How many secrets may be in the course of being replaced: each is a signature with every webhook.
@@ -30,7 +30,8 @@ pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<Vec<We
     rows.iter().map(read).collect()
 }
 
-pub(super) static LIST_OF: Bulk = Bulk {
+pub(super) static LIST_OF: Sql = Sql {
+    name: "LIST_OF",
     sqlite: "SELECT secret, created_at, expires_at, account FROM webhook_secrets
          WHERE account = ?2 AND (expires_at IS NULL OR expires_at > ?1) ORDER BY seq DESC",
     postgres: "SELECT secret, created_at, expires_at, account FROM webhook_secrets

@@ -3,7 +3,7 @@
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app::errors::AppError;
-use overnight_server::app::{accounts, batches, requests};
+use overnight_server::app::{SEARCH_CHARS_MAX, accounts, batches, requests};
 use overnight_server::store::settle::{self, Ending, Settlement};
 use serde_json::json;
 
@@ -81,7 +81,7 @@ async fn foreign_requests_and_batches_look_like_unknown_ones() {
             .map(drop),
     ];
     assert!(theirs.iter().all(|it| matches!(it, Err(AppError::NotFound(_)))), "{theirs:?}");
-    let long = requests::BrowseQuery { search: Some("x".repeat(1_025)), ..Default::default() };
+    let long = requests::BrowseQuery { search: Some("x".repeat(SEARCH_CHARS_MAX + 1)), ..Default::default() };
     let refused = requests::browse(services, app.account, &long).await;
     assert!(matches!(refused, Err(AppError::Invalid(_))), "{refused:?}");
     app.stop().await;

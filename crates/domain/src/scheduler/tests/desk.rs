@@ -1,5 +1,6 @@
 //! A desk for single cases: the store answers at once, the engines only when the case says so.
 
+use super::super::hands::Mark;
 use super::super::*;
 use super::store::{End, Store};
 use super::{MODEL, candidate, group, replica};
@@ -73,7 +74,7 @@ impl Desk {
                 format!("abort {seq}")
             }
             Action::GiveBack { lease, retry_at, counted, suspect } => {
-                self.store.give_back(&lease, retry_at, counted, suspect);
+                self.store.give_back(&lease, retry_at, Mark { counted, suspect });
                 let mut words = format!("give back {}", lease.key.position.seq);
                 words.push_str(if counted { " counted" } else { "" });
                 words.push_str(if suspect { " suspect" } else { "" });

@@ -10,7 +10,7 @@ use super::{candidate, position};
 fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
     let mut model = Model::new(capacity, false);
     for (account, _) in (1_i64..).zip(costs) {
-        model.group(AccountKey(account), 0).add(i64::MAX, 0, 0);
+        model.group(AccountKey(account), 0).add(i64::MAX, 0);
         model.enlist(AccountKey(account));
     }
     let mut got = BTreeMap::new();
@@ -63,12 +63,12 @@ fn one_slot_takes_turns_by_the_request() {
 fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
     let mut model = Model::new(8, false);
     let (heavy, light) = (AccountKey(1), AccountKey(2));
-    model.group(heavy, 0).add(1_000, 0, 0);
+    model.group(heavy, 0).add(1_000, 0);
     model.enlist(heavy);
     let mut turns = Vec::new();
     for turn in 0..40_i64 {
         if turn == 20 {
-            model.group(light, 0).add(1, 0, 0);
+            model.group(light, 0).add(1, 0);
             model.enlist(light);
         }
         let mut choice = model.choose(4, |_| false, 0);
@@ -93,7 +93,7 @@ fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
 fn an_idle_account_saves_nothing_up_and_real_usage_is_settled() {
     let mut model = Model::new(1, false);
     let account = AccountKey(1);
-    model.group(account, 0).add(2, 0, 0);
+    model.group(account, 0).add(2, 0);
     model.enlist(account);
     let choice = model.choose(1, |_| false, 0);
     assert_eq!(choice.looks.len(), 1);

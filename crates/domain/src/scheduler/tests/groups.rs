@@ -6,10 +6,10 @@ use super::{candidate, position};
 #[test]
 fn a_retry_becomes_visible_when_its_time_has_come_and_not_before() {
     let mut group = GroupState::new(false, 0);
-    let at = group.delay(1_000, 10, 0);
+    let at = group.delay(1_000, 0);
     assert!((1_000..=1_064).contains(&at));
-    assert_eq!(group.delay(5_000, 10, 0), at, "the earliest time is the one to wake up for");
-    assert!(!group.is_visible() && group.waiting() == 2 && group.waiting_cost() == 20);
+    assert_eq!(group.delay(5_000, 0), at, "the earliest time is the one to wake up for");
+    assert!(!group.is_visible() && group.waiting() == 2);
     assert_eq!(group.mature(at - 1), Some(at));
     assert!(group.mature(at).is_some_and(|next| next >= 5_000));
     assert!(group.is_visible() && group.waiting() == 2);
@@ -17,13 +17,13 @@ fn a_retry_becomes_visible_when_its_time_has_come_and_not_before() {
 
 #[test]
 fn a_request_given_back_at_once_is_not_looked_for_before_the_write() {
-    assert!(GroupState::new(false, 0).delay(0, 10, 0) >= 50);
+    assert!(GroupState::new(false, 0).delay(0, 0) >= 50);
 }
 
 #[test]
 fn an_empty_revolution_corrects_the_count_and_the_group_is_looked_at_again_until_forgotten() {
     let mut group = GroupState::new(false, 0);
-    group.add(7, 70, 0);
+    group.add(7, 0);
     group.sweep.ask(0);
     let is_empty = group.sweep.absorb(std::iter::empty(), None, true, 0);
     group.correct(is_empty, 0);
@@ -59,7 +59,7 @@ fn a_group_with_held_requests_is_looked_at_every_ten_seconds() {
 #[test]
 fn a_look_in_the_middle_of_the_order_does_not_end_the_suspicion_of_a_wrong_count() {
     let mut group = GroupState::new(false, 0);
-    group.add(1, 1, 0);
+    group.add(1, 0);
     group.sweep.ask(0);
     group.sweep.absorb([candidate(5)].into_iter(), Some(position(5)), false, 0);
     group.correct(false, 0);

@@ -1,7 +1,7 @@
 //! A replica's room.
 
 use super::super::random::Random;
-use super::super::replicas::ReplicaState;
+use super::super::replicas::{Filling, ReplicaState};
 use super::replica;
 
 fn ahead(limit: u32) -> usize {
@@ -16,13 +16,13 @@ fn few_slots_lease_next_to_nothing_ahead_and_many_half_of_them_or_more() {
 #[test]
 fn room_is_worth_a_write_or_none() {
     let mut state = ReplicaState::new(replica(1, 256));
-    assert_eq!((state.room(true, 0), state.room(false, 0)), (448, 256));
+    assert_eq!((state.room(Filling::Ahead, 0), state.room(Filling::IdleSlots, 0)), (448, 256));
     (0..256).for_each(|seq| state.occupy(seq));
-    assert_eq!((state.room(true, 0), state.room(false, 0)), (192, 0));
+    assert_eq!((state.room(Filling::Ahead, 0), state.room(Filling::IdleSlots, 0)), (192, 0));
     state.buffered.extend(300..396);
-    assert_eq!(state.room(true, 0), 96);
+    assert_eq!(state.room(Filling::Ahead, 0), 96);
     state.buffered.push_back(400);
-    assert_eq!(state.room(true, 0), 0, "less than half of what may wait is not worth a write");
+    assert_eq!(state.room(Filling::Ahead, 0), 0, "less than half of what may wait is not worth a write");
 }
 
 #[test]

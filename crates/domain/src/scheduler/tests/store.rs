@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::hands::Mark;
 use super::super::{Action, Candidate, Group, Input, Lease, Position, QueueKey};
 
 /// A row of the queue.
@@ -81,12 +82,12 @@ impl Store {
         is_ours
     }
 
-    pub(super) fn give_back(&mut self, lease: &Lease, retry_at: i64, counted: bool, suspect: bool) {
+    pub(super) fn give_back(&mut self, lease: &Lease, retry_at: i64, mark: Mark) {
         if let Some(row) = self.leased(lease) {
             row.is_leased = false;
             row.retry_at = retry_at;
-            row.seen.attempts += u32::from(counted);
-            row.seen.suspect = suspect;
+            row.seen.attempts += u32::from(mark.counted);
+            row.seen.suspect = mark.suspect;
         }
     }
 

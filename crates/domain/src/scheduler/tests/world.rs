@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::hands::Mark;
 use super::super::random::Random;
 use super::super::*;
 use super::store::{End, Store};
@@ -195,7 +196,7 @@ impl World {
                 self.store.lease(action, self.now)
             }
             Action::GiveBack { lease, retry_at, counted, suspect } => {
-                return self.store.give_back(&lease, retry_at, counted, suspect);
+                return self.store.give_back(&lease, retry_at, Mark { counted, suspect });
             }
             Action::Fail { lease, code, .. } => {
                 self.store.settle(&lease, End::Failed(code.as_str()));

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use overnight_domain::ids::AccountId;
 use overnight_domain::scheduler::AccountKey;
 
 use super::uses::Uses;
@@ -25,18 +26,34 @@ pub struct KeyHolders {
     pub(super) uses: Uses,
 }
 
+/// The account that a key opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opened {
+    /// Its row number.
+    pub account: AccountKey,
+    /// Its identifier.
+    pub id: AccountId,
+}
+
 #[derive(Debug)]
 struct Known {
-    account: AccountKey,
+    opened: Opened,
     expires_at: Option<i64>,
     read_at: i64,
     is_being_read: bool,
 }
 
+impl Opened {
+    /// What this holder's key opens.
+    pub(super) fn by(holder: &KeyHolder) -> Self {
+        Self { account: holder.account, id: holder.account_id }
+    }
+}
+
 impl KeyHolders {
     /// The account that a key opens at `now`, or `None` where the caller has to read the store, and then tell
     /// [`KeyHolders::learn`].
-    pub(super) fn find(&self, sha256: &[u8; 32], now: i64) -> Option<AccountKey> {
+    pub(super) fn find(&self, sha256: &[u8; 32], now: i64) -> Option<Opened> {
         let mut known = self.known();
         let holder = known.get_mut(sha256)?;
         let age_ms = now - holder.read_at;
@@ -48,7 +65,7 @@ impl KeyHolders {
             holder.is_being_read = true;
             return None;
         }
-        Some(holder.account)
+        Some(holder.opened)
     }
 
     /// What the store said of a key; it was asked at `now`.
@@ -65,8 +82,8 @@ impl KeyHolders {
                 return;
             }
         }
-        let (account, expires_at) = (holder.account, holder.expires_at);
-        known.insert(sha256, Known { account, expires_at, read_at: now, is_being_read: false });
+        let (opened, expires_at) = (Opened::by(holder), holder.expires_at);
+        known.insert(sha256, Known { opened, expires_at, read_at: now, is_being_read: false });
     }
 
     /// Forgets everything, so that what this process changed is felt at once.
@@ -81,17 +98,18 @@ impl KeyHolders {
 
 #[cfg(test)]
 mod tests {
-    use overnight_domain::ids::{AccountId, KeyId};
+    use overnight_domain::ids::KeyId;
 
     use super::*;
 
+    const OPENED: Opened = Opened { account: AccountKey(7), id: AccountId::from_bits(1) };
+
     fn holder(expires_at: Option<i64>) -> KeyHolder {
-        let (account_id, key_id) = (AccountId::from_bits(1), KeyId::from_bits(2));
         KeyHolder {
-            account: AccountKey(7),
-            account_id,
+            account: OPENED.account,
+            account_id: OPENED.id,
             key: 2,
-            key_id,
+            key_id: KeyId::from_bits(2),
             expires_at,
             is_activated: true,
             last_used_at: None,
@@ -102,9 +120,9 @@ mod tests {
     fn one_caller_reads_again_while_the_others_go_on_and_none_does_past_the_bound() {
         let holders = KeyHolders::default();
         holders.learn([1; 32], Some(&holder(None)), 1_000);
-        assert_eq!(holders.find(&[1; 32], 1_499), Some(AccountKey(7)));
+        assert_eq!(holders.find(&[1; 32], 1_499), Some(OPENED));
         assert_eq!(holders.find(&[1; 32], 1_500), None);
-        assert_eq!(holders.find(&[1; 32], 1_500), Some(AccountKey(7)));
+        assert_eq!(holders.find(&[1; 32], 1_500), Some(OPENED));
         assert_eq!(holders.find(&[1; 32], 1_900), None);
         assert_eq!(holders.find(&[1; 32], 999), None);
     }
@@ -113,7 +131,7 @@ mod tests {
     fn a_revoked_and_an_expired_key_are_not_known() {
         let holders = KeyHolders::default();
         holders.learn([1; 32], Some(&holder(Some(1_100))), 1_000);
-        assert_eq!(holders.find(&[1; 32], 1_099), Some(AccountKey(7)));
+        assert_eq!(holders.find(&[1; 32], 1_099), Some(OPENED));
         assert_eq!(holders.find(&[1; 32], 1_100), None);
         holders.learn([1; 32], None, 1_101);
         assert!(holders.known().is_empty());

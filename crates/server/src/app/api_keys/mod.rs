@@ -4,10 +4,11 @@ mod format;
 mod holders;
 mod uses;
 
+use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
-pub use self::holders::KeyHolders;
+pub use self::holders::{KeyHolders, Opened};
 use super::errors::AppError;
 use super::{Services, accounts, names};
 use crate::store::StoreError;
@@ -29,11 +30,11 @@ pub struct MadeKey {
 ///
 /// [`AppError::InvalidApiKey`], whatever is wrong with it; [`AppError::PaymentsNotActivated`] where requests cost credits
 /// and the account cannot come by any yet.
-pub async fn authenticate(services: &Services, key: &[u8]) -> Result<AccountKey, AppError> {
+pub async fn authenticate(services: &Services, key: &[u8]) -> Result<Opened, AppError> {
     let sha256 = format::hash(key).ok_or(AppError::InvalidApiKey)?;
     let now = services.clock.now();
-    if let Some(account) = services.key_holders.find(&sha256, now) {
-        return Ok(account);
+    if let Some(opened) = services.key_holders.find(&sha256, now) {
+        return Ok(opened);
     }
     let holder = api_keys::find_holder(&services.store, &sha256).await?;
     let holder = holder.filter(|holder| holder.expires_at.is_none_or(|expires_at| expires_at > now));
@@ -43,7 +44,7 @@ pub async fn authenticate(services: &Services, key: &[u8]) -> Result<AccountKey,
     match holder {
         None => Err(AppError::InvalidApiKey),
         Some(holder) if !can_pay(&holder) => Err(AppError::PaymentsNotActivated),
-        Some(holder) => Ok(holder.account),
+        Some(holder) => Ok(Opened::by(&holder)),
     }
 }
 
@@ -59,10 +60,10 @@ pub async fn create(
     expires_in_ms: Option<i64>,
 ) -> Result<MadeKey, AppError> {
     if let Some(name) = name {
-        names::check(name)?;
+        names::check("name", name)?;
     }
     if expires_in_ms.is_some_and(|time| time <= 0) {
-        return Err(AppError::invalid("expires_in", "out_of_range", "must be longer than nothing"));
+        return Err(AppError::invalid("expires_in", codes::OUT_OF_RANGE, "must be longer than nothing"));
     }
     let account = accounts::get(services, account).await?;
     let made = new(services, account.key, name, expires_in_ms);

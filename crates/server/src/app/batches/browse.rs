@@ -59,8 +59,8 @@ pub struct BatchRow {
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where `before` is none of the account's; [`AppError::Invalid`] for a search of more than 256
-/// bytes.
+/// [`AppError::NotFound`] where `before` is none of the account's; [`AppError::Invalid`] for a search of more than
+/// [`SEARCH_CHARS_MAX`](crate::app::SEARCH_CHARS_MAX) characters.
 pub async fn browse(
     services: &Services,
     account: AccountKey,

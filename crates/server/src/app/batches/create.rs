@@ -21,9 +21,11 @@ const TRIES_MAX: usize = 8;
 
 /// Why a request cannot be grouped.
 mod reasons {
-    pub(super) const UNKNOWN: (&str, &str) = ("unknown", "is none of your requests");
-    pub(super) const DUPLICATE: (&str, &str) = ("duplicate", "stands in the list before");
-    pub(super) const IN_ANOTHER_BATCH: (&str, &str) = ("in_another_batch", "belongs to a batch already");
+    use overnight_domain::faults::codes;
+
+    pub(super) const UNKNOWN: (&str, &str) = (codes::UNKNOWN, "is none of your requests");
+    pub(super) const DUPLICATE: (&str, &str) = (codes::DUPLICATE, "stands in the list before");
+    pub(super) const IN_ANOTHER_BATCH: (&str, &str) = (codes::IN_ANOTHER_BATCH, "belongs to a batch already");
 }
 
 /// Groups requests of the account, from the JSON text of Create Batch's body: all of them, or none.

@@ -2,6 +2,7 @@
 
 mod notices;
 
+use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, PaymentId};
 use overnight_domain::money::Credits;
 
@@ -45,12 +46,13 @@ pub async fn top_up(services: &Services, account: AccountId, credits: Credits) -
     let account = accounts::get(services, account).await?;
     if account.balance.checked_add(credits).is_none_or(|sum| sum > Credits::MAX) {
         let message = format!("is too much: the account has {}, and may have a billion", account.balance);
-        return Err(AppError::invalid("amount", "out_of_range", &message));
+        return Err(AppError::invalid("amount", codes::OUT_OF_RANGE, &message));
     }
     let billing = &services.config.billing;
     let amount = billing.minor_units(credits);
-    let amount = amount
-        .map_err(|error| AppError::invalid("amount", "out_of_range", &format!("cannot be paid: {error}")))?;
+    let amount = amount.map_err(|error| {
+        AppError::invalid("amount", codes::OUT_OF_RANGE, &format!("cannot be paid: {error}"))
+    })?;
     let now = services.clock.now();
     let order = Order {
         id: services.ids.next(now),

@@ -2,7 +2,7 @@
 //! who forgot the password.
 
 use super::tokens::Token;
-use super::{Browser, SignInError, begin};
+use super::{Browser, CameBy, SignInError, begin};
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::store::sessions as kept;
@@ -62,5 +62,5 @@ pub async fn sign_in_by_link(
     if !kept::use_link(&services.store, &token.sha256(), services.clock.now()).await? {
         return Err(REFUSED);
     }
-    Ok((begin(services, &user, browser, true).await?, user))
+    Ok((begin(services, &user, browser, CameBy::Link).await?, user))
 }

@@ -7,6 +7,7 @@ mod tokens;
 
 use std::net::IpAddr;
 
+use overnight_domain::faults::codes;
 use thiserror::Error;
 
 pub use self::links::{Link, make_link, sign_in_by_link, whose_link};
@@ -33,7 +34,7 @@ pub enum SignInError {
     #[error("{0}")]
     Refused(&'static str),
     /// It was tried too often in a row.
-    #[error("this was tried too often: try again in {} s", .retry_after_ms.div_euclid(1_000) + 1)]
+    #[error("this was tried too often: try again in {} s", .retry_after_ms.unsigned_abs().div_ceil(1_000))]
     TooMany {
         /// When it may be tried again, in milliseconds from now.
         retry_after_ms: i64,
@@ -105,7 +106,7 @@ pub async fn sign_in(
     let is_right = services.passwords.is(place, password, hash.clone(), &services.ids).await?;
     let Some(user) = user.filter(|_| is_right) else { return Err(WRONG) };
     throttle::forget(services, &subjects).await?;
-    let token = begin(services, &user, browser, false).await?;
+    let token = begin(services, &user, browser, CameBy::Identity).await?;
     // Whoever changed the password meanwhile has ended every session but this one.
     if people::password(&services.store, user.key).await? != hash {
         if let Some(begun) = Token::parse(&token) {
@@ -125,7 +126,7 @@ pub(super) async fn check_password(
     password: &str,
     hash: String,
 ) -> Result<(), AppError> {
-    let wrong = |message: &str| AppError::invalid("current password", "wrong", message);
+    let wrong = |message: &str| AppError::invalid("current password", codes::WRONG, message);
     let place = services.passwords.enter()?;
     let subjects = throttle::subjects(user.email.as_deref().unwrap_or_default(), None);
     match throttle::count(services, &subjects).await {
@@ -139,12 +140,21 @@ pub(super) async fn check_password(
     throttle::forget(services, &subjects).await
 }
 
+/// What a user has shown who signs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CameBy {
+    /// A link, which somebody else made for them.
+    Link,
+    /// A password, or a provider's word.
+    Identity,
+}
+
 /// Signs a user in who has shown who they are.
 pub(super) async fn begin(
     services: &Services,
     user: &User,
     browser: Browser,
-    is_by_link: bool,
+    came_by: CameBy,
 ) -> Result<String, AppError> {
     let now = services.clock.now();
     let token = Token::new(services.ids.random());
@@ -153,7 +163,7 @@ pub(super) async fn begin(
         created_at: now,
         seen_at: now,
         expires_at: now.saturating_add(services.config.console.session.0),
-        is_by_link,
+        is_by_link: came_by == CameBy::Link,
         agent: browser
             .agent
             .map(|agent| agent.chars().filter(|it| !it.is_control()).take(AGENT_CHARS_MAX).collect()),

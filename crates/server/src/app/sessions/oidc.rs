@@ -3,7 +3,7 @@
 
 use overnight_domain::roles::Role;
 
-use super::{Browser, SignInError, sign_out_everywhere};
+use super::{Browser, CameBy, SignInError, sign_out_everywhere};
 use crate::app::errors::AppError;
 use crate::app::{Services, accounts, invitations, members, users as people};
 use crate::openid::{OpenId, OpenIdError, Person, SignInSecret};
@@ -70,7 +70,7 @@ pub async fn finish(
     let person = provider.finish(&secret, &code, &services.config.public_address(RETURN_PATH)).await;
     let person = person.map_err(|error| told(provider, &error))?;
     let user = recognized(services, person).await?;
-    Ok(super::begin(services, &user, browser, false).await?)
+    Ok(super::begin(services, &user, browser, CameBy::Identity).await?)
 }
 
 fn provider(services: &Services) -> Result<&OpenId, SignInError> {

@@ -35,7 +35,7 @@ impl Lines {
     pub(super) fn of(services: &Services, text: &Bytes) -> Result<Self, AppError> {
         let refuse = |message: &str| Err(AppError::invalid("prompts", codes::OUT_OF_RANGE, message));
         if text.len() > TEXT_BYTES_MAX {
-            return refuse("must be at most 32 MiB");
+            return refuse(&format!("must be at most {} MiB", TEXT_BYTES_MAX >> 20));
         }
         let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let rest = text.slice(start..text.trim_ascii_end().len().max(start));

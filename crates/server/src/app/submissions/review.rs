@@ -1,5 +1,6 @@
 //! Going through all that is to be made, before anything is.
 
+use overnight_domain::faults::codes;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 
@@ -10,9 +11,6 @@ use crate::app::{Services, accounts};
 
 /// How many faults are kept.
 const FAULTS_KEPT_MAX: usize = 100;
-
-/// The code of a fault.
-const INVALID_LINE: &str = "invalid_line";
 
 /// What a submission asks for and may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +120,7 @@ pub(super) fn invalid(faults: Vec<DraftFault>, total: usize) -> AppError {
         message: format!("{place}: {message}"),
         param: place.to_string(),
         id: None,
-        code: INVALID_LINE,
+        code: codes::INVALID_LINE,
     });
     AppError::Invalid(InvalidInput { details: details.collect(), total: Some(total) })
 }

@@ -3,6 +3,7 @@
 mod own;
 mod probe;
 
+use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, EventId};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
@@ -31,7 +32,9 @@ pub fn payload(payload: &Payload) -> Vec<u8> {
 }
 
 /// The longest time for which two secrets are signed with.
-pub const OVERLAP_MAX: Millis = Millis(30 * 86_400_000);
+pub const OVERLAP_MAX: Millis = Millis(OVERLAP_DAYS_MAX * 86_400_000);
+
+const OVERLAP_DAYS_MAX: i64 = 30;
 
 /// What an account's webhooks are signed with now, the newest first: one, and those that it replaces for as long as they
 /// overlap.
@@ -57,7 +60,8 @@ pub async fn rotate(
     overlap: Millis,
 ) -> Result<Vec<WebhookSecret>, AppError> {
     if overlap > OVERLAP_MAX {
-        return Err(AppError::invalid("overlap", "out_of_range", "must be at most 30 days"));
+        let message = format!("must be at most {OVERLAP_DAYS_MAX} days");
+        return Err(AppError::invalid("overlap", codes::OUT_OF_RANGE, &message));
     }
     let account = accounts::get(services, id).await?;
     let (secret, now) = (SigningSecret::new(services.ids.random()), services.clock.now());

@@ -110,9 +110,7 @@ const fn is_stuck(waiting: Option<&waiting::WaitingReason>) -> bool {
 pub(super) async fn results(visit: MemberVisit) -> Reply {
     let id = visit.id::<BatchKind>();
     let pages = batches::list_results(visit.services(), visit.account.key, id).await?;
-    let answer = json_lines::answer(pages, shapes::write_full).await;
-    let unread = || AppError::Unavailable("the results could not be read".to_owned());
-    let mut response = answer.map_err(|_| unread())?;
+    let mut response = json_lines::answer(pages, shapes::write_full).await?;
     attach(&mut response, &format!("{id}.jsonl"));
     Ok(response)
 }

@@ -37,11 +37,11 @@ impl FromRequest<Shared> for Form {
         let (parts, body) = request.into_parts();
         let kind = parts.headers.get(header::CONTENT_TYPE).map(|kind| kind.as_bytes()).unwrap_or_default();
         if !kind.is_empty() && !kind.starts_with(b"application/x-www-form-urlencoded") {
-            return Err(Stop::Unreadable("The form came in a shape that is not read."));
+            return Err(Stop::Unreadable("The form came in a shape that is not read.".into()));
         }
         let bytes = bodies::read(body, FORM_BYTES_MAX)
             .await
-            .map_err(|_| Stop::Unreadable("The form did not come whole."))?;
+            .map_err(|_| Stop::Unreadable("The form did not come whole.".into()))?;
         Ok(Self(url::form_urlencoded::parse(&bytes).into_owned().collect()))
     }
 }

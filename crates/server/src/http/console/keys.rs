@@ -24,7 +24,7 @@ pub(super) async fn create(visit: MemberVisit, form: Form) -> Reply {
         "90d" => Some(90 * DAY_MS),
         "365d" => Some(365 * DAY_MS),
         "never" => None,
-        _ => return Err(replies::Stop::Unreadable("Say when the key is to expire.")),
+        _ => return Err(replies::Stop::Unreadable("Say when the key is to expire.".into())),
     };
     let name = form.filled("name");
     match api_keys::create(visit.services(), visit.account.id, name, expires_in).await {

@@ -16,6 +16,7 @@ use futures_util::{Stream, StreamExt, stream};
 use http_body_util::{BodyExt, Limited};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tracing::{Instrument, Span};
 
 use super::replies::IsFollowed;
 use crate::http::answers;
@@ -55,7 +56,16 @@ pub(super) async fn watch(State(context): State<Shared>, mut request: Request, n
     }
     request.extensions_mut().insert(IsLook);
     let (head, _) = request.into_parts();
-    let mut watcher = Watcher { context, head, next, sent: [0; 32], quiet: 0, looks: 0, pause_ms: 0 };
+    let mut watcher = Watcher {
+        context,
+        head,
+        next,
+        sent: [0; 32],
+        quiet: 0,
+        looks: 0,
+        pause_ms: 0,
+        span: Span::current(),
+    };
     let Some(page) = watcher.look().await else { return empty(StatusCode::NO_CONTENT) };
     let first = stream::once(std::future::ready(event(&page)));
     if watcher.looks == LOOKS_MAX {
@@ -126,6 +136,8 @@ struct Watcher {
     quiet: u32,
     looks: u32,
     pause_ms: i64,
+    /// The call's, which is answered before its looks are at an end.
+    span: Span,
 }
 
 impl Watcher {
@@ -156,7 +168,7 @@ impl Watcher {
         let clock = &self.context.services.clock;
         let began_at = clock.now();
         let request = Request::from_parts(self.head.clone(), Body::empty());
-        let answer = self.next.clone().run(request).await;
+        let answer = self.next.clone().run(request).instrument(self.span.clone()).await;
         // What has ended is shown once more, and not looked at again.
         let is_followed = answer.extensions().get::<IsFollowed>()?.0;
         self.looks = if is_followed { self.looks + 1 } else { LOOKS_MAX };

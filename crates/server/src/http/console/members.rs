@@ -20,7 +20,7 @@ pub(super) async fn change(visit: MemberVisit, form: Form) -> Reply {
     visit.require(Permission::Manage)?;
     let role = match form.get("role") {
         "none" => None,
-        name => Some(Role::parse(name).ok_or(Stop::Unreadable("There is no such role."))?),
+        name => Some(Role::parse(name).ok_or(Stop::Unreadable("There is no such role.".into()))?),
     };
     match members::change(visit.services(), &visit.account, visit.id::<UserKind>(), role).await {
         Ok(()) => {

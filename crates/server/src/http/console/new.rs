@@ -8,6 +8,7 @@ use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::roles::Permission;
 use overnight_domain::scheduler::AccountKey;
+use tracing::Instrument;
 
 use super::replies::{self, Reply, Stop};
 use super::visitors::MemberVisit;
@@ -62,10 +63,13 @@ impl Draft {
     async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Place), Stop> {
         visit.require(Permission::Work)?;
         let place = Place::take(visit.account.key)?;
-        let unread = |_| Stop::Unreadable("The lines did not come whole, or are more than 32 MiB.");
+        let unread = |_| {
+            let mib = TEXT_BYTES_MAX >> 20;
+            Stop::Unreadable(format!("The lines did not come whole, or are more than {mib} MiB.").into())
+        };
         let mut parts = Multipart::from_request(request, &visit.visit.context)
             .await
-            .map_err(|_| Stop::Unreadable("The form came in a shape that is not read."))?;
+            .map_err(|_| Stop::Unreadable("The form came in a shape that is not read.".into()))?;
         let mut draft = Self::default();
         while let Some(part) = parts.next_field().await.map_err(unread)? {
             let field = part.name().unwrap_or_default().to_owned();
@@ -73,9 +77,8 @@ impl Draft {
             match &*field {
                 "file" | "lines" if !bytes.trim_ascii().is_empty() => {
                     if !draft.text.is_empty() {
-                        return Err(Stop::Unreadable(
-                            "Send lines or a file, and not both: nothing was sent.",
-                        ));
+                        let both = "Send lines or a file, and not both: nothing was sent.";
+                        return Err(Stop::Unreadable(both.into()));
                     }
                     draft.text = bytes;
                 }
@@ -137,11 +140,12 @@ async fn send(
 ) -> Result<BatchRecord, AppError> {
     let text = draft.text.clone();
     let (name, webhook) = (draft.name().map(str::to_owned), draft.webhook().map(str::to_owned));
-    let work = tokio::spawn(async move {
+    let work = async move {
         let _place = place;
         submissions::submit(&services, account, text, name.as_deref(), webhook.as_deref()).await
-    });
-    work.await.unwrap_or_else(|_| Err(AppError::Unavailable("it is stopping".to_owned())))
+    };
+    let worked = tokio::spawn(work.in_current_span()).await;
+    worked.unwrap_or_else(|_| Err(AppError::stopping()))
 }
 
 async fn show(

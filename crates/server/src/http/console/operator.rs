@@ -10,6 +10,7 @@ use super::overview;
 use super::replies::{self, Reply, Stop};
 use super::visitors::Visit;
 use crate::app::sessions::Link;
+use crate::app::users::Standing;
 use crate::app::{accounts, sessions, users};
 use crate::console::{OperatorPage, Section};
 use crate::http::context::Shared;
@@ -90,7 +91,11 @@ pub(super) async fn grant(visit: OperatorVisit, Path(account): Path<String>, for
 /// `POST /console/operator/users`: somebody who may see every account, or none yet.
 pub(super) async fn create_user(visit: OperatorVisit, form: Form) -> Reply {
     let services = visit.0.services();
-    let user = match users::create(services, form.get("email"), form.get("operator") == "yes").await {
+    let standing = match form.get("operator") {
+        "yes" => Standing::Operator,
+        _ => Standing::Ordinary,
+    };
+    let user = match users::create(services, form.get("email"), standing).await {
         Ok(user) => user,
         Err(error) => return visit.show(None, Some(replies::mendable(error)?)).await,
     };

@@ -1,5 +1,7 @@
 //! What the console answers with: a page, another place to go to, or a page that says why not.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::body::{Body, Bytes};
 use axum::extract::Path;
@@ -11,7 +13,10 @@ use super::assets;
 use crate::app::errors::AppError;
 use crate::config::NoConsole;
 use crate::console::{ErrorPage, Page};
-use crate::http::answers;
+use crate::http::{answers, errors};
+
+/// What the log names.
+const A_CALL: &str = "a call of the console";
 
 /// What a handler answers with.
 pub(super) type Reply = Result<Response, Stop>;
@@ -28,7 +33,7 @@ pub(super) enum Stop {
     /// Nothing is there, or nothing of the visitor's.
     NoSuchPage,
     /// What was sent cannot be read.
-    Unreadable(&'static str),
+    Unreadable(Cow<'static, str>),
     /// A page that could not be written.
     Unwritten(askama::Error),
 }
@@ -79,6 +84,10 @@ pub(super) fn mendable(error: AppError) -> Result<String, Stop> {
         | AppError::PaymentsNotActivated
         | AppError::Payment(_)
         | AppError::Unavailable(_) => Ok(sentence(&error.to_string())),
+        AppError::StoreAway { .. } => {
+            errors::log(&error, A_CALL);
+            Ok(sentence(&error.to_string()))
+        }
         error => Err(error.into()),
     }
 }
@@ -169,16 +178,17 @@ impl IntoResponse for Stop {
                 );
                 refused(StatusCode::FORBIDDEN, &sentence)
             }
-            Self::Unreadable(why) => refused(StatusCode::BAD_REQUEST, why),
+            Self::Unreadable(why) => refused(StatusCode::BAD_REQUEST, &why),
             Self::Unwritten(error) => {
                 tracing::error!(%error, "a page of the console could not be written");
                 refused(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written. The log says why.")
             }
-            Self::App(error @ AppError::Unavailable(_)) => {
+            Self::App(error @ (AppError::Unavailable(_) | AppError::StoreAway { .. })) => {
+                errors::log(&error, A_CALL);
                 refused(StatusCode::SERVICE_UNAVAILABLE, &sentence(&error.to_string()))
             }
-            Self::App(AppError::Internal(error)) => {
-                tracing::error!(%error, "a call of the console failed");
+            Self::App(error @ AppError::Internal(_)) => {
+                errors::log(&error, A_CALL);
                 refused(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong here. The log says what.")
             }
             Self::App(error) => refused(StatusCode::UNPROCESSABLE_ENTITY, &sentence(&error.to_string())),

@@ -19,6 +19,7 @@ use crate::app::sessions::{self, Browser, Visitor};
 use crate::app::{Services, batches, members};
 use crate::config::ConsoleOrigin;
 use crate::console::{Chrome, Section};
+use crate::http::calls;
 use crate::http::context::{Peer, Shared};
 
 /// Somebody who is signed in, or not.
@@ -117,6 +118,7 @@ impl FromRequestParts<Shared> for MemberVisit {
         let id = path.first().and_then(|text| AccountId::parse(text)).ok_or(Stop::NoSuchPage)?;
         let services = &visit.context.services;
         let account = accounts::get(services, id).await?;
+        calls::name_account(account.id);
         let role = members::role_in(services, &visit.visitor.user, &account).await?;
         Ok(Self { visit, account, role, path })
     }

@@ -28,7 +28,7 @@ fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
     responses((status = 200, description = "One batch on each line.", body = FullBatch,
         content_type = "application/x-ndjson"), Always))]
 pub(in crate::http) async fn list(State(context): State<Shared>, caller: Caller) -> Answer {
-    json_lines::answer(batches::list(&context.services, caller.0), write_whole).await
+    Ok(json_lines::answer(batches::list(&context.services, caller.0), write_whole).await?)
 }
 
 /// Create a batch
@@ -91,7 +91,7 @@ pub(in crate::http) async fn get_requests(
     PathId(id): PathId<BatchKind>,
 ) -> Answer {
     let pages = batches::list_requests(&context.services, caller.0, id).await?;
-    json_lines::answer(pages, request_shapes::write_status).await
+    Ok(json_lines::answer(pages, request_shapes::write_status).await?)
 }
 
 /// Get the results of a batch
@@ -109,7 +109,7 @@ pub(in crate::http) async fn get_results(
     PathId(id): PathId<BatchKind>,
 ) -> Answer {
     let pages = batches::list_results(&context.services, caller.0, id).await?;
-    json_lines::answer(pages, request_shapes::write_full).await
+    Ok(json_lines::answer(pages, request_shapes::write_full).await?)
 }
 
 /// Cancel a batch

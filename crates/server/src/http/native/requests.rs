@@ -34,10 +34,10 @@ pub(in crate::http) async fn list(
     let services = &context.services;
     if query.full {
         let pages = requests::list_records(services, caller.0, &query.list).await?;
-        json_lines::answer(pages, write_full).await
+        Ok(json_lines::answer(pages, write_full).await?)
     } else {
         let pages = requests::list_summaries(services, caller.0, &query.list).await?;
-        json_lines::answer(pages, write_status).await
+        Ok(json_lines::answer(pages, write_status).await?)
     }
 }
 

@@ -37,13 +37,13 @@ pub(super) fn read(body: &[u8]) -> Result<Notice, String> {
     let event: Event<'_> = serde_json::from_slice(body).map_err(|error| printable(&error.to_string()))?;
     let object = event.data.and_then(|data| data.object);
     match event.kind.as_str() {
-        "checkout.session.completed" => paid(read_object(object)?, false),
-        "checkout.session.async_payment_succeeded" => paid(read_object(object)?, true),
+        "checkout.session.completed" => completed(read_object(object)?),
+        "checkout.session.async_payment_succeeded" => paid(read_object(object)?),
         "refund.created" | "refund.updated" | "refund.failed" | "charge.refund.updated" => {
             refund(read_object(object)?)
         }
-        "charge.dispute.funds_withdrawn" => dispute(read_object(object)?, true),
-        "charge.dispute.funds_reinstated" => dispute(read_object(object)?, false),
+        "charge.dispute.funds_withdrawn" => dispute(read_object(object)?, Funds::Withdrawn),
+        "charge.dispute.funds_reinstated" => dispute(read_object(object)?, Funds::Reinstated),
         _ => Ok(Notice::Nothing),
     }
 }
@@ -54,10 +54,11 @@ fn read_object<T: DeserializeOwned>(object: Option<&RawValue>) -> Result<T, Stri
 }
 
 /// A session is completed before a bank's debit has succeeded; another event tells of that.
-fn paid(session: Session, is_paid_late: bool) -> Result<Notice, String> {
-    if !is_paid_late && !session.is_paid() {
-        return Ok(Notice::Nothing);
-    }
+fn completed(session: Session) -> Result<Notice, String> {
+    if session.is_paid() { paid(session) } else { Ok(Notice::Nothing) }
+}
+
+fn paid(session: Session) -> Result<Notice, String> {
     Ok(session.into_receipt()?.map_or(Notice::Nothing, Notice::Paid))
 }
 
@@ -73,14 +74,21 @@ fn refund(refund: Reversal) -> Result<Notice, String> {
     })
 }
 
-fn dispute(dispute: Reversal, is_withdrawn: bool) -> Result<Notice, String> {
+/// What a dispute did to what was paid.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Funds {
+    Withdrawn,
+    Reinstated,
+}
+
+fn dispute(dispute: Reversal, funds: Funds) -> Result<Notice, String> {
     let Some(payment) = dispute.payment_intent else { return Ok(Notice::Nothing) };
     Ok(Notice::Dispute {
         id: checked_id(dispute.id)?,
         reference: payment.into_id()?,
         amount: checked_amount(dispute.amount)?,
         currency: dispute.currency,
-        is_withdrawn,
+        is_withdrawn: funds == Funds::Withdrawn,
     })
 }
 

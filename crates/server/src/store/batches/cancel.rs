@@ -5,12 +5,26 @@ use overnight_domain::ids::BatchId;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
-use crate::store::endings::{End, Live, end_all, live_columns};
-use crate::store::database::sql;
+use crate::store::database::statements;
+use crate::store::endings::{End, Live, end_all};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
 const CHUNK: u32 = 1_000;
+
+statements! {
+    LIST_CANCELLING = "SELECT seq FROM batches WHERE cancelling = 1";
+    LOCK = {
+        sqlite: "SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches
+            WHERE id = ? AND account = ?",
+        postgres: "SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches
+            WHERE id = ? AND account = ? FOR UPDATE",
+    };
+    MARK = "UPDATE batches SET cancelled_at = ?, cancelling = 1 WHERE seq = ?";
+    LIVE_OF_BATCH = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
+        WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state < 3 /* live */ ORDER BY seq LIMIT ? + 0";
+    UNMARK = "UPDATE batches SET cancelling = 0 WHERE seq = ? AND cancelling = 1 RETURNING lane";
+}
 
 /// What became of a cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +73,8 @@ pub async fn cancel_chunk(
 
 /// Batches that are marked and whose requests have not all ended: what a crash left half-way.
 pub async fn list_cancelling(store: &Store) -> Result<Vec<i64>, StoreError> {
-    let rows = store.readers().fetch_all(sql("SELECT seq FROM batches WHERE cancelling = 1")).await?;
-    rows.iter().map(|row| row.get(0)).collect()
+    let rows = store.readers().fetch_all(LIST_CANCELLING.unbound()).await?;
+    rows.iter().map(|row| row.get("seq")).collect()
 }
 
 pub(in crate::store) struct CancelBatch {
@@ -71,24 +85,20 @@ pub(in crate::store) struct CancelBatch {
 
 impl CancelBatch {
     async fn mark(&self, unit: &mut Unit<'_>) -> Result<CancelBatchOutcome, StoreError> {
-        let text = "SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches
-                    WHERE id = ? AND account = ?";
-        let select = sql(text).bind(self.id.to_bytes()).bind(self.account.0).locking();
-        let found = unit.tx.fetch(select).await?;
+        let found = unit.tx.fetch(LOCK.bind(self.id).bind(self.account)).await?;
         let Some(found) = found.first() else { return Ok(CancelBatchOutcome::Unknown) };
-        let batch: i64 = found.get(0)?;
-        let state = row::batch_state(found, 1)?;
+        let batch: i64 = found.get("seq")?;
+        let state = row::batch_state(found)?;
         let Ok(cancelled) = state.cancel(self.now) else { return Ok(CancelBatchOutcome::AlreadyCompleted) };
         if cancelled == state {
-            let is_pending = found.flag(4)?;
+            let is_pending = found.get::<bool>("cancelling")?;
             return Ok(if is_pending {
                 CancelBatchOutcome::Marked { batch }
             } else {
                 CancelBatchOutcome::Cancelled
             });
         }
-        let text = "UPDATE batches SET cancelled_at = ?, cancelling = 1 WHERE seq = ?";
-        unit.tx.execute(sql(text).bind(cancelled.cancelled_at()).bind(batch)).await?;
+        unit.tx.execute(MARK.bind(cancelled.cancelled_at()).bind(batch)).await?;
         Ok(CancelBatchOutcome::Marked { batch })
     }
 }
@@ -112,26 +122,17 @@ pub(in crate::store) struct CancelChunk {
     now: i64,
 }
 
-pub(in crate::store) const LIVE_OF_BATCH: &str = concat!(
-    "SELECT ",
-    live_columns!(),
-    " FROM progress p",
-    row::queue_join!(),
-    "WHERE p.batch = ? AND p.batch IS NOT NULL AND p.seq > ? AND p.state < 3 ORDER BY p.seq LIMIT ? + 0"
-);
-
 impl CancelChunk {
     async fn end_requests(&self, unit: &mut Unit<'_>) -> Result<ChunkOutcome, StoreError> {
-        let select = sql(LIVE_OF_BATCH).bind(self.batch).bind(self.after).bind(CHUNK);
+        let select = LIVE_OF_BATCH.bind(self.batch).bind(self.after).bind(CHUNK);
         let rows = unit.tx.fetch(select).await?;
         let lives: Vec<Live> = rows.iter().map(Live::read).collect::<Result<_, _>>()?;
         let last = lives.last().map(|live| live.seq);
         let ended = end_all(lives, &End::Cancelled, self.now, unit).await?;
         let is_last = rows.len() < CHUNK as usize;
         if is_last {
-            let text = "UPDATE batches SET cancelling = 0 WHERE seq = ? AND cancelling = 1 RETURNING lane";
-            for row in unit.tx.fetch(sql(text).bind(self.batch)).await? {
-                unit.outbox.batch_ended(self.batch, EventKind::BatchCancelled, row.get(0)?, self.now);
+            for row in unit.tx.fetch(UNMARK.bind(self.batch)).await? {
+                unit.outbox.batch_ended(self.batch, EventKind::BatchCancelled, row.get("lane")?, self.now);
             }
         }
         let next = last.filter(|_| !is_last);

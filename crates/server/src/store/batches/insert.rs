@@ -6,8 +6,8 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
+use crate::store::database::{Dialect, Row, Value, statements};
 use crate::store::events::lane_of;
-use crate::store::database::{Bulk, Dialect, Kind, Row, Value, sql, sql_each};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
@@ -50,13 +50,46 @@ pub enum NewBatchOutcome {
     Changed,
 }
 
-pub(in crate::store) static RESOLVE: Bulk = Bulk {
-    sqlite: "SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
-         WHERE r.account = ?1 AND r.id = ?2",
-    postgres: "SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
-         WHERE r.account = $1 AND r.id = ANY ($2::bytea[])",
-    columns: &[Kind::Bytes],
-};
+statements! {
+    RESOLVE over [Bytes] = {
+        sqlite: "SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+            WHERE r.account = ?1 AND r.id = ?2",
+        postgres: "SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+            WHERE r.account = $1 AND r.id = ANY ($2::bytea[])",
+    };
+    /// Keeps others from starting or ending requests: those in the queue, and then all of them.
+    LOCK_IN_QUEUE over [Integer] = {
+        postgres: "SELECT count(*) FROM (
+            SELECT 1 FROM unnest($1::bigint[]) AS j(value) JOIN progress p ON p.seq = j.value
+            JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq
+            FOR UPDATE OF q) locked",
+    };
+    LOCK over [Integer] = {
+        postgres: "SELECT count(*) FROM (
+            SELECT 1 FROM progress WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked",
+    };
+    /// How many requests of an account may be grouped, by state.
+    FREE over [Integer] = {
+        sqlite: "SELECT state, 1 AS count FROM current_states WHERE seq = ?2 AND account = ?1 AND batch IS NULL",
+        postgres: "SELECT s.state, count(*) AS count FROM unnest($2::bigint[]) AS j(value)
+            JOIN current_states s ON s.seq = j.value WHERE s.account = $1 AND s.batch IS NULL GROUP BY s.state",
+    };
+    JOIN over [Integer] = {
+        sqlite: "UPDATE progress SET batch = ?1 WHERE seq = ?2",
+        postgres: "UPDATE progress SET batch = $1 WHERE seq = ANY ($2::bigint[])",
+    };
+    JOIN_IN_QUEUE over [Integer] = {
+        sqlite: "UPDATE queue SET batch = ?1 WHERE (model, account, sort_key, seq) IN (
+            SELECT p.model, p.account, p.sort_key, p.seq FROM progress p WHERE p.seq = ?2 AND p.state = 1 /* queued */)",
+        postgres: "UPDATE queue SET batch = $1 WHERE (model, account, sort_key, seq) IN (
+            SELECT p.model, p.account, p.sort_key, p.seq FROM unnest($2::bigint[]) AS j(value)
+            JOIN progress p ON p.seq = j.value WHERE p.state = 1 /* queued */)",
+    };
+    INSERT = "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq";
+    INSERT_MEMBERS = "INSERT INTO batch_members (batch, place, ids) VALUES (?, ?, ?)";
+}
 
 /// Which of `ids` are requests of `account`, in no particular order.
 pub async fn resolve(
@@ -67,46 +100,11 @@ pub async fn resolve(
     let ids = ids.iter().map(|id| Value::from(*id)).collect();
     let rows = store.readers().fetch_all(RESOLVE.over([account.0.into()], ids)).await?;
     let read = |row: &Row| {
-        let is_taken = row.get::<Option<i64>>(2)?.is_some();
-        Ok(Member { id: row.get(0)?, seq: row.get(1)?, is_taken })
+        let is_taken = row.get::<Option<i64>>("batch")?.is_some();
+        Ok(Member { id: row.get("id")?, seq: row.get("seq")?, is_taken })
     };
     rows.iter().map(read).collect()
 }
-
-/// Builds the texts over a list of requests: JSON for SQLite, an array for PostgreSQL. `CROSS` keeps the list outermost:
-/// walked for each request of the account instead, it would be read anew each time.
-macro_rules! over_list {
-    ($head:expr, $tail:expr) => {
-        (
-            concat!($head, "json_each(?) j CROSS JOIN progress p", $tail),
-            concat!($head, "unnest(?::bigint[]) AS j(value) JOIN progress p", $tail),
-        )
-    };
-}
-
-/// How many of a list of requests may be grouped, by state.
-pub(in crate::store) const FREE: (&str, &str) = over_list!(
-    concat!("SELECT ", row::state!(), " AS state, count(*) FROM "),
-    concat!(" ON p.seq = j.value", row::queue_join!(), "WHERE p.account = ? AND p.batch IS NULL GROUP BY 1")
-);
-pub(in crate::store) const JOIN: (&str, &str) = (
-    "UPDATE progress SET batch = ? WHERE seq IN (SELECT value FROM json_each(?))",
-    "UPDATE progress SET batch = ? WHERE seq = ANY (?::bigint[])",
-);
-pub(in crate::store) const JOIN_IN_QUEUE: (&str, &str) = over_list!(
-    "UPDATE queue SET batch = ? WHERE (model, account, sort_key, seq) IN
-     (SELECT p.model, p.account, p.sort_key, p.seq FROM ",
-    " ON p.seq = j.value WHERE p.state = 1)"
-);
-
-/// Keeps others from starting or ending a list of requests: those in the queue, and then all of them.
-const LOCK_IN_QUEUE: &str = concat!(
-    "SELECT count(*) FROM (SELECT 1 FROM unnest(?::bigint[]) AS j(value) JOIN progress p ON p.seq = j.value ",
-    "JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq ",
-    "FOR UPDATE OF q) locked"
-);
-const LOCK: &str = "SELECT count(*) FROM
-    (SELECT 1 FROM progress WHERE seq = ANY (?::bigint[]) ORDER BY seq FOR UPDATE) locked";
 
 /// Stores a batch, with all of its requests or not at all.
 pub async fn insert(store: &Store, batch: NewBatch) -> Result<NewBatchOutcome, StoreError> {
@@ -138,10 +136,9 @@ impl NewBatch {
     async fn group(&self, unit: &mut Unit<'_>) -> Result<NewBatchOutcome, StoreError> {
         let mut counters = Counters::default();
         self.lock(unit).await?;
-        let over = |texts: (&'static str, &'static str)| sql_each(texts.0, texts.1);
-        let seqs = self.seqs(unit.tx.dialect());
-        for found in unit.tx.fetch(over(FREE).bind(seqs.clone()).bind(self.account.0)).await? {
-            *counters.of(row::status(found.get(0)?)?) += found.get::<i64>(1)?;
+        let seqs = self.seqs();
+        for found in unit.tx.fetch(FREE.over([self.account.into()], seqs.clone())).await? {
+            *counters.of(row::status(found.get("state")?)?) += found.get::<i64>("count")?;
         }
         if counters.total() != self.members.len() as i64 {
             return Ok(NewBatchOutcome::Changed);
@@ -151,8 +148,8 @@ impl NewBatch {
         if state.completed_at().is_some() {
             unit.outbox.batch_ended(batch, EventKind::BatchCompleted, self.lane(), self.created_at);
         }
-        unit.tx.execute(over(JOIN).bind(batch).bind(seqs.clone())).await?;
-        unit.tx.execute(over(JOIN_IN_QUEUE).bind(batch).bind(seqs)).await?;
+        unit.tx.execute(JOIN.over([batch.into()], seqs.clone())).await?;
+        unit.tx.execute(JOIN_IN_QUEUE.over([batch.into()], seqs)).await?;
         self.insert_members(unit, batch).await?;
         Ok(NewBatchOutcome::Created(BatchRecord {
             id: self.id,
@@ -168,18 +165,12 @@ impl NewBatch {
         lane_of(self.account, self.webhook.as_deref())
     }
 
-    /// Their numbers, as the database takes a list.
-    fn seqs(&self, dialect: Dialect) -> Value {
+    /// Their numbers.
+    fn seqs(&self) -> Vec<Value> {
         // Everybody locks in this order.
         let mut seqs: Vec<i64> = self.members.iter().map(|member| member.seq).collect();
         seqs.sort_unstable();
-        match dialect {
-            Dialect::Sqlite => {
-                let seqs: Vec<String> = seqs.iter().map(i64::to_string).collect();
-                Value::from(format!("[{}]", seqs.join(",")).as_str())
-            }
-            Dialect::Postgres => Value::from(seqs),
-        }
+        seqs.into_iter().map(Value::from).collect()
     }
 
     /// From here on the states of the requests stay as they are until the batch is stored: SQLite has one writer, and on
@@ -187,8 +178,8 @@ impl NewBatch {
     /// by a second pass.
     async fn lock(&self, unit: &mut Unit<'_>) -> Result<(), StoreError> {
         if unit.tx.dialect() == Dialect::Postgres {
-            for text in [LOCK_IN_QUEUE, LOCK, LOCK_IN_QUEUE] {
-                unit.tx.fetch(sql(text).bind(self.seqs(Dialect::Postgres))).await?;
+            for lock in [&LOCK_IN_QUEUE, &LOCK, &LOCK_IN_QUEUE] {
+                unit.tx.fetch(lock.over([], self.seqs())).await?;
             }
         }
         Ok(())
@@ -200,12 +191,9 @@ impl NewBatch {
         counters: &Counters,
         state: &BatchState,
     ) -> Result<i64, StoreError> {
-        let text = "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
-                           registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq";
-        let insert = sql(text)
-            .bind(self.id.to_bytes())
-            .bind(self.account.0)
+        let insert = INSERT
+            .bind(self.id)
+            .bind(self.account)
             .bind(self.created_at)
             .bind(state.in_progress_at())
             .bind(state.completed_at())
@@ -218,14 +206,13 @@ impl NewBatch {
             .bind(self.metadata.clone())
             .bind(self.lane());
         let rows = unit.tx.fetch(insert).await?;
-        rows.first().ok_or(StoreError::Damaged("an inserted batch"))?.get(0)
+        rows.first().ok_or(StoreError::Damaged("an inserted batch"))?.get("seq")
     }
 
     async fn insert_members(&self, unit: &mut Unit<'_>, batch: i64) -> Result<(), StoreError> {
         for (place, members) in (0i64..).zip(self.members.chunks(IDS_PER_ROW)) {
             let ids: Vec<u8> = members.iter().flat_map(|member| member.id.to_bytes()).collect();
-            let text = "INSERT INTO batch_members (batch, place, ids) VALUES (?, ?, ?)";
-            unit.tx.execute(sql(text).bind(batch).bind(place).bind(ids)).await?;
+            unit.tx.execute(INSERT_MEMBERS.bind(batch).bind(place).bind(ids)).await?;
         }
         Ok(())
     }

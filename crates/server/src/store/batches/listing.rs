@@ -6,10 +6,10 @@ use overnight_domain::money::Credits;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
-use super::reads::{batch_columns, read};
+use super::reads::read;
+use crate::store::database::{Row, Statement, statements};
 use crate::store::listing::{self, ListPage, Listed};
 use crate::store::search::{self, Search};
-use crate::store::database::{Row, Statement, sql, sql_each};
 use crate::store::{Store, StoreError};
 
 /// How many batches are looked through for a page.
@@ -27,26 +27,39 @@ pub struct ListFilter {
     pub search: Option<Search>,
 }
 
-/// Builds the text of a page, with how text is found.
-macro_rules! page_text {
-    ($found:literal) => {
-        concat!(
-            "SELECT ",
-            batch_columns!(),
-            " FROM batches WHERE account = ? AND seq < ? AND seq >= ?
-              AND CASE WHEN cancelled_at IS NOT NULL THEN 3 WHEN completed_at IS NOT NULL THEN 2
-                       WHEN in_progress_at IS NOT NULL THEN 1 ELSE 0 END BETWEEN ? AND ?",
-            search::condition!($found),
-            " ORDER BY seq DESC LIMIT ? + 0"
-        )
+statements! {
+    /// What is searched for is bound as [`search::bind`] says.
+    LIST = {
+        sqlite: "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata
+        FROM batches WHERE account = ? AND seq < ? AND seq >= ?
+          AND CASE WHEN cancelled_at IS NOT NULL THEN 3 WHEN completed_at IS NOT NULL THEN 2
+                   WHEN in_progress_at IS NOT NULL THEN 1 ELSE 0 END BETWEEN ? AND ?
+          AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
+            OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
+              AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
+        ORDER BY seq DESC LIMIT ? + 0",
+        postgres: "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata
+        FROM batches WHERE account = ? AND seq < ? AND seq >= ?
+          AND CASE WHEN cancelled_at IS NOT NULL THEN 3 WHEN completed_at IS NOT NULL THEN 2
+                   WHEN in_progress_at IS NOT NULL THEN 1 ELSE 0 END BETWEEN ? AND ?
+          AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
+            OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
+              AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
+        ORDER BY seq DESC LIMIT ? + 0",
     };
+    /// The last row that is looked at for a page.
+    FLOOR = "SELECT seq FROM batches WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
+    FIND_ID = "SELECT id FROM batches WHERE seq = ?";
+    COUNT_LIVE = "SELECT count(*) AS count FROM (SELECT 1 FROM batches
+        WHERE account = ? AND completed_at IS NULL AND cancelled_at IS NULL LIMIT ? + 0) v";
+    /// What was charged for a batch's requests, and what is held for those that live.
+    COST = "SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) AS amount,
+               CAST(coalesce(sum(CASE WHEN p.state < 3 /* live */ THEN p.hold ELSE 0 END), 0) AS BIGINT) AS held
+        FROM progress p LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL
+        WHERE p.batch = ? AND p.batch IS NOT NULL";
 }
-
-pub(in crate::store) const LIST: (&str, &str) =
-    (page_text!("instr(metadata, ?) > 0"), page_text!("position(? IN metadata) > 0"));
-
-pub(in crate::store) const FLOOR: &str =
-    "SELECT seq FROM batches WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
 
 /// The first and the last number that [`LIST`] gives to a status.
 const fn codes(status: Option<BatchStatus>) -> (i64, i64) {
@@ -77,23 +90,18 @@ pub(in crate::store) async fn list_newest_of(
     before: Option<i64>,
     looked_max: u32,
 ) -> Result<ListPage<BatchRecord>, StoreError> {
-    let floor = sql(FLOOR).bind(account.0).bind(before.unwrap_or(i64::MAX)).bind(looked_max - 1);
-    let floor = store.readers().fetch_optional(floor).await?.map(|row| row.get::<i64>(0)).transpose()?;
+    let floor = FLOOR.bind(account).bind(before.unwrap_or(i64::MAX)).bind(looked_max - 1);
+    let floor = store.readers().fetch_optional(floor).await?.map(|row| row.get::<i64>("seq")).transpose()?;
     let statement = |behind: i64, limit: usize| -> Statement {
         let (first, last) = codes(filter.status);
-        let query = sql_each(LIST.0, LIST.1)
-            .bind(account.0)
-            .bind(behind)
-            .bind(floor.unwrap_or(i64::MIN))
-            .bind(first)
-            .bind(last);
+        let query = LIST.bind(account).bind(behind).bind(floor.unwrap_or(i64::MIN)).bind(first).bind(last);
         search::bind(filter.search.as_ref(), query).bind(limit as i64)
     };
     listing::page(store, before, floor, filter.search.as_ref(), statement).await
 }
 
 impl Listed for BatchRecord {
-    fn read(row: &Row) -> Result<(i64, Self), StoreError> {
+    fn read(row: &Row) -> Result<Self, StoreError> {
         read(row)
     }
 
@@ -104,17 +112,14 @@ impl Listed for BatchRecord {
 
 /// The identifier of the batch in row `seq`.
 pub async fn find_id(store: &Store, seq: i64) -> Result<Option<BatchId>, StoreError> {
-    let row = store.readers().fetch_optional(sql("SELECT id FROM batches WHERE seq = ?").bind(seq)).await?;
-    row.map(|row| BatchId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("a batch's id"))).transpose()
+    let row = store.readers().fetch_optional(FIND_ID.bind(seq)).await?;
+    row.map(|row| row.get("id")).transpose()
 }
-
-pub(in crate::store) const COUNT_LIVE: &str = "SELECT count(*) FROM (SELECT 1 FROM batches
-     WHERE account = ? AND completed_at IS NULL AND cancelled_at IS NULL LIMIT ? + 0) v";
 
 /// How many batches of an account have neither completed nor been cancelled; more than a hundred count as a hundred.
 pub async fn count_live(store: &Store, account: AccountKey) -> Result<i64, StoreError> {
-    let query = sql(COUNT_LIVE).bind(account.0).bind(LIVE_COUNTED_MAX);
-    store.readers().fetch_one(query).await?.get(0)
+    let query = COUNT_LIVE.bind(account).bind(LIVE_COUNTED_MAX);
+    store.readers().fetch_one(query).await?.get("count")
 }
 
 /// What the requests of a batch cost.
@@ -126,14 +131,9 @@ pub struct BatchCost {
     pub held: Credits,
 }
 
-pub(in crate::store) const COST: &str = "SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT),
-         CAST(coalesce(sum(CASE WHEN p.state < 3 THEN p.hold ELSE 0 END), 0) AS BIGINT)
-     FROM progress p LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL
-     WHERE p.batch = ? AND p.batch IS NOT NULL";
-
 /// What the requests of the batch in row `batch` cost: reads a row for each of them.
 pub async fn cost(store: &Store, batch: i64) -> Result<BatchCost, StoreError> {
-    let row = store.readers().fetch_one(sql(COST).bind(batch)).await?;
-    let charged: i64 = row.get(0)?;
-    Ok(BatchCost { charged: Credits::from_nanos(-charged), held: Credits::from_nanos(row.get(1)?) })
+    let row = store.readers().fetch_one(COST.bind(batch)).await?;
+    let charged: i64 = row.get("amount")?;
+    Ok(BatchCost { charged: Credits::from_nanos(-charged), held: row.get("held")? })
 }

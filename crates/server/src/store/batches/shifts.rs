@@ -5,9 +5,21 @@ use std::collections::BTreeMap;
 use overnight_domain::batches::Counters;
 use overnight_domain::webhooks::EventKind;
 
+use crate::store::database::{Tx, statements};
 use crate::store::events::Outbox;
-use crate::store::database::{Tx, sql};
 use crate::store::{StoreError, row};
+
+statements! {
+    LOCK = {
+        sqlite: "SELECT in_progress_at, completed_at, cancelled_at, registered, in_progress, completed, failed, cancelled, lane
+            FROM batches WHERE seq = ?",
+        postgres: "SELECT in_progress_at, completed_at, cancelled_at, registered, in_progress, completed, failed, cancelled, lane
+            FROM batches WHERE seq = ? FOR UPDATE",
+    };
+    UPDATE = "UPDATE batches SET in_progress_at = ?, completed_at = ?,
+               registered = ?, in_progress = ?, completed = ?, failed = ?, cancelled = ?
+        WHERE seq = ?";
+}
 
 /// Adds each shift to its batch and lets the batch's state follow; a batch that completes is told of.
 pub(in crate::store) async fn apply_shifts(
@@ -17,19 +29,15 @@ pub(in crate::store) async fn apply_shifts(
     outbox: &mut Outbox,
 ) -> Result<(), StoreError> {
     for (&batch, shift) in shifts {
-        let text = "SELECT in_progress_at, completed_at, cancelled_at,
-                           registered, in_progress, completed, failed, cancelled, lane FROM batches WHERE seq = ?";
-        let found = tx.fetch(sql(text).bind(batch).locking()).await?;
+        let found = tx.fetch(LOCK.bind(batch)).await?;
         let row = found.first().ok_or(StoreError::Damaged("a request names a batch that is not there"))?;
-        let counters = row::counters(row, 3)?.plus(shift);
-        let before = row::batch_state(row, 0)?;
+        let counters = row::counters(row)?.plus(shift);
+        let before = row::batch_state(row)?;
         let state = before.observe(&counters, now);
         if before.completed_at() != state.completed_at() {
-            outbox.batch_ended(batch, EventKind::BatchCompleted, row.get(8)?, now);
+            outbox.batch_ended(batch, EventKind::BatchCompleted, row.get("lane")?, now);
         }
-        let text = "UPDATE batches SET in_progress_at = ?, completed_at = ?,
-                           registered = ?, in_progress = ?, completed = ?, failed = ?, cancelled = ? WHERE seq = ?";
-        let update = sql(text)
+        let update = UPDATE
             .bind(state.in_progress_at())
             .bind(state.completed_at())
             .bind(counters.registered)

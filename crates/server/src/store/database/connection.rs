@@ -1,5 +1,6 @@
 //! A connection to either database.
 
+use super::Dialect;
 use super::checkpoint::Checkpointer;
 use super::options::Database;
 use super::postgres::Postgres;
@@ -7,7 +8,6 @@ use super::row::Row;
 use super::sqlite::Sqlite;
 use super::statement::Statement;
 use super::thread::SqliteThread;
-use super::Dialect;
 use crate::store::StoreError;
 
 /// A connection, on which one thing is done at a time.
@@ -88,7 +88,9 @@ impl Connection {
         database: &Database,
     ) -> Result<Option<Checkpointer>, StoreError> {
         match (self, database) {
-            (Self::Sqlite(sqlite), Database::Sqlite(options)) => Ok(Some(Checkpointer::start(sqlite, options)?)),
+            (Self::Sqlite(sqlite), Database::Sqlite(options)) => {
+                Ok(Some(Checkpointer::start(sqlite, options)?))
+            }
             _ => Ok(None),
         }
     }

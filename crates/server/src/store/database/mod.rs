@@ -4,7 +4,6 @@
 //! SQLite is called on threads of our own: the writer's, on which a statement is a function call, and one for each reader,
 //! which answers a page in one message. PostgreSQL is spoken to over the network, as a task.
 
-mod bulk;
 mod checkpoint;
 mod connection;
 mod options;
@@ -12,21 +11,24 @@ mod page;
 mod postgres;
 mod readers;
 mod row;
+mod sql;
 mod sqlite;
 mod statement;
 mod thread;
 mod transaction;
 mod value;
 
-pub(super) use self::bulk::Bulk;
 pub(super) use self::checkpoint::Checkpointer;
 pub(super) use self::connection::Connection;
 pub(super) use self::options::Database;
 pub(super) use self::readers::Readers;
 pub(super) use self::row::Row;
+pub(super) use self::sql::{Sql, statements, texts};
 pub(super) use self::statement::{Statement, sql, sql_each};
-pub(super) use self::transaction::{CommitError, Numbered, Outcome, Tx, outcome_of};
 pub(super) use self::thread::spawn as spawn_thread;
+pub(super) use self::transaction::{
+    CommitError, Numbered, Outcome, Tx, in_pooled_transaction, in_transaction, outcome_of,
+};
 pub(super) use self::value::{Kind, Value};
 
 /// What PostgreSQL, or the way to it, says is wrong.

@@ -59,6 +59,14 @@ impl Database {
         })
     }
 
+    /// A new connection for those who write beside the writer. On SQLite its statements run on a thread of its own.
+    pub(in crate::store) async fn connect_beside(&self) -> Result<Connection, StoreError> {
+        match self {
+            Self::Sqlite(options) => Ok(Connection::SqliteThread(SqliteThread::start(options)?)),
+            Self::Postgres { .. } => self.connect().await,
+        }
+    }
+
     /// A new connection for reads. On SQLite they run on a thread of its own.
     pub(in crate::store) async fn connect_reader(&self) -> Result<Connection, StoreError> {
         match self {

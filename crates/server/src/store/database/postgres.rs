@@ -68,7 +68,10 @@ impl Postgres {
         Ok(rows)
     }
 
-    fn query(&self, statement: &Statement) -> Result<Query<'static, sqlx::Postgres, PgArguments>, StoreError> {
+    fn query(
+        &self,
+        statement: &Statement,
+    ) -> Result<Query<'static, sqlx::Postgres, PgArguments>, StoreError> {
         let text = statement.text(Dialect::Postgres).into_owned();
         let arguments = arguments(&statement.values_on_postgres())?;
         Ok(sqlx::query_with(AssertSqlSafe(text), arguments).persistent(!self.is_lent_by_transaction))

@@ -36,8 +36,7 @@ impl Readers {
         let rows = reader.fetch(statement.clone()).await;
         let rows = match rows {
             Err(error) if error.is_connection_lost() => {
-                reader.connection = self.database.connect_reader().await?;
-                self.forget_idle();
+                reader.replace().await?;
                 reader.fetch(statement).await?
             }
             rows => rows?,
@@ -72,11 +71,6 @@ impl Readers {
         Ok(Reader { readers: self, connection, _permit: permit })
     }
 
-    /// What lay idle while the database was away is of no use.
-    pub(in crate::store) fn forget_idle(&self) {
-        self.lock().clear();
-    }
-
     /// Waits for the reads under way, refuses more, and closes what is open.
     pub(in crate::store) async fn close(&self) {
         let all = self.permits.acquire_many(self.count).await;
@@ -102,6 +96,13 @@ pub(in crate::store) struct Reader<'r> {
 }
 
 impl Reader<'_> {
+    /// A new connection in the place of one that was lost: what lay idle while the database was away is of no use.
+    pub(in crate::store) async fn replace(&mut self) -> Result<(), StoreError> {
+        self.connection = self.readers.database.connect_reader().await?;
+        self.readers.lock().clear();
+        Ok(())
+    }
+
     /// Nothing is under way on it.
     pub(in crate::store) fn give_back(self) {
         let Self { readers, connection, _permit } = self;

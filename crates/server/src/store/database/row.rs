@@ -39,7 +39,9 @@ pub(in crate::store) trait FromColumn<'r>: Sized {
     fn from_column(value: ColumnValue<'r>) -> Option<Self>;
 }
 
-pub(in crate::store) trait ColumnName: sqlx::ColumnIndex<PgRow> + Clone + std::fmt::Debug {
+pub(in crate::store) trait ColumnName:
+    sqlx::ColumnIndex<PgRow> + Clone + std::fmt::Debug
+{
     fn of_page(&self, page: &Page) -> Option<usize>;
 }
 
@@ -62,7 +64,9 @@ impl Row {
         column: impl ColumnName,
     ) -> Result<T, StoreError> {
         let value = match self {
-            Self::Sqlite(row) => column.of_page(&row.page).and_then(|column| row.page.value(row.number, column)),
+            Self::Sqlite(row) => {
+                column.of_page(&row.page).and_then(|column| row.page.value(row.number, column))
+            }
             Self::Postgres(row) => row.try_get_raw(column.clone()).ok().and_then(read_postgres),
         };
         value.and_then(T::from_column).ok_or_else(|| StoreError::DamagedColumn(format!("{column:?}")))

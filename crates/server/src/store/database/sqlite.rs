@@ -55,10 +55,8 @@ impl SqliteOptions {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
         };
         // Each connection is used by one thread at a time.
-        let sqlite = Sqlite::over(Connection::open_with_flags(
-            &self.path,
-            mode | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-        )?)?;
+        let sqlite =
+            Sqlite::over(Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?)?;
         self.prepare(&sqlite.connection)?;
         Ok(sqlite)
     }
@@ -74,7 +72,12 @@ impl SqliteOptions {
             set("page_size", &self.page_bytes)?;
             connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
             set("synchronous", &if self.is_durable { "full" } else { "off" })?;
-            connection.pragma_update_and_check(None, "wal_autocheckpoint", super::checkpoint::LOG_PAGES, |_| Ok(()))?;
+            connection.pragma_update_and_check(
+                None,
+                "wal_autocheckpoint",
+                super::checkpoint::LOG_PAGES,
+                |_| Ok(()),
+            )?;
         }
         Ok(())
     }
@@ -102,7 +105,8 @@ impl Sqlite {
     pub(super) fn fetch(&mut self, statement: &Statement) -> rusqlite::Result<Vec<Row>> {
         let text = statement.sqlite_text();
         let mut prepared = self.connection.prepare_cached(text)?;
-        let columns = self.columns.entry((text.as_ptr().addr(), text.len())).or_insert_with(|| names_of(&prepared));
+        let columns =
+            self.columns.entry((text.as_ptr().addr(), text.len())).or_insert_with(|| names_of(&prepared));
         let (width, mut page) = (columns.len(), Page::new(Arc::clone(columns)));
         for (shared, row) in statement.executions() {
             bind(&mut prepared, shared, row)?;

@@ -3,39 +3,32 @@
 use std::borrow::Cow;
 
 use super::Dialect;
-use super::bulk::Bulk;
+use super::sql::Sql;
 use super::value::{self, Value};
 
 /// What is to be done, and with which values.
 #[derive(Debug, Clone)]
 pub(in crate::store) struct Statement {
-    text: Text,
+    sql: Sql,
     values: Vec<Value>,
-    bulk: Option<(&'static Bulk, Vec<Value>)>,
+    rows: Vec<Value>,
     is_locking: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Text {
-    Both(&'static str),
-    Each { sqlite: &'static str, postgres: &'static str },
 }
 
 /// A statement that both databases understand. The places of its values are written `?`.
 pub(in crate::store) const fn sql(text: &'static str) -> Statement {
-    Statement { text: Text::Both(text), values: Vec::new(), bulk: None, is_locking: false }
+    sql_each(text, text)
 }
 
 /// A statement that takes the same values in both, and has a text for each.
 pub(in crate::store) const fn sql_each(sqlite: &'static str, postgres: &'static str) -> Statement {
-    Statement { text: Text::Each { sqlite, postgres }, values: Vec::new(), bulk: None, is_locking: false }
+    Statement::of(Sql::of(sqlite, postgres), Vec::new(), Vec::new())
 }
 
 impl Statement {
-    /// `bulk` over `rows`, which hold a value for each of its columns; `shared` are the values that all rows share.
-    pub(super) const fn bulk(bulk: &'static Bulk, shared: Vec<Value>, rows: Vec<Value>) -> Self {
-        let text = Text::Each { sqlite: bulk.sqlite, postgres: bulk.postgres };
-        Self { text, values: shared, bulk: Some((bulk, rows)), is_locking: false }
+    /// `sql` over `rows`, if it is about a list of rows, with its other values.
+    pub(super) const fn of(sql: Sql, values: Vec<Value>, rows: Vec<Value>) -> Self {
+        Self { sql, values, rows, is_locking: false }
     }
 
     /// Adds the value of the next place.
@@ -51,40 +44,28 @@ impl Statement {
     }
 
     pub(super) const fn sqlite_text(&self) -> &'static str {
-        match self.text {
-            Text::Both(text) | Text::Each { sqlite: text, .. } => text,
-        }
+        self.sql.sqlite
     }
 
     /// Whether it is about a list of rows that is empty: there is nothing to do.
-    pub(super) fn is_empty(&self) -> bool {
-        self.bulk.as_ref().is_some_and(|(_, rows)| rows.is_empty())
+    pub(super) const fn is_empty(&self) -> bool {
+        !self.sql.columns.is_empty() && self.rows.is_empty()
     }
 
     /// The values of each execution on SQLite: those that are shared, then those of a row.
     pub(super) fn executions(&self) -> Executions<'_> {
-        match &self.bulk {
-            None => Executions { shared: &self.values, rows: &[], width: 0, is_over: false },
-            Some((bulk, rows)) => {
-                Executions { shared: &self.values, rows, width: bulk.columns.len(), is_over: rows.is_empty() }
-            }
-        }
+        let width = self.sql.columns.len();
+        Executions { shared: &self.values, rows: &self.rows, width, is_over: self.is_empty() }
     }
 
     /// The text as this database gets it.
     pub(in crate::store) fn text(&self, dialect: Dialect) -> Cow<'static, str> {
-        let text = match self.text {
-            Text::Both(text) => text,
-            Text::Each { sqlite, postgres } => match dialect {
-                Dialect::Sqlite => sqlite,
-                Dialect::Postgres => postgres,
-            },
-        };
         match dialect {
-            Dialect::Postgres if self.is_locking || text.contains('?') => {
-                Cow::Owned(number(text, self.is_locking))
+            Dialect::Sqlite => Cow::Borrowed(self.sql.sqlite),
+            Dialect::Postgres if self.is_locking || self.sql.postgres.contains('?') => {
+                Cow::Owned(number(self.sql.postgres, self.is_locking))
             }
-            _ => Cow::Borrowed(text),
+            Dialect::Postgres => Cow::Borrowed(self.sql.postgres),
         }
     }
 
@@ -97,12 +78,10 @@ impl Statement {
 
     /// The values as PostgreSQL gets them.
     pub(super) fn values_on_postgres(&self) -> Cow<'_, [Value]> {
-        match &self.bulk {
-            None => Cow::Borrowed(&self.values),
-            Some((bulk, rows)) => {
-                Cow::Owned([self.values.clone(), value::columns(bulk.columns, rows)].concat())
-            }
+        if self.sql.columns.is_empty() {
+            return Cow::Borrowed(&self.values);
         }
+        Cow::Owned([self.values.clone(), value::columns(self.sql.columns, &self.rows)].concat())
     }
 }
 
@@ -158,11 +137,14 @@ mod tests {
     #[test]
     fn a_plain_statement_is_executed_once_and_a_bulk_statement_once_a_row() {
         assert_eq!(sql("SELECT 1").executions().count(), 1);
-        static BULK: Bulk = Bulk { sqlite: "", postgres: "", columns: &[Kind::Integer; 2] };
+        static BULK: Sql = Sql { name: "", sqlite: "", postgres: "", columns: &[Kind::Integer; 2] };
         let rows = |count: i64| (0..2 * count).map(Value::from).collect::<Vec<_>>();
         assert_eq!(BULK.over([], rows(0)).executions().count(), 0);
         let statement = BULK.over([Value::from(9i64)], rows(3));
         let last = statement.executions().last().expect("a last row");
-        assert_eq!((statement.executions().count(), last.0, last.1), (3, &[9i64.into()][..], &[4i64.into(), 5i64.into()][..]));
+        assert_eq!(
+            (statement.executions().count(), last.0, last.1),
+            (3, &[9i64.into()][..], &[4i64.into(), 5i64.into()][..])
+        );
     }
 }

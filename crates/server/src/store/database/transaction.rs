@@ -3,6 +3,7 @@
 use super::Dialect;
 use super::connection::Connection;
 use super::postgres::KEYS_ON_POSTGRES;
+use super::readers::Readers;
 use super::row::Row;
 use super::statement::Statement;
 use crate::store::error::StoreError;
@@ -49,12 +50,24 @@ pub(in crate::store) struct Tx<'c> {
     connection: &'c mut Connection,
     numbered: Option<Numbered>,
     poisoned: bool,
+    undone: bool,
 }
 
 /// A process that was stopped in the middle of a transaction must not keep its locks, and nobody waits for one as long as a
 /// heart may stand still.
 const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
      SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '3s'";
+
+impl Connection {
+    async fn begin_to_write(&mut self, numbered: Option<Numbered>) -> Result<(), StoreError> {
+        let Self::Postgres(connection) = self else { return self.execute_all("BEGIN IMMEDIATE").await };
+        let note = numbered.map(|Numbered { owner, number }| {
+            format!("UPDATE commits SET number = {number} WHERE owner = {owner}")
+        });
+        let text = [BEGIN_ON_POSTGRES, KEYS_ON_POSTGRES, note.as_deref().unwrap_or_default()];
+        connection.run_made(&text.join(";")).await
+    }
+}
 
 impl<'c> Tx<'c> {
     /// Begins to write. SQLite's lock is taken at once, so that no later statement can fail for want of it.
@@ -67,19 +80,13 @@ impl<'c> Tx<'c> {
         connection: &'c mut Connection,
         numbered: Option<Numbered>,
     ) -> Result<Self, StoreError> {
-        match connection {
-            Connection::Sqlite(_) | Connection::SqliteThread(_) => {
-                connection.execute_all("BEGIN IMMEDIATE").await?;
-            }
-            Connection::Postgres(connection) => {
-                let note = numbered.map(|Numbered { owner, number }| {
-                    format!("UPDATE commits SET number = {number} WHERE owner = {owner}")
-                });
-                let text = [BEGIN_ON_POSTGRES, KEYS_ON_POSTGRES, note.as_deref().unwrap_or_default()];
-                connection.run_made(&text.join(";")).await?;
-            }
-        }
-        Ok(Self { connection, numbered, poisoned: false })
+        connection.begin_to_write(numbered).await?;
+        Ok(Self::begun(connection, numbered))
+    }
+
+    /// A transaction that the connection has begun already.
+    fn begun(connection: &'c mut Connection, numbered: Option<Numbered>) -> Self {
+        Self { connection, numbered, poisoned: false, undone: false }
     }
 
     pub(in crate::store) const fn dialect(&self) -> Dialect {
@@ -133,6 +140,11 @@ impl<'c> Tx<'c> {
         outcome
     }
 
+    /// Nothing of it is to be done, and that is no error: it is rolled back where it would be committed.
+    pub(in crate::store) const fn undo(&mut self) {
+        self.undone = true;
+    }
+
     /// Undoes it.
     pub(in crate::store) async fn rollback(self) -> Result<(), StoreError> {
         self.connection.execute_all("ROLLBACK").await
@@ -142,6 +154,49 @@ impl<'c> Tx<'c> {
         self.poisoned |= outcome.is_err();
         outcome
     }
+}
+
+/// Does `work` in one transaction: all of it, or nothing where it fails or says [`Tx::undo`].
+pub(in crate::store) async fn in_transaction<T>(
+    connection: &mut Connection,
+    work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let tx = Tx::begin(connection).await?;
+    complete(tx, work).await
+}
+
+/// The same on a connection of a pool. One that was lost while it lay idle is replaced by a new one.
+pub(in crate::store) async fn in_pooled_transaction<T>(
+    readers: &Readers,
+    work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let mut connection = readers.take().await?;
+    match connection.begin_to_write(None).await {
+        Err(error) if error.is_connection_lost() => {
+            connection.replace().await?;
+            connection.begin_to_write(None).await?;
+        }
+        begun => begun?,
+    }
+    let outcome = complete(Tx::begun(&mut connection, None), work).await;
+    if !outcome.as_ref().is_err_and(StoreError::is_connection_lost) {
+        connection.give_back();
+    }
+    outcome
+}
+
+async fn complete<T>(
+    mut tx: Tx<'_>,
+    work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let outcome = work(&mut tx).await;
+    match &outcome {
+        Ok(_) if tx.undone => tx.rollback().await?,
+        Ok(_) => tx.commit().await.map_err(CommitError::into_inner)?,
+        // Where this fails the connection is lost, and the transaction with it.
+        Err(_) => _ = tx.rollback().await,
+    }
+    outcome
 }
 
 /// What became of a transaction whose commit was not answered. Waits while it is still being committed: its number is

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use overnight_domain::ids::Id;
+use overnight_domain::scheduler::{AccountKey, ModelKey};
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use sqlx::Arguments;
@@ -130,6 +131,8 @@ impl<K> From<Id<K>> for Value {
 }
 
 values! {
+    AccountKey => |value| Self::Integer(Some(value.0)),
+    ModelKey => |value| Self::Integer(Some(value.0)),
     i64 => |value| Self::Integer(Some(value)),
     Option<i64> => |value| Self::Integer(value),
     u32 => |value| Self::Integer(Some(value.into())),

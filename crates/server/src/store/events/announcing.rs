@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::states::kind_code;
 use crate::store::StoreError;
-use crate::store::database::{Bulk, Kind, Tx, Value};
+use crate::store::database::{Kind, Sql, Tx, Value};
 
 /// What names events and wakes who delivers them.
 #[derive(Clone)]
@@ -38,7 +38,8 @@ enum Told {
     Batch(i64),
 }
 
-pub(in crate::store) static INSERT: Bulk = Bulk {
+pub(in crate::store) static INSERT: Sql = Sql {
+    name: "INSERT",
     sqlite: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     postgres: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)

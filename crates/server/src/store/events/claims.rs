@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use overnight_domain::ids::{BatchId, EventId};
+use overnight_domain::ids::EventId;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::{Event, Lane, Subject};
 
 use super::states::kind_of;
-use crate::store::database::{Bulk, Kind, Row, Value, sql, sql_each};
+use crate::store::database::{Row, Value, statements};
 use crate::store::writer::{Job, Lane as WriterLane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
@@ -38,53 +38,75 @@ pub enum Payload {
     Of(Box<Event>),
 }
 
-pub(in crate::store) const FIND_DUE: &str =
-    "SELECT e.seq, e.id, e.account, e.kind, e.number, e.payload, coalesce(e.url, r.webhook, b.webhook),
-     e.created_at, r.id, p.state, p.ready_at, p.in_progress_at, p.ended_at, r.created_at, r.expires_at,
-     b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_at,
-     b.registered, b.in_progress, b.completed, b.failed, b.cancelled
-     FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN progress p ON p.seq = e.request
-     LEFT JOIN batches b ON b.seq = e.batch
-     WHERE e.lane = ? AND e.due_at IS NOT NULL AND e.due_at <= ? ORDER BY e.due_at, e.seq LIMIT ? + 0";
+statements! {
+    /// With the request or the batch that it is about, one of which is there.
+    FIND_DUE = "SELECT e.seq AS event, e.id AS event_id, e.account, e.kind, e.number, e.payload, e.created_at AS happened_at,
+               coalesce(e.url, r.webhook, b.webhook) AS url, r.id IS NOT NULL AS is_of_request,
+               coalesce(r.id, b.id) AS id, coalesce(r.created_at, b.created_at) AS created_at,
+               coalesce(p.in_progress_at, b.in_progress_at) AS in_progress_at,
+               p.state, p.ready_at, p.ended_at, r.expires_at,
+               b.completed_at, b.cancelled_at, b.registered, b.in_progress, b.completed, b.failed, b.cancelled
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN progress p ON p.seq = e.request
+        LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.lane = ? AND e.due_at IS NOT NULL AND e.due_at <= ? ORDER BY e.due_at, e.seq LIMIT ? + 0";
+    IS_ALIVE = {
+        sqlite: "SELECT 1 FROM owners WHERE seq = ?",
+        postgres: "SELECT 1 FROM owners WHERE seq = ? FOR KEY SHARE",
+    };
+    /// What another node is writing at this moment is passed over.
+    TAKE over [Integer, Integer, Text, Bytes] = {
+        sqlite: "UPDATE events SET owner = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
+                   url = coalesce(url, ?5), payload = coalesce(payload, ?6)
+            WHERE seq = ?3 AND number = ?4 AND due_at IS NOT NULL RETURNING seq, failures",
+        postgres: "WITH w AS (
+                SELECT e.seq, v.leads_to, v.sent
+                FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::bytea[]) AS v(event, tried, leads_to, sent)
+                CROSS JOIN LATERAL (
+                    SELECT seq FROM events WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL
+                    FOR UPDATE SKIP LOCKED) e
+            ) UPDATE events SET owner = $1, claimed_at = $2, due_at = NULL, number = number + 1,
+                     url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
+              FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures",
+    };
+}
 
 /// The events of a lane that are due at `now`, the longest first and `limit` at most.
 pub async fn find_due(store: &Store, lane: Lane, now: i64, limit: usize) -> Result<Vec<Due>, StoreError> {
-    let query = sql(FIND_DUE).bind(lane.0).bind(now).bind(limit as i64);
+    let query = FIND_DUE.bind(lane.0).bind(now).bind(limit as i64);
     store.readers().fetch_all(query).await?.iter().map(read).collect()
 }
 
 fn read(row: &Row) -> Result<Due, StoreError> {
-    let id = EventId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an event's id"))?;
-    let url: Option<String> = row.get(6)?;
-    let payload = match row.get::<Option<Vec<u8>>>(5)? {
+    let payload = match row.get("payload")? {
         Some(payload) => Payload::Kept(payload),
-        None => Payload::Of(Box::new(read_event(row, id)?)),
+        None => Payload::Of(Box::new(read_event(row)?)),
     };
     Ok(Due {
-        seq: row.get(0)?,
-        id,
-        account: AccountKey(row.get(2)?),
-        number: row.get(4)?,
-        url: url.ok_or(StoreError::Damaged("an event that leads nowhere"))?,
+        seq: row.get("event")?,
+        id: row.get("event_id")?,
+        account: row.get("account")?,
+        number: row.get("number")?,
+        url: row.get("url")?,
         payload,
     })
 }
 
 /// What it is about has ended, and will not change.
-fn read_event(row: &Row, id: EventId) -> Result<Event, StoreError> {
-    let subject = if row.get::<Option<&[u8]>>(8)?.is_some() {
-        Subject::Request(row::request_summary(row, 8)?)
+fn read_event(row: &Row) -> Result<Event, StoreError> {
+    let subject = if row.get("is_of_request")? {
+        Subject::Request(row::request_summary(row)?)
     } else {
         Subject::Batch(BatchRecord {
-            id: BatchId::from_bytes(row.get(15)?).ok_or(StoreError::Damaged("a batch's id"))?,
-            created_at: row.get(16)?,
-            state: row::batch_state(row, 17)?,
-            counters: row::counters(row, 20)?,
+            id: row.get("id")?,
+            created_at: row.get("created_at")?,
+            state: row::batch_state(row)?,
+            counters: row::counters(row)?,
             webhook: None,
             metadata: None,
         })
     };
-    Ok(Event { id, kind: kind_of(row.get(3)?)?, created_at: row.get(7)?, subject })
+    let kind = kind_of(row.get("kind")?)?;
+    Ok(Event { id: row.get("event_id")?, kind, created_at: row.get("happened_at")?, subject })
 }
 
 /// An event to be tried now.
@@ -112,23 +134,6 @@ pub(in crate::store) struct ClaimEvents {
     now: i64,
 }
 
-/// What another node is writing at this moment is passed over.
-pub(in crate::store) static TAKE: Bulk = Bulk {
-    sqlite: "UPDATE events SET owner = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
-                url = coalesce(url, ?5), payload = coalesce(payload, ?6)
-         WHERE seq = ?3 AND number = ?4 AND due_at IS NOT NULL RETURNING seq, failures",
-    postgres: "WITH w AS (
-             SELECT e.seq, v.leads_to, v.sent
-             FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::bytea[]) AS v(event, tried, leads_to, sent)
-             CROSS JOIN LATERAL (
-                 SELECT seq FROM events WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL
-                 FOR UPDATE SKIP LOCKED) e
-         ) UPDATE events SET owner = $1, claimed_at = $2, due_at = NULL, number = number + 1,
-                  url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
-           FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures",
-    columns: &[Kind::Integer, Kind::Integer, Kind::Text, Kind::Bytes],
-};
-
 impl Operation for ClaimEvents {
     type Answer = BTreeMap<i64, i64>;
     const LANE: WriterLane = WriterLane::Control;
@@ -139,11 +144,7 @@ impl Operation for ClaimEvents {
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<BTreeMap<i64, i64>>, StoreError> {
         // Who was taken for dead takes nothing before its heart has beaten again: nobody would give that back.
-        let is_alive = sql_each(
-            "SELECT 1 FROM owners WHERE seq = ?",
-            "SELECT 1 FROM owners WHERE seq = ? FOR KEY SHARE",
-        );
-        if unit.tx.fetch(is_alive.bind(unit.owner.key)).await?.is_empty() {
+        if unit.tx.fetch(IS_ALIVE.bind(unit.owner.key)).await?.is_empty() {
             return Ok(vec![BTreeMap::new(); jobs.len()]);
         }
         let mut answers = Vec::with_capacity(jobs.len());
@@ -162,6 +163,6 @@ impl ClaimEvents {
         };
         let shared = [unit.owner.key, self.now].map(Value::from);
         let rows = unit.tx.fetch(TAKE.over(shared, self.claims.iter().flat_map(values).collect())).await?;
-        rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+        rows.iter().map(|row| Ok((row.get("seq")?, row.get("failures")?))).collect()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::states::EventState;
-use crate::store::database::{Bulk, Kind, Value};
+use crate::store::database::{Kind, Sql, Value};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError};
 
@@ -42,7 +42,8 @@ pub(in crate::store) struct ConcludeTries {
     conclusions: Arc<[Conclusion]>,
 }
 
-pub(in crate::store) static CONCLUDE: Bulk = Bulk {
+pub(in crate::store) static CONCLUDE: Sql = Sql {
+    name: "CONCLUDE",
     sqlite: "UPDATE events SET owner = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
          WHERE seq = ?2 AND number = ?3 AND owner = ?1 RETURNING seq",
     postgres: "UPDATE events SET owner = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
@@ -52,7 +53,8 @@ pub(in crate::store) static CONCLUDE: Bulk = Bulk {
     columns: &[Kind::Integer; 6],
 };
 
-pub(in crate::store) static NOTE: Bulk = Bulk {
+pub(in crate::store) static NOTE: Sql = Sql {
+    name: "NOTE",
     sqlite: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
          SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1",
     postgres: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::tables::{TABLES, Table};
-use crate::store::database::{Bulk, Kind};
+use crate::store::database::{Kind, Sql};
 
 /// The statements of a table.
 pub(in crate::store) struct TableStatements {
@@ -15,7 +15,7 @@ pub(in crate::store) struct TableStatements {
     /// small.
     pub(in crate::store) fitting: Option<&'static str>,
     /// Takes rows in.
-    pub(in crate::store) insert: Bulk,
+    pub(in crate::store) insert: Sql,
     /// Where PostgreSQL draws its row numbers: sets that behind the highest.
     pub(in crate::store) renumber: Option<&'static str>,
 }
@@ -35,7 +35,9 @@ impl Table {
         let Self { name, key, columns, only, weight, is_numbered } = self;
         let key = key.join(", ");
         let places = vec!["?"; self.key.len()].join(", ");
-        let list = |read: fn(&super::tables::Column) -> &str| columns.iter().map(read).collect::<Vec<_>>().join(", ");
+        let list = |read: fn(&super::tables::Column) -> &str| {
+            columns.iter().map(read).collect::<Vec<_>>().join(", ")
+        };
         let (names, reads) = (list(|column| column.name), list(|column| column.read));
         let only = only.map(|only| format!(" AND {only}")).unwrap_or_default();
         let fitting = weight.map(|weight| {
@@ -50,7 +52,9 @@ impl Table {
         });
         TableStatements {
             any: kept(format!("SELECT 1 FROM {name} LIMIT 1")),
-            page: kept(format!("SELECT {reads} FROM {name} WHERE ({key}) > ({places}){only} ORDER BY {key} LIMIT ? + 0")),
+            page: kept(format!(
+                "SELECT {reads} FROM {name} WHERE ({key}) > ({places}){only} ORDER BY {key} LIMIT ? + 0"
+            )),
             fitting: fitting.map(kept),
             insert: insert(name, &names, columns.iter().map(|column| column.form.kind()).collect()),
             renumber: renumber.map(kept),
@@ -58,11 +62,12 @@ impl Table {
     }
 }
 
-fn insert(name: &str, names: &str, kinds: Vec<Kind>) -> Bulk {
+fn insert(name: &str, names: &str, kinds: Vec<Kind>) -> Sql {
     let places: Vec<String> = (1..=kinds.len()).map(|place| format!("?{place}")).collect();
     let array = |(place, kind): (usize, &Kind)| format!("${}::{}[]", place + 1, kind.on_postgres());
     let arrays: Vec<String> = kinds.iter().enumerate().map(array).collect();
-    Bulk {
+    Sql {
+        name: "IMPORT",
         sqlite: kept(format!("INSERT INTO {name} ({names}) VALUES ({})", places.join(", "))),
         postgres: kept(format!("INSERT INTO {name} ({names}) SELECT * FROM unnest({})", arrays.join(", "))),
         columns: Box::leak(kinds.into()),

@@ -4,10 +4,15 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::store::endings::{End, Live, end_all, live_columns};
-use crate::store::database::sql;
+use crate::store::database::statements;
+use crate::store::endings::{End, Live, end_all};
 use crate::store::writer::{Job, Lane, Operation, Unit};
-use crate::store::{Store, StoreError, row};
+use crate::store::{Store, StoreError};
+
+statements! {
+    FIND_LIVE = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_requests
+        WHERE id = ? AND account = ?";
+}
 
 /// What became of a cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,16 +46,8 @@ pub(in crate::store) struct CancelRequest {
 
 impl CancelRequest {
     async fn cancel(&self, unit: &mut Unit<'_>) -> Result<CancelOutcome, StoreError> {
-        let text = concat!(
-            "SELECT ",
-            live_columns!(),
-            " FROM requests r JOIN progress p ON p.seq = r.seq",
-            row::queue_join!(),
-            "WHERE r.id = ? AND r.account = ?"
-        );
-        let select = || sql(text).bind(self.id.to_bytes()).bind(self.account.0);
         loop {
-            let found = unit.tx.fetch(select()).await?;
+            let found = unit.tx.fetch(FIND_LIVE.bind(self.id).bind(self.account)).await?;
             let Some(row) = found.first() else { return Ok(CancelOutcome::Unknown) };
             let live = Live::read(row)?;
             let seq = live.seq;

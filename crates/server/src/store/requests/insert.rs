@@ -5,9 +5,9 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 
+use crate::store::database::{Dialect, Kind, Sql, Value};
 use crate::store::events::lane_of;
 use crate::store::holds::{Admission, Hold, admit};
-use crate::store::database::{Bulk, Dialect, Kind, Value};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError};
 
@@ -48,7 +48,8 @@ pub async fn insert(store: &Store, request: NewRequest) -> Result<Admission, Sto
     store.writer().write(request).await
 }
 
-pub(in crate::store) static INSERT: Bulk = Bulk {
+pub(in crate::store) static INSERT: Sql = Sql {
+    name: "INSERT",
     sqlite: "INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     postgres: "",
@@ -66,7 +67,8 @@ pub(in crate::store) static INSERT: Bulk = Bulk {
     ],
 };
 
-pub(in crate::store) static INSERT_PROGRESS: Bulk = Bulk {
+pub(in crate::store) static INSERT_PROGRESS: Sql = Sql {
+    name: "INSERT_PROGRESS",
     sqlite: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price, lane)
          VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     postgres: "",
@@ -85,7 +87,8 @@ pub(in crate::store) static INSERT_PROGRESS: Bulk = Bulk {
 };
 
 /// Both at once; the numbers are drawn in the order of the list.
-pub(in crate::store) static INSERT_ON_POSTGRES: Bulk = Bulk {
+pub(in crate::store) static INSERT_ON_POSTGRES: Sql = Sql {
+    name: "INSERT_ON_POSTGRES",
     sqlite: "",
     postgres: "WITH v AS (
          SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::text[],

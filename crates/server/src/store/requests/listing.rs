@@ -6,21 +6,14 @@ use overnight_domain::records::RequestSummary;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
-use super::{Scope, summary_columns};
+use super::Scope;
+use crate::store::database::{Row, Sql, Statement, statements};
 use crate::store::listing::{self, ListPage, Listed};
 use crate::store::search::{self, Search};
-use crate::store::database::{Row, Statement, sql, sql_each};
 use crate::store::{Store, StoreError, row};
 
 /// How many requests are looked through for a page.
 pub(in crate::store) const LOOKED_MAX: u32 = 20_000;
-
-/// The longest body, or error, of which a row shows something, in bytes.
-macro_rules! shown_bytes {
-    () => {
-        "16384"
-    };
-}
 
 /// Which requests are listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,77 +58,61 @@ pub struct RequestCharge {
     pub amount: Option<Credits>,
 }
 
-/// What [`read_charge`] reads, of `results s` and `ledger l`.
-macro_rules! charge_columns {
-    () => {
-        "s.prompt_tokens, s.completion_tokens, -l.amount"
+statements! {
+    /// What is searched for is bound as [`search::bind`] says.
+    LIST_OF_ACCOUNT = {
+        sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
+               CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
+               CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
+            OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
+              AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
+        ORDER BY seq DESC LIMIT ? + 0",
+        postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
+               CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
+               CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
+            OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
+              AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
+        ORDER BY seq DESC LIMIT ? + 0",
     };
+    /// The same of a batch.
+    LIST_OF_BATCH = {
+        sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
+               CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
+               CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
+            OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
+              AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
+        ORDER BY seq DESC LIMIT ? + 0",
+        postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
+               CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
+               CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
+            OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
+              AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
+        ORDER BY seq DESC LIMIT ? + 0",
+    };
+    /// The last row that is looked at for a page.
+    FLOOR_OF_ACCOUNT = "SELECT seq FROM progress WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
+    FLOOR_OF_BATCH = "SELECT seq FROM progress WHERE batch = ? AND batch IS NOT NULL AND seq < ?
+        ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
+    FIND_CHARGE = "SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id = ? AND account = ?";
+    FIND_ID = "SELECT id FROM requests WHERE seq = ?";
+    LIST_ERRORS = "SELECT CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
+        FROM progress p LEFT JOIN results t ON t.seq = p.result_seq
+        WHERE p.batch = ? AND p.batch IS NOT NULL AND p.state = 4 /* failed */ ORDER BY p.seq LIMIT ? + 0";
 }
 
-/// Joins the result of `progress p` and its charge.
-macro_rules! charge_join {
-    () => {
-        " LEFT JOIN results s ON s.seq = p.result_seq LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL "
-    };
-}
-
-/// Builds the text of a page: of which rows of `progress p`, how `requests r` is joined, and how text is found.
-macro_rules! page_text {
-    ($of:literal, $join:literal, $found:literal) => {
-        concat!(
-            "SELECT ",
-            summary_columns!(),
-            ", b.id, m.name, CASE WHEN octet_length(r.body) <= ",
-            shown_bytes!(),
-            " THEN r.body END, CAST(octet_length(r.body) AS BIGINT), ",
-            charge_columns!(),
-            ", CASE WHEN p.state = 4 AND octet_length(s.body) <= ",
-            shown_bytes!(),
-            " THEN s.body END, r.metadata FROM progress p ",
-            $join,
-            " requests r ON r.seq = p.seq",
-            row::queue_join!(),
-            "LEFT JOIN models m ON m.seq = p.model LEFT JOIN batches b ON b.seq = p.batch",
-            charge_join!(),
-            "WHERE ",
-            $of,
-            " AND p.seq < ? AND p.seq >= ? AND ",
-            row::state!(),
-            " BETWEEN ? AND ? AND (? IS NULL OR p.model = ?)",
-            search::condition!($found),
-            " ORDER BY p.seq DESC LIMIT ? + 0"
-        )
-    };
-}
-
-/// The same for both databases.
-macro_rules! page_texts {
-    ($of:literal) => {
-        (
-            page_text!($of, "CROSS JOIN", "instr(r.metadata, ?) > 0"),
-            page_text!($of, "JOIN", "position(? IN r.metadata) > 0"),
-        )
-    };
-}
-
-/// The text of a page.
-pub(in crate::store) const fn list_texts(scope: Scope) -> (&'static str, &'static str) {
+/// A page of a list, and the last row that is looked at for one.
+pub(in crate::store) const fn list_of(scope: Scope) -> (&'static Sql, &'static Sql) {
     match scope {
-        Scope::Account(_) => page_texts!("p.account = ?"),
-        Scope::Batch(_) => page_texts!("p.batch = ? AND p.batch IS NOT NULL"),
-    }
-}
-
-/// The last row that is looked at for a page.
-pub(in crate::store) const fn floor_text(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Account(_) => {
-            "SELECT seq FROM progress WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0"
-        }
-        Scope::Batch(_) => {
-            "SELECT seq FROM progress WHERE batch = ? AND batch IS NOT NULL AND seq < ?
-             ORDER BY seq DESC LIMIT 1 OFFSET ? + 0"
-        }
+        Scope::Account(_) => (&LIST_OF_ACCOUNT, &FLOOR_OF_ACCOUNT),
+        Scope::Batch(_) => (&LIST_OF_BATCH, &FLOOR_OF_BATCH),
     }
 }
 
@@ -158,13 +135,13 @@ pub(in crate::store) async fn list_newest_of(
     looked_max: u32,
 ) -> Result<ListPage<ListedRequest>, StoreError> {
     let (Scope::Account(AccountKey(key)) | Scope::Batch(key)) = scope;
-    let floor = sql(floor_text(scope)).bind(key).bind(before.unwrap_or(i64::MAX)).bind(looked_max - 1);
-    let floor = store.readers().fetch_optional(floor).await?.map(|row| row.get::<i64>(0)).transpose()?;
+    let (list, floor) = list_of(scope);
+    let floor = floor.bind(key).bind(before.unwrap_or(i64::MAX)).bind(looked_max - 1);
+    let floor = store.readers().fetch_optional(floor).await?.map(|row| row.get::<i64>("seq")).transpose()?;
     let statement = |behind: i64, limit: usize| -> Statement {
-        let (sqlite, postgres) = list_texts(scope);
         let (first, last) = row::codes(filter.status);
         let model = filter.model.map(|model| model.0);
-        let query = sql_each(sqlite, postgres)
+        let query = list
             .bind(key)
             .bind(behind)
             .bind(floor.unwrap_or(i64::MIN))
@@ -178,21 +155,17 @@ pub(in crate::store) async fn list_newest_of(
 }
 
 impl Listed for ListedRequest {
-    fn read(row: &Row) -> Result<(i64, Self), StoreError> {
-        let batch_id = row.get::<Option<&[u8]>>(8)?;
-        let batch_id =
-            batch_id.map(|bytes| BatchId::from_bytes(bytes).ok_or(StoreError::Damaged("a batch's id")));
-        let listed = Self {
-            summary: row::request_summary(row, 1)?,
-            batch_id: batch_id.transpose()?,
-            model: row.get::<Option<String>>(9)?.ok_or(StoreError::Damaged("a request's model"))?,
-            body: row.get(10)?,
-            body_bytes: row.get(11)?,
-            charge: read_charge(row, 12)?,
-            error: row.get(15)?,
-            metadata: row.get(16)?,
-        };
-        Ok((row.get(0)?, listed))
+    fn read(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            summary: row::request_summary(row)?,
+            batch_id: row.get("batch_id")?,
+            model: row.get("model_name")?,
+            body: row.get("body")?,
+            body_bytes: row.get("body_bytes")?,
+            charge: read_charge(row)?,
+            error: row.get("error")?,
+            metadata: row.get("metadata")?,
+        })
     }
 
     fn metadata(&self) -> Option<&[u8]> {
@@ -200,21 +173,13 @@ impl Listed for ListedRequest {
     }
 }
 
-fn read_charge(row: &Row, first: usize) -> Result<RequestCharge, StoreError> {
+fn read_charge(row: &Row) -> Result<RequestCharge, StoreError> {
     Ok(RequestCharge {
-        prompt_tokens: row.get(first)?,
-        completion_tokens: row.get(first + 1)?,
-        amount: row.get::<Option<i64>>(first + 2)?.map(Credits::from_nanos),
+        prompt_tokens: row.get("prompt_tokens")?,
+        completion_tokens: row.get("completion_tokens")?,
+        amount: row.get("charged")?,
     })
 }
-
-pub(in crate::store) const FIND_CHARGE: &str = concat!(
-    "SELECT ",
-    charge_columns!(),
-    " FROM requests r JOIN progress p ON p.seq = r.seq",
-    charge_join!(),
-    "WHERE r.id = ? AND r.account = ?"
-);
 
 /// What a request of `account` used and cost.
 pub async fn find_charge(
@@ -222,25 +187,18 @@ pub async fn find_charge(
     account: AccountKey,
     id: RequestId,
 ) -> Result<Option<RequestCharge>, StoreError> {
-    let query = sql(FIND_CHARGE).bind(id.to_bytes()).bind(account.0);
-    store.readers().fetch_optional(query).await?.map(|row| read_charge(&row, 0)).transpose()
+    let query = FIND_CHARGE.bind(id).bind(account);
+    store.readers().fetch_optional(query).await?.as_ref().map(read_charge).transpose()
 }
 
 /// The identifier of the request in row `seq`.
 pub async fn find_id(store: &Store, seq: i64) -> Result<Option<RequestId>, StoreError> {
-    let row = store.readers().fetch_optional(sql("SELECT id FROM requests WHERE seq = ?").bind(seq)).await?;
-    row.map(|row| RequestId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("a request's id"))).transpose()
+    let row = store.readers().fetch_optional(FIND_ID.bind(seq)).await?;
+    row.map(|row| row.get("id")).transpose()
 }
-
-pub(in crate::store) const LIST_ERRORS: &str = concat!(
-    "SELECT CASE WHEN octet_length(s.body) <= ",
-    shown_bytes!(),
-    " THEN s.body END FROM progress p LEFT JOIN results s ON s.seq = p.result_seq \
-     WHERE p.batch = ? AND p.batch IS NOT NULL AND p.state = 4 ORDER BY p.seq LIMIT ? + 0"
-);
 
 /// The results of the first so many failed requests of the batch in row `batch`; `None` for one longer than 16 KiB.
 pub async fn list_errors(store: &Store, batch: i64, limit: u32) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-    let rows = store.readers().fetch_all(sql(LIST_ERRORS).bind(batch).bind(limit)).await?;
-    rows.iter().map(|row| row.get(0)).collect()
+    let rows = store.readers().fetch_all(LIST_ERRORS.bind(batch).bind(limit)).await?;
+    rows.iter().map(|row| row.get("error")).collect()
 }

@@ -5,11 +5,8 @@ use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
-use super::lines::{
-    self, RecordLine, detail_fields, record_head, record_line, small_bytes, summary_fields, summary_line,
-};
-use super::{find_record_at, read_record, read_summary, summary_columns};
-use crate::store::database::{Dialect, Row, Statement, sql_each};
+use super::{find_record_at, read_record};
+use crate::store::database::{Sql, Statement, statements};
 use crate::store::{Store, StoreError, row};
 
 /// Status records of a page.
@@ -19,7 +16,10 @@ const SUMMARIES: i64 = 512;
 const RECORDS: i64 = 128;
 
 /// Bytes of large bodies in a page.
-const LARGE_BYTES: usize = 1 << 20;
+const LARGE_BYTES: i64 = 1 << 20;
+
+/// The most bytes that a request has which is read together with others. The number stands in the statements too.
+const SMALL_BYTES: i64 = 16_384;
 
 /// Which requests a list is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,98 +71,57 @@ pub struct Page<T> {
     pub next: Option<i64>,
 }
 
-/// Builds a text for each of the two scopes in two directions: `$head` what is asked of `progress p` and `requests r`
-/// joined by `$join`, `$tail` what stands behind the limit.
-macro_rules! page_texts {
-    ($name:ident, $head:expr, $join:expr, $tables:expr, $tail:expr) => {
-        const fn $name(scope: Scope, direction: Direction) -> &'static str {
-            macro_rules! text {
-                ($key:literal, $behind:literal, $order:literal) => {
-                    concat!(
-                        $head,
-                        " FROM progress p ",
-                        $join,
-                        " requests r ON r.seq = p.seq",
-                        row::queue_join!(),
-                        $tables,
-                        " WHERE ",
-                        $key,
-                        " AND ",
-                        $behind,
-                        " AND ",
-                        row::state!(),
-                        " BETWEEN ? AND ?",
-                        " AND (? IS NULL OR p.model = ?) AND r.created_at > ? AND r.created_at < ?",
-                        " ORDER BY ",
-                        $order,
-                        " LIMIT ? + 0",
-                        $tail
-                    )
-                };
-            }
-            match (scope, direction) {
-                (Scope::Account(_), Direction::OldestFirst) => text!("p.account = ?", "p.seq > ?", "p.seq"),
-                (Scope::Account(_), Direction::NewestFirst) => {
-                    text!("p.account = ?", "p.seq < ?", "p.seq DESC")
-                }
-                (Scope::Batch(_), Direction::OldestFirst) => {
-                    text!("p.batch = ? AND p.batch IS NOT NULL", "p.seq > ?", "p.seq")
-                }
-                (Scope::Batch(_), Direction::NewestFirst) => {
-                    text!("p.batch = ? AND p.batch IS NOT NULL", "p.seq < ?", "p.seq DESC")
-                }
-            }
-        }
-    };
+statements! {
+    SUMMARIES_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE account = ? AND seq > ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ? + 0";
+    SUMMARIES_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ? + 0";
+    SUMMARIES_OF_BATCH_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ? + 0";
+    SUMMARIES_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ? + 0";
+    RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE account = ? AND seq > ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ? + 0";
+    RECORDS_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ? + 0";
+    RECORDS_OF_BATCH_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ? + 0";
+    RECORDS_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (? IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ? + 0";
 }
 
-/// Builds the text of a page that SQLite joins in one value.
-macro_rules! joined {
-    ($line:expr) => {
-        concat!("SELECT group_concat(line, '') FROM (SELECT ", $line, " AS line")
-    };
+pub(in crate::store) const fn summaries(scope: Scope, direction: Direction) -> &'static Sql {
+    match (scope, direction) {
+        (Scope::Account(_), Direction::OldestFirst) => &SUMMARIES_OF_ACCOUNT_OLDEST_FIRST,
+        (Scope::Account(_), Direction::NewestFirst) => &SUMMARIES_OF_ACCOUNT_NEWEST_FIRST,
+        (Scope::Batch(_), Direction::OldestFirst) => &SUMMARIES_OF_BATCH_OLDEST_FIRST,
+        (Scope::Batch(_), Direction::NewestFirst) => &SUMMARIES_OF_BATCH_NEWEST_FIRST,
+    }
 }
 
-/// The tables that a whole record has beside those of a status record.
-macro_rules! record_tables {
-    () => {
-        "LEFT JOIN batches b ON b.seq = p.batch LEFT JOIN results s ON s.seq = p.result_seq"
-    };
-}
-
-/// What [`read_record_line`] reads: of a record that is not small, its length and no body.
-macro_rules! record_columns {
-    () => {
-        concat!(
-            summary_columns!(),
-            ", b.id, CASE WHEN n.is_small THEN r.metadata END, CASE WHEN n.is_small THEN r.body END, r.webhook, \
-             CASE WHEN n.is_small THEN s.body END, n.bytes, n.is_small"
-        )
-    };
-}
-
-/// The tables of a whole record, and how long it is.
-macro_rules! measured_tables {
-    () => {
-        concat!(
-            record_tables!(),
-            " CROSS JOIN LATERAL (SELECT l.bytes, l.bytes <= ",
-            small_bytes!(),
-            " AS is_small FROM (SELECT (coalesce(octet_length(r.metadata), 0) + octet_length(r.body) \
-               + coalesce(octet_length(s.body), 0))::bigint AS bytes) l) n"
-        )
-    };
-}
-
-page_texts!(summary_lines, joined!(summary_line!()), "CROSS JOIN", "", ")");
-page_texts!(record_lines, joined!(record_line!()), "CROSS JOIN", record_tables!(), ")");
-page_texts!(summary_rows, concat!("SELECT ", summary_columns!()), "JOIN", "", "");
-page_texts!(record_rows, concat!("SELECT ", record_columns!()), "JOIN", measured_tables!(), "");
-
-/// Every text of SQLite of this scope and direction, for the plan test.
-#[cfg(test)]
-pub(in crate::store) fn page_texts(scope: Scope, direction: Direction) -> [&'static str; 2] {
-    [summary_lines(scope, direction), record_lines(scope, direction)]
+pub(in crate::store) const fn records(scope: Scope, direction: Direction) -> &'static Sql {
+    match (scope, direction) {
+        (Scope::Account(_), Direction::OldestFirst) => &RECORDS_OF_ACCOUNT_OLDEST_FIRST,
+        (Scope::Account(_), Direction::NewestFirst) => &RECORDS_OF_ACCOUNT_NEWEST_FIRST,
+        (Scope::Batch(_), Direction::OldestFirst) => &RECORDS_OF_BATCH_OLDEST_FIRST,
+        (Scope::Batch(_), Direction::NewestFirst) => &RECORDS_OF_BATCH_NEWEST_FIRST,
+    }
 }
 
 /// A page of status records behind `after`, `limit` rows at most.
@@ -174,20 +133,11 @@ pub async fn page_summaries(
     limit: Option<i64>,
 ) -> Result<Page<RequestSummary>, StoreError> {
     let want = limit.map_or(SUMMARIES, |limit| limit.min(SUMMARIES));
-    let texts = (summary_lines(scope, filter.direction), summary_rows(scope, filter.direction));
-    let found = store.readers().fetch_all(bind(texts, scope, filter, after, want)).await?;
-    let found = match store.dialect() {
-        Dialect::Sqlite => lines::summaries(&found)?,
-        Dialect::Postgres => found.iter().map(read_summary).collect::<Result<_, _>>()?,
-    };
-    let mut place = Place::new(filter.direction, after);
-    let mut rows = Vec::with_capacity(found.len());
-    for (seq, summary) in found {
-        place.go_to(seq)?;
-        rows.push(summary);
-    }
-    let next = place.seq.filter(|_| rows.len() as i64 >= want);
-    Ok(Page { rows, next })
+    let query = bind(summaries(scope, filter.direction), scope, filter, after, want);
+    let found = store.readers().fetch_all(query).await?;
+    let rows = found.iter().map(row::request_summary).collect::<Result<Vec<_>, _>>()?;
+    let last = found.last().filter(|_| rows.len() as i64 >= want);
+    Ok(Page { rows, next: last.map(|row| row.get("seq")).transpose()? })
 }
 
 /// A page of whole records behind `after`, `limit` rows at most; about two mebibytes, or one record if it is larger.
@@ -219,71 +169,27 @@ async fn read_records(
     after: Option<i64>,
     want: i64,
 ) -> Result<Page<RequestRecord>, StoreError> {
-    let texts = (record_lines(scope, filter.direction), record_rows(scope, filter.direction));
-    let found = store.readers().fetch_all(bind(texts, scope, filter, after, want)).await?;
-    let found = match store.dialect() {
-        Dialect::Sqlite => lines::records(&found)?,
-        Dialect::Postgres => found.iter().map(read_record_line).collect::<Result<_, _>>()?,
-    };
-    let mut place = Place::new(filter.direction, after);
-    let (mut rows, mut count, mut large_bytes) = (Vec::new(), 0, 0);
-    for (seq, line) in found {
-        match line {
-            RecordLine::Whole(record) => rows.push(record),
-            RecordLine::Large(bytes) => {
-                large_bytes += bytes;
-                if count > 0 && large_bytes > LARGE_BYTES {
-                    return Ok(Page { rows, next: place.seq });
-                }
-                let record = find_record_at(store, seq).await?;
-                rows.extend(record.filter(|record| filter.holds(&record.summary)));
+    let query = bind(records(scope, filter.direction), scope, filter, after, want);
+    let found = store.readers().fetch_all(query).await?;
+    let (mut rows, mut next, mut large_bytes) = (Vec::with_capacity(found.len()), None, 0);
+    for (count, row) in found.iter().enumerate() {
+        let (seq, bytes) = (row.get("seq")?, row.get::<i64>("bytes")?);
+        if bytes <= SMALL_BYTES {
+            rows.push(read_record(row)?);
+        } else {
+            large_bytes += bytes;
+            if count > 0 && large_bytes > LARGE_BYTES {
+                return Ok(Page { rows, next });
             }
+            let record = find_record_at(store, seq).await?;
+            rows.extend(record.filter(|record| filter.holds(&record.summary)));
         }
-        place.go_to(seq)?;
-        count += 1;
+        next = Some(seq);
     }
-    let next = place.seq.filter(|_| count >= want);
-    Ok(Page { rows, next })
+    Ok(Page { rows, next: next.filter(|_| found.len() as i64 >= want) })
 }
 
-fn read_record_line(row: &Row) -> Result<(i64, RecordLine), StoreError> {
-    let line = if row.get(14)? {
-        RecordLine::Whole(read_record(row)?)
-    } else {
-        let bytes = usize::try_from(row.get::<i64>(13)?);
-        RecordLine::Large(bytes.map_err(|_| StoreError::Damaged("the length of a record"))?)
-    };
-    Ok((row.get(0)?, line))
-}
-
-/// Where a list has come to. SQL promises no order to what joins lines, so each step is looked at.
-struct Place {
-    direction: Direction,
-    seq: Option<i64>,
-}
-
-impl Place {
-    const fn new(direction: Direction, after: Option<i64>) -> Self {
-        Self { direction, seq: after }
-    }
-
-    fn go_to(&mut self, seq: i64) -> Result<(), StoreError> {
-        let is_onward = self.seq.is_none_or(|last| match self.direction {
-            Direction::OldestFirst => seq > last,
-            Direction::NewestFirst => seq < last,
-        });
-        self.seq = Some(seq);
-        if is_onward { Ok(()) } else { Err(StoreError::Damaged("the order of a list")) }
-    }
-}
-
-fn bind(
-    (sqlite, postgres): (&'static str, &'static str),
-    scope: Scope,
-    filter: &Filter,
-    after: Option<i64>,
-    limit: i64,
-) -> Statement {
+fn bind(sql: &'static Sql, scope: Scope, filter: &Filter, after: Option<i64>, limit: i64) -> Statement {
     let key = match scope {
         Scope::Account(account) => account.0,
         Scope::Batch(batch) => batch,
@@ -294,8 +200,7 @@ fn bind(
     };
     let (first, last) = row::codes(filter.status);
     let model = filter.model.map(|model| model.0);
-    sql_each(sqlite, postgres)
-        .bind(key)
+    sql.bind(key)
         .bind(after.unwrap_or(start))
         .bind(first)
         .bind(last)

@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Held, LeaseName, Settlement, push_result};
 use crate::store::books::Pinned;
-use crate::store::database::{Bulk, Kind, Statement};
+use crate::store::database::{Kind, Sql, Statement};
 use crate::store::writer::Unit;
 use crate::store::{StoreError, leases};
 
 /// All of it at once: the rows that are deleted say for whom the rest is written.
-pub(in crate::store) static END: Bulk = Bulk {
+pub(in crate::store) static END: Sql = Sql {
+    name: "END",
     sqlite: "",
     postgres: "WITH v AS (
          SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],

@@ -4,13 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Held, LeaseName, Settlement, push_result};
 use crate::store::books::Pinned;
-use crate::store::database::{Bulk, Kind, Row, Statement, Value};
+use crate::store::database::{Kind, Row, Sql, Statement, Value};
 use crate::store::writer::Unit;
 use crate::store::{StoreError, leases};
 
 /// A lease that is held, with since when its request is in progress, its batch, its hold, its prices and its lane. A batch
 /// that is marked cancelled holds its requests back: they end with the next chunk of its cancel.
-pub(in crate::store) static HELD: Bulk = Bulk {
+pub(in crate::store) static HELD: Sql = Sql {
+    name: "HELD",
     sqlite: "SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.output, q.lane
          FROM queue q LEFT JOIN batches b ON b.seq = q.batch LEFT JOIN prices x ON x.seq = q.price
          WHERE q.model = ?2 AND q.account = ?3 AND q.sort_key = ?4 AND q.seq = ?5
@@ -19,19 +20,22 @@ pub(in crate::store) static HELD: Bulk = Bulk {
     columns: &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer, Kind::Integer],
 };
 
-pub(in crate::store) static LEAVE: Bulk = Bulk {
+pub(in crate::store) static LEAVE: Sql = Sql {
+    name: "LEAVE",
     sqlite: "DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4",
     postgres: "",
     columns: &[Kind::Integer, Kind::Integer, Kind::Bytes, Kind::Integer],
 };
 
-pub(in crate::store) static END: Bulk = Bulk {
+pub(in crate::store) static END: Sql = Sql {
+    name: "END",
     sqlite: "UPDATE progress SET state = ?2, in_progress_at = ?3, ended_at = ?4, result_seq = ?5 WHERE seq = ?1",
     postgres: "",
     columns: &[Kind::Integer; 5],
 };
 
-pub(in crate::store) static RESULTS: Bulk = Bulk {
+pub(in crate::store) static RESULTS: Sql = Sql {
+    name: "RESULTS",
     sqlite: "INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body) VALUES (?1, ?2, ?3, ?4, ?5)",
     postgres: "",
     columns: &[Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Bytes],

@@ -8,10 +8,10 @@ use overnight_domain::webhooks::signature::SigningSecret;
 
 use super::webhooks::{HOOK, cancel};
 use super::{DAY_MS, Fixture, START};
+use crate::store::database::sql;
 use crate::store::events::{
     self, Claim, Conclusion, DeliveryFilter, DeliveryRecord, Due, EventState, Payload, Replay,
 };
-use crate::store::database::sql;
 use crate::store::{Store, audit, owners, webhook_secrets};
 
 pub(super) fn claim_of(due: &Due, payload: &[u8]) -> Claim {

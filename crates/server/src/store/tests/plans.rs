@@ -4,9 +4,9 @@
 use overnight_domain::scheduler::AccountKey;
 
 use super::{Fixture, START};
+use crate::store::database::{Dialect, Sql, Statement, Tx, Value, sql};
 use crate::store::requests::{Direction, Scope};
 use crate::store::search::{self, Search};
-use crate::store::database::{ Dialect, Statement, Tx, Value, sql, sql_each};
 use crate::store::{
     api_keys, audit, balances, batches, candidates, events, expiry, leases, ledger, releases, requests,
     settle, standings,
@@ -45,18 +45,13 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
         releases::next(),
         candidates::look_behind(fixture.group(), None, 9, START),
         settle::end_on_postgres_by(&settlements.iter().collect::<Vec<_>>(), 1),
-        sql(expiry::OVERDUE).bind(0i64).bind(START).bind(9i64),
-        sql(expiry::IS_OVERDUE).bind(0i64).bind(START),
-        sql(batches::LIVE_OF_BATCH).bind(1i64).bind(0i64).bind(9i64),
+        expiry::OVERDUE.bind(0i64).bind(START).bind(9i64),
+        expiry::IS_OVERDUE.bind(0i64).bind(START),
+        batches::LIVE_OF_BATCH.bind(1i64).bind(0i64).bind(9i64),
         batches::RESOLVE.over([1i64.into()], vec![ids[0].into()]),
     ];
-    for texts in [batches::FREE, batches::JOIN_IN_QUEUE] {
-        let seqs = || Value::from(vec![1i64, 2]);
-        let statement = sql_each(texts.0, texts.1);
-        statements.push(match texts == batches::FREE {
-            true => statement.bind(seqs()).bind(1i64),
-            false => statement.bind(1i64).bind(seqs()),
-        });
+    for sql in [&batches::FREE, &batches::JOIN_IN_QUEUE] {
+        statements.push(sql.over([1i64.into()], vec![1i64.into(), 2i64.into()]));
     }
     let row = |columns: i64| (0..columns).map(Value::from).collect::<Vec<_>>();
     statements.push(balances::LOCK.over([], row(1)));
@@ -64,7 +59,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(ledger::INSERT_CHARGES.over([], row(7)));
     statements.push(sql(events::LIST_LANES));
     statements.push(sql(events::LIVE_TEST).bind(1i64));
-    statements.push(sql(events::FIND_DUE).bind(1i64).bind(START).bind(9i64));
+    statements.push(events::FIND_DUE.bind(1i64).bind(START).bind(9i64));
     let claims = vec![1i64.into(), 0i64.into(), "https://a.example".into(), b"{}".as_slice().into()];
     let by = || [1i64, START].map(Value::from);
     statements.push(events::TAKE.over(by(), claims));
@@ -85,21 +80,22 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
 
 /// What looks through requests and batches for a page.
 fn lists_for_people() -> Vec<Statement> {
-    let bound = |texts: (&'static str, &'static str), numbers: &[i64]| {
-        let query = numbers.iter().fold(sql_each(texts.0, texts.1), |query, number| query.bind(*number));
+    let bound = |sql: &Sql, numbers: &[i64]| {
+        let query = numbers.iter().fold(sql.unbound(), |query, number| query.bind(*number));
         search::bind(Some(&Search::new("a=b")), query).bind(51i64)
     };
     let mut statements = vec![
-        bound(batches::LIST, &[1, 9, 0, 0, 3]),
-        sql(batches::FLOOR).bind(1i64).bind(9i64).bind(1_999i64),
-        sql(batches::COUNT_LIVE).bind(1i64).bind(100i64),
-        sql(batches::COST).bind(1i64),
-        sql(requests::FIND_CHARGE).bind([0; 16]).bind(1i64),
-        sql(requests::LIST_ERRORS).bind(1i64).bind(9i64),
+        bound(&batches::LIST, &[1, 9, 0, 0, 3]),
+        batches::FLOOR.bind(1i64).bind(9i64).bind(1_999i64),
+        batches::COUNT_LIVE.bind(1i64).bind(100i64),
+        batches::COST.bind(1i64),
+        requests::FIND_CHARGE.bind([0; 16]).bind(1i64),
+        requests::LIST_ERRORS.bind(1i64).bind(9i64),
     ];
     for scope in [Scope::Account(AccountKey(1)), Scope::Batch(1)] {
-        statements.push(bound(requests::list_texts(scope), &[1, 9, 0, 0, 5, 1, 1]));
-        statements.push(sql(requests::floor_text(scope)).bind(1i64).bind(9i64).bind(19_999i64));
+        let (list, floor) = requests::list_of(scope);
+        statements.push(bound(list, &[1, 9, 0, 0, 5, 1, 1]));
+        statements.push(floor.bind(1i64).bind(9i64).bind(19_999i64));
     }
     statements
 }
@@ -165,11 +161,11 @@ async fn progress_is_found_by_seq_or_by_an_index() {
     check(&fixture, releases::FILL, &[gathering]).await;
     check(&fixture, releases::MARK, &[gathering]).await;
     let due = "USING INDEX progress_by_deadline (deadline>? AND deadline<?)";
-    check(&fixture, expiry::OVERDUE, &[&format!("SEARCH p {due}"), IN_QUEUE]).await;
-    check(&fixture, expiry::IS_OVERDUE, &[&format!("SEARCH progress {due}")]).await;
+    check(&fixture, expiry::OVERDUE.sqlite, &[&format!("SEARCH p {due}"), IN_QUEUE]).await;
+    check(&fixture, expiry::IS_OVERDUE.sqlite, &[&format!("SEARCH progress {due}")]).await;
     check(
         &fixture,
-        batches::LIVE_OF_BATCH,
+        batches::LIVE_OF_BATCH.sqlite,
         &["SEARCH p USING INDEX progress_by_batch (batch=? AND seq>?)", IN_QUEUE],
     )
     .await;
@@ -205,7 +201,7 @@ async fn what_is_due_is_found_however_much_is_not() {
     .await;
     check(
         &fixture,
-        events::FIND_DUE,
+        events::FIND_DUE.sqlite,
         &["SEARCH e USING INDEX events_due (lane=? AND due_at>? AND due_at<?)"],
     )
     .await;
@@ -229,15 +225,10 @@ async fn what_is_due_is_found_however_much_is_not() {
 #[tokio::test]
 async fn a_batch_is_grouped_in_time_that_grows_with_its_size_alone() {
     let fixture = Fixture::on_sqlite().await;
-    check(
-        &fixture,
-        batches::RESOLVE.sqlite,
-        &["SEARCH r USING INDEX", "SEARCH p USING INTEGER PRIMARY KEY"],
-    )
-    .await;
-    check(&fixture, batches::FREE.0, &["SCAN j", "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)", IN_QUEUE])
+    check(&fixture, batches::RESOLVE.sqlite, &["SEARCH r USING INDEX", "SEARCH p USING INTEGER PRIMARY KEY"])
         .await;
-    check(&fixture, batches::JOIN.0, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    check(&fixture, batches::FREE.sqlite, &["SEARCH p USING INTEGER PRIMARY KEY (rowid=?)", IN_QUEUE]).await;
+    check(&fixture, batches::JOIN.sqlite, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
 }
 
 #[tokio::test]
@@ -249,8 +240,8 @@ async fn pages_start_at_their_cursor() {
     ] {
         for (direction, bound) in [(Direction::OldestFirst, "seq>?"), (Direction::NewestFirst, "seq<?")] {
             let step = format!("SEARCH p USING INDEX {index} AND {bound})");
-            for text in requests::page_texts(scope, direction) {
-                check(&fixture, text, &[&step, "SEARCH r USING INTEGER PRIMARY KEY", IN_QUEUE]).await;
+            for sql in [requests::summaries(scope, direction), requests::records(scope, direction)] {
+                check(&fixture, sql.sqlite, &[&step, "SEARCH r USING INTEGER PRIMARY KEY", IN_QUEUE]).await;
             }
         }
     }
@@ -262,7 +253,7 @@ async fn lists_for_people_start_at_their_cursor_too() {
     let joined = [
         "SEARCH r USING INTEGER PRIMARY KEY",
         "SEARCH m USING INTEGER PRIMARY KEY",
-        "SEARCH s USING INTEGER PRIMARY KEY",
+        "SEARCH t USING INTEGER PRIMARY KEY",
         "SEARCH l USING INDEX ledger_by_result (result=?)",
         IN_QUEUE,
     ];
@@ -271,20 +262,20 @@ async fn lists_for_people_start_at_their_cursor_too() {
         (Scope::Batch(1), "progress_by_batch (batch=?"),
     ] {
         let first = format!("SEARCH p USING INDEX {index} AND seq>? AND seq<?)");
-        check(&fixture, requests::list_texts(scope).0, &[&[first.as_str()], &joined[..]].concat()).await;
+        check(&fixture, requests::list_of(scope).0.sqlite, &[&[first.as_str()], &joined[..]].concat()).await;
         let floor = format!("SEARCH progress USING COVERING INDEX {index} AND seq<?)");
-        check(&fixture, requests::floor_text(scope), &[&floor]).await;
+        check(&fixture, requests::list_of(scope).1.sqlite, &[&floor]).await;
     }
     let by_batch = "SEARCH p USING INDEX progress_by_batch (batch=?)";
-    check(&fixture, requests::LIST_ERRORS, &[by_batch, joined[2]]).await;
-    check(&fixture, requests::FIND_CHARGE, &["SEARCH r USING INDEX", joined[2], joined[3]]).await;
+    check(&fixture, requests::LIST_ERRORS.sqlite, &[by_batch, joined[2]]).await;
+    check(&fixture, requests::FIND_CHARGE.sqlite, &["SEARCH r USING COVERING INDEX", joined[2], joined[3]]).await;
     let by_account = "SEARCH batches USING INDEX batches_by_account (account=? AND seq>? AND seq<?)";
-    check(&fixture, batches::LIST.0, &[by_account]).await;
+    check(&fixture, batches::LIST.sqlite, &[by_account]).await;
     let floor = "SEARCH batches USING COVERING INDEX batches_by_account (account=? AND seq<?)";
-    check(&fixture, batches::FLOOR, &[floor]).await;
+    check(&fixture, batches::FLOOR.sqlite, &[floor]).await;
     let live = "SEARCH batches USING INDEX batches_live (account=?)";
-    check(&fixture, batches::COUNT_LIVE, &[live]).await;
-    check(&fixture, batches::COST, &[by_batch, joined[3]]).await;
+    check(&fixture, batches::COUNT_LIVE.sqlite, &[live]).await;
+    check(&fixture, batches::COST.sqlite, &[by_batch, joined[3]]).await;
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@ use overnight_domain::webhooks::EventKind;
 use super::deliveries::{answered, claim_of, conclude};
 use super::webhooks::{HOOK, cancel};
 use super::{Fixture, START, new_account};
-use crate::store::events::{self, DeliveryFilter, Due, EventFilter, EventState, NewTest, Payload, TryPlace};
 use crate::store::database::sql;
+use crate::store::events::{self, DeliveryFilter, Due, EventFilter, EventState, NewTest, Payload, TryPlace};
 use crate::store::{accounts, audit};
 
 const PAYLOAD: &[u8] = br#"{"type":"webhook.test"}"#;

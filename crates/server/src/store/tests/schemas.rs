@@ -7,8 +7,8 @@ use std::path::Path;
 use super::moving::Target;
 use super::{Fixture, START};
 use crate::clock::ManualClock;
-use crate::store::schema::{self, Schema};
 use crate::store::database::{Kind, sql_each};
+use crate::store::schema::{self, Schema};
 use crate::store::{FolderLock, Store, StoreError, migrations};
 
 /// Each column of each table, from the database's own catalogue.
@@ -17,8 +17,8 @@ pub(in crate::store) type Catalogue = BTreeMap<String, BTreeMap<String, Kind>>;
 pub(in crate::store) async fn catalogue(fixture: &Fixture) -> Catalogue {
     let columns = sql_each(
         "SELECT t.name, c.name, c.type FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'",
-        "SELECT table_name::text, column_name::text, data_type::text FROM information_schema.columns
-         WHERE table_schema = current_schema()",
+        "SELECT table_name::text, column_name::text, data_type::text FROM information_schema.columns NATURAL JOIN information_schema.tables
+         WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'",
     );
     let mut connection = fixture.store.connect().await.expect("a connection");
     let mut catalogue = Catalogue::new();

@@ -12,12 +12,12 @@ use super::group::{CrashPoint, Done, Failure, Group};
 use super::lanes::Lanes;
 use super::unit::Sequences;
 use crate::clock::SharedClock;
-use crate::store::error::{StoreError, Trouble};
-use crate::store::events::Announcer;
-use crate::store::owners::Owner;
 use crate::store::database::{
     self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, outcome_of, sql,
 };
+use crate::store::error::{StoreError, Trouble};
+use crate::store::events::Announcer;
+use crate::store::owners::Owner;
 
 const DISK: &str = "the disk is full, or another process holds the database";
 const AWAY: &str = "the database does not answer, or takes no writes";
@@ -65,6 +65,7 @@ impl WriterCore {
         Ok(match self.connection.dialect() {
             Dialect::Postgres => tokio::spawn(self.write_all(clock)),
             Dialect::Sqlite => {
+                self.lanes.take_transactions_in();
                 let (runtime, (ended, end)) = (Handle::current(), oneshot::channel());
                 database::spawn_thread("writer", move || {
                     runtime.block_on(self.write_and_tell(clock));
@@ -75,8 +76,8 @@ impl WriterCore {
         })
     }
 
-    /// As [`Self::write_all`], with a task that tells the askers: a thread that woke each of them would spend its time on
-    /// that.
+    /// As [`Self::write_all`], with transactions between the groups, and with a task that tells the askers: a thread that woke
+    /// each of them would spend its time on that.
     async fn write_and_tell(mut self, clock: SharedClock) {
         let (done, mut told) = mpsc::unbounded_channel::<Done>();
         let telling = tokio::spawn(async move {
@@ -85,7 +86,21 @@ impl WriterCore {
             }
         });
         self.done = Some(done);
-        self.write_all(clock).await;
+        while !self.lanes.is_closed() || !self.lanes.is_empty() {
+            if self.lanes.is_empty() {
+                self.lanes.rung().await;
+            }
+            if let Some(group) = self.lanes.take() {
+                self.run(group, &clock).await;
+            }
+            for transaction in self.lanes.take_transactions() {
+                transaction.run(&mut self.connection).await;
+            }
+            if let Some(checkpointer) = &self.checkpointer {
+                self.connection.look_at_checkpoint(checkpointer);
+            }
+        }
+        drop(self);
         let _ = telling.await;
     }
 
@@ -97,9 +112,6 @@ impl WriterCore {
                 break;
             } else {
                 self.lanes.rung().await;
-            }
-            if let Some(checkpointer) = &self.checkpointer {
-                self.connection.look_at_checkpoint(checkpointer);
             }
         }
         let _ = self.connection.close().await;
@@ -232,6 +244,7 @@ impl WriterCore {
             while let Some(group) = self.lanes.take() {
                 group.refuse(|| StoreError::Unavailable(why));
             }
+            drop(self.lanes.take_transactions());
         }
         self.lanes.set_refusing(None);
     }

@@ -4,6 +4,7 @@ use super::operation::{Job, Lane, Operation, answer_all, refuse_all};
 use super::unit::{Sequences, Told, Unit};
 use crate::store::api_keys::NoteUses;
 use crate::store::batches::{CancelBatch, CancelChunk, NewBatch};
+use crate::store::database::{CommitError, Connection, Numbered};
 use crate::store::engine_reports::ReportEngines;
 use crate::store::error::StoreError;
 use crate::store::events::{Announcer, ClaimEvents, ConcludeTries};
@@ -14,7 +15,6 @@ use crate::store::releases::Release;
 use crate::store::replicas::Claim;
 use crate::store::requests::{CancelRequest, NewRequest};
 use crate::store::settle::Settle;
-use crate::store::database::{CommitError, Connection, Numbered};
 
 /// Where a simulated crash finds a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

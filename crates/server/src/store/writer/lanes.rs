@@ -7,10 +7,15 @@ use tokio::sync::Notify;
 
 use super::group::{Group, Write};
 use super::operation::Lane;
+use super::transactions::Transaction;
 use crate::store::error::StoreError;
 
+const FULL: &str = "the queue of writes is full";
 const INTAKE_WRITES_MAX: usize = 4_096;
 const INTAKE_BYTES_MAX: usize = 64 << 20;
+const TRANSACTIONS_MAX: usize = 1_024;
+/// So many at most are done before the next group.
+const TRANSACTIONS_AT_ONCE: usize = 8;
 const GROUP_CONTROL_ROWS_MAX: usize = 512;
 const GROUP_INTAKE_ROWS_MAX: usize = 256;
 const GROUP_INTAKE_BYTES_MAX: usize = 4 << 20;
@@ -27,6 +32,8 @@ struct Waiting {
     control: VecDeque<Write>,
     intake: VecDeque<Write>,
     intake_bytes: usize,
+    transactions: VecDeque<Transaction>,
+    takes_transactions: bool,
     refusing: Option<&'static str>,
     closed: bool,
 }
@@ -46,7 +53,7 @@ impl Lanes {
                 }
                 let bytes = waiting.intake_bytes + write.bytes();
                 if waiting.intake.len() >= INTAKE_WRITES_MAX || bytes > INTAKE_BYTES_MAX {
-                    return Err(StoreError::Unavailable("the queue of writes is full"));
+                    return Err(StoreError::Unavailable(FULL));
                 }
                 waiting.intake_bytes = bytes;
                 waiting.intake.push_back(write);
@@ -80,10 +87,50 @@ impl Lanes {
         (count > 0).then_some(group)
     }
 
+    /// From now on transactions may be put in line: somebody takes them.
+    pub(super) fn take_transactions_in(&self) {
+        self.waiting().takes_transactions = true;
+    }
+
+    pub(super) fn takes_transactions(&self) -> bool {
+        self.waiting().takes_transactions
+    }
+
+    /// Puts a transaction in line, which is refused as intake is.
+    pub(super) fn push_transaction(&self, transaction: Transaction) -> Result<(), StoreError> {
+        let mut waiting = self.waiting();
+        if waiting.closed {
+            return Err(StoreError::Stopped);
+        }
+        if let Some(why) = waiting.refusing {
+            return Err(StoreError::Unavailable(why));
+        }
+        if waiting.transactions.len() >= TRANSACTIONS_MAX {
+            return Err(StoreError::Unavailable(FULL));
+        }
+        waiting.transactions.push_back(transaction);
+        drop(waiting);
+        self.bell.notify_one();
+        Ok(())
+    }
+
+    /// The next transactions, a few at most.
+    pub(super) fn take_transactions(&self) -> Vec<Transaction> {
+        let mut waiting = self.waiting();
+        let count = waiting.transactions.len().min(TRANSACTIONS_AT_ONCE);
+        waiting.transactions.drain(..count).collect()
+    }
+
+    /// Whether anything waits.
+    pub(super) fn is_empty(&self) -> bool {
+        let waiting = self.waiting();
+        waiting.control.is_empty() && waiting.intake.is_empty() && waiting.transactions.is_empty()
+    }
+
     /// How many writes wait.
     pub(super) fn depth(&self) -> usize {
         let waiting = self.waiting();
-        waiting.control.len() + waiting.intake.len()
+        waiting.control.len() + waiting.intake.len() + waiting.transactions.len()
     }
 
     /// Ends when a write has come since the last call, or the lanes were closed.

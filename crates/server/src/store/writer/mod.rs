@@ -5,6 +5,7 @@ mod core;
 mod group;
 mod lanes;
 mod operation;
+mod transactions;
 mod unit;
 
 use std::sync::Arc;

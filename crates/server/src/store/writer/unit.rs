@@ -10,10 +10,10 @@ use tokio::sync::Notify;
 
 use crate::store::batches;
 use crate::store::books::Books;
+use crate::store::database::{CommitError, Connection, Dialect, Numbered, Tx, sql};
 use crate::store::error::StoreError;
 use crate::store::events::{Announcer, Outbox};
 use crate::store::owners::Owner;
-use crate::store::database::{CommitError, Connection, Dialect, Numbered, Tx, sql};
 
 /// The next row numbers on SQLite. Only its one writer hands them out, so they are kept in memory; PostgreSQL keeps its own.
 #[derive(Debug, Clone, Copy, Default)]

@@ -34,9 +34,9 @@ async fn the_first_start_makes_an_account_and_a_key_and_no_later_one_does() {
         let mode = fs::metadata(&made.key_path).expect("the file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
-    let account = api_keys::authenticate(&services, made.key.as_bytes()).await.expect("a valid key");
+    let opened = api_keys::authenticate(&services, made.key.as_bytes()).await.expect("a valid key");
     let accounts = accounts::list(&services).await.expect("accounts");
-    assert_eq!((accounts[0].key, accounts[0].name.as_str()), (account, "default"));
+    assert_eq!((accounts[0].key, accounts[0].name.as_str()), (opened.account, "default"));
     assert_eq!(accounts[0].available().to_string(), "100");
     assert!(accounts[0].payments_activated_at.is_some());
     assert!(bootstrap::run(&services).await.expect("a second start").is_none());

@@ -1,23 +1,16 @@
 //! Keys: what they open, and for how long.
 
-use std::time::Duration;
-
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::Store;
 use overnight_server::workers::registrar;
 
-use crate::support::{Client, TestApp, store_options};
+use crate::support::{Client, START, TestApp, store_options};
 
 /// The operator's commands, in a process of their own.
 async fn operator(app: &TestApp) -> Services {
     let store = Store::open_beside(&store_options(app.folder.path())).await.expect("a store");
     let (clock, ids) = (app.services.clock.clone(), app.services.ids.clone());
     Services::new(store, clock, ids, app.services.config.clone()).await.expect("services")
-}
-
-async fn pause(time: Duration) {
-    #[expect(clippy::disallowed_methods, reason = "the test waits for the service on the machine's clock")]
-    tokio::time::sleep(time).await;
 }
 
 #[tokio::test]
@@ -31,7 +24,7 @@ async fn a_key_made_elsewhere_works_at_once_and_its_revocation_is_felt_within_a_
     assert_eq!(client.get("/v1/models").await.status, 200);
     assert_eq!(client.get("/v1/models").await.status, 200);
     api_keys::revoke(&operator, made.record.id).await.expect("a revocation");
-    pause(Duration::from_millis(1_000)).await;
+    app.clock.set(START + 1_000);
     client.get("/v1/models").await.refused(401, "invalid_api_key");
     assert_eq!(app.client().get("/v1/models").await.status, 200);
     app.stop().await;
@@ -48,7 +41,9 @@ async fn a_key_is_listed_without_its_secret_and_expires_when_it_was_told_to() {
     let listed = api_keys::list(&app.services, account.id).await.expect("keys");
     assert_eq!(listed, std::slice::from_ref(&made.record));
     assert!(made.key.starts_with(&made.record.prefix) && made.record.prefix.len() < 20);
-    pause(Duration::from_millis(300)).await;
+    app.clock.set(START + 299);
+    assert_eq!(client.get("/v1/models").await.status, 200);
+    app.clock.set(START + 300);
     client.get("/v1/models").await.refused(401, "invalid_api_key");
     app.stop().await;
 }
@@ -70,11 +65,12 @@ async fn a_key_tells_when_it_was_used_last_and_one_that_opens_nothing_tells_noth
     Client::new(app.address, Some(&gone.key)).get("/v1/models").await.refused(401, "invalid_api_key");
     assert_eq!(Client::new(app.address, Some(&made.key)).get("/v1/models").await.status, 200);
     let used = listed().await;
-    assert!(used[0].is_some_and(|used_at| used_at >= made.record.created_at), "{used:?}");
-    assert_eq!(used[1], None);
-    pause(Duration::from_millis(1_000)).await;
-    assert_eq!(Client::new(app.address, Some(&made.key)).get("/v1/models").await.status, 200);
-    assert_eq!(listed().await, used, "once a minute");
+    assert_eq!(used, [Some(START), None]);
+    for (later_ms, used_at) in [(59_000, START), (60_000, START + 60_000)] {
+        app.clock.set(START + later_ms);
+        assert_eq!(Client::new(app.address, Some(&made.key)).get("/v1/models").await.status, 200);
+        assert_eq!(listed().await, [Some(used_at), None], "once a minute");
+    }
     app.stop().await;
 }
 

@@ -9,6 +9,7 @@ mod credits;
 mod first_start;
 mod keys;
 mod lists;
+mod logs;
 mod operations;
 mod overview;
 mod pages;

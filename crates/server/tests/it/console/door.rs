@@ -1,10 +1,11 @@
 //! Signing in, and out again.
 
+use overnight_server::app::users::Standing;
 use overnight_server::app::{bootstrap, sessions, users};
 
 use super::browser::Browser;
-use super::{PASSWORD, START, link, operator, signed_in, timed, try_password, with_password};
-use crate::support::TestApp;
+use super::{PASSWORD, link, operator, signed_in, try_password, with_password};
+use crate::support::{START, TestApp};
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -34,21 +35,21 @@ async fn the_link_of_the_first_start_signs_in_once_and_only_by_a_click() {
 
 #[tokio::test]
 async fn a_link_works_no_more_once_there_is_another_or_its_time_is_over() {
-    let (app, clock) = timed(&[]).await;
-    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let app = TestApp::start().await;
+    let user = users::create(&app.services, "a@example.com", Standing::Ordinary).await.unwrap();
     let (first, second) = (link(&app, &user).await, link(&app, &user).await);
     let mut browser = Browser::new(&app);
     assert_eq!(browser.post(&first, &[]).await.status, 403);
-    clock.set(START + 3 * 86_400_000);
+    app.clock.set(START + 3 * 86_400_000);
     assert_eq!(browser.post(&second, &[]).await.status, 403);
-    clock.set(START + 3 * 86_400_000 - 1);
+    app.clock.set(START + 3 * 86_400_000 - 1);
     assert_eq!(browser.post(&second, &[]).await.status, 303);
     app.stop().await;
 }
 
 #[tokio::test]
 async fn a_password_signs_in_and_guessing_takes_longer_each_time() {
-    let (app, clock) = timed(&[]).await;
+    let app = TestApp::start().await;
     with_password(&app, "a@example.com").await;
     let mut browser = Browser::new(&app);
     assert_eq!(try_password(&mut browser, " A@Example.com ", PASSWORD).await.status, 303);
@@ -65,9 +66,11 @@ async fn a_password_signs_in_and_guessing_takes_longer_each_time() {
     }
     let throttled = try_password(&mut guesser, "a@example.com", "wrong").await;
     assert_eq!(throttled.status, 429, "five tries at one user from one network");
-    assert!(throttled.text().contains("tried too often: try again in"), "{}", throttled.text());
+    assert!(throttled.text().contains("tried too often: try again in 1 s"), "{}", throttled.text());
     assert_eq!(try_password(&mut guesser, "a@example.com", PASSWORD).await.status, 429, "a right one too");
-    clock.set(START + 2_001);
+    app.clock.set(START + 999);
+    assert_eq!(try_password(&mut guesser, "a@example.com", PASSWORD).await.status, 429);
+    app.clock.set(START + 1_000);
     assert_eq!(try_password(&mut guesser, "a@example.com", PASSWORD).await.status, 303);
     for _ in 0..5 {
         assert_eq!(
@@ -82,7 +85,7 @@ async fn a_password_signs_in_and_guessing_takes_longer_each_time() {
 
 #[tokio::test]
 async fn who_guesses_elsewhere_keeps_nobody_out_for_long() {
-    let (app, clock) = timed(&[]).await;
+    let app = TestApp::start().await;
     with_password(&app, "a@example.com").await;
     for place in 0..20 {
         let mut guesser = Browser::new(&app).with("x-forwarded-for", &format!("192.0.2.{place}"));
@@ -90,21 +93,21 @@ async fn who_guesses_elsewhere_keeps_nobody_out_for_long() {
     }
     let mut browser = Browser::new(&app);
     assert_eq!(try_password(&mut browser, "a@example.com", PASSWORD).await.status, 429);
-    clock.set(START + 30_001);
+    app.clock.set(START + 30_000);
     assert_eq!(try_password(&mut browser, "a@example.com", PASSWORD).await.status, 303);
     app.stop().await;
 }
 
 #[tokio::test]
 async fn a_link_replaces_a_password_that_was_forgotten() {
-    let (app, clock) = timed(&[]).await;
+    let app = TestApp::start().await;
     with_password(&app, "a@example.com").await;
     let user = users::named(&app.services, "a@example.com").await.unwrap();
     let mut browser = signed_in(&app, &user).await;
     let fields = [("email", "a@example.com"), ("password", "a new long password")];
-    clock.set(START + 15 * MINUTE_MS);
+    app.clock.set(START + 15 * MINUTE_MS);
     assert_eq!(browser.post("/console/you", &fields).await.status, 422, "not for ever");
-    clock.set(START);
+    app.clock.set(START);
     assert_eq!(browser.post("/console/you", &fields).await.status, 303);
     assert_eq!(
         try_password(&mut Browser::new(&app), "a@example.com", "a new long password").await.status,
@@ -115,29 +118,29 @@ async fn a_link_replaces_a_password_that_was_forgotten() {
 
 #[tokio::test]
 async fn a_session_ends_when_idle_and_in_any_case() {
-    let (app, clock) = timed(&[("console.session_idle", "10m"), ("console.session", "30m")]).await;
-    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let app = TestApp::start_with(&[("console.session_idle", "10m"), ("console.session", "30m")]).await;
+    let user = users::create(&app.services, "a@example.com", Standing::Ordinary).await.unwrap();
     let mut idle = signed_in(&app, &user).await;
     let mut busy = signed_in(&app, &user).await;
     for minute in (3..30).step_by(3) {
-        clock.set(START + minute * MINUTE_MS);
+        app.clock.set(START + minute * MINUTE_MS);
         assert!(busy.is_signed_in().await, "after {minute} minutes");
     }
     assert!(!idle.is_signed_in().await);
     assert_eq!(sessions::list(&app.services, &user).await.unwrap().len(), 1);
-    clock.set(START + 30 * MINUTE_MS - 1);
+    app.clock.set(START + 30 * MINUTE_MS - 1);
     assert!(busy.is_signed_in().await);
-    clock.set(START + 30 * MINUTE_MS);
+    app.clock.set(START + 30 * MINUTE_MS);
     assert!(!busy.is_signed_in().await);
     app.stop().await;
 }
 
 #[tokio::test]
 async fn a_page_that_looks_by_itself_keeps_nobody_signed_in() {
-    let (app, clock) = timed(&[("console.session_idle", "10m")]).await;
+    let app = TestApp::start_with(&[("console.session_idle", "10m")]).await;
     let browser = operator(&app).await;
     let user = &users::list(&app.services).await.unwrap()[0];
-    clock.set(START + 9 * MINUTE_MS);
+    app.clock.set(START + 9 * MINUTE_MS);
     let mut raw = app.raw().await;
     let cookie = browser.cookie_header();
     raw.send(format!(
@@ -174,7 +177,7 @@ async fn every_sign_in_gets_a_session_of_its_own() {
 #[tokio::test]
 async fn who_signs_out_is_out_and_everywhere_means_everywhere() {
     let app = TestApp::start().await;
-    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let user = users::create(&app.services, "a@example.com", Standing::Ordinary).await.unwrap();
     let mut first = signed_in(&app, &user).await;
     let mut kept = first.copy();
     let mut second = signed_in(&app, &user).await;

@@ -1,7 +1,7 @@
 //! Where a call comes from, as proxies tell it.
 
 use super::browser::Browser;
-use super::{timed, try_password};
+use super::try_password;
 use crate::support::TestApp;
 
 /// So many tries from one network cost nothing.
@@ -16,7 +16,7 @@ async fn status(app: &TestApp, number: &mut u32, forwarded: &str) -> u16 {
 
 #[tokio::test]
 async fn a_proxy_that_is_believed_says_where_a_guesser_is() {
-    let (app, _clock) = timed(&[("console.trusted_proxies", r#"["127.0.0.0/8", "10.0.0.0/8"]"#)]).await;
+    let app = TestApp::start_with(&[("console.trusted_proxies", r#"["127.0.0.0/8", "10.0.0.0/8"]"#)]).await;
     let mut number = 0;
     for _ in 0..FREE {
         assert_eq!(status(&app, &mut number, "192.0.2.9").await, 403);
@@ -41,7 +41,7 @@ async fn a_proxy_that_is_believed_says_where_a_guesser_is() {
 
 #[tokio::test]
 async fn anybody_else_is_not_believed() {
-    let (app, _clock) = timed(&[("console.trusted_proxies", "[]")]).await;
+    let app = TestApp::start_with(&[("console.trusted_proxies", "[]")]).await;
     let mut number = 0;
     let mut statuses = Vec::new();
     for place in 0..FREE + 1 {

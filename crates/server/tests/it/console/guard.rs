@@ -1,5 +1,6 @@
 //! Which calls are let in, and what goes out with every answer.
 
+use overnight_server::app::users::Standing;
 use overnight_server::app::{api_keys, users};
 
 use super::browser::Browser;
@@ -98,8 +99,8 @@ async fn every_answer_tells_browsers_to_be_careful() {
 
 #[tokio::test]
 async fn over_https_cookies_are_the_hosts_own_and_browsers_come_by_https_from_then_on() {
-    let app = TestApp::start_changed(&[("public_url", "https://night.example.com")], |it| it).await;
-    let user = users::create(&app.services, "a@example.com", false).await.unwrap();
+    let app = TestApp::start_with(&[("public_url", "https://night.example.com")]).await;
+    let user = users::create(&app.services, "a@example.com", Standing::Ordinary).await.unwrap();
     let path = link(&app, &user).await;
     let mut browser = Browser::at(&app, "night.example.com");
     let answered = browser.post(&path, &[]).await;
@@ -119,7 +120,7 @@ async fn there_is_no_console_where_passwords_would_go_in_the_open() {
         ("listen", "0.0.0.0:8080", "Passwords would be sent in the open"),
         ("console.enabled", "false", "has switched the console off"),
     ] {
-        let app = TestApp::start_changed(&[(name, value)], |it| it).await;
+        let app = TestApp::start_with(&[(name, value)]).await;
         for path in ["/console", "/console/sign-in", "/console/you", "/console/sign-in/oidc"] {
             let answered = Browser::at(&app, "night.example.com").get(path).await;
             assert_eq!(answered.status, 403, "{name}: {path}");

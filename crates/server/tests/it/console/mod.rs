@@ -6,29 +6,20 @@ mod forwarded;
 mod guard;
 mod live;
 mod oidc;
+mod outages;
 mod roles;
-
-use std::sync::Arc;
+mod searches;
 
 use overnight_domain::roles::Role;
 use overnight_server::app::accounts::{self, Account};
 use overnight_server::app::sessions::{self, User};
-use overnight_server::app::{Services, members, users};
-use overnight_server::clock::ManualClock;
+use overnight_server::app::users::Standing;
+use overnight_server::app::{members, users};
 
 use self::browser::Browser;
 use crate::support::{Answered, TestApp};
 
 const PASSWORD: &str = "correct horse battery";
-const START: i64 = 1_750_000_000_000;
-
-/// A service whose people live by a clock that is set by hand.
-async fn timed(settings: &[(&str, &str)]) -> (TestApp, Arc<ManualClock>) {
-    let clock = ManualClock::at(START);
-    let shared = Arc::clone(&clock);
-    let app = TestApp::start_changed(settings, |services| Services { clock: shared, ..services }).await;
-    (app, clock)
-}
 
 /// The accounts `test` and `stranger`.
 async fn both_accounts(app: &TestApp) -> [Account; 2] {
@@ -51,19 +42,20 @@ async fn signed_in(app: &TestApp, user: &User) -> Browser {
 
 /// A browser in which an operator is signed in.
 async fn operator(app: &TestApp) -> Browser {
-    signed_in(app, &users::create(&app.services, "op@example.com", true).await.unwrap()).await
+    signed_in(app, &users::create(&app.services, "op@example.com", Standing::Operator).await.unwrap()).await
 }
 
 /// A browser in which a new member of an account is signed in.
 async fn member(app: &TestApp, account: &Account, email: &str, role: Role) -> Browser {
-    let user = users::create(&app.services, email, false).await.unwrap();
+    let user = users::create(&app.services, email, Standing::Ordinary).await.unwrap();
     members::add(&app.services, account, &user, role).await.unwrap();
     signed_in(app, &user).await
 }
 
 /// Makes a user who signs in by [`PASSWORD`]; the browser in which it was chosen.
 async fn with_password(app: &TestApp, email: &str) -> Browser {
-    let mut browser = signed_in(app, &users::create(&app.services, email, false).await.unwrap()).await;
+    let mut browser =
+        signed_in(app, &users::create(&app.services, email, Standing::Ordinary).await.unwrap()).await;
     let chosen = browser.post("/console/you", &[("email", email), ("password", PASSWORD)]).await;
     assert_eq!(chosen.status, 303, "{}", chosen.text());
     browser

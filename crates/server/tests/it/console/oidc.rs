@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use overnight_domain::roles::Role;
 use overnight_server::app::{Services, accounts, members, users};
+use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::openid::OpenId;
 use overnight_testkit::openid::{OpenIdProvider, Person, Trouble};
 
@@ -34,9 +35,10 @@ impl World {
         ];
         let app = TestApp::start_changed(&settings, |services| {
             let config = services.config.console.oidc.as_ref().unwrap();
-            let openid = OpenId::with(config, &services.clock, |name| {
-                (name == "OIDC_CLIENT_SECRET").then(|| SECRET.into())
-            });
+            // The provider lives by the machine's clock.
+            let clock: SharedClock = Arc::new(SystemClock);
+            let openid =
+                OpenId::with(config, &clock, |name| (name == "OIDC_CLIENT_SECRET").then(|| SECRET.into()));
             Services { openid: Some(Arc::new(openid)), ..services }
         })
         .await;

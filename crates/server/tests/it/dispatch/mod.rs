@@ -3,6 +3,7 @@
 
 mod ends;
 mod faults;
+mod logs;
 mod reports;
 
 use std::path::Path;

@@ -1,16 +1,17 @@
 //! A service over a real store and a real socket, in a folder of its own.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_domain::scheduler::AccountKey;
 use overnight_server::app::{self, Services};
-use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::clock::{ManualClock, SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::http::{self, Listeners, Timeouts};
 use overnight_server::ids::Ids;
-use overnight_server::store::{Store, audit};
+use overnight_server::store::{Store, StoreOptions, audit};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -24,6 +25,9 @@ pub(crate) const MODEL: &str = "llama-3.1-8b-instruct";
 const MODELS: &str = r#"[{ name = "llama-3.1-8b-instruct", input_price = "0.10", output_price = "0.15" },
     { name = "other" }]"#;
 
+/// When the clock of each service begins, in milliseconds.
+pub(crate) const START: i64 = 1_750_000_000_000;
+
 /// Time-outs for tests that do not wait for one.
 const PATIENT: Timeouts = Timeouts {
     header: Duration::from_secs(60),
@@ -32,9 +36,10 @@ const PATIENT: Timeouts = Timeouts {
     shutdown: Duration::from_secs(2),
 };
 
-/// A running service without engines: what is to end is ended by the test.
+/// A running service without engines: what is to end is ended by the test, and its clock stands still until the test sets it.
 pub(crate) struct TestApp {
     pub(crate) services: Services,
+    pub(crate) clock: Arc<ManualClock>,
     pub(crate) address: SocketAddr,
     pub(crate) account: AccountKey,
     pub(crate) folder: TempDir,
@@ -47,12 +52,12 @@ pub(crate) struct TestApp {
 impl TestApp {
     /// Starts a service with the defaults.
     pub(crate) async fn start() -> Self {
-        Self::start_with(&[], PATIENT).await
+        Self::start_with(&[]).await
     }
 
-    /// Starts a service with these settings and time-outs.
-    pub(crate) async fn start_with(settings: &[(&str, &str)], timeouts: Timeouts) -> Self {
-        Self::launch(settings, timeouts, |services| services).await
+    /// Starts a service with these settings.
+    pub(crate) async fn start_with(settings: &[(&str, &str)]) -> Self {
+        Self::start_changed(settings, |services| services).await
     }
 
     /// Starts a service with these settings and a part of it replaced.
@@ -60,16 +65,26 @@ impl TestApp {
         settings: &[(&str, &str)],
         change: impl FnOnce(Services) -> Services,
     ) -> Self {
-        Self::launch(settings, PATIENT, change).await
+        Self::launch(store_options, settings, PATIENT, change).await
+    }
+
+    /// Starts a service on this database of a PostgreSQL, whatever the others run on.
+    pub(crate) async fn start_on(server_url: String) -> Self {
+        let in_folder =
+            |folder: &Path| StoreOptions { server_url: Some(server_url), ..store_options(folder) };
+        Self::launch(in_folder, &[], PATIENT, |services| services).await
     }
 
     async fn launch(
+        options: impl FnOnce(&Path) -> StoreOptions,
         settings: &[(&str, &str)],
         timeouts: Timeouts,
         change: impl FnOnce(Services) -> Services,
     ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let services = change(services(&folder, settings).await);
+        let clock = ManualClock::at(START);
+        let options = options(folder.path());
+        let services = change(services(&options, settings, clock.clone()).await);
         let (account, key) = account(&services, "test").await;
         let (_, stranger_key) = self::account(&services, "stranger").await;
         let any_port = "127.0.0.1:0".parse().expect("an address");
@@ -78,34 +93,35 @@ impl TestApp {
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move { drop(stopped.await) };
         let server = tokio::spawn(http::serve_with(services.clone(), listeners, shutdown, timeouts));
-        Self { services, address, account, folder, key, stranger_key, stop: Some(stop), server }
+        Self { services, clock, address, account, folder, key, stranger_key, stop: Some(stop), server }
     }
 
     /// Starts a service whose batches group so many requests at most.
     pub(crate) async fn start_with_limits(batch_requests: &str) -> Self {
-        Self::start_with(&[("limits.batch_requests", batch_requests)], PATIENT).await
+        Self::start_with(&[("limits.batch_requests", batch_requests)]).await
     }
 
     /// Starts a service with so many connections at most.
     pub(crate) async fn start_with_connections(connections: &str) -> Self {
-        Self::start_with(&[("limits.connections", connections)], PATIENT).await
+        Self::start_with(&[("limits.connections", connections)]).await
     }
 
     /// Starts a service where nothing costs credits.
     pub(crate) async fn start_without_billing() -> Self {
-        Self::start_with(&[("billing.enabled", "false")], PATIENT).await
+        Self::start_with(&[("billing.enabled", "false")]).await
     }
 
     /// Starts a service whose figures have an address of their own.
     pub(crate) async fn start_with_metrics(metrics_listen: &str) -> Self {
-        Self::start_with(&[("metrics_listen", metrics_listen)], PATIENT).await
+        Self::start_with(&[("metrics_listen", metrics_listen)]).await
     }
 
-    /// Starts a service whose clients have little time.
+    /// Starts a service whose clients have little time, by the machine's clock: it is what they let pass.
     pub(crate) async fn start_hasty() -> Self {
         let short = Duration::from_millis(300);
         let timeouts = Timeouts { header: short, body_idle: short, body_total: short * 3, ..PATIENT };
-        Self::start_with(&[], timeouts).await
+        let real = |services| Services { clock: Arc::new(SystemClock), ..services };
+        Self::launch(store_options, &[], timeouts, real).await
     }
 
     /// The client of the account `test`.
@@ -173,15 +189,14 @@ impl TestApp {
     }
 }
 
-async fn services(folder: &TempDir, settings: &[(&str, &str)]) -> Services {
+async fn services(options: &StoreOptions, settings: &[(&str, &str)], clock: SharedClock) -> Services {
     let set = |(path, value): &(&str, &str)| ((*path).to_owned(), (*value).to_owned());
     let mut flags: Vec<_> = settings.iter().map(set).collect();
-    flags.push(("data_dir".to_owned(), folder.path().display().to_string()));
+    flags.push(("data_dir".to_owned(), options.folder.display().to_string()));
     let environment = vec![("OVERNIGHT_MODELS".to_owned(), MODELS.to_owned())];
     let sources = Sources { file: None, environment, flags };
     let config = Arc::new(Config::load(&sources).expect("settings"));
-    let clock: SharedClock = Arc::new(SystemClock);
-    let store = Store::open(&store_options(folder.path()), Arc::clone(&clock)).await.expect("a store");
+    let store = Store::open(options, Arc::clone(&clock)).await.expect("a store");
     Services::new(store, clock, Arc::new(Ids::from_system()), config).await.expect("services")
 }
 

@@ -1,0 +1,91 @@
+//! Statements as they are declared: by name, with the text that each database gets.
+
+use super::statement::Statement;
+use super::value::{Kind, Value};
+
+/// A statement, declared by [`statements!`].
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct Sql {
+    pub(in crate::store) name: &'static str,
+    /// What SQLite gets; empty where it is never asked.
+    pub(in crate::store) sqlite: &'static str,
+    /// What PostgreSQL gets; empty where it is never asked.
+    pub(in crate::store) postgres: &'static str,
+    /// What each column of the list of rows holds that it is about; empty where it is about none.
+    pub(in crate::store) columns: &'static [Kind],
+}
+
+/// Declares the statements of a file: every text of SQL stands in one of these.
+///
+/// ```text
+/// statements! {
+///     /// Both databases understand it; the places of its values are written `?`.
+///     FIND = "SELECT seq FROM models WHERE name = ?";
+///     /// Each database has its own text, with the same values.
+///     FIND_LOCKED = { sqlite: "SELECT … = ?", postgres: "SELECT … = ? FOR UPDATE" };
+///     /// About a list of rows: SQLite executes it once a row, PostgreSQL once, with each column as an array. The places are
+///     /// numbered, first those of the values that all rows share, then the columns.
+///     END over [Integer, Bytes] = {
+///         sqlite: "UPDATE t SET a = ?1 WHERE seq = ?2 AND id = ?3",
+///         postgres: "UPDATE t SET a = $1 FROM unnest($2::bigint[], $3::bytea[]) AS v(seq, id) WHERE …",
+///     };
+/// }
+/// ```
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident $(over [$($kind:ident),* $(,)?])? = $text:tt;)*) => {
+        $($(#[$doc])*
+        pub(in crate::store) static $name: $crate::store::database::Sql = $crate::store::database::Sql {
+            name: stringify!($name),
+            columns: &[$($($crate::store::database::Kind::$kind),*)?],
+            ..$crate::store::database::texts!($text)
+        };)*
+
+        /// Every statement of this file, for the tests that look at all of them.
+        #[cfg(test)]
+        pub(in crate::store) const STATEMENTS: &[&$crate::store::database::Sql] = &[$(&$name),*];
+    };
+}
+
+/// The texts of a statement that is declared by [`statements!`].
+macro_rules! texts {
+    ($both:literal) => {
+        $crate::store::database::Sql::of($both, $both)
+    };
+    ({ sqlite: $sqlite:literal, postgres: $postgres:literal $(,)? }) => {
+        $crate::store::database::Sql::of($sqlite, $postgres)
+    };
+    ({ sqlite: $sqlite:literal $(,)? }) => {
+        $crate::store::database::Sql::of($sqlite, "")
+    };
+    ({ postgres: $postgres:literal $(,)? }) => {
+        $crate::store::database::Sql::of("", $postgres)
+    };
+}
+pub(in crate::store) use {statements, texts};
+
+impl Sql {
+    /// Without a name yet, and about no list of rows.
+    pub(in crate::store) const fn of(sqlite: &'static str, postgres: &'static str) -> Self {
+        Self { name: "", sqlite, postgres, columns: &[] }
+    }
+
+    /// The statement without values.
+    pub(in crate::store) const fn unbound(&self) -> Statement {
+        Statement::of(*self, Vec::new(), Vec::new())
+    }
+
+    /// The statement with the value of its first place.
+    pub(in crate::store) fn bind(&self, value: impl Into<Value>) -> Statement {
+        self.unbound().bind(value)
+    }
+
+    /// The statement over `rows`, which hold a value for every column of every row, with the values that they share.
+    pub(in crate::store) fn over(
+        &self,
+        shared: impl IntoIterator<Item = Value>,
+        rows: Vec<Value>,
+    ) -> Statement {
+        debug_assert_eq!(rows.len() % self.columns.len(), 0, "{}", self.name);
+        Statement::of(*self, shared.into_iter().collect(), rows)
+    }
+}

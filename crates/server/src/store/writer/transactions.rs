@@ -1,0 +1,44 @@
+//! Transactions that no group takes in: each is done by itself, on the writer's thread, between groups.
+
+use std::pin::Pin;
+
+use tokio::sync::oneshot;
+
+use super::Writer;
+use crate::store::StoreError;
+use crate::store::database::{Connection, Tx, in_transaction};
+
+type Work = dyn for<'c> FnOnce(&'c mut Connection) -> Pin<Box<dyn Future<Output = ()> + 'c>> + Send;
+
+/// A transaction that waits for its turn.
+pub(super) struct Transaction(Box<Work>);
+
+impl Transaction {
+    /// Does it, and answers who asked for it.
+    pub(super) async fn run(self, connection: &mut Connection) {
+        (self.0)(connection).await;
+    }
+}
+
+impl Writer {
+    /// Whether transactions are done by the writer, and not beside it.
+    pub(in crate::store) fn takes_transactions(&self) -> bool {
+        self.lanes.takes_transactions()
+    }
+
+    /// Has `work` done in a transaction of its own. Once in line it is done even if the asker leaves.
+    pub(in crate::store) async fn transact<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.lanes.push_transaction(Transaction(Box::new(move |connection| {
+            Box::pin(async move {
+                let _ = reply.send(in_transaction(connection, work).await);
+            })
+        })))?;
+        // A writer that refuses writes drops what waits.
+        let refused = || self.refusing().map_or(StoreError::Stopped, StoreError::Unavailable);
+        answer.await.unwrap_or_else(|_| Err(refused()))
+    }
+}
