@@ -16,6 +16,7 @@ mod modules;
 mod paths;
 mod rust;
 mod sizes;
+mod statements;
 mod tree;
 
 use tree::{Finding, Tree};
@@ -23,6 +24,11 @@ use tree::{Finding, Tree};
 #[test]
 fn sql_stays_in_the_store() {
     hold(borders::sql_outside_the_store);
+}
+
+#[test]
+fn every_statement_is_declared() {
+    hold(statements::undeclared_statements);
 }
 
 #[test]

@@ -19,14 +19,14 @@ pub struct Check {
 pub(super) const RULES: [(&str, &str, &str); 21] = [
     (
         "every request has one progress row, of the same account and model",
-        "SELECT count(*) FROM requests",
-        "SELECT count(*) FROM requests r FULL JOIN progress p ON p.seq = r.seq
+        "SELECT count(*) AS count FROM requests",
+        "SELECT count(*) AS breaches FROM requests r FULL JOIN progress p ON p.seq = r.seq
          WHERE p.seq IS NULL OR r.seq IS NULL OR p.account <> r.account OR p.model <> r.model",
     ),
     (
         "a state has the times that belong to it, in their order",
-        "SELECT count(*) FROM progress",
-        "SELECT count(*) FROM progress WHERE state NOT BETWEEN 0 AND 5
+        "SELECT count(*) AS count FROM progress",
+        "SELECT count(*) AS breaches FROM progress WHERE state NOT BETWEEN 0 AND 5
             OR (ended_at IS NOT NULL) <> (state >= 3)
             OR state = 2
             OR (state < 2 AND in_progress_at IS NOT NULL)
@@ -35,26 +35,26 @@ pub(super) const RULES: [(&str, &str, &str); 21] = [
     ),
     (
         "a request has a result exactly if it completed or failed, and the result is its own",
-        "SELECT count(*) FROM progress WHERE state >= 3",
-        "SELECT count(*) FROM progress p LEFT JOIN results s ON s.seq = p.result_seq
+        "SELECT count(*) AS count FROM progress WHERE state >= 3",
+        "SELECT count(*) AS breaches FROM progress p LEFT JOIN results s ON s.seq = p.result_seq
          WHERE (p.state IN (3, 4)) <> (s.seq IS NOT NULL) OR s.request <> p.seq",
     ),
     (
         "no result without its request: none is stored twice",
-        "SELECT count(*) FROM results",
-        "SELECT count(*) FROM results s LEFT JOIN progress p ON p.seq = s.request AND p.result_seq = s.seq
+        "SELECT count(*) AS count FROM results",
+        "SELECT count(*) AS breaches FROM results s LEFT JOIN progress p ON p.seq = s.request AND p.result_seq = s.seq
          WHERE p.seq IS NULL",
     ),
     (
         "only a completed request has usage, and it is not negative",
-        "SELECT count(*) FROM results",
-        "SELECT count(*) FROM results s JOIN progress p ON p.seq = s.request
+        "SELECT count(*) AS count FROM results",
+        "SELECT count(*) AS breaches FROM results s JOIN progress p ON p.seq = s.request
          WHERE (p.state = 3) <> (s.prompt_tokens IS NOT NULL AND s.completion_tokens IS NOT NULL)
             OR s.prompt_tokens < 0 OR s.completion_tokens < 0",
     ),
     (
         "exactly the queued and the running stand in the queue, each at its own place",
-        "SELECT count(*) FROM queue",
+        "SELECT count(*) AS count FROM queue",
         // Each looks the other up by its key: the queue has no other way to it, and may be long.
         "SELECT (SELECT count(*) FROM progress p
              LEFT JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq
@@ -62,18 +62,18 @@ pub(super) const RULES: [(&str, &str, &str); 21] = [
                  OR q.hold <> p.hold OR coalesce(q.price, 0) <> coalesce(p.price, 0)
                  OR coalesce(q.lane, 0) <> coalesce(p.lane, 0)))
            + (SELECT count(*) FROM queue q LEFT JOIN progress p ON p.seq = q.seq
-             WHERE p.seq IS NULL OR p.state <> 1 OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key)",
+             WHERE p.seq IS NULL OR p.state <> 1 OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key) AS breaches",
     ),
     (
         "a leased request is in progress and has a living owner",
-        "SELECT count(*) FROM queue WHERE phase = 1",
-        "SELECT count(*) FROM queue q LEFT JOIN owners o ON o.seq = q.owner
+        "SELECT count(*) AS count FROM queue WHERE phase = 1",
+        "SELECT count(*) AS breaches FROM queue q LEFT JOIN owners o ON o.seq = q.owner
          WHERE q.phase = 1 AND (q.in_progress_at IS NULL OR o.seq IS NULL)",
     ),
     (
         "a batch's counters equal its requests' states",
-        "SELECT count(*) FROM batches",
-        "SELECT count(*) FROM batches b LEFT JOIN (
+        "SELECT count(*) AS count FROM batches",
+        "SELECT count(*) AS breaches FROM batches b LEFT JOIN (
             SELECT batch, count(*) FILTER (WHERE state < 2) AS registered, count(*) FILTER (WHERE state = 2) AS in_progress,
                    count(*) FILTER (WHERE state = 3) AS completed, count(*) FILTER (WHERE state = 4) AS failed,
                    count(*) FILTER (WHERE state = 5) AS cancelled
@@ -83,8 +83,8 @@ pub(super) const RULES: [(&str, &str, &str); 21] = [
     ),
     (
         "a batch's state follows its counters",
-        "SELECT count(*) FROM batches",
-        "SELECT count(*) FROM batches WHERE
+        "SELECT count(*) AS count FROM batches",
+        "SELECT count(*) AS breaches FROM batches WHERE
             (completed_at IS NOT NULL AND (cancelled_at IS NOT NULL OR registered + in_progress > 0))
             OR (completed_at IS NULL AND cancelled_at IS NULL AND registered + in_progress = 0)
             OR (cancelled_at IS NOT NULL AND cancelling = 0 AND registered + in_progress > 0)
@@ -92,53 +92,53 @@ pub(super) const RULES: [(&str, &str, &str); 21] = [
     ),
     (
         "a batch lists exactly its requests",
-        "SELECT count(*) FROM batch_members",
-        "SELECT count(*) FROM batches b WHERE
+        "SELECT count(*) AS count FROM batch_members",
+        "SELECT count(*) AS breaches FROM batches b WHERE
             (SELECT coalesce(sum(length(ids)), 0) FROM batch_members m WHERE m.batch = b.seq)
             <> 16 * (b.registered + b.in_progress + b.completed + b.failed + b.cancelled)",
     ),
     (
         "an account's balance is the sum of its ledger entries",
-        "SELECT count(*) FROM ledger",
+        "SELECT count(*) AS count FROM ledger",
         "SELECT (SELECT count(*) FROM accounts a WHERE a.balance <>
              (SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) FROM ledger l WHERE l.account = a.seq))
-           + (SELECT count(*) FROM ledger l LEFT JOIN accounts a ON a.seq = l.account WHERE a.seq IS NULL)",
+           + (SELECT count(*) FROM ledger l LEFT JOIN accounts a ON a.seq = l.account WHERE a.seq IS NULL) AS breaches",
     ),
     (
         "an account holds what its live requests hold",
-        "SELECT count(*) FROM progress WHERE state < 3 AND hold <> 0",
-        "SELECT count(*) FROM accounts a LEFT JOIN (
+        "SELECT count(*) AS count FROM progress WHERE state < 3 AND hold <> 0",
+        "SELECT count(*) AS breaches FROM accounts a LEFT JOIN (
              SELECT account, CAST(sum(hold) AS BIGINT) AS held FROM progress WHERE state < 3 GROUP BY account
          ) h ON h.account = a.seq WHERE a.held <> coalesce(h.held, 0)",
     ),
     (
         "no hold is negative, and only what has a price holds anything",
-        "SELECT count(*) FROM progress",
-        "SELECT count(*) FROM progress p LEFT JOIN prices x ON x.seq = p.price
+        "SELECT count(*) AS count FROM progress",
+        "SELECT count(*) AS breaches FROM progress p LEFT JOIN prices x ON x.seq = p.price
          WHERE p.hold < 0 OR (p.price IS NULL AND p.hold <> 0) OR (p.price IS NOT NULL AND x.seq IS NULL)",
     ),
     (
         "no account has less than nothing available, but for what a refund or dispute took",
-        "SELECT count(*) FROM accounts",
-        "SELECT count(*) FROM accounts a WHERE a.balance - a.held <
+        "SELECT count(*) AS count FROM accounts",
+        "SELECT count(*) AS breaches FROM accounts a WHERE a.balance - a.held <
              (SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) FROM ledger l
               WHERE l.account = a.seq AND l.kind IN (3, 4) AND l.amount < 0)",
     ),
     (
         "a completed request that had a price is charged once, to its account, and no other request is",
-        "SELECT count(*) FROM ledger WHERE kind = 2",
+        "SELECT count(*) AS count FROM ledger WHERE kind = 2",
         "SELECT (SELECT count(*) FROM progress p LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL
              WHERE (p.state = 3 AND p.price IS NOT NULL) <> (l.seq IS NOT NULL)
                 OR l.account <> p.account OR l.model <> p.model OR l.kind <> 2)
            + (SELECT count(*) FROM ledger l LEFT JOIN results s ON s.seq = l.result
              LEFT JOIN requests r ON r.seq = s.request
-             WHERE (l.kind = 2) <> (l.result IS NOT NULL) OR (l.kind = 2 AND (r.seq IS NULL OR r.id <> l.request)))",
+             WHERE (l.kind = 2) <> (l.result IS NOT NULL) OR (l.kind = 2 AND (r.seq IS NULL OR r.id <> l.request))) AS breaches",
     ),
     (
         "a charge is what was used at the price that was pinned, and never above the hold",
-        "SELECT count(*) FROM ledger WHERE kind = 2",
+        "SELECT count(*) AS count FROM ledger WHERE kind = 2",
         // Products beyond 64 bits are left out: tokens by the trillion.
-        "SELECT count(*) FROM ledger l JOIN results s ON s.seq = l.result JOIN progress p ON p.seq = s.request
+        "SELECT count(*) AS breaches FROM ledger l JOIN results s ON s.seq = l.result JOIN progress p ON p.seq = s.request
          JOIN prices x ON x.seq = p.price
          WHERE l.amount > 0 OR -l.amount > p.hold OR CASE
            WHEN s.prompt_tokens > 4000000000000000000 / (x.input + 1) THEN FALSE
@@ -149,8 +149,8 @@ pub(super) const RULES: [(&str, &str, &str); 21] = [
     ),
     (
         "what was spent by day and model is what was charged",
-        "SELECT count(*) FROM spend",
-        "SELECT count(*) FROM (
+        "SELECT count(*) AS count FROM spend",
+        "SELECT count(*) AS breaches FROM (
              SELECT account, day, model, sum(amount) AS amount FROM (
                  SELECT account, day, model, amount FROM spend
                  UNION ALL SELECT account, created_at / 86400000, model, amount FROM ledger WHERE kind = 2
@@ -158,9 +158,9 @@ pub(super) const RULES: [(&str, &str, &str); 21] = [
     ),
     (
         "an account's quarters of an hour tell of no more that completed, and of no more charged, than its days",
-        "SELECT count(*) FROM activity",
+        "SELECT count(*) AS count FROM activity",
         // The days have been counted for longer.
-        "SELECT count(*) FROM (
+        "SELECT count(*) AS breaches FROM (
              SELECT account, sum(completed) AS requests, sum(amount) AS amount FROM activity GROUP BY account
          ) a LEFT JOIN (
              SELECT account, sum(requests) AS requests, sum(amount) AS amount FROM spend GROUP BY account
@@ -169,7 +169,7 @@ pub(super) const RULES: [(&str, &str, &str); 21] = [
     ),
     (
         "what ended and names a webhook has one event, of its kind and its account's, and nothing else has one but a test",
-        "SELECT count(*) FROM events",
+        "SELECT count(*) AS count FROM events",
         "SELECT (SELECT count(*) FROM progress p LEFT JOIN events e ON e.request = p.seq
              WHERE p.lane IS NOT NULL AND (p.state >= 3) <> (e.seq IS NOT NULL))
            + (SELECT count(*) FROM batches b LEFT JOIN events e ON e.batch = b.seq
@@ -186,19 +186,19 @@ pub(super) const RULES: [(&str, &str, &str); 21] = [
                                   WHEN b.completed_at IS NOT NULL THEN 3 ELSE 4 END))
            + (SELECT count(*) FROM events e LEFT JOIN accounts a ON a.seq = e.account
              WHERE e.kind = 5 AND (e.request IS NOT NULL OR e.batch IS NOT NULL OR e.url IS NULL OR e.payload IS NULL
-                OR e.lane / 256 <> e.account OR a.seq IS NULL))",
+                OR e.lane / 256 <> e.account OR a.seq IS NULL)) AS breaches",
     ),
     (
         "an event waits, or is being sent by a living process, or has ended",
-        "SELECT count(*) FROM events",
-        "SELECT count(*) FROM events e LEFT JOIN owners o ON o.seq = e.owner
+        "SELECT count(*) AS count FROM events",
+        "SELECT count(*) AS breaches FROM events e LEFT JOIN owners o ON o.seq = e.owner
          WHERE e.state NOT BETWEEN 0 AND 2 OR (e.state = 0) <> (e.ended_at IS NULL)
             OR (e.state = 0) <> ((e.due_at IS NULL) <> (e.owner IS NULL)) OR (e.due_at IS NOT NULL AND e.owner IS NOT NULL)
             OR (e.owner IS NOT NULL AND o.seq IS NULL) OR (e.number > 0 AND (e.payload IS NULL OR e.url IS NULL))",
     ),
     (
         "every try of an event is kept, and one that was delivered was answered so last",
-        "SELECT count(*) FROM deliveries",
+        "SELECT count(*) AS count FROM deliveries",
         "SELECT (SELECT count(*) FROM events e LEFT JOIN (
                  SELECT event, count(*) AS tries, max(number) AS last FROM deliveries GROUP BY event) d ON d.event = e.seq
              LEFT JOIN deliveries f ON f.event = e.seq AND f.number = e.number
@@ -206,7 +206,7 @@ pub(super) const RULES: [(&str, &str, &str); 21] = [
                 OR coalesce(d.last, 0) <> coalesce(d.tries, 0)
                 OR (e.state = 1 AND coalesce(f.status, 0) NOT BETWEEN 200 AND 299))
            + (SELECT count(*) FROM deliveries d LEFT JOIN events e ON e.seq = d.event
-             WHERE e.seq IS NULL OR e.account <> d.account OR (d.status IS NULL) = (d.failure IS NULL))",
+             WHERE e.seq IS NULL OR e.account <> d.account OR (d.status IS NULL) = (d.failure IS NULL)) AS breaches",
     ),
 ];
 
@@ -224,8 +224,8 @@ pub async fn run(store: &Store) -> Result<Vec<Check>, StoreError> {
 pub(super) async fn recount(connection: &mut Connection) -> Result<Vec<Check>, StoreError> {
     let mut checks = Vec::with_capacity(RULES.len());
     for (rule, scope, breach) in RULES {
-        let checked = connection.fetch_one(sql(scope)).await?.get(0)?;
-        let breaches = connection.fetch_one(sql(breach)).await?.get(0)?;
+        let checked = connection.fetch_one(sql(scope)).await?.get("count")?;
+        let breaches = connection.fetch_one(sql(breach)).await?.get("breaches")?;
         checks.push(Check { rule, checked, breaches });
     }
     Ok(checks)

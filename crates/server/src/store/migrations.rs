@@ -4,8 +4,14 @@
 use rusqlite::TransactionBehavior;
 use sqlx::{Connection as _, Executor, PgConnection, Row as _};
 
-use super::database::{Connection, Dialect, sql};
+use super::database::{Connection, Dialect, statements};
 use super::error::{StoreError, Trouble};
+
+statements! {
+    VERSION_OF_FILE = { sqlite: "SELECT user_version AS version FROM pragma_user_version" };
+    IS_VERSIONED = { postgres: "SELECT to_regclass('schema_version') IS NOT NULL AS is_there" };
+    VERSION_OF_SERVER = { postgres: "SELECT coalesce(max(version), 0) AS version FROM schema_version" };
+}
 
 /// A numbered step, for each database.
 struct Migration {
@@ -62,16 +68,13 @@ const READ_ONLY: StoreError = StoreError::Damaged("a connection that may not wri
 pub(super) async fn version(connection: &mut Connection) -> Result<i64, StoreError> {
     match connection.dialect() {
         Dialect::Sqlite => {
-            let version = sql("SELECT user_version AS version FROM pragma_user_version");
-            connection.fetch_one(version).await?.get("version")
+            connection.fetch_one(VERSION_OF_FILE.unbound()).await?.get("version")
         }
         Dialect::Postgres => {
-            let is_there = sql("SELECT to_regclass('schema_version') IS NOT NULL AS is_there");
-            if !connection.fetch_one(is_there).await?.get::<bool>("is_there")? {
+            if !connection.fetch_one(IS_VERSIONED.unbound()).await?.get::<bool>("is_there")? {
                 return Ok(0);
             }
-            let version = sql("SELECT coalesce(max(version), 0) AS version FROM schema_version");
-            connection.fetch_one(version).await?.get("version")
+            connection.fetch_one(VERSION_OF_SERVER.unbound()).await?.get("version")
         }
     }
 }

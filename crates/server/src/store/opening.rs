@@ -8,7 +8,7 @@ use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
 use super::database::{
-    Connection, Database, Dialect, Readers, Tx, in_pooled_transaction, in_transaction, sql,
+    Connection, Database, Dialect, Readers, Tx, in_pooled_transaction, in_transaction, statements,
 };
 use super::error::StoreError;
 use super::events::Announcer;
@@ -18,6 +18,16 @@ use super::owners::Owner;
 use super::writer::{ManualWriter, Sequences, Writer, WriterCore};
 use super::{migrations, owners, schema, settings};
 use crate::clock::SharedClock;
+
+statements! {
+    TAKE_TURN = { postgres: "SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE" };
+    /// The last row numbers that were given out. Those of results that were deleted stand in the ledger.
+    LAST_NUMBERS = {
+        sqlite: "SELECT (SELECT coalesce(max(seq), 0) FROM requests) AS request,
+                   max((SELECT coalesce(max(seq), 0) FROM results),
+                       (SELECT coalesce(max(result), 0) FROM ledger WHERE result IS NOT NULL)) AS result",
+    };
+}
 
 /// The database in the data folder.
 pub const DATABASE_FILE: &str = "overnight.db";
@@ -178,7 +188,7 @@ impl Store {
         let text =
             "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '30s'; SET LOCAL lock_timeout = '40s'";
         connection.execute_all(text).await?;
-        connection.fetch(sql("SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE")).await?;
+        connection.fetch(TAKE_TURN.unbound()).await?;
         Ok(Turn(Some(connection)))
     }
 
@@ -280,9 +290,6 @@ async fn read_sequences(connection: &mut Connection) -> Result<Sequences, StoreE
     if connection.dialect() == Dialect::Postgres {
         return Ok(Sequences::default());
     }
-    let text = "SELECT (SELECT coalesce(max(seq), 0) FROM requests),
-         max((SELECT coalesce(max(seq), 0) FROM results),
-             (SELECT coalesce(max(result), 0) FROM ledger WHERE result IS NOT NULL))";
-    let row = connection.fetch_one(sql(text)).await?;
-    Ok(Sequences { request: row.get::<i64>(0)? + 1, result: row.get::<i64>(1)? + 1 })
+    let row = connection.fetch_one(LAST_NUMBERS.unbound()).await?;
+    Ok(Sequences { request: row.get::<i64>("request")? + 1, result: row.get::<i64>("result")? + 1 })
 }

@@ -6,6 +6,7 @@ use super::value::{Kind, Value};
 /// A statement, declared by [`statements!`].
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Sql {
+    /// With the path of its module.
     pub(in crate::store) name: &'static str,
     /// What SQLite gets; empty where it is never asked.
     pub(in crate::store) sqlite: &'static str,
@@ -35,7 +36,7 @@ macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident $(over [$($kind:ident),* $(,)?])? = $text:tt;)*) => {
         $($(#[$doc])*
         pub(in crate::store) static $name: $crate::store::database::Sql = $crate::store::database::Sql {
-            name: stringify!($name),
+            name: concat!(module_path!(), "::", stringify!($name)),
             columns: &[$($($crate::store::database::Kind::$kind),*)?],
             ..$crate::store::database::texts!($text)
         };)*

@@ -71,7 +71,7 @@ impl<W: Write> Exporter<'_, W> {
     async fn fitting(&mut self, table: &'static Table, behind: &[Value]) -> Result<i64, StoreError> {
         let Some(text) = table.statements().fitting else { return Ok(ROWS_MAX as i64) };
         let fitting = bind(text, behind).bind(ROWS_MAX as i64).bind(BYTES_MAX as i64);
-        Ok(self.connection.fetch_one(fitting).await?.get::<i64>(0)?.max(1))
+        Ok(self.connection.fetch_one(fitting).await?.get::<i64>("count")?.max(1))
     }
 
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
@@ -88,24 +88,23 @@ impl Table {
             Form::Text => "".into(),
             Form::Bytes | Form::Json => Vec::<u8>::new().into(),
         };
-        self.key_columns().map(|(_, column)| lowest(column)).collect()
+        self.key_columns().map(lowest).collect()
     }
 
     fn key_of(&self, row: &Row) -> Result<Vec<Value>, StoreError> {
-        let read = |(place, column): (usize, &Column)| {
+        let read = |column: &Column| {
             Ok(match column.form {
-                Form::Integer | Form::Gathering => row.get::<i64>(place)?.into(),
-                Form::Text => row.get::<&str>(place)?.into(),
-                Form::Bytes | Form::Json => row.get::<&[u8]>(place)?.into(),
+                Form::Integer | Form::Gathering => row.get::<i64>(column.name)?.into(),
+                Form::Text => row.get::<&str>(column.name)?.into(),
+                Form::Bytes | Form::Json => row.get::<&[u8]>(column.name)?.into(),
             })
         };
         self.key_columns().map(read).collect()
     }
 
-    /// The columns by which it is walked, with their places.
-    fn key_columns(&self) -> impl Iterator<Item = (usize, &Column)> {
-        let find = |name: &&str| self.columns.iter().enumerate().find(|(_, column)| column.name == *name);
-        self.key.iter().filter_map(find)
+    /// The columns by which it is walked.
+    fn key_columns(&self) -> impl Iterator<Item = &Column> {
+        self.key.iter().filter_map(|name| self.columns.iter().find(|column| column.name == *name))
     }
 }
 

@@ -58,26 +58,26 @@ pub(super) fn write_row(table: &Table, row: &Row, line: &mut Vec<u8>) -> Result<
         if place > 0 {
             line.push(b',');
         }
-        write_cell(column.form, row, place, line)?;
+        write_cell(column, row, line)?;
     }
     line.extend_from_slice(b"]]\n");
     Ok(())
 }
 
-fn write_cell(form: Form, row: &Row, place: usize, line: &mut Vec<u8>) -> Result<(), StoreError> {
+fn write_cell(column: &Column, row: &Row, line: &mut Vec<u8>) -> Result<(), StoreError> {
     const NO_TEXT: StoreError = StoreError::Damaged("a body is not UTF-8");
-    match form {
-        Form::Integer | Form::Gathering => match row.get::<Option<i64>>(place)? {
+    match column.form {
+        Form::Integer | Form::Gathering => match row.get::<Option<i64>>(column.name)? {
             Some(number) => line.extend_from_slice(number.to_string().as_bytes()),
             None => line.extend_from_slice(b"null"),
         },
-        Form::Text => write_text(row.get(place)?, line),
+        Form::Text => write_text(row.get(column.name)?, line),
         Form::Bytes => {
-            let text = row.get::<Option<&[u8]>>(place)?.map(|bytes| STANDARD.encode(bytes));
+            let text = row.get::<Option<&[u8]>>(column.name)?.map(|bytes| STANDARD.encode(bytes));
             write_text(text.as_deref(), line);
         }
         Form::Json => {
-            let text = row.get::<Option<&[u8]>>(place)?.map(std::str::from_utf8);
+            let text = row.get::<Option<&[u8]>>(column.name)?.map(std::str::from_utf8);
             write_text(text.transpose().map_err(|_| NO_TEXT)?, line);
         }
     }

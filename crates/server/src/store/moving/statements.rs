@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::tables::{TABLES, Table};
+use super::tables::{Column, TABLES, Table};
 use crate::store::database::{Kind, Sql};
 
 /// The statements of a table.
@@ -35,10 +35,12 @@ impl Table {
         let Self { name, key, columns, only, weight, is_numbered } = self;
         let key = key.join(", ");
         let places = vec!["?"; self.key.len()].join(", ");
-        let list = |read: fn(&super::tables::Column) -> &str| {
-            columns.iter().map(read).collect::<Vec<_>>().join(", ")
-        };
-        let (names, reads) = (list(|column| column.name), list(|column| column.read));
+        let list = |part: fn(&Column) -> String| columns.iter().map(part).collect::<Vec<_>>().join(", ");
+        let names = list(|column| column.name.to_owned());
+        let reads = list(|column| match column.read {
+            read if read == column.name => read.to_owned(),
+            read => format!("{read} AS {}", column.name),
+        });
         let only = only.map(|only| format!(" AND {only}")).unwrap_or_default();
         let fitting = weight.map(|weight| {
             format!(

@@ -2,7 +2,7 @@
 
 use super::errors::ImportError;
 use super::tables::{TABLES, Table};
-use crate::store::database::{Connection, Dialect, Value, sql};
+use crate::store::database::{Connection, Dialect, Value, sql, statements};
 use crate::store::{FolderLock, StoreError, StoreOptions, audit, schema};
 
 /// What every opening of a store writes, and an import replaces.
@@ -13,9 +13,13 @@ const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
     SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = 0;
     LOCK TABLE settings, accounts, models, prices, requests, owners IN EXCLUSIVE MODE";
 
-/// A process whose heart beat in the last minute, by the database's time.
-const SERVING: &str = "SELECT coalesce(nullif(name, ''), 'a service') FROM owners
-    WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1";
+statements! {
+    /// A node whose heartbeat is younger than a minute, by the database's time.
+    SERVING = {
+        postgres: "SELECT coalesce(nullif(name, ''), 'a service') AS name FROM owners
+            WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1",
+    };
+}
 
 /// What the audit's joins are planned by: nothing has counted the new rows yet.
 const ANALYZE: &str = "ANALYZE accounts, requests, progress, queue, results, batches, batch_members, ledger, spend, events, deliveries";
@@ -59,8 +63,8 @@ impl Target {
     }
 
     async fn refuse_served(&mut self) -> Result<(), ImportError> {
-        let Some(row) = self.connection.fetch(sql(SERVING)).await?.into_iter().next() else { return Ok(()) };
-        Err(ImportError::Served { node: row.get::<String>(0).map_err(ImportError::Store)? })
+        let Some(row) = self.connection.fetch(SERVING.unbound()).await?.into_iter().next() else { return Ok(()) };
+        Err(ImportError::Served { node: row.get::<String>("name").map_err(ImportError::Store)? })
     }
 
     /// Takes rows of a table in.

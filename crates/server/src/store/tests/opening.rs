@@ -40,10 +40,12 @@ async fn operators_write_beside_a_running_server() {
     assert_eq!(found.map(|account| account.name), Some("account 8".to_owned()));
 }
 
-/// What 0006 and 0005 did, undone.
+/// What 0007, 0006 and 0005 did, undone.
 macro_rules! before_0005 {
     () => {
         "
+    DROP VIEW current_requests;
+    DROP VIEW current_states;
     DROP TABLE users;
     DROP TABLE members;
     DROP TABLE sessions;
@@ -63,7 +65,7 @@ macro_rules! before_0005 {
     };
 }
 
-/// What 0006, 0005, 0004, 0003 and 0002 did, undone.
+/// What 0007 to 0002 did, undone.
 const BEFORE_0002: &str = concat!(
     before_0005!(),
     ";

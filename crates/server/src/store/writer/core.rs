@@ -13,7 +13,7 @@ use super::lanes::Lanes;
 use super::unit::Sequences;
 use crate::clock::SharedClock;
 use crate::store::database::{
-    self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, outcome_of, sql,
+    self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, outcome_of, statements,
 };
 use crate::store::error::{StoreError, Trouble};
 use crate::store::events::Announcer;
@@ -28,6 +28,16 @@ const EXIT_IO_ERROR: i32 = 74;
 const AGAIN_MAX: u32 = 5;
 /// How often what became of a commit is asked for.
 const OUTCOME_MS: i64 = 100;
+
+statements! {
+    /// Writes a little, to see whether anything can be written.
+    PROBE = {
+        sqlite: "INSERT INTO settings (name, value) VALUES ('probe', randomblob(16384))
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        postgres: "INSERT INTO settings (name, value) VALUES ('probe', ''::bytea)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    };
+}
 
 /// The connection that writes, and the row numbers it hands out.
 pub(in crate::store) struct WriterCore {
@@ -250,18 +260,10 @@ impl WriterCore {
     }
 
     async fn probe(&mut self) -> Result<(), StoreError> {
-        let text = match self.connection.dialect() {
-            Dialect::Sqlite => {
-                "INSERT INTO settings (name, value) VALUES ('probe', randomblob(16384))
-                 ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-            }
-            Dialect::Postgres => {
-                self.connection = self.database.connect().await?;
-                "INSERT INTO settings (name, value) VALUES ('probe', ''::bytea)
-                 ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-            }
-        };
-        self.connection.execute(sql(text)).await.map(drop)
+        if self.connection.dialect() == Dialect::Postgres {
+            self.connection = self.database.connect().await?;
+        }
+        self.connection.execute(PROBE.unbound()).await.map(drop)
     }
 
     /// After an I/O error nobody knows what is on this machine's disk: the process ends, and the next start reads it

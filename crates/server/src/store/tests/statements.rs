@@ -1,0 +1,165 @@
+//! Every statement as each database gets it: reviewed as a snapshot, and planned so that no table that grows is read whole.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Fixture;
+use crate::store::database::{Dialect, Sql, Tx, sql};
+use crate::store::statements;
+
+/// The part of a module's path that all share.
+const STORE: &str = "overnight_server::store::";
+
+/// Every statement that is declared, by its name.
+pub(super) fn all() -> BTreeMap<&'static str, Sql> {
+    let lists = statements().into_iter().flatten();
+    lists.map(|sql| (sql.name.strip_prefix(STORE).unwrap_or(sql.name), *sql)).collect()
+}
+
+/// What PostgreSQL gets, with numbered places.
+fn on_postgres(sql: &Sql) -> String {
+    sql.unbound().text(Dialect::Postgres).into_owned()
+}
+
+/// The statements of each room, as a file.
+fn snapshots() -> BTreeMap<String, String> {
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    for (name, sql) in all() {
+        let room = name.split("::").next().unwrap_or(name);
+        let file = files.entry(format!("{room}.sql")).or_default();
+        let texts = match (sql.sqlite, on_postgres(&sql)) {
+            (sqlite, postgres) if sqlite == sql.postgres => {
+                vec![("both", if sqlite.contains('?') { postgres } else { sqlite.to_owned() })]
+            }
+            (sqlite, postgres) => vec![("SQLite", sqlite.to_owned()), ("PostgreSQL", postgres)],
+        };
+        for (database, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+            write!(file, "-- {name}, {database}\n{text};\n\n").expect("memory");
+        }
+    }
+    files
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/tests/statements")
+}
+
+#[test]
+fn every_statement_is_as_it_was_reviewed() {
+    let (folder, made) = (folder(), snapshots());
+    if std::env::var_os("UPDATE").is_some() {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        for (file, text) in &made {
+            fs::write(folder.join(file), text).expect("a file");
+        }
+    }
+    let kept: BTreeMap<String, String> = fs::read_dir(&folder)
+        .expect("the folder of snapshots")
+        .map(|entry| entry.expect("a file").path())
+        .map(|path| (path.file_name().expect("a name").to_string_lossy().into(), fs::read_to_string(&path).expect("a text")))
+        .collect();
+    for (file, text) in &made {
+        assert_eq!(kept.get(file), Some(text), "{file}: review it, and run this test with UPDATE=1");
+    }
+    assert_eq!(kept.len(), made.len(), "a file of statements that there are no more: run this test with UPDATE=1");
+}
+
+#[test]
+fn every_file_that_declares_statements_is_listed() {
+    fn declarations(folder: &Path) -> usize {
+        let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+        entries
+            .map(|path| match path.is_dir() {
+                true if path.ends_with("tests") => 0,
+                true => declarations(&path),
+                false => fs::read_to_string(&path).expect("a text").matches("\nstatements! {").count(),
+            })
+            .sum()
+    }
+    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
+    assert_eq!(statements().len(), declarations(&store));
+}
+
+/// Literal codes have their names beside them, in every statement.
+#[test]
+fn every_code_in_a_statement_has_its_name() {
+    for (name, sql) in all() {
+        for text in [sql.sqlite, sql.postgres] {
+            for column in ["state", "phase", "kind"] {
+                for operator in [" = ", " < ", " >= ", " <> "] {
+                    let behind = text.split(&format!("{column}{operator}")).skip(1);
+                    let bare = behind.filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+                    for rest in bare {
+                        let after = rest.trim_start_matches(|character: char| character.is_ascii_digit());
+                        assert!(after.starts_with(" /*"), "{name}: {column}{operator}{}", &rest[..rest.len().min(30)]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Tables that grow with the work.
+const GROWING: [&str; 9] =
+    ["requests", "progress", "queue", "results", "batches", "batch_members", "ledger", "events", "deliveries"];
+
+/// Statements that read a whole table, and why they may.
+const READS_ALL: &[(&str, &str)] = &[];
+
+fn may_read_all(name: &str) -> bool {
+    READS_ALL.iter().any(|(allowed, _)| *allowed == name)
+}
+
+#[tokio::test]
+async fn no_statement_of_sqlite_reads_a_whole_table() {
+    let fixture = Fixture::on_sqlite().await;
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    let mut wrong = Vec::new();
+    for (name, statement) in all().into_iter().filter(|(_, sql)| !sql.sqlite.is_empty()) {
+        let text: &'static str = format!("EXPLAIN QUERY PLAN {}", statement.sqlite).leak();
+        let rows = connection.fetch(sql(text)).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let plan: Vec<String> = rows.iter().map(|row| row.get("detail").expect("a step")).collect();
+        // An index that is read whole is as long as its table; one of a predicate holds few.
+        let aliases = ["p", "q", "r", "t", "e", "l", "d", "b", "s"];
+        let is_whole = |step: &String| {
+            let table = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
+            table.is_some_and(|table| GROWING.contains(&table) || aliases.contains(&table))
+                && !step.contains("USING INDEX") && !step.contains("USING COVERING INDEX")
+        };
+        if plan.iter().any(is_whole) != may_read_all(name) {
+            wrong.push(format!("{name}: {plan:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn no_statement_of_postgresql_reads_a_whole_table() {
+    let fixture = Fixture::on_postgres().await;
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    let mut tx = Tx::begin(&mut connection).await.expect("a transaction");
+    tx.execute(sql("SET LOCAL plan_cache_mode = force_generic_plan")).await.expect("a setting");
+    let mut wrong = Vec::new();
+    for (number, (name, statement)) in all().into_iter().enumerate().filter(|(_, (_, sql))| !sql.postgres.is_empty()) {
+        let text = on_postgres(&statement);
+        let places = (1..60).take_while(|place| text.contains(&format!("${place}"))).count();
+        let nulls = if places == 0 { String::new() } else { format!("({})", vec!["NULL"; places].join(", ")) };
+        let prepare: &'static str = format!("PREPARE s{number} AS {text}").leak();
+        tx.execute(sql(prepare)).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let explain: &'static str = format!("EXPLAIN EXECUTE s{number}{nulls}").leak();
+        let rows = tx.fetch(sql(explain)).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let plan: Vec<String> = rows.iter().map(|row| row.get("QUERY PLAN").expect("a line")).collect();
+        let is_whole = |line: &String| {
+            let table = line.split("Seq Scan on ").nth(1).and_then(|rest| rest.split(' ').next());
+            table.is_some_and(|table| GROWING.contains(&table))
+        };
+        if plan.iter().any(is_whole) != may_read_all(name) {
+            wrong.push(format!("{name}: {plan:#?}"));
+        }
+    }
+    tx.rollback().await.expect("an end");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
