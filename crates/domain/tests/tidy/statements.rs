@@ -54,9 +54,7 @@ fn declarations(file: &File) -> Vec<(usize, usize)> {
         return Vec::new();
     }
     let blocks = file.code.match_indices(DECLARATION);
-    blocks
-        .filter_map(|(at, text)| closing(&file.code, at + text.len() - 1).map(|end| (at, end)))
-        .collect()
+    blocks.filter_map(|(at, text)| closing(&file.code, at + text.len() - 1).map(|end| (at, end))).collect()
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub mod overview;
 pub mod pages;
 mod passwords;
 pub mod payments;
+mod request_pages;
 pub mod requests;
 pub mod sessions;
 mod signals;

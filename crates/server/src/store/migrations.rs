@@ -67,9 +67,7 @@ const READ_ONLY: StoreError = StoreError::Damaged("a connection that may not wri
 /// The number of the newest migration that the database has seen; 0 where it is empty.
 pub(super) async fn version(connection: &mut Connection) -> Result<i64, StoreError> {
     match connection.dialect() {
-        Dialect::Sqlite => {
-            connection.fetch_one(VERSION_OF_FILE.unbound()).await?.get("version")
-        }
+        Dialect::Sqlite => connection.fetch_one(VERSION_OF_FILE.unbound()).await?.get("version"),
         Dialect::Postgres => {
             if !connection.fetch_one(IS_VERSIONED.unbound()).await?.get::<bool>("is_there")? {
                 return Ok(0);

@@ -21,7 +21,7 @@ pub(super) use self::create::{Input, make};
 pub use self::list::{BatchPages, list};
 use super::Services;
 use super::errors::AppError;
-use super::requests::{RecordPages, SummaryPages};
+use super::request_pages::{RecordPages, SummaryPages};
 use crate::store::batches;
 pub use crate::store::batches::BatchCost;
 

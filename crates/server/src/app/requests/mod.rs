@@ -13,7 +13,7 @@ pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, bro
 pub use self::cancel::cancel;
 pub use self::create::create;
 pub(super) use self::create::{Reviewed, review, take_in};
-pub use self::list::{ListQuery, RecordPages, SummaryPages, list_records, list_summaries};
+pub use self::list::{ListQuery, list_records, list_summaries};
 use super::Services;
 use super::errors::AppError;
 use crate::store::requests;

@@ -10,7 +10,7 @@ use super::drafts::{Draft, Place};
 use super::sending::{Terms, send};
 use crate::app::errors::AppError;
 use crate::app::pages::Pages;
-use crate::app::requests::RecordPages;
+use crate::app::request_pages::RecordPages;
 use crate::app::{Services, batches};
 use crate::store::StoreError;
 

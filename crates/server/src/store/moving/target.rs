@@ -63,7 +63,9 @@ impl Target {
     }
 
     async fn refuse_served(&mut self) -> Result<(), ImportError> {
-        let Some(row) = self.connection.fetch(SERVING.unbound()).await?.into_iter().next() else { return Ok(()) };
+        let Some(row) = self.connection.fetch(SERVING.unbound()).await?.into_iter().next() else {
+            return Ok(());
+        };
         Err(ImportError::Served { node: row.get::<String>("name").map_err(ImportError::Store)? })
     }
 

@@ -1,0 +1,99 @@
+//! Lists of requests of an account or a batch, page by page.
+
+use overnight_domain::records::{RequestRecord, RequestSummary};
+use overnight_domain::requests::RequestStatus;
+
+use super::Services;
+use super::errors::AppError;
+use super::pages::Pages;
+use crate::store::requests::{self, Filter, Page, Scope};
+use crate::store::{Store, StoreError};
+
+/// A position in a list of requests.
+#[derive(Clone)]
+pub(in crate::app) struct Cursor {
+    pub(in crate::app) store: Store,
+    pub(in crate::app) scope: Scope,
+    pub(in crate::app) filter: Filter,
+    pub(in crate::app) after: Option<i64>,
+    pub(in crate::app) left: Option<u64>,
+    pub(in crate::app) is_over: bool,
+}
+
+/// A list of requests without their bodies.
+pub struct SummaryPages(pub(in crate::app) Cursor);
+
+/// A list of whole requests.
+#[derive(Clone)]
+pub struct RecordPages(pub(in crate::app) Cursor);
+
+impl SummaryPages {
+    pub(in crate::app) fn of_batch(services: &Services, batch: i64) -> Self {
+        Self(Cursor::of_batch(services, batch))
+    }
+}
+
+impl RecordPages {
+    pub(in crate::app) fn of_batch(services: &Services, batch: i64) -> Self {
+        Self(Cursor::of_batch(services, batch))
+    }
+
+    /// Those of a batch that failed.
+    pub(in crate::app) fn failed_of_batch(services: &Services, batch: i64) -> Self {
+        let filter = Filter { status: Some(RequestStatus::Failed), ..Filter::default() };
+        Self(Cursor { filter, ..Cursor::of_batch(services, batch) })
+    }
+}
+
+impl Cursor {
+    fn of_batch(services: &Services, batch: i64) -> Self {
+        Self {
+            store: services.store.clone(),
+            scope: Scope::Batch(batch),
+            filter: Filter::default(),
+            after: None,
+            left: None,
+            is_over: false,
+        }
+    }
+
+    /// The rows wanted of the next page; `None` at the end.
+    fn want(&self) -> Option<Option<i64>> {
+        if self.is_over || self.left == Some(0) {
+            return None;
+        }
+        Some(self.left.map(|left| i64::try_from(left).unwrap_or(i64::MAX)))
+    }
+
+    fn take<T>(&mut self, page: Result<Page<T>, StoreError>) -> Result<Option<Vec<T>>, AppError> {
+        let page = page?;
+        self.after = page.next;
+        self.is_over = page.next.is_none();
+        self.left = self.left.map(|left| left.saturating_sub(page.rows.len() as u64));
+        Ok(Some(page.rows).filter(|rows| !rows.is_empty()))
+    }
+}
+
+impl Pages for SummaryPages {
+    type Row = RequestSummary;
+
+    async fn next_page(&mut self) -> Result<Option<Vec<RequestSummary>>, AppError> {
+        let Self(cursor) = self;
+        let Some(limit) = cursor.want() else { return Ok(None) };
+        let (store, after) = (&cursor.store, cursor.after);
+        let page = requests::page_summaries(store, cursor.scope, &cursor.filter, after, limit).await;
+        cursor.take(page)
+    }
+}
+
+impl Pages for RecordPages {
+    type Row = RequestRecord;
+
+    async fn next_page(&mut self) -> Result<Option<Vec<RequestRecord>>, AppError> {
+        let Self(cursor) = self;
+        let Some(limit) = cursor.want() else { return Ok(None) };
+        let (store, after) = (&cursor.store, cursor.after);
+        let page = requests::page_records(store, cursor.scope, &cursor.filter, after, limit).await;
+        cursor.take(page)
+    }
+}
