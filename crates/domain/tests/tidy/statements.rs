@@ -75,8 +75,8 @@ mod tests {
                 ("crates/server/src/store/tests/d.rs", bare),
             ],
             &[
-                "crates/server/src/app/c.rs:2: SQL stands in a `statements! { }` block of crates/server/src/store/",
                 "crates/server/src/store/a.rs:2: SQL stands in a `statements! { }` block of crates/server/src/store/",
+                "crates/server/src/app/c.rs:2: SQL stands in a `statements! { }` block of crates/server/src/store/",
             ],
         );
     }

@@ -95,309 +95,169 @@ const fn json(name: &'static str) -> Column {
 }
 
 /// Every table that is kept, in the order of the file.
+#[rustfmt::skip]
 pub(super) static TABLES: [Table; 20] = [
     Table {
-        name: "settings",
-        key: &["name"],
-        columns: &[text("name"), bytes("value")],
-        only: Some("name <> 'probe'"),
-        ..Table::PLAIN
+        name: "settings", key: &["name"],
+        columns: &[
+            text("name"), bytes("value"),
+        ],
+        only: Some("name <> 'probe'"), ..Table::PLAIN
     },
     Table {
-        name: "accounts",
-        key: &["seq"],
+        name: "accounts", key: &["seq"],
         columns: &[
-            integer("seq"),
-            bytes("id"),
-            text("name"),
-            integer("created_at"),
-            integer("balance"),
-            integer("held"),
+            integer("seq"), bytes("id"), text("name"), integer("created_at"), integer("balance"), integer("held"),
             integer("payments_activated_at"),
         ],
-        is_numbered: true,
-        ..Table::PLAIN
+        is_numbered: true, ..Table::PLAIN
     },
     Table {
-        name: "api_keys",
-        key: &["seq"],
+        name: "api_keys", key: &["seq"],
         columns: &[
-            integer("seq"),
-            bytes("id"),
-            integer("account"),
-            bytes("sha256"),
-            text("prefix"),
-            text("name"),
-            integer("created_at"),
-            integer("expires_at"),
-            integer("revoked_at"),
-            integer("last_used_at"),
+            integer("seq"), bytes("id"), integer("account"), bytes("sha256"), text("prefix"), text("name"),
+            integer("created_at"), integer("expires_at"), integer("revoked_at"), integer("last_used_at"),
         ],
-        is_numbered: true,
-        ..Table::PLAIN
+        is_numbered: true, ..Table::PLAIN
     },
     Table {
-        name: "models",
-        key: &["seq"],
-        columns: &[integer("seq"), text("name")],
-        is_numbered: true,
-        ..Table::PLAIN
-    },
-    Table {
-        name: "prices",
-        key: &["seq"],
-        columns: &[integer("seq"), integer("input"), integer("output")],
-        is_numbered: true,
-        ..Table::PLAIN
-    },
-    Table {
-        name: "requests",
-        key: &["seq"],
+        name: "models", key: &["seq"],
         columns: &[
-            integer("seq"),
-            bytes("id"),
-            integer("account"),
-            integer("model"),
-            integer("created_at"),
-            integer("expires_at"),
-            json("metadata"),
-            text("webhook"),
-            json("body"),
-            integer("max_tokens"),
+            integer("seq"), text("name"),
         ],
-        weight: Some("octet_length(body) + coalesce(octet_length(metadata), 0)"),
-        is_numbered: true,
+        is_numbered: true, ..Table::PLAIN
+    },
+    Table {
+        name: "prices", key: &["seq"],
+        columns: &[
+            integer("seq"), integer("input"), integer("output"),
+        ],
+        is_numbered: true, ..Table::PLAIN
+    },
+    Table {
+        name: "requests", key: &["seq"],
+        columns: &[
+            integer("seq"), bytes("id"), integer("account"), integer("model"), integer("created_at"),
+            integer("expires_at"), json("metadata"), text("webhook"), json("body"), integer("max_tokens"),
+        ],
+        weight: Some("octet_length(body) + coalesce(octet_length(metadata), 0)"), is_numbered: true, ..Table::PLAIN
+    },
+    Table {
+        name: "progress", key: &["seq"],
+        columns: &[
+            integer("seq"), integer("account"), integer("model"), integer("state"), integer("batch"),
+            gathering("ready_at").read_as("CASE WHEN state = 0 THEN ready_at END"), integer("deadline"),
+            integer("in_progress_at"), integer("ended_at"), integer("result_seq"), integer("cost"), bytes("sort_key"),
+            integer("hold"), integer("price"), integer("lane"),
+        ],
         ..Table::PLAIN
     },
     Table {
-        name: "progress",
-        key: &["seq"],
+        name: "queue", key: &["model", "account", "sort_key", "seq"],
         columns: &[
-            integer("seq"),
-            integer("account"),
-            integer("model"),
-            integer("state"),
-            integer("batch"),
-            gathering("ready_at").read_as("CASE WHEN state = 0 THEN ready_at END"),
-            integer("deadline"),
-            integer("in_progress_at"),
-            integer("ended_at"),
-            integer("result_seq"),
-            integer("cost"),
-            bytes("sort_key"),
-            integer("hold"),
-            integer("price"),
+            integer("model"), integer("account"), bytes("sort_key"), integer("seq"),
+            integer("phase").read_as("CAST(0 AS BIGINT)"), integer("deadline"), integer("cost"), integer("lease_epoch"),
+            integer("owner").read_as("CAST(NULL AS BIGINT)"), integer("attempts"), integer("retry_at"),
+            integer("suspect"), integer("in_progress_at"), integer("batch"), integer("hold"), integer("price"),
             integer("lane"),
         ],
         ..Table::PLAIN
     },
     Table {
-        name: "queue",
-        key: &["model", "account", "sort_key", "seq"],
+        name: "results", key: &["seq"],
         columns: &[
-            integer("model"),
-            integer("account"),
-            bytes("sort_key"),
-            integer("seq"),
-            integer("phase").read_as("CAST(0 AS BIGINT)"),
-            integer("deadline"),
-            integer("cost"),
-            integer("lease_epoch"),
-            integer("owner").read_as("CAST(NULL AS BIGINT)"),
-            integer("attempts"),
-            integer("retry_at"),
-            integer("suspect"),
-            integer("in_progress_at"),
-            integer("batch"),
-            integer("hold"),
-            integer("price"),
-            integer("lane"),
+            integer("seq"), integer("request"), integer("prompt_tokens"), integer("completion_tokens"), json("body"),
+        ],
+        weight: Some("octet_length(body)"), is_numbered: true, ..Table::PLAIN
+    },
+    Table {
+        name: "batches", key: &["seq"],
+        columns: &[
+            integer("seq"), bytes("id"), integer("account"), integer("created_at"), integer("in_progress_at"),
+            integer("completed_at"), integer("cancelled_at"), integer("cancelling"), integer("registered"),
+            integer("in_progress"), integer("completed"), integer("failed"), integer("cancelled"), text("webhook"),
+            json("metadata"), integer("lane"),
+        ],
+        weight: Some("coalesce(octet_length(metadata), 0)"), is_numbered: true, ..Table::PLAIN
+    },
+    Table {
+        name: "batch_members", key: &["batch", "place"],
+        columns: &[
+            integer("batch"), integer("place"), bytes("ids"),
         ],
         ..Table::PLAIN
     },
     Table {
-        name: "results",
-        key: &["seq"],
+        name: "ledger", key: &["seq"],
         columns: &[
-            integer("seq"),
-            integer("request"),
-            integer("prompt_tokens"),
-            integer("completion_tokens"),
-            json("body"),
+            integer("seq"), integer("account"), integer("kind"), integer("amount"), integer("created_at"),
+            text("source"), bytes("request"), integer("result"), integer("model"),
         ],
-        weight: Some("octet_length(body)"),
-        is_numbered: true,
-        ..Table::PLAIN
+        is_numbered: true, ..Table::PLAIN
     },
     Table {
-        name: "batches",
-        key: &["seq"],
+        name: "spend", key: &["account", "day", "model"],
         columns: &[
-            integer("seq"),
-            bytes("id"),
-            integer("account"),
-            integer("created_at"),
-            integer("in_progress_at"),
-            integer("completed_at"),
-            integer("cancelled_at"),
-            integer("cancelling"),
-            integer("registered"),
-            integer("in_progress"),
-            integer("completed"),
-            integer("failed"),
-            integer("cancelled"),
-            text("webhook"),
-            json("metadata"),
-            integer("lane"),
-        ],
-        weight: Some("coalesce(octet_length(metadata), 0)"),
-        is_numbered: true,
-        ..Table::PLAIN
-    },
-    Table {
-        name: "batch_members",
-        key: &["batch", "place"],
-        columns: &[integer("batch"), integer("place"), bytes("ids")],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "ledger",
-        key: &["seq"],
-        columns: &[
-            integer("seq"),
-            integer("account"),
-            integer("kind"),
-            integer("amount"),
-            integer("created_at"),
-            text("source"),
-            bytes("request"),
-            integer("result"),
-            integer("model"),
-        ],
-        is_numbered: true,
-        ..Table::PLAIN
-    },
-    Table {
-        name: "spend",
-        key: &["account", "day", "model"],
-        columns: &[
-            integer("account"),
-            integer("day"),
-            integer("model"),
-            integer("requests"),
-            integer("prompt_tokens"),
-            integer("completion_tokens"),
-            integer("amount"),
+            integer("account"), integer("day"), integer("model"), integer("requests"), integer("prompt_tokens"),
+            integer("completion_tokens"), integer("amount"),
         ],
         ..Table::PLAIN
     },
     Table {
-        name: "payments",
-        key: &["seq"],
+        name: "payments", key: &["seq"],
         columns: &[
-            integer("seq"),
-            bytes("id"),
-            integer("account"),
-            text("provider"),
-            integer("credits"),
-            integer("amount"),
-            text("currency"),
-            integer("created_at"),
-            text("session"),
-            integer("paid_at"),
-            text("reference"),
+            integer("seq"), bytes("id"), integer("account"), text("provider"), integer("credits"), integer("amount"),
+            text("currency"), integer("created_at"), text("session"), integer("paid_at"), text("reference"),
         ],
-        is_numbered: true,
-        ..Table::PLAIN
+        is_numbered: true, ..Table::PLAIN
     },
     Table {
-        name: "events",
-        key: &["seq"],
+        name: "events", key: &["seq"],
         columns: &[
-            integer("seq"),
-            bytes("id"),
-            integer("account"),
-            integer("lane"),
-            integer("kind"),
-            integer("request"),
-            integer("batch"),
-            integer("created_at"),
-            integer("state"),
+            integer("seq"), bytes("id"), integer("account"), integer("lane"), integer("kind"), integer("request"),
+            integer("batch"), integer("created_at"), integer("state"),
             integer("due_at").read_as("CASE WHEN owner IS NOT NULL THEN claimed_at ELSE due_at END"),
-            integer("owner").read_as("CAST(NULL AS BIGINT)"),
-            integer("claimed_at"),
-            integer("ended_at"),
-            integer("number").read_as("number - CASE WHEN owner IS NOT NULL THEN 1 ELSE 0 END"),
-            integer("failures"),
-            text("url"),
-            json("payload"),
+            integer("owner").read_as("CAST(NULL AS BIGINT)"), integer("claimed_at"), integer("ended_at"),
+            integer("number").read_as("number - CASE WHEN owner IS NOT NULL THEN 1 ELSE 0 END"), integer("failures"),
+            text("url"), json("payload"),
         ],
-        weight: Some("coalesce(octet_length(payload), 0)"),
-        is_numbered: true,
-        ..Table::PLAIN
+        weight: Some("coalesce(octet_length(payload), 0)"), is_numbered: true, ..Table::PLAIN
     },
     Table {
-        name: "deliveries",
-        key: &["event", "number"],
+        name: "deliveries", key: &["event", "number"],
         columns: &[
-            integer("event"),
-            integer("number"),
-            integer("account"),
-            integer("started_at"),
-            integer("duration_ms"),
-            integer("status"),
-            text("failure"),
+            integer("event"), integer("number"), integer("account"), integer("started_at"), integer("duration_ms"),
+            integer("status"), text("failure"),
         ],
         ..Table::PLAIN
     },
     Table {
-        name: "webhook_secrets",
-        key: &["seq"],
+        name: "webhook_secrets", key: &["seq"],
         columns: &[
-            integer("seq"),
-            integer("account"),
-            bytes("secret"),
-            integer("created_at"),
-            integer("expires_at"),
+            integer("seq"), integer("account"), bytes("secret"), integer("created_at"), integer("expires_at"),
         ],
-        is_numbered: true,
-        ..Table::PLAIN
+        is_numbered: true, ..Table::PLAIN
     },
     Table {
-        name: "users",
-        key: &["seq"],
+        name: "users", key: &["seq"],
         columns: &[
-            integer("seq"),
-            bytes("id"),
-            text("email"),
-            text("password"),
-            text("issuer"),
-            text("subject"),
-            integer("is_operator"),
-            integer("created_at"),
-            integer("signed_in_at"),
+            integer("seq"), bytes("id"), text("email"), text("password"), text("issuer"), text("subject"),
+            integer("is_operator"), integer("created_at"), integer("signed_in_at"),
         ],
-        is_numbered: true,
-        ..Table::PLAIN
+        is_numbered: true, ..Table::PLAIN
     },
     Table {
-        name: "members",
-        key: &["account", "user_seq"],
-        columns: &[integer("account"), integer("user_seq"), integer("role"), integer("created_at")],
-        ..Table::PLAIN
-    },
-    Table {
-        name: "activity",
-        key: &["account", "quarter"],
+        name: "members", key: &["account", "user_seq"],
         columns: &[
-            integer("account"),
-            integer("quarter"),
-            integer("completed"),
-            integer("failed"),
-            integer("cancelled"),
-            integer("prompt_tokens"),
-            integer("completion_tokens"),
-            integer("amount"),
+            integer("account"), integer("user_seq"), integer("role"), integer("created_at"),
+        ],
+        ..Table::PLAIN
+    },
+    Table {
+        name: "activity", key: &["account", "quarter"],
+        columns: &[
+            integer("account"), integer("quarter"), integer("completed"), integer("failed"), integer("cancelled"),
+            integer("prompt_tokens"), integer("completion_tokens"), integer("amount"),
         ],
         ..Table::PLAIN
     },
