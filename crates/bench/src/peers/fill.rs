@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::future::try_join_all;
 use overnight_domain::json::Json;
 use overnight_domain::money::TokenBound;
@@ -122,7 +123,7 @@ async fn create(
 
 /// Leases and settles everything in key order, run by run.
 async fn complete(services: &Services, group: Group) -> Result<(), StoreError> {
-    let completion = workload::completion();
+    let completion = Bytes::from(workload::completion());
     let mut after: Option<Position> = None;
     loop {
         let now = services.clock.now();
@@ -140,11 +141,11 @@ async fn complete(services: &Services, group: Group) -> Result<(), StoreError> {
     }
 }
 
-fn settlement(lease: &Lease, completion: &[u8], now: i64) -> Settlement {
+fn settlement(lease: &Lease, completion: &Bytes, now: i64) -> Settlement {
     Settlement {
         lease: lease.clone(),
         ending: Ending::Completed { prompt_tokens: 240, completion_tokens: 180 },
-        body: completion.to_vec(),
+        body: completion.clone(),
         now,
     }
 }

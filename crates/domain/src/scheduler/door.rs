@@ -73,8 +73,6 @@ pub struct Backlog {
     pub group: Group,
     /// Its waiting requests.
     pub count: i64,
-    /// The sum of their costs.
-    pub cost: i64,
 }
 
 /// An engine replica as configured.

@@ -11,7 +11,7 @@ use overnight_domain::scheduler::Group;
 use super::StoreError;
 use super::activity::{self, Ended};
 use super::balances::{self, Balance};
-use super::database::Tx;
+use super::database::{Row, Tx};
 use super::ledger::{self, Charge};
 use super::spend::{self, Spent};
 
@@ -46,13 +46,11 @@ pub(super) struct Books {
 }
 
 impl Pinned {
-    /// From the columns `hold`, `input` and `output`, the last two of `prices`.
-    pub(super) fn new(hold: Option<i64>, input: Option<i64>, output: Option<i64>) -> Self {
-        let pricing = input.zip(output).map(|(input, output)| Pricing {
-            input: Credits::from_nanos(input),
-            output: Credits::from_nanos(output),
-        });
-        Self { hold: hold.unwrap_or(0), pricing }
+    /// Reads `hold, input, output`, the last two of `prices`.
+    pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
+        let (input, output) = (row.get::<Option<Credits>>("input")?, row.get::<Option<Credits>>("output")?);
+        let pricing = input.zip(output).map(|(input, output)| Pricing { input, output });
+        Ok(Self { hold: row.get::<Option<i64>>("hold")?.unwrap_or(0), pricing })
     }
 }
 

@@ -4,11 +4,13 @@ use overnight_domain::scheduler::{Candidate, Group, Position};
 use overnight_domain::sort_key::SortKey;
 
 use super::StoreError;
-use super::database::{Row, Statement, sql};
+use super::database::{Row, Statement, statements};
 
-pub(super) const LOOK: &str = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
-     WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 AND retry_at <= ?
-     ORDER BY sort_key, seq LIMIT ? + 0";
+statements! {
+    LOOK = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
+        WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 /* waiting */ AND retry_at <= ?
+        ORDER BY sort_key, seq LIMIT ? + 0";
+}
 
 /// Those of a group behind a place that may be tried by `now`, in order.
 pub(super) fn look_behind(group: Group, after: Option<&Position>, limit: u32, now: i64) -> Statement {
@@ -16,17 +18,20 @@ pub(super) fn look_behind(group: Group, after: Option<&Position>, limit: u32, no
         Some(position) => (position.sort_key.as_bytes(), position.seq),
         None => ([].as_slice(), i64::MIN),
     };
-    sql(LOOK).bind(group.model.0).bind(group.account.0).bind(sort_key).bind(seq).bind(now).bind(limit)
+    LOOK.bind(group.model).bind(group.account).bind(sort_key).bind(seq).bind(now).bind(limit)
 }
 
 pub(super) fn read_candidate(row: &Row) -> Result<Candidate, StoreError> {
-    let position = Position { sort_key: SortKey::from_bytes(row.get(0)?), seq: row.get(1)? };
     Ok(Candidate {
-        position,
-        cost: row.get(2)?,
-        deadline: row.get(3)?,
-        attempts: u32::try_from(row.get::<i64>(4)?)
-            .map_err(|_| StoreError::Damaged("a count of attempts"))?,
-        suspect: row.flag(5)?,
+        position: read_position(row)?,
+        cost: row.get("cost")?,
+        deadline: row.get("deadline")?,
+        attempts: row.get("attempts")?,
+        suspect: row.get("suspect")?,
     })
+}
+
+/// Reads `sort_key, seq`.
+pub(super) fn read_position(row: &Row) -> Result<Position, StoreError> {
+    Ok(Position { sort_key: SortKey::from_bytes(row.get("sort_key")?), seq: row.get("seq")? })
 }

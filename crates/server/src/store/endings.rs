@@ -3,10 +3,12 @@
 
 use std::collections::HashMap;
 
+use bytes::Bytes;
 use overnight_domain::requests::{InvalidTransition, RequestState, RequestStatus};
 
 use super::StoreError;
 use super::database::{Dialect, Row, Value, statements};
+use super::results::{NewResult, RESULTS};
 use super::row;
 use super::writer::Unit;
 
@@ -33,11 +35,11 @@ impl Live {
 }
 
 /// How requests are ended.
-pub(super) enum End<'a> {
+pub(super) enum End {
     /// Their client, or that of their batch, wants no answer.
     Cancelled,
     /// They failed, with this `result_body`.
-    Failed(&'a [u8]),
+    Failed(Bytes),
 }
 
 statements! {
@@ -59,10 +61,6 @@ statements! {
                 AS v(request, believed, new_state, still_ready_at, started_at, stopped_at, result)
             WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold, lane",
     };
-    INSERT_RESULTS over [Integer, Integer, Bytes] = {
-        sqlite: "INSERT INTO results (seq, request, body) VALUES (?1, ?2, ?3)",
-        postgres: "INSERT INTO results (seq, request, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])",
-    };
     READ_AGAIN over [Integer] = {
         sqlite: "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
             WHERE seq = ?1",
@@ -79,7 +77,7 @@ statements! {
 /// again.
 pub(super) async fn end_all(
     mut lives: Vec<Live>,
-    end: &End<'_>,
+    end: &End,
     now: i64,
     unit: &mut Unit<'_>,
 ) -> Result<Vec<i64>, StoreError> {
@@ -116,14 +114,14 @@ async fn leave_queue(lives: &[Live], unit: &mut Unit<'_>) -> Result<HashMap<i64,
 /// Ends what is still in the state that it is believed to be in, and takes it out of `states`; by `seq`.
 async fn end_progress(
     states: &mut HashMap<i64, RequestState>,
-    end: &End<'_>,
+    end: &End,
     now: i64,
     unit: &mut Unit<'_>,
 ) -> Result<Vec<i64>, StoreError> {
     if states.is_empty() {
         return Ok(Vec::new());
     }
-    let mut results = match end {
+    let mut numbers = match end {
         End::Failed(_) => unit.draw_results(states.len()).await?.into_iter(),
         End::Cancelled => Vec::new().into_iter(),
     };
@@ -135,9 +133,9 @@ async fn end_progress(
         // On PostgreSQL only what gathers stands in the index of `ready_at`.
         let ready_at = Some(0).filter(|_| unit.tx.dialect() == Dialect::Sqlite);
         values.extend([seq, row::stored_code(&from), row::code(&to)].map(Value::from));
-        values.extend([ready_at, to.in_progress_at(), to.ended_at(), results.next()].map(Value::from));
+        values.extend([ready_at, to.in_progress_at(), to.ended_at(), numbers.next()].map(Value::from));
     }
-    let (mut ended, mut bodies) = (Vec::with_capacity(states.len()), Vec::new());
+    let (mut ended, mut results) = (Vec::with_capacity(states.len()), Vec::new());
     for row in unit.tx.fetch(END.over([], values)).await? {
         let seq = row.get("seq")?;
         let Some(from) = states.remove(&seq) else { continue };
@@ -145,13 +143,12 @@ async fn end_progress(
         unit.books.release(row.get("account")?, row.get("hold")?, end.status(), now);
         unit.outbox.request_ended(seq, end.status(), row.get("lane")?, now);
         ended.push(seq);
-        if let (Some(result_seq), End::Failed(body)) = (row.get::<Option<i64>>("result_seq")?, end) {
-            bodies.extend([Value::from(result_seq), seq.into(), (*body).into()]);
+        if let (Some(result_seq), End::Failed(body)) = (row.get("result_seq")?, end) {
+            results.push((result_seq, NewResult { request: seq, tokens: None, body: body.clone() }));
         }
     }
-    if !bodies.is_empty() {
-        unit.tx.execute(INSERT_RESULTS.over([], bodies)).await?;
-    }
+    let results = results.iter().map(|(number, result)| (*number, result));
+    unit.tx.execute(RESULTS.insert(results)).await?;
     Ok(ended)
 }
 
@@ -169,7 +166,7 @@ impl Live {
     }
 }
 
-impl End<'_> {
+impl End {
     fn apply(&self, from: RequestState, now: i64) -> Result<RequestState, InvalidTransition> {
         match self {
             Self::Cancelled => from.cancel(now),

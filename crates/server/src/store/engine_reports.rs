@@ -1,6 +1,6 @@
 //! What each process says of the engine replicas that it has in its settings, for people who look at any of them.
 
-use super::database::{Kind, Row, Sql, Value, sql, sql_each};
+use super::database::{Row, Value, statements};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -51,43 +51,35 @@ pub(super) struct ReportEngines {
     now: i64,
 }
 
-/// What another process forgets at this moment is passed over.
-const FORGET: (&str, &str) = (
-    "DELETE FROM engine_reports WHERE owner NOT IN (SELECT seq FROM owners)",
-    "DELETE FROM engine_reports WHERE (owner, name) IN (
-         SELECT e.owner, e.name FROM engine_reports e
-         WHERE NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = e.owner) FOR UPDATE SKIP LOCKED)",
-);
-
-pub(super) static STORE: Sql = Sql {
-    name: "STORE",
-    sqlite: "INSERT INTO engine_reports
-             (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-         ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
-             is_driven = excluded.is_driven, in_flight = excluded.in_flight,
-             max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
-             reason = excluded.reason",
-    postgres: "INSERT INTO engine_reports
-             (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
-         SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
-                              $7::bigint[], $8::bigint[], $9::text[])
-         ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
-             is_driven = excluded.is_driven, in_flight = excluded.in_flight,
-             max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
-             reason = excluded.reason",
-    columns: &[
-        Kind::Integer,
-        Kind::Text,
-        Kind::Integer,
-        Kind::Text,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Text,
-    ],
-};
+statements! {
+    /// What another process forgets at this moment is passed over.
+    FORGET = {
+        sqlite: "DELETE FROM engine_reports WHERE owner NOT IN (SELECT seq FROM owners)",
+        postgres: "DELETE FROM engine_reports WHERE (owner, name) IN (
+            SELECT e.owner, e.name FROM engine_reports e
+            WHERE NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = e.owner) FOR UPDATE SKIP LOCKED)",
+    };
+    STORE over [Integer, Text, Integer, Text, Integer, Integer, Integer, Integer, Text] = {
+        sqlite: "INSERT INTO engine_reports
+                (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+                is_driven = excluded.is_driven, in_flight = excluded.in_flight,
+                max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
+                reason = excluded.reason",
+        postgres: "INSERT INTO engine_reports
+                (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+            SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
+                                 $7::bigint[], $8::bigint[], $9::text[])
+            ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+                is_driven = excluded.is_driven, in_flight = excluded.in_flight,
+                max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
+                reason = excluded.reason",
+    };
+    LIST = "SELECT o.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
+               e.paused_until, e.reason
+        FROM engine_reports e JOIN owners o ON o.seq = e.owner ORDER BY e.name, o.name, e.owner";
+}
 
 impl Operation for ReportEngines {
     type Answer = ();
@@ -98,7 +90,7 @@ impl Operation for ReportEngines {
     }
 
     async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
-        unit.tx.execute(sql_each(FORGET.0, FORGET.1)).await?;
+        unit.tx.execute(FORGET.unbound()).await?;
         for Job { operation, .. } in jobs {
             let owner = unit.owner.key;
             let values = operation.engines.iter().flat_map(|engine| operation.row(owner, engine)).collect();
@@ -127,22 +119,18 @@ impl ReportEngines {
 
 /// What the processes that live said last, by the names of the replicas.
 pub async fn list(store: &Store) -> Result<Vec<EngineReport>, StoreError> {
-    let text = "SELECT o.name, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
-                       e.paused_until, e.reason
-                FROM engine_reports e JOIN owners o ON o.seq = e.owner ORDER BY e.name, o.name, e.owner";
-    store.readers().fetch_all(sql(text)).await?.iter().map(read).collect()
+    store.readers().fetch_all(LIST.unbound()).await?.iter().map(read).collect()
 }
 
 fn read(row: &Row) -> Result<EngineReport, StoreError> {
-    let models: &str = row.get(3)?;
-    let (until, reason) = (row.get(7)?, row.get::<Option<String>>(8)?);
+    let (until, reason) = (row.get("paused_until")?, row.get::<Option<String>>("reason")?);
     let engine = EngineState {
-        name: row.get(2)?,
-        models: models.lines().map(str::to_owned).collect(),
-        is_driven: row.flag(4)?,
-        in_flight: row.get(5)?,
-        max_concurrency: row.get(6)?,
+        name: row.get("name")?,
+        models: row.get::<&str>("models")?.lines().map(str::to_owned).collect(),
+        is_driven: row.get("is_driven")?,
+        in_flight: row.get("in_flight")?,
+        max_concurrency: row.get("max_concurrency")?,
         pause: reason.map(|reason| EnginePause { until, reason }),
     };
-    Ok(EngineReport { node: row.get(0)?, reported_at: row.get(1)?, engine })
+    Ok(EngineReport { node: row.get("node")?, reported_at: row.get("reported_at")?, engine })
 }

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use bytes::Bytes;
+
 use super::database::statements;
 use super::endings::{End, Live, end_all};
 use super::writer::{Job, Lane, Operation, Unit};
@@ -51,7 +53,7 @@ pub async fn expire(
     error_body: Vec<u8>,
 ) -> Result<Vec<i64>, StoreError> {
     let passed = store.passed().by(now);
-    let expired = store.writer().write(Expire { passed, now, limit, error_body }).await?;
+    let expired = store.writer().write(Expire { passed, now, limit, error_body: error_body.into() }).await?;
     // What is looked for next lies behind: a day's worth of overdue requests is gone through once.
     if let Some(deadline) = expired.last_deadline {
         store.passed().0.fetch_max(deadline - 1, Ordering::AcqRel);
@@ -83,7 +85,7 @@ pub(super) struct Expire {
     passed: i64,
     now: i64,
     limit: u32,
-    error_body: Vec<u8>,
+    error_body: Bytes,
 }
 
 /// What a chunk ended.
@@ -109,7 +111,7 @@ impl Operation for Expire {
             let rows = unit.tx.fetch(select).await?;
             let lives = rows.iter().map(Live::read).collect::<Result<_, _>>()?;
             let last_deadline = rows.last().map(|row| row.get("deadline")).transpose()?;
-            let seqs = end_all(lives, &End::Failed(&operation.error_body), *now, unit).await?;
+            let seqs = end_all(lives, &End::Failed(operation.error_body.clone()), *now, unit).await?;
             answers.push(Expired { seqs, last_deadline });
         }
         Ok(answers)

@@ -3,17 +3,21 @@
 
 use sqlx::postgres::{PgListener, PgPoolOptions};
 
-use super::database::{Database, Dialect, sql};
+use super::database::{Database, Dialect, statements};
 use super::{Store, StoreError};
 
 const CHANNEL: &str = "overnight";
+
+statements! {
+    GIVE = { postgres: "SELECT 1 FROM pg_notify('overnight', '')" };
+}
 
 /// Tells the other nodes, if there are any.
 ///
 /// This is a transaction of its own: a notification in that of a write would make all commits of the database queue up.
 pub async fn give(store: &Store) -> Result<(), StoreError> {
     if store.dialect() == Dialect::Postgres {
-        store.readers().fetch_all(sql("SELECT 1 FROM pg_notify('overnight', '')")).await?;
+        store.readers().fetch_all(GIVE.unbound()).await?;
     }
     Ok(())
 }

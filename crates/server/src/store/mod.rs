@@ -36,6 +36,7 @@ pub mod queue;
 pub mod releases;
 pub mod replicas;
 pub mod requests;
+mod results;
 mod row;
 pub mod schema;
 pub mod search;

@@ -1,12 +1,32 @@
 //! Looking at the queue. A look decides nothing: what it saw is taken only by a lease, which is guarded.
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::scheduler::{AccountKey, Backlog, Candidate, Group, ModelKey, Position};
+use overnight_domain::scheduler::{Backlog, Candidate, Group, Position};
 
 use super::candidates::{look_behind, read_candidate};
-use super::database::{Dialect, Kind, Row, Sql, Value, sql};
-use super::releases::{self, read_backlog};
+use super::database::{Dialect, Row, Value, statements};
+use super::releases::{self, read_backlog, read_group};
 use super::{Store, StoreError, stretches};
+
+statements! {
+    BACKLOGS = "SELECT model, account, count(*) AS count FROM queue WHERE phase = 0 /* waiting */ GROUP BY model, account";
+    /// Walks from group to group by the queue's key, however many requests each has.
+    WAITING_GROUPS = { postgres: "WITH RECURSIVE g(model, account) AS (
+            (SELECT model, account FROM queue ORDER BY model, account LIMIT 1)
+            UNION ALL
+            SELECT n.model, n.account FROM g CROSS JOIN LATERAL (
+                SELECT q.model, q.account FROM queue q WHERE (q.model, q.account) > (g.model, g.account)
+                ORDER BY q.model, q.account LIMIT 1) n
+        ) SELECT model, account FROM g WHERE EXISTS (
+            SELECT 1 FROM queue q
+            WHERE q.model = g.model AND q.account = g.account AND q.phase = 0 /* waiting */ AND q.retry_at <= ?)" };
+    SMALL_PROMPTS over [Integer] = {
+        sqlite: "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2",
+        postgres: "SELECT seq, id, body, max_tokens FROM requests
+            WHERE octet_length(body) <= $1 AND seq = ANY ($2::bigint[])",
+    };
+    FIND_PROMPT = "SELECT seq, id, body, max_tokens FROM requests WHERE seq = ?";
+}
 
 /// Waiting requests of a group behind `after` that may be tried by `now`, in order; and whether no more lie behind.
 ///
@@ -31,32 +51,18 @@ pub async fn look(
 
 /// What waits in the queue, by group: read once, when the process starts.
 pub async fn backlogs(store: &Store) -> Result<Vec<Backlog>, StoreError> {
-    let text = "SELECT model, account, count(*), CAST(sum(cost) AS BIGINT) FROM queue WHERE phase = 0 GROUP BY model, account";
-    store.readers().fetch_all(sql(text)).await?.iter().map(read_backlog).collect()
+    store.readers().fetch_all(BACKLOGS.unbound()).await?.iter().map(read_backlog).collect()
 }
-
-/// Walks from group to group by the queue's key, however many requests each has.
-const WAITING_GROUPS: &str = "WITH RECURSIVE g(model, account) AS (
-         (SELECT model, account FROM queue ORDER BY model, account LIMIT 1)
-         UNION ALL
-         SELECT n.model, n.account FROM g CROSS JOIN LATERAL (
-             SELECT q.model, q.account FROM queue q WHERE (q.model, q.account) > (g.model, g.account)
-             ORDER BY q.model, q.account LIMIT 1) n
-     ) SELECT model, account FROM g WHERE EXISTS (
-         SELECT 1 FROM queue q
-         WHERE q.model = g.model AND q.account = g.account AND q.phase = 0 AND q.retry_at <= ?)";
 
 /// The groups that have requests which may be tried by `now`: what a node asks on PostgreSQL, where others fill the queue
 /// too.
 pub async fn waiting_groups(store: &Store, now: i64) -> Result<Vec<Group>, StoreError> {
-    let rows = store.readers().fetch_all(sql(WAITING_GROUPS).bind(now)).await?;
-    let group = |row: &Row| Ok(Group { model: ModelKey(row.get(0)?), account: AccountKey(row.get(1)?) });
-    rows.iter().map(group).collect()
+    store.readers().fetch_all(WAITING_GROUPS.bind(now)).await?.iter().map(read_group).collect()
 }
 
 /// The earliest `ready_at` of what gathers, in milliseconds.
 pub async fn next_ready_at(store: &Store) -> Result<Option<i64>, StoreError> {
-    store.readers().fetch_one(releases::next()).await?.get(0)
+    store.readers().fetch_one(releases::NEXT_READY_AT.unbound()).await?.get("ready_at")
 }
 
 /// What an engine needs of a request.
@@ -75,13 +81,6 @@ pub struct Prompt {
 /// Larger prompts are read one by one, so that a run of them does not fill the memory.
 const SMALL_PROMPT_BYTES: i64 = 64 << 10;
 
-pub(super) static SMALL_PROMPTS: Sql = Sql {
-    name: "SMALL_PROMPTS",
-    sqlite: "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2",
-    postgres: "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= $1 AND seq = ANY ($2::bigint[])",
-    columns: &[Kind::Integer],
-};
-
 /// The prompts of up to 64 KiB among these requests, in no particular order.
 pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Prompt>, StoreError> {
     let seqs = seqs.iter().map(|seq| Value::from(*seq)).collect();
@@ -91,13 +90,14 @@ pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Promp
 
 /// The prompt of one request; `None` where the request is gone.
 pub async fn find_prompt(store: &Store, seq: i64) -> Result<Option<Prompt>, StoreError> {
-    let query = sql("SELECT seq, id, body, max_tokens FROM requests WHERE seq = ?").bind(seq);
-    store.readers().fetch_optional(query).await?.as_ref().map(read_prompt).transpose()
+    store.readers().fetch_optional(FIND_PROMPT.bind(seq)).await?.as_ref().map(read_prompt).transpose()
 }
 
 fn read_prompt(row: &Row) -> Result<Prompt, StoreError> {
-    let id = RequestId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("a request's id"))?;
-    let max_tokens: Option<i64> = row.get(3)?;
-    let max_tokens = max_tokens.and_then(|limit| u32::try_from(limit).ok());
-    Ok(Prompt { seq: row.get(0)?, id, body: row.get(2)?, max_tokens })
+    Ok(Prompt {
+        seq: row.get("seq")?,
+        id: row.get("id")?,
+        body: row.get("body")?,
+        max_tokens: row.get("max_tokens")?,
+    })
 }

@@ -2,7 +2,7 @@
 
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
-use super::database::{Row, Statement, sql, sql_each};
+use super::database::{Row, statements};
 use super::{Store, StoreError};
 
 /// What lives of an account's requests.
@@ -16,49 +16,40 @@ pub struct Live {
     pub oldest_deadline: Option<i64>,
 }
 
-/// A stretch of the queue's key.
-pub(super) const OF_ACCOUNT: &str =
-    "SELECT count(*) - count(in_progress_at), count(in_progress_at), min(deadline) FROM queue
-     WHERE model = ? AND account = ?";
-
-/// What gathers of all accounts is looked at, a little while's requests; by the index of the account, all that it ever had
-/// would be.
-pub(super) const GATHERING: (&str, &str) = (
-    "SELECT count(*), CAST(0 AS BIGINT), min(deadline) FROM progress WHERE state = 0 AND account + 0 = ?",
-    "SELECT count(*), CAST(0 AS BIGINT), min(deadline) FROM progress
-     WHERE state = 0 AND ready_at IS NOT NULL AND account + 0 = ?",
-);
-
-pub(super) const OF_MODEL: &str = "SELECT count(*) FROM queue WHERE model = ? AND phase = 0";
+statements! {
+    LIST_MODELS = "SELECT seq FROM models ORDER BY seq";
+    /// A stretch of the queue's key.
+    OF_ACCOUNT = "SELECT count(*) - count(in_progress_at) AS waiting, count(in_progress_at) AS in_progress,
+               min(deadline) AS oldest_deadline
+        FROM queue WHERE model = ? AND account = ?";
+    /// What gathers of all accounts is looked at, a little while's requests; by the index of the account, all that it ever
+    /// had would be.
+    GATHERING = {
+        sqlite: "SELECT count(*) AS waiting, 0 AS in_progress, min(deadline) AS oldest_deadline FROM progress
+            WHERE state = 0 /* gathering */ AND account + 0 = ?",
+        postgres: "SELECT count(*) AS waiting, 0 AS in_progress, min(deadline) AS oldest_deadline FROM progress
+            WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND account + 0 = ?",
+    };
+    OF_MODEL = "SELECT count(*) AS waiting FROM queue WHERE model = ? AND phase = 0 /* waiting */";
+}
 
 /// What lives of an account's requests, of every model that was ever configured. Goes through all of it: a tenth of a second
 /// for some hundred thousand.
 pub async fn count(store: &Store, account: AccountKey) -> Result<Live, StoreError> {
     let readers = store.readers();
-    let models = readers.fetch_all(sql("SELECT seq FROM models ORDER BY seq")).await?;
+    let models = readers.fetch_all(LIST_MODELS.unbound()).await?;
     // First what gathers: what is released meanwhile is counted twice rather than never.
-    let mut live = read(&readers.fetch_one(gathering(account)).await?)?;
+    let mut live = read(&readers.fetch_one(GATHERING.bind(account)).await?)?;
     for model in &models {
-        live = live.and(read(&readers.fetch_one(of_account(ModelKey(model.get(0)?), account)).await?)?);
+        let of_model = OF_ACCOUNT.bind(model.get::<ModelKey>("seq")?).bind(account);
+        live = live.and(read(&readers.fetch_one(of_model).await?)?);
     }
     Ok(live)
 }
 
 /// How many requests of all accounts wait in the queue for a model. Goes through all that name it.
 pub async fn count_waiting(store: &Store, model: ModelKey) -> Result<i64, StoreError> {
-    store.readers().fetch_one(of_model(model)).await?.get(0)
-}
-
-pub(super) fn gathering(account: AccountKey) -> Statement {
-    sql_each(GATHERING.0, GATHERING.1).bind(account.0)
-}
-
-pub(super) fn of_account(model: ModelKey, account: AccountKey) -> Statement {
-    sql(OF_ACCOUNT).bind(model.0).bind(account.0)
-}
-
-pub(super) fn of_model(model: ModelKey) -> Statement {
-    sql(OF_MODEL).bind(model.0)
+    store.readers().fetch_one(OF_MODEL.bind(model)).await?.get("waiting")
 }
 
 impl Live {
@@ -73,5 +64,9 @@ impl Live {
 
 /// Reads `waiting, in_progress, oldest_deadline`.
 fn read(row: &Row) -> Result<Live, StoreError> {
-    Ok(Live { waiting: row.get(0)?, in_progress: row.get(1)?, oldest_deadline: row.get(2)? })
+    Ok(Live {
+        waiting: row.get("waiting")?,
+        in_progress: row.get("in_progress")?,
+        oldest_deadline: row.get("oldest_deadline")?,
+    })
 }

@@ -31,7 +31,7 @@ fn a_release_is_asked_for_when_the_earliest_request_has_gathered() {
     assert_eq!(scheduler.on(Input::Tick, 899), []);
     assert!(scheduler.on(Input::Tick, 900).contains(&Action::Release { limit: 1024 }));
     assert_eq!(scheduler.on(Input::Tick, 950), [], "one release at a time");
-    let added = vec![Backlog { group: group(1), count: 1, cost: 1 }];
+    let added = vec![Backlog { group: group(1), count: 1 }];
     let again = scheduler.on(Input::Released { added, next_ready_at: Some(950) }, 951);
     assert_eq!(again, [Action::Release { limit: 1024 }]);
     let held = scheduler.on(Input::Released { added: vec![], next_ready_at: Some(950) }, 952);
@@ -63,7 +63,7 @@ fn a_cancelled_request_is_aborted_and_its_slot_is_used_again() {
 fn a_request_that_ends_while_it_is_being_leased_is_never_sent() {
     let mut scheduler = Scheduler::new(Settings::default(), 1);
     scheduler.on(Input::Replicas(vec![replica(1, 4)]), 0);
-    let backlog = Backlog { group: group(1), count: 1, cost: 100 };
+    let backlog = Backlog { group: group(1), count: 1 };
     scheduler.on(Input::Released { added: vec![backlog], next_ready_at: None }, 0);
     let candidates = vec![candidate(1)];
     let asked = scheduler.on(Input::Candidates { group: group(1), candidates, reached_end: true }, 1);
@@ -128,7 +128,7 @@ fn a_restart_finds_rows_whose_retry_time_no_count_tells() {
     let mut desk = Desk::new(&[2]);
     desk.store.insert(group(1), candidate(1));
     desk.store.give_back_later(1, desk.now + 25_000);
-    desk.feed(Input::Backlogs(vec![Backlog { group: group(1), count: 1, cost: 100 }]));
+    desk.feed(Input::Backlogs(vec![Backlog { group: group(1), count: 1 }]));
     assert_eq!(desk.waiting(), 0, "the look that saw nothing corrected the count");
     desk.wait(50_000);
     assert_eq!(desk.hear(), ["send 1 to 1"]);

@@ -39,7 +39,7 @@ impl Desk {
             self.store.insert(group, candidate(seq));
             count += 1;
         }
-        let added = vec![Backlog { group, count, cost: count * 100 }];
+        let added = vec![Backlog { group, count }];
         self.feed(Input::Released { added, next_ready_at: None });
     }
 

@@ -80,10 +80,7 @@ fn suspects_take_one_replica_while_the_others_go_on() {
         desk.store.insert(group(1), seen);
     }
     desk.enqueue(1, 3..=20);
-    desk.feed(Input::Released {
-        added: vec![Backlog { group: group(1), count: 2, cost: 200 }],
-        next_ready_at: None,
-    });
+    desk.feed(Input::Released { added: vec![Backlog { group: group(1), count: 2 }], next_ready_at: None });
     let said = desk.hear();
     let to_first: Vec<_> = said.iter().map(String::as_str).filter(|it| it.ends_with("to 1")).collect();
     assert_eq!((to_first, said.len()), (vec!["send 1 to 1"], 3), "{said:?}");
@@ -132,7 +129,7 @@ fn a_lease_or_look_that_was_not_made_is_asked_for_again() {
         actions.iter().find(|it| matches!(it, Action::Look { .. } | Action::Lease { .. })).cloned()
     };
     scheduler.on(Input::Replicas(vec![super::replica(1, 4)]), 0);
-    let backlog = Backlog { group: group(1), count: 1, cost: 100 };
+    let backlog = Backlog { group: group(1), count: 1 };
     let look = asks(&scheduler.on(Input::Released { added: vec![backlog], next_ready_at: None }, 0)).unwrap();
     assert_eq!(asks(&scheduler.on(Input::Undone(look.clone()), 1)), None);
     assert_eq!(asks(&scheduler.on(Input::Tick, 501)), Some(look));

@@ -95,7 +95,7 @@ impl World {
                 self.later(at, Event::Cancel(seq));
             }
         }
-        let added = vec![Backlog { group, count, cost: cost * count }];
+        let added = vec![Backlog { group, count }];
         self.tell(Input::Released { added, next_ready_at: None });
     }
 

@@ -5,6 +5,7 @@
 //! which answers a page in one message. PostgreSQL is spoken to over the network, as a task.
 
 mod checkpoint;
+mod columns;
 mod connection;
 mod options;
 mod page;
@@ -19,6 +20,7 @@ mod transaction;
 mod value;
 
 pub(super) use self::checkpoint::Checkpointer;
+pub(super) use self::columns::{Column, Columns, JointColumns};
 pub(super) use self::connection::Connection;
 pub(super) use self::options::Database;
 pub(super) use self::readers::Readers;

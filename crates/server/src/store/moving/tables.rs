@@ -219,7 +219,7 @@ pub(super) static TABLES: [Table; 20] = [
             integer("due_at").read_as("CASE WHEN owner IS NOT NULL THEN claimed_at ELSE due_at END"),
             integer("owner").read_as("CAST(NULL AS BIGINT)"), integer("claimed_at"), integer("ended_at"),
             integer("number").read_as("number - CASE WHEN owner IS NOT NULL THEN 1 ELSE 0 END"), integer("failures"),
-            text("url"), json("payload"),
+            integer("tries_max"), text("url"), json("payload"),
         ],
         weight: Some("coalesce(octet_length(payload), 0)"), is_numbered: true, ..Table::PLAIN
     },

@@ -5,7 +5,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 
-use crate::store::database::{Dialect, Kind, Sql, Value};
+use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
 use crate::store::events::lane_of;
 use crate::store::holds::{Admission, Hold, admit};
 use crate::store::writer::{Job, Lane, Operation, Unit};
@@ -48,79 +48,45 @@ pub async fn insert(store: &Store, request: NewRequest) -> Result<Admission, Sto
     store.writer().write(request).await
 }
 
-pub(in crate::store) static INSERT: Sql = Sql {
-    name: "INSERT",
-    sqlite: "INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    postgres: "",
-    columns: &[
-        Kind::Integer,
-        Kind::Bytes,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Bytes,
-        Kind::Text,
-        Kind::Bytes,
-        Kind::Integer,
+pub(in crate::store) static REQUESTS: Columns<NewRequest> = Columns::new(
+    "requests",
+    &[
+        Column::number("seq"),
+        Column::new("id", Kind::Bytes, |request| request.id.into()),
+        Column::new("account", Kind::Integer, |request| request.account.into()),
+        Column::new("model", Kind::Integer, |request| request.model.into()),
+        Column::new("created_at", Kind::Integer, |request| request.created_at.into()),
+        Column::new("expires_at", Kind::Integer, |request| request.expires_at.into()),
+        Column::new("metadata", Kind::Bytes, |request| request.metadata.clone().into()),
+        Column::new("webhook", Kind::Text, |request| request.webhook.clone().into()),
+        Column::new("body", Kind::Bytes, |request| request.body.clone().into()),
+        Column::new("max_tokens", Kind::Integer, |request| request.max_tokens.map(i64::from).into()),
     ],
-};
+);
 
-pub(in crate::store) static INSERT_PROGRESS: Sql = Sql {
-    name: "INSERT_PROGRESS",
-    sqlite: "INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price, lane)
-         VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    postgres: "",
-    columns: &[
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Bytes,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
+pub(in crate::store) static PROGRESS: Columns<NewRequest> = Columns::new(
+    "progress",
+    &[
+        Column::number("seq"),
+        Column::new("account", Kind::Integer, |request| request.account.into()),
+        Column::new("model", Kind::Integer, |request| request.model.into()),
+        Column::fixed("state", "0 /* gathering */"),
+        Column::new("ready_at", Kind::Integer, |request| request.ready_at.into()),
+        Column::new("deadline", Kind::Integer, |request| request.expires_at.into()),
+        Column::new("cost", Kind::Integer, |request| request.cost.into()),
+        Column::new("sort_key", Kind::Bytes, |request| request.sort_key.as_bytes().into()),
+        Column::new("hold", Kind::Integer, |request| {
+            request.hold.map_or(0, |hold| hold.amount.nanos()).into()
+        }),
+        Column::new("price", Kind::Integer, |request| request.hold.map(|hold| hold.price.0).into()),
+        Column::new("lane", Kind::Integer, |request| {
+            lane_of(request.account, request.webhook.as_deref()).into()
+        }),
     ],
-};
+);
 
-/// Both at once; the numbers are drawn in the order of the list.
-pub(in crate::store) static INSERT_ON_POSTGRES: Sql = Sql {
-    name: "INSERT_ON_POSTGRES",
-    sqlite: "",
-    postgres: "WITH v AS (
-         SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::text[],
-                              $8::bytea[], $9::bigint[], $10::bigint[], $11::bytea[], $12::bigint[], $13::bigint[],
-                              $14::bigint[], $15::bigint[])
-             AS v(id, account, model, created_at, expires_at, metadata, webhook, body, ready_at, cost, sort_key, hold, price,
-                  max_tokens, lane)
-     ), numbered AS MATERIALIZED (
-         SELECT nextval('requests_seq_seq') AS seq, v.* FROM v
-     ), stored AS (
-         INSERT INTO requests (seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens)
-         SELECT seq, id, account, model, created_at, expires_at, metadata, webhook, body, max_tokens FROM numbered
-     ) INSERT INTO progress (seq, account, model, state, ready_at, deadline, cost, sort_key, hold, price, lane)
-       SELECT seq, account, model, 0, ready_at, expires_at, cost, sort_key, hold, price, lane FROM numbered",
-    columns: &[
-        Kind::Bytes,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Bytes,
-        Kind::Text,
-        Kind::Bytes,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Bytes,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-    ],
-};
+pub(in crate::store) static REQUESTS_WITH_PROGRESS: JointColumns<NewRequest> =
+    JointColumns::new("requests_seq_seq", [&REQUESTS, &PROGRESS]);
 
 impl Operation for NewRequest {
     type Answer = Admission;
@@ -144,84 +110,15 @@ impl Operation for NewRequest {
 async fn store(requests: &[&NewRequest], unit: &mut Unit<'_>) -> Result<(), StoreError> {
     match unit.tx.dialect() {
         Dialect::Sqlite => {
-            let count = requests.len();
-            let (mut rows, mut progress) = (Vec::with_capacity(10 * count), Vec::with_capacity(10 * count));
-            for (seq, request) in (unit.sequences.request..).zip(requests) {
-                rows.extend(request.row(seq));
-                progress.extend(request.progress(seq));
-            }
-            unit.tx.execute(INSERT.over([], rows)).await?;
-            unit.tx.execute(INSERT_PROGRESS.over([], progress)).await?;
-            unit.sequences.request += count as i64;
+            let first = unit.sequences.request;
+            let numbered = || (first..).zip(requests.iter().copied());
+            unit.tx.execute(REQUESTS.insert(numbered())).await?;
+            unit.tx.execute(PROGRESS.insert(numbered())).await?;
+            unit.sequences.request += requests.len() as i64;
         }
         Dialect::Postgres => {
-            let values = requests.iter().flat_map(|request| request.values_on_postgres()).collect();
-            unit.tx.execute(INSERT_ON_POSTGRES.over([], values)).await?;
+            unit.tx.execute(REQUESTS_WITH_PROGRESS.insert(requests.iter().copied())).await?;
         }
     }
     Ok(())
-}
-
-impl NewRequest {
-    /// What is held and the price of it, as columns.
-    fn terms(&self) -> (Value, Value) {
-        let amount = self.hold.map_or(0, |hold| hold.amount.nanos());
-        (amount.into(), self.hold.map(|hold| hold.price.0).into())
-    }
-
-    fn lane(&self) -> Option<i64> {
-        lane_of(self.account, self.webhook.as_deref())
-    }
-
-    fn values_on_postgres(&self) -> [Value; 15] {
-        let (hold, price) = self.terms();
-        [
-            self.id.to_bytes().into(),
-            self.account.0.into(),
-            self.model.0.into(),
-            self.created_at.into(),
-            self.expires_at.into(),
-            self.metadata.clone().into(),
-            self.webhook.clone().into(),
-            self.body.clone().into(),
-            self.ready_at.into(),
-            self.cost.into(),
-            self.sort_key.as_bytes().into(),
-            hold,
-            price,
-            self.max_tokens.map(i64::from).into(),
-            self.lane().into(),
-        ]
-    }
-
-    fn row(&self, seq: i64) -> [Value; 10] {
-        [
-            seq.into(),
-            self.id.into(),
-            self.account.0.into(),
-            self.model.0.into(),
-            self.created_at.into(),
-            self.expires_at.into(),
-            self.metadata.clone().into(),
-            self.webhook.clone().into(),
-            self.body.clone().into(),
-            self.max_tokens.map(i64::from).into(),
-        ]
-    }
-
-    fn progress(&self, seq: i64) -> [Value; 10] {
-        let (hold, price) = self.terms();
-        [
-            seq.into(),
-            self.account.0.into(),
-            self.model.0.into(),
-            self.ready_at.into(),
-            self.expires_at.into(),
-            self.cost.into(),
-            self.sort_key.as_bytes().into(),
-            hold,
-            price,
-            self.lane().into(),
-        ]
-    }
 }

@@ -12,11 +12,12 @@ pub(super) use self::sqlite::{END, HELD, LEAVE};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
 
 use super::books::{Completed, Pinned};
-use super::database::{Dialect, Value};
+use super::database::{Dialect, Row};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError, row};
 
@@ -42,7 +43,7 @@ pub struct Settlement {
     /// How it ended.
     pub ending: Ending,
     /// The `result_body`: JSON without white space outside strings.
-    pub body: Vec<u8>,
+    pub body: Bytes,
     /// When, in milliseconds.
     pub now: i64,
 }
@@ -55,8 +56,20 @@ struct Held {
     lane: Option<i64>,
 }
 
+impl Held {
+    /// Reads `batch, hold, input, output, lane`.
+    fn read(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self { batch: row.get("batch")?, pinned: Pinned::read(row)?, lane: row.get("lane")? })
+    }
+}
+
 /// A lease by its request and its epoch.
 type LeaseName = (i64, i64);
+
+/// Reads `seq, lease_epoch`.
+fn read_name(row: &Row) -> Result<LeaseName, StoreError> {
+    Ok((row.get("seq")?, row.get("lease_epoch")?))
+}
 
 impl Settlement {
     const fn seq(&self) -> i64 {
@@ -122,13 +135,6 @@ impl Operation for Settle {
     }
 }
 
-fn push_result(values: &mut Vec<Value>, settlement: &Settlement) {
-    let (prompt_tokens, completion_tokens) = settlement.ending.tokens();
-    values.push(prompt_tokens.into());
-    values.push(completion_tokens.into());
-    values.push(settlement.body.clone().into());
-}
-
 impl Ending {
     const fn code(self) -> i64 {
         match self {
@@ -144,12 +150,11 @@ impl Ending {
         }
     }
 
-    const fn tokens(self) -> (Option<i64>, Option<i64>) {
+    /// Tokens read and written.
+    const fn tokens(self) -> Option<(i64, i64)> {
         match self {
-            Self::Completed { prompt_tokens, completion_tokens } => {
-                (Some(prompt_tokens), Some(completion_tokens))
-            }
-            Self::Failed => (None, None),
+            Self::Completed { prompt_tokens, completion_tokens } => Some((prompt_tokens, completion_tokens)),
+            Self::Failed => None,
         }
     }
 }

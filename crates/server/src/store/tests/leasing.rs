@@ -13,7 +13,7 @@ async fn a_release_takes_what_is_ready_and_says_when_to_come_again(mut fixture: 
     later.ready_at = START + 50;
     crate::store::requests::insert(&fixture.store, later).await.expect("an insert");
     let released = releases::release(&fixture.store, START, 2).await.expect("a release");
-    assert_eq!((released.added[0].count, released.added[0].cost), (2, 20));
+    assert_eq!(released.added[0].count, 2);
     assert_eq!(released.next_ready_at, Some(START));
     let released = releases::release(&fixture.store, START, 2).await.expect("a release");
     assert_eq!((released.added[0].count, released.next_ready_at), (1, Some(START + 50)));

@@ -208,7 +208,7 @@ async fn a_row_leaves_out_what_is_long_and_says_why_a_request_failed(mut fixture
     let lease = fixture.lease().await.remove(0);
     let error = br#"{"error":{"message":"no"}}"#.to_vec();
     let failed = fixture.settlement(&lease, START + 6);
-    let failed = Settlement { ending: Ending::Failed, body: error.clone(), ..failed };
+    let failed = Settlement { ending: Ending::Failed, body: error.clone().into(), ..failed };
     assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
     let row = fixture.newest(&ListFilter::default(), None).await.rows.remove(0);
     assert_eq!((row.body, row.body_bytes), (None, 16_385));

@@ -43,6 +43,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use bytes::Bytes;
 use overnight_domain::ids::{AccountId, BatchId, IdSequence, RequestId};
 use overnight_domain::money::Pricing;
 use overnight_domain::requests::RequestStatus;
@@ -201,7 +202,7 @@ impl Fixture {
         Settlement {
             lease: lease.clone(),
             ending: Ending::Completed { prompt_tokens: 3, completion_tokens: 4 },
-            body: br#"{"object":"chat.completion"}"#.to_vec(),
+            body: Bytes::from_static(br#"{"object":"chat.completion"}"#),
             now,
         }
     }

@@ -41,8 +41,8 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let settlements: Vec<_> = leases.iter().map(|lease| fixture.settlement(lease, START)).collect();
     let positions: Vec<_> = leases.iter().map(|lease| lease.key.position.clone()).collect();
     let mut statements = vec![
-        releases::release_on_postgres(START, 9),
-        releases::next(),
+        releases::RELEASE_ON_POSTGRES.bind(START).bind(9i64),
+        releases::NEXT_READY_AT.unbound(),
         candidates::look_behind(fixture.group(), None, 9, START),
         settle::end_on_postgres_by(&settlements.iter().collect::<Vec<_>>(), 1),
         expiry::OVERDUE.bind(0i64).bind(START).bind(9i64),
@@ -57,18 +57,18 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(balances::LOCK.over([], row(1)));
     statements.push(balances::APPLY.over([], row(3)));
     statements.push(ledger::INSERT_CHARGES.over([], row(7)));
-    statements.push(sql(events::LIST_LANES));
-    statements.push(sql(events::LIVE_TEST).bind(1i64));
+    statements.push(events::LIST_LANES.unbound());
+    statements.push(events::LIVE_TEST.bind(1i64));
     statements.push(events::FIND_DUE.bind(1i64).bind(START).bind(9i64));
     let claims = vec![1i64.into(), 0i64.into(), "https://a.example".into(), b"{}".as_slice().into()];
     let by = || [1i64, START].map(Value::from);
     statements.push(events::TAKE.over(by(), claims));
     statements.push(events::CONCLUDE.over([1i64.into()], row(6)));
-    statements.push(sql(events::ON_POSTGRES).bind(1i64).bind("interrupted"));
+    statements.push(events::ON_POSTGRES.bind(1i64).bind("interrupted"));
     statements.push(api_keys::NOTE.over([], row(2)));
-    statements.push(standings::of_account(fixture.model, fixture.account));
-    statements.push(standings::gathering(fixture.account));
-    statements.push(standings::of_model(fixture.model));
+    statements.push(standings::OF_ACCOUNT.bind(fixture.model).bind(fixture.account));
+    statements.push(standings::GATHERING.bind(fixture.account));
+    statements.push(standings::OF_MODEL.bind(fixture.model));
     statements.extend(lists_for_people());
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;
@@ -127,27 +127,27 @@ async fn the_queue_is_searched_by_its_key() {
     let whole_key = "SEARCH queue USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
     check(
         &fixture,
-        candidates::LOOK,
+        candidates::LOOK.sqlite,
         &["SEARCH queue USING PRIMARY KEY (model=? AND account=? AND (sort_key,seq)>(?,?))"],
     )
     .await;
-    for text in [settle::HELD.sqlite, leases::WAITING] {
+    for text in [settle::HELD.sqlite, leases::WAITING.sqlite] {
         check(&fixture, text, &[IN_QUEUE]).await;
     }
     for bulk in [&leases::LEASE, &settle::LEAVE] {
         check(&fixture, bulk.sqlite, &[whole_key]).await;
     }
     check(&fixture, settle::END.sqlite, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
-    check(&fixture, leases::RETURN, &[whole_key]).await;
+    check(&fixture, leases::RETURN.sqlite, &[whole_key]).await;
 }
 
 #[tokio::test]
 async fn what_is_counted_is_a_stretch_of_a_key() {
     let fixture = Fixture::on_sqlite().await;
     let of_account = "SEARCH queue USING PRIMARY KEY (model=? AND account=?)";
-    check(&fixture, standings::OF_ACCOUNT, &[of_account]).await;
-    check(&fixture, standings::OF_MODEL, &["SEARCH queue USING PRIMARY KEY (model=?)"]).await;
-    let gathering = plan(&fixture, standings::GATHERING.0).await;
+    check(&fixture, standings::OF_ACCOUNT.sqlite, &[of_account]).await;
+    check(&fixture, standings::OF_MODEL.sqlite, &["SEARCH queue USING PRIMARY KEY (model=?)"]).await;
+    let gathering = plan(&fixture, standings::GATHERING.sqlite).await;
     assert!(gathering.iter().any(|line| line.contains("USING INDEX progress_gathering")), "{gathering:?}");
 }
 
@@ -156,10 +156,10 @@ async fn progress_is_found_by_seq_or_by_an_index() {
     let fixture = Fixture::on_sqlite().await;
     let gathering = "SEARCH progress USING INDEX progress_gathering";
     let covering = "SEARCH progress USING COVERING INDEX progress_gathering (ready_at<?)";
-    check(&fixture, releases::BOUNDARY, &[covering]).await;
-    check(&fixture, releases::COUNT, &[gathering]).await;
-    check(&fixture, releases::FILL, &[gathering]).await;
-    check(&fixture, releases::MARK, &[gathering]).await;
+    check(&fixture, releases::BOUNDARY.sqlite, &[covering]).await;
+    check(&fixture, releases::COUNT.sqlite, &[gathering]).await;
+    check(&fixture, releases::FILL.sqlite, &[gathering]).await;
+    check(&fixture, releases::MARK.sqlite, &[gathering]).await;
     let due = "USING INDEX progress_by_deadline (deadline>? AND deadline<?)";
     check(&fixture, expiry::OVERDUE.sqlite, &[&format!("SEARCH p {due}"), IN_QUEUE]).await;
     check(&fixture, expiry::IS_OVERDUE.sqlite, &[&format!("SEARCH progress {due}")]).await;
@@ -195,7 +195,7 @@ async fn what_is_due_is_found_however_much_is_not() {
     let by_lane = "USING COVERING INDEX events_due (lane";
     check(
         &fixture,
-        events::LIST_LANES,
+        events::LIST_LANES.sqlite,
         &[&format!("SEARCH e {by_lane}>?)"), &format!("SEARCH e {by_lane}=? AND due_at>?)")],
     )
     .await;
@@ -209,17 +209,25 @@ async fn what_is_due_is_found_however_much_is_not() {
     check(&fixture, events::TAKE.sqlite, &[by_key]).await;
     check(&fixture, events::CONCLUDE.sqlite, &[by_key]).await;
     check(&fixture, events::NOTE.sqlite, &["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"]).await;
-    check(&fixture, events::LIVE_TEST, &["SEARCH events USING COVERING INDEX events_live_tests (account=?)"])
-        .await;
-    check(&fixture, events::OF_ACCOUNT, &["SEARCH e USING INDEX events_by_account (account=? AND seq<?)"])
-        .await;
     check(
         &fixture,
-        events::TRIES_OF_ACCOUNT,
+        events::LIVE_TEST.sqlite,
+        &["SEARCH events USING COVERING INDEX events_live_tests (account=?)"],
+    )
+    .await;
+    check(
+        &fixture,
+        events::OF_ACCOUNT.sqlite,
+        &["SEARCH e USING INDEX events_by_account (account=? AND seq<?)"],
+    )
+    .await;
+    check(
+        &fixture,
+        events::TRIES_OF_ACCOUNT.sqlite,
         &["SEARCH d USING INDEX deliveries_by_account (account=? AND (started_at,event,number)<(?,?,?))"],
     )
     .await;
-    check(&fixture, events::GIVE_BACK, &["SEARCH events USING INDEX events_sending (owner=?)"]).await;
+    check(&fixture, events::GIVE_BACK.sqlite, &["SEARCH events USING INDEX events_sending (owner=?)"]).await;
 }
 
 #[tokio::test]

@@ -31,7 +31,8 @@ impl TestApp {
             }
             _ => (Ending::Failed, failure()),
         };
-        let settlement = Settlement { lease: lease.clone(), ending, body, now: self.services.clock.now() };
+        let settlement =
+            Settlement { lease: lease.clone(), ending, body: body.into(), now: self.services.clock.now() };
         settle::settle(&self.services.store, settlement).await.expect("a settle")
     }
 

@@ -1,0 +1,254 @@
+//! The columns of a table, each declared once: the statements that insert its rows, and their values, are made of them.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use super::sql::Sql;
+use super::statement::Statement;
+use super::value::{Kind, Value};
+
+/// A column, and what stands there of a row that is made of an `R`.
+pub(in crate::store) struct Column<R: 'static> {
+    name: &'static str,
+    content: Content<R>,
+}
+
+enum Content<R: 'static> {
+    /// The number of the row.
+    Number,
+    Value(Kind, fn(&R) -> Value),
+    /// The same in every new row, as SQL has it.
+    Fixed(&'static str),
+}
+
+impl<R> Column<R> {
+    /// One that holds the number of the row.
+    pub(in crate::store) const fn number(name: &'static str) -> Self {
+        Self { name, content: Content::Number }
+    }
+
+    /// One that holds what `value` gives.
+    pub(in crate::store) const fn new(name: &'static str, kind: Kind, value: fn(&R) -> Value) -> Self {
+        Self { name, content: Content::Value(kind, value) }
+    }
+
+    /// One that holds the same in every new row.
+    pub(in crate::store) const fn fixed(name: &'static str, text: &'static str) -> Self {
+        Self { name, content: Content::Fixed(text) }
+    }
+
+    /// What it holds, if that is a value of the statement.
+    const fn kind(&self) -> Option<Kind> {
+        match self.content {
+            Content::Number => Some(Kind::Integer),
+            Content::Value(kind, _) => Some(kind),
+            Content::Fixed(_) => None,
+        }
+    }
+
+    fn value(&self, number: i64, row: &R) -> Option<Value> {
+        match self.content {
+            Content::Number => Some(number.into()),
+            Content::Value(_, value) => Some(value(row)),
+            Content::Fixed(_) => None,
+        }
+    }
+
+    /// What stands for it in a list of expressions: its name, or what it always holds.
+    const fn expression(&self) -> &'static str {
+        match self.content {
+            Content::Fixed(text) => text,
+            _ => self.name,
+        }
+    }
+}
+
+/// A table and its columns, as far as a new row fills them.
+pub(in crate::store) struct Columns<R: 'static> {
+    table: &'static str,
+    columns: &'static [Column<R>],
+    insert: OnceLock<Sql>,
+}
+
+impl<R> Columns<R> {
+    pub(in crate::store) const fn new(table: &'static str, columns: &'static [Column<R>]) -> Self {
+        Self { table, columns, insert: OnceLock::new() }
+    }
+
+    /// Inserts these rows, each with its number.
+    pub(in crate::store) fn insert<'r>(&self, rows: impl IntoIterator<Item = (i64, &'r R)>) -> Statement {
+        let rows = rows.into_iter();
+        let mut values = Vec::with_capacity(rows.size_hint().0 * self.columns.len());
+        for (number, row) in rows {
+            values.extend(self.columns.iter().filter_map(|it| it.value(number, row)));
+        }
+        self.sql().over([], values)
+    }
+
+    /// The statement that inserts rows; made when it is first asked for.
+    pub(in crate::store) fn sql(&self) -> Sql {
+        *self.insert.get_or_init(|| {
+            let given: Vec<(&str, Kind)> =
+                self.columns.iter().filter_map(|it| Some((it.name, it.kind()?))).collect();
+            let places: Vec<String> = (1..=given.len()).map(|place| format!("?{place}")).collect();
+            let mut places = places.iter().map(String::as_str);
+            let sqlite = self.columns.iter().map(|it| match it.content {
+                Content::Fixed(text) => text,
+                _ => places.next().unwrap_or_default(),
+            });
+            let sqlite = format!("{} VALUES ({})", self.head(), list(sqlite));
+            let postgres = format!("{} {}", self.head(), self.select(&rows_on_postgres(&given)));
+            made(self.table, sqlite, postgres, &given)
+        })
+    }
+
+    /// Everything before the values.
+    fn head(&self) -> String {
+        format!("INSERT INTO {} ({})", self.table, list(self.columns.iter().map(|it| it.name)))
+    }
+
+    fn select(&self, from: &str) -> String {
+        format!("SELECT {} FROM {from}", list(self.columns.iter().map(Column::expression)))
+    }
+}
+
+/// What inserts into two tables on PostgreSQL, in one statement: a row of each for an `R`, under one number, which the
+/// database draws in the order of the list. What both tables have under one name is the same, and is sent once.
+pub(in crate::store) struct JointColumns<R: 'static> {
+    sequence: &'static str,
+    tables: [&'static Columns<R>; 2],
+    insert: OnceLock<Sql>,
+}
+
+impl<R> JointColumns<R> {
+    /// Of these tables, with numbers of this sequence.
+    pub(in crate::store) const fn new(sequence: &'static str, tables: [&'static Columns<R>; 2]) -> Self {
+        Self { sequence, tables, insert: OnceLock::new() }
+    }
+
+    /// Inserts what these say.
+    pub(in crate::store) fn insert<'r>(&self, rows: impl IntoIterator<Item = &'r R>) -> Statement {
+        let (given, rows) = (self.given(), rows.into_iter());
+        let mut values = Vec::with_capacity(rows.size_hint().0 * given.len());
+        for row in rows {
+            values.extend(given.iter().map(|(_, _, value)| value(row)));
+        }
+        self.sql().over([], values)
+    }
+
+    /// The statement that inserts rows; made when it is first asked for.
+    pub(in crate::store) fn sql(&self) -> Sql {
+        *self.insert.get_or_init(|| {
+            let [first, second] = self.tables;
+            let given: Vec<(&str, Kind)> =
+                self.given().into_iter().map(|(name, kind, _)| (name, kind)).collect();
+            let number = first.columns.iter().find(|it| matches!(it.content, Content::Number));
+            let postgres = format!(
+                "WITH v AS (SELECT * FROM {}), numbered AS MATERIALIZED (SELECT nextval('{}') AS {}, v.* FROM v), stored AS ({} {}) {} {}",
+                rows_on_postgres(&given),
+                self.sequence,
+                number.map_or("seq", |it| it.name),
+                first.head(),
+                first.select("numbered"),
+                second.head(),
+                second.select("numbered"),
+            );
+            made(first.table, String::new(), postgres, &given)
+        })
+    }
+
+    /// What is sent: the columns of both, but for the numbers, each once.
+    fn given(&self) -> Vec<Given<R>> {
+        let mut seen = BTreeSet::new();
+        let columns = self.tables.into_iter().flat_map(|table| table.columns);
+        let given = columns.filter_map(|it| match it.content {
+            Content::Value(kind, value) if seen.insert(it.name) => Some((it.name, kind, value)),
+            _ => None,
+        });
+        given.collect()
+    }
+}
+
+/// A column that is sent: its name, what it holds, and whence.
+type Given<R> = (&'static str, Kind, fn(&R) -> Value);
+
+/// A list of rows as PostgreSQL gets it, each column as an array.
+fn rows_on_postgres(given: &[(&str, Kind)]) -> String {
+    let arrays: Vec<String> =
+        (1..).zip(given).map(|(place, (_, kind))| format!("${place}::{}[]", kind.on_postgres())).collect();
+    let names = list(given.iter().map(|(name, _)| *name));
+    format!("unnest({}) AS v({names})", arrays.join(", "))
+}
+
+fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// A statement for as long as the process lives.
+fn made(name: &'static str, sqlite: String, postgres: String, given: &[(&str, Kind)]) -> Sql {
+    let columns: Vec<Kind> = given.iter().map(|(_, kind)| *kind).collect();
+    Sql { name, sqlite: sqlite.leak(), postgres: postgres.leak(), columns: columns.leak() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct New {
+        name: &'static str,
+        size: i64,
+    }
+
+    static PLACES: Columns<New> = Columns::new(
+        "places",
+        &[
+            Column::number("seq"),
+            Column::fixed("state", "0 /* new */"),
+            Column::new("name", Kind::Text, |new| new.name.into()),
+        ],
+    );
+    static SIZES: Columns<New> = Columns::new(
+        "sizes",
+        &[
+            Column::new("name", Kind::Text, |new| new.name.into()),
+            Column::number("seq"),
+            Column::new("size", Kind::Integer, |new| new.size.into()),
+        ],
+    );
+    static BOTH: JointColumns<New> = JointColumns::new("places_seq", [&PLACES, &SIZES]);
+
+    #[test]
+    fn the_statement_of_a_table_is_made_of_its_columns() {
+        let sql = PLACES.sql();
+        assert_eq!(sql.sqlite, "INSERT INTO places (seq, state, name) VALUES (?1, 0 /* new */, ?2)");
+        assert_eq!(
+            sql.postgres,
+            "INSERT INTO places (seq, state, name) SELECT seq, 0 /* new */, name \
+             FROM unnest($1::bigint[], $2::text[]) AS v(seq, name)"
+        );
+        assert_eq!(sql.columns, [Kind::Integer, Kind::Text]);
+        let new = [New { name: "a", size: 1 }, New { name: "b", size: 2 }];
+        let statement = PLACES.insert((7..).zip(&new));
+        let rows: Vec<_> = statement.executions().map(|(_, row)| row.to_vec()).collect();
+        assert_eq!(rows, [[Value::from(7i64), "a".into()], [8i64.into(), "b".into()]]);
+        assert!(std::ptr::eq(sql.sqlite, PLACES.sql().sqlite), "it is made once");
+    }
+
+    #[test]
+    fn what_two_tables_have_in_common_is_sent_once() {
+        let sql = BOTH.sql();
+        assert_eq!(
+            sql.postgres,
+            "WITH v AS (SELECT * FROM unnest($1::text[], $2::bigint[]) AS v(name, size)), \
+             numbered AS MATERIALIZED (SELECT nextval('places_seq') AS seq, v.* FROM v), \
+             stored AS (INSERT INTO places (seq, state, name) SELECT seq, 0 /* new */, name FROM numbered) \
+             INSERT INTO sizes (name, seq, size) SELECT name, seq, size FROM numbered"
+        );
+        assert_eq!((sql.sqlite, sql.columns), ("", &[Kind::Text, Kind::Integer][..]));
+        let statement = BOTH.insert(&[New { name: "a", size: 1 }]);
+        assert_eq!(
+            *statement.values_on_postgres(),
+            [Value::Texts(vec![Some("a".into())]), Value::Integers(vec![Some(1)])]
+        );
+    }
+}
