@@ -179,7 +179,8 @@ async fn money_is_moved_by_keys() {
     }
     let request = "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)";
     check(&fixture, ledger::INSERT_CHARGES.sqlite, &[request]).await;
-    check(&fixture, ledger::LIST, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"]).await;
+    check(&fixture, ledger::LIST.sqlite, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"])
+        .await;
 }
 
 #[tokio::test]
@@ -268,7 +269,8 @@ async fn lists_for_people_start_at_their_cursor_too() {
     }
     let by_batch = "SEARCH p USING INDEX progress_by_batch (batch=?)";
     check(&fixture, requests::LIST_ERRORS.sqlite, &[by_batch, joined[2]]).await;
-    check(&fixture, requests::FIND_CHARGE.sqlite, &["SEARCH r USING COVERING INDEX", joined[2], joined[3]]).await;
+    check(&fixture, requests::FIND_CHARGE.sqlite, &["SEARCH r USING COVERING INDEX", joined[2], joined[3]])
+        .await;
     let by_account = "SEARCH batches USING INDEX batches_by_account (account=? AND seq>? AND seq<?)";
     check(&fixture, batches::LIST.sqlite, &[by_account]).await;
     let floor = "SEARCH batches USING COVERING INDEX batches_by_account (account=? AND seq<?)";
