@@ -5,7 +5,7 @@ use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
 use overnight_server::app::sessions::{self, Link};
 use overnight_server::app::users::{Standing, User};
-use overnight_server::app::{Services, accounts, members, users};
+use overnight_server::app::{Services, accounts, users};
 use serde::Serialize;
 use serde_json::json;
 
@@ -108,12 +108,13 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
     match command {
         Command::List => list(&services, output).await?,
         Command::Create(create) => {
-            let user = make(&services, &create).await?;
-            print_link(&services, &user, output).await?;
+            let (user, link) = make(&services, &create).await?;
+            print_link(&services, &user, &link, output)?;
         }
         Command::Link(One { user }) => {
             let user = users::named(&services, &user).await?;
-            print_link(&services, &user, output).await?;
+            let link = sessions::make_link(&services, &user).await?;
+            print_link(&services, &user, &link, output)?;
         }
         Command::Remove(One { user }) => {
             let user = users::named(&services, &user).await?;
@@ -144,22 +145,18 @@ async fn list(services: &Services, output: &Output) -> Result<(), CliError> {
 }
 
 /// An account that does not exist is found out before anybody is made.
-async fn make(services: &Services, create: &Create) -> Result<User, CliError> {
+async fn make(services: &Services, create: &Create) -> Result<(User, Link), CliError> {
     let account = match create.account {
         Some(account) => Some(accounts::get(services, account).await?),
         None => None,
     };
     let standing = if create.operator { Standing::Operator } else { Standing::Ordinary };
-    let user = users::create(services, &create.email, standing).await?;
-    if let (Some(account), Some(role)) = (account, create.role) {
-        members::add(services, &account, &user, role).await?;
-    }
-    Ok(user)
+    let membership = account.as_ref().zip(create.role);
+    Ok(users::create_with_link(services, &create.email, standing, membership).await?)
 }
 
-async fn print_link(services: &Services, user: &User, output: &Output) -> Result<(), CliError> {
-    let Link { url, expires_at } = sessions::make_link(services, user).await?;
-    let expires_at = expires_at / 1_000;
+fn print_link(services: &Services, user: &User, link: &Link, output: &Output) -> Result<(), CliError> {
+    let (url, expires_at) = (&link.url, link.expires_at / 1_000);
     let told = json!({"user": Record::from(user), "url": url, "expires_at": expires_at});
     output.either(&told, || url.clone())?;
     let until = times::utc(expires_at);

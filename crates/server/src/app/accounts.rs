@@ -22,7 +22,8 @@ pub use crate::store::spend::SpendRecord;
 ///
 /// [`AppError::Invalid`] for a name that cannot be.
 pub async fn create(services: &Services, name: &str) -> Result<Account, AppError> {
-    create_with(services, name, Start { is_activated: false, credits: Credits::ZERO }).await
+    let account = draft(services, name, Start { is_activated: false, credits: Credits::ZERO })?;
+    Ok(accounts::insert(&services.store, &account).await?)
 }
 
 /// What an account has from the beginning.
@@ -33,15 +34,14 @@ pub(super) struct Start {
     pub(super) credits: Credits,
 }
 
-/// The same with what it has from the beginning.
-pub(super) async fn create_with(services: &Services, name: &str, start: Start) -> Result<Account, AppError> {
+/// An account that is not stored yet, with what it is to have from the beginning.
+pub(super) fn draft(services: &Services, name: &str, start: Start) -> Result<NewAccount, AppError> {
     names::check("name", name)?;
     let now = services.clock.now();
     let (id, name) = (services.ids.next(now), name.to_owned());
     let webhook_secret = SigningSecret::new(services.ids.random());
     let Start { is_activated, credits } = start;
-    let account = NewAccount { id, name, created_at: now, is_activated, credits, webhook_secret };
-    Ok(accounts::insert(&services.store, &account).await?)
+    Ok(NewAccount { id, name, created_at: now, is_activated, credits, webhook_secret })
 }
 
 /// The account with this identifier.

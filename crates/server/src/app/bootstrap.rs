@@ -13,7 +13,7 @@ use super::errors::AppError;
 use super::sessions::{self, Link};
 use super::users::{self, Standing};
 use super::{Services, api_keys};
-use crate::store::{self, StoreError};
+use crate::store::{self, StoreError, sign_ups};
 
 /// The name of the account that is made.
 const ACCOUNT: &str = "default";
@@ -35,34 +35,36 @@ pub struct Bootstrapped {
 /// Makes the account `default`, with activated payments and its first credits, and a key for it where the store holds no
 /// account; `None` where it does.
 ///
-/// Interrupted anywhere, the next call completes it: the file is written before the key is stored, and a `default`
-/// account that stands alone without a key is one of an interrupted first start. Of nodes that start together one makes it.
+/// Interrupted anywhere, the next call completes it: the file is written before account and key are stored, which is done at
+/// once. A `default` account that stands alone without a key gets one too. Of nodes that start together one makes it.
 ///
 /// # Errors
 ///
 /// What the store could not do, or a key file that could not be written.
 pub async fn run(services: &Services) -> Result<Option<Bootstrapped>, AppError> {
     let _turn = services.store.take_turn().await?;
-    let accounts = store::accounts::list(&services.store).await?;
-    let account = match accounts.as_slice() {
-        [] => {
-            let credits = services.config.billing.bootstrap_credits;
-            super::accounts::create_with(services, ACCOUNT, Start { is_activated: true, credits }).await?
-        }
-        [only] if only.name == ACCOUNT => {
-            if !store::api_keys::list(&services.store, only.key).await?.is_empty() {
-                return Ok(None);
-            }
-            only.clone()
+    let store = &services.store;
+    let accounts = store::accounts::list(store).await?;
+    let alone = match accounts.as_slice() {
+        [] => None,
+        [only] if only.name == ACCOUNT && store::api_keys::list(store, only.key).await?.is_empty() => {
+            Some(only)
         }
         _ => return Ok(None),
     };
-    let made = api_keys::new(services, account.key, Some(ACCOUNT), None);
+    let (key, stored) = api_keys::new(services, Some(ACCOUNT), None);
     let key_path = services.config.data_dir.join(KEY_FILE);
-    write_privately(&key_path, &made.0)
+    write_privately(&key_path, &key)
         .map_err(|source| StoreError::File { path: key_path.display().to_string(), source })?;
-    let made = api_keys::store(services, made).await?;
-    Ok(Some(Bootstrapped { account: account.id, key: made.key, key_path }))
+    let account = if let Some(alone) = alone {
+        store::api_keys::insert(store, alone.key, &stored).await?;
+        alone.id
+    } else {
+        let credits = services.config.billing.bootstrap_credits;
+        let account = super::accounts::draft(services, ACCOUNT, Start { is_activated: true, credits })?;
+        store::accounts::insert_with_key(store, &account, &stored).await?.id
+    };
+    Ok(Some(Bootstrapped { account, key, key_path }))
 }
 
 /// Makes a link by which the first operator signs in to the console, and the operator too where there is no user; `None`
@@ -76,19 +78,23 @@ pub async fn link_operator(services: &Services) -> Result<Option<Link>, AppError
         return Ok(None);
     }
     let _turn = services.store.take_turn().await?;
-    let operator = match users::list(services).await?.as_slice() {
-        [] => match users::insert(services, None, None, Standing::Operator).await? {
-            Some(made) => made,
-            None => return Ok(None),
-        },
-        [only] if only.is_operator && only.signed_in_at.is_none() => only.clone(),
-        _ => return Ok(None),
+    let membership = match store::accounts::list(&services.store).await?.as_slice() {
+        [only] => Some((only.key, Role::Owner)),
+        _ => None,
     };
-    if let [only] = store::accounts::list(&services.store).await?.as_slice() {
-        let now = services.clock.now();
-        store::members::insert(&services.store, only.key, operator.key, Role::Owner, now).await?;
+    let (new, link) = sessions::draft_link(services);
+    match users::list(services).await?.as_slice() {
+        [] => {
+            let operator = users::draft(services, None, Standing::Operator);
+            let made = sign_ups::make(&services.store, &operator, membership, new).await?;
+            Ok(made.map(|_| link))
+        }
+        [only] if only.is_operator && only.signed_in_at.is_none() => {
+            sign_ups::welcome(&services.store, only.key, membership, new).await?;
+            Ok(Some(link))
+        }
+        _ => Ok(None),
     }
-    sessions::make_link(services, &operator).await.map(Some)
 }
 
 /// Replaces `path` as a whole by a new file that only its owner reads. A link in its place is replaced, not followed.

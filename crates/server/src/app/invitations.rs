@@ -11,6 +11,7 @@ use super::users::{self, User};
 use super::{Services, members};
 use crate::store::invitations;
 pub use crate::store::invitations::Invitation;
+use crate::store::sign_ups::{self, Joining};
 
 /// How long an invitation works, in milliseconds.
 const VALID_MS: i64 = 7 * 86_400_000;
@@ -88,7 +89,7 @@ pub async fn accept(services: &Services, token: &str, user: &User) -> Result<Acc
     if !invitations::accept(&services.store, &sha256, user.key, services.clock.now()).await? {
         return Err(REFUSED);
     }
-    tracing::info!(account = %account.id, user = %user.id, role = invitation.role.as_str(), "a user joined an account");
+    note_joined(&account, user, invitation.role);
     Ok(account)
 }
 
@@ -106,19 +107,22 @@ pub async fn join(
     password: &str,
     browser: Browser,
 ) -> Result<(String, Account), SignInError> {
-    get(services, token).await?;
-    let user = users::create_with_password(services, email, password).await?;
-    let account = accept(services, token, &user).await?;
-    Ok((sessions::begin(services, &user, browser, CameBy::Identity).await?, account))
+    let (account, invitation) = get(services, token).await?;
+    let sha256 = Token::parse(token).ok_or(REFUSED)?.sha256();
+    let user = users::draft_with_password(services, email, password).await?;
+    let (token, session) = sessions::draft(services, browser.clone(), CameBy::Identity);
+    let user = match sign_ups::join(&services.store, &user, &sha256, &session).await? {
+        Joining::Joined(user) => user,
+        Joining::Ended => return Err(REFUSED),
+        Joining::Taken => return Err(users::taken().into()),
+    };
+    note_joined(&account, &user, invitation.role);
+    sessions::note_begun(&user, &browser);
+    Ok((token, account))
 }
 
-/// Makes somebody a member of every account that invites this e-mail address, which a provider has verified; how many.
-///
-/// # Errors
-///
-/// Only what the store could not do.
-pub(super) async fn accept_all(services: &Services, email: &str, user: &User) -> Result<u64, AppError> {
-    Ok(invitations::accept_all(&services.store, email, user.key, services.clock.now()).await?)
+fn note_joined(account: &Account, user: &User, role: Role) {
+    tracing::info!(account = %account.id, user = %user.id, role = role.as_str(), "a user joined an account");
 }
 
 /// Whether any account invites this e-mail address.

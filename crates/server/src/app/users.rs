@@ -2,10 +2,13 @@
 
 use overnight_domain::faults::codes;
 use overnight_domain::ids::UserId;
+use overnight_domain::roles::Role;
 
 use super::Services;
+use super::accounts::Account;
 use super::errors::AppError;
-use super::sessions::{self, Visitor};
+use super::sessions::{self, Link, Visitor};
+use crate::store::sign_ups;
 pub use crate::store::users::User;
 use crate::store::users::{self, Credentials, NewUser};
 
@@ -44,51 +47,48 @@ pub enum Standing {
 ///
 /// [`AppError::Invalid`] for an e-mail address that is none, or somebody's.
 pub async fn create(services: &Services, email: &str, standing: Standing) -> Result<User, AppError> {
-    insert(services, Some(checked(email)?), None, standing).await?.ok_or_else(taken)
+    let user = draft(services, Some(checked(email)?), standing);
+    users::insert(&services.store, &user).await?.ok_or_else(taken)
 }
 
-/// Makes a user who signs in by password.
+/// Makes a user, a member of an account where one is named, with the link that signs them in for the first time.
 ///
 /// # Errors
 ///
-/// [`AppError::Invalid`] for an e-mail address that is none, or somebody's, and for a password that cannot be.
-pub(super) async fn create_with_password(
+/// [`AppError::Invalid`] for an e-mail address that is none, or somebody's.
+pub async fn create_with_link(
+    services: &Services,
+    email: &str,
+    standing: Standing,
+    membership: Option<(&Account, Role)>,
+) -> Result<(User, Link), AppError> {
+    let user = draft(services, Some(checked(email)?), standing);
+    let (new, link) = sessions::draft_link(services);
+    let membership = membership.map(|(account, role)| (account.key, role));
+    let made = sign_ups::make(&services.store, &user, membership, new).await?;
+    Ok((made.ok_or_else(taken)?, link))
+}
+
+/// A user who is to sign in by password, not stored yet.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] for an e-mail address that is none, and for a password that cannot be.
+pub(super) async fn draft_with_password(
     services: &Services,
     email: &str,
     password: &str,
-) -> Result<User, AppError> {
+) -> Result<NewUser, AppError> {
     let email = checked(email)?;
     let password = services.passwords.hash(services.passwords.enter()?, password, &services.ids).await?;
-    let user = insert(services, Some(email), None, Standing::Ordinary).await?.ok_or_else(taken)?;
-    let credentials = Credentials { email: None, password: Some(password) };
-    users::set_credentials(&services.store, user.key, &credentials).await?;
-    Ok(User { has_password: true, ..user })
+    Ok(NewUser { password: Some(password), ..draft(services, Some(email), Standing::Ordinary) })
 }
 
-/// Makes the user whom an OpenID provider knows by `subject`, its issuer and its name of them, and by a verified e-mail address;
-/// `None` where somebody has either already.
-///
-/// # Errors
-///
-/// [`AppError::Invalid`] for an e-mail address that is none.
-pub(super) async fn sign_up(
-    services: &Services,
-    email: &str,
-    subject: (String, String),
-) -> Result<Option<User>, AppError> {
-    insert(services, Some(checked(email)?), Some(subject), Standing::Ordinary).await
-}
-
-pub(super) async fn insert(
-    services: &Services,
-    email: Option<String>,
-    subject: Option<(String, String)>,
-    standing: Standing,
-) -> Result<Option<User>, AppError> {
+/// A user who is not stored yet, and has nothing yet to sign in by but the e-mail address.
+pub(super) fn draft(services: &Services, email: Option<String>, standing: Standing) -> NewUser {
     let now = services.clock.now();
     let is_operator = standing == Standing::Operator;
-    let user = NewUser { id: services.ids.next(now), email, subject, is_operator, created_at: now };
-    Ok(users::insert(&services.store, &user).await?)
+    NewUser { id: services.ids.next(now), email, password: None, subject: None, is_operator, created_at: now }
 }
 
 /// The user with this identifier.
@@ -166,13 +166,9 @@ pub async fn change_credentials(
         return Err(AppError::invalid("email", codes::MISSING, "is needed beside a password"));
     }
     let credentials = Credentials { email, password: hash };
-    if !users::set_credentials(&services.store, user.key, &credentials).await? {
-        return Err(taken());
-    }
-    if credentials.password.is_some() {
-        sessions::sign_out_everywhere(services, user, Some(&visitor.session)).await?;
-    }
-    Ok(())
+    let but = Some(&visitor.session.sha256);
+    let is_changed = users::set_credentials(&services.store, user.key, &credentials, but).await?;
+    is_changed.then_some(()).ok_or_else(taken)
 }
 
 /// Whether the user may take an e-mail address, or another.
@@ -180,6 +176,6 @@ pub fn may_change_email(user: &User) -> bool {
     user.is_operator || user.email.is_none()
 }
 
-fn taken() -> AppError {
+pub(super) fn taken() -> AppError {
     AppError::invalid("email", codes::CONFLICT, "is somebody's already")
 }

@@ -5,8 +5,9 @@ use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
-use super::database::{Row, Tx, sql};
-use super::ledger::{self, NewEntry};
+use super::api_keys::{self, NewApiKey};
+use super::database::{Row, Tx, statements};
+use super::ledger::{self, Booking, NewEntry};
 use super::{Store, StoreError, webhook_secrets};
 
 /// An account to be made.
@@ -52,38 +53,51 @@ impl Account {
     }
 }
 
-/// What [`read`] reads, of `accounts`.
-macro_rules! columns {
-    () => {
-        "accounts.seq, accounts.id, accounts.name, accounts.created_at, accounts.balance, accounts.held, \
-         accounts.payments_activated_at"
-    };
+statements! {
+    INSERT = "INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?)
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at";
+    ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE id = ?
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at";
+    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at FROM accounts WHERE id = ?";
+    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at FROM accounts WHERE seq = ?";
+    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at FROM accounts ORDER BY seq";
 }
-pub(super) use columns;
 
 /// Makes an account, visible to every process once this returns.
 pub async fn insert(store: &Store, account: &NewAccount) -> Result<Account, StoreError> {
-    let mut connection = store.connect().await?;
-    let mut tx = Tx::begin(&mut connection).await?;
-    let made = insert_in(account, &mut tx).await;
-    tx.conclude(made, |_| true).await
+    let account = account.clone();
+    store.transaction(async move |tx| insert_in(&account, tx).await).await
 }
 
-async fn insert_in(account: &NewAccount, tx: &mut Tx<'_>) -> Result<Account, StoreError> {
+/// The same with a key of it.
+pub async fn insert_with_key(
+    store: &Store,
+    account: &NewAccount,
+    key: &NewApiKey,
+) -> Result<Account, StoreError> {
+    let (account, key) = (account.clone(), key.clone());
+    let making = async move |tx: &mut Tx<'_>| {
+        let made = insert_in(&account, tx).await?;
+        api_keys::insert_in(made.key, &key, tx).await?;
+        Ok(made)
+    };
+    store.transaction(making).await
+}
+
+/// Makes an account in a transaction.
+pub(super) async fn insert_in(account: &NewAccount, tx: &mut Tx<'_>) -> Result<Account, StoreError> {
     let NewAccount { id, name, created_at, is_activated, credits, webhook_secret } = account;
-    let text = concat!(
-        "INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?) RETURNING ",
-        columns!()
-    );
     let activated_at = is_activated.then_some(*created_at);
-    let insert = sql(text).bind(id.to_bytes()).bind(name.as_str()).bind(*created_at).bind(activated_at);
-    let rows = tx.fetch(insert).await?;
+    let rows = tx.fetch(INSERT.bind(*id).bind(name.as_str()).bind(*created_at).bind(activated_at)).await?;
     let mut made = read(rows.first().ok_or(StoreError::Damaged("an account that was made"))?)?;
     webhook_secrets::insert_in(made.key, webhook_secret, *created_at, tx).await?;
     if *credits != Credits::ZERO {
         let source = format!("{id} bootstrap");
         let (account, kind, amount, now) = (made.key, EntryKind::Grant, *credits, *created_at);
-        ledger::book_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
+        let booking = ledger::book_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
+        if booking != Booking::Booked {
+            return Err(StoreError::Damaged("the first entry of an account"));
+        }
         made.balance = amount;
     }
     Ok(made)
@@ -91,41 +105,34 @@ async fn insert_in(account: &NewAccount, tx: &mut Tx<'_>) -> Result<Account, Sto
 
 /// Activates an account's payments, felt in every process once this returns. A second time keeps the first time.
 pub async fn activate(store: &Store, id: AccountId, now: i64) -> Result<Option<Account>, StoreError> {
-    let mut connection = store.connect().await?;
-    let text = concat!(
-        "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE id = ? RETURNING ",
-        columns!()
-    );
-    connection.fetch(sql(text).bind(now).bind(id.to_bytes())).await?.first().map(read).transpose()
+    let activate = ACTIVATE.bind(now).bind(id);
+    store.transaction(async move |tx| tx.fetch(activate).await?.first().map(read).transpose()).await
 }
 
 /// The account with this identifier.
 pub async fn find(store: &Store, id: AccountId) -> Result<Option<Account>, StoreError> {
-    let text = concat!("SELECT ", columns!(), " FROM accounts WHERE id = ?");
-    let found = store.readers().fetch_optional(sql(text).bind(id.to_bytes())).await?;
-    found.as_ref().map(read).transpose()
+    store.readers().fetch_optional(FIND.bind(id)).await?.as_ref().map(read).transpose()
 }
 
 /// The account in this row.
 pub async fn get(store: &Store, key: AccountKey) -> Result<Account, StoreError> {
-    let text = concat!("SELECT ", columns!(), " FROM accounts WHERE seq = ?");
-    read(&store.readers().fetch_one(sql(text).bind(key.0)).await?)
+    read(&store.readers().fetch_one(GET.bind(key)).await?)
 }
 
 /// Every account, oldest first.
 pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
-    let text = concat!("SELECT ", columns!(), " FROM accounts ORDER BY seq");
-    store.readers().fetch_all(sql(text)).await?.iter().map(read).collect()
+    store.readers().fetch_all(LIST.unbound()).await?.iter().map(read).collect()
 }
 
+/// Reads `seq, id, name, created_at, balance, held, payments_activated_at`.
 pub(super) fn read(row: &Row) -> Result<Account, StoreError> {
     Ok(Account {
-        key: AccountKey(row.get(0)?),
-        id: AccountId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an account's id"))?,
-        name: row.get(2)?,
-        created_at: row.get(3)?,
-        balance: Credits::from_nanos(row.get(4)?),
-        held: Credits::from_nanos(row.get(5)?),
-        payments_activated_at: row.get(6)?,
+        key: row.get("seq")?,
+        id: row.get("id")?,
+        name: row.get("name")?,
+        created_at: row.get("created_at")?,
+        balance: row.get("balance")?,
+        held: row.get("held")?,
+        payments_activated_at: row.get("payments_activated_at")?,
     })
 }

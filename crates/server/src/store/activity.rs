@@ -6,7 +6,7 @@ use overnight_domain::pace::{ActivityRecord, quarter_of};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
-use super::database::{Kind, Row, Sql, Tx, Value, sql};
+use super::database::{Row, Tx, Value, statements};
 use super::spend::Spent;
 use super::{Store, StoreError};
 
@@ -59,25 +59,27 @@ impl Ended {
     }
 }
 
-pub(super) static ADD: Sql = Sql {
-    name: "ADD",
-    sqlite: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-         ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
-             failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
-             prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
-             completion_tokens = activity.completion_tokens + excluded.completion_tokens,
-             amount = activity.amount + excluded.amount",
-    postgres: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
-         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-                              $7::bigint[], $8::bigint[])
-         ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
-             failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
-             prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
-             completion_tokens = activity.completion_tokens + excluded.completion_tokens,
-             amount = activity.amount + excluded.amount",
-    columns: &[Kind::Integer; 8],
-};
+statements! {
+    ADD over [Integer, Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
+                failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
+                prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
+                completion_tokens = activity.completion_tokens + excluded.completion_tokens,
+                amount = activity.amount + excluded.amount",
+        postgres: "INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+                                 $7::bigint[], $8::bigint[])
+            ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
+                failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
+                prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
+                completion_tokens = activity.completion_tokens + excluded.completion_tokens,
+                amount = activity.amount + excluded.amount",
+    };
+    LIST = "SELECT quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount
+        FROM activity WHERE account = ? AND quarter >= ? ORDER BY quarter";
+}
 
 /// Adds to each quarter, in the order of their keys: in which everybody locks them.
 pub(super) async fn add(ended: &BTreeMap<Key, Ended>, tx: &mut Tx<'_>) -> Result<(), StoreError> {
@@ -96,20 +98,17 @@ pub async fn list(
     account: AccountKey,
     first_quarter: i64,
 ) -> Result<Vec<ActivityRecord>, StoreError> {
-    let text = "SELECT quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount
-                FROM activity WHERE account = ? AND quarter >= ? ORDER BY quarter";
-    let rows = store.readers().fetch_all(sql(text).bind(account.0).bind(first_quarter)).await?;
-    rows.iter().map(read).collect()
+    store.readers().fetch_all(LIST.bind(account).bind(first_quarter)).await?.iter().map(read).collect()
 }
 
 fn read(row: &Row) -> Result<ActivityRecord, StoreError> {
     Ok(ActivityRecord {
-        quarter: row.get(0)?,
-        completed: row.get(1)?,
-        failed: row.get(2)?,
-        cancelled: row.get(3)?,
-        prompt_tokens: row.get(4)?,
-        completion_tokens: row.get(5)?,
-        amount: row.get(6)?,
+        quarter: row.get("quarter")?,
+        completed: row.get("completed")?,
+        failed: row.get("failed")?,
+        cancelled: row.get("cancelled")?,
+        prompt_tokens: row.get("prompt_tokens")?,
+        completion_tokens: row.get("completion_tokens")?,
+        amount: row.get("amount")?,
     })
 }

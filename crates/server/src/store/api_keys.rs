@@ -3,7 +3,7 @@
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
-use super::database::{Kind, Row, Sql, Value, sql};
+use super::database::{Row, Tx, Value, statements};
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
 
@@ -12,8 +12,6 @@ use super::{Store, StoreError};
 pub struct NewApiKey {
     /// Its identifier.
     pub id: KeyId,
-    /// The account it opens.
-    pub account: AccountKey,
     /// The SHA-256 of the whole key.
     pub sha256: [u8; 32],
     /// The part that may be shown.
@@ -64,55 +62,74 @@ pub struct KeyHolder {
     pub last_used_at: Option<i64>,
 }
 
-/// Makes a key, usable in every process once this returns.
-pub async fn insert(store: &Store, key: &NewApiKey) -> Result<(), StoreError> {
-    let mut connection = store.connect().await?;
-    let text = "INSERT INTO api_keys (id, account, sha256, prefix, name, created_at, expires_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?)";
-    let insert = sql(text)
-        .bind(key.id.to_bytes())
-        .bind(key.account.0)
-        .bind(key.sha256.to_vec())
+statements! {
+    INSERT = "INSERT INTO api_keys (id, account, sha256, prefix, name, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    FIND_HOLDER = "SELECT k.account, a.id AS account_id, k.seq, k.id, k.expires_at, k.last_used_at,
+               a.payments_activated_at IS NOT NULL AS is_activated
+        FROM api_keys k JOIN accounts a ON a.seq = k.account WHERE k.sha256 = ? AND k.revoked_at IS NULL";
+    LIST = "SELECT id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+        WHERE account = ? ORDER BY seq";
+    REVOKE = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?
+        RETURNING id, prefix, name, created_at, expires_at, revoked_at, last_used_at";
+    /// Everybody locks in the order of `seq`.
+    NOTE over [Integer, Integer] = {
+        sqlite: "UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2",
+        postgres: "WITH k AS (
+                SELECT api_keys.seq, v.used_at FROM unnest($1::bigint[], $2::bigint[]) AS v(key, used_at)
+                JOIN api_keys ON api_keys.seq = v.key ORDER BY api_keys.seq FOR UPDATE OF api_keys
+            ) UPDATE api_keys SET last_used_at = k.used_at FROM k
+              WHERE api_keys.seq = k.seq AND coalesce(api_keys.last_used_at, 0) < k.used_at",
+    };
+}
+
+/// Makes a key of an account, usable in every process once this returns.
+pub async fn insert(store: &Store, account: AccountKey, key: &NewApiKey) -> Result<(), StoreError> {
+    let key = key.clone();
+    store.transaction(async move |tx| insert_in(account, &key, tx).await).await
+}
+
+/// The same in a transaction.
+pub(super) async fn insert_in(
+    account: AccountKey,
+    key: &NewApiKey,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    let insert = INSERT
+        .bind(key.id)
+        .bind(account)
+        .bind(key.sha256)
         .bind(key.prefix.as_str())
         .bind(key.name.clone())
         .bind(key.created_at)
         .bind(key.expires_at);
-    connection.execute(insert).await.map(drop)
+    tx.execute(insert).await.map(drop)
 }
 
 /// Who holds the key with this hash, unless it was revoked. Expiry is for the caller to compare.
 pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyHolder>, StoreError> {
-    let text = "SELECT k.account, a.id, k.id, k.expires_at, a.payments_activated_at, k.last_used_at, k.seq
-                FROM api_keys k
-                JOIN accounts a ON a.seq = k.account WHERE k.sha256 = ? AND k.revoked_at IS NULL";
-    let Some(row) = store.readers().fetch_optional(sql(text).bind(sha256.to_vec())).await? else {
+    let Some(row) = store.readers().fetch_optional(FIND_HOLDER.bind(*sha256)).await? else {
         return Ok(None);
     };
     Ok(Some(KeyHolder {
-        account: AccountKey(row.get(0)?),
-        account_id: AccountId::from_bytes(row.get(1)?).ok_or(StoreError::Damaged("an account's id"))?,
-        key_id: read_id(&row, 2)?,
-        expires_at: row.get(3)?,
-        is_activated: row.get::<Option<i64>>(4)?.is_some(),
-        last_used_at: row.get(5)?,
-        key: row.get(6)?,
+        account: row.get("account")?,
+        account_id: row.get("account_id")?,
+        key: row.get("seq")?,
+        key_id: row.get("id")?,
+        expires_at: row.get("expires_at")?,
+        is_activated: row.get("is_activated")?,
+        last_used_at: row.get("last_used_at")?,
     }))
 }
 
 /// The keys of an account, oldest first.
 pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<ApiKey>, StoreError> {
-    let text = "SELECT id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
-                WHERE account = ? ORDER BY seq";
-    store.readers().fetch_all(sql(text).bind(account.0)).await?.iter().map(read).collect()
+    store.readers().fetch_all(LIST.bind(account)).await?.iter().map(read).collect()
 }
 
 /// Revokes a key; `None` where there is no such key. A second time keeps the first time.
 pub async fn revoke(store: &Store, id: KeyId, now: i64) -> Result<Option<ApiKey>, StoreError> {
-    let mut connection = store.connect().await?;
-    let text = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?
-                RETURNING id, prefix, name, created_at, expires_at, revoked_at, last_used_at";
-    let update = sql(text).bind(now).bind(id.to_bytes());
-    connection.fetch(update).await?.first().map(read).transpose()
+    let revoke = REVOKE.bind(now).bind(id);
+    store.transaction(async move |tx| tx.fetch(revoke).await?.first().map(read).transpose()).await
 }
 
 /// When keys were used, by their row numbers and in milliseconds. What is stored already, and what is unknown, stays as
@@ -125,18 +142,6 @@ pub async fn note_uses(store: &Store, mut uses: Vec<(i64, i64)>) -> Result<(), S
 pub(super) struct NoteUses {
     uses: Vec<(i64, i64)>,
 }
-
-/// Everybody locks in the order of `seq`.
-pub(super) static NOTE: Sql = Sql {
-    name: "NOTE",
-    sqlite: "UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2",
-    postgres: "WITH k AS (
-             SELECT api_keys.seq, v.used_at FROM unnest($1::bigint[], $2::bigint[]) AS v(key, used_at)
-             JOIN api_keys ON api_keys.seq = v.key ORDER BY api_keys.seq FOR UPDATE OF api_keys
-         ) UPDATE api_keys SET last_used_at = k.used_at FROM k
-           WHERE api_keys.seq = k.seq AND coalesce(api_keys.last_used_at, 0) < k.used_at",
-    columns: &[Kind::Integer; 2],
-};
 
 impl Operation for NoteUses {
     type Answer = ();
@@ -156,18 +161,15 @@ impl Operation for NoteUses {
     }
 }
 
+/// Reads `id, prefix, name, created_at, expires_at, revoked_at, last_used_at`.
 fn read(row: &Row) -> Result<ApiKey, StoreError> {
     Ok(ApiKey {
-        id: read_id(row, 0)?,
-        prefix: row.get(1)?,
-        name: row.get(2)?,
-        created_at: row.get(3)?,
-        expires_at: row.get(4)?,
-        revoked_at: row.get(5)?,
-        last_used_at: row.get(6)?,
+        id: row.get("id")?,
+        prefix: row.get("prefix")?,
+        name: row.get("name")?,
+        created_at: row.get("created_at")?,
+        expires_at: row.get("expires_at")?,
+        revoked_at: row.get("revoked_at")?,
+        last_used_at: row.get("last_used_at")?,
     })
-}
-
-fn read_id(row: &Row, column: usize) -> Result<KeyId, StoreError> {
-    KeyId::from_bytes(row.get(column)?).ok_or(StoreError::Damaged("a key's id"))
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::StoreError;
-use super::database::{Kind, Row, Sql, Tx, Value};
+use super::database::{Dialect, Row, Tx, Value, statements};
 
 /// A balance and what is held of it, or by how much they move; in nano-credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,22 +24,19 @@ impl Balance {
     }
 }
 
-/// Everybody locks in this order.
-pub(super) static LOCK: Sql = Sql {
-    name: "LOCK",
-    sqlite: "SELECT seq, balance, held FROM accounts WHERE seq = ?1",
-    postgres: "SELECT seq, balance, held FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE",
-    columns: &[Kind::Integer],
-};
-
-pub(super) static APPLY: Sql = Sql {
-    name: "APPLY",
-    sqlite: "UPDATE accounts SET balance = balance + ?2, held = held + ?3 WHERE seq = ?1",
-    postgres: "UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by
-         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(account, balance_by, held_by)
-         WHERE accounts.seq = v.account",
-    columns: &[Kind::Integer; 3],
-};
+statements! {
+    /// Everybody locks in this order.
+    LOCK over [Integer] = {
+        sqlite: "SELECT seq, balance, held FROM accounts WHERE seq = ?1",
+        postgres: "SELECT seq, balance, held FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE",
+    };
+    APPLY over [Integer, Integer, Integer] = {
+        sqlite: "UPDATE accounts SET balance = balance + ?2, held = held + ?3 WHERE seq = ?1",
+        postgres: "UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(account, balance_by, held_by)
+            WHERE accounts.seq = v.account",
+    };
+}
 
 /// What these accounts have; nobody else moves it until the transaction ends.
 pub(super) async fn lock(
@@ -48,7 +45,7 @@ pub(super) async fn lock(
 ) -> Result<BTreeMap<i64, Balance>, StoreError> {
     let accounts = accounts.iter().map(|account| Value::from(*account)).collect();
     let rows = tx.fetch(LOCK.over([], accounts)).await?;
-    rows.iter().map(|row| Ok((row.get(0)?, read(row, 1)?))).collect()
+    rows.iter().map(|row| Ok((row.get("seq")?, read(row)?))).collect()
 }
 
 /// The same for those whose balances need not be known.
@@ -56,7 +53,7 @@ pub(super) async fn lock_only(
     accounts: impl Iterator<Item = i64>,
     tx: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
-    if tx.dialect() == super::database::Dialect::Postgres {
+    if tx.dialect() == Dialect::Postgres {
         lock(&accounts.collect(), tx).await?;
     }
     Ok(())
@@ -73,6 +70,6 @@ pub(super) async fn apply(shifts: &BTreeMap<i64, Balance>, tx: &mut Tx<'_>) -> R
 }
 
 /// Reads `balance, held`.
-pub(super) fn read(row: &Row, first: usize) -> Result<Balance, StoreError> {
-    Ok(Balance { balance: row.get(first)?, held: row.get(first + 1)? })
+fn read(row: &Row) -> Result<Balance, StoreError> {
+    Ok(Balance { balance: row.get("balance")?, held: row.get("held")? })
 }

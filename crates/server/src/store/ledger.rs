@@ -4,7 +4,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::{AccountKey, Group};
 
-use super::database::{Kind, Row, Sql, Tx, Value, sql};
+use super::database::{Row, Tx, Value, statements};
 use super::{Store, StoreError};
 
 /// The code of a kind; the literal numbers also stand in the audit.
@@ -18,6 +18,26 @@ const fn code(kind: EntryKind) -> i64 {
     }
 }
 
+statements! {
+    INSERT_CHARGES over [Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT r.id FROM requests r WHERE r.seq = ?7))",
+        postgres: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
+            SELECT v.account, v.kind, v.amount, v.created_at, v.result, v.model, r.id
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+                AS v(account, kind, amount, created_at, result, model, request)
+            LEFT JOIN requests r ON r.seq = v.request ORDER BY v.result",
+    };
+    INSERT = "INSERT INTO ledger (account, kind, amount, created_at, source) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (kind, source) WHERE source IS NOT NULL DO NOTHING";
+    MOVE_BALANCE = "UPDATE accounts SET balance = balance + ?
+        WHERE seq = ? AND balance + ? BETWEEN ? AND ? AND balance - held + ? >= ?";
+    FIND_AMOUNT = "SELECT amount FROM ledger WHERE kind = ? AND source = ? AND source IS NOT NULL";
+    LIST = "SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS model
+        FROM ledger l LEFT JOIN models m ON m.seq = l.model
+        WHERE l.account = ? AND l.seq < ? AND l.kind BETWEEN ? AND ? ORDER BY l.seq DESC LIMIT ? + 0";
+}
+
 /// The charge of a request that completed; its amount is what is taken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Charge {
@@ -27,18 +47,6 @@ pub(super) struct Charge {
     pub(super) amount: i64,
     pub(super) now: i64,
 }
-
-pub(super) static INSERT_CHARGES: Sql = Sql {
-    name: "INSERT_CHARGES",
-    sqlite: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT r.id FROM requests r WHERE r.seq = ?7))",
-    postgres: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
-         SELECT v.account, v.kind, v.amount, v.created_at, v.result, v.model, r.id
-         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-             AS v(account, kind, amount, created_at, result, model, request)
-         LEFT JOIN requests r ON r.seq = v.request ORDER BY v.result",
-    columns: &[Kind::Integer; 7],
-};
 
 /// Enters charges. Of one result there is one: a second is a broken constraint.
 pub(super) async fn insert_charges(charges: &[Charge], tx: &mut Tx<'_>) -> Result<(), StoreError> {
@@ -77,10 +85,19 @@ pub enum Booking {
 
 /// Books an entry at once, beside a running service too.
 pub async fn book(store: &Store, entry: &NewEntry) -> Result<Booking, StoreError> {
-    let mut connection = store.connect().await?;
-    let mut tx = Tx::begin(&mut connection).await?;
-    let booking = book_in(entry, &mut tx).await;
-    tx.conclude(booking, |booking| *booking == Booking::Booked).await
+    let entry = entry.clone();
+    store.transaction(async move |tx| book_in(&entry, tx).await).await
+}
+
+/// Books what takes money back and was undone by now: the entry, and what moves the balance back under the source `undoing`.
+pub async fn book_undone(store: &Store, entry: &NewEntry, undoing: &str) -> Result<Booking, StoreError> {
+    let taking = entry.clone();
+    let giving = NewEntry { amount: -taking.amount, source: undoing.to_owned(), ..taking.clone() };
+    let booking = async move |tx: &mut Tx<'_>| match book_in(&taking, tx).await? {
+        Booking::Refused => Ok(Booking::Refused),
+        Booking::Booked | Booking::BookedBefore => book_in(&giving, tx).await,
+    };
+    store.transaction(booking).await
 }
 
 /// The amount of the entry of this kind and source.
@@ -89,32 +106,31 @@ pub async fn find_amount(
     kind: EntryKind,
     source: &str,
 ) -> Result<Option<Credits>, StoreError> {
-    let text = "SELECT amount FROM ledger WHERE kind = ? AND source = ? AND source IS NOT NULL";
-    let found = store.readers().fetch_optional(sql(text).bind(code(kind)).bind(source)).await?;
-    found.map(|row| row.get(0).map(Credits::from_nanos)).transpose()
+    let found = store.readers().fetch_optional(FIND_AMOUNT.bind(code(kind)).bind(source)).await?;
+    found.map(|row| row.get("amount")).transpose()
 }
 
-/// Books an entry in a transaction that is to be undone unless it says [`Booking::Booked`].
+/// Books an entry in a transaction, which is undone where it is refused.
 pub(super) async fn book_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Result<Booking, StoreError> {
     let NewEntry { account, kind, amount, source, now } = entry;
-    let text = "INSERT INTO ledger (account, kind, amount, created_at, source) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (kind, source) WHERE source IS NOT NULL DO NOTHING";
-    let insert = sql(text).bind(account.0).bind(code(*kind)).bind(amount.nanos()).bind(*now);
+    let insert = INSERT.bind(*account).bind(code(*kind)).bind(amount.nanos()).bind(*now);
     if tx.execute(insert.bind(source.as_str())).await? == 0 {
         return Ok(Booking::BookedBefore);
     }
     let least = if kind.may_overdraw() || *amount >= Credits::ZERO { i64::MIN } else { 0 };
-    let text = "UPDATE accounts SET balance = balance + ?
-                WHERE seq = ? AND balance + ? BETWEEN ? AND ? AND balance - held + ? >= ?";
-    let update = sql(text)
+    let update = MOVE_BALANCE
         .bind(amount.nanos())
-        .bind(account.0)
+        .bind(*account)
         .bind(amount.nanos())
         .bind((-Credits::MAX).nanos())
         .bind(Credits::MAX.nanos())
         .bind(amount.nanos())
         .bind(least);
-    Ok(if tx.execute(update).await? == 1 { Booking::Booked } else { Booking::Refused })
+    if tx.execute(update).await? == 0 {
+        tx.undo();
+        return Ok(Booking::Refused);
+    }
+    Ok(Booking::Booked)
 }
 
 /// An entry. Times are in milliseconds.
@@ -136,10 +152,6 @@ pub struct Entry {
     pub model: Option<String>,
 }
 
-pub(super) const LIST: &str = "SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name
-     FROM ledger l LEFT JOIN models m ON m.seq = l.model
-     WHERE l.account = ? AND l.seq < ? AND l.kind BETWEEN ? AND ? ORDER BY l.seq DESC LIMIT ? + 0";
-
 /// The entries of an account before `before`, the newest first, `limit` at most; of one kind, or all.
 pub async fn list(
     store: &Store,
@@ -149,25 +161,20 @@ pub async fn list(
     limit: u32,
 ) -> Result<Vec<Entry>, StoreError> {
     let (first, last) = kind.map_or((0, code(EntryKind::Dispute)), |kind| (code(kind), code(kind)));
-    let select = sql(LIST).bind(account.0).bind(before).bind(first).bind(last).bind(limit);
+    let select = LIST.bind(account).bind(before).bind(first).bind(last).bind(limit);
     store.readers().fetch_all(select).await?.iter().map(read).collect()
 }
 
 fn read(row: &Row) -> Result<Entry, StoreError> {
-    let kind: i64 = row.get(1)?;
-    let request: Option<&[u8]> = row.get(5)?;
-    let request =
-        request.map(|bytes| RequestId::from_bytes(bytes).ok_or(StoreError::Damaged("a charge's request")));
+    let kind: i64 = row.get("kind")?;
+    let kind = EntryKind::ALL.into_iter().find(|it| code(*it) == kind);
     Ok(Entry {
-        seq: row.get(0)?,
-        kind: EntryKind::ALL
-            .into_iter()
-            .find(|it| code(*it) == kind)
-            .ok_or(StoreError::Damaged("an entry's kind"))?,
-        amount: Credits::from_nanos(row.get(2)?),
-        created_at: row.get(3)?,
-        source: row.get(4)?,
-        request: request.transpose()?,
-        model: row.get(6)?,
+        seq: row.get("seq")?,
+        kind: kind.ok_or(StoreError::Damaged("an entry's kind"))?,
+        amount: row.get("amount")?,
+        created_at: row.get("created_at")?,
+        source: row.get("source")?,
+        request: row.get("request")?,
+        model: row.get("model")?,
     })
 }

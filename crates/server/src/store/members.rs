@@ -4,7 +4,7 @@ use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
 
 use super::accounts::{self, Account};
-use super::database::{Row, Tx, sql};
+use super::database::{Row, Tx, statements};
 use super::users::{self, User};
 use super::{Store, StoreError};
 
@@ -30,31 +30,40 @@ pub enum MemberChange {
     LastOwner,
 }
 
+statements! {
+    LIST = "SELECT m.role, m.created_at AS member_created_at, u.seq, u.id, u.email, u.password IS NOT NULL AS has_password, u.issuer,
+               u.is_operator, u.created_at, u.signed_in_at
+        FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = ? ORDER BY m.created_at, u.seq";
+    FIND = "SELECT role FROM members WHERE account = ? AND user_seq = ?";
+    LIST_ACCOUNTS = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at
+        FROM members m JOIN accounts a ON a.seq = m.account WHERE m.user_seq = ? ORDER BY m.created_at, a.seq";
+    INSERT = "INSERT INTO members (account, user_seq, role, created_at)
+        SELECT ?, seq, ?, ? FROM users WHERE seq = ? ON CONFLICT DO NOTHING";
+    /// One change of an account at a time.
+    LOCK_ACCOUNT = {
+        sqlite: "SELECT seq FROM accounts WHERE seq = ?",
+        postgres: "SELECT seq FROM accounts WHERE seq = ? FOR UPDATE",
+    };
+    LIST_ROLES = "SELECT user_seq, role FROM members WHERE account = ?";
+    UPDATE = "UPDATE members SET role = ? WHERE account = ? AND user_seq = ?";
+    DELETE = "DELETE FROM members WHERE account = ? AND user_seq = ?";
+}
+
 /// The members of an account, in the order in which they came.
 pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<Member>, StoreError> {
-    let text = concat!(
-        "SELECT m.role, m.created_at, ",
-        users::columns!(),
-        " FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = ? ORDER BY m.created_at, u.seq"
-    );
-    store.readers().fetch_all(sql(text).bind(account.0)).await?.iter().map(read).collect()
+    store.readers().fetch_all(LIST.bind(account)).await?.iter().map(read).collect()
 }
 
 /// What a user is in an account.
 pub async fn find(store: &Store, account: AccountKey, user: i64) -> Result<Option<Role>, StoreError> {
-    let query = sql("SELECT role FROM members WHERE account = ? AND user_seq = ?").bind(account.0).bind(user);
-    store.readers().fetch_optional(query).await?.map(|row| role_of(row.get(0)?)).transpose()
+    let row = store.readers().fetch_optional(FIND.bind(account).bind(user)).await?;
+    row.as_ref().map(read_role).transpose()
 }
 
 /// The accounts that a user belongs to, in the order in which they came to them.
 pub async fn accounts_of(store: &Store, user: i64) -> Result<Vec<(Account, Role)>, StoreError> {
-    let text = concat!(
-        "SELECT ",
-        accounts::columns!(),
-        ", m.role FROM members m JOIN accounts ON accounts.seq = m.account WHERE m.user_seq = ? ORDER BY m.created_at, accounts.seq"
-    );
-    let rows = store.readers().fetch_all(sql(text).bind(user)).await?;
-    rows.iter().map(|row| Ok((accounts::read(row)?, role_of(row.get(7)?)?))).collect()
+    let rows = store.readers().fetch_all(LIST_ACCOUNTS.bind(user)).await?;
+    rows.iter().map(|row| Ok((accounts::read(row)?, read_role(row)?))).collect()
 }
 
 /// Makes a user a member; one who is keeps the role.
@@ -65,11 +74,18 @@ pub async fn insert(
     role: Role,
     now: i64,
 ) -> Result<(), StoreError> {
-    let mut connection = store.connect().await?;
-    let text = "INSERT INTO members (account, user_seq, role, created_at)
-                SELECT ?, u.seq, ?, ? FROM users u WHERE u.seq = ? ON CONFLICT DO NOTHING";
-    let insert = sql(text).bind(account.0).bind(role_code(role)).bind(now).bind(user);
-    connection.execute(insert).await.map(drop)
+    store.transaction(async move |tx| insert_in(account, user, role, now, tx).await).await
+}
+
+/// The same in a transaction.
+pub(super) async fn insert_in(
+    account: AccountKey,
+    user: i64,
+    role: Role,
+    now: i64,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    tx.execute(INSERT.bind(account).bind(role_code(role)).bind(now).bind(user)).await.map(drop)
 }
 
 /// Gives a member another role, or none any more. An account keeps an owner.
@@ -79,10 +95,7 @@ pub async fn change(
     user: i64,
     role: Option<Role>,
 ) -> Result<MemberChange, StoreError> {
-    let mut connection = store.connect().await?;
-    let mut tx = Tx::begin(&mut connection).await?;
-    let changed = change_in(account, user, role, &mut tx).await;
-    tx.conclude(changed, |change| *change == MemberChange::Done).await
+    store.transaction(async move |tx| change_in(account, user, role, tx).await).await
 }
 
 async fn change_in(
@@ -91,15 +104,12 @@ async fn change_in(
     role: Option<Role>,
     tx: &mut Tx<'_>,
 ) -> Result<MemberChange, StoreError> {
-    // One change of an account at a time.
-    tx.fetch(sql("SELECT seq FROM accounts WHERE seq = ?").bind(account.0).locking()).await?;
-    let members =
-        tx.fetch(sql("SELECT user_seq, role FROM members WHERE account = ?").bind(account.0)).await?;
+    tx.fetch(LOCK_ACCOUNT.bind(account)).await?;
     let (mut is_member, mut other_owners) = (false, 0);
-    for row in &members {
-        let (member, held): (i64, i64) = (row.get(0)?, row.get(1)?);
+    for row in tx.fetch(LIST_ROLES.bind(account)).await? {
+        let member: i64 = row.get("user_seq")?;
         is_member |= member == user;
-        other_owners += i64::from(member != user && held == role_code(Role::Owner));
+        other_owners += i64::from(member != user && read_role(&row)? == Role::Owner);
     }
     if !is_member {
         return Ok(MemberChange::Unknown);
@@ -108,17 +118,15 @@ async fn change_in(
         return Ok(MemberChange::LastOwner);
     }
     let statement = match role {
-        Some(role) => {
-            sql("UPDATE members SET role = ? WHERE account = ? AND user_seq = ?").bind(role_code(role))
-        }
-        None => sql("DELETE FROM members WHERE account = ? AND user_seq = ?"),
+        Some(role) => UPDATE.bind(role_code(role)),
+        None => DELETE.unbound(),
     };
-    tx.execute(statement.bind(account.0).bind(user)).await?;
+    tx.execute(statement.bind(account).bind(user)).await?;
     Ok(MemberChange::Done)
 }
 
 fn read(row: &Row) -> Result<Member, StoreError> {
-    Ok(Member { role: role_of(row.get(0)?)?, created_at: row.get(1)?, user: users::read(row, 2)? })
+    Ok(Member { role: read_role(row)?, created_at: row.get("member_created_at")?, user: users::read(row)? })
 }
 
 pub(super) const fn role_code(role: Role) -> i64 {
@@ -129,9 +137,9 @@ pub(super) const fn role_code(role: Role) -> i64 {
     }
 }
 
-pub(super) fn role_of(number: i64) -> Result<Role, StoreError> {
-    Role::ALL
-        .into_iter()
-        .find(|role| role_code(*role) == number)
-        .ok_or(StoreError::Damaged("a member's role"))
+/// Reads `role`.
+pub(super) fn read_role(row: &Row) -> Result<Role, StoreError> {
+    let code: i64 = row.get("role")?;
+    let role = Role::ALL.into_iter().find(|role| role_code(*role) == code);
+    role.ok_or(StoreError::Damaged("a member's role"))
 }

@@ -44,6 +44,7 @@ pub mod sessions;
 pub mod settings;
 pub mod settle;
 pub mod sign_in_failures;
+pub mod sign_ups;
 pub mod spend;
 pub mod standings;
 mod stretches;

@@ -2,25 +2,37 @@
 
 use overnight_domain::scheduler::ModelKey;
 
-use super::database::sql;
+use super::database::{Value, statements};
 use super::{Store, StoreError};
+
+statements! {
+    /// Nodes that start together insert in one order, so that none waits for another that waits for it.
+    INSERT over [Text] = {
+        sqlite: "INSERT INTO models (name) VALUES (?1) ON CONFLICT (name) DO NOTHING",
+        postgres: "INSERT INTO models (name) SELECT v.name FROM unnest($1::text[]) AS v(name) ORDER BY v.name
+            ON CONFLICT (name) DO NOTHING",
+    };
+    FIND = "SELECT seq FROM models WHERE name = ?";
+}
 
 /// The key of each name, in order; a new name gets a row.
 pub async fn ensure(store: &Store, names: &[&str]) -> Result<Vec<ModelKey>, StoreError> {
-    let mut connection = store.connect().await?;
-    let mut keys = Vec::with_capacity(names.len());
-    for name in names {
-        let text = "INSERT INTO models (name) VALUES (?) ON CONFLICT (name) DO NOTHING";
-        connection.execute(sql(text).bind(*name)).await?;
-        let row = connection.fetch_one(sql("SELECT seq FROM models WHERE name = ?").bind(*name)).await?;
-        keys.push(ModelKey(row.get(0)?));
-    }
-    Ok(keys)
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let ensured = store.transaction(async move |tx| {
+        let values = names.iter().map(|name| Value::from(name.as_str())).collect();
+        tx.execute(INSERT.over([], values)).await?;
+        let mut keys = Vec::with_capacity(names.len());
+        for name in names {
+            let rows = tx.fetch(FIND.bind(name)).await?;
+            keys.push(rows.first().ok_or(StoreError::Damaged("a model"))?.get("seq")?);
+        }
+        Ok(keys)
+    });
+    ensured.await
 }
 
 /// The key of a model that is or was configured.
 pub async fn find(store: &Store, name: &str) -> Result<Option<ModelKey>, StoreError> {
-    let query = sql("SELECT seq FROM models WHERE name = ?").bind(name);
-    let row = store.readers().fetch_optional(query).await?;
-    row.map(|row| row.get(0).map(ModelKey)).transpose()
+    let row = store.readers().fetch_optional(FIND.bind(name)).await?;
+    row.map(|row| row.get("seq")).transpose()
 }

@@ -4,7 +4,7 @@ use overnight_domain::ids::PaymentId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 
-use super::database::{Row, Tx, sql};
+use super::database::{Row, Tx, statements};
 use super::ledger::{self, Booking, NewEntry};
 use super::{Store, StoreError};
 
@@ -33,100 +33,89 @@ pub struct Payment {
     pub reference: Option<String>,
 }
 
-macro_rules! columns {
-    () => {
-        "id, account, provider, credits, amount, currency, created_at, session, paid_at, reference"
-    };
+statements! {
+    INSERT = "INSERT INTO payments (id, account, provider, credits, amount, currency, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    NOTE_SESSION = "UPDATE payments SET session = ? WHERE id = ?";
+    LIST = "SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE account = ? AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC";
+    FIND = "SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE id = ?";
+    FIND_PAID = "SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE reference = ?";
+    PAYS_ANOTHER = "SELECT seq FROM payments WHERE reference = ? AND id <> ?";
+    NOTE_PAID = "UPDATE payments SET paid_at = ?, reference = ?, credits = ?, amount = ? WHERE id = ? AND paid_at IS NULL";
+    ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE seq = ?";
 }
 
 /// Notes an order, before anybody can pay it.
 pub async fn insert(store: &Store, payment: &Payment) -> Result<(), StoreError> {
-    let mut connection = store.connect().await?;
-    let text = "INSERT INTO payments (id, account, provider, credits, amount, currency, created_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?)";
-    let insert = sql(text)
-        .bind(payment.id.to_bytes())
-        .bind(payment.account.0)
+    let insert = INSERT
+        .bind(payment.id)
+        .bind(payment.account)
         .bind(payment.provider.as_str())
         .bind(payment.credits.nanos())
         .bind(payment.amount)
         .bind(payment.currency.as_str())
         .bind(payment.created_at);
-    connection.execute(insert).await.map(drop)
+    store.transaction(async move |tx| tx.execute(insert).await.map(drop)).await
 }
 
 /// Notes where an order is paid.
 pub async fn note_session(store: &Store, id: PaymentId, session: &str) -> Result<(), StoreError> {
-    let mut connection = store.connect().await?;
-    let update = sql("UPDATE payments SET session = ? WHERE id = ?").bind(session).bind(id.to_bytes());
-    connection.execute(update).await.map(drop)
+    let update = NOTE_SESSION.bind(session).bind(id);
+    store.transaction(async move |tx| tx.execute(update).await.map(drop)).await
 }
 
 /// The orders of an account that could be paid, the newest first.
 pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<Payment>, StoreError> {
-    let text = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM payments WHERE account = ? AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC"
-    );
-    store.readers().fetch_all(sql(text).bind(account.0)).await?.iter().map(read).collect()
+    store.readers().fetch_all(LIST.bind(account)).await?.iter().map(read).collect()
 }
 
 /// The order with this identifier.
 pub async fn find(store: &Store, id: PaymentId) -> Result<Option<Payment>, StoreError> {
-    let text = concat!("SELECT ", columns!(), " FROM payments WHERE id = ?");
-    let found = store.readers().fetch_optional(sql(text).bind(id.to_bytes())).await?;
-    found.as_ref().map(read).transpose()
+    store.readers().fetch_optional(FIND.bind(id)).await?.as_ref().map(read).transpose()
 }
 
 /// The order that the provider's payment paid.
 pub async fn find_paid(store: &Store, reference: &str) -> Result<Option<Payment>, StoreError> {
-    let text = concat!("SELECT ", columns!(), " FROM payments WHERE reference = ?");
-    let found = store.readers().fetch_optional(sql(text).bind(reference)).await?;
-    found.as_ref().map(read).transpose()
+    store.readers().fetch_optional(FIND_PAID.bind(reference)).await?.as_ref().map(read).transpose()
 }
 
 /// Books what an order brought: its credits, and its account's payments are activated. Told again, it changes nothing.
 pub async fn book(store: &Store, paid: &Payment, reference: &str, now: i64) -> Result<Booking, StoreError> {
-    let mut connection = store.connect().await?;
-    let mut tx = Tx::begin(&mut connection).await?;
-    let booking = book_in(paid, reference, now, &mut tx).await;
-    tx.conclude(booking, |booking| *booking == Booking::Booked).await
+    let (paid, reference) = (paid.clone(), reference.to_owned());
+    store.transaction(async move |tx| book_in(&paid, &reference, now, tx).await).await
 }
 
 async fn book_in(paid: &Payment, reference: &str, now: i64, tx: &mut Tx<'_>) -> Result<Booking, StoreError> {
-    let text = "SELECT 1 FROM payments WHERE reference = ? AND id <> ?";
-    if !tx.fetch(sql(text).bind(reference).bind(paid.id.to_bytes())).await?.is_empty() {
+    if !tx.fetch(PAYS_ANOTHER.bind(reference).bind(paid.id)).await?.is_empty() {
         return Ok(Booking::Refused);
     }
-    let text = "UPDATE payments SET paid_at = ?, reference = ?, credits = ?, amount = ?
-                WHERE id = ? AND paid_at IS NULL";
-    let update = sql(text)
-        .bind(now)
-        .bind(reference)
-        .bind(paid.credits.nanos())
-        .bind(paid.amount)
-        .bind(paid.id.to_bytes());
+    let update =
+        NOTE_PAID.bind(now).bind(reference).bind(paid.credits.nanos()).bind(paid.amount).bind(paid.id);
     if tx.execute(update).await? == 0 {
         return Ok(Booking::BookedBefore);
     }
-    let text = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE seq = ?";
-    tx.execute(sql(text).bind(now).bind(paid.account.0)).await?;
+    tx.execute(ACTIVATE.bind(now).bind(paid.account)).await?;
     let (account, kind, amount, source) = (paid.account, EntryKind::TopUp, paid.credits, paid.id.to_string());
-    ledger::book_in(&NewEntry { account, kind, amount, source, now }, tx).await
+    let booking = ledger::book_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
+    if booking != Booking::Booked {
+        tx.undo();
+    }
+    Ok(booking)
 }
 
 fn read(row: &Row) -> Result<Payment, StoreError> {
     Ok(Payment {
-        id: PaymentId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("a payment's id"))?,
-        account: AccountKey(row.get(1)?),
-        provider: row.get(2)?,
-        credits: Credits::from_nanos(row.get(3)?),
-        amount: row.get(4)?,
-        currency: row.get(5)?,
-        created_at: row.get(6)?,
-        session: row.get(7)?,
-        paid_at: row.get(8)?,
-        reference: row.get(9)?,
+        id: row.get("id")?,
+        account: row.get("account")?,
+        provider: row.get("provider")?,
+        credits: row.get("credits")?,
+        amount: row.get("amount")?,
+        currency: row.get("currency")?,
+        created_at: row.get("created_at")?,
+        session: row.get("session")?,
+        paid_at: row.get("paid_at")?,
+        reference: row.get("reference")?,
     })
 }

@@ -2,19 +2,25 @@
 
 use overnight_domain::money::Pricing;
 
-use super::database::sql;
+use super::database::statements;
 use super::{Store, StoreError};
 
 /// A pair of prices, by its row number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceKey(pub i64);
 
+statements! {
+    INSERT = "INSERT INTO prices (input, output) VALUES (?, ?) ON CONFLICT (input, output) DO NOTHING";
+    FIND = "SELECT seq FROM prices WHERE input = ? AND output = ?";
+}
+
 /// The key of these prices; new ones get a row.
 pub async fn ensure(store: &Store, pricing: Pricing) -> Result<PriceKey, StoreError> {
-    let mut connection = store.connect().await?;
     let (input, output) = (pricing.input.nanos(), pricing.output.nanos());
-    let text = "INSERT INTO prices (input, output) VALUES (?, ?) ON CONFLICT (input, output) DO NOTHING";
-    connection.execute(sql(text).bind(input).bind(output)).await?;
-    let select = sql("SELECT seq FROM prices WHERE input = ? AND output = ?").bind(input).bind(output);
-    Ok(PriceKey(connection.fetch_one(select).await?.get(0)?))
+    let ensured = store.transaction(async move |tx| {
+        tx.execute(INSERT.bind(input).bind(output)).await?;
+        let rows = tx.fetch(FIND.bind(input).bind(output)).await?;
+        rows.first().ok_or(StoreError::Damaged("a pair of prices"))?.get("seq")
+    });
+    ensured.await.map(PriceKey)
 }

@@ -1,7 +1,7 @@
 //! Failed sign-ins in a row, so that guessing takes longer each time. Each is counted before it is known to have failed, so
 //! that many at once are no way around it.
 
-use super::database::{Row, Tx, sql};
+use super::database::{Row, Tx, statements};
 use super::{Store, StoreError};
 
 /// Failed sign-ins in a row.
@@ -13,12 +13,23 @@ pub struct Failures {
     pub last_at: i64,
 }
 
+statements! {
+    FIND = "SELECT failures, last_at FROM sign_in_failures WHERE subject = ?";
+    /// Returns what was known before.
+    COUNT = "INSERT INTO sign_in_failures (subject, failures, last_at) VALUES (?, 1, ?)
+        ON CONFLICT (subject) DO UPDATE SET failures =
+            CASE WHEN sign_in_failures.last_at < ? THEN 1 ELSE sign_in_failures.failures + 1 END
+        RETURNING failures - 1 AS failures, last_at";
+    NOTE_TIME = "UPDATE sign_in_failures SET last_at = ? WHERE subject = ?";
+    DELETE = "DELETE FROM sign_in_failures WHERE subject = ?";
+    DELETE_OLD = "DELETE FROM sign_in_failures WHERE last_at < ?";
+}
+
 /// What is known of each of `subjects`, in their order.
 pub async fn find(store: &Store, subjects: &[[u8; 32]]) -> Result<Vec<Failures>, StoreError> {
     let mut found = Vec::with_capacity(subjects.len());
     for subject in subjects {
-        let select = sql("SELECT failures, last_at FROM sign_in_failures WHERE subject = ?");
-        let row = store.readers().fetch_optional(select.bind(subject.to_vec())).await?;
+        let row = store.readers().fetch_optional(FIND.bind(*subject)).await?;
         found.push(row.map_or(Ok(Failures::default()), |row| read(&row))?);
     }
     Ok(found)
@@ -31,57 +42,59 @@ pub async fn count(
     subjects: &[[u8; 32]],
     now: i64,
     forgotten_before: i64,
-    must_wait: impl Fn(&[Failures]) -> Option<i64>,
+    must_wait: impl FnOnce(&[Failures]) -> Option<i64> + Send + 'static,
 ) -> Result<Option<i64>, StoreError> {
-    let mut connection = store.connect().await?;
-    let mut tx = Tx::begin(&mut connection).await?;
-    let counted = count_in(subjects, now, forgotten_before, must_wait, &mut tx).await;
-    tx.conclude(counted, |wait| wait.is_none()).await
+    let subjects = subjects.to_vec();
+    let counting = async move |tx: &mut Tx<'_>| {
+        let wait = must_wait(&count_in(&subjects, now, forgotten_before, tx).await?);
+        if wait.is_some() {
+            tx.undo();
+            return Ok(wait);
+        }
+        for subject in subjects {
+            tx.execute(NOTE_TIME.bind(now).bind(subject)).await?;
+        }
+        tx.execute(DELETE_OLD.bind(forgotten_before)).await?;
+        Ok(None)
+    };
+    store.transaction(counting).await
 }
 
+/// Counts a try for each of `subjects`; what was known of them before.
 async fn count_in(
     subjects: &[[u8; 32]],
     now: i64,
     forgotten_before: i64,
-    must_wait: impl Fn(&[Failures]) -> Option<i64>,
     tx: &mut Tx<'_>,
-) -> Result<Option<i64>, StoreError> {
+) -> Result<Vec<Failures>, StoreError> {
     // In one order, so that two tries do not wait for each other.
     let mut places: Vec<usize> = (0..subjects.len()).collect();
     places.sort_unstable_by_key(|place| subjects[*place]);
     let mut before = vec![Failures::default(); subjects.len()];
     for place in places {
-        let text = "INSERT INTO sign_in_failures (subject, failures, last_at) VALUES (?, 1, ?)
-                    ON CONFLICT (subject) DO UPDATE SET failures =
-                        CASE WHEN sign_in_failures.last_at < ? THEN 1 ELSE sign_in_failures.failures + 1 END
-                    RETURNING failures - 1, last_at";
-        let insert = sql(text).bind(subjects[place].to_vec()).bind(now).bind(forgotten_before);
-        let rows = tx.fetch(insert).await?;
-        let row = rows.first().ok_or(StoreError::Damaged("a count of failed sign-ins"))?;
-        let known = read(row)?;
+        let rows = tx.fetch(COUNT.bind(subjects[place]).bind(now).bind(forgotten_before)).await?;
+        let known = read(rows.first().ok_or(StoreError::Damaged("a count of failed sign-ins"))?)?;
         before[place] = if known.count == 0 { Failures::default() } else { known };
     }
-    let wait = must_wait(&before);
-    if wait.is_none() {
-        for subject in subjects {
-            let update = sql("UPDATE sign_in_failures SET last_at = ? WHERE subject = ?");
-            tx.execute(update.bind(now).bind(subject.to_vec())).await?;
-        }
-        tx.execute(sql("DELETE FROM sign_in_failures WHERE last_at < ?").bind(forgotten_before)).await?;
-    }
-    Ok(wait)
+    Ok(before)
 }
 
 /// Forgets the failures of each of `subjects`: the sign-in succeeded.
 pub async fn forget(store: &Store, subjects: &[[u8; 32]]) -> Result<(), StoreError> {
-    let mut connection = store.connect().await?;
+    let subjects = subjects.to_vec();
+    store.transaction(async move |tx| forget_in(&subjects, tx).await).await
+}
+
+/// The same in a transaction; in the order in which tries are counted.
+pub(super) async fn forget_in(subjects: &[[u8; 32]], tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let mut subjects = subjects.to_vec();
+    subjects.sort_unstable();
     for subject in subjects {
-        let delete = sql("DELETE FROM sign_in_failures WHERE subject = ?").bind(subject.to_vec());
-        connection.execute(delete).await?;
+        tx.execute(DELETE.bind(subject)).await?;
     }
     Ok(())
 }
 
 fn read(row: &Row) -> Result<Failures, StoreError> {
-    Ok(Failures { count: row.get(0)?, last_at: row.get(1)? })
+    Ok(Failures { count: row.get("failures")?, last_at: row.get("last_at")? })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::{AccountKey, Group};
 
-use super::database::{Kind, Row, Sql, Tx, Value, sql};
+use super::database::{Row, Tx, Value, statements};
 use super::{Store, StoreError};
 
 const DAY_MS: i64 = 86_400_000;
@@ -48,22 +48,24 @@ impl Spent {
     }
 }
 
-pub(super) static ADD: Sql = Sql {
-    name: "ADD",
-    sqlite: "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-         ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
-             prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
-             completion_tokens = spend.completion_tokens + excluded.completion_tokens,
-             amount = spend.amount + excluded.amount",
-    postgres: "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
-         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-         ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
-             prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
-             completion_tokens = spend.completion_tokens + excluded.completion_tokens,
-             amount = spend.amount + excluded.amount",
-    columns: &[Kind::Integer; 7],
-};
+statements! {
+    ADD over [Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
+                prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
+                completion_tokens = spend.completion_tokens + excluded.completion_tokens,
+                amount = spend.amount + excluded.amount",
+        postgres: "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+            ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
+                prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
+                completion_tokens = spend.completion_tokens + excluded.completion_tokens,
+                amount = spend.amount + excluded.amount",
+    };
+    LIST = "SELECT s.day, m.name AS model, s.requests, s.prompt_tokens, s.completion_tokens, s.amount
+        FROM spend s JOIN models m ON m.seq = s.model WHERE s.account = ? AND s.day >= ? ORDER BY s.day, m.name";
+}
 
 /// Adds to each day, in the order of their keys: in which everybody locks them.
 pub(super) async fn add(spent: &BTreeMap<Key, Spent>, tx: &mut Tx<'_>) -> Result<(), StoreError> {
@@ -97,20 +99,16 @@ pub async fn list(
     account: AccountKey,
     first_day: i64,
 ) -> Result<Vec<SpendRecord>, StoreError> {
-    let text = "SELECT s.day, m.name, s.requests, s.prompt_tokens, s.completion_tokens, s.amount
-                FROM spend s JOIN models m ON m.seq = s.model
-                WHERE s.account = ? AND s.day >= ? ORDER BY s.day, m.name";
-    let rows = store.readers().fetch_all(sql(text).bind(account.0).bind(first_day)).await?;
-    rows.iter().map(read).collect()
+    store.readers().fetch_all(LIST.bind(account).bind(first_day)).await?.iter().map(read).collect()
 }
 
 fn read(row: &Row) -> Result<SpendRecord, StoreError> {
     Ok(SpendRecord {
-        day: row.get(0)?,
-        model: row.get(1)?,
-        requests: row.get(2)?,
-        prompt_tokens: row.get(3)?,
-        completion_tokens: row.get(4)?,
-        amount: Credits::from_nanos(row.get(5)?),
+        day: row.get("day")?,
+        model: row.get("model")?,
+        requests: row.get("requests")?,
+        prompt_tokens: row.get("prompt_tokens")?,
+        completion_tokens: row.get("completion_tokens")?,
+        amount: row.get("amount")?,
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
-use super::database::{Kind, Row, Sql, Tx, Value, sql};
+use super::database::{Row, Tx, Value, statements};
 use super::{Store, StoreError};
 
 /// How many secrets may be in the course of being replaced: each is a signature with every webhook.
@@ -22,22 +22,30 @@ pub struct WebhookSecret {
     pub expires_at: Option<i64>,
 }
 
-/// Those of an account that are signed with at `now`, the newest first.
-pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<Vec<WebhookSecret>, StoreError> {
-    let text = "SELECT secret, created_at, expires_at FROM webhook_secrets
-                WHERE account = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY seq DESC";
-    let rows = store.readers().fetch_all(sql(text).bind(account.0).bind(now)).await?;
-    rows.iter().map(read).collect()
+statements! {
+    LIST = "SELECT secret, created_at, expires_at FROM webhook_secrets
+        WHERE account = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY seq DESC";
+    LIST_OF over [Integer] = {
+        sqlite: "SELECT secret, created_at, expires_at, account FROM webhook_secrets
+            WHERE account = ?2 AND (expires_at IS NULL OR expires_at > ?1) ORDER BY seq DESC",
+        postgres: "SELECT secret, created_at, expires_at, account FROM webhook_secrets
+            WHERE account = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > $1) ORDER BY seq DESC",
+    };
+    /// One rotation of an account at a time.
+    LOCK_ACCOUNT = {
+        sqlite: "SELECT seq FROM accounts WHERE seq = ?",
+        postgres: "SELECT seq FROM accounts WHERE seq = ? FOR UPDATE",
+    };
+    END = "UPDATE webhook_secrets SET expires_at = ? WHERE account = ? AND (expires_at IS NULL OR expires_at > ?)";
+    DELETE_ENDED = "DELETE FROM webhook_secrets WHERE account = ? AND (expires_at <= ? OR seq NOT IN (
+            SELECT seq FROM webhook_secrets WHERE account = ? ORDER BY seq DESC LIMIT ? + 0))";
+    INSERT = "INSERT INTO webhook_secrets (account, secret, created_at) VALUES (?, ?, ?)";
 }
 
-pub(super) static LIST_OF: Sql = Sql {
-    name: "LIST_OF",
-    sqlite: "SELECT secret, created_at, expires_at, account FROM webhook_secrets
-         WHERE account = ?2 AND (expires_at IS NULL OR expires_at > ?1) ORDER BY seq DESC",
-    postgres: "SELECT secret, created_at, expires_at, account FROM webhook_secrets
-         WHERE account = ANY ($2::bigint[]) AND (expires_at IS NULL OR expires_at > $1) ORDER BY seq DESC",
-    columns: &[Kind::Integer],
-};
+/// Those of an account that are signed with at `now`, the newest first.
+pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<Vec<WebhookSecret>, StoreError> {
+    store.readers().fetch_all(LIST.bind(account).bind(now)).await?.iter().map(read).collect()
+}
 
 /// The same for several accounts, by row number; those that have none that can be read are left out.
 pub async fn list_of(
@@ -49,10 +57,10 @@ pub async fn list_of(
     let accounts = accounts.iter().map(|account| Value::from(*account)).collect();
     for row in store.readers().fetch_all(LIST_OF.over([now.into()], accounts)).await? {
         match read(&row) {
-            Ok(read) => secrets.entry(row.get(3)?).or_default().push(read.secret),
+            Ok(read) => secrets.entry(row.get("account")?).or_default().push(read.secret),
             // What is wrong with one says nothing of the others.
             Err(error) => {
-                tracing::error!(%error, account = row.get::<i64>(3)?, "a secret cannot be read");
+                tracing::error!(%error, account = row.get::<i64>("account")?, "a secret cannot be read");
             }
         }
     }
@@ -68,10 +76,8 @@ pub async fn rotate(
     now: i64,
     overlap_ms: i64,
 ) -> Result<(), StoreError> {
-    let mut connection = store.connect().await?;
-    let mut tx = Tx::begin(&mut connection).await?;
-    let rotated = rotate_in(account, secret, now, overlap_ms, &mut tx).await;
-    tx.conclude(rotated, |()| true).await
+    let secret = secret.clone();
+    store.transaction(async move |tx| rotate_in(account, &secret, now, overlap_ms, tx).await).await
 }
 
 async fn rotate_in(
@@ -81,15 +87,10 @@ async fn rotate_in(
     overlap_ms: i64,
     tx: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
-    // One rotation of an account at a time.
-    tx.fetch(sql("SELECT seq FROM accounts WHERE seq = ?").bind(account.0).locking()).await?;
+    tx.fetch(LOCK_ACCOUNT.bind(account)).await?;
     let until = now.saturating_add(overlap_ms);
-    let text = "UPDATE webhook_secrets SET expires_at = ? WHERE account = ? AND (expires_at IS NULL OR expires_at > ?)";
-    tx.execute(sql(text).bind(until).bind(account.0).bind(until)).await?;
-    let text = "DELETE FROM webhook_secrets WHERE account = ? AND (expires_at <= ? OR seq NOT IN (
-                    SELECT seq FROM webhook_secrets WHERE account = ? ORDER BY seq DESC LIMIT ? + 0))";
-    let delete = sql(text).bind(account.0).bind(now).bind(account.0).bind(REPLACED_MAX);
-    tx.execute(delete).await?;
+    tx.execute(END.bind(until).bind(account).bind(until)).await?;
+    tx.execute(DELETE_ENDED.bind(account).bind(now).bind(account).bind(REPLACED_MAX)).await?;
     insert_in(account, secret, now, tx).await
 }
 
@@ -100,15 +101,14 @@ pub(super) async fn insert_in(
     now: i64,
     tx: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
-    let text = "INSERT INTO webhook_secrets (account, secret, created_at) VALUES (?, ?, ?)";
-    tx.execute(sql(text).bind(account.0).bind(secret.bytes()).bind(now)).await.map(drop)
+    tx.execute(INSERT.bind(account).bind(secret.bytes()).bind(now)).await.map(drop)
 }
 
 fn read(row: &Row) -> Result<WebhookSecret, StoreError> {
-    let secret = SigningSecret::from_bytes(row.get(0)?);
+    let secret = SigningSecret::from_bytes(row.get("secret")?);
     Ok(WebhookSecret {
         secret: secret.ok_or(StoreError::Damaged("a webhook's secret"))?,
-        created_at: row.get(1)?,
-        expires_at: row.get(2)?,
+        created_at: row.get("created_at")?,
+        expires_at: row.get("expires_at")?,
     })
 }

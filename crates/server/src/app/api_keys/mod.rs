@@ -66,14 +66,13 @@ pub async fn create(
         return Err(AppError::invalid("expires_in", codes::OUT_OF_RANGE, "must be longer than nothing"));
     }
     let account = accounts::get(services, account).await?;
-    let made = new(services, account.key, name, expires_in_ms);
-    store(services, made).await
+    let made = new(services, name, expires_in_ms);
+    store(services, account.key, made).await
 }
 
 /// A key that is not stored yet, with what is to be stored of it.
 pub(super) fn new(
     services: &Services,
-    account: AccountKey,
     name: Option<&str>,
     expires_in_ms: Option<i64>,
 ) -> (String, NewApiKey) {
@@ -81,7 +80,6 @@ pub(super) fn new(
     let key = format::write(services.ids.random());
     let record = NewApiKey {
         id: services.ids.next(now),
-        account,
         sha256: format::hash(key.as_bytes()).unwrap_or_default(),
         prefix: format::visible(&key).to_owned(),
         name: name.map(str::to_owned),
@@ -91,9 +89,13 @@ pub(super) fn new(
     (key, record)
 }
 
-/// Stores a key made by [`new`].
-pub(super) async fn store(services: &Services, (key, new): (String, NewApiKey)) -> Result<MadeKey, AppError> {
-    api_keys::insert(&services.store, &new).await?;
+/// Stores a key of an account that was made by [`new`].
+async fn store(
+    services: &Services,
+    account: AccountKey,
+    (key, new): (String, NewApiKey),
+) -> Result<MadeKey, AppError> {
+    api_keys::insert(&services.store, account, &new).await?;
     let NewApiKey { id, prefix, name, created_at, expires_at, .. } = new;
     Ok(MadeKey {
         key,

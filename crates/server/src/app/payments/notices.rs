@@ -106,14 +106,12 @@ async fn take_back(services: &Services, reversal: Reversal<'_>) -> Result<Heard,
         return Ok(Heard::Doubtful("it is in another currency than was paid"));
     }
     let credits = payment.credits.share(amount, payment.amount);
-    let book = async |amount, source| {
-        let (account, now) = (payment.account, services.clock.now());
-        ledger::book(&services.store, &NewEntry { account, kind, amount, source, now }).await
+    let (account, amount, source, now) = (payment.account, -credits, id.to_owned(), services.clock.now());
+    let entry = NewEntry { account, kind, amount, source, now };
+    let booking = match stands {
+        true => ledger::book(&services.store, &entry).await?,
+        false => ledger::book_undone(&services.store, &entry, &format!("{id} undone")).await?,
     };
-    let mut booking = book(-credits, id.to_owned()).await?;
-    if !stands {
-        booking = book(credits, format!("{id} undone")).await?;
-    }
     Ok(heard(booking, "its account would owe more than a billion credits"))
 }
 

@@ -2,10 +2,10 @@
 //! who forgot the password.
 
 use super::tokens::Token;
-use super::{Browser, CameBy, SignInError, begin};
+use super::{Browser, CameBy, SignInError, draft, note_begun};
 use crate::app::Services;
 use crate::app::errors::AppError;
-use crate::store::sessions as kept;
+use crate::store::sessions::{self as kept, NewLink};
 use crate::store::users::User;
 
 /// How long a link works, in milliseconds.
@@ -29,12 +29,19 @@ pub struct Link {
 ///
 /// Only what the store could not do.
 pub async fn make_link(services: &Services, user: &User) -> Result<Link, AppError> {
+    let (new, link) = draft_link(services);
+    kept::replace_link(&services.store, user.key, new).await?;
+    Ok(link)
+}
+
+/// A link that is not stored yet, with what is to be stored of it.
+pub(in crate::app) fn draft_link(services: &Services) -> (NewLink, Link) {
     let now = services.clock.now();
     let token = Token::new(services.ids.random());
     let expires_at = now.saturating_add(VALID_MS);
-    kept::replace_link(&services.store, user.key, &token.sha256(), now, expires_at).await?;
     let path = format!("/console/sign-in/link/{}", token.text());
-    Ok(Link { url: services.config.public_address(&path), expires_at })
+    let link = Link { url: services.config.public_address(&path), expires_at };
+    (NewLink { sha256: token.sha256(), created_at: now, expires_at }, link)
 }
 
 /// Whom a link would sign in. Looking does not use it up: programs look at links before people do.
@@ -58,9 +65,11 @@ pub async fn sign_in_by_link(
     browser: Browser,
 ) -> Result<(String, User), SignInError> {
     let user = whose_link(services, token).await?;
-    let token = Token::parse(token).ok_or(REFUSED)?;
-    if !kept::use_link(&services.store, &token.sha256(), services.clock.now()).await? {
+    let link = Token::parse(token).ok_or(REFUSED)?;
+    let (token, session) = draft(services, browser.clone(), CameBy::Link);
+    if !kept::use_link(&services.store, &link.sha256(), &session).await? {
         return Err(REFUSED);
     }
-    Ok((begin(services, &user, browser, CameBy::Link).await?, user))
+    note_begun(&user, &browser);
+    Ok((token, user))
 }

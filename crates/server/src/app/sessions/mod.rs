@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use overnight_domain::faults::codes;
 use thiserror::Error;
 
+pub(super) use self::links::draft_link;
 pub use self::links::{Link, make_link, sign_in_by_link, whose_link};
 pub(super) use self::tokens::Token;
 use super::Services;
@@ -104,16 +105,15 @@ pub async fn sign_in(
     let (user, hash) = known.unzip();
     let hash = hash.flatten();
     let is_right = services.passwords.is(place, password, hash.clone(), &services.ids).await?;
-    let Some(user) = user.filter(|_| is_right) else { return Err(WRONG) };
-    throttle::forget(services, &subjects).await?;
-    let token = begin(services, &user, browser, CameBy::Identity).await?;
-    // Whoever changed the password meanwhile has ended every session but this one.
-    if people::password(&services.store, user.key).await? != hash {
-        if let Some(begun) = Token::parse(&token) {
-            kept::remove(&services.store, &begun.sha256()).await?;
-        }
+    let (Some(user), Some(hash)) = (user.filter(|_| is_right), hash) else { return Err(WRONG) };
+    let (token, session) = draft(services, browser.clone(), CameBy::Identity);
+    let tried = throttle::forgiven(&subjects);
+    let _turn = services.passwords.turn().await;
+    // Whoever changed the password meanwhile has ended what it let in.
+    if !kept::insert_by_password(&services.store, user.key, &session, &hash, &tried).await? {
         return Err(WRONG);
     }
+    note_begun(&user, &browser);
     Ok(token)
 }
 
@@ -156,6 +156,14 @@ pub(super) async fn begin(
     browser: Browser,
     came_by: CameBy,
 ) -> Result<String, AppError> {
+    let (token, session) = draft(services, browser.clone(), came_by);
+    kept::insert(&services.store, user.key, &session).await?;
+    note_begun(user, &browser);
+    Ok(token)
+}
+
+/// The token that a browser is to show, and its session, which is not stored yet.
+pub(super) fn draft(services: &Services, browser: Browser, came_by: CameBy) -> (String, Session) {
     let now = services.clock.now();
     let token = Token::new(services.ids.random());
     let session = Session {
@@ -168,9 +176,11 @@ pub(super) async fn begin(
             .agent
             .map(|agent| agent.chars().filter(|it| !it.is_control()).take(AGENT_CHARS_MAX).collect()),
     };
-    kept::insert(&services.store, user.key, &session).await?;
+    (token.text(), session)
+}
+
+pub(super) fn note_begun(user: &User, browser: &Browser) {
     tracing::info!(user = %user.id, address = ?browser.address, "a user signed in to the console");
-    Ok(token.text())
 }
 
 /// Whoever shows this token. What a page shows by itself does not keep a browser signed in: `is_active` says whether

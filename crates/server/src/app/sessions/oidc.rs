@@ -1,13 +1,16 @@
 //! Signing in by an OpenID provider: who comes back from there is known by the provider's name of them, by an e-mail address that
 //! the provider has verified, or, where the settings let strangers in, not yet.
 
-use overnight_domain::roles::Role;
+use overnight_domain::money::Credits;
 
-use super::{Browser, CameBy, SignInError, sign_out_everywhere};
+use super::{Browser, CameBy, SignInError};
+use crate::app::accounts::{self, Start};
 use crate::app::errors::AppError;
-use crate::app::{Services, accounts, invitations, members, users as people};
+use crate::app::users::{self as people, Standing};
+use crate::app::{Services, invitations};
 use crate::openid::{OpenId, OpenIdError, Person, SignInSecret};
-use crate::store::users::{self, User};
+use crate::store::sign_ups;
+use crate::store::users::{self, NewUser, User};
 use crate::transport::printable;
 
 /// Where the provider sends browsers back to.
@@ -109,8 +112,7 @@ async fn recognized(services: &Services, person: Person) -> Result<User, SignInE
             "nobody invited you: an owner of an account can, by the e-mail address that you signed in with",
         ));
     }
-    let services = services.clone();
-    Ok(crate::app::finish(async move { signed_up(&services, email, person).await }).await?)
+    Ok(signed_up(services, email, person).await?)
 }
 
 /// The user whose e-mail address the person has shown to be theirs. Nobody had to show that before: so what let somebody in as
@@ -121,26 +123,28 @@ async fn linked(services: &Services, user: User, person: Person) -> Result<User,
             "your e-mail address belongs to somebody who signs in by another name: the operator can remove them",
         ));
     }
-    sign_out_everywhere(services, &user, None).await?;
     tracing::info!(user = %user.id, issuer = %person.issuer, "a user is known by the OpenID provider from now on");
     Ok(user)
 }
 
-/// A new user: a member of the accounts that invite them, or else with one of their own.
+/// A new user: a member of the accounts that invite them, or else with one of their own. Of two browsers at once one signs up,
+/// and the other signs in.
 async fn signed_up(services: &Services, email: String, person: Person) -> Result<User, AppError> {
-    let subject = (person.issuer.clone(), person.subject.clone());
-    // Of two browsers at once one signs up, and the other signs in.
-    let _turn = services.store.take_turn().await?;
-    let Some(user) = people::sign_up(services, &email, subject).await? else {
+    let start = Start { is_activated: false, credits: Credits::ZERO };
+    let account = accounts::draft(services, &email, start)?;
+    let user = people::draft(services, Some(people::checked(&email)?), Standing::Ordinary);
+    let subject = Some((person.issuer.clone(), person.subject.clone()));
+    let Some((user, own)) =
+        sign_ups::sign_up(&services.store, &NewUser { subject, ..user }, &account).await?
+    else {
         let found = users::find_by_subject(&services.store, &person.issuer, &person.subject).await?;
         return found.ok_or(AppError::NotFound("user"));
     };
-    if invitations::accept_all(services, &email, &user).await? > 0 {
-        tracing::info!(user = %user.id, "somebody who was invited is known by the OpenID provider");
-        return Ok(user);
+    match own {
+        Some(own) => tracing::info!(user = %user.id, account = %own.id, "somebody signed up"),
+        None => {
+            tracing::info!(user = %user.id, "somebody who was invited is known by the OpenID provider");
+        }
     }
-    let account = accounts::create(services, &email).await?;
-    members::add(services, &account, &user, Role::Owner).await?;
-    tracing::info!(user = %user.id, account = %account.id, "somebody signed up");
     Ok(user)
 }

@@ -53,32 +53,39 @@ pub(super) fn subjects(email: &str, address: Option<IpAddr>) -> Vec<Subject> {
 pub(super) async fn count(services: &Services, subjects: &[Subject]) -> Result<(), SignInError> {
     let now = services.clock.now();
     let digests: Vec<[u8; 32]> = subjects.iter().map(|subject| subject.digest).collect();
-    // A clock that was set back makes nobody wait longer.
-    let left = |subject: &Subject, failures: Failures| {
-        let wait_ms = subject.wait_ms(failures.count);
-        failures.last_at.saturating_add(wait_ms).saturating_sub(now).min(wait_ms)
-    };
-    let most = |known: &[Failures]| {
-        let waits = subjects.iter().zip(known).map(|(subject, failures)| left(subject, *failures));
-        waits.max().filter(|wait| *wait > 0)
-    };
     // Who has to wait writes nothing.
     let known = sign_in_failures::find(&services.store, &digests).await?;
-    let mut wait = most(&known);
+    let mut wait = longest_wait(subjects, &known, now);
     if wait.is_none() {
+        let subjects = subjects.to_vec();
+        let must_wait = move |known: &[Failures]| longest_wait(&subjects, known, now);
         let _turn = services.passwords.turn().await;
-        wait = sign_in_failures::count(&services.store, &digests, now, now - FORGOTTEN_MS, most).await?;
+        wait = sign_in_failures::count(&services.store, &digests, now, now - FORGOTTEN_MS, must_wait).await?;
     }
     let Some(retry_after_ms) = wait else { return Ok(()) };
     metrics::counter!("overnight_sign_ins_throttled_total").increment(1);
     Err(SignInError::TooMany { retry_after_ms })
 }
 
-/// The sign-in succeeded. What came from the network goes on to count: it may have guessed at others.
+/// How long what is known of `subjects` has whoever tries wait at `now`, in milliseconds; `None` where they need not.
+fn longest_wait(subjects: &[Subject], known: &[Failures], now: i64) -> Option<i64> {
+    // A clock that was set back makes nobody wait longer.
+    let left = |(subject, failures): (&Subject, &Failures)| {
+        let wait_ms = subject.wait_ms(failures.count);
+        failures.last_at.saturating_add(wait_ms).saturating_sub(now).min(wait_ms)
+    };
+    subjects.iter().zip(known).map(left).max().filter(|wait| *wait > 0)
+}
+
+/// What is forgotten once a sign-in succeeds. What came from the network goes on to count: it may have guessed at others.
+pub(super) fn forgiven(subjects: &[Subject]) -> Vec<[u8; 32]> {
+    subjects.iter().take(2).map(|subject| subject.digest).collect()
+}
+
+/// A password was right.
 pub(super) async fn forget(services: &Services, subjects: &[Subject]) -> Result<(), AppError> {
-    let digests: Vec<[u8; 32]> = subjects.iter().take(2).map(|subject| subject.digest).collect();
     let _turn = services.passwords.turn().await;
-    Ok(sign_in_failures::forget(&services.store, &digests).await?)
+    Ok(sign_in_failures::forget(&services.store, &forgiven(subjects)).await?)
 }
 
 impl Subject {

@@ -95,12 +95,10 @@ pub(super) async fn create_user(visit: OperatorVisit, form: Form) -> Reply {
         "yes" => Standing::Operator,
         _ => Standing::Ordinary,
     };
-    let user = match users::create(services, form.get("email"), standing).await {
-        Ok(user) => user,
-        Err(error) => return visit.show(None, Some(replies::mendable(error)?)).await,
-    };
-    let link = sessions::make_link(services, &user).await?;
-    visit.show(Some((user.email.unwrap_or_default(), link)), None).await
+    match users::create_with_link(services, form.get("email"), standing, None).await {
+        Ok((user, link)) => visit.show(Some((user.email.unwrap_or_default(), link)), None).await,
+        Err(error) => visit.show(None, Some(replies::mendable(error)?)).await,
+    }
 }
 
 /// `POST /console/operator/users/{user}/link`.

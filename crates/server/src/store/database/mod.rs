@@ -28,6 +28,8 @@ pub(super) use self::row::Row;
 pub(super) use self::sql::{Sql, statements, texts};
 pub(super) use self::statement::{Statement, sql, sql_each};
 pub(super) use self::thread::spawn as spawn_thread;
+#[cfg(test)]
+pub(super) use self::transaction::LIVES_FOR;
 pub(super) use self::transaction::{
     CommitError, Numbered, Outcome, Tx, in_pooled_transaction, in_transaction, outcome_of,
 };

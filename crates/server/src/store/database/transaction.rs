@@ -51,6 +51,8 @@ pub(in crate::store) struct Tx<'c> {
     numbered: Option<Numbered>,
     poisoned: bool,
     undone: bool,
+    #[cfg(test)]
+    lives_for: Option<u32>,
 }
 
 /// A process that was stopped in the middle of a transaction must not keep its locks, and nobody waits for one as long as a
@@ -86,7 +88,14 @@ impl<'c> Tx<'c> {
 
     /// A transaction that the connection has begun already.
     fn begun(connection: &'c mut Connection, numbered: Option<Numbered>) -> Self {
-        Self { connection, numbered, poisoned: false, undone: false }
+        Self {
+            connection,
+            numbered,
+            poisoned: false,
+            undone: false,
+            #[cfg(test)]
+            lives_for: None,
+        }
     }
 
     pub(in crate::store) const fn dialect(&self) -> Dialect {
@@ -95,19 +104,26 @@ impl<'c> Tx<'c> {
 
     /// Runs a statement; the number of rows it touched.
     pub(in crate::store) async fn execute(&mut self, statement: Statement) -> Result<u64, StoreError> {
+        #[cfg(test)]
+        self.step()?;
         let outcome = self.connection.execute(statement).await;
         self.watch(outcome)
     }
 
     /// Runs a statement; the rows it returned.
     pub(in crate::store) async fn fetch(&mut self, statement: Statement) -> Result<Vec<Row>, StoreError> {
+        #[cfg(test)]
+        self.step()?;
         let outcome = self.connection.fetch(statement).await;
         self.watch(outcome)
     }
 
     /// Makes it durable, or rolls it back where any statement failed.
     pub(in crate::store) async fn commit(self) -> Result<(), CommitError> {
-        if self.poisoned {
+        let is_lost = self.poisoned;
+        #[cfg(test)]
+        let is_lost = is_lost || self.lives_for == Some(0);
+        if is_lost {
             self.connection.execute_all("ROLLBACK").await.map_err(CommitError::NotDone)?;
             let why = "a statement of the transaction had failed";
             return Err(CommitError::NotDone(StoreError::Refused(why.into())));
@@ -154,6 +170,21 @@ impl<'c> Tx<'c> {
         self.poisoned |= outcome.is_err();
         outcome
     }
+
+    /// Fails where a test lets it die.
+    #[cfg(test)]
+    fn step(&mut self) -> Result<(), StoreError> {
+        let dies = self.lives_for == Some(0);
+        self.lives_for = self.lives_for.map(|steps| steps.saturating_sub(1));
+        self.watch(if dies { Err(StoreError::Refused("the test lets it die here".into())) } else { Ok(()) })
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// For how many statements each transaction lives that a test asks for on this thread, its commit counted as one: then it
+    /// ends as if a statement failed, or the process were killed. `None` is for ever.
+    pub(in crate::store) static LIVES_FOR: std::cell::Cell<Option<u32>> = const { std::cell::Cell::new(None) };
 }
 
 /// Does `work` in one transaction: all of it, or nothing where it fails or says [`Tx::undo`].
@@ -189,6 +220,10 @@ async fn complete<T>(
     mut tx: Tx<'_>,
     work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
+    #[cfg(test)]
+    {
+        tx.lives_for = LIVES_FOR.get();
+    }
     let outcome = work(&mut tx).await;
     match &outcome {
         Ok(_) if tx.undone => tx.rollback().await?,

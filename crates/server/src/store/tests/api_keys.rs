@@ -10,14 +10,13 @@ async fn the_latest_use_of_a_key_is_kept(fixture: Fixture) {
     for number in 1..=3u8 {
         let key = NewApiKey {
             id: KeyId::from_bits(number.into()),
-            account: fixture.account,
             sha256: [number; 32],
             prefix: format!("on_live_{number}"),
             name: None,
             created_at: START,
             expires_at: None,
         };
-        api_keys::insert(&fixture.store, &key).await.expect("a key");
+        api_keys::insert(&fixture.store, fixture.account, &key).await.expect("a key");
     }
     let note = async |uses: &[(i64, i64)]| {
         api_keys::note_uses(&fixture.store, uses.to_vec()).await.expect("a note");

@@ -38,6 +38,7 @@ mod schemas;
 mod standings;
 mod users;
 mod webhooks;
+mod wholes;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -179,7 +179,8 @@ async fn money_is_moved_by_keys() {
     }
     let request = "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)";
     check(&fixture, ledger::INSERT_CHARGES.sqlite, &[request]).await;
-    check(&fixture, ledger::LIST, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"]).await;
+    check(&fixture, ledger::LIST.sqlite, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"])
+        .await;
 }
 
 #[tokio::test]

@@ -4,25 +4,38 @@ use overnight_domain::ids::UserId;
 use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
 
-use super::{Fixture, START};
+use super::{Fixture, START, new_account};
 use crate::store::invitations::{self, Invitation};
 use crate::store::members::{self, MemberChange};
-use crate::store::sessions::{self, Session};
+use crate::store::sessions::{self, NewLink, Session};
 use crate::store::users::{self, Credentials, NewUser, User};
-use crate::store::{Store, sign_in_failures};
+use crate::store::{Store, sign_in_failures, sign_ups};
 
-async fn insert(store: &Store, number: u8, email: Option<&str>, subject: Option<&str>) -> Option<User> {
-    let user = NewUser {
+pub(super) async fn insert(
+    store: &Store,
+    number: u8,
+    email: Option<&str>,
+    subject: Option<&str>,
+) -> Option<User> {
+    users::insert(store, &new_user(number, email, subject)).await.expect("an insert")
+}
+
+pub(super) fn new_user(number: u8, email: Option<&str>, subject: Option<&str>) -> NewUser {
+    NewUser {
         id: UserId::from_bits(number.into()),
         email: email.map(str::to_owned),
+        password: None,
         subject: subject.map(|subject| ("https://id".to_owned(), subject.to_owned())),
         is_operator: number == 1,
         created_at: START,
-    };
-    users::insert(store, &user).await.expect("an insert")
+    }
 }
 
-fn session(number: u8, created_at: i64) -> Session {
+pub(super) fn new_link(number: u8) -> NewLink {
+    NewLink { sha256: [number; 32], created_at: START, expires_at: START + 9 }
+}
+
+pub(super) fn session(number: u8, created_at: i64) -> Session {
     Session {
         sha256: [number; 32],
         created_at,
@@ -58,7 +71,7 @@ async fn an_e_mail_address_is_changed_only_to_one_that_nobody_has(fixture: Fixtu
     let other = insert(store, 4, Some("d@e.f"), None).await.expect("a user");
     let set = async |user: &User, email: Option<&str>, password: Option<&str>| {
         let new = Credentials { email: email.map(str::to_owned), password: password.map(str::to_owned) };
-        users::set_credentials(store, user.key, &new).await.expect("a change")
+        users::set_credentials(store, user.key, &new, None).await.expect("a change")
     };
     assert!(!set(&other, Some("a@b.c"), Some("hash")).await);
     assert_eq!(users::password(store, other.key).await.expect("a read"), None);
@@ -74,7 +87,7 @@ async fn a_link_to_a_provider_is_made_once_and_takes_the_password(fixture: Fixtu
     let one = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
     let other = insert(store, 2, Some("d@e.f"), None).await.expect("a user");
     let new = Credentials { password: Some("hash".to_owned()), ..Credentials::default() };
-    assert!(users::set_credentials(store, one.key, &new).await.expect("a change"));
+    assert!(users::set_credentials(store, one.key, &new, None).await.expect("a change"));
     let link = async |user: &User, subject| {
         users::link(store, user.key, "https://id", subject).await.expect("a change")
     };
@@ -91,7 +104,7 @@ async fn who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere(fixture: Fix
     let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
     members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("a member");
     sessions::insert(store, user.key, &session(1, START)).await.expect("a session");
-    sessions::replace_link(store, user.key, &[2; 32], START, START + 9).await.expect("a link");
+    sessions::replace_link(store, user.key, new_link(2)).await.expect("a link");
     assert!(users::remove(store, user.id).await.expect("a removal"));
     assert!(!users::remove(store, user.id).await.expect("a removal"));
     assert!(members::list(store, fixture.account).await.expect("members").is_empty());
@@ -171,17 +184,19 @@ async fn a_sign_in_link_is_one_and_is_used_once(fixture: Fixture) {
     let store = &fixture.store;
     let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
     for number in [1, 2] {
-        sessions::replace_link(store, user.key, &[number; 32], START, START + 9).await.expect("a link");
+        sessions::replace_link(store, user.key, new_link(number)).await.expect("a link");
     }
     let find = async |number, now| sessions::find_link(store, &[number; 32], now).await.expect("a read");
     assert_eq!(find(1, START).await, None);
     assert_eq!(find(2, START + 8).await.map(|user| user.key), Some(user.key));
     assert_eq!(find(2, START + 9).await, None);
-    let used = async |now| sessions::use_link(store, &[2; 32], now).await.expect("a use");
-    assert!(!used(START + 9).await);
-    let (one, other) = tokio::join!(used(START), used(START));
+    let used =
+        async |number, now| sessions::use_link(store, &[2; 32], &session(number, now)).await.expect("a use");
+    assert!(!used(7, START + 9).await);
+    let (one, other) = tokio::join!(used(8, START), used(9, START));
     assert!(one != other, "of two clicks one signs in");
-    sessions::replace_link(store, user.key, &[3; 32], START, START + 9).await.expect("a link");
+    assert_eq!(sessions::list(store, user.key).await.expect("sessions").len(), 1);
+    sessions::replace_link(store, user.key, new_link(3)).await.expect("a link");
     sessions::remove_others(store, user.key, None).await.expect("a removal");
     assert_eq!(find(3, START).await, None);
 }
@@ -191,7 +206,7 @@ async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
     let store = &fixture.store;
     let (name, place) = ([1; 32], [2; 32]);
     let count = async |subjects: &[[u8; 32]], now, max| {
-        let must_wait = |known: &[sign_in_failures::Failures]| {
+        let must_wait = move |known: &[sign_in_failures::Failures]| {
             known.iter().any(|failures| failures.count >= max).then_some(7)
         };
         let wait =
@@ -217,7 +232,7 @@ async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
 }
 
 /// Two may wait.
-async fn invite(fixture: &Fixture, email: &str, number: u8) -> bool {
+pub(super) async fn invite(fixture: &Fixture, email: &str, number: u8) -> bool {
     let invitation = Invitation { email: email.to_owned(), role: Role::Developer, expires_at: START + 9 };
     let (store, sha256) = (&fixture.store, [number; 32]);
     let inserted = invitations::insert(store, fixture.account, &invitation, &sha256, START, 2).await;
@@ -248,12 +263,19 @@ async fn an_invitation_makes_one_member_once(fixture: Fixture) {
 on_both!(an_address_that_a_provider_has_verified_accepts_all_that_invite_it);
 async fn an_address_that_a_provider_has_verified_accepts_all_that_invite_it(fixture: Fixture) {
     let store = &fixture.store;
-    let user = insert(store, 2, Some("d@e.f"), None).await.expect("a user");
     assert!(invite(&fixture, "v@y.z", 3).await && invite(&fixture, "d@e.f", 5).await);
     let is_invited = async || invitations::is_invited(store, "d@e.f", START).await.expect("a read");
     assert!(is_invited().await);
-    assert_eq!(invitations::accept_all(store, "d@e.f", user.key, START).await.expect("a change"), 1);
-    assert!(!is_invited().await);
+    let sign_up = async |number, email| {
+        let user = new_user(number, Some(email), Some(email));
+        sign_ups::sign_up(store, &user, &new_account(number.into())).await.expect("a sign-up")
+    };
+    let (user, own) = sign_up(2, "d@e.f").await.expect("a user");
+    assert!(own.is_none() && !is_invited().await);
+    assert_eq!(sign_up(3, "d@e.f").await, None);
+    let (stranger, own) = sign_up(8, "g@h.i").await.expect("a user");
+    let own = own.expect("an account");
+    assert_eq!(members::find(store, own.key, stranger.key).await.expect("a read"), Some(Role::Owner));
     let role = members::find(store, fixture.account, user.key).await.expect("a read");
     assert_eq!(role, Some(Role::Developer));
     invitations::remove(store, fixture.account, "v@y.z").await.expect("a removal");

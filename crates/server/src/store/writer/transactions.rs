@@ -6,6 +6,8 @@ use tokio::sync::oneshot;
 
 use super::Writer;
 use crate::store::StoreError;
+#[cfg(test)]
+use crate::store::database::LIVES_FOR;
 use crate::store::database::{Connection, Tx, in_transaction};
 
 type Work = dyn for<'c> FnOnce(&'c mut Connection) -> Pin<Box<dyn Future<Output = ()> + 'c>> + Send;
@@ -32,8 +34,12 @@ impl Writer {
         work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
+        #[cfg(test)]
+        let lives_for = LIVES_FOR.get();
         self.lanes.push_transaction(Transaction(Box::new(move |connection| {
             Box::pin(async move {
+                #[cfg(test)]
+                LIVES_FOR.set(lives_for);
                 let _ = reply.send(in_transaction(connection, work).await);
             })
         })))?;

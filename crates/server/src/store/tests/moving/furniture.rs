@@ -137,7 +137,6 @@ async fn mark_cancelled(fixture: &Fixture, batch: &NewBatch) -> i64 {
 async fn add_keys(fixture: &Fixture) {
     let key = |number: u8, name: Option<&str>| NewApiKey {
         id: KeyId::from_bits(number.into()),
-        account: fixture.account,
         sha256: [number; 32],
         prefix: format!("on_live_{number}"),
         name: name.map(str::to_owned),
@@ -145,7 +144,7 @@ async fn add_keys(fixture: &Fixture) {
         expires_at: name.map(|_| START + 1_000),
     };
     for key in [key(1, None), key(2, Some("nächtlich \u{1f319}"))] {
-        api_keys::insert(&fixture.store, &key).await.expect("a key");
+        api_keys::insert(&fixture.store, fixture.account, &key).await.expect("a key");
     }
     api_keys::revoke(&fixture.store, KeyId::from_bits(1), START + 5).await.expect("a revoked key");
 }
