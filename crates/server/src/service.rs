@@ -22,7 +22,7 @@ use crate::payment::PaymentUnusable;
 use crate::scheduler::{Replicas, Shell};
 use crate::store::{Store, StoreError, hints, owners};
 use crate::webhooks::{Passing, Policy, Sender, SystemResolver};
-use crate::workers::{self, deliverer::Deliverer, registrar};
+use crate::workers::{self, deliverer::Deliverer};
 
 /// A store that is away is not waited for any longer than this.
 const FAREWELL_MS: i64 = 5_000;
@@ -193,8 +193,8 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
 
 /// Writes down what is known in this process alone, and gives back what it holds.
 async fn farewell(services: &Services) -> Result<(), StoreError> {
-    if let Err(error) = registrar::run_once(services, services.clock.now()).await {
-        tracing::debug!(%error, "the last uses of keys are not written down");
+    if let Err(error) = workers::key_usage_flusher(services).await {
+        tracing::debug!(%error, "last key usage not stored");
     }
     owners::leave(&services.store).await
 }

@@ -61,9 +61,9 @@ impl Event {
 /// A worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Duty {
-    Keeper,
+    Heartbeat,
     Expirer,
-    Canceller,
+    BatchCancelResumer,
     Courier,
 }
 

@@ -17,8 +17,8 @@ use crate::events::{Duty, Event};
 use crate::outcomes::Outcome;
 use crate::tags::Tag;
 
-const KEEPER_MS: i64 = 15 * 60_000;
-const CANCELLER_MS: i64 = 40 * 60_000;
+const HEARTBEAT_MS: i64 = 15 * 60_000;
+const BATCH_CANCEL_RESUMER_MS: i64 = 40 * 60_000;
 
 impl World<'_> {
     pub(super) async fn conclude(&mut self, outcome: Outcome) -> Step {
@@ -197,11 +197,11 @@ impl World<'_> {
 
     async fn note_done(&mut self, duty: Duty, now: i64) -> Step {
         match duty {
-            Duty::Keeper => self.plan_duty(duty, KEEPER_MS),
+            Duty::Heartbeat => self.plan_duty(duty, HEARTBEAT_MS),
             Duty::Courier => {}
-            Duty::Canceller => {
+            Duty::BatchCancelResumer => {
                 self.cancelling.clear();
-                self.plan_duty(duty, CANCELLER_MS);
+                self.plan_duty(duty, BATCH_CANCEL_RESUMER_MS);
             }
             Duty::Expirer => {
                 self.check_overdue(now).await?;

@@ -6,7 +6,7 @@ use overnight_server::app::failures;
 use overnight_server::store::leases::GiveBack;
 use overnight_server::store::settle::{Ending, Settlement};
 use overnight_server::store::{leases, settle};
-use overnight_server::workers::{canceller, expirer, keeper};
+use overnight_server::workers;
 
 use super::World;
 use crate::broken::Step;
@@ -38,9 +38,9 @@ impl World<'_> {
         let services = self.life()?.services.clone();
         let operation = async move {
             let answer = match duty {
-                Duty::Keeper => keeper::run_once(&services, now).await,
-                Duty::Expirer => expirer::run_once(&services, now).await,
-                Duty::Canceller => canceller::run_once(&services, now).await,
+                Duty::Heartbeat => workers::heartbeat(&services, now).await,
+                Duty::Expirer => workers::expirer(&services, now).await,
+                Duty::BatchCancelResumer => workers::batch_cancel_resumer(&services, now).await,
                 Duty::Courier => Ok(()),
             };
             Outcome::Done { duty, now, answer }
