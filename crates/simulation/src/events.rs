@@ -1,6 +1,6 @@
 //! What can happen.
 
-use overnight_domain::scheduler::{AccountKey, Input, Lease, ReplicaKey};
+use overnight_domain::scheduler::{AccountKey, Lease, ReplicaKey, SchedulerInput};
 use overnight_server::store::CrashPoint;
 use overnight_server::store::events::Due;
 
@@ -13,7 +13,7 @@ pub(super) enum Event {
     /// The scheduler is due a tick.
     Tick,
     /// The scheduler is told something.
-    Tell(Input),
+    Tell(SchedulerInput),
     /// The scheduler hears what the use cases signalled.
     Hear,
     /// The writer writes what waits.

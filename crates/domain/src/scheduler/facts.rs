@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use super::breaker::Health;
-use super::door::{Lease, ModelKey, ReplicaKey};
+use super::messages::{Lease, ModelKey, ReplicaKey};
 
 impl Scheduler {
     /// Requests sent to the replica and not answered.

@@ -10,8 +10,8 @@
 use super::Scheduler;
 use super::attempts::{Trouble, Verdict, judge};
 use super::breaker::Ran;
-use super::door::{Action, AttemptError, FailureCode, ReplicaKey};
 use super::hands::{Held, Mark, Stage};
+use super::messages::{AttemptError, FailureCode, ReplicaKey, SchedulerCommand};
 use super::replicas::ReplicaState;
 use super::retries::Backoff;
 
@@ -52,7 +52,7 @@ impl Scheduler {
             replica.busy_step = 0;
         }
         if replica.breaker.succeed() {
-            self.out.push(Action::Resume { replica: key });
+            self.out.push(SchedulerCommand::Resume { replica: key });
         }
         self.settle_broken(key, Fate::Lives, now);
     }
@@ -175,6 +175,6 @@ impl Scheduler {
     }
 
     pub(super) fn fail(&mut self, held: Held, code: FailureCode, message: String) {
-        self.out.push(Action::Fail { lease: held.lease, code, message });
+        self.out.push(SchedulerCommand::Fail { lease: held.lease, code, message });
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::door::{AccountKey, Candidate, Position};
 use super::groups::GroupState;
+use super::messages::{AccountKey, Candidate, Position};
 
 /// Groups of a model that are looked at together.
 const LOOKS_MAX: usize = 8;

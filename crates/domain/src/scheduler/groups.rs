@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::door::{Candidate, Position};
+use super::messages::{Candidate, Position};
 use super::sweep::Sweep;
 
 /// The first interval of looks at a group that seems empty.

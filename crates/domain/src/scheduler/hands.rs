@@ -1,7 +1,7 @@
 //! The requests this scheduler holds a lease of.
 
 use super::Scheduler;
-use super::door::{Action, Candidate, Group, Lease, ReplicaKey};
+use super::messages::{Candidate, Group, Lease, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
 /// Where a leased request is.
@@ -96,7 +96,7 @@ impl Scheduler {
             model.settle(group.account, held.cost);
         }
         self.timers.set(Timer::Group(group), Some(wake_at));
-        self.out.push(Action::GiveBack { lease: held.lease, retry_at, counted, suspect });
+        self.out.push(SchedulerCommand::GiveBack { lease: held.lease, retry_at, counted, suspect });
     }
 
     /// Gives back what waits for a slot of the replica.

@@ -5,9 +5,9 @@
 
 use super::Scheduler;
 use super::breaker::Health;
-use super::door::{Action, FailureCode, ReplicaKey};
 use super::failures::Fate;
 use super::hands::Stage;
+use super::messages::{FailureCode, ReplicaKey, SchedulerCommand};
 use super::replicas::Probe;
 use super::retries::Backoff;
 
@@ -24,12 +24,12 @@ impl Scheduler {
         }
         if replica.is_idle_half_open(now) {
             replica.breaker.close();
-            self.out.push(Action::Resume { replica: key });
+            self.out.push(SchedulerCommand::Resume { replica: key });
         }
         let is_due = matches!(replica.breaker.health(), Health::Open { until } if until <= now);
         if replica.probe.is_none() && (is_due || !replica.doubts.is_empty()) {
             replica.probe = Some(Probe { asked_at: now, doubts: replica.doubts.len() });
-            self.out.push(Action::Probe { replica: key });
+            self.out.push(SchedulerCommand::Probe { replica: key });
         }
     }
 
@@ -104,7 +104,7 @@ impl Scheduler {
         let until = now + backoff.equal_jitter_ms(replica.breaker.openings(), &mut self.random);
         replica.breaker.open(until, reason.clone());
         self.touched.insert(key);
-        self.out.push(Action::Pause { replica: key, until, reason });
+        self.out.push(SchedulerCommand::Pause { replica: key, until, reason });
         self.return_doubts(key, now);
         self.give_back_buffered(key, now);
     }

@@ -8,9 +8,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::Scheduler;
-use super::door::{AccountKey, Action, Candidate, Group, ModelKey, ReplicaKey};
 use super::fairness::Suspect;
 use super::hands::Stage;
+use super::messages::{AccountKey, Candidate, Group, ModelKey, ReplicaKey, SchedulerCommand};
 use super::replicas::{Ask, Filling};
 use super::timers::Timer;
 
@@ -72,7 +72,7 @@ impl Scheduler {
             if let Some(held) = self.hands.get_mut(&seq) {
                 replica.occupy(seq);
                 held.stage = Stage::InFlight;
-                self.out.push(Action::Send { replica: key, lease: held.lease.clone() });
+                self.out.push(SchedulerCommand::Send { replica: key, lease: held.lease.clone() });
             }
         }
     }
@@ -156,7 +156,8 @@ impl Scheduler {
         let is_asked = |account| replica.asks.contains_key(&Group { model, account });
         loop {
             let choice = state.choose(wanted, is_asked, now);
-            let look = |(account, after)| Action::Look { group: Group { model, account }, after, limit };
+            let look =
+                |(account, after)| SchedulerCommand::Look { group: Group { model, account }, after, limit };
             self.out.extend(choice.looks.into_iter().map(look));
             let account = choice.account?;
             let group = state.group(account, now);
@@ -184,6 +185,6 @@ impl Scheduler {
         if let Some(replica) = self.replicas.get_mut(&key) {
             replica.asks.insert(group, Ask { run, asked_at: now, ended: BTreeSet::new() });
         }
-        self.out.push(Action::Lease { replica: key, group, positions });
+        self.out.push(SchedulerCommand::Lease { replica: key, group, positions });
     }
 }

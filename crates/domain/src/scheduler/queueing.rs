@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Scheduler;
-use super::door::{Action, Backlog, Candidate, Group, Lease, ReplicaKey};
 use super::fairness::Suspect;
 use super::hands::{Held, Stage};
+use super::messages::{Backlog, Candidate, Group, Lease, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
 /// Suspects set aside per model; more are found again by a later revolution.
@@ -150,7 +150,12 @@ impl Scheduler {
         if !is_held {
             let wake_at = self.model(group.model).group(group.account, now).delay(now, now);
             self.timers.set(Timer::Group(group), Some(wake_at));
-            self.out.push(Action::GiveBack { lease, retry_at: now, counted: false, suspect: false });
+            self.out.push(SchedulerCommand::GiveBack {
+                lease,
+                retry_at: now,
+                counted: false,
+                suspect: false,
+            });
         }
     }
 
@@ -165,8 +170,8 @@ impl Scheduler {
         for model in self.models.values_mut() {
             model.suspects.retain(|suspect| !seqs.contains(&suspect.candidate.position.seq));
         }
-        self.undone.retain(|action| match action {
-            Action::GiveBack { lease, .. } | Action::Fail { lease, .. } => {
+        self.undone.retain(|command| match command {
+            SchedulerCommand::GiveBack { lease, .. } | SchedulerCommand::Fail { lease, .. } => {
                 !seqs.contains(&lease.key.position.seq)
             }
             _ => true,
@@ -191,7 +196,7 @@ impl Scheduler {
         if let Some(held) = self.let_go(seq)
             && held.stage == Stage::InFlight
         {
-            self.out.push(Action::Abort { seq });
+            self.out.push(SchedulerCommand::Abort { seq });
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::breaker::{Breaker, Health};
-use super::door::{Candidate, Group, Replica};
+use super::messages::{Candidate, Group, Replica};
 use super::random::Random;
 use super::retries::Backoff;
 

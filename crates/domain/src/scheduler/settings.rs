@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Whether other nodes take from the same queue, so that a look takes the next stretch of a sweep that all share, and
-    /// what waits is heard of by [`super::Input::Waiting`].
+    /// what waits is heard of by [`super::SchedulerInput::Waiting`].
     pub is_shared: bool,
     /// Requests a release moves at most.
     pub release_max: u32,

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::door::{Candidate, Position};
+use super::messages::{Candidate, Position};
 
 /// What a look saw is trusted this long; a lease is guarded all the same.
 const WINDOW_MS: i64 = 30_000;

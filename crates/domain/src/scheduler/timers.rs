@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::door::{Group, ReplicaKey};
+use super::messages::{Group, ReplicaKey};
 
 /// What a wake-up is for; each has one time at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

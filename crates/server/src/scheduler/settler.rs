@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::actions;
+use super::commands;
 use crate::app::Services;
 use crate::app::carrying::carry_through;
 use crate::store::settle::{self, Settlement};
@@ -27,7 +27,7 @@ async fn store(services: &Services, settlements: Arc<[Settlement]>) {
     metrics::counter!("overnight_requests_completed_total").increment(settled as u64);
     for (settlement, held) in settlements.iter().zip(held) {
         match held {
-            Some(held) => actions::note_if_zombie(held),
+            Some(held) => commands::note_if_zombie(held),
             None => {
                 let seq = settlement.lease.key.position.seq;
                 tracing::error!(seq, "a result cannot be stored, and its request runs again or expires");

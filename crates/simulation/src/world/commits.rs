@@ -1,7 +1,7 @@
 //! The writer in the world's hand: when a group is committed, and where the process dies.
 
-use overnight_domain::scheduler::Action;
-use overnight_server::scheduler::actions;
+use overnight_domain::scheduler::SchedulerCommand;
+use overnight_server::scheduler::commands;
 use overnight_server::store::CrashPoint;
 
 use super::World;
@@ -95,12 +95,12 @@ impl World<'_> {
     pub(super) async fn stop(&mut self) -> Step {
         let now = self.timeline.now();
         let Some(life) = &mut self.life else { return Ok(()) };
-        let (drained, store): (Vec<Action>, _) = (life.scheduler.drain(now), life.store().clone());
-        for action in drained.into_iter().filter(actions::is_for_store) {
+        let (drained, store): (Vec<SchedulerCommand>, _) = (life.scheduler.drain(now), life.store().clone());
+        for command in drained.into_iter().filter(commands::is_for_store) {
             let store = store.clone();
             let operation = async move {
-                let answer = actions::perform(&store, action.clone(), now).await;
-                Outcome::Performed { action, answer }
+                let answer = commands::perform(&store, command.clone(), now).await;
+                Outcome::Performed { command, answer }
             };
             self.begin(false, Box::pin(operation)).await?;
         }

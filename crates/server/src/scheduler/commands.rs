@@ -2,63 +2,70 @@
 //! simulation both act through here.
 
 use overnight_domain::chat::Completion;
-use overnight_domain::scheduler::{Action, Input, Lease};
+use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
 
 use crate::app::failures;
 use crate::store::leases::GiveBack;
 use crate::store::settle::{Ending, Settlement};
 use crate::store::{Store, StoreError, leases, queue, releases, settle};
 
-/// Whether an action is the store's, and not the engines' or the clock's.
-pub const fn is_for_store(action: &Action) -> bool {
+/// Whether a command is the store's, and not the engines' or the clock's.
+pub const fn is_for_store(command: &SchedulerCommand) -> bool {
     matches!(
-        action,
-        Action::Release { .. }
-            | Action::Look { .. }
-            | Action::Lease { .. }
-            | Action::GiveBack { .. }
-            | Action::Fail { .. }
+        command,
+        SchedulerCommand::Release { .. }
+            | SchedulerCommand::Look { .. }
+            | SchedulerCommand::Lease { .. }
+            | SchedulerCommand::GiveBack { .. }
+            | SchedulerCommand::Fail { .. }
     )
 }
 
-/// Does one of the store's actions at `now`; what the scheduler is to be told of it, if anything.
-pub async fn perform(store: &Store, action: Action, now: i64) -> Option<Input> {
-    match attempt(store, &action, now).await {
+/// Does one of the store's commands at `now`; what the scheduler is to be told of it, if anything.
+pub async fn perform(store: &Store, command: SchedulerCommand, now: i64) -> Option<SchedulerInput> {
+    match attempt(store, &command, now).await {
         Ok(answer) => answer,
         Err(StoreError::Stopped) => None,
         Err(error) => {
-            tracing::warn!(%error, ?action, "the store did not do what the scheduler asked");
-            Some(Input::Undone(action))
+            tracing::warn!(%error, ?command, "the store did not do what the scheduler asked");
+            Some(SchedulerInput::Undone(command))
         }
     }
 }
 
-async fn attempt(store: &Store, action: &Action, now: i64) -> Result<Option<Input>, StoreError> {
-    match action {
-        Action::Release { limit } => {
+async fn attempt(
+    store: &Store,
+    command: &SchedulerCommand,
+    now: i64,
+) -> Result<Option<SchedulerInput>, StoreError> {
+    match command {
+        SchedulerCommand::Release { limit } => {
             let released = releases::release(store, now, *limit).await?;
-            Ok(Some(Input::Released { added: released.added, next_ready_at: released.next_ready_at }))
+            Ok(Some(SchedulerInput::Released {
+                added: released.added,
+                next_ready_at: released.next_ready_at,
+            }))
         }
-        Action::Look { group, after, limit } => {
+        SchedulerCommand::Look { group, after, limit } => {
             let (candidates, reached_end) = queue::look(store, *group, after.as_ref(), *limit, now).await?;
-            Ok(Some(Input::Candidates { group: *group, candidates, reached_end }))
+            Ok(Some(SchedulerInput::Candidates { group: *group, candidates, reached_end }))
         }
-        Action::Lease { replica, group, positions } => {
+        SchedulerCommand::Lease { replica, group, positions } => {
             let leased = leases::take(store, *group, positions.clone(), now).await?;
-            Ok(Some(Input::Leased {
+            Ok(Some(SchedulerInput::Leased {
                 replica: *replica,
                 group: *group,
                 leases: leased.leases,
                 gone: leased.gone,
             }))
         }
-        Action::GiveBack { lease, retry_at, counted, suspect } => {
+        SchedulerCommand::GiveBack { lease, retry_at, counted, suspect } => {
             let give_back =
                 GiveBack { lease: lease.clone(), retry_at: *retry_at, counted: *counted, suspect: *suspect };
             note_if_zombie(leases::give_back(store, give_back).await?);
             Ok(None)
         }
-        Action::Fail { lease, code, message } => {
+        SchedulerCommand::Fail { lease, code, message } => {
             let body = failures::result_body(*code, message);
             let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body, now };
             note_if_zombie(settle::settle(store, settlement).await?);

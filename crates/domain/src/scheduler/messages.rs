@@ -1,4 +1,4 @@
-//! The scheduler's door: everything that goes in and everything that comes out. The shell performs actions and
+//! The scheduler's messages: the inputs it takes and the commands it returns. The shell performs commands and
 //! feeds inputs; the scheduler itself neither waits, nor reads a clock, nor touches a store or an engine.
 
 use crate::sort_key::SortKey;
@@ -11,7 +11,8 @@ pub struct ModelKey(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccountKey(pub i64);
 
-/// A replica's place in the list last handed in with [`Input::Replicas`]; never reused while the process lives.
+/// A replica's place in the list last handed in with [`SchedulerInput::Replicas`]; never reused while the process
+/// lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReplicaKey(pub u32);
 
@@ -137,10 +138,10 @@ impl FailureCode {
     }
 }
 
-/// What happened.
+/// An event that the scheduler is told of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
-    /// Time passed: at least once a second, and when a [`Action::WakeAt`] asked for it.
+pub enum SchedulerInput {
+    /// Time passed: at least once a second, and when a [`SchedulerCommand::WakeAt`] asked for it.
     Tick,
     /// What waits in the queue, counted when the process started; replaces what was known.
     Backlogs(Vec<Backlog>),
@@ -210,20 +211,21 @@ pub enum Input {
         /// It answered with the engine's key and lists the models.
         healthy: bool,
     },
-    /// What an action asked of the store could not be done (the store is away): a write, a look, or reading the body of
+    /// What a command asked of the store could not be done (the store is away): a write, a look, or reading the body of
     /// what was to be sent. The scheduler asks again on a later tick.
-    Undone(Action),
+    Undone(SchedulerCommand),
 }
 
-/// What is to be done.
+/// Work that the scheduler asks its shell to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    /// Move what has gathered long enough into the queue, at most `limit` requests. Answered by [`Input::Released`].
+pub enum SchedulerCommand {
+    /// Move what has gathered long enough into the queue, at most `limit` requests. Answered by
+    /// [`SchedulerInput::Released`].
     Release {
         /// How many at most.
         limit: u32,
     },
-    /// Read waiting requests of a group that may be tried by now. Answered by [`Input::Candidates`].
+    /// Read waiting requests of a group that may be tried by now. Answered by [`SchedulerInput::Candidates`].
     Look {
         /// The group.
         group: Group,
@@ -232,7 +234,8 @@ pub enum Action {
         /// How many at most.
         limit: u32,
     },
-    /// Take these for one replica, if they still wait. Answered by [`Input::Leased`]; one at a time per replica and group.
+    /// Take these for one replica, if they still wait. Answered by [`SchedulerInput::Leased`]; one at a time per
+    /// replica and group.
     Lease {
         /// Where they will run.
         replica: ReplicaKey,
@@ -241,7 +244,8 @@ pub enum Action {
         /// A run of neighbours.
         positions: Vec<Position>,
     },
-    /// Send a leased request to its replica. Answered by [`Input::Completed`] or [`Input::AttemptFailed`].
+    /// Send a leased request to its replica. Answered by [`SchedulerInput::Completed`] or
+    /// [`SchedulerInput::AttemptFailed`].
     Send {
         /// Where.
         replica: ReplicaKey,
@@ -253,7 +257,7 @@ pub enum Action {
         /// The request.
         seq: i64,
     },
-    /// Put a leased request back into the queue. No answer comes, but [`Input::Undone`] where it failed.
+    /// Put a leased request back into the queue. No answer comes, but [`SchedulerInput::Undone`] where it failed.
     GiveBack {
         /// The request.
         lease: Lease,
@@ -264,7 +268,7 @@ pub enum Action {
         /// Whether it must run alone once.
         suspect: bool,
     },
-    /// End a leased request with an error. No answer comes, but [`Input::Undone`] where it failed.
+    /// End a leased request with an error. No answer comes, but [`SchedulerInput::Undone`] where it failed.
     Fail {
         /// The request.
         lease: Lease,
@@ -273,7 +277,7 @@ pub enum Action {
         /// In words, for the client.
         message: String,
     },
-    /// Ask a replica whether it is well. Answered by [`Input::Probed`].
+    /// Ask a replica whether it is well. Answered by [`SchedulerInput::Probed`].
     Probe {
         /// The replica.
         replica: ReplicaKey,
@@ -292,7 +296,7 @@ pub enum Action {
         /// The replica.
         replica: ReplicaKey,
     },
-    /// Feed a [`Input::Tick`] at this time. Replaces the one asked for before.
+    /// Feed a [`SchedulerInput::Tick`] at this time. Replaces the one asked for before.
     WakeAt {
         /// In milliseconds.
         at: i64,
