@@ -6,7 +6,7 @@
 use super::Scheduler;
 use super::breaker::Health;
 use super::failures::Fate;
-use super::hands::Stage;
+use super::leases_held::Stage;
 use super::messages::{FailureCode, ReplicaKey, SchedulerCommand};
 use super::replicas::Probe;
 use super::retries::Backoff;
@@ -36,7 +36,7 @@ impl Scheduler {
     /// The engine refused a request in a way that may be the operator's fault.
     pub(super) fn doubt(&mut self, seq: i64, key: ReplicaKey, refusal: (u16, String), now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let Some(held) = self.hands.get_mut(&seq) else { return };
+        let Some(held) = self.leases_held.get_mut(&seq) else { return };
         replica.in_flight.remove(&seq);
         replica.doubts.push(seq);
         held.stage = Stage::Doubted;
@@ -75,7 +75,7 @@ impl Scheduler {
             _ => "its probe failed".to_owned(),
         };
         for seq in settled {
-            let refusal = self.hands.get_mut(&seq).and_then(|held| held.refusal.take());
+            let refusal = self.leases_held.get_mut(&seq).and_then(|held| held.refusal.take());
             let (code, words) = refusal.unwrap_or_default();
             if !healthy {
                 reason = format!("the engine refused a request ({code}: {words}) and its probe failed");

@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 
 use super::Scheduler;
 use super::fairness::Suspect;
-use super::hands::Stage;
+use super::leases_held::Stage;
 use super::messages::{AccountKey, Candidate, Group, ModelKey, ReplicaKey, SchedulerCommand};
 use super::replicas::{Ask, Filling};
 use super::timers::Timer;
 
-/// The least a look asks for.
+/// The least a scan asks for.
 const LOOK_MIN: usize = 32;
 /// The least of it that a node takes of a shared sweep: where two stretches meet, two engines read the same prefix.
 const STRETCH_MIN: usize = 128;
@@ -69,7 +69,7 @@ impl Scheduler {
                 return;
             }
             replica.buffered.pop_front();
-            if let Some(held) = self.hands.get_mut(&seq) {
+            if let Some(held) = self.leases_held.get_mut(&seq) {
                 replica.occupy(seq);
                 held.stage = Stage::InFlight;
                 self.out.push(SchedulerCommand::Send { replica: key, lease: held.lease.clone() });
@@ -141,8 +141,9 @@ impl Scheduler {
         true
     }
 
-    /// Takes up to `wanted` neighbours of the group whose turn it is, and looks ahead where its window is short. Nothing
-    /// where a look must answer first; with requests buffered, a short run waits for the look that may lengthen it.
+    /// Takes up to `wanted` neighbours of the group whose turn it is, and scans ahead where its window is short.
+    /// Nothing where a scan must answer first; with requests buffered, a short run waits for the scan that may lengthen
+    /// it.
     fn take_run(
         &mut self,
         key: ReplicaKey,
@@ -156,18 +157,18 @@ impl Scheduler {
         let is_asked = |account| replica.asks.contains_key(&Group { model, account });
         loop {
             let choice = state.choose(wanted, is_asked, now);
-            let look =
-                |(account, after)| SchedulerCommand::Look { group: Group { model, account }, after, limit };
-            self.out.extend(choice.looks.into_iter().map(look));
+            let scan =
+                |(account, after)| SchedulerCommand::Scan { group: Group { model, account }, after, limit };
+            self.out.extend(choice.scans.into_iter().map(scan));
             let account = choice.account?;
             let group = state.group(account, now);
-            self.out.extend(group.look_ahead(wanted, now).map(|after| look((account, after))));
+            self.out.extend(group.scan_ahead(wanted, now).map(|after| scan((account, after))));
             if group.sweep.window_len() < wanted && group.sweep.is_asked() && !replica.buffered.is_empty() {
                 return None;
             }
             let run = group.take(wanted, now);
             if !run.is_empty() {
-                self.out.extend(group.look_ahead(wanted, now).map(|after| look((account, after))));
+                self.out.extend(group.scan_ahead(wanted, now).map(|after| scan((account, after))));
                 return Some((account, run));
             }
         }

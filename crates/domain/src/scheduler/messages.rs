@@ -43,10 +43,10 @@ pub struct QueueKey {
     pub position: Position,
 }
 
-/// What a look saw of one waiting request.
+/// What a scan saw of one waiting request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its place in the group that was looked at.
+    /// Its place in the group that was scanned.
     pub position: Position,
     /// Estimated work: input tokens and twice the output tokens it may use.
     pub cost: i64,
@@ -162,9 +162,9 @@ pub enum SchedulerInput {
     /// Groups that have requests which may be tried by now, as a poll of the store saw: where other nodes fill the queue
     /// too. What is known to wait stays known.
     Waiting(Vec<Group>),
-    /// The answer to a look.
+    /// The answer to a scan.
     Candidates {
-        /// The group that was looked at.
+        /// The group that was scanned.
         group: Group,
         /// Waiting requests behind the cursor, in order.
         candidates: Vec<Candidate>,
@@ -211,7 +211,7 @@ pub enum SchedulerInput {
         /// It answered with the engine's key and lists the models.
         healthy: bool,
     },
-    /// What a command asked of the store could not be done (the store is away): a write, a look, or reading the body of
+    /// What a command asked of the store could not be done (the store is away): a write, a scan, or reading the body of
     /// what was to be sent. The scheduler asks again on a later tick.
     Undone(SchedulerCommand),
 }
@@ -226,7 +226,7 @@ pub enum SchedulerCommand {
         limit: u32,
     },
     /// Read waiting requests of a group that may be tried by now. Answered by [`SchedulerInput::Candidates`].
-    Look {
+    Scan {
         /// The group.
         group: Group,
         /// Behind this place; from the start where `None`. Where nodes share the sweep its own cursor counts instead.

@@ -2,30 +2,30 @@
 //!
 //! A walk through it: [`SchedulerInput::Gathering`] sets when a release is due (`releases`);
 //! [`SchedulerInput::Released`] tells how much waits in each group (`groups`); a replica with room (`replicas`) asks
-//! whose turn it is (`fairness`), which looks ahead of that group's cursor (`sweep`); the run that was seen is leased,
+//! whose turn it is (`fairness`), which scans ahead of that group's cursor (`sweep`); the run that was seen is leased,
 //! buffered and sent (`leasing`); what fails is judged by its kind (`attempts`) and by how the replica fares
 //! (`breaker`, `failures`, `health`).
 
 mod attempts;
 mod breaker;
-mod facts;
 mod failures;
 mod fairness;
 mod groups;
-mod hands;
 mod health;
+mod leases_held;
 mod leasing;
 mod messages;
+mod queries;
 mod queueing;
 mod random;
 mod releases;
+mod repair;
+mod replica_set;
 mod replicas;
 mod retries;
-mod roster;
 mod settings;
 mod sweep;
 mod timers;
-mod upkeep;
 
 #[cfg(test)]
 mod tests;
@@ -33,7 +33,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairness::Model;
-use hands::Held;
+use leases_held::HeldLease;
 pub use messages::*;
 use random::Random;
 use releases::Releases;
@@ -55,7 +55,7 @@ pub struct Scheduler {
     releases: Releases,
     models: BTreeMap<ModelKey, Model>,
     replicas: BTreeMap<ReplicaKey, ReplicaState>,
-    hands: BTreeMap<i64, Held>,
+    leases_held: BTreeMap<i64, HeldLease>,
     timers: Timers,
     /// Writes to ask for again when the store is back.
     undone: Vec<SchedulerCommand>,
@@ -78,7 +78,7 @@ impl Scheduler {
             releases: Releases::new(),
             models: BTreeMap::new(),
             replicas: BTreeMap::new(),
-            hands: BTreeMap::new(),
+            leases_held: BTreeMap::new(),
             timers: Timers::new(),
             undone: Vec::new(),
             store_away_until: i64::MIN,
@@ -168,6 +168,6 @@ impl Scheduler {
     /// The model's groups, made where it is new.
     fn model(&mut self, key: ModelKey) -> &mut Model {
         let (replicas, is_shared) = (&self.replicas, self.settings.is_shared);
-        self.models.entry(key).or_insert_with(|| Model::new(roster::capacity(replicas, key), is_shared))
+        self.models.entry(key).or_insert_with(|| Model::new(replica_set::capacity(replicas, key), is_shared))
     }
 }

@@ -1,10 +1,10 @@
-//! What is heard of the queue: counts, what a look saw, what a lease took.
+//! What is heard of the queue: counts, what a scan saw, what a lease took.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Scheduler;
 use super::fairness::Suspect;
-use super::hands::{Held, Stage};
+use super::leases_held::{HeldLease, Stage};
 use super::messages::{Backlog, Candidate, Group, Lease, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
@@ -53,7 +53,7 @@ impl Scheduler {
         self.touch_model(group.model);
     }
 
-    /// A look was answered. What is held already, or past its deadline, is left out; suspects are set aside.
+    /// A scan was answered. What is held already, or past its deadline, is left out; suspects are set aside.
     pub(super) fn see(&mut self, group: Group, candidates: Vec<Candidate>, reached_end: bool, now: i64) {
         let claimed = self.claimed(group);
         let Some(model) = self.models.get_mut(&group.model) else { return };
@@ -63,7 +63,7 @@ impl Scheduler {
         let last = candidates.last().map(|it| it.position.clone());
         let is_free = |it: &Candidate| {
             let seq = it.position.seq;
-            it.deadline > now && !claimed.contains(&seq) && !self.hands.contains_key(&seq)
+            it.deadline > now && !claimed.contains(&seq) && !self.leases_held.contains_key(&seq)
         };
         let (suspects, fresh): (Vec<_>, Vec<_>) =
             candidates.into_iter().filter(is_free).partition(|it| it.suspect);
@@ -103,7 +103,7 @@ impl Scheduler {
                 continue;
             }
             match run.remove(&seq) {
-                Some(seen) => self.buffer(Held::new(lease, key, &seen), now),
+                Some(seen) => self.buffer(HeldLease::new(lease, key, &seen), now),
                 None => self.return_unknown(lease, now),
             }
         }
@@ -115,9 +115,9 @@ impl Scheduler {
         }
     }
 
-    fn buffer(&mut self, held: Held, now: i64) {
+    fn buffer(&mut self, held: HeldLease, now: i64) {
         let seq = held.seq();
-        if let Some(before) = self.hands.get(&seq) {
+        if let Some(before) = self.leases_held.get(&seq) {
             if before.lease.epoch >= held.lease.epoch {
                 self.unhold(held.lease.key.group, 1);
                 return;
@@ -132,7 +132,7 @@ impl Scheduler {
         });
         if let Some(replica) = taker {
             replica.buffered.push_back(seq);
-            self.hands.insert(seq, held);
+            self.leases_held.insert(seq, held);
             return;
         }
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
@@ -146,7 +146,8 @@ impl Scheduler {
     /// A lease that came after its answer had been given up.
     fn return_unknown(&mut self, lease: Lease, now: i64) {
         let group = lease.key.group;
-        let is_held = self.hands.get(&lease.key.position.seq).is_some_and(|it| it.lease.epoch >= lease.epoch);
+        let is_held =
+            self.leases_held.get(&lease.key.position.seq).is_some_and(|it| it.lease.epoch >= lease.epoch);
         if !is_held {
             let wake_at = self.model(group.model).group(group.account, now).delay(now, now);
             self.timers.set(Timer::Group(group), Some(wake_at));
@@ -185,7 +186,7 @@ impl Scheduler {
     pub(super) fn lose(&mut self, leases: &[Lease]) {
         for lease in leases {
             let seq = lease.key.position.seq;
-            if self.hands.get(&seq).is_some_and(|held| held.lease.epoch <= lease.epoch) {
+            if self.leases_held.get(&seq).is_some_and(|held| held.lease.epoch <= lease.epoch) {
                 self.drop_held(seq);
             }
         }

@@ -43,7 +43,7 @@ pub(super) enum Filling {
     Ahead,
 }
 
-/// A replica's state. Requests are named by `seq`; the facts about them are in the scheduler's hands.
+/// A replica's state. Requests are named by `seq`; the facts about them are in `leases_held`.
 #[derive(Debug)]
 pub(super) struct ReplicaState {
     pub(super) config: Replica,

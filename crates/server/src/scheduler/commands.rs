@@ -14,7 +14,7 @@ pub const fn is_for_store(command: &SchedulerCommand) -> bool {
     matches!(
         command,
         SchedulerCommand::Release { .. }
-            | SchedulerCommand::Look { .. }
+            | SchedulerCommand::Scan { .. }
             | SchedulerCommand::Lease { .. }
             | SchedulerCommand::GiveBack { .. }
             | SchedulerCommand::Fail { .. }
@@ -46,7 +46,7 @@ async fn attempt(
                 next_ready_at: released.next_ready_at,
             }))
         }
-        SchedulerCommand::Look { group, after, limit } => {
+        SchedulerCommand::Scan { group, after, limit } => {
             let (candidates, reached_end) = queue::look(store, *group, after.as_ref(), *limit, now).await?;
             Ok(Some(SchedulerInput::Candidates { group: *group, candidates, reached_end }))
         }

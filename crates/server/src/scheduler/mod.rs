@@ -1,4 +1,4 @@
-//! The scheduler's hands: what it asks of the store and of the engines is done here. All decisions are
+//! Carries out the scheduler's commands at the store and at the engines. All decisions are
 //! `overnight_domain`'s.
 
 mod attempts;

@@ -26,7 +26,7 @@ const INPUTS_AT_ONCE: usize = 256;
 /// A store that is away is not waited for any longer than this when the process ends.
 const STORE_MS: i64 = 5_000;
 
-/// The scheduler with its hands.
+/// Owns the scheduler, feeds it inputs and performs its commands.
 pub struct Shell {
     services: Services,
     replicas: Arc<Replicas>,

@@ -1,4 +1,4 @@
-//! The ordinary walk: release, look, lease, send, end.
+//! The ordinary walk: release, scan, lease, send, end.
 
 use super::super::*;
 use super::desk::Desk;
@@ -138,7 +138,7 @@ fn a_restart_finds_rows_whose_retry_time_no_count_tells() {
     desk.store.insert(group(1), candidate(1));
     desk.store.give_back_later(1, desk.now + 25_000);
     desk.feed(SchedulerInput::Backlogs(vec![Backlog { group: group(1), count: 1, cost: 100 }]));
-    assert_eq!(desk.waiting(), 0, "the look that saw nothing corrected the count");
+    assert_eq!(desk.waiting(), 0, "the scan that saw nothing corrected the count");
     desk.wait(50_000);
     assert_eq!(desk.hear(), ["send 1 to 1"]);
 }
@@ -170,7 +170,7 @@ fn what_other_nodes_brought_into_a_shared_queue_is_heard_of_and_leased() {
     let mut scheduler = Scheduler::new(settings, 1);
     scheduler.on(SchedulerInput::Replicas(vec![replica(1, 2)]), 0);
     let heard = scheduler.on(SchedulerInput::Waiting(vec![group(1)]), 1);
-    assert!(matches!(heard[..], [SchedulerCommand::Look { after: None, limit: 128, .. }, ..]), "{heard:?}");
+    assert!(matches!(heard[..], [SchedulerCommand::Scan { after: None, limit: 128, .. }, ..]), "{heard:?}");
     let (candidates, reached_end) = (vec![candidate(5), candidate(6), candidate(7)], false);
     let leased = scheduler.on(SchedulerInput::Candidates { group: group(1), candidates, reached_end }, 2);
     assert!(

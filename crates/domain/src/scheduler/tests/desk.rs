@@ -1,6 +1,6 @@
 //! A desk for single cases: the store answers at once, the engines only when the case says so.
 
-use super::super::hands::Mark;
+use super::super::leases_held::Mark;
 use super::super::*;
 use super::store::{End, Store};
 use super::{MODEL, candidate, group, replica};
@@ -58,8 +58,8 @@ impl Desk {
             SchedulerCommand::Release { .. } => {
                 return Some(SchedulerInput::Released { added: vec![], next_ready_at: None });
             }
-            SchedulerCommand::Look { group, after, limit } => {
-                return Some(self.store.look(group, after.as_ref(), limit, self.now));
+            SchedulerCommand::Scan { group, after, limit } => {
+                return Some(self.store.scan(group, after.as_ref(), limit, self.now));
             }
             SchedulerCommand::Lease { .. } => return Some(self.store.lease(command, self.now)),
             SchedulerCommand::WakeAt { at } => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::hands::Mark;
+use super::super::leases_held::Mark;
 use super::super::{Candidate, Group, Lease, Position, QueueKey, SchedulerCommand, SchedulerInput};
 
 /// A row of the queue.
@@ -41,7 +41,7 @@ impl Store {
         self.rows.get(self.places.get(&seq)?)
     }
 
-    pub(super) fn look(
+    pub(super) fn scan(
         &self,
         group: Group,
         after: Option<&Position>,

@@ -131,15 +131,15 @@ fn a_lease_or_look_that_was_not_made_is_asked_for_again() {
     let asks = |commands: &[SchedulerCommand]| {
         commands
             .iter()
-            .find(|it| matches!(it, SchedulerCommand::Look { .. } | SchedulerCommand::Lease { .. }))
+            .find(|it| matches!(it, SchedulerCommand::Scan { .. } | SchedulerCommand::Lease { .. }))
             .cloned()
     };
     scheduler.on(SchedulerInput::Replicas(vec![super::replica(1, 4)]), 0);
     let backlog = Backlog { group: group(1), count: 1, cost: 100 };
-    let look = asks(&scheduler.on(SchedulerInput::Released { added: vec![backlog], next_ready_at: None }, 0))
+    let scan = asks(&scheduler.on(SchedulerInput::Released { added: vec![backlog], next_ready_at: None }, 0))
         .unwrap();
-    assert_eq!(asks(&scheduler.on(SchedulerInput::Undone(look.clone()), 1)), None);
-    assert_eq!(asks(&scheduler.on(SchedulerInput::Tick, 501)), Some(look));
+    assert_eq!(asks(&scheduler.on(SchedulerInput::Undone(scan.clone()), 1)), None);
+    assert_eq!(asks(&scheduler.on(SchedulerInput::Tick, 501)), Some(scan));
     let seen =
         SchedulerInput::Candidates { group: group(1), candidates: vec![candidate(1)], reached_end: true };
     let lease = asks(&scheduler.on(seen, 502)).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::hands::Mark;
+use super::super::leases_held::Mark;
 use super::super::random::Random;
 use super::super::*;
 use super::store::{End, Store};
@@ -183,7 +183,7 @@ impl World {
     fn perform(&mut self, command: SchedulerCommand) {
         let is_read = matches!(
             command,
-            SchedulerCommand::Look { .. } | SchedulerCommand::Release { .. } | SchedulerCommand::Probe { .. }
+            SchedulerCommand::Scan { .. } | SchedulerCommand::Release { .. } | SchedulerCommand::Probe { .. }
         );
         if is_read && self.strikes(self.luck.lost) {
             return;
@@ -195,8 +195,8 @@ impl World {
             SchedulerCommand::Release { .. } => {
                 SchedulerInput::Released { added: vec![], next_ready_at: None }
             }
-            SchedulerCommand::Look { group, after, limit } => {
-                self.store.look(group, after.as_ref(), limit, self.now)
+            SchedulerCommand::Scan { group, after, limit } => {
+                self.store.scan(group, after.as_ref(), limit, self.now)
             }
             SchedulerCommand::Lease { .. } => {
                 self.leases += 1;

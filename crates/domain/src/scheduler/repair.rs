@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use super::fairness::Suspect;
-use super::hands::Stage;
+use super::leases_held::Stage;
 use super::messages::{Group, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
@@ -50,7 +50,7 @@ impl Scheduler {
     pub(super) fn undo(&mut self, command: SchedulerCommand, now: i64) {
         match command {
             SchedulerCommand::Release { .. } => self.releases.undo(now),
-            SchedulerCommand::Look { group, .. } => {
+            SchedulerCommand::Scan { group, .. } => {
                 if let Some(state) =
                     self.models.get_mut(&group.model).and_then(|it| it.groups.get_mut(&group.account))
                 {

@@ -1,4 +1,4 @@
-//! Which replicas there are.
+//! The set of replicas.
 
 use std::collections::BTreeMap;
 
