@@ -5,13 +5,12 @@ pub mod activity;
 pub mod api_keys;
 pub mod batches;
 pub mod bootstrap;
-pub mod carrying;
-mod counting;
 pub mod engines;
 pub mod errors;
 pub mod failures;
 mod input;
 pub mod invitations;
+mod live_count_cache;
 pub mod members;
 pub mod models;
 mod names;
@@ -26,15 +25,16 @@ pub mod submissions;
 pub mod users;
 pub mod waiting;
 pub mod webhooks;
+pub mod write_retry;
 
 use std::sync::Arc;
 
 use tracing::Instrument;
 
 use self::api_keys::KeyHolders;
-pub use self::counting::Counts;
 use self::errors::AppError;
 pub use self::input::SEARCH_CHARS_MAX;
+pub use self::live_count_cache::LiveCountCache;
 pub use self::models::{Model, Models};
 pub use self::names::NAME_CHARS_MAX;
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
@@ -69,8 +69,8 @@ pub struct Services {
     pub key_holders: Arc<KeyHolders>,
     /// Makes and compares the hashes of passwords.
     pub passwords: Arc<Passwords>,
-    /// What was counted lately.
-    pub counts: Arc<Counts>,
+    /// Caches counts of live requests.
+    pub live_counts: Arc<LiveCountCache>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,
 }
@@ -85,7 +85,7 @@ impl Services {
     ) -> Result<Self, StoreError> {
         let models = Arc::new(Models::load(&store, &config).await?);
         let started_at = clock.now();
-        let (signals, key_holders, passwords, counts) =
+        let (signals, key_holders, passwords, live_counts) =
             (Arc::default(), Arc::default(), Arc::default(), Arc::default());
         let payments = payment::provider(&config.billing, &clock);
         let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
@@ -100,7 +100,7 @@ impl Services {
             openid,
             key_holders,
             passwords,
-            counts,
+            live_counts,
             started_at,
         })
     }

@@ -6,7 +6,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::commands;
 use crate::app::Services;
-use crate::app::carrying::carry_through;
+use crate::app::write_retry::write_with_retry;
 use crate::store::settle::{self, Settlement};
 
 const AT_ONCE: usize = 256;
@@ -22,7 +22,7 @@ pub(super) async fn run(services: Services, mut completions: UnboundedReceiver<S
 
 async fn store(services: &Services, settlements: Arc<[Settlement]>) {
     let settle = |settlements| settle::settle_all(&services.store, settlements);
-    let held = carry_through(&services.clock, "results", Arc::clone(&settlements), settle).await;
+    let held = write_with_retry(&services.clock, "results", Arc::clone(&settlements), settle).await;
     let settled = held.iter().filter(|held| **held == Some(true)).count();
     metrics::counter!("overnight_requests_completed_total").increment(settled as u64);
     for (settlement, held) in settlements.iter().zip(held) {

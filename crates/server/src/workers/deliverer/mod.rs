@@ -11,7 +11,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use self::places::{Place, Places};
 use self::tries::Try;
-use crate::app::carrying::carry_through;
+use crate::app::write_retry::write_with_retry;
 use crate::app::{Services, webhooks};
 use crate::store::StoreError;
 use crate::store::events::{self, Claim, Conclusion, Due, EventState};
@@ -176,7 +176,7 @@ impl Deliverer {
         let conclusions: Arc<[Conclusion]> = conclusions.into();
         let write = |conclusions| events::conclude_all(&self.services.store, conclusions);
         let clock = &self.services.clock;
-        let counted = carry_through(clock, "what came of webhooks", Arc::clone(&conclusions), write).await;
+        let counted = write_with_retry(clock, "what came of webhooks", Arc::clone(&conclusions), write).await;
         count(&conclusions, &counted);
         self.show();
     }
