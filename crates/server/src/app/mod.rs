@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use tracing::Instrument;
 
-use self::api_keys::KeyHolders;
+use self::api_keys::ApiKeyCache;
 use self::errors::AppError;
 pub use self::input::SEARCH_CHARS_MAX;
 pub use self::live_count_cache::LiveCountCache;
@@ -65,8 +65,8 @@ pub struct Services {
     pub payments: Arc<dyn PaymentProvider>,
     /// Who else knows people, if somebody does.
     pub openid: Option<Arc<OpenId>>,
-    /// Who holds which key.
-    pub key_holders: Arc<KeyHolders>,
+    /// Caches which account a key opens.
+    pub api_key_cache: Arc<ApiKeyCache>,
     /// Makes and compares the hashes of passwords.
     pub passwords: Arc<Passwords>,
     /// Caches counts of live requests.
@@ -85,7 +85,7 @@ impl Services {
     ) -> Result<Self, StoreError> {
         let models = Arc::new(Models::load(&store, &config).await?);
         let started_at = clock.now();
-        let (signals, key_holders, passwords, live_counts) =
+        let (signals, api_key_cache, passwords, live_counts) =
             (Arc::default(), Arc::default(), Arc::default(), Arc::default());
         let payments = payment::provider(&config.billing, &clock);
         let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
@@ -98,7 +98,7 @@ impl Services {
             signals,
             payments,
             openid,
-            key_holders,
+            api_key_cache,
             passwords,
             live_counts,
             started_at,
