@@ -97,13 +97,13 @@ pub async fn sign_in(
     password: &str,
     browser: Browser,
 ) -> Result<String, SignInError> {
-    let place = services.passwords.enter()?;
+    let permit = services.passwords.enter()?;
     let subjects = throttle::subjects(email, browser.address);
     throttle::count(services, &subjects).await?;
     let known = people::find_by_email(&services.store, &super::users::normalized(email)).await?;
     let (user, hash) = known.unzip();
     let hash = hash.flatten();
-    let is_right = services.passwords.is(place, password, hash.clone(), &services.ids).await?;
+    let is_right = services.passwords.is(permit, password, hash.clone(), &services.ids).await?;
     let Some(user) = user.filter(|_| is_right) else { return Err(WRONG) };
     throttle::forget(services, &subjects).await?;
     let token = begin(services, &user, browser, CameBy::Identity).await?;
@@ -127,14 +127,14 @@ pub(super) async fn check_password(
     hash: String,
 ) -> Result<(), AppError> {
     let wrong = |message: &str| AppError::invalid("current password", codes::WRONG, message);
-    let place = services.passwords.enter()?;
+    let permit = services.passwords.enter()?;
     let subjects = throttle::subjects(user.email.as_deref().unwrap_or_default(), None);
     match throttle::count(services, &subjects).await {
         Err(SignInError::App(error)) => return Err(error),
         Err(refused) => return Err(wrong(&format!("was not looked at: {refused}"))),
         Ok(()) => {}
     }
-    if !services.passwords.is(place, password, Some(hash), &services.ids).await? {
+    if !services.passwords.is(permit, password, Some(hash), &services.ids).await? {
         return Err(wrong("is wrong"));
     }
     throttle::forget(services, &subjects).await

@@ -23,14 +23,14 @@ const AT_ONCE: usize = 4;
 /// A file up to this size is sent back with what was found in it, as text.
 const SENT_BACK_MAX: usize = 512 << 10;
 
-static PLACES: Mutex<BTreeSet<i64>> = Mutex::new(BTreeSet::new());
+static PERMITS: Mutex<BTreeSet<i64>> = Mutex::new(BTreeSet::new());
 
 /// The right of an account to have a file in memory: until the work on it is done, whether or not somebody waits for that.
-struct Place(i64);
+struct Permit(i64);
 
-impl Place {
+impl Permit {
     fn take(account: AccountKey) -> Result<Self, Stop> {
-        let mut taken = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = PERMITS.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.len() >= AT_ONCE || !taken.insert(account.0) {
             let message = "a file is being read already; try again in a moment";
             return Err(AppError::Unavailable(message.to_owned()).into());
@@ -39,9 +39,9 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
-        PLACES.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        PERMITS.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
     }
 }
 
@@ -60,9 +60,9 @@ pub(super) fn body_limit() -> DefaultBodyLimit {
 
 impl Draft {
     /// Reads the form of somebody who may send it.
-    async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Place), Stop> {
+    async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Permit), Stop> {
         visit.require(Permission::Work)?;
-        let place = Place::take(visit.account.key)?;
+        let permit = Permit::take(visit.account.key)?;
         let unread = |_| {
             let mib = TEXT_BYTES_MAX >> 20;
             Stop::Unreadable(format!("The lines did not come whole, or are more than {mib} MiB.").into())
@@ -87,7 +87,7 @@ impl Draft {
                 _ => {}
             }
         }
-        Ok((draft, place))
+        Ok((draft, permit))
     }
 
     fn name(&self) -> Option<&str> {
@@ -115,9 +115,9 @@ pub(super) async fn check(visit: MemberVisit, request: Request) -> Reply {
 
 /// `POST /console/{account}/new`.
 pub(super) async fn submit(visit: MemberVisit, request: Request) -> Reply {
-    let (draft, place) = Draft::read(&visit, request).await?;
+    let (draft, permit) = Draft::read(&visit, request).await?;
     let services = visit.services();
-    let sent = send(services.clone(), visit.account.key, &draft, place).await;
+    let sent = send(services.clone(), visit.account.key, &draft, permit).await;
     match sent {
         Ok(batch) => replies::see_other(&visit.at(&format!("batches/{}?said=batch_sent", batch.id))),
         Err(AppError::Invalid(invalid)) if !draft.text.is_empty() => {
@@ -131,17 +131,17 @@ pub(super) async fn submit(visit: MemberVisit, request: Request) -> Reply {
     }
 }
 
-/// Goes on if whoever sends leaves, and keeps the place until it is done.
+/// Goes on if whoever sends leaves, and keeps the permit until it is done.
 async fn send(
     services: Services,
     account: AccountKey,
     draft: &Draft,
-    place: Place,
+    permit: Permit,
 ) -> Result<BatchRecord, AppError> {
     let text = draft.text.clone();
     let (name, webhook) = (draft.name().map(str::to_owned), draft.webhook().map(str::to_owned));
     let work = async move {
-        let _place = place;
+        let _permit = permit;
         submissions::submit(&services, account, text, name.as_deref(), webhook.as_deref()).await
     };
     let worked = tokio::spawn(work.in_current_span()).await;

@@ -1,18 +1,18 @@
-//! Places among the tries under way.
+//! Permits bound how many tries are under way.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use overnight_domain::webhooks::{Lane, Room};
 
-/// The places of a process.
+/// The permits of this process.
 #[derive(Clone, Default)]
-pub(super) struct Places(Arc<Mutex<Room>>);
+pub(super) struct Permits(Arc<Mutex<Room>>);
 
-impl Places {
+impl Permits {
     /// Takes one.
-    pub(super) fn take(&self, lane: Lane) -> Place {
+    pub(super) fn take(&self, lane: Lane) -> Permit {
         self.room().take(lane);
-        Place { places: self.clone(), lane }
+        Permit { permits: self.clone(), lane }
     }
 
     /// How many may still be taken for a lane.
@@ -35,14 +35,14 @@ impl Places {
     }
 }
 
-/// A place that is taken; free again when it is dropped.
-pub(super) struct Place {
-    places: Places,
+/// A permit that is held; free again when it is dropped.
+pub(super) struct Permit {
+    permits: Permits,
     lane: Lane,
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
-        self.places.room().give_back(self.lane);
+        self.permits.room().give_back(self.lane);
     }
 }
