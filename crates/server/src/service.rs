@@ -21,7 +21,7 @@ use crate::openid::OpenIdUnusable;
 use crate::payment::PaymentUnusable;
 use crate::scheduler::{Replicas, Shell};
 use crate::store::{Store, StoreError, hints, owners};
-use crate::webhooks::{Passing, Policy, Sender, SystemResolver};
+use crate::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
 use crate::workers::{self, deliverer::Deliverer};
 
 /// A store that is away is not waited for any longer than this.
@@ -213,11 +213,11 @@ async fn finish(deliverer: &mut JoinHandle<()>, services: &Services) {
 
 /// Sends webhooks to where they may lead.
 fn sender(config: &Config, listeners: &Listeners, engines: Option<&Engines>, clock: &SharedClock) -> Sender {
-    let passing: Passing = match engines {
+    let engine_addresses: EngineAddresses = match engines {
         Some(engines) => Arc::new(engines.listening()),
         None => Arc::new(Vec::new),
     };
-    let policy = Policy::new(config, listeners.addresses(), passing);
+    let policy = Policy::new(config, listeners.addresses(), engine_addresses);
     Sender::new(policy, Arc::new(SystemResolver::new()), Arc::clone(clock))
 }
 
