@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use overnight_domain::webhooks::{Lane, Room};
+use overnight_domain::webhooks::{DeliveryLane, Room};
 
 /// The permits of this process.
 #[derive(Clone, Default)]
@@ -10,18 +10,18 @@ pub(super) struct Permits(Arc<Mutex<Room>>);
 
 impl Permits {
     /// Takes one.
-    pub(super) fn take(&self, lane: Lane) -> Permit {
+    pub(super) fn take(&self, lane: DeliveryLane) -> Permit {
         self.room().take(lane);
         Permit { permits: self.clone(), lane }
     }
 
     /// How many may still be taken for a lane.
-    pub(super) fn left(&self, lane: Lane) -> usize {
+    pub(super) fn left(&self, lane: DeliveryLane) -> usize {
         self.room().left(lane)
     }
 
     /// How many are taken by the account of a lane.
-    pub(super) fn taken_beside(&self, lane: Lane) -> usize {
+    pub(super) fn taken_beside(&self, lane: DeliveryLane) -> usize {
         self.room().taken_by(lane.account())
     }
 
@@ -38,7 +38,7 @@ impl Permits {
 /// A permit that is held; free again when it is dropped.
 pub(super) struct Permit {
     permits: Permits,
-    lane: Lane,
+    lane: DeliveryLane,
 }
 
 impl Drop for Permit {
