@@ -93,7 +93,7 @@ async fn the_database_and_the_engines_are_never_called() {
 }
 
 #[tokio::test]
-async fn a_neighbour_is_refused_by_name_before_it_is_looked_up() {
+async fn an_own_address_is_refused_by_name_before_it_is_looked_up() {
     for (config, url) in [
         (engine("https://api.example/v1"), "https://API.example/hook"),
         (engine("https://api.example/v1"), "https://api.example.:443/hook"),
@@ -109,7 +109,7 @@ async fn a_neighbour_is_refused_by_name_before_it_is_looked_up() {
 }
 
 #[tokio::test]
-async fn others_on_the_machine_of_a_neighbour_may_be_called() {
+async fn others_on_the_machine_of_an_own_address_may_be_called() {
     let receiver = Receiver::well("127.0.0.2:0").await;
     for config in [
         engine("http://127.0.0.2:1/v1"),
