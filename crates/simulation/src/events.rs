@@ -76,7 +76,7 @@ pub(super) enum Client {
     CancelGroup(Tag),
 }
 
-/// What a zombie writes.
+/// What a node writes that has lost its lease.
 #[derive(Debug, Clone)]
 pub(super) struct Late {
     pub(super) lease: Lease,

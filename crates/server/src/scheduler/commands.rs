@@ -62,13 +62,13 @@ async fn attempt(
         SchedulerCommand::GiveBack { lease, retry_at, counted, suspect } => {
             let give_back =
                 GiveBack { lease: lease.clone(), retry_at: *retry_at, counted: *counted, suspect: *suspect };
-            note_if_zombie(leases::give_back(store, give_back).await?);
+            count_fenced_write(leases::give_back(store, give_back).await?);
             Ok(None)
         }
         SchedulerCommand::Fail { lease, code, message } => {
             let body = failures::result_body(*code, message);
             let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body, now };
-            note_if_zombie(settle::settle(store, settlement).await?);
+            count_fenced_write(settle::settle(store, settlement).await?);
             Ok(None)
         }
         _ => Ok(None),
@@ -91,9 +91,9 @@ pub fn cost_of(completion: &Completion) -> i64 {
         .unwrap_or(i64::MAX)
 }
 
-/// A write under a lease that is no longer held touched nothing: harmless, and counted.
-pub(super) fn note_if_zombie(was_held: bool) {
+/// Counts a write that was fenced off: its lease was no longer held, so it changed nothing.
+pub(super) fn count_fenced_write(was_held: bool) {
     if !was_held {
-        metrics::counter!("overnight_zombie_writes_total").increment(1);
+        metrics::counter!("overnight_fenced_writes_total").increment(1);
     }
 }

@@ -27,7 +27,7 @@ async fn store(services: &Services, settlements: Arc<[Settlement]>) {
     metrics::counter!("overnight_requests_completed_total").increment(settled as u64);
     for (settlement, held) in settlements.iter().zip(held) {
         match held {
-            Some(held) => commands::note_if_zombie(held),
+            Some(held) => commands::count_fenced_write(held),
             None => {
                 let seq = settlement.lease.key.position.seq;
                 tracing::error!(seq, "a result cannot be stored, and its request runs again or expires");

@@ -165,7 +165,7 @@ impl World<'_> {
     ) -> Step {
         let Flight { lease, request } = flight;
         self.note(format_args!("request {request} under {}: settled {is_settled}", lease.epoch));
-        self.check_zombie(lease, must_be_refused, is_settled)?;
+        self.check_fenced(lease, must_be_refused, is_settled)?;
         let was_over = self.leases.is_over(lease);
         self.leases.end(lease);
         let facts = self.book.request(*request)?;
@@ -187,15 +187,15 @@ impl World<'_> {
     }
 
     fn note_late(&mut self, lease: &Lease, must_be_refused: bool, is_done: bool) -> Step {
-        self.check_zombie(lease, must_be_refused, is_done)?;
+        self.check_fenced(lease, must_be_refused, is_done)?;
         self.leases.end(lease);
         Ok(())
     }
 
-    fn check_zombie(&mut self, lease: &Lease, must_be_refused: bool, is_done: bool) -> Step {
+    fn check_fenced(&mut self, lease: &Lease, must_be_refused: bool, is_done: bool) -> Step {
         if must_be_refused {
             ensure!(!is_done, "a write under a lease that was over was done: {lease:?}");
-            self.summary.zombies_refused += 1;
+            self.summary.fenced_writes += 1;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The workers, and zombies: writes under leases that are over.
+//! The workers, and writes that are to be fenced off: under leases that are over.
 
 use overnight_domain::chat::parse_completion;
 use overnight_domain::scheduler::FailureCode;
@@ -69,7 +69,7 @@ impl World<'_> {
             }
             LateKind::Failure | LateKind::GiveBack if !must_be_refused => Ok(()),
             LateKind::Failure => {
-                let body = failures::result_body(FailureCode::EngineUnavailable, "a zombie's words");
+                let body = failures::result_body(FailureCode::EngineUnavailable, "a late write");
                 let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body, now };
                 let operation = async move {
                     let answer = settle::settle(&store, settlement).await;

@@ -198,7 +198,7 @@ fn count(conclusions: &[Conclusion], counted: &[Option<bool>]) {
             Some(true) => {}
             Some(false) => {
                 // This process was taken for dead, and another one tries again.
-                metrics::counter!("overnight_webhook_tries_disowned_total").increment(1);
+                metrics::counter!("overnight_lost_claims_total").increment(1);
                 continue;
             }
             None => {
