@@ -15,7 +15,7 @@ pub(super) enum Event {
     /// The scheduler is told something.
     Tell(SchedulerInput),
     /// The scheduler hears what the use cases signalled.
-    Hear,
+    DrainSignals,
     /// The writer writes what waits.
     Commit,
     /// A worker's turn.
@@ -49,7 +49,7 @@ impl Event {
             self,
             Self::Tick
                 | Self::Tell(_)
-                | Self::Hear
+                | Self::DrainSignals
                 | Self::Commit
                 | Self::Duty(_)
                 | Self::Answer { .. }

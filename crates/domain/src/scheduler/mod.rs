@@ -101,7 +101,7 @@ impl Scheduler {
                 self.releases.answer(!added.is_empty(), next_ready_at, now);
                 self.enqueue(&added, now);
             }
-            SchedulerInput::Waiting(groups) => self.hear(&groups, now),
+            SchedulerInput::Waiting(groups) => self.note_waiting(&groups, now),
             SchedulerInput::Candidates { group, candidates, reached_end } => {
                 self.see(group, candidates, reached_end, now);
             }

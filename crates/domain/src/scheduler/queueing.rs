@@ -35,7 +35,7 @@ impl Scheduler {
     }
 
     /// A poll of the store saw that these groups have waiting requests, whoever brought them there.
-    pub(super) fn hear(&mut self, groups: &[Group], now: i64) {
+    pub(super) fn note_waiting(&mut self, groups: &[Group], now: i64) {
         for group in groups {
             let state = self.model(group.model);
             state.group(group.account, now).hear(now);

@@ -76,15 +76,15 @@ impl Shell {
             inputs,
             answers,
         };
-        shell.feed(SchedulerInput::Replicas(shell.driven()));
+        shell.feed(SchedulerInput::Replicas(shell.owned_replicas()));
         if !is_shared {
             shell.feed(SchedulerInput::Backlogs(queue::backlogs(&shell.services.store).await?));
         }
         if let Some(ready_at) = queue::next_ready_at(&shell.services.store).await? {
             shell.feed(SchedulerInput::Gathering { ready_at });
         }
-        shell.ask_others();
-        shell.tell_people();
+        shell.poll_shared_state();
+        shell.publish_reports();
         Ok(shell)
     }
 
@@ -134,17 +134,17 @@ impl Shell {
                     tick_at = i64::MAX;
                 }
             }
-            self.hear();
+            self.drain_signals();
         }
     }
 
-    fn hear(&mut self) {
+    fn drain_signals(&mut self) {
         let news = self.services.signals.take();
         if let Some(ready_at) = news.gathering_until {
             self.feed(SchedulerInput::Gathering { ready_at });
         }
         if !news.ended.is_empty() {
-            self.tell_others();
+            self.notify_other_nodes();
             self.feed(SchedulerInput::Ended { seqs: news.ended });
         }
     }
@@ -154,18 +154,18 @@ impl Shell {
             self.wake_at = i64::MAX;
         }
         self.feed(SchedulerInput::Tick);
-        self.ask_others();
+        self.poll_shared_state();
         self.report();
-        self.tell_people();
+        self.publish_reports();
     }
 
-    fn tell_others(&mut self) {
+    fn notify_other_nodes(&mut self) {
         if let Some(sharing) = &mut self.sharing {
             sharing.tell();
         }
     }
 
-    fn ask_others(&mut self) {
+    fn poll_shared_state(&mut self) {
         let Some(sharing) = &mut self.sharing else { return };
         let (replicas, scheduler) = (&self.replicas, &self.scheduler);
         let has_run_out = |name: &str| replicas.find_shared(name).is_none_or(|key| !scheduler.is_driven(key));
@@ -174,18 +174,18 @@ impl Shell {
 
     fn take(&mut self, heard: Heard) {
         let polled = match heard {
-            Heard::Hint => return self.ask_others(),
+            Heard::Hint => return self.poll_shared_state(),
             Heard::Answer(polled) => polled,
         };
         let (Some(polled), Some(sharing)) = (polled, &mut self.sharing) else { return };
         if sharing.take(&polled) {
-            self.feed(SchedulerInput::Replicas(self.driven()));
+            self.feed(SchedulerInput::Replicas(self.owned_replicas()));
         }
         polled.inputs.into_iter().for_each(|input| self.feed(input));
     }
 
-    /// The replicas that this process sends to.
-    fn driven(&self) -> Vec<Replica> {
+    /// The replicas that this process owns: it alone sends to them.
+    fn owned_replicas(&self) -> Vec<Replica> {
         self.replicas.list().into_iter().filter(|replica| self.is_driven(replica)).collect()
     }
 
@@ -205,7 +205,7 @@ impl Shell {
             SchedulerInput::Lost(leases) => {
                 leases.iter().for_each(|lease| self.prompts.forget(lease.key.position.seq));
             }
-            SchedulerInput::Released { added, .. } if !added.is_empty() => self.tell_others(),
+            SchedulerInput::Released { added, .. } if !added.is_empty() => self.notify_other_nodes(),
             _ => {}
         }
         let now = self.services.clock.now();
@@ -284,7 +284,7 @@ impl Shell {
         }
     }
 
-    fn tell_people(&mut self) {
+    fn publish_reports(&mut self) {
         let state = |replica: &Replica| {
             reports::state_of(replica, self.is_driven(replica), &self.replicas, &self.scheduler)
         };

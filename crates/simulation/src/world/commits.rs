@@ -36,12 +36,12 @@ impl World<'_> {
         self.arrive_meanwhile().await?;
         let life = self.life()?;
         let outcomes = life.pending.go_on().await;
-        let must_hear = life.hear.is_none();
+        let must_drain = life.drain_signals.is_none();
         self.summary.commits += 1;
-        if must_hear {
+        if must_drain {
             let delay_ms = self.chance.between(0, HEAR_MS);
-            let slot = self.timeline.after(delay_ms, Event::Hear);
-            self.life()?.hear = Some(slot);
+            let slot = self.timeline.after(delay_ms, Event::DrainSignals);
+            self.life()?.drain_signals = Some(slot);
         }
         for outcome in outcomes {
             self.conclude(outcome).await?;

@@ -138,7 +138,7 @@ impl<'f> World<'f> {
         match event {
             Event::Tick => self.tick().await,
             Event::Tell(input) => self.tell(input).await,
-            Event::Hear => self.hear().await,
+            Event::DrainSignals => self.drain_signals().await,
             Event::Commit => self.commit().await,
             Event::Duty(duty) => self.begin_duty(duty).await,
             Event::Answer { replica, lease } => self.answer(replica, &lease).await,

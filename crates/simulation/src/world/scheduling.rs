@@ -51,9 +51,9 @@ impl World<'_> {
         Ok(())
     }
 
-    pub(super) async fn hear(&mut self) -> Step {
+    pub(super) async fn drain_signals(&mut self) -> Step {
         let life = self.life()?;
-        life.hear = None;
+        life.drain_signals = None;
         let news = life.services.signals.take();
         if let Some(ready_at) = news.gathering_until {
             self.tell(SchedulerInput::Gathering { ready_at }).await?;
