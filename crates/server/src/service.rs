@@ -164,7 +164,7 @@ impl Service {
             () = clock.sleep_until(clock.now() + FAREWELL_MS) => Err(StoreError::Stopped),
         };
         if let Err(error) = left {
-            tracing::warn!(%error, "what this process held is free only when its lease has run out, or after the next start");
+            tracing::warn!(%error, "releasing leases at shutdown failed; they are free when they expire, or after the next start");
         }
         self.services.store.close().await;
         drop(self.engines);
@@ -206,7 +206,7 @@ async fn finish(deliverer: &mut JoinHandle<()>, services: &Services) {
         _ = &mut *deliverer => {}
         () = clock.sleep_until(clock.now() + services.config.drain.0 + FAREWELL_MS) => {
             deliverer.abort();
-            tracing::warn!("the store is away, and with it what came of the last webhooks: they are sent again");
+            tracing::warn!("store unavailable at shutdown; last webhook outcomes not stored, they are sent again");
         }
     }
 }

@@ -44,7 +44,7 @@ pub async fn invite(
         let message = format!("is one too many: {WAITING_MAX} invitations wait; withdraw some");
         return Err(AppError::invalid("email", codes::OUT_OF_RANGE, &message));
     }
-    tracing::info!(account = %account.id, role = role.as_str(), "somebody is invited to an account");
+    tracing::info!(account = %account.id, role = role.as_str(), "user invited to account");
     let path = format!("/console/invitation/{}", token.text());
     Ok(Link { url: services.config.public_address(&path), expires_at: invitation.expires_at })
 }
@@ -88,7 +88,7 @@ pub async fn accept(services: &Services, token: &str, user: &User) -> Result<Acc
     if !invitations::accept(&services.store, &sha256, user.key, services.clock.now()).await? {
         return Err(REFUSED);
     }
-    tracing::info!(account = %account.id, user = %user.id, role = invitation.role.as_str(), "a user joined an account");
+    tracing::info!(account = %account.id, user = %user.id, role = invitation.role.as_str(), "user joined account");
     Ok(account)
 }
 

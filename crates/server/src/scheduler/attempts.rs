@@ -43,7 +43,7 @@ impl Attempts {
             }
             Ok(None) => return self.answer(SchedulerInput::Ended { seqs: vec![seq] }),
             Err(error) => {
-                tracing::warn!(%error, seq, "a prompt could not be read, and its request goes back to the queue");
+                tracing::warn!(%error, seq, "reading a prompt failed; request returns to the queue");
                 return self.answer(SchedulerInput::Undone(SchedulerCommand::Send { replica, lease }));
             }
         };
@@ -54,7 +54,7 @@ impl Attempts {
                 self.answer(SchedulerInput::Completed { seq, cost });
             }
             Err(error) => {
-                tracing::debug!(?error, "an attempt brought no result");
+                tracing::debug!(?error, "attempt failed");
                 metrics::counter!("overnight_attempts_failed_total").increment(1);
                 self.answer(SchedulerInput::AttemptFailed { seq, error });
             }

@@ -27,7 +27,7 @@ pub async fn perform(store: &Store, command: SchedulerCommand, now: i64) -> Opti
         Ok(answer) => answer,
         Err(StoreError::Stopped) => None,
         Err(error) => {
-            tracing::warn!(%error, ?command, "the store did not do what the scheduler asked");
+            tracing::warn!(%error, ?command, "scheduler command failed at the store; will retry");
             Some(SchedulerInput::Undone(command))
         }
     }

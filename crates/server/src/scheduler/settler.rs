@@ -30,7 +30,7 @@ async fn store(services: &Services, settlements: Arc<[Settlement]>) {
             Some(held) => commands::count_fenced_write(held),
             None => {
                 let seq = settlement.lease.key.position.seq;
-                tracing::error!(seq, "a result cannot be stored, and its request runs again or expires");
+                tracing::error!(seq, "result not stored; its request runs again or expires");
             }
         }
     }

@@ -103,7 +103,7 @@ impl Sharing {
         tokio::spawn(async move {
             let outcome = poll(&services, claim, &leases).await;
             if let Err(error) = &outcome {
-                tracing::warn!(%error, "the other nodes could not be heard");
+                tracing::warn!(%error, "polling shared state failed; will retry");
             }
             let _ = polled.send(outcome.ok());
         });
@@ -147,7 +147,7 @@ async fn listen(services: Services, hint: Arc<Notify>) {
                     hint.notify_one();
                 }
             }
-            Err(error) => tracing::debug!(%error, "hints of other nodes cannot be heard now"),
+            Err(error) => tracing::debug!(%error, "listening for hints of other nodes failed; will retry"),
         }
         services.clock.sleep_until(services.clock.now() + LISTEN_AGAIN_MS).await;
     }

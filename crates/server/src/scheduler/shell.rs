@@ -227,10 +227,10 @@ impl Shell {
             SchedulerCommand::Pause { replica, until, reason } => {
                 let name = self.replicas.name(replica);
                 let pause_ms = until - self.services.clock.now();
-                tracing::error!(replica = name, pause_ms, reason, "an engine replica is paused");
+                tracing::error!(replica = name, pause_ms, reason, "engine replica paused");
             }
             SchedulerCommand::Resume { replica } => {
-                tracing::info!(replica = self.replicas.name(replica), "an engine replica is used again");
+                tracing::info!(replica = self.replicas.name(replica), "engine replica resumed");
             }
             SchedulerCommand::WakeAt { at } => self.wake_at = at,
             command => self.ask_store(command),
@@ -301,7 +301,7 @@ impl Shell {
         tokio::select! {
             _ = self.settler => {}
             () = clock.sleep_until(clock.now() + STORE_MS) => {
-                tracing::warn!("the store is away, and the last results with it: their requests run again");
+                tracing::warn!("store unavailable at shutdown; last results not stored, their requests run again");
             }
         }
     }

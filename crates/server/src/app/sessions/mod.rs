@@ -169,7 +169,7 @@ pub(super) async fn begin(
             .map(|agent| agent.chars().filter(|it| !it.is_control()).take(AGENT_CHARS_MAX).collect()),
     };
     kept::insert(&services.store, user.key, &session).await?;
-    tracing::info!(user = %user.id, address = ?browser.address, "a user signed in to the console");
+    tracing::info!(user = %user.id, address = ?browser.address, "user signed in to the console");
     Ok(token.text())
 }
 
@@ -190,7 +190,7 @@ pub async fn find(services: &Services, token: &str, is_active: bool) -> Result<O
     if is_active && now - session.seen_at >= noted_every_ms {
         // A store that takes no writes shows what there is all the same.
         if let Err(error) = kept::touch(&services.store, &session.sha256, now).await {
-            tracing::debug!(%error, "that a session is used was not noted");
+            tracing::debug!(%error, "session use not stored");
         }
     }
     Ok(Some(Visitor { user, session }))

@@ -79,7 +79,7 @@ fn provider(services: &Services) -> Result<&OpenId, SignInError> {
 
 /// What went wrong is for the operator; whoever signs in is told what to do.
 fn told(provider: &OpenId, error: &OpenIdError) -> SignInError {
-    tracing::warn!(%error, provider = provider.name(), "nobody was signed in by the OpenID provider");
+    tracing::warn!(%error, provider = provider.name(), "OpenID sign-in failed");
     match error.is_passing() {
         true => SignInError::Away(provider.name().to_owned()),
         false => SignInError::Refused(
@@ -122,7 +122,7 @@ async fn linked(services: &Services, user: User, person: Person) -> Result<User,
         ));
     }
     sign_out_everywhere(services, &user, None).await?;
-    tracing::info!(user = %user.id, issuer = %person.issuer, "a user is known by the OpenID provider from now on");
+    tracing::info!(user = %user.id, issuer = %person.issuer, "user linked to OpenID provider");
     Ok(user)
 }
 
@@ -136,11 +136,11 @@ async fn signed_up(services: &Services, email: String, person: Person) -> Result
         return found.ok_or(AppError::NotFound("user"));
     };
     if invitations::accept_all(services, &email, &user).await? > 0 {
-        tracing::info!(user = %user.id, "somebody who was invited is known by the OpenID provider");
+        tracing::info!(user = %user.id, "invited user linked to OpenID provider");
         return Ok(user);
     }
     let account = accounts::create(services, &email).await?;
     members::add(services, &account, &user, Role::Owner).await?;
-    tracing::info!(user = %user.id, account = %account.id, "somebody signed up");
+    tracing::info!(user = %user.id, account = %account.id, "user signed up");
     Ok(user)
 }

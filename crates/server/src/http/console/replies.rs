@@ -180,7 +180,7 @@ impl IntoResponse for PageError {
             }
             Self::Unreadable(why) => refused(StatusCode::BAD_REQUEST, &why),
             Self::Unwritten(error) => {
-                tracing::error!(%error, "a page of the console could not be written");
+                tracing::error!(%error, "console page failed to render");
                 refused(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written. The log says why.")
             }
             Self::App(error @ (AppError::Unavailable(_) | AppError::StoreAway { .. })) => {

@@ -91,7 +91,7 @@ impl Deliverer {
             Ok(next_due_at) => next_due_at.min(now + LOOK_MS),
             Err(StoreError::Stopped) => i64::MAX,
             Err(error) => {
-                tracing::warn!(%error, "the outbox cannot be read, and is looked into again");
+                tracing::warn!(%error, "reading the outbox failed; will retry");
                 now + RETRY_MS
             }
         }
@@ -118,7 +118,7 @@ impl Deliverer {
                 Ok(due) => permits.extend(due.into_iter().map(|due| (due, self.permits.take(lane)))),
                 // What is wrong with one says nothing of the others.
                 Err(error @ StoreError::Damaged(_)) => {
-                    tracing::error!(%error, lane = lane.0, "what waits in a lane cannot be read");
+                    tracing::error!(%error, lane = lane.0, "event in a delivery lane cannot be read");
                 }
                 Err(error) => return Err(error),
             }
@@ -140,7 +140,7 @@ impl Deliverer {
         let (signed, unsigned): (Vec<_>, Vec<_>) =
             permits.into_iter().partition(|(due, _)| secrets.contains_key(&due.account.0));
         if let Some((due, _)) = unsigned.first() {
-            tracing::error!(event = %due.id, "an account has no secret to sign with: its webhooks wait until it is rotated");
+            tracing::error!(event = %due.id, "account has no webhook secret; its webhooks wait until one is made by rotation");
         }
         if signed.is_empty() {
             return Ok(());
@@ -169,7 +169,7 @@ impl Deliverer {
             match outcome {
                 Ok(conclusion) => conclusions.push(conclusion),
                 Err(error) => {
-                    tracing::error!(%error, "a try ended without an outcome: it is made again after a restart");
+                    tracing::error!(%error, "webhook delivery attempt ended without an outcome; it is made again after a restart");
                 }
             }
         }
@@ -204,7 +204,7 @@ fn count(conclusions: &[Conclusion], counted: &[Option<bool>]) {
             None => {
                 tracing::error!(
                     seq = conclusion.seq,
-                    "what came of a webhook cannot be stored: it is sent again after a restart"
+                    "webhook outcome not stored; it is sent again after a restart"
                 );
                 continue;
             }

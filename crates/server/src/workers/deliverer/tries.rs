@@ -34,7 +34,7 @@ impl Try {
         let tried = sender.send(message).await;
         drop(permit);
         if !matches!(tried.answer, Answer::Status(200..=299)) {
-            tracing::debug!(event = %due.id, answer = ?tried.answer, failure = ?tried.failure, "a webhook was not delivered");
+            tracing::debug!(event = %due.id, answer = ?tried.answer, failure = ?tried.failure, "webhook not delivered");
         }
         let now = services.clock.now();
         let delays_ms: Vec<i64> = services.config.webhooks.retries.iter().map(|delay| delay.0).collect();
