@@ -1,7 +1,7 @@
 //! The leases that this scheduler holds.
 
 use super::Scheduler;
-use super::messages::{Candidate, Group, Lease, ReplicaKey, SchedulerCommand};
+use super::messages::{Candidate, Lease, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
 /// Where a leased request is.
@@ -78,7 +78,7 @@ impl Scheduler {
         Some(held)
     }
 
-    pub(super) fn unhold(&mut self, group: Group, count: usize) {
+    pub(super) fn unhold(&mut self, group: QueuePartition, count: usize) {
         if let Some(state) =
             self.models.get_mut(&group.model).and_then(|it| it.groups.get_mut(&group.account))
         {

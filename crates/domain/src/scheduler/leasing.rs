@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::Scheduler;
 use super::fairness::Suspect;
 use super::leases_held::Stage;
-use super::messages::{AccountKey, Candidate, Group, ModelKey, ReplicaKey, SchedulerCommand};
+use super::messages::{AccountKey, Candidate, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::replicas::{Ask, Filling};
 use super::timers::Timer;
 
@@ -93,7 +93,7 @@ impl Scheduler {
     fn lease_suspect(&mut self, key: ReplicaKey, model: ModelKey, now: i64) {
         let Some(state) = self.models.get_mut(&model) else { return };
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let is_free = |account| !replica.asks.contains_key(&Group { model, account });
+        let is_free = |account| !replica.asks.contains_key(&QueuePartition { model, account });
         if !state.suspects.front().is_some_and(|suspect| is_free(suspect.account)) {
             return;
         }
@@ -101,7 +101,7 @@ impl Scheduler {
         replica.solo = Some(candidate.position.seq);
         state.group(account, now).held += 1;
         self.give_back_buffered(key, now);
-        self.ask_lease(key, Group { model, account }, vec![candidate], now);
+        self.ask_lease(key, QueuePartition { model, account }, vec![candidate], now);
     }
 
     fn lease_runs(&mut self, key: ReplicaKey, now: i64) {
@@ -137,7 +137,7 @@ impl Scheduler {
     fn lease_run(&mut self, key: ReplicaKey, model: ModelKey, room: usize, now: i64) -> bool {
         let wanted = room.min(usize::try_from(self.settings.run_max).unwrap_or(usize::MAX));
         let Some((account, run)) = self.take_run(key, model, wanted, now) else { return false };
-        self.ask_lease(key, Group { model, account }, run, now);
+        self.ask_lease(key, QueuePartition { model, account }, run, now);
         true
     }
 
@@ -154,11 +154,14 @@ impl Scheduler {
         let limit = self.look_limit(wanted);
         let state = self.models.get_mut(&model)?;
         let replica = self.replicas.get(&key)?;
-        let is_asked = |account| replica.asks.contains_key(&Group { model, account });
+        let is_asked = |account| replica.asks.contains_key(&QueuePartition { model, account });
         loop {
             let choice = state.choose(wanted, is_asked, now);
-            let scan =
-                |(account, after)| SchedulerCommand::Scan { group: Group { model, account }, after, limit };
+            let scan = |(account, after)| SchedulerCommand::Scan {
+                group: QueuePartition { model, account },
+                after,
+                limit,
+            };
             self.out.extend(choice.scans.into_iter().map(scan));
             let account = choice.account?;
             let group = state.group(account, now);
@@ -180,7 +183,7 @@ impl Scheduler {
         limit.min(self.settings.look_max)
     }
 
-    fn ask_lease(&mut self, key: ReplicaKey, group: Group, run: Vec<Candidate>, now: i64) {
+    fn ask_lease(&mut self, key: ReplicaKey, group: QueuePartition, run: Vec<Candidate>, now: i64) {
         let positions = run.iter().map(|it| it.position.clone()).collect();
         self.model(group.model).charge(group.account, &run);
         if let Some(replica) = self.replicas.get_mut(&key) {

@@ -16,9 +16,9 @@ pub struct AccountKey(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReplicaKey(pub u32);
 
-/// The part of the queue that is swept by one cursor.
+/// The part of the queue that one cursor sweeps: the requests of one account for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Group {
+pub struct QueuePartition {
     /// The model its requests name.
     pub model: ModelKey,
     /// The account that sent them.
@@ -38,7 +38,7 @@ pub struct Position {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct QueueKey {
     /// Its part of the queue.
-    pub group: Group,
+    pub group: QueuePartition,
     /// Its place there.
     pub position: Position,
 }
@@ -71,7 +71,7 @@ pub struct Lease {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
     /// The part of the queue.
-    pub group: Group,
+    pub group: QueuePartition,
     /// Its waiting requests.
     pub count: i64,
     /// The sum of their costs.
@@ -161,11 +161,11 @@ pub enum SchedulerInput {
     },
     /// Groups that have requests which may be tried by now, as a poll of the store saw: where other nodes fill the queue
     /// too. What is known to wait stays known.
-    Waiting(Vec<Group>),
+    Waiting(Vec<QueuePartition>),
     /// The answer to a scan.
     Candidates {
         /// The group that was scanned.
-        group: Group,
+        group: QueuePartition,
         /// Waiting requests behind the cursor, in order.
         candidates: Vec<Candidate>,
         /// No waiting request lies behind the last of `candidates`.
@@ -176,7 +176,7 @@ pub enum SchedulerInput {
         /// The replica it was taken for.
         replica: ReplicaKey,
         /// The group.
-        group: Group,
+        group: QueuePartition,
         /// What was taken.
         leases: Vec<Lease>,
         /// What was asked for and had gone (cancelled, expired), by `seq`.
@@ -228,7 +228,7 @@ pub enum SchedulerCommand {
     /// Read waiting requests of a group that may be tried by now. Answered by [`SchedulerInput::Candidates`].
     Scan {
         /// The group.
-        group: Group,
+        group: QueuePartition,
         /// Behind this place; from the start where `None`. Where nodes share the sweep its own cursor counts instead.
         after: Option<Position>,
         /// How many at most.
@@ -240,7 +240,7 @@ pub enum SchedulerCommand {
         /// Where they will run.
         replica: ReplicaKey,
         /// The group.
-        group: Group,
+        group: QueuePartition,
         /// A run of neighbours.
         positions: Vec<Position>,
     },

@@ -106,7 +106,7 @@ impl Scheduler {
                 self.see(group, candidates, reached_end, now);
             }
             SchedulerInput::Leased { replica, group, leases, gone: _ } => {
-                self.hold(replica, group, leases, now)
+                self.hold(replica, group, leases, now);
             }
             SchedulerInput::Completed { seq, cost } => self.complete(seq, cost, now),
             SchedulerInput::AttemptFailed { seq, error } => self.fail_attempt(seq, error, now),

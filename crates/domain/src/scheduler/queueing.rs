@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Scheduler;
 use super::fairness::Suspect;
 use super::leases_held::{HeldLease, Stage};
-use super::messages::{Backlog, Candidate, Group, Lease, ReplicaKey, SchedulerCommand};
+use super::messages::{Backlog, Candidate, Lease, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
 /// Suspects set aside per model; more are found again by a later revolution.
@@ -26,7 +26,7 @@ impl Scheduler {
     /// Requests entered the queue.
     pub(super) fn enqueue(&mut self, added: &[Backlog], now: i64) {
         for backlog in added {
-            let Group { model, account } = backlog.group;
+            let QueuePartition { model, account } = backlog.group;
             let state = self.model(model);
             state.group(account, now).add(backlog.count, now);
             state.enlist(account);
@@ -35,7 +35,7 @@ impl Scheduler {
     }
 
     /// A poll of the store saw that these groups have waiting requests, whoever brought them there.
-    pub(super) fn note_waiting(&mut self, groups: &[Group], now: i64) {
+    pub(super) fn note_waiting(&mut self, groups: &[QueuePartition], now: i64) {
         for group in groups {
             let state = self.model(group.model);
             state.group(group.account, now).hear(now);
@@ -45,7 +45,7 @@ impl Scheduler {
     }
 
     /// The retry time of some requests of the group has come.
-    pub(super) fn mature(&mut self, group: Group, now: i64) {
+    pub(super) fn mature(&mut self, group: QueuePartition, now: i64) {
         let Some(model) = self.models.get_mut(&group.model) else { return };
         let next_at = model.groups.get_mut(&group.account).and_then(|state| state.mature(now));
         model.enlist(group.account);
@@ -54,7 +54,13 @@ impl Scheduler {
     }
 
     /// A scan was answered. What is held already, or past its deadline, is left out; suspects are set aside.
-    pub(super) fn see(&mut self, group: Group, candidates: Vec<Candidate>, reached_end: bool, now: i64) {
+    pub(super) fn see(
+        &mut self,
+        group: QueuePartition,
+        candidates: Vec<Candidate>,
+        reached_end: bool,
+        now: i64,
+    ) {
         let claimed = self.claimed(group);
         let Some(model) = self.models.get_mut(&group.model) else { return };
         let Some(state) = model.groups.get_mut(&group.account).filter(|it| it.sweep.is_asked()) else {
@@ -81,7 +87,7 @@ impl Scheduler {
     }
 
     /// Requests of the group that are being leased, were set aside or wait in its window.
-    fn claimed(&self, group: Group) -> BTreeSet<i64> {
+    fn claimed(&self, group: QueuePartition) -> BTreeSet<i64> {
         let asks = self.replicas.values().filter_map(|replica| replica.asks.get(&group));
         let asked = asks.flat_map(|ask| &ask.run).map(|it| it.position.seq);
         let model = self.models.get(&group.model);
@@ -92,7 +98,7 @@ impl Scheduler {
     }
 
     /// A lease was answered: what was taken waits for a slot; the rest had gone.
-    pub(super) fn hold(&mut self, key: ReplicaKey, group: Group, leases: Vec<Lease>, now: i64) {
+    pub(super) fn hold(&mut self, key: ReplicaKey, group: QueuePartition, leases: Vec<Lease>, now: i64) {
         self.touched.insert(key);
         let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&group));
         let (run, ended) = ask.map(|ask| (ask.run, ask.ended)).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::Scheduler;
 use super::fairness::Suspect;
 use super::leases_held::Stage;
-use super::messages::{Group, ReplicaKey, SchedulerCommand};
+use super::messages::{QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
 /// A store that could not be written to is left alone this long.
@@ -92,7 +92,7 @@ impl Scheduler {
     }
 
     /// A lease took nothing: what it was to take waits in front of the cursor again.
-    fn undo_lease(&mut self, key: ReplicaKey, group: Group, now: i64) {
+    fn undo_lease(&mut self, key: ReplicaKey, group: QueuePartition, now: i64) {
         let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&group));
         let (Some(ask), Some(replica)) = (ask, self.replicas.get_mut(&key)) else { return };
         let solo = replica.solo.filter(|solo| ask.run.iter().any(|it| it.position.seq == *solo));

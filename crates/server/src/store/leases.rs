@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{Group, Lease, Position, QueueKey};
+use overnight_domain::scheduler::{Lease, Position, QueueKey, QueuePartition};
 
 use super::database::{Dialect, Kind, Sql, Value, sql};
 use super::writer::{Job, Lane, Operation, Unit};
@@ -22,7 +22,7 @@ pub struct Leased {
 /// Leases the requests at `positions` of `group` that still wait and belong to no cancelled batch.
 pub async fn take(
     store: &Store,
-    group: Group,
+    group: QueuePartition,
     positions: Vec<Position>,
     now: i64,
 ) -> Result<Leased, StoreError> {
@@ -85,7 +85,7 @@ const LEASE_ON_POSTGRES: &str = "WITH k(owner, now, model, account) AS (
 static LOOK: Sql = Sql { name: "LOOK", sqlite: WAITING, postgres: "", columns: LEASE.columns };
 
 pub(super) struct LeaseRun {
-    group: Group,
+    group: QueuePartition,
     positions: Vec<Position>,
     now: i64,
 }
@@ -131,7 +131,7 @@ impl LeaseRun {
     }
 
     fn shared(&self, unit: &Unit<'_>) -> [Value; 4] {
-        let Group { model, account } = self.group;
+        let QueuePartition { model, account } = self.group;
         [unit.owner.key, self.now, model.0, account.0].map(Value::from)
     }
 

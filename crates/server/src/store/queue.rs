@@ -1,7 +1,7 @@
 //! Looking at the queue. A look decides nothing: what it saw is taken only by a lease, which is guarded.
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::scheduler::{AccountKey, Backlog, Candidate, Group, ModelKey, Position};
+use overnight_domain::scheduler::{AccountKey, Backlog, Candidate, ModelKey, Position, QueuePartition};
 
 use super::candidates::{look_behind, read_candidate};
 use super::database::{Dialect, Kind, Row, Sql, Value, sql};
@@ -13,7 +13,7 @@ use super::{Store, StoreError, stretches};
 /// Where nodes share the queue, `after` does not count: it is the next stretch of the sweep that they share.
 pub async fn look(
     store: &Store,
-    group: Group,
+    group: QueuePartition,
     after: Option<&Position>,
     limit: u32,
     now: i64,
@@ -48,9 +48,10 @@ const WAITING_GROUPS: &str = "WITH RECURSIVE g(model, account) AS (
 
 /// The groups that have requests which may be tried by `now`: what a node asks on PostgreSQL, where others fill the queue
 /// too.
-pub async fn waiting_groups(store: &Store, now: i64) -> Result<Vec<Group>, StoreError> {
+pub async fn waiting_groups(store: &Store, now: i64) -> Result<Vec<QueuePartition>, StoreError> {
     let rows = store.readers().fetch_all(sql(WAITING_GROUPS).bind(now)).await?;
-    let group = |row: &Row| Ok(Group { model: ModelKey(row.get(0)?), account: AccountKey(row.get(1)?) });
+    let group =
+        |row: &Row| Ok(QueuePartition { model: ModelKey(row.get(0)?), account: AccountKey(row.get(1)?) });
     rows.iter().map(group).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The end of gathering: requests enter the queue, in key order.
 
-use overnight_domain::scheduler::{AccountKey, Backlog, Group, ModelKey};
+use overnight_domain::scheduler::{AccountKey, Backlog, ModelKey, QueuePartition};
 
 use super::database::{Dialect, Row, Statement, sql, sql_each};
 use super::writer::{Job, Lane, Operation, Unit};
@@ -108,6 +108,6 @@ impl Release {
 
 /// Reads `model, account, count, cost`.
 pub(super) fn read_backlog(row: &Row) -> Result<Backlog, StoreError> {
-    let group = Group { model: ModelKey(row.get(0)?), account: AccountKey(row.get(1)?) };
+    let group = QueuePartition { model: ModelKey(row.get(0)?), account: AccountKey(row.get(1)?) };
     Ok(Backlog { group, count: row.get(2)?, cost: row.get(3)? })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::leases_held::Mark;
-use super::super::{Candidate, Group, Lease, Position, QueueKey, SchedulerCommand, SchedulerInput};
+use super::super::{Candidate, Lease, Position, QueueKey, QueuePartition, SchedulerCommand, SchedulerInput};
 
 /// A row of the queue.
 #[derive(Debug, Clone)]
@@ -25,13 +25,13 @@ pub(super) enum End {
 /// The queue and the ends of what was in it.
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    pub(super) rows: BTreeMap<(Group, Position), Row>,
+    pub(super) rows: BTreeMap<(QueuePartition, Position), Row>,
     pub(super) ends: BTreeMap<i64, End>,
-    places: BTreeMap<i64, (Group, Position)>,
+    places: BTreeMap<i64, (QueuePartition, Position)>,
 }
 
 impl Store {
-    pub(super) fn insert(&mut self, group: Group, seen: Candidate) {
+    pub(super) fn insert(&mut self, group: QueuePartition, seen: Candidate) {
         self.places.insert(seen.position.seq, (group, seen.position.clone()));
         let key = (group, seen.position.clone());
         self.rows.insert(key, Row { seen, retry_at: 0, epoch: 0, is_leased: false });
@@ -43,7 +43,7 @@ impl Store {
 
     pub(super) fn scan(
         &self,
-        group: Group,
+        group: QueuePartition,
         after: Option<&Position>,
         limit: u32,
         now: i64,
