@@ -1,6 +1,6 @@
 //! Waiting for the end of requests and batches.
 
-use overnight_client::{BatchState, BatchStatus, Client, RequestState, RequestStatus, RequestsCounts};
+use overnight_client::{BatchState, BatchStatus, Client, RequestStatus, RequestSummary, RequestsCounts};
 
 use crate::errors::CliError;
 use crate::interrupt::Interrupt;
@@ -63,12 +63,15 @@ pub(crate) async fn for_request(
     id: &str,
     output: &Output,
     interrupt: &Interrupt,
-) -> Result<Waited<RequestStatus>, CliError> {
+) -> Result<Waited<RequestSummary>, CliError> {
     let mut rhythm = Rhythm::new();
     let progress = Progress::begin(output, "waiting", 1, 0);
     loop {
         let status = client.get_request_status(id).await?;
-        if matches!(status.status, RequestState::Completed | RequestState::Failed | RequestState::Cancelled) {
+        if matches!(
+            status.status,
+            RequestStatus::Completed | RequestStatus::Failed | RequestStatus::Cancelled
+        ) {
             return Ok(Waited::Ended(status));
         }
         if rhythm.is_stalled(0) {

@@ -1,7 +1,7 @@
 //! Batches.
 
 use overnight_wire::native::batches::{BatchCreated, BatchStatus, CreateBatch, FullBatch};
-use overnight_wire::native::requests::{FullRequest, RequestStatus};
+use overnight_wire::native::requests::{FullRequest, RequestSummary};
 
 use crate::lines::Lines;
 use crate::send::Call;
@@ -38,7 +38,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::get_batch`].
-    pub async fn get_batch_requests(&self, id: &str) -> Result<Lines<RequestStatus>, Error> {
+    pub async fn get_batch_requests(&self, id: &str) -> Result<Lines<RequestSummary>, Error> {
         self.lines(Call::get(self.url(&["v1", "batches", id, "requests"])?)).await
     }
 

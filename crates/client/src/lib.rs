@@ -59,7 +59,7 @@ pub use overnight_wire::native::chat::{
 pub use overnight_wire::native::errors::{ErrorBody, ErrorDetail};
 pub use overnight_wire::native::models::Model;
 pub use overnight_wire::native::requests::{
-    CompletionWindow, CreateRequest, FullRequest, Order, RequestCreated, RequestFilter, RequestState,
-    RequestStatus,
+    CompletionWindow, CreateRequest, FullRequest, Order, RequestCreated, RequestFilter, RequestStatus,
+    RequestSummary,
 };
 pub use overnight_wire::native::results::{FailedResult, FailureBody, ResultBody};

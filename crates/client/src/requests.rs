@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use overnight_wire::native::requests::{
-    CreateRequest, FullRequest, Order, RequestCreated, RequestFilter, RequestStatus,
+    CreateRequest, FullRequest, Order, RequestCreated, RequestFilter, RequestSummary,
 };
 use reqwest::Url;
 
@@ -53,7 +53,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::get_request`].
-    pub async fn get_request_status(&self, id: &str) -> Result<RequestStatus, Error> {
+    pub async fn get_request_status(&self, id: &str) -> Result<RequestSummary, Error> {
         self.answer(Call::get(self.url(&["v1", "requests", id, "status"])?)).await
     }
 
@@ -69,7 +69,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Api`] when the filter is refused.
-    pub async fn list_requests(&self, filter: &RequestFilter) -> Result<Lines<RequestStatus>, Error> {
+    pub async fn list_requests(&self, filter: &RequestFilter) -> Result<Lines<RequestSummary>, Error> {
         self.lines(Call::get(self.list_url(filter, Detail::Status)?)).await
     }
 

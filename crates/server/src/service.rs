@@ -21,8 +21,8 @@ use crate::openid::OpenIdUnusable;
 use crate::payment::PaymentUnusable;
 use crate::scheduler::{Replicas, Shell};
 use crate::store::{Store, StoreError, hints, owners};
-use crate::webhooks::{Passing, Policy, Sender, SystemResolver};
-use crate::workers::{self, deliverer::Deliverer, registrar};
+use crate::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
+use crate::workers::{self, deliverer::Deliverer};
 
 /// A store that is away is not waited for any longer than this.
 const FAREWELL_MS: i64 = 5_000;
@@ -164,7 +164,7 @@ impl Service {
             () = clock.sleep_until(clock.now() + FAREWELL_MS) => Err(StoreError::Stopped),
         };
         if let Err(error) = left {
-            tracing::warn!(%error, "what this process held is free only when its lease has run out, or after the next start");
+            tracing::warn!(%error, "releasing leases at shutdown failed; they are free when they expire, or after the next start");
         }
         self.services.store.close().await;
         drop(self.engines);
@@ -193,8 +193,8 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
 
 /// Writes down what is known in this process alone, and gives back what it holds.
 async fn farewell(services: &Services) -> Result<(), StoreError> {
-    if let Err(error) = registrar::run_once(services, services.clock.now()).await {
-        tracing::debug!(%error, "the last uses of keys are not written down");
+    if let Err(error) = workers::key_usage_flusher(services).await {
+        tracing::debug!(%error, "last key usage not stored");
     }
     owners::leave(&services.store).await
 }
@@ -206,18 +206,18 @@ async fn finish(deliverer: &mut JoinHandle<()>, services: &Services) {
         _ = &mut *deliverer => {}
         () = clock.sleep_until(clock.now() + services.config.drain.0 + FAREWELL_MS) => {
             deliverer.abort();
-            tracing::warn!("the store is away, and with it what came of the last webhooks: they are sent again");
+            tracing::warn!("store unavailable at shutdown; last webhook outcomes not stored, they are sent again");
         }
     }
 }
 
 /// Sends webhooks to where they may lead.
 fn sender(config: &Config, listeners: &Listeners, engines: Option<&Engines>, clock: &SharedClock) -> Sender {
-    let passing: Passing = match engines {
+    let engine_addresses: EngineAddresses = match engines {
         Some(engines) => Arc::new(engines.listening()),
         None => Arc::new(Vec::new),
     };
-    let policy = Policy::new(config, listeners.addresses(), passing);
+    let policy = Policy::new(config, listeners.addresses(), engine_addresses);
     Sender::new(policy, Arc::new(SystemResolver::new()), Arc::clone(clock))
 }
 

@@ -1,6 +1,6 @@
 //! What can happen.
 
-use overnight_domain::scheduler::{AccountKey, Input, Lease, ReplicaKey};
+use overnight_domain::scheduler::{AccountKey, Lease, ReplicaKey, SchedulerInput};
 use overnight_server::store::CrashPoint;
 use overnight_server::store::events::Due;
 
@@ -13,9 +13,9 @@ pub(super) enum Event {
     /// The scheduler is due a tick.
     Tick,
     /// The scheduler is told something.
-    Tell(Input),
+    Tell(SchedulerInput),
     /// The scheduler hears what the use cases signalled.
-    Hear,
+    DrainSignals,
     /// The writer writes what waits.
     Commit,
     /// A worker's turn.
@@ -49,7 +49,7 @@ impl Event {
             self,
             Self::Tick
                 | Self::Tell(_)
-                | Self::Hear
+                | Self::DrainSignals
                 | Self::Commit
                 | Self::Duty(_)
                 | Self::Answer { .. }
@@ -61,9 +61,9 @@ impl Event {
 /// A worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Duty {
-    Keeper,
+    Heartbeat,
     Expirer,
-    Canceller,
+    BatchCancelResumer,
     Courier,
 }
 
@@ -76,7 +76,7 @@ pub(super) enum Client {
     CancelGroup(Tag),
 }
 
-/// What a zombie writes.
+/// What a node writes that has lost its lease.
 #[derive(Debug, Clone)]
 pub(super) struct Late {
     pub(super) lease: Lease,

@@ -33,7 +33,7 @@ pub(super) struct Life {
     pub(super) wake_at: i64,
     pub(super) tick: Option<Slot>,
     pub(super) commit: Option<Slot>,
-    pub(super) hear: Option<Slot>,
+    pub(super) drain_signals: Option<Slot>,
     pub(super) expirer: Option<Slot>,
     /// Dies with the next group of writes.
     pub(super) crash_point: Option<CrashPoint>,
@@ -66,7 +66,7 @@ impl Life {
             wake_at: i64::MAX,
             tick: None,
             commit: None,
-            hear: None,
+            drain_signals: None,
             expirer: None,
             crash_point: None,
             tick_ms: TICK_MS,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
-use overnight_domain::scheduler::{Action, Input, Lease};
+use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
 use overnight_server::app::batches::WholeBatch;
 use overnight_server::app::errors::AppError;
 use overnight_server::store::StoreError;
@@ -20,7 +20,7 @@ pub(super) enum Outcome {
     Cancelled { request: Tag, answer: Result<RequestRecord, AppError> },
     Grouped { batch: Tag, answer: Result<BatchRecord, AppError> },
     GroupCancelled { batch: Tag, answer: Result<WholeBatch, AppError> },
-    Performed { action: Action, answer: Option<Input> },
+    Performed { command: SchedulerCommand, answer: Option<SchedulerInput> },
     Settled { flight: Flight, text: String, must_be_refused: bool, answer: Result<bool, StoreError> },
     WrittenLate { lease: Lease, must_be_refused: bool, answer: Result<bool, StoreError> },
     EventsClaimed { due: Vec<Due>, answer: Result<BTreeMap<i64, i64>, StoreError> },

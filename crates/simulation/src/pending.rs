@@ -1,4 +1,4 @@
-//! What is under way at the service: use cases, actions and duties, polled by hand, one at a time.
+//! What is under way at the service: use cases, commands and duties, polled by hand, one at a time.
 //!
 //! An operation is driven until it has ended or its next write stands in the writer's line. Reads are waited for on the
 //! spot, so whatever is under way between two steps waits for a commit, and the order in the line is the order of the steps.

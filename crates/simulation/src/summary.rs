@@ -60,7 +60,7 @@ summary! {
     /// Answers that came for a request that had ended otherwise.
     answers_outrun: "answers outrun",
     /// Writes under a lease that was over, each refused.
-    zombies_refused: "zombie writes refused",
+    fenced_writes: "fenced writes",
     /// Crashes after a group was written and before it was committed.
     crashes_before_commit: "crashes before a commit",
     /// Crashes after a group was committed and before anybody was told.

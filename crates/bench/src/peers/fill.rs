@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::future::try_join_all;
 use overnight_domain::json::Json;
 use overnight_domain::money::TokenBound;
-use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
+use overnight_domain::scheduler::{AccountKey, QueuePartition, Lease, ModelKey, Position};
 use overnight_domain::sort_key::SortKey;
 use overnight_server::app::{Services, bootstrap, store_options};
 use overnight_server::clock::{SharedClock, SystemClock};
@@ -74,7 +74,7 @@ async fn fill(
 ) -> Result<(), StoreError> {
     let account = accounts::list(&services.store).await?.first().map_or(AccountKey(1), |account| account.key);
     let model = services.models.iter().next().map_or(ModelKey(1), |model| model.key);
-    let group = Group { model, account };
+    let group = QueuePartition { model, account };
     for first in (0..requests).step_by(AT_ONCE) {
         create(services, group, first..requests.min(first + AT_ONCE), webhook.as_deref()).await?;
         releases::release(&services.store, services.clock.now(), u32::MAX).await?;
@@ -87,7 +87,7 @@ async fn fill(
 
 async fn create(
     services: &Services,
-    group: Group,
+    group: QueuePartition,
     numbers: std::ops::Range<usize>,
     webhook: Option<&str>,
 ) -> Result<(), StoreError> {
@@ -122,7 +122,7 @@ async fn create(
 }
 
 /// Leases and settles everything in key order, run by run.
-async fn complete(services: &Services, group: Group) -> Result<(), StoreError> {
+async fn complete(services: &Services, group: QueuePartition) -> Result<(), StoreError> {
     let completion = Bytes::from(workload::completion());
     let mut after: Option<Position> = None;
     loop {

@@ -1,7 +1,7 @@
 //! `overnight cancel`: a request, or a batch with its requests.
 
 use clap::Args;
-use overnight_client::{BatchStatus, FullBatch, FullRequest, RequestStatus};
+use overnight_client::{BatchStatus, FullBatch, FullRequest, RequestSummary};
 
 use super::status::{print_batch, print_request};
 use crate::connection::connect;
@@ -26,9 +26,9 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     Ok(Exit::Done)
 }
 
-fn status_of(request: FullRequest) -> RequestStatus {
+fn status_of(request: FullRequest) -> RequestSummary {
     let FullRequest { id, status, created_at, expires_at, in_progress_at, ended_at, .. } = request;
-    RequestStatus { id, status, created_at, expires_at, in_progress_at, ended_at }
+    RequestSummary { id, status, created_at, expires_at, in_progress_at, ended_at }
 }
 
 fn batch_status_of(batch: FullBatch) -> BatchStatus {

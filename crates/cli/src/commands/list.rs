@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use clap::{Args, ValueEnum};
-use overnight_client::{BatchState, BatchStatus, Client, Order, RequestFilter, RequestState};
+use overnight_client::{BatchState, BatchStatus, Client, Order, RequestFilter, RequestStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::connect;
@@ -117,9 +117,9 @@ async fn list_batches(client: &Client, arguments: &Arguments, output: &Output) -
     list.end()
 }
 
-fn request_state(name: &str) -> Result<RequestState, CliError> {
-    RequestState::parse(&name.replace('_', " "))
-        .ok_or_else(|| no_state(name, &RequestState::ALL.map(RequestState::as_str)))
+fn request_state(name: &str) -> Result<RequestStatus, CliError> {
+    RequestStatus::parse(&name.replace('_', " "))
+        .ok_or_else(|| no_state(name, &RequestStatus::ALL.map(RequestStatus::as_str)))
 }
 
 fn batch_state(name: &str) -> Result<BatchState, CliError> {

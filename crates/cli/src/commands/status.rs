@@ -1,7 +1,7 @@
 //! `overnight status`: how a request or a batch stands.
 
 use clap::Args;
-use overnight_client::{BatchStatus, RequestStatus};
+use overnight_client::{BatchStatus, RequestSummary};
 
 use crate::connection::connect;
 use crate::errors::{CliError, Exit};
@@ -27,7 +27,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
 }
 
 /// Prints how a request stands.
-pub(crate) fn print_request(output: &Output, request: &RequestStatus) -> Result<(), CliError> {
+pub(crate) fn print_request(output: &Output, request: &RequestSummary) -> Result<(), CliError> {
     let times = [
         ("created", Some(request.created_at)),
         ("expires", Some(request.expires_at)),

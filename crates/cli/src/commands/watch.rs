@@ -1,7 +1,7 @@
 //! `overnight watch`: a request or a batch, followed to its end.
 
 use clap::Args;
-use overnight_client::{BatchStatus, RequestState};
+use overnight_client::{BatchStatus, RequestStatus};
 
 use super::status::{print_batch, print_request};
 use crate::connection::connect;
@@ -26,7 +26,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         Subject::Request(id) => match waiting::for_request(&client, &id, output, &interrupt).await? {
             Waited::Ended(request) => {
                 print_request(output, &request)?;
-                Ok(if request.status == RequestState::Completed { Exit::Done } else { Exit::Failed })
+                Ok(if request.status == RequestStatus::Completed { Exit::Done } else { Exit::Failed })
             }
             Waited::Stopped => Err(stopped(&[id])),
         },

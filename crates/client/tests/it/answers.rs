@@ -1,5 +1,5 @@
 use overnight_client::{
-    BatchState, ChatCompletionRequest, ChatMessage, CreateBatch, CreateRequest, Error, RequestState,
+    BatchState, ChatCompletionRequest, ChatMessage, CreateBatch, CreateRequest, Error, RequestStatus,
     ResultBody,
 };
 
@@ -25,7 +25,7 @@ fn chat() -> CreateRequest {
 async fn a_request_is_created_with_the_key_and_nothing_the_service_would_refuse() {
     let service = StandIn::start(vec![reply("201 Created", CREATED)]).await;
     let created = service.client.create_request(&chat()).await.expect("it is created");
-    assert_eq!((created.id.as_str(), created.status), ("req_1", RequestState::Registered));
+    assert_eq!((created.id.as_str(), created.status), ("req_1", RequestStatus::Registered));
     let asked = service.asked().remove(0);
     assert!(asked.starts_with("POST /v1/requests HTTP/1.1\r\n"));
     assert!(asked.contains("\r\nx-api-key: on_live_key\r\n"));

@@ -1,4 +1,4 @@
-use overnight_client::{Error, Order, RequestFilter, RequestState};
+use overnight_client::{Error, Order, RequestFilter, RequestStatus};
 
 use crate::answers::FULL;
 use crate::stand_in::{StandIn, stream};
@@ -13,7 +13,7 @@ async fn lines_are_put_together_wherever_they_were_cut() {
     let (head, tail) = text.split_at(FIRST.len() + 20);
     let service = StandIn::start(vec![stream(&[head, tail], true)]).await;
     let filter = RequestFilter {
-        status: Some(RequestState::InProgress),
+        status: Some(RequestStatus::InProgress),
         model: Some("a/b&c".to_owned()),
         limit: Some(2),
         order: Some(Order::Desc),

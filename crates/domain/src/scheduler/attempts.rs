@@ -1,6 +1,6 @@
 //! What an attempt's error means.
 
-use super::door::{AttemptError, FailureCode};
+use super::messages::{AttemptError, FailureCode};
 
 /// What follows from an attempt that brought no result.
 #[derive(Debug, PartialEq, Eq)]

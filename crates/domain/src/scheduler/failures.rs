@@ -10,8 +10,8 @@
 use super::Scheduler;
 use super::attempts::{Trouble, Verdict, judge};
 use super::breaker::Ran;
-use super::door::{Action, AttemptError, FailureCode, ReplicaKey};
-use super::hands::{Held, Mark, Stage};
+use super::leases_held::{HeldLease, Mark, Stage};
+use super::messages::{AttemptError, FailureCode, ReplicaKey, SchedulerCommand};
 use super::replicas::ReplicaState;
 use super::retries::Backoff;
 
@@ -52,7 +52,7 @@ impl Scheduler {
             replica.busy_step = 0;
         }
         if replica.breaker.succeed() {
-            self.out.push(Action::Resume { replica: key });
+            self.out.push(SchedulerCommand::Resume { replica: key });
         }
         self.settle_broken(key, Fate::Lives, now);
     }
@@ -76,7 +76,7 @@ impl Scheduler {
 
     fn note_failure(&mut self, seq: i64, key: ReplicaKey, trouble: Trouble, detail: &str, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let was_suspect = self.hands.get(&seq).is_some_and(|held| held.suspect);
+        let was_suspect = self.leases_held.get(&seq).is_some_and(|held| held.suspect);
         let was_alone = replica.alone == Some(seq);
         let is_dying = replica.is_dying;
         let ran = match (was_alone, was_suspect) {
@@ -117,7 +117,7 @@ impl Scheduler {
 
     fn set_broken(&mut self, seq: i64, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let Some(held) = self.hands.get_mut(&seq) else { return };
+        let Some(held) = self.leases_held.get_mut(&seq) else { return };
         held.stage = Stage::Broken;
         replica.in_flight.remove(&seq);
         if replica.broken.is_empty() {
@@ -174,7 +174,7 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn fail(&mut self, held: Held, code: FailureCode, message: String) {
-        self.out.push(Action::Fail { lease: held.lease, code, message });
+    pub(super) fn fail(&mut self, held: HeldLease, code: FailureCode, message: String) {
+        self.out.push(SchedulerCommand::Fail { lease: held.lease, code, message });
     }
 }

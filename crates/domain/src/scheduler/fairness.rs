@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::door::{AccountKey, Candidate, Position};
 use super::groups::GroupState;
+use super::messages::{AccountKey, Candidate, Position};
 
-/// Groups of a model that are looked at together.
+/// Groups of a model that are scanned together.
 const LOOKS_MAX: usize = 8;
 /// Candidates kept between turns, of all groups of a model together.
 const KEPT_MAX: usize = 8192;
 /// A quantum is worth at most this many mean requests: one full run.
 const QUANTUM_REQUESTS_MAX: i64 = 256;
 
-/// A request that must run alone, seen by a look and set aside.
+/// A request that must run alone, seen by a scan and set aside.
 #[derive(Debug)]
 pub(super) struct Suspect {
     pub(super) account: AccountKey,
@@ -43,8 +43,8 @@ pub(super) struct Model {
 pub(super) struct Choice {
     /// The group to lease from: its window is not empty.
     pub(super) account: Option<AccountKey>,
-    /// Looks that must be made for it or for the next ones.
-    pub(super) looks: Vec<(AccountKey, Option<Position>)>,
+    /// Scans that must be made for it or for the next ones.
+    pub(super) scans: Vec<(AccountKey, Option<Position>)>,
 }
 
 enum Walk {
@@ -77,7 +77,7 @@ impl Model {
     pub(super) fn choose(&mut self, wanted: usize, skips: impl Fn(AccountKey) -> bool, now: i64) -> Choice {
         let mut choice = Choice::default();
         loop {
-            match self.walk(wanted, &skips, now, &mut choice.looks) {
+            match self.walk(wanted, &skips, now, &mut choice.scans) {
                 Walk::Found(account) => choice.account = Some(account),
                 Walk::Wait => {}
                 Walk::Spent { debt } => {
@@ -94,7 +94,7 @@ impl Model {
         wanted: usize,
         skips: impl Fn(AccountKey) -> bool,
         now: i64,
-        looks: &mut Vec<(AccountKey, Option<Position>)>,
+        scans: &mut Vec<(AccountKey, Option<Position>)>,
     ) -> Walk {
         let (mut index, mut pending, mut hoped) = (0, 0, 0_i64);
         let (mut least_debt, mut any_left) = (None, false);
@@ -116,7 +116,7 @@ impl Model {
             if group.sweep.window_len() > 0 {
                 return Walk::Found(account);
             }
-            looks.extend(group.sweep.ask(now).map(|after| (account, after)));
+            scans.extend(group.sweep.ask(now).map(|after| (account, after)));
             pending += 1;
             hoped = hoped.saturating_add(group.visible_count());
             if pending >= LOOKS_MAX || hoped >= wanted {
@@ -188,7 +188,7 @@ impl Model {
         }
     }
 
-    /// Once a second: forgets groups that have long been quiet; true where any may be looked at again.
+    /// Once a second: forgets groups that have long been quiet; true where any may be scanned again.
     pub(super) fn repair(&mut self, now: i64) -> bool {
         let mut again = Vec::new();
         self.groups.retain(|account, group| {

@@ -1,29 +1,29 @@
-//! What is known of one group: its sweep, hints of how much waits, what it is owed, and when to look again.
+//! What is known of one group: its sweep, hints of how much waits, what it is owed, and when to scan again.
 //!
 //! Counts are hints: a whole revolution that saw nothing corrects them to zero. The other way round, a group that seems
-//! empty is looked at all the same: every 10 s while any of its requests is held or waits for its retry, else 10, 20,
+//! empty is scanned all the same: every 10 s while any of its requests is held or waits for its retry, else 10, 20,
 //! 40 … s after it went quiet, and then it is forgotten. So no wrong count stalls a request: a retry time that the
-//! counts of a restart do not tell, a write that was slower than the look behind it.
+//! counts of a restart do not tell, a write that was slower than the scan behind it.
 
 use std::collections::BTreeMap;
 
-use super::door::{Candidate, Position};
+use super::messages::{Candidate, Position};
 use super::sweep::Sweep;
 
-/// The first interval of looks at a group that seems empty.
+/// The first interval of scans at a group that seems empty.
 pub(super) const RECHECK_MS: i64 = 10_000;
 /// A quiet group is forgotten when its interval would pass this: more than the longest retry time.
 const FORGET_MS: i64 = 20 * 60_000;
 /// Retry times are counted in steps of this, so that a group's memory is bounded.
 const RETRY_STEP_MS: i64 = 64;
-/// A request given back is looked for no sooner than this, so that the write comes first.
+/// A request given back is scanned for no sooner than this, so that the write comes first.
 const WRITE_MS: i64 = 50;
 
 /// A group's state; a few hundred bytes and its window.
 #[derive(Debug, Default)]
 pub(super) struct GroupState {
     pub(super) sweep: Sweep,
-    /// Waiting requests that a look can see by now.
+    /// Waiting requests that a scan can see by now.
     count: i64,
     /// Waiting requests by the time they may be tried again.
     delayed: BTreeMap<i64, i64>,
@@ -33,7 +33,7 @@ pub(super) struct GroupState {
     pub(super) deficit: i64,
     /// It stands in its model's ring.
     pub(super) in_ring: bool,
-    /// It seems empty and is looked at once more.
+    /// It seems empty and is scanned once more.
     suspected: bool,
     recheck_at: i64,
     recheck_ms: i64,
@@ -45,7 +45,7 @@ impl GroupState {
         Self { sweep, recheck_at: now + RECHECK_MS, recheck_ms: RECHECK_MS, ..Self::default() }
     }
 
-    /// Whether a look may find something.
+    /// Whether a scan may find something.
     pub(super) fn is_visible(&self) -> bool {
         self.count > 0 || self.sweep.window_len() > 0 || self.suspected
     }
@@ -55,7 +55,7 @@ impl GroupState {
         self.delayed.values().fold(self.count, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Waiting requests that a look can see, as far as known.
+    /// Waiting requests that a scan can see, as far as known.
     pub(super) const fn visible_count(&self) -> i64 {
         self.count
     }
@@ -68,8 +68,8 @@ impl GroupState {
         run
     }
 
-    /// Begins a look where the window is shorter than the next run and more is known to wait.
-    pub(super) fn look_ahead(&mut self, wanted: usize, now: i64) -> Option<Option<Position>> {
+    /// Begins a scan where the window is shorter than the next run and more is known to wait.
+    pub(super) fn scan_ahead(&mut self, wanted: usize, now: i64) -> Option<Option<Position>> {
         let len = self.sweep.window_len();
         let may_bring_more = len < wanted && i64::try_from(len).is_ok_and(|len| len < self.count);
         if may_bring_more { self.sweep.ask(now) } else { None }
@@ -115,7 +115,7 @@ impl GroupState {
         None
     }
 
-    /// A look was answered: the count is at least what it saw, or zero where a whole revolution saw nothing.
+    /// A scan was answered: the count is at least what it saw, or zero where a whole revolution saw nothing.
     pub(super) fn correct(&mut self, is_empty: bool, now: i64) {
         let seen = i64::try_from(self.sweep.window_len()).unwrap_or(i64::MAX);
         let seen = seen.saturating_add(i64::from(self.sweep.may_go_on()));
@@ -135,7 +135,7 @@ impl GroupState {
         self.stay_awake(now);
     }
 
-    /// Once a second: looks again where the group only seems empty. True where it can be forgotten.
+    /// Once a second: scans again where the group only seems empty. True where it can be forgotten.
     pub(super) fn repair(&mut self, now: i64) -> bool {
         self.sweep.repair(now);
         if self.is_visible() || self.sweep.is_asked() || now < self.recheck_at {

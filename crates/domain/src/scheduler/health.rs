@@ -5,9 +5,9 @@
 
 use super::Scheduler;
 use super::breaker::Health;
-use super::door::{Action, FailureCode, ReplicaKey};
 use super::failures::Fate;
-use super::hands::Stage;
+use super::leases_held::Stage;
+use super::messages::{FailureCode, ReplicaKey, SchedulerCommand};
 use super::replicas::Probe;
 use super::retries::Backoff;
 
@@ -24,19 +24,19 @@ impl Scheduler {
         }
         if replica.is_idle_half_open(now) {
             replica.breaker.close();
-            self.out.push(Action::Resume { replica: key });
+            self.out.push(SchedulerCommand::Resume { replica: key });
         }
         let is_due = matches!(replica.breaker.health(), Health::Open { until } if until <= now);
         if replica.probe.is_none() && (is_due || !replica.doubts.is_empty()) {
             replica.probe = Some(Probe { asked_at: now, doubts: replica.doubts.len() });
-            self.out.push(Action::Probe { replica: key });
+            self.out.push(SchedulerCommand::Probe { replica: key });
         }
     }
 
     /// The engine refused a request in a way that may be the operator's fault.
     pub(super) fn doubt(&mut self, seq: i64, key: ReplicaKey, refusal: (u16, String), now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let Some(held) = self.hands.get_mut(&seq) else { return };
+        let Some(held) = self.leases_held.get_mut(&seq) else { return };
         replica.in_flight.remove(&seq);
         replica.doubts.push(seq);
         held.stage = Stage::Doubted;
@@ -75,7 +75,7 @@ impl Scheduler {
             _ => "its probe failed".to_owned(),
         };
         for seq in settled {
-            let refusal = self.hands.get_mut(&seq).and_then(|held| held.refusal.take());
+            let refusal = self.leases_held.get_mut(&seq).and_then(|held| held.refusal.take());
             let (code, words) = refusal.unwrap_or_default();
             if !healthy {
                 reason = format!("the engine refused a request ({code}: {words}) and its probe failed");
@@ -104,7 +104,7 @@ impl Scheduler {
         let until = now + backoff.equal_jitter_ms(replica.breaker.openings(), &mut self.random);
         replica.breaker.open(until, reason.clone());
         self.touched.insert(key);
-        self.out.push(Action::Pause { replica: key, until, reason });
+        self.out.push(SchedulerCommand::Pause { replica: key, until, reason });
         self.return_doubts(key, now);
         self.give_back_buffered(key, now);
     }

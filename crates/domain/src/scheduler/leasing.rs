@@ -8,13 +8,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::Scheduler;
-use super::door::{AccountKey, Action, Candidate, Group, ModelKey, ReplicaKey};
 use super::fairness::Suspect;
-use super::hands::Stage;
+use super::leases_held::Stage;
+use super::messages::{AccountKey, Candidate, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::replicas::{Ask, Filling};
 use super::timers::Timer;
 
-/// The least a look asks for.
+/// The least a scan asks for.
 const LOOK_MIN: usize = 32;
 /// The least of it that a node takes of a shared sweep: where two stretches meet, two engines read the same prefix.
 const STRETCH_MIN: usize = 128;
@@ -69,10 +69,10 @@ impl Scheduler {
                 return;
             }
             replica.buffered.pop_front();
-            if let Some(held) = self.hands.get_mut(&seq) {
+            if let Some(held) = self.leases_held.get_mut(&seq) {
                 replica.occupy(seq);
                 held.stage = Stage::InFlight;
-                self.out.push(Action::Send { replica: key, lease: held.lease.clone() });
+                self.out.push(SchedulerCommand::Send { replica: key, lease: held.lease.clone() });
             }
         }
     }
@@ -93,7 +93,7 @@ impl Scheduler {
     fn lease_suspect(&mut self, key: ReplicaKey, model: ModelKey, now: i64) {
         let Some(state) = self.models.get_mut(&model) else { return };
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let is_free = |account| !replica.asks.contains_key(&Group { model, account });
+        let is_free = |account| !replica.asks.contains_key(&QueuePartition { model, account });
         if !state.suspects.front().is_some_and(|suspect| is_free(suspect.account)) {
             return;
         }
@@ -101,7 +101,7 @@ impl Scheduler {
         replica.solo = Some(candidate.position.seq);
         state.group(account, now).held += 1;
         self.give_back_buffered(key, now);
-        self.ask_lease(key, Group { model, account }, vec![candidate], now);
+        self.ask_lease(key, QueuePartition { model, account }, vec![candidate], now);
     }
 
     fn lease_runs(&mut self, key: ReplicaKey, now: i64) {
@@ -137,12 +137,13 @@ impl Scheduler {
     fn lease_run(&mut self, key: ReplicaKey, model: ModelKey, room: usize, now: i64) -> bool {
         let wanted = room.min(usize::try_from(self.settings.run_max).unwrap_or(usize::MAX));
         let Some((account, run)) = self.take_run(key, model, wanted, now) else { return false };
-        self.ask_lease(key, Group { model, account }, run, now);
+        self.ask_lease(key, QueuePartition { model, account }, run, now);
         true
     }
 
-    /// Takes up to `wanted` neighbours of the group whose turn it is, and looks ahead where its window is short. Nothing
-    /// where a look must answer first; with requests buffered, a short run waits for the look that may lengthen it.
+    /// Takes up to `wanted` neighbours of the group whose turn it is, and scans ahead where its window is short.
+    /// Nothing where a scan must answer first; with requests buffered, a short run waits for the scan that may lengthen
+    /// it.
     fn take_run(
         &mut self,
         key: ReplicaKey,
@@ -153,20 +154,24 @@ impl Scheduler {
         let limit = self.look_limit(wanted);
         let state = self.models.get_mut(&model)?;
         let replica = self.replicas.get(&key)?;
-        let is_asked = |account| replica.asks.contains_key(&Group { model, account });
+        let is_asked = |account| replica.asks.contains_key(&QueuePartition { model, account });
         loop {
             let choice = state.choose(wanted, is_asked, now);
-            let look = |(account, after)| Action::Look { group: Group { model, account }, after, limit };
-            self.out.extend(choice.looks.into_iter().map(look));
+            let scan = |(account, after)| SchedulerCommand::Scan {
+                group: QueuePartition { model, account },
+                after,
+                limit,
+            };
+            self.out.extend(choice.scans.into_iter().map(scan));
             let account = choice.account?;
             let group = state.group(account, now);
-            self.out.extend(group.look_ahead(wanted, now).map(|after| look((account, after))));
+            self.out.extend(group.scan_ahead(wanted, now).map(|after| scan((account, after))));
             if group.sweep.window_len() < wanted && group.sweep.is_asked() && !replica.buffered.is_empty() {
                 return None;
             }
             let run = group.take(wanted, now);
             if !run.is_empty() {
-                self.out.extend(group.look_ahead(wanted, now).map(|after| look((account, after))));
+                self.out.extend(group.scan_ahead(wanted, now).map(|after| scan((account, after))));
                 return Some((account, run));
             }
         }
@@ -178,12 +183,12 @@ impl Scheduler {
         limit.min(self.settings.look_max)
     }
 
-    fn ask_lease(&mut self, key: ReplicaKey, group: Group, run: Vec<Candidate>, now: i64) {
+    fn ask_lease(&mut self, key: ReplicaKey, group: QueuePartition, run: Vec<Candidate>, now: i64) {
         let positions = run.iter().map(|it| it.position.clone()).collect();
         self.model(group.model).charge(group.account, &run);
         if let Some(replica) = self.replicas.get_mut(&key) {
             replica.asks.insert(group, Ask { run, asked_at: now, ended: BTreeSet::new() });
         }
-        self.out.push(Action::Lease { replica: key, group, positions });
+        self.out.push(SchedulerCommand::Lease { replica: key, group, positions });
     }
 }

@@ -1,39 +1,40 @@
-//! Decides what runs where and when. Pure: inputs and the time go in, actions come out.
+//! Decides what runs where and when. Pure: inputs and the time go in, commands come out.
 //!
-//! A walk through it: [`Input::Gathering`] sets when a release is due (`releases`); [`Input::Released`] tells how much
-//! waits in each group (`groups`); a replica with room (`replicas`) asks whose turn it is (`fairness`), which looks
-//! ahead of that group's cursor (`sweep`); the run that was seen is leased, buffered and sent (`leasing`); what fails is
-//! judged by its kind (`attempts`) and by how the replica fares (`breaker`, `failures`, `health`).
+//! A walk through it: [`SchedulerInput::Gathering`] sets when a release is due (`releases`);
+//! [`SchedulerInput::Released`] tells how much waits in each group (`groups`); a replica with room (`replicas`) asks
+//! whose turn it is (`fairness`), which scans ahead of that group's cursor (`sweep`); the run that was seen is leased,
+//! buffered and sent (`leasing`); what fails is judged by its kind (`attempts`) and by how the replica fares
+//! (`breaker`, `failures`, `health`).
 
 mod attempts;
 mod breaker;
-mod door;
-mod facts;
 mod failures;
 mod fairness;
 mod groups;
-mod hands;
 mod health;
+mod leases_held;
 mod leasing;
+mod messages;
+mod queries;
 mod queueing;
 mod random;
 mod releases;
+mod repair;
+mod replica_set;
 mod replicas;
 mod retries;
-mod roster;
 mod settings;
 mod sweep;
 mod timers;
-mod upkeep;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use door::*;
 use fairness::Model;
-use hands::Held;
+use leases_held::HeldLease;
+pub use messages::*;
 use random::Random;
 use releases::Releases;
 use replicas::ReplicaState;
@@ -42,10 +43,11 @@ use timers::{Timer, Timers};
 
 /// The scheduler. Its memory is bounded by the groups that have work and the requests it holds a lease of.
 ///
-/// The same seed, inputs and times bring the same actions. It relies on three promises of its shell: a [`Input::Tick`]
-/// comes at least once a second; every [`Action::Send`] that is not aborted is answered in the end, or its request is
-/// named by [`Input::Ended`] when its deadline passes; and every [`Action::Lease`] that committed is answered, however
-/// late. Any other answer may be lost, and is then asked for again.
+/// The same seed, inputs and times bring the same commands. It relies on three promises of its shell: a
+/// [`SchedulerInput::Tick`] comes at least once a second; every [`SchedulerCommand::Send`] that is not aborted is
+/// answered in the end, or its request is named by [`SchedulerInput::Ended`] when its deadline passes; and every
+/// [`SchedulerCommand::Lease`] that committed is answered, however late. Any other answer may be lost, and is then
+/// asked for again.
 #[derive(Debug)]
 pub struct Scheduler {
     settings: Settings,
@@ -53,17 +55,17 @@ pub struct Scheduler {
     releases: Releases,
     models: BTreeMap<ModelKey, Model>,
     replicas: BTreeMap<ReplicaKey, ReplicaState>,
-    hands: BTreeMap<i64, Held>,
+    leases_held: BTreeMap<i64, HeldLease>,
     timers: Timers,
     /// Writes to ask for again when the store is back.
-    undone: Vec<Action>,
+    undone: Vec<SchedulerCommand>,
     /// The store is away and is asked for nothing until then.
     store_away_until: i64,
     /// When everything is looked over next.
     repair_at: i64,
     /// Replicas whose state changed in this call.
     touched: BTreeSet<ReplicaKey>,
-    out: Vec<Action>,
+    out: Vec<SchedulerCommand>,
     is_draining: bool,
 }
 
@@ -76,7 +78,7 @@ impl Scheduler {
             releases: Releases::new(),
             models: BTreeMap::new(),
             replicas: BTreeMap::new(),
-            hands: BTreeMap::new(),
+            leases_held: BTreeMap::new(),
             timers: Timers::new(),
             undone: Vec::new(),
             store_away_until: i64::MIN,
@@ -88,35 +90,37 @@ impl Scheduler {
     }
 
     /// Takes note of what happened at `now` (milliseconds) and says what is to be done, in order. At most one
-    /// [`Action::WakeAt`] is among it, and only when the time changed.
-    pub fn on(&mut self, input: Input, now: i64) -> Vec<Action> {
+    /// [`SchedulerCommand::WakeAt`] is among it, and only when the time changed.
+    pub fn on(&mut self, input: SchedulerInput, now: i64) -> Vec<SchedulerCommand> {
         match input {
-            Input::Tick => self.repair(now),
-            Input::Backlogs(backlogs) => self.recount(&backlogs, now),
-            Input::Replicas(list) => self.replace_replicas(list, now),
-            Input::Gathering { ready_at } => self.releases.gather(ready_at),
-            Input::Released { added, next_ready_at } => {
+            SchedulerInput::Tick => self.repair(now),
+            SchedulerInput::Backlogs(backlogs) => self.recount(&backlogs, now),
+            SchedulerInput::Replicas(list) => self.replace_replicas(list, now),
+            SchedulerInput::Gathering { ready_at } => self.releases.gather(ready_at),
+            SchedulerInput::Released { added, next_ready_at } => {
                 self.releases.answer(!added.is_empty(), next_ready_at, now);
                 self.enqueue(&added, now);
             }
-            Input::Waiting(groups) => self.hear(&groups, now),
-            Input::Candidates { group, candidates, reached_end } => {
+            SchedulerInput::Waiting(groups) => self.note_waiting(&groups, now),
+            SchedulerInput::Candidates { group, candidates, reached_end } => {
                 self.see(group, candidates, reached_end, now);
             }
-            Input::Leased { replica, group, leases, gone: _ } => self.hold(replica, group, leases, now),
-            Input::Completed { seq, cost } => self.complete(seq, cost, now),
-            Input::AttemptFailed { seq, error } => self.fail_attempt(seq, error, now),
-            Input::Ended { seqs } => self.end(&seqs.into_iter().collect()),
-            Input::Lost(leases) => self.lose(&leases),
-            Input::Probed { replica, healthy } => self.answer_probe(replica, healthy, now),
-            Input::Undone(action) => self.undo(action, now),
+            SchedulerInput::Leased { replica, group, leases, gone: _ } => {
+                self.hold(replica, group, leases, now);
+            }
+            SchedulerInput::Completed { seq, cost } => self.complete(seq, cost, now),
+            SchedulerInput::AttemptFailed { seq, error } => self.fail_attempt(seq, error, now),
+            SchedulerInput::Ended { seqs } => self.end(&seqs.into_iter().collect()),
+            SchedulerInput::Lost(leases) => self.lose(&leases),
+            SchedulerInput::Probed { replica, healthy } => self.answer_probe(replica, healthy, now),
+            SchedulerInput::Undone(command) => self.undo(command, now),
         }
         self.advance(now)
     }
 
     /// Stops: nothing new is released, leased or sent, and what was leased and not sent is given back. What is in flight
     /// is still taken note of.
-    pub fn drain(&mut self, now: i64) -> Vec<Action> {
+    pub fn drain(&mut self, now: i64) -> Vec<SchedulerCommand> {
         self.is_draining = true;
         let keys: Vec<_> = self.replicas.keys().copied().collect();
         for key in keys {
@@ -126,7 +130,7 @@ impl Scheduler {
     }
 
     /// What follows from the input: due timers, replicas with room, a release, the next wake-up.
-    fn advance(&mut self, now: i64) -> Vec<Action> {
+    fn advance(&mut self, now: i64) -> Vec<SchedulerCommand> {
         while let Some(timer) = self.timers.pop_due(now) {
             match timer {
                 Timer::Release => {}
@@ -142,12 +146,12 @@ impl Scheduler {
         }
         self.serve_touched(now);
         if !self.is_draining && now >= self.store_away_until && self.releases.ask(now) {
-            self.out.push(Action::Release { limit: self.settings.release_max });
+            self.out.push(SchedulerCommand::Release { limit: self.settings.release_max });
         }
         let release_at = self.releases.next_at().map(|at| at.max(self.store_away_until));
         self.timers.set(Timer::Release, release_at.filter(|_| !self.is_draining));
         if let Some(at) = self.timers.announce() {
-            self.out.push(Action::WakeAt { at });
+            self.out.push(SchedulerCommand::WakeAt { at });
         }
         std::mem::take(&mut self.out)
     }
@@ -164,6 +168,6 @@ impl Scheduler {
     /// The model's groups, made where it is new.
     fn model(&mut self, key: ModelKey) -> &mut Model {
         let (replicas, is_shared) = (&self.replicas, self.settings.is_shared);
-        self.models.entry(key).or_insert_with(|| Model::new(roster::capacity(replicas, key), is_shared))
+        self.models.entry(key).or_insert_with(|| Model::new(replica_set::capacity(replicas, key), is_shared))
     }
 }

@@ -1,11 +1,11 @@
-//! What is heard of the queue: counts, what a look saw, what a lease took.
+//! What is heard of the queue: counts, what a scan saw, what a lease took.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Scheduler;
-use super::door::{Action, Backlog, Candidate, Group, Lease, ReplicaKey};
 use super::fairness::Suspect;
-use super::hands::{Held, Stage};
+use super::leases_held::{HeldLease, Stage};
+use super::messages::{Backlog, Candidate, Lease, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
 /// Suspects set aside per model; more are found again by a later revolution.
@@ -26,7 +26,7 @@ impl Scheduler {
     /// Requests entered the queue.
     pub(super) fn enqueue(&mut self, added: &[Backlog], now: i64) {
         for backlog in added {
-            let Group { model, account } = backlog.group;
+            let QueuePartition { model, account } = backlog.group;
             let state = self.model(model);
             state.group(account, now).add(backlog.count, now);
             state.enlist(account);
@@ -35,7 +35,7 @@ impl Scheduler {
     }
 
     /// A poll of the store saw that these groups have waiting requests, whoever brought them there.
-    pub(super) fn hear(&mut self, groups: &[Group], now: i64) {
+    pub(super) fn note_waiting(&mut self, groups: &[QueuePartition], now: i64) {
         for group in groups {
             let state = self.model(group.model);
             state.group(group.account, now).hear(now);
@@ -45,7 +45,7 @@ impl Scheduler {
     }
 
     /// The retry time of some requests of the group has come.
-    pub(super) fn mature(&mut self, group: Group, now: i64) {
+    pub(super) fn mature(&mut self, group: QueuePartition, now: i64) {
         let Some(model) = self.models.get_mut(&group.model) else { return };
         let next_at = model.groups.get_mut(&group.account).and_then(|state| state.mature(now));
         model.enlist(group.account);
@@ -53,8 +53,14 @@ impl Scheduler {
         self.touch_model(group.model);
     }
 
-    /// A look was answered. What is held already, or past its deadline, is left out; suspects are set aside.
-    pub(super) fn see(&mut self, group: Group, candidates: Vec<Candidate>, reached_end: bool, now: i64) {
+    /// A scan was answered. What is held already, or past its deadline, is left out; suspects are set aside.
+    pub(super) fn see(
+        &mut self,
+        group: QueuePartition,
+        candidates: Vec<Candidate>,
+        reached_end: bool,
+        now: i64,
+    ) {
         let claimed = self.claimed(group);
         let Some(model) = self.models.get_mut(&group.model) else { return };
         let Some(state) = model.groups.get_mut(&group.account).filter(|it| it.sweep.is_asked()) else {
@@ -63,7 +69,7 @@ impl Scheduler {
         let last = candidates.last().map(|it| it.position.clone());
         let is_free = |it: &Candidate| {
             let seq = it.position.seq;
-            it.deadline > now && !claimed.contains(&seq) && !self.hands.contains_key(&seq)
+            it.deadline > now && !claimed.contains(&seq) && !self.leases_held.contains_key(&seq)
         };
         let (suspects, fresh): (Vec<_>, Vec<_>) =
             candidates.into_iter().filter(is_free).partition(|it| it.suspect);
@@ -81,7 +87,7 @@ impl Scheduler {
     }
 
     /// Requests of the group that are being leased, were set aside or wait in its window.
-    fn claimed(&self, group: Group) -> BTreeSet<i64> {
+    fn claimed(&self, group: QueuePartition) -> BTreeSet<i64> {
         let asks = self.replicas.values().filter_map(|replica| replica.asks.get(&group));
         let asked = asks.flat_map(|ask| &ask.run).map(|it| it.position.seq);
         let model = self.models.get(&group.model);
@@ -92,7 +98,7 @@ impl Scheduler {
     }
 
     /// A lease was answered: what was taken waits for a slot; the rest had gone.
-    pub(super) fn hold(&mut self, key: ReplicaKey, group: Group, leases: Vec<Lease>, now: i64) {
+    pub(super) fn hold(&mut self, key: ReplicaKey, group: QueuePartition, leases: Vec<Lease>, now: i64) {
         self.touched.insert(key);
         let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&group));
         let (run, ended) = ask.map(|ask| (ask.run, ask.ended)).unwrap_or_default();
@@ -103,7 +109,7 @@ impl Scheduler {
                 continue;
             }
             match run.remove(&seq) {
-                Some(seen) => self.buffer(Held::new(lease, key, &seen), now),
+                Some(seen) => self.buffer(HeldLease::new(lease, key, &seen), now),
                 None => self.return_unknown(lease, now),
             }
         }
@@ -115,9 +121,9 @@ impl Scheduler {
         }
     }
 
-    fn buffer(&mut self, held: Held, now: i64) {
+    fn buffer(&mut self, held: HeldLease, now: i64) {
         let seq = held.seq();
-        if let Some(before) = self.hands.get(&seq) {
+        if let Some(before) = self.leases_held.get(&seq) {
             if before.lease.epoch >= held.lease.epoch {
                 self.unhold(held.lease.key.group, 1);
                 return;
@@ -132,7 +138,7 @@ impl Scheduler {
         });
         if let Some(replica) = taker {
             replica.buffered.push_back(seq);
-            self.hands.insert(seq, held);
+            self.leases_held.insert(seq, held);
             return;
         }
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
@@ -146,11 +152,17 @@ impl Scheduler {
     /// A lease that came after its answer had been given up.
     fn return_unknown(&mut self, lease: Lease, now: i64) {
         let group = lease.key.group;
-        let is_held = self.hands.get(&lease.key.position.seq).is_some_and(|it| it.lease.epoch >= lease.epoch);
+        let is_held =
+            self.leases_held.get(&lease.key.position.seq).is_some_and(|it| it.lease.epoch >= lease.epoch);
         if !is_held {
             let wake_at = self.model(group.model).group(group.account, now).delay(now, now);
             self.timers.set(Timer::Group(group), Some(wake_at));
-            self.out.push(Action::GiveBack { lease, retry_at: now, counted: false, suspect: false });
+            self.out.push(SchedulerCommand::GiveBack {
+                lease,
+                retry_at: now,
+                counted: false,
+                suspect: false,
+            });
         }
     }
 
@@ -165,8 +177,8 @@ impl Scheduler {
         for model in self.models.values_mut() {
             model.suspects.retain(|suspect| !seqs.contains(&suspect.candidate.position.seq));
         }
-        self.undone.retain(|action| match action {
-            Action::GiveBack { lease, .. } | Action::Fail { lease, .. } => {
+        self.undone.retain(|command| match command {
+            SchedulerCommand::GiveBack { lease, .. } | SchedulerCommand::Fail { lease, .. } => {
                 !seqs.contains(&lease.key.position.seq)
             }
             _ => true,
@@ -180,7 +192,7 @@ impl Scheduler {
     pub(super) fn lose(&mut self, leases: &[Lease]) {
         for lease in leases {
             let seq = lease.key.position.seq;
-            if self.hands.get(&seq).is_some_and(|held| held.lease.epoch <= lease.epoch) {
+            if self.leases_held.get(&seq).is_some_and(|held| held.lease.epoch <= lease.epoch) {
                 self.drop_held(seq);
             }
         }
@@ -191,7 +203,7 @@ impl Scheduler {
         if let Some(held) = self.let_go(seq)
             && held.stage == Stage::InFlight
         {
-            self.out.push(Action::Abort { seq });
+            self.out.push(SchedulerCommand::Abort { seq });
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::breaker::{Breaker, Health};
-use super::door::{Candidate, Group, Replica};
+use super::messages::{Candidate, QueuePartition, Replica};
 use super::random::Random;
 use super::retries::Backoff;
 
@@ -43,7 +43,7 @@ pub(super) enum Filling {
     Ahead,
 }
 
-/// A replica's state. Requests are named by `seq`; the facts about them are in the scheduler's hands.
+/// A replica's state. Requests are named by `seq`; the facts about them are in `leases_held`.
 #[derive(Debug)]
 pub(super) struct ReplicaState {
     pub(super) config: Replica,
@@ -51,7 +51,7 @@ pub(super) struct ReplicaState {
     pub(super) retiring: bool,
     pub(super) in_flight: BTreeSet<i64>,
     pub(super) buffered: VecDeque<i64>,
-    pub(super) asks: BTreeMap<Group, Ask>,
+    pub(super) asks: BTreeMap<QueuePartition, Ask>,
     /// Refused by the engine; in the order of their coming.
     pub(super) doubts: Vec<i64>,
     pub(super) probe: Option<Probe>,

@@ -3,14 +3,14 @@
 /// What an installation may want otherwise. The default suits every size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether other nodes take from the same queue, so that a look takes the next stretch of a sweep that all share, and
-    /// what waits is heard of by [`super::Input::Waiting`].
+    /// Whether other nodes take from the same queue, so that a scan takes the next stretch of a sweep that all share,
+    /// and what waits is heard of by [`super::SchedulerInput::Waiting`].
     pub is_shared: bool,
     /// Requests a release moves at most.
     pub release_max: u32,
     /// Requests a lease takes at most.
     pub run_max: u32,
-    /// Requests a look reads at most.
+    /// Requests a scan reads at most.
     pub look_max: u32,
     /// Counted attempts after which a request fails.
     pub attempts_max: u32,

@@ -1,16 +1,17 @@
 //! The sweep of one group: a cursor moves through its order and wraps at the end, so that every request is passed
-//! once per revolution. A window of what the last looks saw lies in front of the cursor.
+//! once per revolution. A window of what the last scans saw lies in front of the cursor.
 //!
-//! Where nodes share a sweep, its cursor is the store's: a look moves it on and brings the next stretch, which nobody else
-//! sees before the sweep has come round. So a window is kept until it is leased, and where it begins is not ours to say.
+//! Where nodes share a sweep, its cursor is the store's: a scan moves it on and brings the next stretch, which nobody
+//! else sees before the sweep has come round. So a window is kept until it is leased, and where it begins is not ours
+//! to say.
 
 use std::collections::VecDeque;
 
-use super::door::{Candidate, Position};
+use super::messages::{Candidate, Position};
 
-/// What a look saw is trusted this long; a lease is guarded all the same.
+/// What a scan saw is trusted this long; a lease is guarded all the same.
 const WINDOW_MS: i64 = 30_000;
-/// A look that was never answered is asked again after this long.
+/// A scan that was never answered is asked again after this long.
 const PATIENCE_MS: i64 = 15_000;
 
 /// A group's cursor and window.
@@ -21,7 +22,7 @@ pub(super) struct Sweep {
     window_at: i64,
     /// The last request that left the window.
     cursor: Option<Position>,
-    /// The last request that a look saw: the next look begins behind it.
+    /// The last request that a scan saw: the next scan begins behind it.
     scanned: Option<Position>,
     /// Nothing lies behind `scanned`.
     ended: bool,
@@ -44,12 +45,12 @@ impl Sweep {
         self.window.iter().map(|it| it.position.seq)
     }
 
-    /// Whether a look's answer is awaited.
+    /// Whether a scan's answer is awaited.
     pub(super) const fn is_asked(&self) -> bool {
         self.asked_at.is_some()
     }
 
-    /// Begins a look, if none is awaited and one can bring more: the place behind which it begins.
+    /// Begins a scan, if none is awaited and one can bring more: the place behind which it begins.
     pub(super) fn ask(&mut self, now: i64) -> Option<Option<Position>> {
         if self.is_asked() || self.ended && !self.window.is_empty() {
             return None;
@@ -65,7 +66,7 @@ impl Sweep {
         Some(self.scanned.clone())
     }
 
-    /// A look's answer: `fresh` are the candidates that were not known to be held, `last` is the last of all. True
+    /// A scan's answer: `fresh` are the candidates that were not known to be held, `last` is the last of all. True
     /// where a whole revolution saw nothing to do, so the group is empty.
     pub(super) fn absorb(
         &mut self,
@@ -97,7 +98,7 @@ impl Sweep {
         self.fruitful = self.fruitful.map(|_| true);
     }
 
-    /// The look was not made, or its answer is long overdue.
+    /// The scan was not made, or its answer is long overdue.
     pub(super) fn undo(&mut self) {
         self.asked_at = None;
     }
@@ -106,7 +107,7 @@ impl Sweep {
         self.is_shared
     }
 
-    /// Whether the store may hold more than the last look saw, though nothing counts it here.
+    /// Whether the store may hold more than the last scan saw, though nothing counts it here.
     pub(super) const fn may_go_on(&self) -> bool {
         self.is_shared && !self.ended
     }
@@ -132,7 +133,7 @@ impl Sweep {
         }
     }
 
-    /// Keeps the first `keep` of the window; what is dropped will be looked at again.
+    /// Keeps the first `keep` of the window; what is dropped will be scanned again.
     pub(super) fn trim(&mut self, keep: usize) {
         if self.window.len() <= keep {
             return;
@@ -142,7 +143,7 @@ impl Sweep {
         self.ended = false;
     }
 
-    /// Drops what was seen too long ago, and gives up on a look whose answer is long overdue.
+    /// Drops what was seen too long ago, and gives up on a scan whose answer is long overdue.
     pub(super) fn repair(&mut self, now: i64) {
         if now - self.window_at >= WINDOW_MS && !self.is_shared {
             self.trim(0);

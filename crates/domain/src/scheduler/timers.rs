@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::door::{Group, ReplicaKey};
+use super::messages::{QueuePartition, ReplicaKey};
 
 /// What a wake-up is for; each has one time at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,7 +12,7 @@ pub(super) enum Timer {
     /// The store may be asked again.
     Store,
     /// Given-back requests of a group may be tried again.
-    Group(Group),
+    Group(QueuePartition),
     /// A replica's rest is over.
     Replica(ReplicaKey),
 }

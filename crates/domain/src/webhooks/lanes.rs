@@ -1,9 +1,9 @@
 //! Who may be called how often at a time.
 //!
-//! A lane is an account and one of its receivers' hosts, or some of very many: what waits in it waits behind nobody else's.
-//! An account takes no more than a quarter of what is left for all others, however many of its receivers are slow: one such
-//! account takes a fifth of all, two a sixth each, and so on. That is the dynamic threshold of shared-memory switches
-//! (Choudhury, Hahne: "Dynamic queue length thresholds for shared-memory packet switches",
+//! A delivery lane is an account and one of its receivers' hosts, or some of very many: what waits in it waits behind
+//! nobody else's. An account takes no more than a quarter of what is left for all others, however many of its receivers
+//! are slow: one such account takes a fifth of all, two a sixth each, and so on. That is the dynamic threshold of
+//! shared-memory switches (Choudhury, Hahne: "Dynamic queue length thresholds for shared-memory packet switches",
 //! IEEE/ACM Transactions on Networking 6(2), 1998).
 
 use std::collections::BTreeMap;
@@ -21,11 +21,11 @@ const SHARE: usize = 4;
 /// How many tries are made at a time in all.
 pub const TRIES_AT_ONCE: usize = 256;
 
-/// A lane, by its number.
+/// A delivery lane, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Lane(pub i64);
+pub struct DeliveryLane(pub i64);
 
-impl Lane {
+impl DeliveryLane {
     /// A lane of the account in this row; one host has always the same digest.
     pub const fn of(account: i64, digest: u8) -> Self {
         Self(account * LANES_OF_ACCOUNT + digest as i64)
@@ -41,13 +41,13 @@ impl Lane {
 #[derive(Debug, Default)]
 pub struct Room {
     taken: usize,
-    by_lane: BTreeMap<Lane, usize>,
+    by_lane: BTreeMap<DeliveryLane, usize>,
     by_account: BTreeMap<i64, usize>,
 }
 
 impl Room {
     /// How many more tries may begin in a lane now.
-    pub fn left(&self, lane: Lane) -> usize {
+    pub fn left(&self, lane: DeliveryLane) -> usize {
         let in_lane = self.by_lane.get(&lane).copied().unwrap_or(0);
         LANE_TRIES_MAX.saturating_sub(in_lane).min(self.left_for(lane.account()))
     }
@@ -69,14 +69,14 @@ impl Room {
     }
 
     /// A try begins.
-    pub fn take(&mut self, lane: Lane) {
+    pub fn take(&mut self, lane: DeliveryLane) {
         self.taken += 1;
         *self.by_lane.entry(lane).or_default() += 1;
         *self.by_account.entry(lane.account()).or_default() += 1;
     }
 
     /// A try has ended.
-    pub fn give_back(&mut self, lane: Lane) {
+    pub fn give_back(&mut self, lane: DeliveryLane) {
         self.taken = self.taken.saturating_sub(1);
         lessen(&mut self.by_lane, &lane);
         lessen(&mut self.by_account, &lane.account());
@@ -99,7 +99,7 @@ mod tests {
     /// Takes all that an account may have.
     fn fill(room: &mut Room, account: i64) -> usize {
         for digest in 0..16 {
-            let lane = Lane::of(account, digest);
+            let lane = DeliveryLane::of(account, digest);
             for _ in 0..room.left(lane) {
                 room.take(lane);
             }
@@ -117,22 +117,26 @@ mod tests {
         for account in 3..=12 {
             fill(&mut room, account);
         }
-        assert!(room.left(Lane::of(13, 0)) >= 3, "{} are taken", room.taken());
+        assert!(room.left(DeliveryLane::of(13, 0)) >= 3, "{} are taken", room.taken());
         for account in 14..200 {
             fill(&mut room, account);
         }
         assert_eq!(room.taken(), TRIES_AT_ONCE, "none stays idle while somebody has none");
-        assert_eq!(room.left(Lane::of(500, 0)), 0);
+        assert_eq!(room.left(DeliveryLane::of(500, 0)), 0);
         let mut room = Room::default();
         for _ in 0..50 {
             for account in 1..=10 {
-                let lane = Lane::of(account, 0);
+                let lane = DeliveryLane::of(account, 0);
                 if room.left(lane) > 0 {
                     room.take(lane);
                 }
             }
         }
-        assert_eq!(room.left(Lane::of(11, 3)), LANE_TRIES_MAX, "ten slow hosts take eight places each");
+        assert_eq!(
+            room.left(DeliveryLane::of(11, 3)),
+            LANE_TRIES_MAX,
+            "ten slow hosts take eight places each"
+        );
     }
 
     #[test]
@@ -140,13 +144,13 @@ mod tests {
         let mut room = Room::default();
         fill(&mut room, 7);
         for digest in 0..16 {
-            let lane = Lane::of(7, digest);
+            let lane = DeliveryLane::of(7, digest);
             while room.by_lane.contains_key(&lane) {
                 room.give_back(lane);
             }
         }
         assert!(room.taken() == 0 && room.by_account.is_empty());
-        assert_eq!(room.left(Lane::of(7, 1)), LANE_TRIES_MAX);
-        assert_eq!((Lane::of(-3, 200).account(), Lane::of(5, 255).account()), (-3, 5));
+        assert_eq!(room.left(DeliveryLane::of(7, 1)), LANE_TRIES_MAX);
+        assert_eq!((DeliveryLane::of(-3, 200).account(), DeliveryLane::of(5, 255).account()), (-3, 5));
     }
 }

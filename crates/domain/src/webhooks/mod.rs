@@ -8,5 +8,5 @@ mod schedule;
 pub mod signature;
 
 pub use events::{Event, EventKind, Subject};
-pub use lanes::{Lane, Room, TRIES_AT_ONCE};
+pub use lanes::{DeliveryLane, Room, TRIES_AT_ONCE};
 pub use schedule::{Answer, Next, TIMEOUT_MS, after};

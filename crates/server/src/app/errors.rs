@@ -146,7 +146,7 @@ impl From<NoticeRefused> for AppError {
             NoticeRefused::NotTaken => Self::NotFound("payment provider"),
             NoticeRefused::Unusable(unusable) => {
                 // Which variable is missing is for the operator, and not for whoever calls.
-                tracing::error!(%unusable, "payments are told of, and cannot be believed");
+                tracing::error!(%unusable, "payment notices cannot be verified");
                 Self::Unavailable("payments are not set up".to_owned())
             }
             refused => Self::Notice(refused),

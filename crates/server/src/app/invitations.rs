@@ -45,7 +45,7 @@ pub async fn invite(
         let message = format!("is one too many: {WAITING_MAX} invitations wait; withdraw some");
         return Err(AppError::invalid("email", codes::OUT_OF_RANGE, &message));
     }
-    tracing::info!(account = %account.id, role = role.as_str(), "somebody is invited to an account");
+    tracing::info!(account = %account.id, role = role.as_str(), "user invited to account");
     let path = format!("/console/invitation/{}", token.text());
     Ok(Link { url: services.config.public_address(&path), expires_at: invitation.expires_at })
 }
@@ -122,7 +122,7 @@ pub async fn join(
 }
 
 fn note_joined(account: &Account, user: &User, role: Role) {
-    tracing::info!(account = %account.id, user = %user.id, role = role.as_str(), "a user joined an account");
+    tracing::info!(account = %account.id, user = %user.id, role = role.as_str(), "user joined account");
 }
 
 /// Whether any account invites this e-mail address.

@@ -5,13 +5,12 @@ pub mod activity;
 pub mod api_keys;
 pub mod batches;
 pub mod bootstrap;
-pub mod carrying;
-mod counting;
 pub mod engines;
 pub mod errors;
 pub mod failures;
 mod input;
 pub mod invitations;
+mod live_count_cache;
 pub mod members;
 pub mod models;
 mod names;
@@ -27,15 +26,16 @@ pub mod submissions;
 pub mod users;
 pub mod waiting;
 pub mod webhooks;
+pub mod write_retry;
 
 use std::sync::Arc;
 
 use tracing::Instrument;
 
-use self::api_keys::KeyHolders;
-pub use self::counting::Counts;
+use self::api_keys::ApiKeyCache;
 use self::errors::AppError;
 pub use self::input::SEARCH_CHARS_MAX;
+pub use self::live_count_cache::LiveCountCache;
 pub use self::models::{Model, Models};
 pub use self::names::NAME_CHARS_MAX;
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
@@ -66,12 +66,12 @@ pub struct Services {
     pub payments: Arc<dyn PaymentProvider>,
     /// Who else knows people, if somebody does.
     pub openid: Option<Arc<OpenId>>,
-    /// Who holds which key.
-    pub key_holders: Arc<KeyHolders>,
+    /// Caches which account a key opens.
+    pub api_key_cache: Arc<ApiKeyCache>,
     /// Makes and compares the hashes of passwords.
     pub passwords: Arc<Passwords>,
-    /// What was counted lately.
-    pub counts: Arc<Counts>,
+    /// Caches counts of live requests.
+    pub live_counts: Arc<LiveCountCache>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,
 }
@@ -86,7 +86,7 @@ impl Services {
     ) -> Result<Self, StoreError> {
         let models = Arc::new(Models::load(&store, &config).await?);
         let started_at = clock.now();
-        let (signals, key_holders, passwords, counts) =
+        let (signals, api_key_cache, passwords, live_counts) =
             (Arc::default(), Arc::default(), Arc::default(), Arc::default());
         let payments = payment::provider(&config.billing, &clock);
         let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
@@ -99,9 +99,9 @@ impl Services {
             signals,
             payments,
             openid,
-            key_holders,
+            api_key_cache,
             passwords,
-            counts,
+            live_counts,
             started_at,
         })
     }

@@ -30,33 +30,33 @@ const WAITING_MAX: usize = 30;
 #[derive(Debug)]
 pub struct Passwords {
     slots: Arc<Semaphore>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// Who has it writes of a sign-in: however many come, the writer of everything else waits for one at most.
     turn: Mutex<()>,
 }
 
-/// A place among those who sign in.
+/// A permit to sign in: so many are given at a time.
 #[derive(Debug)]
-pub(super) struct Place(
+pub(super) struct Permit(
     #[expect(dead_code, reason = "it is given back when it is dropped")] OwnedSemaphorePermit,
 );
 
 impl Default for Passwords {
     fn default() -> Self {
-        let (slots, places) = (Semaphore::new(AT_ONCE), Semaphore::new(AT_ONCE + WAITING_MAX));
-        Self { slots: Arc::new(slots), places: Arc::new(places), turn: Mutex::default() }
+        let (slots, permits) = (Semaphore::new(AT_ONCE), Semaphore::new(AT_ONCE + WAITING_MAX));
+        Self { slots: Arc::new(slots), permits: Arc::new(permits), turn: Mutex::default() }
     }
 }
 
 impl Passwords {
-    /// A place for somebody who brings a password, before anything is read or written for them.
+    /// A permit for somebody who brings a password, before anything is read or written for them.
     ///
     /// # Errors
     ///
     /// [`AppError::Unavailable`] where too many have one.
-    pub(super) fn enter(&self) -> Result<Place, AppError> {
+    pub(super) fn enter(&self) -> Result<Permit, AppError> {
         let crowded = || AppError::Unavailable("too many people sign in at this moment".to_owned());
-        Arc::clone(&self.places).try_acquire_owned().map(Place).map_err(|_| crowded())
+        Arc::clone(&self.permits).try_acquire_owned().map(Permit).map_err(|_| crowded())
     }
 
     /// The right to write of a sign-in.
@@ -69,7 +69,7 @@ impl Passwords {
     /// # Errors
     ///
     /// [`AppError::Invalid`] for one that is too short or too long.
-    pub(super) async fn hash(&self, place: Place, password: &str, ids: &Ids) -> Result<String, AppError> {
+    pub(super) async fn hash(&self, permit: Permit, password: &str, ids: &Ids) -> Result<String, AppError> {
         if password.chars().count() < PASSWORD_CHARS_MIN || password.len() > PASSWORD_BYTES_MAX {
             let message = format!(
                 "must have at least {PASSWORD_CHARS_MIN} characters, and at most {PASSWORD_BYTES_MAX} bytes"
@@ -78,7 +78,7 @@ impl Passwords {
         }
         let salt = SaltString::encode_b64(&ids.random()[..16]).map_err(|_| unhashable())?;
         let password = password.to_owned();
-        self.work(place, move || {
+        self.work(permit, move || {
             let hash = argon2().hash_password(password.as_bytes(), &salt).map_err(|_| unhashable())?;
             Ok(hash.to_string())
         })
@@ -92,7 +92,7 @@ impl Passwords {
     /// Only where nothing can be compared.
     pub(super) async fn is(
         &self,
-        place: Place,
+        permit: Permit,
         password: &str,
         hash: Option<String>,
         ids: &Ids,
@@ -102,7 +102,7 @@ impl Passwords {
         }
         let salt = SaltString::encode_b64(&ids.random()[..16]).map_err(|_| unhashable())?;
         let password = password.to_owned();
-        self.work(place, move || {
+        self.work(permit, move || {
             let Some(hash) = hash else {
                 let _ = argon2().hash_password(password.as_bytes(), &salt);
                 return Ok(false);
@@ -113,15 +113,15 @@ impl Passwords {
         .await
     }
 
-    /// The work goes on if whoever asked leaves, and so it is the work that has the place.
+    /// The work goes on if whoever asked leaves, and so it is the work that has the permit.
     async fn work<T: Send + 'static>(
         &self,
-        place: Place,
+        permit: Permit,
         work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
     ) -> Result<T, AppError> {
         let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(|_| unhashable())?;
         let held = move || {
-            let _held = (place, slot);
+            let _held = (permit, slot);
             work()
         };
         tokio::task::spawn_blocking(held).await.map_err(|_| unhashable())?
@@ -146,7 +146,7 @@ mod tests {
     async fn a_password_is_told_from_another_and_never_kept() {
         let (passwords, ids) = (Passwords::default(), Ids::from_seed(1));
         let hash = passwords
-            .hash(passwords.enter().expect("a place"), "correct horse battery", &ids)
+            .hash(passwords.enter().expect("a permit"), "correct horse battery", &ids)
             .await
             .expect("a hash");
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$") && !hash.contains("horse"), "{hash}");
@@ -154,13 +154,13 @@ mod tests {
             [("correct horse battery", true), ("correct horse batterz", false), ("", false)]
         {
             let is = passwords
-                .is(passwords.enter().expect("a place"), password, Some(hash.clone()), &ids)
+                .is(passwords.enter().expect("a permit"), password, Some(hash.clone()), &ids)
                 .await
                 .expect("an answer");
             assert_eq!(is, expected, "{password}");
             assert!(
                 !passwords
-                    .is(passwords.enter().expect("a place"), password, None, &ids)
+                    .is(passwords.enter().expect("a permit"), password, None, &ids)
                     .await
                     .expect("an answer")
             );
@@ -173,12 +173,12 @@ mod tests {
         for wrong in ["", "eleven char", &"x".repeat(PASSWORD_BYTES_MAX + 1)] {
             assert!(
                 matches!(
-                    passwords.hash(passwords.enter().expect("a place"), wrong, &ids).await,
+                    passwords.hash(passwords.enter().expect("a permit"), wrong, &ids).await,
                     Err(AppError::Invalid(_))
                 ),
                 "{wrong}"
             );
         }
-        assert!(passwords.hash(passwords.enter().expect("a place"), "zwölf Züge..", &ids).await.is_ok());
+        assert!(passwords.hash(passwords.enter().expect("a permit"), "zwölf Züge..", &ids).await.is_ok());
     }
 }

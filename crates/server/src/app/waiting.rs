@@ -106,7 +106,7 @@ pub async fn reason_for_operators(
 async fn engines(services: &Services) -> Result<Arc<[EngineReport]>, AppError> {
     let store = services.store.clone();
     let list = async move { Ok(engine_reports::list(&store).await?.into()) };
-    services.counts.engines.get((), &services.clock, Box::pin(list)).await
+    services.live_counts.engines.get((), &services.clock, Box::pin(list)).await
 }
 
 /// How many others wait for a model.
@@ -118,7 +118,7 @@ async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
     let Some(key) = key else { return Ok(0) };
     let store = services.store.clone();
     let count = async move { Ok(standings::count_waiting(&store, key).await?) };
-    let waiting = services.counts.waiting.get(key, &services.clock, Box::pin(count)).await?;
+    let waiting = services.live_counts.waiting.get(key, &services.clock, Box::pin(count)).await?;
     Ok((waiting - 1).max(0))
 }
 

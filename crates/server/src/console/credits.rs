@@ -4,9 +4,9 @@ use askama::Template;
 use overnight_domain::money::{Credits, EntryKind};
 
 use super::chart::Chart;
-use super::chrome::pages;
 use super::format::filters;
-use super::{Chrome, Section};
+use super::layout::pages;
+use super::{Layout, Section};
 use crate::app::accounts::{Account, Entry};
 use crate::app::payments::Payment;
 
@@ -24,7 +24,7 @@ pub(crate) struct ModelSpend {
 #[derive(Template)]
 #[template(path = "console/credits.html")]
 pub(crate) struct CreditsPage<'a> {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) account: &'a Account,
     /// Whether requests cost credits at all.
     pub(crate) is_billed: bool,
@@ -48,11 +48,11 @@ pub(crate) struct CreditsPage<'a> {
 
 impl CreditsPage<'_> {
     fn peak(&self) -> String {
-        self.chrome.money.show(Credits::from_nanos(self.chart.peak))
+        self.layout.money.show(Credits::from_nanos(self.chart.peak))
     }
 
     fn total(&self) -> String {
-        self.chrome.money.show(Credits::from_nanos(self.chart.total))
+        self.layout.money.show(Credits::from_nanos(self.chart.total))
     }
 }
 

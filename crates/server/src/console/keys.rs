@@ -2,16 +2,16 @@
 
 use askama::Template;
 
-use super::chrome::pages;
 use super::format::filters;
-use super::{Chrome, Section};
+use super::layout::pages;
+use super::{Layout, Section};
 use crate::app::api_keys::ApiKey;
 
 /// The API keys of an account.
 #[derive(Template)]
 #[template(path = "console/keys.html")]
 pub(crate) struct KeysPage<'a> {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) may_work: bool,
     /// The key that was made just now: the only time that it is shown.
     pub(crate) made: Option<&'a str>,

@@ -7,24 +7,24 @@ use overnight_domain::money::Credits;
 use overnight_domain::records::{BatchRecord, RequestRecord};
 use overnight_domain::requests::RequestStatus;
 
-use super::chrome::pages;
 use super::format::filters;
+use super::layout::pages;
 use super::prompt::{Answer, Prompt};
-use super::{Chrome, Section};
+use super::{Layout, Section};
 use crate::app::batches::{BatchCost, BatchRow, FailureGroups};
 use crate::app::requests::{RequestCharge, RequestRow};
 use crate::app::waiting::WaitingReason;
 
-/// What a list was asked for, as it stands in its address.
+/// The parameters of a list, as they stand in its address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct ListParams {
     pub(crate) status: String,
     pub(crate) model: String,
     pub(crate) batch: String,
     pub(crate) search: String,
 }
 
-impl Asked {
+impl ListParams {
     /// Whether anything is left out.
     fn is_filtered(&self) -> bool {
         *self != Self::default()
@@ -54,9 +54,9 @@ impl Asked {
     }
 }
 
-/// Where a list goes on.
+/// Where the next page of a list begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Onward<Id> {
+pub(crate) enum NextPage<Id> {
     /// Nowhere: this is its end.
     End,
     /// Behind this one.
@@ -65,7 +65,7 @@ pub(crate) enum Onward<Id> {
     LookOn(Id),
 }
 
-impl<Id> Onward<Id> {
+impl<Id> NextPage<Id> {
     /// From what a page of a list says.
     pub(crate) fn of(next: Option<Id>, looked_through: Option<Id>) -> Self {
         match (next, looked_through) {
@@ -80,11 +80,11 @@ impl<Id> Onward<Id> {
 #[derive(Template)]
 #[template(path = "console/requests.html")]
 pub(crate) struct RequestsPage<'a> {
-    pub(crate) chrome: Chrome,
-    pub(crate) asked: Asked,
+    pub(crate) layout: Layout,
+    pub(crate) params: ListParams,
     pub(crate) models: Vec<&'a str>,
     pub(crate) rows: Vec<RequestRow>,
-    pub(crate) onward: Onward<RequestId>,
+    pub(crate) next_page: NextPage<RequestId>,
     /// Whether this is the first page.
     pub(crate) is_first: bool,
     pub(crate) url: String,
@@ -94,7 +94,7 @@ pub(crate) struct RequestsPage<'a> {
 #[derive(Template)]
 #[template(path = "console/request.html")]
 pub(crate) struct RequestPage {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) record: RequestRecord,
     pub(crate) prompt: Prompt,
     pub(crate) answer: Option<Answer>,
@@ -121,10 +121,10 @@ impl RequestPage {
 #[derive(Template)]
 #[template(path = "console/batches.html")]
 pub(crate) struct BatchesPage {
-    pub(crate) chrome: Chrome,
-    pub(crate) asked: Asked,
+    pub(crate) layout: Layout,
+    pub(crate) params: ListParams,
     pub(crate) rows: Vec<BatchRow>,
-    pub(crate) onward: Onward<BatchId>,
+    pub(crate) next_page: NextPage<BatchId>,
     pub(crate) is_first: bool,
     pub(crate) url: String,
 }
@@ -133,7 +133,7 @@ pub(crate) struct BatchesPage {
 #[derive(Template)]
 #[template(path = "console/batch.html")]
 pub(crate) struct BatchPage {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) record: BatchRecord,
     pub(crate) name: Option<String>,
     pub(crate) rows: Vec<RequestRow>,
@@ -158,7 +158,7 @@ impl BatchPage {
 
     /// Its own address.
     fn address(&self) -> String {
-        format!("{}/batches/{}", self.chrome.home(), self.record.id)
+        format!("{}/batches/{}", self.layout.home(), self.record.id)
     }
 
     fn counters(&self) -> Counters {

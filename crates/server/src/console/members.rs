@@ -4,9 +4,9 @@ use askama::Template;
 use overnight_domain::ids::UserId;
 use overnight_domain::roles::Role;
 
-use super::chrome::pages;
 use super::format::filters;
-use super::{Chrome, Section};
+use super::layout::pages;
+use super::{Layout, Section};
 use crate::app::accounts::Account;
 use crate::app::invitations::Invitation;
 use crate::app::members::Member;
@@ -16,7 +16,7 @@ use crate::app::sessions::Link;
 #[derive(Template)]
 #[template(path = "console/account.html")]
 pub(crate) struct AccountPage<'a> {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) account: &'a Account,
     pub(crate) members: Vec<Member>,
     /// Those that wait.

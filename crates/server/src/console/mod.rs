@@ -2,10 +2,10 @@
 //! Nothing here reads or changes anything, and whatever is shown is text: templates escape it, and no filter switches that off.
 
 mod chart;
-mod chrome;
 mod credits;
 mod format;
 mod keys;
+mod layout;
 mod lists;
 mod members;
 mod new;
@@ -17,11 +17,11 @@ mod webhooks;
 mod you;
 
 pub(crate) use self::chart::Chart;
-pub(crate) use self::chrome::{AccountBadge, Assets, Chrome, ErrorPage, NoAccountPage, Page, Section, said};
 pub(crate) use self::credits::{CreditsPage, ModelSpend};
 pub(crate) use self::format::Money;
 pub(crate) use self::keys::KeysPage;
-pub(crate) use self::lists::{Asked, BatchPage, BatchesPage, Onward, RequestPage, RequestsPage};
+pub(crate) use self::layout::{AccountBadge, Assets, ErrorPage, Layout, NoAccountPage, Page, Section, flash};
+pub(crate) use self::lists::{BatchPage, BatchesPage, ListParams, NextPage, RequestPage, RequestsPage};
 pub(crate) use self::members::AccountPage;
 pub(crate) use self::new::NewPage;
 pub(crate) use self::operator::OperatorPage;

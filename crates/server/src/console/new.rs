@@ -2,16 +2,16 @@
 
 use askama::Template;
 
-use super::chrome::pages;
 use super::format::filters;
-use super::{Chrome, Section};
+use super::layout::pages;
+use super::{Layout, Section};
 use crate::app::submissions::Checked;
 
 /// Where many requests are sent at once.
 #[derive(Template)]
 #[template(path = "console/new.html")]
 pub(crate) struct NewPage<'a> {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) may_work: bool,
     pub(crate) lines: &'a str,
     pub(crate) name: &'a str,

@@ -2,9 +2,9 @@
 
 use askama::Template;
 
-use super::chrome::pages;
 use super::format::filters;
-use super::{Chrome, EngineRow, Section};
+use super::layout::pages;
+use super::{EngineRow, Layout, Section};
 use crate::app::Model;
 use crate::app::accounts::Account;
 use crate::app::sessions::Link;
@@ -14,7 +14,7 @@ use crate::app::users::User;
 #[derive(Template)]
 #[template(path = "console/operator.html")]
 pub(crate) struct OperatorPage<'a> {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) accounts: Vec<Account>,
     pub(crate) users: Vec<User>,
     pub(crate) engines: Vec<EngineRow>,

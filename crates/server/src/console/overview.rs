@@ -4,9 +4,9 @@ use askama::Template;
 use overnight_domain::money::Credits;
 
 use super::chart::Chart;
-use super::chrome::pages;
 use super::format::filters;
-use super::{Chrome, Section};
+use super::layout::pages;
+use super::{Layout, Section};
 use crate::app::accounts::Account;
 use crate::app::batches::BatchRow;
 use crate::app::overview::Standing;
@@ -30,7 +30,7 @@ pub(crate) struct EngineRow {
 #[derive(Template)]
 #[template(path = "console/overview.html")]
 pub(crate) struct OverviewPage<'a> {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) account: &'a Account,
     pub(crate) is_billed: bool,
     pub(crate) standing: Standing,
@@ -51,11 +51,11 @@ pub(crate) struct OverviewPage<'a> {
 
 impl OverviewPage<'_> {
     fn spent_peak(&self) -> String {
-        self.chrome.money.show(Credits::from_nanos(self.spent.peak))
+        self.layout.money.show(Credits::from_nanos(self.spent.peak))
     }
 
     fn spent_total(&self) -> String {
-        self.chrome.money.show(Credits::from_nanos(self.spent.total))
+        self.layout.money.show(Credits::from_nanos(self.spent.total))
     }
 
     fn driven(&self) -> usize {

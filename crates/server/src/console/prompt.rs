@@ -71,7 +71,7 @@ impl Answer {
         let choices = result.get("choices").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let read = |choice: &Value| Message {
             role: choice.get("finish_reason").map_or_else(String::new, plain),
-            text: cut(&said(choice.get("message").unwrap_or(&Value::Null))),
+            text: cut(&text_of(choice.get("message").unwrap_or(&Value::Null))),
         };
         Self::Completion(choices.iter().take(ITEMS_MAX).map(read).collect())
     }
@@ -85,7 +85,7 @@ fn too_long(bytes: usize) -> Message {
 fn shown(messages: &[Value]) -> Vec<Message> {
     let read = |message: &Value| Message {
         role: message.get("role").map_or_else(String::new, plain),
-        text: cut(&said(message)),
+        text: cut(&text_of(message)),
     };
     if messages.len() <= MESSAGES_MAX {
         return messages.iter().map(read).collect();
@@ -101,7 +101,7 @@ fn shown(messages: &[Value]) -> Vec<Message> {
 }
 
 /// The words of a message; of what is no text, what it is.
-fn said(message: &Value) -> String {
+fn text_of(message: &Value) -> String {
     let mut parts = Vec::new();
     for key in ["reasoning_content", "content", "refusal"] {
         match message.get(key) {

@@ -2,16 +2,16 @@
 
 use askama::Template;
 
-use super::chrome::pages;
 use super::format::filters;
-use super::{Chrome, Section};
+use super::layout::pages;
+use super::{Layout, Section};
 use crate::app::webhooks::{DeliveryRecord, EventRecord, EventState, WebhookSecret};
 
 /// What webhooks are signed with, and what became of them.
 #[derive(Template)]
 #[template(path = "console/webhooks.html")]
 pub(crate) struct WebhooksPage<'a> {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) may_work: bool,
     /// The newest first; none where the visitor may not see them.
     pub(crate) secrets: Vec<WebhookSecret>,
@@ -28,7 +28,7 @@ pub(crate) struct WebhooksPage<'a> {
 #[derive(Template)]
 #[template(path = "console/event.html")]
 pub(crate) struct EventPage {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) may_work: bool,
     pub(crate) event: EventRecord,
     pub(crate) tries: Vec<DeliveryRecord>,
@@ -39,7 +39,7 @@ impl EventPage {
     fn subject_page(&self) -> Option<String> {
         let subject = self.event.subject.as_deref()?;
         let list = if subject.starts_with("batch_") { "batches" } else { "requests" };
-        Some(format!("{}/{list}/{subject}", self.chrome.home()))
+        Some(format!("{}/{list}/{subject}", self.layout.home()))
     }
 }
 

@@ -3,9 +3,9 @@
 use askama::Template;
 use overnight_domain::roles::Role;
 
-use super::chrome::pages;
 use super::format::filters;
-use super::{Chrome, Section};
+use super::layout::pages;
+use super::{Layout, Section};
 use crate::app::accounts::Account;
 use crate::app::sessions::Session;
 use crate::app::users::User;
@@ -14,7 +14,7 @@ use crate::app::users::User;
 #[derive(Template)]
 #[template(path = "console/you.html")]
 pub(crate) struct YouPage<'a> {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
     pub(crate) user: &'a User,
     /// The session that looks.
     pub(crate) current: [u8; 32],

@@ -63,7 +63,7 @@ impl Connection {
                 biased;
                 ended = connection.as_mut() => {
                     if let Err(error) = ended {
-                        tracing::debug!(error, "a connection broke");
+                        tracing::debug!(error, "connection broke");
                     }
                     return;
                 }

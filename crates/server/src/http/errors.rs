@@ -157,7 +157,7 @@ pub(super) fn log(error: &AppError, call: impl Display) {
     match error {
         AppError::Internal(_) => tracing::error!(error = error.in_full(), "{call} failed"),
         AppError::StoreAway { .. } => {
-            tracing::warn!(error = error.in_full(), "{call} was refused: the store is not available");
+            tracing::warn!(error = error.in_full(), "{call} was refused: store unavailable");
         }
         _ => {}
     }

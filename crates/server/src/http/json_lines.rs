@@ -84,7 +84,7 @@ impl<P: Pages> Lines<P> {
         let page = page.unwrap_or_else(|| Err(AppError::stopping()));
         let page = page.inspect_err(|error| {
             let _in_call = self.span.enter();
-            tracing::error!(error = error.in_full(), "a list was cut: its next page is missing");
+            tracing::error!(error = error.in_full(), "list response cut: reading its next page failed");
         })?;
         match page {
             Some(rows) => self.rows = rows.into_iter(),

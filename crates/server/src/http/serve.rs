@@ -131,7 +131,7 @@ impl Server {
                 accepted = accept(&listener, &self.slots) => match accepted {
                     Ok((stream, peer, slot)) => self.begin(stream, peer, slot),
                     Err(error) => {
-                        tracing::warn!(%error, "a connection could not be accepted");
+                        tracing::warn!(%error, "accepting a connection failed");
                         let clock = &self.context.services.clock;
                         clock.sleep_until(clock.now() + ACCEPT_PAUSE_MS).await;
                     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use overnight_domain::scheduler::{Action, Input, Lease, ReplicaKey};
+use overnight_domain::scheduler::{Lease, ReplicaKey, SchedulerCommand, SchedulerInput};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{Instrument, Span, field};
 
-use super::actions;
+use super::commands;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
 use crate::clock::SharedClock;
@@ -17,7 +17,7 @@ pub(super) struct Attempts {
     pub(super) clock: SharedClock,
     pub(super) replicas: Arc<Replicas>,
     pub(super) prompts: Arc<Prompts>,
-    pub(super) answers: UnboundedSender<Input>,
+    pub(super) answers: UnboundedSender<SchedulerInput>,
     pub(super) completions: UnboundedSender<Settlement>,
 }
 
@@ -41,28 +41,28 @@ impl Attempts {
                 Span::current().record("request", field::display(prompt.id));
                 prompt
             }
-            Ok(None) => return self.answer(Input::Ended { seqs: vec![seq] }),
+            Ok(None) => return self.answer(SchedulerInput::Ended { seqs: vec![seq] }),
             Err(error) => {
-                tracing::warn!(%error, seq, "a prompt could not be read, and its request goes back to the queue");
-                return self.answer(Input::Undone(Action::Send { replica, lease }));
+                tracing::warn!(%error, seq, "reading a prompt failed; request returns to the queue");
+                return self.answer(SchedulerInput::Undone(SchedulerCommand::Send { replica, lease }));
             }
         };
         match self.replicas.complete(replica, lease.key.group.model, &prompt).await {
             Ok(completion) => {
-                let cost = actions::cost_of(&completion);
-                let _ = self.completions.send(actions::settlement_of(lease, completion, self.clock.now()));
-                self.answer(Input::Completed { seq, cost });
+                let cost = commands::cost_of(&completion);
+                let _ = self.completions.send(commands::settlement_of(lease, completion, self.clock.now()));
+                self.answer(SchedulerInput::Completed { seq, cost });
             }
             Err(error) => {
-                tracing::debug!(?error, "an attempt brought no result");
+                tracing::debug!(?error, "attempt failed");
                 metrics::counter!("overnight_attempts_failed_total").increment(1);
-                self.answer(Input::AttemptFailed { seq, error });
+                self.answer(SchedulerInput::AttemptFailed { seq, error });
             }
         }
     }
 
     /// The scheduler may be gone already, when the process ends.
-    fn answer(&self, input: Input) {
+    fn answer(&self, input: SchedulerInput) {
         let _ = self.answers.send(input);
     }
 }

@@ -1,8 +1,8 @@
-//! The scheduler's hands: what it asks of the store and of the engines is done here. All decisions are
+//! Carries out the scheduler's commands at the store and at the engines. All decisions are
 //! `overnight_domain`'s.
 
-pub mod actions;
 mod attempts;
+pub mod commands;
 mod prompts;
 mod replicas;
 mod reports;

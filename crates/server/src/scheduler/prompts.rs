@@ -24,7 +24,7 @@ impl Prompts {
         let seqs: Vec<i64> = leases.iter().map(|lease| lease.key.position.seq).collect();
         match queue::list_small_prompts(&self.store, &seqs).await {
             Ok(prompts) => self.ahead().extend(prompts.into_iter().map(|prompt| (prompt.seq, prompt))),
-            Err(error) => tracing::warn!(%error, "prompts could not be read ahead"),
+            Err(error) => tracing::warn!(%error, "prefetching prompts failed"),
         }
     }
 

@@ -91,7 +91,7 @@ impl Replicas {
         match client.probe().await {
             Ok(listed) => client.config().models.values().all(|model| listed.contains(model)),
             Err(reason) => {
-                tracing::warn!(replica = client.config().name, reason, "a probe of an engine replica failed");
+                tracing::warn!(replica = client.config().name, reason, "engine replica probe failed");
                 false
             }
         }

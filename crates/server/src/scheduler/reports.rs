@@ -44,7 +44,7 @@ impl Reports {
         tokio::spawn(async move {
             match engine_reports::report(&store, engines, now).await {
                 Ok(()) => drop(arrived.send(())),
-                Err(error) => tracing::debug!(%error, "what the engines do is not reported, and is again"),
+                Err(error) => tracing::debug!(%error, "engine status report failed; will retry"),
             }
         });
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::actions;
+use super::commands;
 use crate::app::Services;
-use crate::app::carrying::carry_through;
+use crate::app::write_retry::write_with_retry;
 use crate::store::settle::{self, Settlement};
 
 const AT_ONCE: usize = 256;
@@ -22,15 +22,15 @@ pub(super) async fn run(services: Services, mut completions: UnboundedReceiver<S
 
 async fn store(services: &Services, settlements: Arc<[Settlement]>) {
     let settle = |settlements| settle::settle_all(&services.store, settlements);
-    let held = carry_through(&services.clock, "results", Arc::clone(&settlements), settle).await;
+    let held = write_with_retry(&services.clock, "results", Arc::clone(&settlements), settle).await;
     let settled = held.iter().filter(|held| **held == Some(true)).count();
     metrics::counter!("overnight_requests_completed_total").increment(settled as u64);
     for (settlement, held) in settlements.iter().zip(held) {
         match held {
-            Some(held) => actions::note_if_zombie(held),
+            Some(held) => commands::count_fenced_write(held),
             None => {
                 let seq = settlement.lease.key.position.seq;
-                tracing::error!(seq, "a result cannot be stored, and its request runs again or expires");
+                tracing::error!(seq, "result not stored; its request runs again or expires");
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use overnight_domain::scheduler::{Input, Lease};
+use overnight_domain::scheduler::{Lease, SchedulerInput};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
@@ -22,7 +22,7 @@ const LISTEN_AGAIN_MS: i64 = 5_000;
 pub(super) struct Polled {
     claimed: Claimed,
     /// For the scheduler.
-    pub(super) inputs: Vec<Input>,
+    pub(super) inputs: Vec<SchedulerInput>,
 }
 
 /// What comes from the other nodes.
@@ -103,7 +103,7 @@ impl Sharing {
         tokio::spawn(async move {
             let outcome = poll(&services, claim, &leases).await;
             if let Err(error) = &outcome {
-                tracing::warn!(%error, "the other nodes could not be heard");
+                tracing::warn!(%error, "polling shared state failed; will retry");
             }
             let _ = polled.send(outcome.ok());
         });
@@ -147,7 +147,7 @@ async fn listen(services: Services, hint: Arc<Notify>) {
                     hint.notify_one();
                 }
             }
-            Err(error) => tracing::debug!(%error, "hints of other nodes cannot be heard now"),
+            Err(error) => tracing::debug!(%error, "listening for hints of other nodes failed; will retry"),
         }
         services.clock.sleep_until(services.clock.now() + LISTEN_AGAIN_MS).await;
     }
@@ -156,13 +156,13 @@ async fn listen(services: Services, hint: Arc<Notify>) {
 async fn poll(services: &Services, claim: Claim, leases: &[Lease]) -> Result<Polled, StoreError> {
     let (store, now) = (&services.store, claim.now);
     let claimed = replicas::claim(store, claim).await?;
-    let mut inputs = vec![Input::Waiting(queue::waiting_groups(store, now).await?)];
+    let mut inputs = vec![SchedulerInput::Waiting(queue::waiting_groups(store, now).await?)];
     if let Some(ready_at) = queue::next_ready_at(store).await? {
-        inputs.push(Input::Gathering { ready_at });
+        inputs.push(SchedulerInput::Gathering { ready_at });
     }
     let lost = leases::list_lost(store, leases).await?;
     if !lost.is_empty() {
-        inputs.push(Input::Lost(lost));
+        inputs.push(SchedulerInput::Lost(lost));
     }
     Ok(Polled { claimed, inputs })
 }

@@ -1,4 +1,4 @@
-//! The shell around the scheduler: it performs actions and feeds inputs.
+//! The shell around the scheduler: it performs commands and feeds inputs.
 //!
 //! One task owns the scheduler. What it asks of the store and of the engines runs beside it, and every answer comes
 //! back as an input through one channel.
@@ -6,12 +6,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use overnight_domain::scheduler::{Action, Input, Lease, Replica, ReplicaKey, Scheduler, Settings};
+use overnight_domain::scheduler::{
+    Lease, Replica, ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput, Settings,
+};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle};
 
-use super::actions;
 use super::attempts::Attempts;
+use super::commands;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
 use super::reports::{self, Reports};
@@ -24,7 +26,7 @@ const INPUTS_AT_ONCE: usize = 256;
 /// A store that is away is not waited for any longer than this when the process ends.
 const STORE_MS: i64 = 5_000;
 
-/// The scheduler with its hands.
+/// Owns the scheduler, feeds it inputs and performs its commands.
 pub struct Shell {
     services: Services,
     replicas: Arc<Replicas>,
@@ -38,8 +40,8 @@ pub struct Shell {
     reports: Reports,
     wake_at: i64,
     is_draining: bool,
-    inputs: mpsc::UnboundedReceiver<Input>,
-    answers: mpsc::UnboundedSender<Input>,
+    inputs: mpsc::UnboundedReceiver<SchedulerInput>,
+    answers: mpsc::UnboundedSender<SchedulerInput>,
 }
 
 impl Shell {
@@ -74,15 +76,15 @@ impl Shell {
             inputs,
             answers,
         };
-        shell.feed(Input::Replicas(shell.driven()));
+        shell.feed(SchedulerInput::Replicas(shell.owned_replicas()));
         if !is_shared {
-            shell.feed(Input::Backlogs(queue::backlogs(&shell.services.store).await?));
+            shell.feed(SchedulerInput::Backlogs(queue::backlogs(&shell.services.store).await?));
         }
         if let Some(ready_at) = queue::next_ready_at(&shell.services.store).await? {
-            shell.feed(Input::Gathering { ready_at });
+            shell.feed(SchedulerInput::Gathering { ready_at });
         }
-        shell.ask_others();
-        shell.tell_people();
+        shell.poll_shared_state();
+        shell.publish_reports();
         Ok(shell)
     }
 
@@ -93,10 +95,10 @@ impl Shell {
         let now = self.services.clock.now();
         self.is_draining = true;
         let (for_store, others): (Vec<_>, Vec<_>) =
-            self.scheduler.drain(now).into_iter().partition(actions::is_for_store);
-        others.into_iter().for_each(|action| self.act(action));
+            self.scheduler.drain(now).into_iter().partition(commands::is_for_store);
+        others.into_iter().for_each(|command| self.act(command));
         let give_backs =
-            for_store.into_iter().map(|action| actions::perform(&self.services.store, action, now));
+            for_store.into_iter().map(|command| commands::perform(&self.services.store, command, now));
         let clock = Arc::clone(&self.services.clock);
         tokio::select! {
             _ = futures_util::future::join_all(give_backs) => {}
@@ -132,18 +134,18 @@ impl Shell {
                     tick_at = i64::MAX;
                 }
             }
-            self.hear();
+            self.drain_signals();
         }
     }
 
-    fn hear(&mut self) {
+    fn drain_signals(&mut self) {
         let news = self.services.signals.take();
         if let Some(ready_at) = news.gathering_until {
-            self.feed(Input::Gathering { ready_at });
+            self.feed(SchedulerInput::Gathering { ready_at });
         }
         if !news.ended.is_empty() {
-            self.tell_others();
-            self.feed(Input::Ended { seqs: news.ended });
+            self.notify_other_nodes();
+            self.feed(SchedulerInput::Ended { seqs: news.ended });
         }
     }
 
@@ -151,19 +153,19 @@ impl Shell {
         if self.wake_at <= self.services.clock.now() {
             self.wake_at = i64::MAX;
         }
-        self.feed(Input::Tick);
-        self.ask_others();
+        self.feed(SchedulerInput::Tick);
+        self.poll_shared_state();
         self.report();
-        self.tell_people();
+        self.publish_reports();
     }
 
-    fn tell_others(&mut self) {
+    fn notify_other_nodes(&mut self) {
         if let Some(sharing) = &mut self.sharing {
             sharing.tell();
         }
     }
 
-    fn ask_others(&mut self) {
+    fn poll_shared_state(&mut self) {
         let Some(sharing) = &mut self.sharing else { return };
         let (replicas, scheduler) = (&self.replicas, &self.scheduler);
         let has_run_out = |name: &str| replicas.find_shared(name).is_none_or(|key| !scheduler.is_driven(key));
@@ -172,18 +174,18 @@ impl Shell {
 
     fn take(&mut self, heard: Heard) {
         let polled = match heard {
-            Heard::Hint => return self.ask_others(),
+            Heard::Hint => return self.poll_shared_state(),
             Heard::Answer(polled) => polled,
         };
         let (Some(polled), Some(sharing)) = (polled, &mut self.sharing) else { return };
         if sharing.take(&polled) {
-            self.feed(Input::Replicas(self.driven()));
+            self.feed(SchedulerInput::Replicas(self.owned_replicas()));
         }
         polled.inputs.into_iter().for_each(|input| self.feed(input));
     }
 
-    /// The replicas that this process sends to.
-    fn driven(&self) -> Vec<Replica> {
+    /// The replicas that this process owns: it alone sends to them.
+    fn owned_replicas(&self) -> Vec<Replica> {
         self.replicas.list().into_iter().filter(|replica| self.is_driven(replica)).collect()
     }
 
@@ -194,58 +196,58 @@ impl Shell {
         }
     }
 
-    fn feed(&mut self, input: Input) {
+    fn feed(&mut self, input: SchedulerInput) {
         match &input {
-            Input::Completed { seq, .. } | Input::AttemptFailed { seq, .. } => {
+            SchedulerInput::Completed { seq, .. } | SchedulerInput::AttemptFailed { seq, .. } => {
                 self.in_flight.remove(seq);
             }
-            Input::Ended { seqs } => seqs.iter().for_each(|seq| self.prompts.forget(*seq)),
-            Input::Lost(leases) => {
+            SchedulerInput::Ended { seqs } => seqs.iter().for_each(|seq| self.prompts.forget(*seq)),
+            SchedulerInput::Lost(leases) => {
                 leases.iter().for_each(|lease| self.prompts.forget(lease.key.position.seq));
             }
-            Input::Released { added, .. } if !added.is_empty() => self.tell_others(),
+            SchedulerInput::Released { added, .. } if !added.is_empty() => self.notify_other_nodes(),
             _ => {}
         }
         let now = self.services.clock.now();
-        for action in self.scheduler.on(input, now) {
-            self.act(action);
+        for command in self.scheduler.on(input, now) {
+            self.act(command);
         }
     }
 
-    fn act(&mut self, action: Action) {
-        match action {
-            Action::Send { replica, lease } => self.send(replica, lease),
-            Action::Abort { seq } => {
+    fn act(&mut self, command: SchedulerCommand) {
+        match command {
+            SchedulerCommand::Send { replica, lease } => self.send(replica, lease),
+            SchedulerCommand::Abort { seq } => {
                 self.prompts.forget(seq);
                 if let Some(handle) = self.in_flight.remove(&seq) {
                     handle.abort();
                 }
             }
-            Action::Probe { replica } => self.probe(replica),
-            Action::Pause { replica, until, reason } => {
+            SchedulerCommand::Probe { replica } => self.probe(replica),
+            SchedulerCommand::Pause { replica, until, reason } => {
                 let name = self.replicas.name(replica);
                 let pause_ms = until - self.services.clock.now();
-                tracing::error!(replica = name, pause_ms, reason, "an engine replica is paused");
+                tracing::error!(replica = name, pause_ms, reason, "engine replica paused");
             }
-            Action::Resume { replica } => {
-                tracing::info!(replica = self.replicas.name(replica), "an engine replica is used again");
+            SchedulerCommand::Resume { replica } => {
+                tracing::info!(replica = self.replicas.name(replica), "engine replica resumed");
             }
-            Action::WakeAt { at } => self.wake_at = at,
-            action => self.ask_store(action),
+            SchedulerCommand::WakeAt { at } => self.wake_at = at,
+            command => self.ask_store(command),
         }
     }
 
-    fn ask_store(&self, action: Action) {
-        debug_assert!(actions::is_for_store(&action), "every other action has its own arm");
-        if let Action::GiveBack { lease, .. } | Action::Fail { lease, .. } = &action {
+    fn ask_store(&self, command: SchedulerCommand) {
+        debug_assert!(commands::is_for_store(&command), "every other command has its own arm");
+        if let SchedulerCommand::GiveBack { lease, .. } | SchedulerCommand::Fail { lease, .. } = &command {
             self.prompts.forget(lease.key.position.seq);
         }
         let (services, answers) = (self.services.clone(), self.answers.clone());
         let prompts = Arc::clone(&self.prompts);
         tokio::spawn(async move {
             let now = services.clock.now();
-            let Some(input) = actions::perform(&services.store, action, now).await else { return };
-            if let Input::Leased { leases, .. } = &input {
+            let Some(input) = commands::perform(&services.store, command, now).await else { return };
+            if let SchedulerInput::Leased { leases, .. } = &input {
                 prompts.fetch(leases).await;
             }
             let _ = answers.send(input);
@@ -262,7 +264,7 @@ impl Shell {
         let (replicas, answers) = (Arc::clone(&self.replicas), self.answers.clone());
         tokio::spawn(async move {
             let healthy = replicas.probe(replica).await;
-            let _ = answers.send(Input::Probed { replica, healthy });
+            let _ = answers.send(SchedulerInput::Probed { replica, healthy });
         });
     }
 
@@ -282,7 +284,7 @@ impl Shell {
         }
     }
 
-    fn tell_people(&mut self) {
+    fn publish_reports(&mut self) {
         let state = |replica: &Replica| {
             reports::state_of(replica, self.is_driven(replica), &self.replicas, &self.scheduler)
         };
@@ -299,7 +301,7 @@ impl Shell {
         tokio::select! {
             _ = self.settler => {}
             () = clock.sleep_until(clock.now() + STORE_MS) => {
-                tracing::warn!("the store is away, and the last results with it: their requests run again");
+                tracing::warn!("store unavailable at shutdown; last results not stored, their requests run again");
             }
         }
     }

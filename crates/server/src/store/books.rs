@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_domain::money::{Credits, Pricing};
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::Group;
+use overnight_domain::scheduler::QueuePartition;
 
 use super::StoreError;
 use super::activity::{self, Ended};
@@ -26,7 +26,7 @@ pub(super) struct Pinned {
 /// A request that completed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Completed {
-    pub(super) group: Group,
+    pub(super) group: QueuePartition,
     pub(super) request: i64,
     pub(super) result: i64,
     pub(super) prompt_tokens: i64,

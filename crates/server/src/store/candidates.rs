@@ -1,6 +1,6 @@
 //! Waiting requests as a look sees them.
 
-use overnight_domain::scheduler::{Candidate, Group, Position};
+use overnight_domain::scheduler::{Candidate, Position, QueuePartition};
 use overnight_domain::sort_key::SortKey;
 
 use super::StoreError;
@@ -13,7 +13,12 @@ statements! {
 }
 
 /// Those of a group behind a place that may be tried by `now`, in order.
-pub(super) fn look_behind(group: Group, after: Option<&Position>, limit: u32, now: i64) -> Statement {
+pub(super) fn look_behind(
+    group: QueuePartition,
+    after: Option<&Position>,
+    limit: u32,
+    now: i64,
+) -> Statement {
     let (sort_key, seq) = match after {
         Some(position) => (position.sort_key.as_bytes(), position.seq),
         None => ([].as_slice(), i64::MIN),

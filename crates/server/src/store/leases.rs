@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{Group, Lease, Position, QueueKey};
+use overnight_domain::scheduler::{QueuePartition, Lease, Position, QueueKey};
 
 use super::database::{Dialect, Row, Value, statements};
 use super::writer::{Job, Lane, Operation, Unit};
@@ -22,7 +22,7 @@ pub struct Leased {
 /// Leases the requests at `positions` of `group` that still wait and belong to no cancelled batch.
 pub async fn take(
     store: &Store,
-    group: Group,
+    group: QueuePartition,
     positions: Vec<Position>,
     now: i64,
 ) -> Result<Leased, StoreError> {
@@ -98,7 +98,7 @@ statements! {
 }
 
 pub(super) struct LeaseRun {
-    group: Group,
+    group: QueuePartition,
     positions: Vec<Position>,
     now: i64,
 }
@@ -144,7 +144,7 @@ impl LeaseRun {
     }
 
     fn shared(&self, unit: &Unit<'_>) -> [Value; 4] {
-        let Group { model, account } = self.group;
+        let QueuePartition { model, account } = self.group;
         [unit.owner.key.into(), self.now.into(), model.into(), account.into()]
     }
 

@@ -2,7 +2,7 @@
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::money::{Credits, EntryKind};
-use overnight_domain::scheduler::{AccountKey, Group};
+use overnight_domain::scheduler::{AccountKey, QueuePartition};
 
 use super::database::{Row, Tx, Value, statements};
 use super::{Store, StoreError};
@@ -41,7 +41,7 @@ statements! {
 /// The charge of a request that completed; its amount is what is taken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Charge {
-    pub(super) group: Group,
+    pub(super) group: QueuePartition,
     pub(super) request: i64,
     pub(super) result: i64,
     pub(super) amount: i64,

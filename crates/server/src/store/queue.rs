@@ -1,7 +1,7 @@
 //! Looking at the queue. A look decides nothing: what it saw is taken only by a lease, which is guarded.
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::scheduler::{Backlog, Candidate, Group, Position};
+use overnight_domain::scheduler::{Backlog, Candidate, QueuePartition, Position};
 
 use super::candidates::{look_behind, read_candidate};
 use super::database::{Dialect, Row, Value, statements};
@@ -33,7 +33,7 @@ statements! {
 /// Where nodes share the queue, `after` does not count: it is the next stretch of the sweep that they share.
 pub async fn look(
     store: &Store,
-    group: Group,
+    group: QueuePartition,
     after: Option<&Position>,
     limit: u32,
     now: i64,
@@ -56,7 +56,7 @@ pub async fn backlogs(store: &Store) -> Result<Vec<Backlog>, StoreError> {
 
 /// The groups that have requests which may be tried by `now`: what a node asks on PostgreSQL, where others fill the queue
 /// too.
-pub async fn waiting_groups(store: &Store, now: i64) -> Result<Vec<Group>, StoreError> {
+pub async fn waiting_groups(store: &Store, now: i64) -> Result<Vec<QueuePartition>, StoreError> {
     store.readers().fetch_all(WAITING_GROUPS.bind(now)).await?.iter().map(read_group).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The end of gathering: requests enter the queue, in key order.
 
-use overnight_domain::scheduler::{Backlog, Group};
+use overnight_domain::scheduler::{Backlog, QueuePartition};
 
 use super::database::{Dialect, Row, statements};
 use super::writer::{Job, Lane, Operation, Unit};
@@ -108,6 +108,6 @@ pub(super) fn read_backlog(row: &Row) -> Result<Backlog, StoreError> {
 }
 
 /// Reads `model, account`.
-pub(super) fn read_group(row: &Row) -> Result<Group, StoreError> {
-    Ok(Group { model: row.get("model")?, account: row.get("account")? })
+pub(super) fn read_group(row: &Row) -> Result<QueuePartition, StoreError> {
+    Ok(QueuePartition { model: row.get("model")?, account: row.get("account")? })
 }

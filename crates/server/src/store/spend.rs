@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use overnight_domain::money::Credits;
-use overnight_domain::scheduler::{AccountKey, Group};
+use overnight_domain::scheduler::{AccountKey, QueuePartition};
 
 use super::database::{Row, Tx, Value, statements};
 use super::{Store, StoreError};
@@ -20,7 +20,7 @@ pub(super) struct Key {
 
 impl Key {
     /// The day of `now`, in UTC.
-    pub(super) const fn new(group: Group, now: i64) -> Self {
+    pub(super) const fn new(group: QueuePartition, now: i64) -> Self {
         Self { account: group.account.0, day: day_of(now), model: group.model.0 }
     }
 }

@@ -1,6 +1,6 @@
 //! The sweep that nodes share: its cursor is a row, and who looks takes the next stretch.
 
-use overnight_domain::scheduler::{Candidate, Group, Position};
+use overnight_domain::scheduler::{Candidate, QueuePartition, Position};
 
 use super::candidates::{look_behind, read_candidate, read_position};
 use super::database::{Tx, statements};
@@ -18,14 +18,14 @@ statements! {
 /// the end it comes round. Nothing where nothing waits at all.
 pub(super) async fn take(
     store: &Store,
-    group: Group,
+    group: QueuePartition,
     limit: u32,
     now: i64,
 ) -> Result<Vec<Candidate>, StoreError> {
     store.transaction(async move |tx| go_on(tx, group, limit, now).await).await
 }
 
-async fn go_on(tx: &mut Tx<'_>, group: Group, limit: u32, now: i64) -> Result<Vec<Candidate>, StoreError> {
+async fn go_on(tx: &mut Tx<'_>, group: QueuePartition, limit: u32, now: i64) -> Result<Vec<Candidate>, StoreError> {
     // Where a crash sets the cursor back, a stretch is looked at twice: no commit needs to wait for that.
     tx.execute(COMMIT_WITHOUT_WAITING.unbound()).await?;
     let mut after = cursor(tx, group).await?;
@@ -44,7 +44,7 @@ async fn go_on(tx: &mut Tx<'_>, group: Group, limit: u32, now: i64) -> Result<Ve
 }
 
 /// Where the sweep stands; nobody else takes of it until the transaction ends.
-async fn cursor(tx: &mut Tx<'_>, group: Group) -> Result<Option<Position>, StoreError> {
+async fn cursor(tx: &mut Tx<'_>, group: QueuePartition) -> Result<Option<Position>, StoreError> {
     let rows = tx.fetch(CURSOR.bind(group.model).bind(group.account)).await?;
     let Some(row) = rows.first() else {
         tx.execute(BEGIN.bind(group.model).bind(group.account)).await?;

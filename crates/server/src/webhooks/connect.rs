@@ -22,8 +22,8 @@ const ANSWERS_MAX: usize = 64;
 /// How many addresses of a name are tried.
 const ADDRESSES_MAX: usize = 6;
 
-/// What it takes to come to an address.
-pub(super) struct Road<'a> {
+/// Connects to addresses that the policy allows.
+pub(super) struct Dialer<'a> {
     pub(super) policy: &'a Policy,
     pub(super) resolver: &'a dyn Resolve,
     pub(super) clock: &'a dyn Clock,
@@ -31,7 +31,7 @@ pub(super) struct Road<'a> {
     pub(super) hold: Hold,
 }
 
-impl Road<'_> {
+impl Dialer<'_> {
     /// A connection to where a URL leads now.
     pub(super) async fn connect(&self, target: &Target) -> Result<TcpStream, Failure> {
         let until = self.clock.now().saturating_add(CONNECT_TIMEOUT_MS);

@@ -50,7 +50,7 @@ impl Failure {
 
     /// This failure, whose cause is for the operator alone: whoever chose the address learns nothing of the network here.
     pub(super) fn because(self, cause: &dyn Error) -> Self {
-        tracing::debug!(cause = in_words(cause), "a try to deliver a webhook failed: {}", self.as_str());
+        tracing::debug!(cause = in_words(cause), "webhook delivery attempt failed: {}", self.as_str());
         self
     }
 }

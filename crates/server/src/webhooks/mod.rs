@@ -6,7 +6,7 @@
 mod connect;
 mod exchange;
 mod failure;
-mod neighbours;
+mod own_addresses;
 mod policy;
 mod resolve;
 mod sender;
@@ -14,7 +14,7 @@ mod target;
 mod tls;
 
 pub use failure::Failure;
-pub use neighbours::Passing;
+pub use own_addresses::EngineAddresses;
 pub use policy::Policy;
 pub use resolve::{Hold, Resolve, SystemResolver};
 pub use sender::{Message, Sender, Tried};

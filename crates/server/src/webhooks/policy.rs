@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use overnight_domain::webhooks::addresses::meant;
 
-use super::neighbours::{Neighbours, Passing};
+use super::own_addresses::{EngineAddresses, OwnAddresses};
 use super::resolve::{Hold, Resolve};
 use super::target::Target;
 use crate::config::{Config, WebhooksConfig};
@@ -13,13 +13,16 @@ use crate::config::{Config, WebhooksConfig};
 /// database or its engines.
 pub struct Policy {
     config: WebhooksConfig,
-    neighbours: Neighbours,
+    own_addresses: OwnAddresses,
 }
 
 impl Policy {
-    /// What the settings allow to a process that listens at `listening`, beside those in `passing`.
-    pub fn new(config: &Config, listening: Vec<SocketAddr>, passing: Passing) -> Self {
-        Self { config: config.webhooks.clone(), neighbours: Neighbours::new(config, listening, passing) }
+    /// What the settings allow to a process that listens at `listening`, beside those in `engine_addresses`.
+    pub fn new(config: &Config, listening: Vec<SocketAddr>, engine_addresses: EngineAddresses) -> Self {
+        Self {
+            config: config.webhooks.clone(),
+            own_addresses: OwnAddresses::new(config, listening, engine_addresses),
+        }
     }
 
     /// Whether a webhook may be an http address.
@@ -29,7 +32,7 @@ impl Policy {
 
     /// Whether what stands in a URL may be looked up.
     pub(super) fn allows_name(&self, target: &Target) -> bool {
-        !self.neighbours.are_named(&target.host, target.port)
+        !self.own_addresses.are_named(&target.host, target.port)
     }
 
     /// The addresses as they are to be connected to, if every one of them may be called.
@@ -42,7 +45,7 @@ impl Policy {
     ) -> Option<Vec<SocketAddr>> {
         let addresses: Vec<IpAddr> = addresses.iter().map(|address| meant(*address)).collect();
         let is_allowed = addresses.iter().all(|address| self.allows(*address))
-            && !self.neighbours.are_at(&addresses, port, resolver, hold).await;
+            && !self.own_addresses.are_at(&addresses, port, resolver, hold).await;
         is_allowed.then(|| addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect())
     }
 

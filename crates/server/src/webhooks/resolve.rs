@@ -46,11 +46,11 @@ impl Resolve for SystemResolver {
     fn resolve(&self, name: &str, hold: Hold) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
         let (free, name) = (Arc::clone(&self.free), name.to_owned());
         Box::pin(async move {
-            let place = free.acquire_owned().await.map_err(io::Error::other)?;
-            // A task of its own, which outlives whoever no longer waits: its place is taken as long as its thread is.
+            let permit = free.acquire_owned().await.map_err(io::Error::other)?;
+            // A task of its own, which outlives whoever no longer waits: its permit is held as long as its thread is.
             let lookup = tokio::spawn(async move {
                 let found = tokio::net::lookup_host((name, 0)).await;
-                drop((place, hold));
+                drop((permit, hold));
                 found.map(|addresses| addresses.map(|address| address.ip()).collect())
             });
             lookup.await.map_err(io::Error::other)?

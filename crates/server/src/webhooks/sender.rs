@@ -11,7 +11,7 @@ use overnight_domain::webhooks::signature::{ID_HEADER, SIGNATURE_HEADER, TIMESTA
 use overnight_domain::webhooks::{Answer, TIMEOUT_MS};
 use rustls::pki_types::CertificateDer;
 
-use super::connect::Road;
+use super::connect::Dialer;
 use super::exchange::{self, Answered};
 use super::failure::Failure;
 use super::policy::Policy;
@@ -98,9 +98,13 @@ impl Sender {
         let target = Target::read(&message.url, self.policy.allows_http()).ok_or(Failure::Url)?;
         let hold = Arc::clone(&message.hold);
         let request = request(&target, message).map_err(|error| Failure::Url.because(&error))?;
-        let road =
-            Road { policy: &self.policy, resolver: self.resolver.as_ref(), clock: self.clock.as_ref(), hold };
-        let stream = road.connect(&target).await?;
+        let dialer = Dialer {
+            policy: &self.policy,
+            resolver: self.resolver.as_ref(),
+            clock: self.clock.as_ref(),
+            hold,
+        };
+        let stream = dialer.connect(&target).await?;
         match target.certified {
             None => exchange::ask(stream, request).await,
             Some(name) => exchange::ask(self.tls.connect(stream, name).await?, request).await,

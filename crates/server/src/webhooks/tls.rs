@@ -44,7 +44,7 @@ impl Tls {
             return Ok(read);
         }
         let read = self.read_authorities().map_err(|error| {
-            tracing::warn!(error = %error, "no webhook can be delivered over https: no authorities are known");
+            tracing::warn!(error = %error, "no certificate authorities found; webhooks cannot be delivered over https");
             Failure::Tls
         })?;
         Ok(self.read.get_or_init(|| read))

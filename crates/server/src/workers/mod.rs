@@ -1,56 +1,88 @@
-//! Duties that recur: each a function without input that may run at any time and as often as it likes, in a file
-//! named for its agent. The deliverer alone has something under way between two looks, and is a task of its own.
+//! Background workers. A recurring worker is a function without input that may run at any time and as often as it likes;
+//! [`spawn`] lists them. The deliverer alone has something under way between two runs, and is a task of its own.
 
-pub mod canceller;
-pub mod coroner;
 pub mod deliverer;
-pub mod expirer;
-pub mod keeper;
-pub mod registrar;
 
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
-use crate::app::Services;
-use crate::store::StoreError;
+use crate::app::{Services, api_keys, batches, failures};
+use crate::store::{StoreError, expiry, owners};
 
+/// Runs of the [`dead_node_reaper`] in a lease's time. A node that missed all but one of them is taken for dead, so that
+/// what it held is free within one lease, and two heartbeats may be lost.
+const REAPER_RUNS_PER_LEASE: i64 = 10;
 const EXPIRER_MS: i64 = 1_000;
-const CANCELLER_MS: i64 = 60_000;
-const REGISTRAR_MS: i64 = 10_000;
+const EXPIRER_CHUNK: u32 = 256;
+const KEY_USAGE_FLUSHER_MS: i64 = 10_000;
+const BATCH_CANCEL_RESUMER_MS: i64 = 60_000;
 
-/// A duty: done at a time, again and again.
-type Duty = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>>;
+/// A worker's function: runs at a time, again and again.
+type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>>;
 
-/// Runs every duty at its own pace until the set is dropped.
+/// Runs every recurring worker at its own interval until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
-    let mut workers = JoinSet::new();
-    let renewal_ms = services.config.lease.0 / 3;
-    workers.spawn(repeat(services.clone(), "keeper", renewal_ms, |services, now| {
-        Box::pin(keeper::run_once(services, now))
-    }));
-    let look_ms = services.config.lease.0 / coroner::LOOKS;
-    workers.spawn(repeat(services.clone(), "coroner", look_ms, |services, now| {
-        Box::pin(coroner::run_once(services, now))
-    }));
-    workers.spawn(repeat(services.clone(), "expirer", EXPIRER_MS, |services, now| {
-        Box::pin(expirer::run_once(services, now))
-    }));
-    workers.spawn(repeat(services.clone(), "canceller", CANCELLER_MS, |services, now| {
-        Box::pin(canceller::run_once(services, now))
-    }));
-    workers.spawn(repeat(services.clone(), "registrar", REGISTRAR_MS, |services, now| {
-        Box::pin(registrar::run_once(services, now))
-    }));
-    workers
+    let lease_ms = services.config.lease.0;
+    let recurring: [(&str, i64, Run); 5] = [
+        ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
+        ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
+            Box::pin(dead_node_reaper(services, now))
+        }),
+        ("expirer", EXPIRER_MS, |services, now| Box::pin(expirer(services, now))),
+        ("batch_cancel_resumer", BATCH_CANCEL_RESUMER_MS, |services, now| {
+            Box::pin(batch_cancel_resumer(services, now))
+        }),
+        ("key_usage_flusher", KEY_USAGE_FLUSHER_MS, |services, _| Box::pin(key_usage_flusher(services))),
+    ];
+    recurring
+        .into_iter()
+        .map(|(name, interval_ms, run)| repeat(services.clone(), name, interval_ms, run))
+        .collect()
 }
 
-async fn repeat(services: Services, name: &'static str, period_ms: i64, run_once: Duty) {
+async fn repeat(services: Services, name: &'static str, interval_ms: i64, run: Run) {
     loop {
-        match run_once(&services, services.clock.now()).await {
+        match run(&services, services.clock.now()).await {
             Err(StoreError::Stopped) => return,
-            Err(error) => tracing::warn!(%error, worker = name, "a duty was not done, and is tried again"),
+            Err(error) => tracing::warn!(%error, worker = name, "worker run failed; will retry"),
             Ok(()) => {}
         }
-        services.clock.sleep_until(services.clock.now() + period_ms).await;
+        services.clock.sleep_until(services.clock.now() + interval_ms).await;
     }
+}
+
+/// Renews this node's heartbeat, and with it all its leases.
+pub async fn heartbeat(services: &Services, now: i64) -> Result<(), StoreError> {
+    owners::beat(&services.store, now).await
+}
+
+/// Gives back the leases of nodes whose heartbeat is too old.
+pub async fn dead_node_reaper(services: &Services, now: i64) -> Result<(), StoreError> {
+    let lease_ms = services.config.lease.0;
+    let voided =
+        owners::void_stale(&services.store, now, lease_ms - lease_ms / REAPER_RUNS_PER_LEASE).await?;
+    if voided > 0 {
+        tracing::warn!(voided, "leases of a dead node returned to the queue");
+    }
+    Ok(())
+}
+
+/// Fails every request whose deadline has passed, chunk by chunk, and tells the scheduler.
+pub async fn expirer(services: &Services, now: i64) -> Result<(), StoreError> {
+    while expiry::is_overdue(&services.store, now).await? {
+        let ended = expiry::expire(&services.store, now, EXPIRER_CHUNK, failures::expired_body()).await?;
+        services.signals.ended(&ended);
+        metrics::counter!("overnight_requests_expired_total").increment(ended.len() as u64);
+    }
+    Ok(())
+}
+
+/// Ends the live requests of every batch that is marked as cancelled: a crash may have left its cancel half-way.
+pub async fn batch_cancel_resumer(services: &Services, now: i64) -> Result<(), StoreError> {
+    batches::finish_cancels(services, now).await
+}
+
+/// Stores when API keys were last used.
+pub async fn key_usage_flusher(services: &Services) -> Result<(), StoreError> {
+    api_keys::store_uses(services).await
 }

@@ -1,8 +1,8 @@
 //! Attempts at engines: what comes of a leased request, and who may write under its lease later.
 
 use overnight_domain::chat::{BadCompletion, Completion, parse_completion};
-use overnight_domain::scheduler::{AttemptError, Input, Lease, ReplicaKey};
-use overnight_server::scheduler::actions;
+use overnight_domain::scheduler::{AttemptError, Lease, ReplicaKey, SchedulerInput};
+use overnight_server::scheduler::commands;
 use overnight_server::store::settle;
 
 use super::World;
@@ -40,9 +40,9 @@ impl World<'_> {
         };
         let completion = parse_completion(texts::completion(&text).as_bytes(), MODELS[model]);
         let Ok(completion) = completion else { return Ok(()) };
-        let (seq, cost) = (lease.key.position.seq, actions::cost_of(&completion));
+        let (seq, cost) = (lease.key.position.seq, commands::cost_of(&completion));
         let delay_ms = self.chance.between(0, TELL_MS);
-        self.timeline.after(delay_ms, Event::Tell(Input::Completed { seq, cost }));
+        self.timeline.after(delay_ms, Event::Tell(SchedulerInput::Completed { seq, cost }));
         if self.chance.strikes(30) {
             self.timeline.after(0, Event::Client(Client::Cancel(flight.request)));
         }
@@ -65,7 +65,7 @@ impl World<'_> {
         self.book.request(flight.request)?.offers.insert(text.clone(), Offer::Open);
         let store = self.life()?.store().clone();
         let operation = async move {
-            let settlement = actions::settlement_of(flight.lease.clone(), completion, now);
+            let settlement = commands::settlement_of(flight.lease.clone(), completion, now);
             let answer = settle::settle(&store, settlement).await;
             Outcome::Settled { flight, text, must_be_refused, answer }
         };
@@ -92,7 +92,7 @@ impl World<'_> {
         }
         let seq = flight.lease.key.position.seq;
         let delay_ms = self.chance.between(0, TELL_MS);
-        self.timeline.after(delay_ms, Event::Tell(Input::AttemptFailed { seq, error }));
+        self.timeline.after(delay_ms, Event::Tell(SchedulerInput::AttemptFailed { seq, error }));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The writer in the world's hand: when a group is committed, and where the process dies.
 
-use overnight_domain::scheduler::Action;
-use overnight_server::scheduler::actions;
+use overnight_domain::scheduler::SchedulerCommand;
+use overnight_server::scheduler::commands;
 use overnight_server::store::CrashPoint;
 
 use super::World;
@@ -36,12 +36,12 @@ impl World<'_> {
         self.arrive_meanwhile().await?;
         let life = self.life()?;
         let outcomes = life.pending.go_on().await;
-        let must_hear = life.hear.is_none();
+        let must_drain = life.drain_signals.is_none();
         self.summary.commits += 1;
-        if must_hear {
+        if must_drain {
             let delay_ms = self.chance.between(0, HEAR_MS);
-            let slot = self.timeline.after(delay_ms, Event::Hear);
-            self.life()?.hear = Some(slot);
+            let slot = self.timeline.after(delay_ms, Event::DrainSignals);
+            self.life()?.drain_signals = Some(slot);
         }
         for outcome in outcomes {
             self.conclude(outcome).await?;
@@ -95,12 +95,12 @@ impl World<'_> {
     pub(super) async fn stop(&mut self) -> Step {
         let now = self.timeline.now();
         let Some(life) = &mut self.life else { return Ok(()) };
-        let (drained, store): (Vec<Action>, _) = (life.scheduler.drain(now), life.store().clone());
-        for action in drained.into_iter().filter(actions::is_for_store) {
+        let (drained, store): (Vec<SchedulerCommand>, _) = (life.scheduler.drain(now), life.store().clone());
+        for command in drained.into_iter().filter(commands::is_for_store) {
             let store = store.clone();
             let operation = async move {
-                let answer = actions::perform(&store, action.clone(), now).await;
-                Outcome::Performed { action, answer }
+                let answer = commands::perform(&store, command.clone(), now).await;
+                Outcome::Performed { command, answer }
             };
             self.begin(false, Box::pin(operation)).await?;
         }

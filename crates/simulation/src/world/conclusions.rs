@@ -3,7 +3,7 @@
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{Action, Input, Lease};
+use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
 use overnight_server::app::batches::WholeBatch;
 use overnight_server::app::errors::AppError;
 use overnight_server::store::{expiry, queue};
@@ -17,8 +17,8 @@ use crate::events::{Duty, Event};
 use crate::outcomes::Outcome;
 use crate::tags::Tag;
 
-const KEEPER_MS: i64 = 15 * 60_000;
-const CANCELLER_MS: i64 = 40 * 60_000;
+const HEARTBEAT_MS: i64 = 15 * 60_000;
+const BATCH_CANCEL_RESUMER_MS: i64 = 40 * 60_000;
 
 impl World<'_> {
     pub(super) async fn conclude(&mut self, outcome: Outcome) -> Step {
@@ -27,7 +27,7 @@ impl World<'_> {
             Outcome::Cancelled { request, answer } => self.note_cancelled(request, answer),
             Outcome::Grouped { batch, answer } => self.note_grouped(batch, answer),
             Outcome::GroupCancelled { batch, answer } => self.note_group_cancelled(batch, answer).await,
-            Outcome::Performed { action, answer } => self.note_performed(&action, answer).await,
+            Outcome::Performed { command, answer } => self.note_performed(&command, answer).await,
             Outcome::Settled { flight, text, must_be_refused, answer } => {
                 self.note_settled(&flight, &text, must_be_refused, answer?).await
             }
@@ -115,12 +115,15 @@ impl World<'_> {
         }
     }
 
-    async fn note_performed(&mut self, action: &Action, answer: Option<Input>) -> Step {
-        match (action, answer) {
-            (_, Some(Input::Undone(action))) => {
-                return Err(Broken(format!("the store did not do {action:?}")));
+    async fn note_performed(&mut self, command: &SchedulerCommand, answer: Option<SchedulerInput>) -> Step {
+        match (command, answer) {
+            (_, Some(SchedulerInput::Undone(command))) => {
+                return Err(Broken(format!("the store did not do {command:?}")));
             }
-            (Action::Lease { positions, .. }, Some(Input::Leased { replica, group, leases, gone })) => {
+            (
+                SchedulerCommand::Lease { positions, .. },
+                Some(SchedulerInput::Leased { replica, group, leases, gone }),
+            ) => {
                 ensure!(
                     leases.len() + gone.len() == positions.len(),
                     "of {positions:?}, {leases:?} were leased and {gone:?} had gone"
@@ -129,11 +132,13 @@ impl World<'_> {
                     self.leases.take(lease)?;
                 }
                 self.fetch_prompts(&leases).await?;
-                self.tell_soon(Input::Leased { replica, group, leases, gone });
+                self.tell_soon(SchedulerInput::Leased { replica, group, leases, gone });
             }
-            (Action::GiveBack { lease, .. } | Action::Fail { lease, .. }, None) => self.leases.end(lease),
+            (SchedulerCommand::GiveBack { lease, .. } | SchedulerCommand::Fail { lease, .. }, None) => {
+                self.leases.end(lease)
+            }
             (_, Some(input)) => self.tell_soon(input),
-            (action, None) => return Err(Broken(format!("the store said nothing to {action:?}"))),
+            (command, None) => return Err(Broken(format!("the store said nothing to {command:?}"))),
         }
         Ok(())
     }
@@ -146,7 +151,7 @@ impl World<'_> {
         Ok(())
     }
 
-    fn tell_soon(&mut self, input: Input) {
+    fn tell_soon(&mut self, input: SchedulerInput) {
         let delay_ms = self.chance.between(0, TELL_MS);
         self.timeline.after(delay_ms, Event::Tell(input));
     }
@@ -160,7 +165,7 @@ impl World<'_> {
     ) -> Step {
         let Flight { lease, request } = flight;
         self.note(format_args!("request {request} under {}: settled {is_settled}", lease.epoch));
-        self.check_zombie(lease, must_be_refused, is_settled)?;
+        self.check_fenced(lease, must_be_refused, is_settled)?;
         let was_over = self.leases.is_over(lease);
         self.leases.end(lease);
         let facts = self.book.request(*request)?;
@@ -182,26 +187,26 @@ impl World<'_> {
     }
 
     fn note_late(&mut self, lease: &Lease, must_be_refused: bool, is_done: bool) -> Step {
-        self.check_zombie(lease, must_be_refused, is_done)?;
+        self.check_fenced(lease, must_be_refused, is_done)?;
         self.leases.end(lease);
         Ok(())
     }
 
-    fn check_zombie(&mut self, lease: &Lease, must_be_refused: bool, is_done: bool) -> Step {
+    fn check_fenced(&mut self, lease: &Lease, must_be_refused: bool, is_done: bool) -> Step {
         if must_be_refused {
             ensure!(!is_done, "a write under a lease that was over was done: {lease:?}");
-            self.summary.zombies_refused += 1;
+            self.summary.fenced_writes += 1;
         }
         Ok(())
     }
 
     async fn note_done(&mut self, duty: Duty, now: i64) -> Step {
         match duty {
-            Duty::Keeper => self.plan_duty(duty, KEEPER_MS),
+            Duty::Heartbeat => self.plan_duty(duty, HEARTBEAT_MS),
             Duty::Courier => {}
-            Duty::Canceller => {
+            Duty::BatchCancelResumer => {
                 self.cancelling.clear();
-                self.plan_duty(duty, CANCELLER_MS);
+                self.plan_duty(duty, BATCH_CANCEL_RESUMER_MS);
             }
             Duty::Expirer => {
                 self.check_overdue(now).await?;

@@ -149,7 +149,7 @@ impl World<'_> {
     ) -> Step {
         let counted = answer?;
         ensure!(counted == [!must_be_refused], "a try that is over {must_be_refused} counted {counted:?}");
-        self.summary.zombies_refused += u64::from(must_be_refused);
+        self.summary.fenced_writes += u64::from(must_be_refused);
         Ok(())
     }
 

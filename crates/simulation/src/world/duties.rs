@@ -1,4 +1,4 @@
-//! The workers, and zombies: writes under leases that are over.
+//! The workers, and writes that are to be fenced off: under leases that are over.
 
 use overnight_domain::chat::parse_completion;
 use overnight_domain::scheduler::FailureCode;
@@ -6,7 +6,7 @@ use overnight_server::app::failures;
 use overnight_server::store::leases::GiveBack;
 use overnight_server::store::settle::{Ending, Settlement};
 use overnight_server::store::{leases, settle};
-use overnight_server::workers::{canceller, expirer, keeper};
+use overnight_server::workers;
 
 use super::World;
 use crate::broken::Step;
@@ -38,9 +38,9 @@ impl World<'_> {
         let services = self.life()?.services.clone();
         let operation = async move {
             let answer = match duty {
-                Duty::Keeper => keeper::run_once(&services, now).await,
-                Duty::Expirer => expirer::run_once(&services, now).await,
-                Duty::Canceller => canceller::run_once(&services, now).await,
+                Duty::Heartbeat => workers::heartbeat(&services, now).await,
+                Duty::Expirer => workers::expirer(&services, now).await,
+                Duty::BatchCancelResumer => workers::batch_cancel_resumer(&services, now).await,
                 Duty::Courier => Ok(()),
             };
             Outcome::Done { duty, now, answer }
@@ -69,9 +69,8 @@ impl World<'_> {
             }
             LateKind::Failure | LateKind::GiveBack if !must_be_refused => Ok(()),
             LateKind::Failure => {
-                let body = failures::result_body(FailureCode::EngineUnavailable, "a zombie's words");
-                let settlement =
-                    Settlement { lease: lease.clone(), ending: Ending::Failed, body: body.into(), now };
+                let body = failures::result_body(FailureCode::EngineUnavailable, "a late write");
+                let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body, now };
                 let operation = async move {
                     let answer = settle::settle(&store, settlement).await;
                     Outcome::WrittenLate { lease, must_be_refused, answer }

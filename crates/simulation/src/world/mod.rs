@@ -41,7 +41,7 @@ const HOUR_MS: i64 = 3_600_000;
 const DRAIN_MS: i64 = 2 * HOUR_MS;
 const DRAIN_VERIFY_MS: i64 = 10 * 60_000;
 /// Nobody promises in which order the tasks of a process that starts have their first turn.
-const CANCELLER_LATE_MS: i64 = 3_000;
+const BATCH_CANCEL_RESUMER_LATE_MS: i64 = 3_000;
 
 /// Everything there is.
 pub(super) struct World<'f> {
@@ -138,7 +138,7 @@ impl<'f> World<'f> {
         match event {
             Event::Tick => self.tick().await,
             Event::Tell(input) => self.tell(input).await,
-            Event::Hear => self.hear().await,
+            Event::DrainSignals => self.drain_signals().await,
             Event::Commit => self.commit().await,
             Event::Duty(duty) => self.begin_duty(duty).await,
             Event::Answer { replica, lease } => self.answer(replica, &lease).await,
@@ -225,9 +225,9 @@ impl<'f> World<'f> {
         self.audit().await?;
         self.verify().await?;
         self.begin_scheduling().await?;
-        self.begin_duty(Duty::Keeper).await?;
-        let late_ms = self.chance.between(0, CANCELLER_LATE_MS);
-        self.plan_duty(Duty::Canceller, late_ms);
+        self.begin_duty(Duty::Heartbeat).await?;
+        let late_ms = self.chance.between(0, BATCH_CANCEL_RESUMER_LATE_MS);
+        self.plan_duty(Duty::BatchCancelResumer, late_ms);
         self.plan_duty(Duty::Courier, late_ms);
         self.plan_expirer(0);
         Ok(())

@@ -4,8 +4,8 @@
 //! The service ticks each second. Here the rest between two ticks doubles up to a minute while nothing happens, and there
 //! is none while nothing waits or runs; whatever happens, and each time that the scheduler asks to be woken at, ends a rest.
 
-use overnight_domain::scheduler::{Action, Input, Lease, ReplicaKey};
-use overnight_server::scheduler::actions;
+use overnight_domain::scheduler::{Lease, ReplicaKey, SchedulerCommand, SchedulerInput};
+use overnight_server::scheduler::commands;
 use overnight_server::store::{expiry, queue};
 
 use super::World;
@@ -22,10 +22,10 @@ impl World<'_> {
     pub(super) async fn begin_scheduling(&mut self) -> Step {
         let replicas = self.replicas.clone();
         let store = self.life()?.store().clone();
-        self.tell(Input::Replicas(replicas)).await?;
-        self.tell(Input::Backlogs(queue::backlogs(&store).await?)).await?;
+        self.tell(SchedulerInput::Replicas(replicas)).await?;
+        self.tell(SchedulerInput::Backlogs(queue::backlogs(&store).await?)).await?;
         if let Some(ready_at) = queue::next_ready_at(&store).await? {
-            self.tell(Input::Gathering { ready_at }).await?;
+            self.tell(SchedulerInput::Gathering { ready_at }).await?;
         }
         Ok(())
     }
@@ -37,11 +37,11 @@ impl World<'_> {
         if life.wake_at <= now {
             life.wake_at = i64::MAX;
         }
-        let actions = life.scheduler.on(Input::Tick, now);
-        if !actions.is_empty() {
-            self.note(format_args!("tick: {actions:?}"));
+        let commands = life.scheduler.on(SchedulerInput::Tick, now);
+        if !commands.is_empty() {
+            self.note(format_args!("tick: {commands:?}"));
         }
-        self.act(actions).await?;
+        self.act(commands).await?;
         let life = self.life()?;
         let is_quiet = life.is_idle(&replicas) && expiry::next_deadline(life.store()).await?.is_none();
         let rest_ms = life.rest_ms();
@@ -51,70 +51,70 @@ impl World<'_> {
         Ok(())
     }
 
-    pub(super) async fn hear(&mut self) -> Step {
+    pub(super) async fn drain_signals(&mut self) -> Step {
         let life = self.life()?;
-        life.hear = None;
+        life.drain_signals = None;
         let news = life.services.signals.take();
         if let Some(ready_at) = news.gathering_until {
-            self.tell(Input::Gathering { ready_at }).await?;
+            self.tell(SchedulerInput::Gathering { ready_at }).await?;
         }
         if !news.ended.is_empty() {
-            self.tell(Input::Ended { seqs: news.ended }).await?;
+            self.tell(SchedulerInput::Ended { seqs: news.ended }).await?;
         }
         Ok(())
     }
 
-    pub(super) async fn tell(&mut self, input: Input) -> Step {
+    pub(super) async fn tell(&mut self, input: SchedulerInput) -> Step {
         let now = self.timeline.now();
         self.trace.note(self.timeline.elapsed(), format_args!("{input:?}"));
         let life = self.life()?;
         life.stir();
-        let actions = life.scheduler.on(input, now);
-        if !actions.is_empty() {
-            self.note(format_args!("asks {actions:?}"));
+        let commands = life.scheduler.on(input, now);
+        if !commands.is_empty() {
+            self.note(format_args!("asks {commands:?}"));
         }
-        self.act(actions).await?;
+        self.act(commands).await?;
         self.plan_tick(0);
         Ok(())
     }
 
-    async fn act(&mut self, actions: Vec<Action>) -> Step {
-        for action in actions {
-            match action {
-                Action::Send { replica, lease } => self.send(replica, lease).await?,
-                Action::Abort { seq } => {
+    async fn act(&mut self, commands: Vec<SchedulerCommand>) -> Step {
+        for command in commands {
+            match command {
+                SchedulerCommand::Send { replica, lease } => self.send(replica, lease).await?,
+                SchedulerCommand::Abort { seq } => {
                     self.life()?.prompts.remove(&seq);
                     if let Some(flight) = self.engines.abort(seq) {
                         self.haunt(&flight, 200, 5_000);
                     }
                 }
-                Action::Probe { replica } => self.probe(replica),
-                Action::Pause { .. } => self.summary.pauses += 1,
-                Action::Resume { .. } => {}
-                Action::WakeAt { at } => self.life()?.wake_at = at,
-                action => self.ask_store(action).await?,
+                SchedulerCommand::Probe { replica } => self.probe(replica),
+                SchedulerCommand::Pause { .. } => self.summary.pauses += 1,
+                SchedulerCommand::Resume { .. } => {}
+                SchedulerCommand::WakeAt { at } => self.life()?.wake_at = at,
+                command => self.ask_store(command).await?,
             }
         }
         Ok(())
     }
 
-    async fn ask_store(&mut self, action: Action) -> Step {
-        ensure!(actions::is_for_store(&action), "an action that nobody performs: {action:?}");
+    async fn ask_store(&mut self, command: SchedulerCommand) -> Step {
+        ensure!(commands::is_for_store(&command), "a command that nobody performs: {command:?}");
         let is_away = !self.is_draining && self.chance.strikes(3);
         let delay_ms = self.chance.between(0, TELL_MS);
         if is_away {
-            self.timeline.after(delay_ms, Event::Tell(Input::Undone(action)));
+            self.timeline.after(delay_ms, Event::Tell(SchedulerInput::Undone(command)));
             return Ok(());
         }
         let now = self.timeline.now();
         let life = self.life()?;
-        if let Action::GiveBack { lease, .. } | Action::Fail { lease, .. } = &action {
+        if let SchedulerCommand::GiveBack { lease, .. } | SchedulerCommand::Fail { lease, .. } = &command {
             life.prompts.remove(&lease.key.position.seq);
         }
         let store = life.store().clone();
         let operation = async move {
-            let answer = actions::perform(&store, action.clone(), now).await;
-            Outcome::Performed { action, answer }
+            let answer = commands::perform(&store, command.clone(), now).await;
+            Outcome::Performed { command, answer }
         };
         self.begin(false, Box::pin(operation)).await
     }
@@ -123,7 +123,8 @@ impl World<'_> {
         let seq = lease.key.position.seq;
         let timeout_ms = self.plan.request_timeout_ms;
         if !self.is_draining && self.chance.strikes(3) {
-            self.timeline.after(1, Event::Tell(Input::Undone(Action::Send { replica, lease })));
+            self.timeline
+                .after(1, Event::Tell(SchedulerInput::Undone(SchedulerCommand::Send { replica, lease })));
             return Ok(());
         }
         let life = self.life()?;
@@ -149,7 +150,7 @@ impl World<'_> {
         if self.is_draining || !self.chance.strikes(20) {
             let healthy = self.engines.is_well(replica);
             let latency_ms = self.chance.between(1, 3_000);
-            self.timeline.after(latency_ms, Event::Tell(Input::Probed { replica, healthy }));
+            self.timeline.after(latency_ms, Event::Tell(SchedulerInput::Probed { replica, healthy }));
         }
     }
 

@@ -45,7 +45,7 @@ fn two_hundred_worlds_of_two_days_hold_every_promise() {
 /// What never happened in any world, and should have.
 fn idle_checks(total: &Summary) -> Vec<&'static str> {
     let counts = [
-        ("zombie writes refused", total.zombies_refused),
+        ("fenced writes", total.fenced_writes),
         ("crashes before a commit", total.crashes_before_commit),
         ("crashes after a commit", total.crashes_after_commit),
         ("crashes while idle", total.crashes_idle),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::batches::{self, BatchStatus};
 use super::json::{push, push_time};
-use super::requests::{self, RequestStatus};
+use super::requests::{self, RequestSummary};
 use super::states;
 
 /// What happened.
@@ -48,7 +48,7 @@ pub struct Event {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum EventData {
     /// A request, of the events `request.…`.
-    Request(RequestStatus),
+    Request(RequestSummary),
     /// A batch, of the events `batch.…`.
     Batch(BatchStatus),
     /// A test, `webhook.test`: nothing happened.

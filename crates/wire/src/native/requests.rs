@@ -1,6 +1,6 @@
 //! Requests: what a client sends to create one, and what it reads of one.
 
-use overnight_domain::records::{RequestRecord, RequestSummary};
+use overnight_domain::records::{self, RequestRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -9,8 +9,8 @@ use super::json::{
 };
 use super::states;
 
-/// The state of a request.
-pub use overnight_domain::requests::RequestStatus as RequestState;
+/// The status of a request.
+pub use overnight_domain::requests::RequestStatus;
 
 /// The time a request may take. There is one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ pub struct RequestCreated {
     /// Always `registered`.
     #[serde(with = "states::request")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
-    pub status: RequestState,
+    pub status: RequestStatus,
     /// When it was accepted, in Unix seconds.
     pub created_at: i64,
     /// When its completion window ends, in Unix seconds: 86,400 after `created_at`.
@@ -92,7 +92,7 @@ pub struct RequestCreated {
 
 /// How a request stands, without its bodies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = RequestStatus, example = json!({
     "id": "req_01jz8m3v6qf8jbk2w5n7y9t0xd",
     "status": "completed",
     "created_at": 1751500000,
@@ -100,13 +100,13 @@ pub struct RequestCreated {
     "in_progress_at": 1751500003,
     "ended_at": 1751500005
 })))]
-pub struct RequestStatus {
+pub struct RequestSummary {
     /// The identifier of the request.
     pub id: String,
     /// Its state.
     #[serde(with = "states::request")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
-    pub status: RequestState,
+    pub status: RequestStatus,
     /// When it was accepted, in Unix seconds.
     pub created_at: i64,
     /// When its completion window ends, in Unix seconds.
@@ -157,7 +157,7 @@ pub struct FullRequest {
     /// Its state.
     #[serde(with = "states::request")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::request_state))]
-    pub status: RequestState,
+    pub status: RequestStatus,
     /// When it was accepted, in Unix seconds.
     pub created_at: i64,
     /// When its completion window ends, in Unix seconds.
@@ -197,7 +197,7 @@ pub struct FullRequest {
 pub struct RequestFilter {
     /// Only requests in this state.
     #[cfg_attr(feature = "openapi", param(schema_with = super::schemas::request_state))]
-    pub status: Option<RequestState>,
+    pub status: Option<RequestStatus>,
     /// Only requests to this model.
     pub model: Option<String>,
     /// Only requests created after this time, in Unix seconds.
@@ -226,7 +226,7 @@ pub enum Order {
 }
 
 /// Appends the status record. For a request just created it is the object that Create Request answers.
-pub fn write_status(request: &RequestSummary, out: &mut Vec<u8>) {
+pub fn write_status(request: &records::RequestSummary, out: &mut Vec<u8>) {
     open(request, out);
     out.push(b'}');
 }
@@ -255,7 +255,7 @@ pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
 }
 
 /// The keys that both records begin with.
-fn open(request: &RequestSummary, out: &mut Vec<u8>) {
+fn open(request: &records::RequestSummary, out: &mut Vec<u8>) {
     push("{\"id\":", out);
     push_id(request.id, out);
     push(",\"status\":\"", out);

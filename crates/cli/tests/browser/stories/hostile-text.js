@@ -29,7 +29,7 @@ export default async function play() {
   if (exists("request")) await shows(page, account, names.request);
 
   // What comes in an address is nobody's word.
-  for (const path of [`/you?said=${encodeURIComponent(HOSTILE)}`, `/${account}/credits?kind=${encodeURIComponent(HOSTILE)}`]) {
+  for (const path of [`/you?flash=${encodeURIComponent(HOSTILE)}`, `/${account}/credits?kind=${encodeURIComponent(HOSTILE)}`]) {
     await page.goto(`${world.console}${path}`);
     await absent(page.getByRole("status"));
     assert.equal(await page.evaluate(() => window.pwned), undefined, path);

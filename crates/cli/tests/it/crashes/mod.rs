@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use overnight_client::Client;
 use overnight_testkit::engine::{SimConfig, SimEngine, echo_of};
-use overnight_wire::native::requests::{FullRequest, RequestFilter, RequestState};
+use overnight_wire::native::requests::{FullRequest, RequestFilter, RequestStatus};
 use tokio::sync::Mutex;
 
 use self::posting::{Acknowledged, Poster, content_of};
@@ -72,7 +72,7 @@ async fn what_was_acknowledged_ends_once_though_the_engine_is_killed() {
 
 /// Waits until `count` requests have completed.
 async fn wait_for_ends(client: &Client, count: usize) {
-    let filter = RequestFilter { status: Some(RequestState::Completed), ..RequestFilter::default() };
+    let filter = RequestFilter { status: Some(RequestStatus::Completed), ..RequestFilter::default() };
     let reached = async {
         loop {
             let mut ended = 0;
@@ -117,7 +117,7 @@ fn check_ends(
     let ids = acknowledged.ids();
     for id in &ids {
         let record = records.get(id).unwrap_or_else(|| panic!("{id} was acknowledged and is lost"));
-        assert_eq!(record.status, RequestState::Completed, "{id}");
+        assert_eq!(record.status, RequestStatus::Completed, "{id}");
         check(record);
     }
     let unknown = records.len() - ids.len();

@@ -12,7 +12,7 @@ use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::accounts::Account;
 use overnight_testkit::engine::{SimConfig, SimEngine};
 use overnight_testkit::postgres::{Cluster, ClusterOptions};
-use overnight_wire::native::requests::{RequestFilter, RequestState};
+use overnight_wire::native::requests::{RequestFilter, RequestStatus};
 use tokio::task::JoinSet;
 
 use super::process::{self, Service, pause};
@@ -160,7 +160,7 @@ async fn wait_for_the_end(operator: &Services) {
 
 /// One charge for each request that completed, none for any other, and what is left is what was granted less those.
 async fn check(operator: &Services, customers: &[Customer], tally: &Tally) {
-    let mut ends: HashMap<RequestState, usize> = HashMap::new();
+    let mut ends: HashMap<RequestStatus, usize> = HashMap::new();
     let mut charged = 0;
     for customer in customers {
         let mut completed = Vec::new();
@@ -168,7 +168,7 @@ async fn check(operator: &Services, customers: &[Customer], tally: &Tally) {
         while let Some(line) = lines.next().await {
             let line = line.expect("a line");
             *ends.entry(line.status).or_default() += 1;
-            if line.status == RequestState::Completed {
+            if line.status == RequestStatus::Completed {
                 completed.push(line.id);
             }
         }
@@ -190,7 +190,7 @@ async fn check(operator: &Services, customers: &[Customer], tally: &Tally) {
         [&tally.created, &tally.refused, &tally.cancelled, &tally.unknown].map(count);
     let all: usize = ends.values().sum();
     assert!((created..=created + unknown).contains(&all), "{all} stored, {created} acknowledged");
-    for state in [RequestState::Completed, RequestState::Failed, RequestState::Cancelled] {
+    for state in [RequestStatus::Completed, RequestStatus::Failed, RequestStatus::Cancelled] {
         assert!(ends.get(&state).is_some_and(|count| *count > 0), "{state:?} never came about");
     }
     assert!(refused > 0, "nobody came to the end of their credits");

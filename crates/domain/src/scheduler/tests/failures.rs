@@ -148,7 +148,7 @@ fn a_half_open_replica_that_nobody_asks_for_is_used_again() {
     desk.enqueue(1, [1]);
     desk.status(1, 401);
     desk.store.finish(1, super::store::End::Cancelled);
-    desk.feed(Input::Ended { seqs: vec![1] });
+    desk.feed(SchedulerInput::Ended { seqs: vec![1] });
     desk.probed(false);
     assert!(desk.scheduler.is_paused(ReplicaKey(1)));
     desk.wait(600);

@@ -18,7 +18,7 @@ fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
     let mut taken = 0;
     while taken < runs {
         let choice = model.choose(run, |_| false, 0);
-        for (account, _) in choice.looks {
+        for (account, _) in choice.scans {
             let cost = costs[usize::try_from(account.0).unwrap() - 1];
             let seen: Vec<_> = (0..64)
                 .map(|_| {
@@ -73,7 +73,7 @@ fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
         }
         let mut choice = model.choose(4, |_| false, 0);
         while choice.account.is_none() {
-            for (account, _) in &choice.looks {
+            for (account, _) in &choice.scans {
                 let seen = (0..4).map(|index| candidate(turn * 4 + index));
                 let group = model.group(*account, 0);
                 group.sweep.absorb(seen, Some(position(turn * 4 + 3)), false, 0);
@@ -96,7 +96,7 @@ fn an_idle_account_saves_nothing_up_and_real_usage_is_settled() {
     model.group(account, 0).add(2, 0);
     model.enlist(account);
     let choice = model.choose(1, |_| false, 0);
-    assert_eq!(choice.looks.len(), 1);
+    assert_eq!(choice.scans.len(), 1);
     model.group(account, 0).sweep.absorb([candidate(1)].into_iter(), Some(position(1)), true, 0);
     assert_eq!(model.choose(1, |_| false, 0).account, Some(account));
     let run = model.group(account, 0).take(1, 0);

@@ -28,19 +28,19 @@ fn an_empty_revolution_corrects_the_count_and_the_group_is_looked_at_again_until
     let is_empty = group.sweep.absorb(std::iter::empty(), None, true, 0);
     group.correct(is_empty, 0);
     assert!(!group.is_visible() && group.waiting() == 0);
-    let mut looks = Vec::new();
+    let mut scans = Vec::new();
     for second in 0..10_000 {
         if group.repair(second * 1_000) {
             break;
         }
         if group.is_visible() {
-            looks.push(second);
+            scans.push(second);
             group.sweep.ask(second * 1_000);
             let is_empty = group.sweep.absorb(std::iter::empty(), None, true, second * 1_000);
             group.correct(is_empty, second * 1_000);
         }
     }
-    assert_eq!(looks, [10, 30, 70, 150, 310, 630]);
+    assert_eq!(scans, [10, 30, 70, 150, 310, 630]);
 }
 
 #[test]
@@ -69,5 +69,5 @@ fn a_look_in_the_middle_of_the_order_does_not_end_the_suspicion_of_a_wrong_count
     assert_eq!(group.sweep.ask(10_000), Some(Some(position(5))));
     let is_empty = group.sweep.absorb(std::iter::empty(), None, true, 10_000);
     group.correct(is_empty, 10_000);
-    assert!(group.is_visible(), "what lies before the cursor was not looked at yet");
+    assert!(group.is_visible(), "what lies before the cursor was not scanned yet");
 }

@@ -12,13 +12,13 @@ mod trouble;
 mod world;
 mod worlds;
 
-use super::{AccountKey, Candidate, Group, ModelKey, Position, Replica, ReplicaKey};
+use super::{AccountKey, Candidate, ModelKey, Position, QueuePartition, Replica, ReplicaKey};
 use crate::sort_key::SortKey;
 
 const MODEL: ModelKey = ModelKey(1);
 
-fn group(account: i64) -> Group {
-    Group { model: MODEL, account: AccountKey(account) }
+fn group(account: i64) -> QueuePartition {
+    QueuePartition { model: MODEL, account: AccountKey(account) }
 }
 
 fn position(seq: i64) -> Position {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::hands::Mark;
-use super::super::{Action, Candidate, Group, Input, Lease, Position, QueueKey};
+use super::super::leases_held::Mark;
+use super::super::{Candidate, Lease, Position, QueueKey, QueuePartition, SchedulerCommand, SchedulerInput};
 
 /// A row of the queue.
 #[derive(Debug, Clone)]
@@ -25,13 +25,13 @@ pub(super) enum End {
 /// The queue and the ends of what was in it.
 #[derive(Debug, Default)]
 pub(super) struct Store {
-    pub(super) rows: BTreeMap<(Group, Position), Row>,
+    pub(super) rows: BTreeMap<(QueuePartition, Position), Row>,
     pub(super) ends: BTreeMap<i64, End>,
-    places: BTreeMap<i64, (Group, Position)>,
+    places: BTreeMap<i64, (QueuePartition, Position)>,
 }
 
 impl Store {
-    pub(super) fn insert(&mut self, group: Group, seen: Candidate) {
+    pub(super) fn insert(&mut self, group: QueuePartition, seen: Candidate) {
         self.places.insert(seen.position.seq, (group, seen.position.clone()));
         let key = (group, seen.position.clone());
         self.rows.insert(key, Row { seen, retry_at: 0, epoch: 0, is_leased: false });
@@ -41,18 +41,26 @@ impl Store {
         self.rows.get(self.places.get(&seq)?)
     }
 
-    pub(super) fn look(&self, group: Group, after: Option<&Position>, limit: u32, now: i64) -> Input {
+    pub(super) fn scan(
+        &self,
+        group: QueuePartition,
+        after: Option<&Position>,
+        limit: u32,
+        now: i64,
+    ) -> SchedulerInput {
         let limit = usize::try_from(limit).unwrap();
         let visible = |row: &&Row| !row.is_leased && row.retry_at <= now;
         let all = self.rows.iter().filter(|((it, _), _)| *it == group).map(|(_, row)| row).filter(visible);
         let mut behind = all.filter(|row| after.is_none_or(|after| row.seen.position > *after));
         let candidates: Vec<_> = behind.by_ref().take(limit).map(|row| row.seen.clone()).collect();
         let reached_end = behind.next().is_none();
-        Input::Candidates { group, candidates, reached_end }
+        SchedulerInput::Candidates { group, candidates, reached_end }
     }
 
-    pub(super) fn lease(&mut self, action: Action, now: i64) -> Input {
-        let Action::Lease { replica, group, positions } = action else { panic!("no lease: {action:?}") };
+    pub(super) fn lease(&mut self, command: SchedulerCommand, now: i64) -> SchedulerInput {
+        let SchedulerCommand::Lease { replica, group, positions } = command else {
+            panic!("no lease: {command:?}")
+        };
         let (mut leases, mut gone) = (Vec::new(), Vec::new());
         for position in positions {
             let key = QueueKey { group, position };
@@ -65,7 +73,7 @@ impl Store {
                 _ => gone.push(key.position.seq),
             }
         }
-        Input::Leased { replica, group, leases, gone }
+        SchedulerInput::Leased { replica, group, leases, gone }
     }
 
     fn leased(&mut self, lease: &Lease) -> Option<&mut Row> {

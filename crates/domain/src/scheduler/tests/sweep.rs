@@ -16,10 +16,10 @@ fn take(sweep: &mut Sweep, limit: usize) -> Vec<i64> {
 fn looks_follow_the_order_and_wrap_at_the_end() {
     let mut sweep = Sweep::default();
     assert_eq!(sweep.ask(0), Some(None));
-    assert_eq!(sweep.ask(0), None, "one look at a time");
+    assert_eq!(sweep.ask(0), None, "one scan at a time");
     assert!(!answer(&mut sweep, &[1, 2, 3], false));
     assert_eq!(take(&mut sweep, 2), [1, 2]);
-    assert_eq!(sweep.ask(0), Some(Some(position(3))), "the next look begins behind the window");
+    assert_eq!(sweep.ask(0), Some(Some(position(3))), "the next scan begins behind the window");
     assert!(!answer(&mut sweep, &[4], true));
     assert_eq!(sweep.ask(0), None, "nothing lies behind the window");
     assert_eq!(take(&mut sweep, 9), [3, 4]);

@@ -1,14 +1,14 @@
 //! API keys: made, listed, revoked, the door that they open, and when they did last.
 
+mod cache;
 mod format;
-mod holders;
 mod uses;
 
 use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
-pub use self::holders::{KeyHolders, Opened};
+pub use self::cache::{ApiKeyCache, Opened};
 use super::errors::AppError;
 use super::{Services, accounts, names};
 use crate::store::StoreError;
@@ -33,14 +33,14 @@ pub struct MadeKey {
 pub async fn authenticate(services: &Services, key: &[u8]) -> Result<Opened, AppError> {
     let sha256 = format::hash(key).ok_or(AppError::InvalidApiKey)?;
     let now = services.clock.now();
-    if let Some(opened) = services.key_holders.find(&sha256, now) {
+    if let Some(opened) = services.api_key_cache.find(&sha256, now) {
         return Ok(opened);
     }
     let holder = api_keys::find_holder(&services.store, &sha256).await?;
     let holder = holder.filter(|holder| holder.expires_at.is_none_or(|expires_at| expires_at > now));
     // An account is let in from the moment it is activated: until then the store is asked each time.
     let can_pay = |holder: &KeyHolder| holder.is_activated || !services.config.billing.enabled;
-    services.key_holders.learn(sha256, holder.as_ref().filter(|holder| can_pay(holder)), now);
+    services.api_key_cache.learn(sha256, holder.as_ref().filter(|holder| can_pay(holder)), now);
     match holder {
         None => Err(AppError::InvalidApiKey),
         Some(holder) if !can_pay(&holder) => Err(AppError::PaymentsNotActivated),
@@ -120,7 +120,7 @@ pub async fn list(services: &Services, account: AccountId) -> Result<Vec<ApiKey>
 /// [`AppError::NotFound`] where there is no such key.
 pub async fn revoke(services: &Services, id: KeyId) -> Result<ApiKey, AppError> {
     let revoked = api_keys::revoke(&services.store, id, services.clock.now()).await?;
-    services.key_holders.forget();
+    services.api_key_cache.forget();
     revoked.ok_or(AppError::NotFound("API key"))
 }
 
@@ -129,7 +129,7 @@ pub async fn revoke(services: &Services, id: KeyId) -> Result<ApiKey, AppError> 
 /// # Errors
 /// What the store could not do; it is tried again with the next call.
 pub async fn store_uses(services: &Services) -> Result<(), StoreError> {
-    let uses = &services.key_holders.uses;
+    let uses = &services.api_key_cache.uses;
     let taken = uses.take();
     if taken.is_empty() {
         return Ok(());

@@ -77,7 +77,7 @@ pub async fn browse(
         true => {
             let store = services.store.clone();
             let look = async move { Ok(batches::list_newest(&store, account, &filter, before).await?) };
-            services.counts.in_turn(Box::pin(look)).await?
+            services.live_counts.one_search_at_a_time(Box::pin(look)).await?
         }
     };
     let named = |record: BatchRecord| BatchRow { name: name_of(&record), record };

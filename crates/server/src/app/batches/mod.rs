@@ -104,7 +104,7 @@ pub async fn cost_of(services: &Services, account: AccountKey, id: BatchId) -> R
     let (batch, _) = find(services, account, id).await?;
     let store = services.store.clone();
     let count = async move { Ok(batches::cost(&store, batch).await?) };
-    services.counts.costs.get(batch, &services.clock, Box::pin(count)).await
+    services.live_counts.costs.get(batch, &services.clock, Box::pin(count)).await
 }
 
 /// The name of a batch: `batch_name` of its metadata, where that is a string.

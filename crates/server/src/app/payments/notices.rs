@@ -135,7 +135,7 @@ const fn heard(booking: Booking, why_refused: &'static str) -> Heard {
 }
 
 fn note_disbelief(refused: &NoticeRefused) {
-    tracing::warn!(%refused, "what claims to tell of a payment is not believed");
+    tracing::warn!(%refused, "payment notice refused: not authentic");
     count("refused");
 }
 
@@ -158,12 +158,12 @@ fn note(notice: &Notice, heard: Heard) {
             count("doubtful");
         }
         Heard::Booked => {
-            tracing::info!(id, reference, amount, currency, "what was told of a payment is booked");
+            tracing::info!(id, reference, amount, currency, "payment notice booked");
             count("booked");
         }
         Heard::BookedBefore => count("booked_before"),
         Heard::Nothing => {
-            tracing::info!(id, reference, "a payment that is none of ours was told of");
+            tracing::info!(id, reference, "payment notice ignored: not a payment of this service");
             count("nothing");
         }
     }

@@ -103,7 +103,7 @@ pub async fn browse(
         true => {
             let store = store.clone();
             let look = async move { Ok(requests::list_newest(&store, scope, &filter, before).await?) };
-            services.counts.in_turn(Box::pin(look)).await?
+            services.live_counts.one_search_at_a_time(Box::pin(look)).await?
         }
     };
     Ok(RequestsPage {

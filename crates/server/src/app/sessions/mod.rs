@@ -98,13 +98,13 @@ pub async fn sign_in(
     password: &str,
     browser: Browser,
 ) -> Result<String, SignInError> {
-    let place = services.passwords.enter()?;
+    let permit = services.passwords.enter()?;
     let subjects = throttle::subjects(email, browser.address);
     throttle::count(services, &subjects).await?;
     let known = people::find_by_email(&services.store, &super::users::normalized(email)).await?;
     let (user, hash) = known.unzip();
     let hash = hash.flatten();
-    let is_right = services.passwords.is(place, password, hash.clone(), &services.ids).await?;
+    let is_right = services.passwords.is(permit, password, hash.clone(), &services.ids).await?;
     let (Some(user), Some(hash)) = (user.filter(|_| is_right), hash) else { return Err(WRONG) };
     let (token, session) = draft(services, browser.clone(), CameBy::Identity);
     let tried = throttle::forgiven(&subjects);
@@ -127,14 +127,14 @@ pub(super) async fn check_password(
     hash: String,
 ) -> Result<(), AppError> {
     let wrong = |message: &str| AppError::invalid("current password", codes::WRONG, message);
-    let place = services.passwords.enter()?;
+    let permit = services.passwords.enter()?;
     let subjects = throttle::subjects(user.email.as_deref().unwrap_or_default(), None);
     match throttle::count(services, &subjects).await {
         Err(SignInError::App(error)) => return Err(error),
         Err(refused) => return Err(wrong(&format!("was not looked at: {refused}"))),
         Ok(()) => {}
     }
-    if !services.passwords.is(place, password, Some(hash), &services.ids).await? {
+    if !services.passwords.is(permit, password, Some(hash), &services.ids).await? {
         return Err(wrong("is wrong"));
     }
     throttle::forget(services, &subjects).await
@@ -180,7 +180,7 @@ pub(super) fn draft(services: &Services, browser: Browser, came_by: CameBy) -> (
 }
 
 pub(super) fn note_begun(user: &User, browser: &Browser) {
-    tracing::info!(user = %user.id, address = ?browser.address, "a user signed in to the console");
+    tracing::info!(user = %user.id, address = ?browser.address, "user signed in to the console");
 }
 
 /// Whoever shows this token. What a page shows by itself does not keep a browser signed in: `is_active` says whether
@@ -200,7 +200,7 @@ pub async fn find(services: &Services, token: &str, is_active: bool) -> Result<O
     if is_active && now - session.seen_at >= noted_every_ms {
         // A store that takes no writes shows what there is all the same.
         if let Err(error) = kept::touch(&services.store, &session.sha256, now).await {
-            tracing::debug!(%error, "that a session is used was not noted");
+            tracing::debug!(%error, "session use not stored");
         }
     }
     Ok(Some(Visitor { user, session }))

@@ -82,7 +82,7 @@ fn provider(services: &Services) -> Result<&OpenId, SignInError> {
 
 /// What went wrong is for the operator; whoever signs in is told what to do.
 fn told(provider: &OpenId, error: &OpenIdError) -> SignInError {
-    tracing::warn!(%error, provider = provider.name(), "nobody was signed in by the OpenID provider");
+    tracing::warn!(%error, provider = provider.name(), "OpenID sign-in failed");
     match error.is_passing() {
         true => SignInError::Away(provider.name().to_owned()),
         false => SignInError::Refused(
@@ -123,7 +123,7 @@ async fn linked(services: &Services, user: User, person: Person) -> Result<User,
             "your e-mail address belongs to somebody who signs in by another name: the operator can remove them",
         ));
     }
-    tracing::info!(user = %user.id, issuer = %person.issuer, "a user is known by the OpenID provider from now on");
+    tracing::info!(user = %user.id, issuer = %person.issuer, "user linked to OpenID provider");
     Ok(user)
 }
 
@@ -141,9 +141,9 @@ async fn signed_up(services: &Services, email: String, person: Person) -> Result
         return found.ok_or(AppError::NotFound("user"));
     };
     match own {
-        Some(own) => tracing::info!(user = %user.id, account = %own.id, "somebody signed up"),
+        Some(own) => tracing::info!(user = %user.id, account = %own.id, "user signed up"),
         None => {
-            tracing::info!(user = %user.id, "somebody who was invited is known by the OpenID provider");
+            tracing::info!(user = %user.id, "invited user linked to OpenID provider");
         }
     }
     Ok(user)

@@ -12,9 +12,9 @@ use overnight_domain::scheduler::AccountKey;
 
 use super::drafts::{DraftFault, Drafts};
 use super::review::{invalid, review_all, reviewed};
-use crate::app::carrying::carry_through;
 use crate::app::errors::AppError;
 use crate::app::requests::take_in;
+use crate::app::write_retry::write_with_retry;
 use crate::app::{Services, accounts, batches, finish, input};
 use crate::store::StoreError;
 use crate::store::requests::{self, CancelOutcome};
@@ -122,7 +122,7 @@ async fn take_back(services: &Services, account: AccountKey, ids: Vec<RequestId>
     let taken_back = tokio::spawn(async move {
         for some in ids.chunks(CANCELS_AT_ONCE) {
             let cancel = |some| cancel_all(&shared, account, some);
-            carry_through(&shared.clock, "requests that are taken back", some.into(), cancel).await;
+            write_with_retry(&shared.clock, "requests that are taken back", some.into(), cancel).await;
         }
     });
     tokio::select! {

@@ -83,7 +83,7 @@ impl Embedded {
             biased;
             found = ready(&mut state) => found,
             () = too_late => Err(match &*self.state.borrow() {
-                EmbeddedState::Down { reason, .. } => format!("the embedded engine is down: {reason}"),
+                EmbeddedState::Down { reason, .. } => format!("embedded engine down: {reason}"),
                 EmbeddedState::Starting | EmbeddedState::Ready(_) => "the embedded engine is starting".to_owned(),
             }),
         }

@@ -70,7 +70,7 @@ impl Supervisor {
                 pause_ms = PAUSE_MS_MIN;
             }
             let engine = &self.program.engine;
-            tracing::error!(target: "engine", engine, pause_ms, "the embedded engine is down: {reason}");
+            tracing::error!(target: "engine", engine, pause_ms, "embedded engine down: {reason}");
             self.set_down(now, reason);
             self.pause(pause_ms).await;
             pause_ms = (pause_ms * 2).min(PAUSE_MS_MAX);
@@ -99,7 +99,7 @@ impl Supervisor {
             Ok(target) => {
                 ready_at = Some(self.clock.now());
                 let engine = &self.program.engine;
-                tracing::info!(target: "engine", engine, "the embedded engine is ready");
+                tracing::info!(target: "engine", engine, "embedded engine ready");
                 self.state.send_replace(EmbeddedState::Ready(Endpoint(Arc::new(target))));
                 life.ended().await
             }

@@ -1,18 +1,18 @@
 //! Which account a visitor comes to first.
 
-use super::replies::{self, Reply};
+use super::replies::{self, PageResult};
 use super::visitors::Visit;
 use crate::app::members;
 use crate::console::{NoAccountPage, Section};
 
 /// `GET /console`: the visitor's first account, or what to do without one.
-pub(super) async fn first(visit: Visit) -> Reply {
+pub(super) async fn first(visit: Visit) -> PageResult {
     let accounts = members::accounts_of(visit.services(), &visit.visitor.user).await?;
     match accounts.first() {
         Some((account, _)) => replies::see_other(&format!("{}/{}", visit.origin.base, account.id)),
         None if visit.visitor.user.is_operator => {
             replies::see_other(&format!("{}/operator", visit.origin.base))
         }
-        None => replies::page(&NoAccountPage { chrome: visit.chrome(Section::You).await? }),
+        None => replies::page(&NoAccountPage { layout: visit.layout(Section::You).await? }),
     }
 }

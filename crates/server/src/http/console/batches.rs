@@ -9,34 +9,34 @@ use overnight_domain::roles::Permission;
 use overnight_wire::native::requests as shapes;
 
 use super::overview::minute;
-use super::replies::{self, Reply};
+use super::replies::{self, PageResult};
 use super::requests::{attach, named, read_query};
 use super::visitors::MemberVisit;
 use crate::app::batches::{self, BrowseQuery};
 use crate::app::errors::AppError;
 use crate::app::{activity, requests, submissions, waiting};
-use crate::console::{BatchPage, BatchesPage, Onward, Section};
+use crate::console::{BatchPage, BatchesPage, NextPage, Section};
 use crate::http::json_lines;
 
 /// `GET /console/{account}/batches`.
-pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> Reply {
-    let (asked, before) = read_query::<BatchKind>(query.as_deref());
-    if let Some(found) = named(&visit, &asked.search) {
+pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> PageResult {
+    let (params, before) = read_query::<BatchKind>(query.as_deref());
+    if let Some(found) = named(&visit, &params.search) {
         return replies::see_other(&found);
     }
     let services = visit.services();
     let browsed = BrowseQuery {
-        status: BatchStatus::parse(&asked.status),
-        search: Some(asked.search.clone()).filter(|search| !search.is_empty()),
+        status: BatchStatus::parse(&params.status),
+        search: Some(params.search.clone()).filter(|search| !search.is_empty()),
         before,
     };
     let found = batches::browse(services, visit.account.key, &browsed).await?;
-    let mut chrome = visit.chrome(Section::Batches).await?;
-    chrome.is_live = before.is_none() && asked.search.is_empty();
+    let mut layout = visit.layout(Section::Batches).await?;
+    layout.is_live = before.is_none() && params.search.is_empty();
     let page = BatchesPage {
-        chrome,
-        asked,
-        onward: Onward::of(found.next, found.looked_through),
+        layout,
+        params,
+        next_page: NextPage::of(found.next, found.looked_through),
         rows: found.rows,
         is_first: before.is_none(),
         url: services.config.public_address("/v1"),
@@ -45,20 +45,20 @@ pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> Reply
 }
 
 /// `GET /console/{account}/batches/{batch}`.
-pub(super) async fn page(visit: MemberVisit) -> Reply {
+pub(super) async fn page(visit: MemberVisit) -> PageResult {
     show(&visit, None).await
 }
 
-async fn show(visit: &MemberVisit, refused: Option<String>) -> Reply {
+async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
     let (services, key, id) = (visit.services(), visit.account.key, visit.id::<BatchKind>());
     let record = batches::get_record(services, key, id).await?;
     let browsed = requests::BrowseQuery { batch: Some(id), ..requests::BrowseQuery::default() };
     let rows = requests::browse(services, key, &browsed).await?.rows;
     let live = record.counters.live();
     let is_live = matches!(record.state.status(), BatchStatus::Registered | BatchStatus::InProgress);
-    let mut chrome = visit.chrome(Section::Batches).await?;
-    chrome.is_live = live > 0;
-    chrome.refused = refused;
+    let mut layout = visit.layout(Section::Batches).await?;
+    layout.is_live = live > 0;
+    layout.refused = refused;
     let failures = match record.counters.failed {
         0 => None,
         _ => Some(batches::failure_groups(services, key, id).await?),
@@ -67,7 +67,7 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> Reply {
     let pace = if is_live { pace(&activity::list(services, key, 1).await?, now) } else { None };
     let waiting = waiting_reason(visit, record.state.status(), &rows).await?;
     let page = BatchPage {
-        chrome,
+        layout,
         cost: batches::cost_of(services, key, id).await?,
         name: batches::name_of(&record),
         done_by: pace
@@ -107,7 +107,7 @@ const fn is_stuck(waiting: Option<&waiting::WaitingReason>) -> bool {
 }
 
 /// `GET /console/{account}/batches/{batch}/results`.
-pub(super) async fn results(visit: MemberVisit) -> Reply {
+pub(super) async fn results(visit: MemberVisit) -> PageResult {
     let id = visit.id::<BatchKind>();
     let pages = batches::list_results(visit.services(), visit.account.key, id).await?;
     let mut response = json_lines::answer(pages, shapes::write_full).await?;
@@ -116,23 +116,23 @@ pub(super) async fn results(visit: MemberVisit) -> Reply {
 }
 
 /// `POST /console/{account}/batches/{batch}/cancel`.
-pub(super) async fn cancel(visit: MemberVisit) -> Reply {
+pub(super) async fn cancel(visit: MemberVisit) -> PageResult {
     visit.require(Permission::Work)?;
     let id = visit.id::<BatchKind>();
-    let said = match batches::cancel(visit.services(), visit.account.key, id).await {
+    let flash = match batches::cancel(visit.services(), visit.account.key, id).await {
         Ok(_) => "batch_cancelled",
         Err(AppError::AlreadyEnded { .. }) => "ended_already",
         Err(error) => return Err(error.into()),
     };
-    replies::see_other(&visit.at(&format!("batches/{id}?said={said}")))
+    replies::see_other(&visit.at(&format!("batches/{id}?flash={flash}")))
 }
 
 /// `POST /console/{account}/batches/{batch}/again`: what failed is sent again, as a new batch.
-pub(super) async fn again(visit: MemberVisit) -> Reply {
+pub(super) async fn again(visit: MemberVisit) -> PageResult {
     visit.require(Permission::Work)?;
     let id = visit.id::<BatchKind>();
     match submissions::send_again(visit.services(), visit.account.key, id).await {
-        Ok(made) => replies::see_other(&visit.at(&format!("batches/{}?said=sent_again", made.id))),
+        Ok(made) => replies::see_other(&visit.at(&format!("batches/{}?flash=sent_again", made.id))),
         Err(error) => show(&visit, Some(replies::mendable(error)?)).await,
     }
 }

@@ -8,7 +8,7 @@ use overnight_domain::roles::Permission;
 use url::form_urlencoded;
 
 use super::forms::Form;
-use super::replies::{self, Reply};
+use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::accounts::{self, SpendRecord};
 use crate::app::payments;
@@ -23,7 +23,7 @@ const DAY_MS: i64 = 86_400_000;
 
 /// What a page is to show besides.
 #[derive(Default)]
-struct Asked {
+struct PageParams {
     kind: Option<EntryKind>,
     before: Option<i64>,
     checkout: Option<(String, Credits)>,
@@ -31,46 +31,46 @@ struct Asked {
 }
 
 /// `GET /console/{account}/credits`.
-pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> Reply {
-    let mut asked = Asked::default();
+pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> PageResult {
+    let mut params = PageParams::default();
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         match &*name {
-            "kind" => asked.kind = EntryKind::parse(&value),
-            "before" => asked.before = value.parse().ok(),
+            "kind" => params.kind = EntryKind::parse(&value),
+            "before" => params.before = value.parse().ok(),
             _ => {}
         }
     }
-    show(&visit, asked).await
+    show(&visit, params).await
 }
 
 /// `POST /console/{account}/credits/top-up`. The page that answers leads to the provider: a form may not.
-pub(super) async fn top_up(visit: MemberVisit, form: Form) -> Reply {
+pub(super) async fn top_up(visit: MemberVisit, form: Form) -> PageResult {
     visit.require(Permission::Manage)?;
     let Ok(credits) = form.get("amount").parse::<Credits>() else {
         let refused = Some("The amount must be a number like 25 or 12.50.".to_owned());
-        return show(&visit, Asked { refused, ..Asked::default() }).await;
+        return show(&visit, PageParams { refused, ..PageParams::default() }).await;
     };
-    let asked = match payments::top_up(visit.services(), visit.account.id, credits).await {
-        Ok(top_up) => Asked { checkout: Some((top_up.url, credits)), ..Asked::default() },
-        Err(error) => Asked { refused: Some(replies::mendable(error)?), ..Asked::default() },
+    let params = match payments::top_up(visit.services(), visit.account.id, credits).await {
+        Ok(top_up) => PageParams { checkout: Some((top_up.url, credits)), ..PageParams::default() },
+        Err(error) => PageParams { refused: Some(replies::mendable(error)?), ..PageParams::default() },
     };
-    show(&visit, asked).await
+    show(&visit, params).await
 }
 
-async fn show(visit: &MemberVisit, asked: Asked) -> Reply {
+async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
     let services = visit.services();
-    let mut chrome = visit.chrome(Section::Credits).await?;
-    chrome.is_live = asked.before.is_none() && asked.checkout.is_none();
-    chrome.refused = asked.refused;
+    let mut layout = visit.layout(Section::Credits).await?;
+    layout.is_live = params.before.is_none() && params.checkout.is_none();
+    layout.refused = params.refused;
     let account = &visit.account;
-    let before = asked.before.unwrap_or(i64::MAX);
-    let mut entries = accounts::list_entries(services, account, asked.kind, before, ENTRIES + 1).await?;
+    let before = params.before.unwrap_or(i64::MAX);
+    let mut entries = accounts::list_entries(services, account, params.kind, before, ENTRIES + 1).await?;
     let has_older = entries.len() > ENTRIES as usize;
     entries.truncate(ENTRIES as usize);
     let spent = accounts::list_spend(services, account, DAYS).await?;
     let billing = &services.config.billing;
     let page = CreditsPage {
-        chrome,
+        layout,
         account,
         is_billed: billing.enabled,
         is_payable: !matches!(billing.provider, ProviderConfig::Manual),
@@ -80,9 +80,9 @@ async fn show(visit: &MemberVisit, asked: Asked) -> Reply {
         spend: by_model(spent),
         older: entries.last().filter(|_| has_older).map(|entry| entry.seq),
         entries,
-        kind: asked.kind,
+        kind: params.kind,
         payments: payments::list(services, account.id).await?,
-        checkout: asked.checkout,
+        checkout: params.checkout,
     };
     replies::page(&page)
 }

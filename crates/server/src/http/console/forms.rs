@@ -3,7 +3,7 @@
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 
-use super::replies::Stop;
+use super::replies::PageError;
 use crate::http::bodies;
 use crate::http::context::Shared;
 
@@ -31,17 +31,17 @@ impl Form {
 }
 
 impl FromRequest<Shared> for Form {
-    type Rejection = Stop;
+    type Rejection = PageError;
 
-    async fn from_request(request: Request, _: &Shared) -> Result<Self, Stop> {
+    async fn from_request(request: Request, _: &Shared) -> Result<Self, PageError> {
         let (parts, body) = request.into_parts();
         let kind = parts.headers.get(header::CONTENT_TYPE).map(|kind| kind.as_bytes()).unwrap_or_default();
         if !kind.is_empty() && !kind.starts_with(b"application/x-www-form-urlencoded") {
-            return Err(Stop::Unreadable("The form came in a shape that is not read.".into()));
+            return Err(PageError::Unreadable("The form came in a shape that is not read.".into()));
         }
         let bytes = bodies::read(body, FORM_BYTES_MAX)
             .await
-            .map_err(|_| Stop::Unreadable("The form did not come whole.".into()))?;
+            .map_err(|_| PageError::Unreadable("The form did not come whole.".into()))?;
         Ok(Self(url::form_urlencoded::parse(&bytes).into_owned().collect()))
     }
 }

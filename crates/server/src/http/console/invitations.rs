@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use overnight_domain::roles::{Permission, Role};
 
 use super::forms::Form;
-use super::replies::{self, Reply};
+use super::replies::{self, PageResult};
 use super::visitors::{Guest, MemberVisit};
 use super::{assets, members, sign_in};
 use crate::app::errors::AppError;
@@ -14,7 +14,7 @@ use crate::app::sessions::SignInError;
 use crate::console::InvitationPage;
 
 /// `POST /console/{account}/account/invitations`.
-pub(super) async fn invite(visit: MemberVisit, form: Form) -> Reply {
+pub(super) async fn invite(visit: MemberVisit, form: Form) -> PageResult {
     visit.require(Permission::Manage)?;
     let role = Role::parse(form.get("role")).unwrap_or(Role::Viewer);
     match invitations::invite(visit.services(), &visit.account, form.get("email"), role).await {
@@ -24,22 +24,23 @@ pub(super) async fn invite(visit: MemberVisit, form: Form) -> Reply {
 }
 
 /// `POST /console/{account}/account/invitations/withdraw`.
-pub(super) async fn withdraw(visit: MemberVisit, form: Form) -> Reply {
+pub(super) async fn withdraw(visit: MemberVisit, form: Form) -> PageResult {
     visit.require(Permission::Manage)?;
     invitations::withdraw(visit.services(), &visit.account, form.get("email")).await?;
-    replies::see_other(&visit.at("account?said=withdrawn"))
+    replies::see_other(&visit.at("account?flash=withdrawn"))
 }
 
 /// `GET /console/invitation/{token}`. Looking does not use it up.
-pub(super) async fn page(guest: Guest, Path(token): Path<String>) -> Reply {
+pub(super) async fn page(guest: Guest, Path(token): Path<String>) -> PageResult {
     show(&guest, &token, "", None).await
 }
 
 /// `POST /console/invitation/{token}`: whoever is signed in joins; whoever is not becomes a user first.
-pub(super) async fn join(guest: Guest, Path(token): Path<String>, form: Form) -> Reply {
+pub(super) async fn join(guest: Guest, Path(token): Path<String>, form: Form) -> PageResult {
     let services = &guest.context.services;
-    let at =
-        |account: &crate::app::accounts::Account| format!("{}/{}?said=joined", guest.origin.base, account.id);
+    let at = |account: &crate::app::accounts::Account| {
+        format!("{}/{}?flash=joined", guest.origin.base, account.id)
+    };
     if let Some(visitor) = &guest.visitor {
         return match invitations::accept(services, &token, &visitor.user).await {
             Ok(account) => replies::see_other(&at(&account)),
@@ -57,7 +58,7 @@ pub(super) async fn join(guest: Guest, Path(token): Path<String>, form: Form) ->
     }
 }
 
-async fn show(guest: &Guest, token: &str, email: &str, refused: Option<String>) -> Reply {
+async fn show(guest: &Guest, token: &str, email: &str, refused: Option<String>) -> PageResult {
     let found = invitations::get(&guest.context.services, token).await;
     let (status, found, refused) = match (found, refused) {
         (Ok(found), None) => (StatusCode::OK, Some(found), None),

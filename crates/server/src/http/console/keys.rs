@@ -4,7 +4,7 @@ use overnight_domain::ids::KeyKind;
 use overnight_domain::roles::Permission;
 
 use super::forms::Form;
-use super::replies::{self, Reply};
+use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::api_keys;
 use crate::console::{KeysPage, Section};
@@ -12,19 +12,19 @@ use crate::console::{KeysPage, Section};
 const DAY_MS: i64 = 86_400_000;
 
 /// `GET /console/{account}/keys`.
-pub(super) async fn page(visit: MemberVisit) -> Reply {
+pub(super) async fn page(visit: MemberVisit) -> PageResult {
     show(&visit, None, None).await
 }
 
 /// `POST /console/{account}/keys`: the key is on the page that answers, and nowhere else.
-pub(super) async fn create(visit: MemberVisit, form: Form) -> Reply {
+pub(super) async fn create(visit: MemberVisit, form: Form) -> PageResult {
     visit.require(Permission::Work)?;
     let expires_in = match form.get("expires") {
         "30d" => Some(30 * DAY_MS),
         "90d" => Some(90 * DAY_MS),
         "365d" => Some(365 * DAY_MS),
         "never" => None,
-        _ => return Err(replies::Stop::Unreadable("Say when the key is to expire.".into())),
+        _ => return Err(replies::PageError::Unreadable("Say when the key is to expire.".into())),
     };
     let name = form.filled("name");
     match api_keys::create(visit.services(), visit.account.id, name, expires_in).await {
@@ -34,26 +34,26 @@ pub(super) async fn create(visit: MemberVisit, form: Form) -> Reply {
 }
 
 /// `POST /console/{account}/keys/{key}/revoke`.
-pub(super) async fn revoke(visit: MemberVisit) -> Reply {
+pub(super) async fn revoke(visit: MemberVisit) -> PageResult {
     visit.require(Permission::Work)?;
     let key = visit.id::<KeyKind>();
     let own = api_keys::list(visit.services(), visit.account.id).await?;
     if !own.iter().any(|known| known.id == key) {
-        return Err(replies::Stop::NoSuchPage);
+        return Err(replies::PageError::NoSuchPage);
     }
     api_keys::revoke(visit.services(), key).await?;
-    replies::see_other(&visit.at("keys?said=key_revoked"))
+    replies::see_other(&visit.at("keys?flash=key_revoked"))
 }
 
-async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) -> Reply {
-    let mut chrome = visit.chrome(Section::Keys).await?;
-    chrome.is_live = made.is_none();
-    chrome.refused = refused;
+async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) -> PageResult {
+    let mut layout = visit.layout(Section::Keys).await?;
+    layout.is_live = made.is_none();
+    layout.refused = refused;
     let services = visit.services();
     let mut keys = api_keys::list(services, visit.account.id).await?;
     keys.reverse();
     let page = KeysPage {
-        chrome,
+        layout,
         may_work: visit.role.may(Permission::Work),
         made,
         keys,

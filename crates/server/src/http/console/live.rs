@@ -71,13 +71,13 @@ pub(super) async fn watch(State(context): State<Shared>, mut request: Request, n
     if watcher.looks == LOOKS_MAX {
         return sending(first);
     }
-    let Some(place) = Place::take(watcher.head.headers.get(header::COOKIE)) else {
+    let Some(permit) = Permit::take(watcher.head.headers.get(header::COOKIE)) else {
         return empty(StatusCode::SERVICE_UNAVAILABLE);
     };
     watcher.sent = Sha256::digest(&page).into();
-    sending(first.chain(stream::unfold((watcher, place), |(watcher, place)| async move {
+    sending(first.chain(stream::unfold((watcher, permit), |(watcher, permit)| async move {
         let (event, watcher) = watcher.next_event().await?;
-        Some((event, (watcher, place)))
+        Some((event, (watcher, permit)))
     })))
 }
 
@@ -96,14 +96,14 @@ fn empty(status: StatusCode) -> Response {
 }
 
 /// One of so many browsers that look at once, and one of so many of whoever shows the same cookies.
-struct Place {
+struct Permit {
     whose: [u8; 32],
     _permit: SemaphorePermit<'static>,
 }
 
 static OF_EACH: Mutex<BTreeMap<[u8; 32], usize>> = Mutex::new(BTreeMap::new());
 
-impl Place {
+impl Permit {
     fn take(cookies: Option<&HeaderValue>) -> Option<Self> {
         let whose = Sha256::digest(cookies.map_or(&b""[..], HeaderValue::as_bytes)).into();
         let permit = WATCHERS.try_acquire().ok()?;
@@ -117,7 +117,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut of_each = OF_EACH.lock().unwrap_or_else(PoisonError::into_inner);
         match of_each.get_mut(&self.whose) {
@@ -208,13 +208,13 @@ mod tests {
     }
 
     #[test]
-    fn one_session_leaves_places_for_others() {
+    fn one_session_leaves_permits_for_others() {
         let (one, other) = (HeaderValue::from_static("one"), HeaderValue::from_static("other"));
-        let mut places: Vec<_> =
-            (0..WATCHERS_OF_EACH_MAX).map(|_| Place::take(Some(&one)).expect("a place")).collect();
-        assert!(Place::take(Some(&one)).is_none());
-        assert!(Place::take(Some(&other)).is_some());
-        places.pop();
-        assert!(Place::take(Some(&one)).is_some());
+        let mut permits: Vec<_> =
+            (0..WATCHERS_OF_EACH_MAX).map(|_| Permit::take(Some(&one)).expect("a permit")).collect();
+        assert!(Permit::take(Some(&one)).is_none());
+        assert!(Permit::take(Some(&other)).is_some());
+        permits.pop();
+        assert!(Permit::take(Some(&one)).is_some());
     }
 }

@@ -4,32 +4,32 @@ use overnight_domain::ids::UserKind;
 use overnight_domain::roles::{Permission, Role};
 
 use super::forms::Form;
-use super::replies::{self, Reply, Stop};
+use super::replies::{self, PageError, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::sessions::Link;
 use crate::app::{invitations, members};
 use crate::console::{AccountPage, Section};
 
 /// `GET /console/{account}/account`.
-pub(super) async fn page(visit: MemberVisit) -> Reply {
+pub(super) async fn page(visit: MemberVisit) -> PageResult {
     show(&visit, None, None).await
 }
 
 /// `POST /console/{account}/account/members/{user}`: another role, or none any more.
-pub(super) async fn change(visit: MemberVisit, form: Form) -> Reply {
+pub(super) async fn change(visit: MemberVisit, form: Form) -> PageResult {
     visit.require(Permission::Manage)?;
     let role = match form.get("role") {
         "none" => None,
-        name => Some(Role::parse(name).ok_or(Stop::Unreadable("There is no such role.".into()))?),
+        name => Some(Role::parse(name).ok_or(PageError::Unreadable("There is no such role.".into()))?),
     };
     match members::change(visit.services(), &visit.account, visit.id::<UserKind>(), role).await {
         Ok(()) => {
-            let said = if role.is_some() { "member_changed" } else { "member_dismissed" };
+            let flash = if role.is_some() { "member_changed" } else { "member_dismissed" };
             // Who dismissed themselves has no business here any more.
             let is_still =
                 members::role_in(visit.services(), &visit.visit.visitor.user, &visit.account).await.is_ok();
             let here =
-                if is_still { visit.at(&format!("account?said={said}")) } else { visit.visit.origin.base };
+                if is_still { visit.at(&format!("account?flash={flash}")) } else { visit.visit.origin.base };
             replies::see_other(&here)
         }
         Err(error) => show(&visit, None, Some(replies::mendable(error)?)).await,
@@ -37,11 +37,11 @@ pub(super) async fn change(visit: MemberVisit, form: Form) -> Reply {
 }
 
 /// The page, with a link that was made just now or what was refused.
-pub(super) async fn show(visit: &MemberVisit, link: Option<Link>, refused: Option<String>) -> Reply {
-    let mut chrome = visit.chrome(Section::Account).await?;
-    chrome.refused = refused;
+pub(super) async fn show(visit: &MemberVisit, link: Option<Link>, refused: Option<String>) -> PageResult {
+    let mut layout = visit.layout(Section::Account).await?;
+    layout.refused = refused;
     let page = AccountPage {
-        chrome,
+        layout,
         account: &visit.account,
         invitations: invitations::list(visit.services(), &visit.account).await?,
         members: members::list(visit.services(), &visit.account).await?,

@@ -10,7 +10,7 @@ use overnight_domain::roles::Permission;
 use overnight_domain::scheduler::AccountKey;
 use tracing::Instrument;
 
-use super::replies::{self, Reply, Stop};
+use super::replies::{self, PageError, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::Services;
 use crate::app::errors::AppError;
@@ -23,14 +23,14 @@ const AT_ONCE: usize = 4;
 /// A file up to this size is sent back with what was found in it, as text.
 const SENT_BACK_MAX: usize = 512 << 10;
 
-static PLACES: Mutex<BTreeSet<i64>> = Mutex::new(BTreeSet::new());
+static PERMITS: Mutex<BTreeSet<i64>> = Mutex::new(BTreeSet::new());
 
 /// The right of an account to have a file in memory: until the work on it is done, whether or not somebody waits for that.
-struct Place(i64);
+struct Permit(i64);
 
-impl Place {
-    fn take(account: AccountKey) -> Result<Self, Stop> {
-        let mut taken = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+impl Permit {
+    fn take(account: AccountKey) -> Result<Self, PageError> {
+        let mut taken = PERMITS.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.len() >= AT_ONCE || !taken.insert(account.0) {
             let message = "a file is being read already; try again in a moment";
             return Err(AppError::Unavailable(message.to_owned()).into());
@@ -39,9 +39,9 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
-        PLACES.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        PERMITS.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
     }
 }
 
@@ -60,16 +60,16 @@ pub(super) fn body_limit() -> DefaultBodyLimit {
 
 impl Draft {
     /// Reads the form of somebody who may send it.
-    async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Place), Stop> {
+    async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Permit), PageError> {
         visit.require(Permission::Work)?;
-        let place = Place::take(visit.account.key)?;
+        let permit = Permit::take(visit.account.key)?;
         let unread = |_| {
             let mib = TEXT_BYTES_MAX >> 20;
-            Stop::Unreadable(format!("The lines did not come whole, or are more than {mib} MiB.").into())
+            PageError::Unreadable(format!("The lines did not come whole, or are more than {mib} MiB.").into())
         };
         let mut parts = Multipart::from_request(request, &visit.visit.context)
             .await
-            .map_err(|_| Stop::Unreadable("The form came in a shape that is not read.".into()))?;
+            .map_err(|_| PageError::Unreadable("The form came in a shape that is not read.".into()))?;
         let mut draft = Self::default();
         while let Some(part) = parts.next_field().await.map_err(unread)? {
             let field = part.name().unwrap_or_default().to_owned();
@@ -78,7 +78,7 @@ impl Draft {
                 "file" | "lines" if !bytes.trim_ascii().is_empty() => {
                     if !draft.text.is_empty() {
                         let both = "Send lines or a file, and not both: nothing was sent.";
-                        return Err(Stop::Unreadable(both.into()));
+                        return Err(PageError::Unreadable(both.into()));
                     }
                     draft.text = bytes;
                 }
@@ -87,7 +87,7 @@ impl Draft {
                 _ => {}
             }
         }
-        Ok((draft, place))
+        Ok((draft, permit))
     }
 
     fn name(&self) -> Option<&str> {
@@ -100,12 +100,12 @@ impl Draft {
 }
 
 /// `GET /console/{account}/new`.
-pub(super) async fn page(visit: MemberVisit) -> Reply {
+pub(super) async fn page(visit: MemberVisit) -> PageResult {
     show(&visit, None, None, None).await
 }
 
 /// `POST /console/{account}/new/check`: what it is and may cost. Nothing is stored.
-pub(super) async fn check(visit: MemberVisit, request: Request) -> Reply {
+pub(super) async fn check(visit: MemberVisit, request: Request) -> PageResult {
     let (draft, _place) = Draft::read(&visit, request).await?;
     match submissions::check(visit.services(), visit.account.key, draft.text.clone()).await {
         Ok(checked) => show(&visit, Some(&draft), Some(checked), None).await,
@@ -114,12 +114,12 @@ pub(super) async fn check(visit: MemberVisit, request: Request) -> Reply {
 }
 
 /// `POST /console/{account}/new`.
-pub(super) async fn submit(visit: MemberVisit, request: Request) -> Reply {
-    let (draft, place) = Draft::read(&visit, request).await?;
+pub(super) async fn submit(visit: MemberVisit, request: Request) -> PageResult {
+    let (draft, permit) = Draft::read(&visit, request).await?;
     let services = visit.services();
-    let sent = send(services.clone(), visit.account.key, &draft, place).await;
+    let sent = send(services.clone(), visit.account.key, &draft, permit).await;
     match sent {
-        Ok(batch) => replies::see_other(&visit.at(&format!("batches/{}?said=batch_sent", batch.id))),
+        Ok(batch) => replies::see_other(&visit.at(&format!("batches/{}?flash=batch_sent", batch.id))),
         Err(AppError::Invalid(invalid)) if !draft.text.is_empty() => {
             // What is wrong with lines is told line by line.
             let checked = submissions::check(services, visit.account.key, draft.text.clone()).await.ok();
@@ -131,17 +131,17 @@ pub(super) async fn submit(visit: MemberVisit, request: Request) -> Reply {
     }
 }
 
-/// Goes on if whoever sends leaves, and keeps the place until it is done.
+/// Goes on if whoever sends leaves, and keeps the permit until it is done.
 async fn send(
     services: Services,
     account: AccountKey,
     draft: &Draft,
-    place: Place,
+    permit: Permit,
 ) -> Result<BatchRecord, AppError> {
     let text = draft.text.clone();
     let (name, webhook) = (draft.name().map(str::to_owned), draft.webhook().map(str::to_owned));
     let work = async move {
-        let _place = place;
+        let _permit = permit;
         submissions::submit(&services, account, text, name.as_deref(), webhook.as_deref()).await
     };
     let worked = tokio::spawn(work.in_current_span()).await;
@@ -153,15 +153,15 @@ async fn show(
     draft: Option<&Draft>,
     checked: Option<Checked>,
     refused: Option<String>,
-) -> Reply {
+) -> PageResult {
     let services = visit.services();
-    let mut chrome = visit.chrome(Section::New).await?;
-    chrome.refused = refused;
+    let mut layout = visit.layout(Section::New).await?;
+    layout.refused = refused;
     let text = draft.map_or(&b""[..], |draft| &draft.text);
     let is_short = text.len() <= SENT_BACK_MAX;
     let lines = if is_short { String::from_utf8_lossy(text) } else { "".into() };
     let page = NewPage {
-        chrome,
+        layout,
         may_work: visit.role.may(Permission::Work),
         lines: &lines,
         name: draft.map_or("", |draft| &draft.name),

@@ -6,7 +6,7 @@ use axum::response::IntoResponse;
 use url::form_urlencoded;
 
 use super::cookies::Cookie;
-use super::replies::{Reply, Stop};
+use super::replies::{PageError, PageResult};
 use super::sign_in::{destination, let_in, refused};
 use super::visitors::Guest;
 use crate::app::sessions::oidc::{self, Answer};
@@ -15,10 +15,10 @@ use crate::app::sessions::oidc::{self, Answer};
 const TAKES_MAX: u32 = 600;
 
 /// `GET /console/sign-in/oidc`.
-pub(super) async fn begin(guest: Guest, RawQuery(query): RawQuery) -> Reply {
+pub(super) async fn begin(guest: Guest, RawQuery(query): RawQuery) -> PageResult {
     let services = &guest.context.services;
     if oidc::name(services).is_none() {
-        return Err(Stop::NoSuchPage);
+        return Err(PageError::NoSuchPage);
     }
     let next = field(query.as_deref(), "next").unwrap_or_default();
     let (url, secret) = match oidc::begin(services).await {
@@ -26,7 +26,7 @@ pub(super) async fn begin(guest: Guest, RawQuery(query): RawQuery) -> Reply {
         Err(error) => return refused(&guest, error, &next, ""),
     };
     let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
-    let mut response = Stop::Elsewhere(url).into_response();
+    let mut response = PageError::Elsewhere(url).into_response();
     let cookie = Cookie::sign_in(&guest.origin).set_for(&format!("{secret}.{next}"), TAKES_MAX);
     if let Some(cookie) = cookie {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -35,10 +35,10 @@ pub(super) async fn begin(guest: Guest, RawQuery(query): RawQuery) -> Reply {
 }
 
 /// `GET /console/sign-in/oidc/callback`: whatever comes of it, the browser forgets what it kept.
-pub(super) async fn finish(guest: Guest, headers: HeaderMap, RawQuery(query): RawQuery) -> Reply {
+pub(super) async fn finish(guest: Guest, headers: HeaderMap, RawQuery(query): RawQuery) -> PageResult {
     let services = &guest.context.services;
     if oidc::name(services).is_none() {
-        return Err(Stop::NoSuchPage);
+        return Err(PageError::NoSuchPage);
     }
     let cookie = Cookie::sign_in(&guest.origin);
     let (secret, next) = cookie.read(&headers).and_then(|kept| kept.split_once('.')).unwrap_or_default();

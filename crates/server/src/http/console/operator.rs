@@ -7,7 +7,7 @@ use overnight_domain::money::Credits;
 
 use super::forms::Form;
 use super::overview;
-use super::replies::{self, Reply, Stop};
+use super::replies::{self, PageError, PageResult};
 use super::visitors::Visit;
 use crate::app::sessions::Link;
 use crate::app::users::Standing;
@@ -19,34 +19,34 @@ use crate::http::context::Shared;
 pub(super) struct OperatorVisit(Visit);
 
 impl FromRequestParts<Shared> for OperatorVisit {
-    type Rejection = Stop;
+    type Rejection = PageError;
 
-    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Stop> {
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, PageError> {
         let visit = Visit::from_request_parts(parts, context).await?;
-        if visit.visitor.user.is_operator { Ok(Self(visit)) } else { Err(Stop::NoSuchPage) }
+        if visit.visitor.user.is_operator { Ok(Self(visit)) } else { Err(PageError::NoSuchPage) }
     }
 }
 
 impl OperatorVisit {
-    fn done(&self, said: &str) -> Reply {
-        replies::see_other(&format!("{}/operator?said={said}", self.0.origin.base))
+    fn done(&self, flash: &str) -> PageResult {
+        replies::see_other(&format!("{}/operator?flash={flash}", self.0.origin.base))
     }
 
     /// The page with what was refused, or the page as it is now.
-    async fn conclude<T>(&self, outcome: Result<T, crate::app::errors::AppError>, said: &str) -> Reply {
+    async fn conclude<T>(&self, outcome: Result<T, crate::app::errors::AppError>, flash: &str) -> PageResult {
         match outcome {
-            Ok(_) => self.done(said),
+            Ok(_) => self.done(flash),
             Err(error) => self.show(None, Some(replies::mendable(error)?)).await,
         }
     }
 
-    async fn show(&self, link: Option<(String, Link)>, refused: Option<String>) -> Reply {
+    async fn show(&self, link: Option<(String, Link)>, refused: Option<String>) -> PageResult {
         let services = self.0.services();
-        let mut chrome = self.0.chrome(Section::Operator).await?;
-        chrome.is_live = link.is_none();
-        chrome.refused = refused;
+        let mut layout = self.0.layout(Section::Operator).await?;
+        layout.is_live = link.is_none();
+        layout.refused = refused;
         let page = OperatorPage {
-            chrome,
+            layout,
             accounts: accounts::list(services).await?,
             users: users::list(services).await?,
             engines: overview::engine_rows(services).await?,
@@ -60,24 +60,24 @@ impl OperatorVisit {
 }
 
 /// `GET /console/operator`.
-pub(super) async fn page(visit: OperatorVisit) -> Reply {
+pub(super) async fn page(visit: OperatorVisit) -> PageResult {
     visit.show(None, None).await
 }
 
 /// `POST /console/operator/accounts`.
-pub(super) async fn create_account(visit: OperatorVisit, form: Form) -> Reply {
+pub(super) async fn create_account(visit: OperatorVisit, form: Form) -> PageResult {
     let made = accounts::create(visit.0.services(), form.get("name")).await;
     visit.conclude(made, "account_made").await
 }
 
 /// `POST /console/operator/accounts/{account}/activate`.
-pub(super) async fn activate(visit: OperatorVisit, Path(account): Path<String>) -> Reply {
+pub(super) async fn activate(visit: OperatorVisit, Path(account): Path<String>) -> PageResult {
     let activated = accounts::activate(visit.0.services(), account_id(&account)?).await;
     visit.conclude(activated, "activated").await
 }
 
 /// `POST /console/operator/accounts/{account}/grant`.
-pub(super) async fn grant(visit: OperatorVisit, Path(account): Path<String>, form: Form) -> Reply {
+pub(super) async fn grant(visit: OperatorVisit, Path(account): Path<String>, form: Form) -> PageResult {
     let account = account_id(&account)?;
     let Ok(amount) = form.get("amount").parse::<Credits>() else {
         return visit.show(None, Some("The amount must be a number like 25 or −12.50.".to_owned())).await;
@@ -89,7 +89,7 @@ pub(super) async fn grant(visit: OperatorVisit, Path(account): Path<String>, for
 }
 
 /// `POST /console/operator/users`: somebody who may see every account, or none yet.
-pub(super) async fn create_user(visit: OperatorVisit, form: Form) -> Reply {
+pub(super) async fn create_user(visit: OperatorVisit, form: Form) -> PageResult {
     let services = visit.0.services();
     let standing = match form.get("operator") {
         "yes" => Standing::Operator,
@@ -102,7 +102,7 @@ pub(super) async fn create_user(visit: OperatorVisit, form: Form) -> Reply {
 }
 
 /// `POST /console/operator/users/{user}/link`.
-pub(super) async fn link_user(visit: OperatorVisit, Path(user): Path<String>) -> Reply {
+pub(super) async fn link_user(visit: OperatorVisit, Path(user): Path<String>) -> PageResult {
     let user = users::get(visit.0.services(), user_id(&user)?).await?;
     let link = sessions::make_link(visit.0.services(), &user).await?;
     let name = user.email.unwrap_or_else(|| "the operator".to_owned());
@@ -110,7 +110,7 @@ pub(super) async fn link_user(visit: OperatorVisit, Path(user): Path<String>) ->
 }
 
 /// `POST /console/operator/users/{user}/remove`.
-pub(super) async fn remove_user(visit: OperatorVisit, Path(user): Path<String>) -> Reply {
+pub(super) async fn remove_user(visit: OperatorVisit, Path(user): Path<String>) -> PageResult {
     let user = user_id(&user)?;
     if user == visit.0.visitor.user.id {
         let refused = "Nobody removes themselves: another operator can, or `overnight user remove`.";
@@ -119,10 +119,10 @@ pub(super) async fn remove_user(visit: OperatorVisit, Path(user): Path<String>) 
     visit.conclude(users::remove(visit.0.services(), user).await, "user_removed").await
 }
 
-fn account_id(text: &str) -> Result<AccountId, Stop> {
-    AccountId::parse(text).ok_or(Stop::NoSuchPage)
+fn account_id(text: &str) -> Result<AccountId, PageError> {
+    AccountId::parse(text).ok_or(PageError::NoSuchPage)
 }
 
-fn user_id(text: &str) -> Result<UserId, Stop> {
-    UserId::parse(text).ok_or(Stop::NoSuchPage)
+fn user_id(text: &str) -> Result<UserId, PageError> {
+    UserId::parse(text).ok_or(PageError::NoSuchPage)
 }

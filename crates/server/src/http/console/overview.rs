@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use overnight_domain::pace::{ActivityRecord, done_by, pace, quarter_of};
 
-use super::replies::{self, Reply};
+use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::Services;
 use crate::app::engines::{self, EngineReport};
@@ -19,12 +19,12 @@ const QUARTERS: usize = 4 * HOURS as usize;
 const BATCHES: usize = 5;
 
 /// `GET /console/{account}`.
-pub(super) async fn page(visit: MemberVisit) -> Reply {
+pub(super) async fn page(visit: MemberVisit) -> PageResult {
     let services = visit.services();
     // To the minute: what is shown is not to differ from second to second.
     let (account, now) = (&visit.account, minute(services.clock.now()));
-    let mut chrome = visit.chrome(Section::Overview).await?;
-    chrome.is_live = true;
+    let mut layout = visit.layout(Section::Overview).await?;
+    layout.is_live = true;
     let standing = overview::get(services, account.key).await?;
     let records = activity::list(services, account.key, HOURS).await?;
     let live = standing.waiting + standing.in_progress;
@@ -46,7 +46,7 @@ pub(super) async fn page(visit: MemberVisit) -> Reply {
         engines: engine_rows(services).await?,
         url: services.config.public_address("/v1"),
         model: services.models.iter().next().map_or("", |model| &model.config.name),
-        chrome,
+        layout,
         account,
         standing,
         now,

@@ -19,11 +19,11 @@ use crate::http::{answers, errors};
 const A_CALL: &str = "a call of the console";
 
 /// What a handler answers with.
-pub(super) type Reply = Result<Response, Stop>;
+pub(super) type PageResult = Result<Response, PageError>;
 
-/// Why there is no page.
+/// Why a handler returns no page.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum PageError {
     /// What is asked for is found there.
     Elsewhere(String),
     /// The use case says why.
@@ -38,13 +38,13 @@ pub(super) enum Stop {
     Unwritten(askama::Error),
 }
 
-impl From<AppError> for Stop {
+impl From<AppError> for PageError {
     fn from(error: AppError) -> Self {
         Self::App(error)
     }
 }
 
-impl From<askama::Error> for Stop {
+impl From<askama::Error> for PageError {
     fn from(error: askama::Error) -> Self {
         Self::Unwritten(error)
     }
@@ -55,28 +55,28 @@ impl From<askama::Error> for Stop {
 pub(super) struct IsFollowed(pub(super) bool);
 
 /// A page, or one that says what was not done.
-pub(super) fn page(page: &impl Page) -> Reply {
-    let is_refused = page.chrome().refused.is_some();
+pub(super) fn page(page: &impl Page) -> PageResult {
+    let is_refused = page.layout().refused.is_some();
     let status = if is_refused { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut response = html(status, page.render()?);
     if !is_refused {
-        response.extensions_mut().insert(IsFollowed(page.chrome().is_followed()));
+        response.extensions_mut().insert(IsFollowed(page.layout().is_followed()));
     }
     Ok(response)
 }
 
 /// A page of the door.
-pub(super) fn page_with(status: StatusCode, page: &impl Template) -> Reply {
+pub(super) fn page_with(status: StatusCode, page: &impl Template) -> PageResult {
     Ok(html(status, page.render()?))
 }
 
 /// Another page, which is then asked for: what was done is not done again by a reload.
-pub(super) fn see_other(location: &str) -> Reply {
-    Err(Stop::Elsewhere(location.to_owned()))
+pub(super) fn see_other(location: &str) -> PageResult {
+    Err(PageError::Elsewhere(location.to_owned()))
 }
 
 /// What the use case refused, if that is for the visitor to mend on the page itself.
-pub(super) fn mendable(error: AppError) -> Result<String, Stop> {
+pub(super) fn mendable(error: AppError) -> Result<String, PageError> {
     match error {
         AppError::Invalid(invalid) => Ok(sentence(&invalid.message())),
         AppError::AlreadyEnded { .. }
@@ -143,8 +143,8 @@ pub(super) fn no_console(why: NoConsole) -> Response {
 }
 
 /// `GET /console/assets/{file}`.
-pub(super) async fn asset(Path(file): Path<String>) -> Reply {
-    let (content_type, bytes) = assets::find(&file).ok_or(Stop::NoSuchPage)?;
+pub(super) async fn asset(Path(file): Path<String>) -> PageResult {
+    let (content_type, bytes) = assets::find(&file).ok_or(PageError::NoSuchPage)?;
     let body = Body::from(Bytes::from_static(bytes));
     let mut response = answers::typed(StatusCode::OK, HeaderValue::from_static(content_type), body);
     let for_good = HeaderValue::from_static("public, max-age=31536000, immutable");
@@ -154,10 +154,10 @@ pub(super) async fn asset(Path(file): Path<String>) -> Reply {
 
 /// What a path is answered with at which there is no page.
 pub(super) async fn no_such_page() -> Response {
-    Stop::NoSuchPage.into_response()
+    PageError::NoSuchPage.into_response()
 }
 
-impl IntoResponse for Stop {
+impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         match self {
             Self::Elsewhere(location) => {
@@ -180,7 +180,7 @@ impl IntoResponse for Stop {
             }
             Self::Unreadable(why) => refused(StatusCode::BAD_REQUEST, &why),
             Self::Unwritten(error) => {
-                tracing::error!(%error, "a page of the console could not be written");
+                tracing::error!(%error, "console page failed to render");
                 refused(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written. The log says why.")
             }
             Self::App(error @ (AppError::Unavailable(_) | AppError::StoreAway { .. })) => {

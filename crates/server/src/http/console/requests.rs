@@ -9,27 +9,27 @@ use overnight_domain::roles::Permission;
 use overnight_wire::native::requests as shapes;
 use url::form_urlencoded;
 
-use super::replies::{self, Reply};
+use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::requests::{self, BrowseQuery};
 use crate::app::waiting;
-use crate::console::{Answer, Asked, Onward, Prompt, RequestPage, RequestsPage, Section};
+use crate::console::{Answer, ListParams, NextPage, Prompt, RequestPage, RequestsPage, Section};
 use crate::http::answers;
 
 /// A query of a list: what stands in it, and behind which entry the list begins.
-pub(super) fn read_query<K: Kind>(query: Option<&str>) -> (Asked, Option<Id<K>>) {
-    let (mut asked, mut before) = (Asked::default(), None);
+pub(super) fn read_query<K: Kind>(query: Option<&str>) -> (ListParams, Option<Id<K>>) {
+    let (mut params, mut before) = (ListParams::default(), None);
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         match &*name {
-            "status" => asked.status = value.into_owned(),
-            "model" => asked.model = value.into_owned(),
-            "batch" => asked.batch = value.into_owned(),
-            "search" => asked.search = value.trim().to_owned(),
+            "status" => params.status = value.into_owned(),
+            "model" => params.model = value.into_owned(),
+            "batch" => params.batch = value.into_owned(),
+            "search" => params.search = value.trim().to_owned(),
             "before" => before = Some(Id::parse(&value).unwrap_or(Id::from_bits(0))),
             _ => {}
         }
     }
-    (asked, before)
+    (params, before)
 }
 
 /// Where a search leads that names one thing.
@@ -41,29 +41,29 @@ pub(super) fn named(visit: &MemberVisit, search: &str) -> Option<String> {
 }
 
 /// `GET /console/{account}/requests`.
-pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> Reply {
-    let (asked, before) = read_query::<RequestKind>(query.as_deref());
-    if let Some(found) = named(&visit, &asked.search) {
+pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> PageResult {
+    let (params, before) = read_query::<RequestKind>(query.as_deref());
+    if let Some(found) = named(&visit, &params.search) {
         return replies::see_other(&found);
     }
     let services = visit.services();
     let filled = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let browsed = BrowseQuery {
-        status: RequestStatus::parse(&asked.status),
-        model: filled(&asked.model),
-        batch: filled(&asked.batch).map(|batch| BatchId::parse(&batch).unwrap_or(Id::from_bits(0))),
-        search: filled(&asked.search),
+        status: RequestStatus::parse(&params.status),
+        model: filled(&params.model),
+        batch: filled(&params.batch).map(|batch| BatchId::parse(&batch).unwrap_or(Id::from_bits(0))),
+        search: filled(&params.search),
         before,
     };
     let found = requests::browse(services, visit.account.key, &browsed).await?;
-    let mut chrome = visit.chrome(Section::Requests).await?;
+    let mut layout = visit.layout(Section::Requests).await?;
     // A search that looks at much is not made again each second.
-    chrome.is_live = before.is_none() && asked.search.is_empty();
+    layout.is_live = before.is_none() && params.search.is_empty();
     let page = RequestsPage {
-        chrome,
-        asked,
+        layout,
+        params,
         models: services.models.iter().map(|model| &*model.config.name).collect(),
-        onward: Onward::of(found.next, found.looked_through),
+        next_page: NextPage::of(found.next, found.looked_through),
         rows: found.rows,
         is_first: before.is_none(),
         url: services.config.public_address("/v1"),
@@ -72,14 +72,14 @@ pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> Reply
 }
 
 /// `GET /console/{account}/requests/{request}`.
-pub(super) async fn page(visit: MemberVisit) -> Reply {
+pub(super) async fn page(visit: MemberVisit) -> PageResult {
     let (services, key) = (visit.services(), visit.account.key);
     let record = requests::get_record(services, key, visit.id::<RequestKind>()).await?;
-    let mut chrome = visit.chrome(Section::Requests).await?;
-    chrome.is_live = !record.summary.state.is_terminal();
+    let mut layout = visit.layout(Section::Requests).await?;
+    layout.is_live = !record.summary.state.is_terminal();
     let prompt = Prompt::read(&record.body);
     let page = RequestPage {
-        chrome,
+        layout,
         answer: record.result.as_deref().map(Answer::read),
         charge: requests::charge_of(services, key, record.summary.id).await?,
         waiting: waiting::reason(services, &prompt.model, &record.summary.state).await?,
@@ -92,7 +92,7 @@ pub(super) async fn page(visit: MemberVisit) -> Reply {
 }
 
 /// `GET /console/{account}/requests/{request}/record`: the whole record, as the API has it.
-pub(super) async fn record(visit: MemberVisit) -> Reply {
+pub(super) async fn record(visit: MemberVisit) -> PageResult {
     let record = requests::get_record(visit.services(), visit.account.key, visit.id::<RequestKind>()).await?;
     let mut response = answers::ok(|out| shapes::write_full(&record, out));
     attach(&mut response, &format!("{}.json", record.summary.id));
@@ -107,13 +107,13 @@ pub(super) fn attach(response: &mut Response, name: &str) {
 }
 
 /// `POST /console/{account}/requests/{request}/cancel`.
-pub(super) async fn cancel(visit: MemberVisit) -> Reply {
+pub(super) async fn cancel(visit: MemberVisit) -> PageResult {
     visit.require(Permission::Work)?;
     let id = visit.id::<RequestKind>();
-    let said = match requests::cancel(visit.services(), visit.account.key, id).await {
+    let flash = match requests::cancel(visit.services(), visit.account.key, id).await {
         Ok(_) => "request_cancelled",
         Err(crate::app::errors::AppError::AlreadyEnded { .. }) => "ended_already",
         Err(error) => return Err(error.into()),
     };
-    replies::see_other(&visit.at(&format!("requests/{id}?said={said}")))
+    replies::see_other(&visit.at(&format!("requests/{id}?flash={flash}")))
 }

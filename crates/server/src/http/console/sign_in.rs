@@ -8,14 +8,14 @@ use url::form_urlencoded;
 use super::assets;
 use super::cookies::Cookie;
 use super::forms::Form;
-use super::replies::{self, Reply, Stop};
+use super::replies::{self, PageError, PageResult};
 use super::visitors::{Guest, Visit};
 use crate::app::sessions::{self, SignInError, oidc};
 use crate::config::ConsoleOrigin;
 use crate::console::{LinkPage, SignInPage};
 
 /// `GET /console/sign-in`.
-pub(super) async fn page(guest: Guest, RawQuery(query): RawQuery) -> Reply {
+pub(super) async fn page(guest: Guest, RawQuery(query): RawQuery) -> PageResult {
     let query = query.unwrap_or_default();
     let next = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "next");
     let next = next.map(|(_, next)| next.into_owned()).unwrap_or_default();
@@ -26,7 +26,7 @@ pub(super) async fn page(guest: Guest, RawQuery(query): RawQuery) -> Reply {
 }
 
 /// The page at which somebody signs in.
-fn door(guest: &Guest, status: StatusCode, next: &str, email: &str, refused: Option<String>) -> Reply {
+fn door(guest: &Guest, status: StatusCode, next: &str, email: &str, refused: Option<String>) -> PageResult {
     let base = &*guest.origin.base;
     let provider = oidc::name(&guest.context.services).map(|name| {
         let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
@@ -36,13 +36,13 @@ fn door(guest: &Guest, status: StatusCode, next: &str, email: &str, refused: Opt
 }
 
 /// The same page, which says why nobody was signed in.
-pub(super) fn refused(guest: &Guest, error: SignInError, next: &str, email: &str) -> Reply {
+pub(super) fn refused(guest: &Guest, error: SignInError, next: &str, email: &str) -> PageResult {
     let (status, refused) = told(error)?;
     door(guest, status, next, email, Some(refused))
 }
 
 /// `POST /console/sign-in`.
-pub(super) async fn sign_in(guest: Guest, form: Form) -> Reply {
+pub(super) async fn sign_in(guest: Guest, form: Form) -> PageResult {
     let services = &guest.context.services;
     let (email, next) = (form.get("email"), form.raw("next"));
     let signed_in = sessions::sign_in(services, email, form.raw("password"), guest.browser.clone()).await;
@@ -53,7 +53,7 @@ pub(super) async fn sign_in(guest: Guest, form: Form) -> Reply {
 }
 
 /// `GET /console/sign-in/link/{token}`. Programs look at links before people do: only the button on this page uses it up.
-pub(super) async fn link_page(guest: Guest, Path(token): Path<String>) -> Reply {
+pub(super) async fn link_page(guest: Guest, Path(token): Path<String>) -> PageResult {
     match sessions::whose_link(&guest.context.services, &token).await {
         Ok(user) => {
             let (base, assets) = (&*guest.origin.base, &*assets::NAMES);
@@ -65,32 +65,32 @@ pub(super) async fn link_page(guest: Guest, Path(token): Path<String>) -> Reply 
 }
 
 /// `POST /console/sign-in/link/{token}`.
-pub(super) async fn sign_in_by_link(guest: Guest, Path(token): Path<String>) -> Reply {
+pub(super) async fn sign_in_by_link(guest: Guest, Path(token): Path<String>) -> PageResult {
     match sessions::sign_in_by_link(&guest.context.services, &token, guest.browser).await {
         Ok((token, user)) => {
             let base = &guest.origin.base;
-            let said = if user.has_password || user.issuer.is_some() { "by_link" } else { "welcome" };
-            let_in(&guest.origin, &token, &format!("{base}/you?said={said}"))
+            let flash = if user.has_password || user.issuer.is_some() { "by_link" } else { "welcome" };
+            let_in(&guest.origin, &token, &format!("{base}/you?flash={flash}"))
         }
         Err(error) => useless_link(&guest.origin, error),
     }
 }
 
-fn useless_link(origin: &ConsoleOrigin, error: SignInError) -> Reply {
+fn useless_link(origin: &ConsoleOrigin, error: SignInError) -> PageResult {
     let (status, refused) = told(error)?;
     let (base, assets) = (&*origin.base, &*assets::NAMES);
     replies::page_with(status, &LinkPage { base, assets, token: "", user: None, refused: Some(refused) })
 }
 
 /// `POST /console/sign-out`.
-pub(super) async fn sign_out(visit: Visit) -> Reply {
+pub(super) async fn sign_out(visit: Visit) -> PageResult {
     sessions::sign_out(visit.services(), &visit.visitor).await?;
     Ok(out(&visit.origin))
 }
 
 /// Leads a browser to the door that has nothing to show any more.
 pub(super) fn out(origin: &ConsoleOrigin) -> Response {
-    let mut response = Stop::Elsewhere(format!("{}/sign-in", origin.base)).into_response();
+    let mut response = PageError::Elsewhere(format!("{}/sign-in", origin.base)).into_response();
     if let Some(cookie) = Cookie::session(origin).forget() {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
@@ -98,15 +98,15 @@ pub(super) fn out(origin: &ConsoleOrigin) -> Response {
 }
 
 /// Has the browser show `token` from now on, and leads it to `next`.
-pub(super) fn let_in(origin: &ConsoleOrigin, token: &str, next: &str) -> Reply {
-    let mut response = Stop::Elsewhere(next.to_owned()).into_response();
+pub(super) fn let_in(origin: &ConsoleOrigin, token: &str, next: &str) -> PageResult {
+    let mut response = PageError::Elsewhere(next.to_owned()).into_response();
     if let Some(cookie) = Cookie::session(origin).set(token) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     Ok(response)
 }
 
-fn told(error: SignInError) -> Result<(StatusCode, String), Stop> {
+fn told(error: SignInError) -> Result<(StatusCode, String), PageError> {
     let message = error.to_string();
     let status = match error {
         SignInError::Refused(_) | SignInError::ByProvider { .. } => StatusCode::FORBIDDEN,

@@ -12,13 +12,13 @@ use url::form_urlencoded;
 use super::assets;
 use super::cookies::Cookie;
 use super::live::IsLook;
-use super::replies::Stop;
+use super::replies::PageError;
 use crate::app::accounts::{self, Account};
 use crate::app::errors::AppError;
 use crate::app::sessions::{self, Browser, Visitor};
 use crate::app::{Services, batches, members};
 use crate::config::ConsoleOrigin;
-use crate::console::{Chrome, Section};
+use crate::console::{Layout, Section};
 use crate::http::calls;
 use crate::http::context::{Peer, Shared};
 
@@ -38,7 +38,7 @@ pub(super) struct Visit {
     pub(super) origin: ConsoleOrigin,
     pub(super) visitor: Visitor,
     /// What the page before says was done.
-    said: Option<String>,
+    flash: Option<String>,
 }
 
 /// A member of the account in the path. To others there is no such account.
@@ -50,10 +50,10 @@ pub(super) struct MemberVisit {
 }
 
 impl FromRequestParts<Shared> for Guest {
-    type Rejection = Stop;
+    type Rejection = PageError;
 
-    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Stop> {
-        let origin = context.services.config.console_origin().map_err(|_| Stop::NoSuchPage)?;
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, PageError> {
+        let origin = context.services.config.console_origin().map_err(|_| PageError::NoSuchPage)?;
         let visitor = match Cookie::session(&origin).read(&parts.headers) {
             Some(token) => {
                 let is_active = parts.extensions.get::<IsLook>().is_none();
@@ -94,28 +94,29 @@ fn address_of(hop: &str) -> Option<IpAddr> {
 }
 
 impl FromRequestParts<Shared> for Visit {
-    type Rejection = Stop;
+    type Rejection = PageError;
 
-    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Stop> {
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, PageError> {
         let Guest { context, origin, visitor, asked, .. } = Guest::from_request_parts(parts, context).await?;
         let Some(visitor) = visitor else {
             let next: String = form_urlencoded::byte_serialize(asked.as_bytes()).collect();
-            return Err(Stop::Elsewhere(format!("{}/sign-in?next={next}", origin.base)));
+            return Err(PageError::Elsewhere(format!("{}/sign-in?next={next}", origin.base)));
         };
         let query = parts.uri.query().unwrap_or_default();
-        let said = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "said");
-        Ok(Self { context, origin, visitor, said: said.map(|(_, value)| value.into_owned()) })
+        let flash = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "flash");
+        Ok(Self { context, origin, visitor, flash: flash.map(|(_, value)| value.into_owned()) })
     }
 }
 
 impl FromRequestParts<Shared> for MemberVisit {
-    type Rejection = Stop;
+    type Rejection = PageError;
 
-    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Stop> {
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, PageError> {
         let visit = Visit::from_request_parts(parts, context).await?;
-        let params = RawPathParams::from_request_parts(parts, context).await.map_err(|_| Stop::NoSuchPage)?;
+        let params =
+            RawPathParams::from_request_parts(parts, context).await.map_err(|_| PageError::NoSuchPage)?;
         let path: Vec<String> = params.iter().map(|(_, value)| value.to_owned()).collect();
-        let id = path.first().and_then(|text| AccountId::parse(text)).ok_or(Stop::NoSuchPage)?;
+        let id = path.first().and_then(|text| AccountId::parse(text)).ok_or(PageError::NoSuchPage)?;
         let services = &visit.context.services;
         let account = accounts::get(services, id).await?;
         calls::name_account(account.id);
@@ -129,16 +130,16 @@ impl Visit {
         &self.context.services
     }
 
-    /// What stands around a page that belongs to no account.
-    pub(super) async fn chrome(&self, section: Section) -> Result<Chrome, AppError> {
+    /// The layout of a page that belongs to no account.
+    pub(super) async fn layout(&self, section: Section) -> Result<Layout, AppError> {
         let accounts = members::accounts_of(self.services(), &self.visitor.user).await?;
         let accounts = accounts.into_iter().map(|(account, _)| (account.id.to_string(), account.name));
-        Ok(Chrome { accounts: accounts.collect(), ..self.bare_chrome(section) })
+        Ok(Layout { accounts: accounts.collect(), ..self.bare_layout(section) })
     }
 
-    fn bare_chrome(&self, section: Section) -> Chrome {
+    fn bare_layout(&self, section: Section) -> Layout {
         let user = &self.visitor.user;
-        Chrome {
+        Layout {
             base: self.origin.base.clone(),
             assets: assets::NAMES.clone(),
             section,
@@ -148,7 +149,7 @@ impl Visit {
             is_operator: user.is_operator,
             live_batches: 0,
             is_live: false,
-            said: self.said.as_deref().and_then(crate::console::said),
+            flash: self.flash.as_deref().and_then(crate::console::flash),
             refused: None,
             money: crate::console::Money::of(&self.services().config.billing),
         }
@@ -161,8 +162,8 @@ impl MemberVisit {
     }
 
     /// Refuses whoever may not.
-    pub(super) fn require(&self, permission: Permission) -> Result<(), Stop> {
-        self.role.may(permission).then_some(()).ok_or(Stop::NotAllowed(self.role))
+    pub(super) fn require(&self, permission: Permission) -> Result<(), PageError> {
+        self.role.may(permission).then_some(()).ok_or(PageError::NotAllowed(self.role))
     }
 
     /// The identifier in the path behind the account's. A text that is none becomes the identifier zero, which nothing has.
@@ -176,14 +177,14 @@ impl MemberVisit {
     }
 
     /// What stands around a page of this account.
-    pub(super) async fn chrome(&self, section: Section) -> Result<Chrome, AppError> {
-        let mut chrome = self.visit.bare_chrome(section);
-        chrome.live_batches = batches::count_live(self.services(), self.account.key).await?;
-        chrome.account = Some(crate::console::AccountBadge {
+    pub(super) async fn layout(&self, section: Section) -> Result<Layout, AppError> {
+        let mut layout = self.visit.bare_layout(section);
+        layout.live_batches = batches::count_live(self.services(), self.account.key).await?;
+        layout.account = Some(crate::console::AccountBadge {
             id: self.account.id.to_string(),
             name: self.account.name.clone(),
             role: self.role,
         });
-        Ok(chrome)
+        Ok(layout)
     }
 }

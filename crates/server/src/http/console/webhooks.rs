@@ -6,7 +6,7 @@ use overnight_domain::roles::Permission;
 use url::form_urlencoded;
 
 use super::forms::Form;
-use super::replies::{self, Reply};
+use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::webhooks::{self, EventState};
 use crate::config::Millis;
@@ -17,7 +17,7 @@ const TRIES: u32 = 100;
 const HOUR_MS: i64 = 3_600_000;
 
 #[derive(Default)]
-struct Asked {
+struct PageParams {
     state: Option<EventState>,
     before: Option<EventId>,
     tested: String,
@@ -25,20 +25,20 @@ struct Asked {
 }
 
 /// `GET /console/{account}/webhooks`.
-pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> Reply {
-    let mut asked = Asked::default();
+pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> PageResult {
+    let mut params = PageParams::default();
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         match &*name {
-            "state" => asked.state = EventState::ALL.into_iter().find(|state| state.as_str() == value),
-            "before" => asked.before = Some(Id::parse(&value).unwrap_or(Id::from_bits(0))),
+            "state" => params.state = EventState::ALL.into_iter().find(|state| state.as_str() == value),
+            "before" => params.before = Some(Id::parse(&value).unwrap_or(Id::from_bits(0))),
             _ => {}
         }
     }
-    show(&visit, asked).await
+    show(&visit, params).await
 }
 
 /// `POST /console/{account}/webhooks/rotate`.
-pub(super) async fn rotate(visit: MemberVisit, form: Form) -> Reply {
+pub(super) async fn rotate(visit: MemberVisit, form: Form) -> PageResult {
     visit.require(Permission::Work)?;
     let overlap = match form.get("overlap") {
         "0" => Millis(0),
@@ -46,66 +46,66 @@ pub(super) async fn rotate(visit: MemberVisit, form: Form) -> Reply {
         _ => Millis(24 * HOUR_MS),
     };
     webhooks::rotate(visit.services(), visit.account.id, overlap).await?;
-    replies::see_other(&visit.at("webhooks?said=secret_replaced"))
+    replies::see_other(&visit.at("webhooks?flash=secret_replaced"))
 }
 
 /// `POST /console/{account}/webhooks/test`.
-pub(super) async fn test(visit: MemberVisit, form: Form) -> Reply {
+pub(super) async fn test(visit: MemberVisit, form: Form) -> PageResult {
     visit.require(Permission::Work)?;
     let url = form.get("url");
     match webhooks::send_test(visit.services(), visit.account.id, url).await {
         Ok(event) => replies::see_other(&visit.at(&format!("webhooks/{}", event.id))),
         Err(error) => {
             let refused = Some(replies::mendable(error)?);
-            show(&visit, Asked { tested: url.to_owned(), refused, ..Asked::default() }).await
+            show(&visit, PageParams { tested: url.to_owned(), refused, ..PageParams::default() }).await
         }
     }
 }
 
 /// `POST /console/{account}/webhooks/replay`: every event that was given up is told again.
-pub(super) async fn replay_all(visit: MemberVisit) -> Reply {
+pub(super) async fn replay_all(visit: MemberVisit) -> PageResult {
     visit.require(Permission::Work)?;
     webhooks::replay_exhausted(visit.services(), visit.account.id).await?;
-    replies::see_other(&visit.at("webhooks?said=replayed"))
+    replies::see_other(&visit.at("webhooks?flash=replayed"))
 }
 
 /// `GET /console/{account}/webhooks/{event}`.
-pub(super) async fn event(visit: MemberVisit) -> Reply {
+pub(super) async fn event(visit: MemberVisit) -> PageResult {
     show_event(&visit, None).await
 }
 
 /// `POST /console/{account}/webhooks/{event}/replay`.
-pub(super) async fn replay(visit: MemberVisit) -> Reply {
+pub(super) async fn replay(visit: MemberVisit) -> PageResult {
     visit.require(Permission::Work)?;
     let id = visit.id::<EventKind>();
     match webhooks::replay_own(visit.services(), visit.account.key, id).await {
-        Ok(_) => replies::see_other(&visit.at(&format!("webhooks/{id}?said=replayed"))),
+        Ok(_) => replies::see_other(&visit.at(&format!("webhooks/{id}?flash=replayed"))),
         Err(error) => show_event(&visit, Some(replies::mendable(error)?)).await,
     }
 }
 
-async fn show_event(visit: &MemberVisit, refused: Option<String>) -> Reply {
+async fn show_event(visit: &MemberVisit, refused: Option<String>) -> PageResult {
     let (services, key, id) = (visit.services(), visit.account.key, visit.id::<EventKind>());
     let event = webhooks::get_own(services, key, id).await?;
-    let mut chrome = visit.chrome(Section::Webhooks).await?;
-    chrome.is_live = event.state == EventState::Live;
-    chrome.refused = refused;
+    let mut layout = visit.layout(Section::Webhooks).await?;
+    layout.is_live = event.state == EventState::Live;
+    layout.refused = refused;
     let tries = webhooks::list_own_deliveries(services, key, Some(id), None, TRIES).await?;
-    replies::page(&EventPage { chrome, may_work: visit.role.may(Permission::Work), event, tries })
+    replies::page(&EventPage { layout, may_work: visit.role.may(Permission::Work), event, tries })
 }
 
-async fn show(visit: &MemberVisit, asked: Asked) -> Reply {
-    let Asked { state, before, tested, refused } = asked;
+async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
+    let PageParams { state, before, tested, refused } = params;
     let (services, may_work) = (visit.services(), visit.role.may(Permission::Work));
-    let mut chrome = visit.chrome(Section::Webhooks).await?;
-    chrome.is_live = before.is_none();
-    chrome.refused = refused;
+    let mut layout = visit.layout(Section::Webhooks).await?;
+    layout.is_live = before.is_none();
+    layout.refused = refused;
     let mut events =
         webhooks::list_own_events(services, visit.account.key, state, before, EVENTS + 1).await?;
     let has_older = events.len() > EVENTS as usize;
     events.truncate(EVENTS as usize);
     let page = WebhooksPage {
-        chrome,
+        layout,
         may_work,
         secrets: if may_work { webhooks::secrets(services, visit.account.id).await? } else { Vec::new() },
         older: events.last().filter(|_| has_older).map(|event| event.id.to_string()),

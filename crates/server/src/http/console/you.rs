@@ -1,19 +1,19 @@
 //! What belongs to the visitor, whatever the account: how they sign in, and where they are signed in.
 
 use super::forms::Form;
-use super::replies::{self, Reply};
+use super::replies::{self, PageResult};
 use super::sign_in;
 use super::visitors::Visit;
 use crate::app::{members, sessions, users};
 use crate::console::{Section, YouPage};
 
 /// `GET /console/you`.
-pub(super) async fn page(visit: Visit) -> Reply {
+pub(super) async fn page(visit: Visit) -> PageResult {
     show(&visit, None).await
 }
 
 /// `POST /console/you`: another e-mail address, another password, or both.
-pub(super) async fn change(visit: Visit, form: Form) -> Reply {
+pub(super) async fn change(visit: Visit, form: Form) -> PageResult {
     let known = visit.visitor.user.email.as_deref();
     let email = form.filled("email").filter(|email| Some(*email) != known);
     let password = Some(form.raw("password")).filter(|password| !password.is_empty());
@@ -21,24 +21,24 @@ pub(super) async fn change(visit: Visit, form: Form) -> Reply {
         users::change_credentials(visit.services(), &visit.visitor, form.raw("current"), email, password)
             .await;
     match changed {
-        Ok(()) => replies::see_other(&format!("{}/you?said=changed", visit.origin.base)),
+        Ok(()) => replies::see_other(&format!("{}/you?flash=changed", visit.origin.base)),
         Err(error) => show(&visit, Some(replies::mendable(error)?)).await,
     }
 }
 
 /// `POST /console/you/sign-out-everywhere`.
-pub(super) async fn sign_out_everywhere(visit: Visit) -> Reply {
+pub(super) async fn sign_out_everywhere(visit: Visit) -> PageResult {
     sessions::sign_out_everywhere(visit.services(), &visit.visitor.user, None).await?;
     Ok(sign_in::out(&visit.origin))
 }
 
-async fn show(visit: &Visit, refused: Option<String>) -> Reply {
+async fn show(visit: &Visit, refused: Option<String>) -> PageResult {
     let services = visit.services();
-    let mut chrome = visit.chrome(Section::You).await?;
-    chrome.refused = refused;
+    let mut layout = visit.layout(Section::You).await?;
+    layout.refused = refused;
     let user = &visit.visitor.user;
     let page = YouPage {
-        chrome,
+        layout,
         user,
         current: visit.visitor.session.sha256,
         sessions: sessions::list(services, user).await?,

@@ -5,7 +5,7 @@ use overnight_domain::ids::BatchKind;
 use overnight_wire::native::batches::{
     BatchCreated, BatchStatus, CreateBatch, FullBatch, write_created, write_full, write_status,
 };
-use overnight_wire::native::requests::{self as request_shapes, FullRequest, RequestStatus};
+use overnight_wire::native::requests::{self as request_shapes, FullRequest, RequestSummary};
 
 use super::refusals::{Always, OfBody, OfCancel, OfPath};
 use crate::app::batches::{self, WholeBatch};
@@ -83,7 +83,7 @@ pub(in crate::http) async fn get_status(
 #[utoipa::path(get, path = "/v1/batches/{batch_id}/requests", operation_id = "get_batch_requests",
     tag = "Batches",
     params(("batch_id" = String, Path, description = "The identifier of the batch.")),
-    responses((status = 200, description = "One request on each line.", body = RequestStatus,
+    responses((status = 200, description = "One request on each line.", body = RequestSummary,
         content_type = "application/x-ndjson"), Always, OfPath))]
 pub(in crate::http) async fn get_requests(
     State(context): State<Shared>,

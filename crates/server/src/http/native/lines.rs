@@ -1,6 +1,6 @@
 //! The lines of List Requests, as the reference shows them.
 
-use overnight_wire::native::requests::{FullRequest, RequestStatus};
+use overnight_wire::native::requests::{FullRequest, RequestSummary};
 use utoipa::openapi::schema::AnyOfBuilder;
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -13,7 +13,7 @@ impl PartialSchema for RequestLine {
         let description =
             "A line of List Requests: how the request stands, or with `full=true` the whole request.";
         let schema = AnyOfBuilder::new()
-            .item(Ref::from_schema_name(RequestStatus::name()))
+            .item(Ref::from_schema_name(RequestSummary::name()))
             .item(Ref::from_schema_name(FullRequest::name()))
             .description(Some(description));
         RefOr::T(schema.build().into())
@@ -22,9 +22,9 @@ impl PartialSchema for RequestLine {
 
 impl ToSchema for RequestLine {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.push((RequestStatus::name().into_owned(), RequestStatus::schema()));
+        schemas.push((RequestSummary::name().into_owned(), RequestSummary::schema()));
         schemas.push((FullRequest::name().into_owned(), FullRequest::schema()));
-        RequestStatus::schemas(schemas);
+        RequestSummary::schemas(schemas);
         FullRequest::schemas(schemas);
     }
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use overnight_domain::ids::RequestKind;
 use overnight_wire::native::requests::{
-    CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestStatus, write_full, write_status,
+    CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestSummary, write_full, write_status,
 };
 
 use super::lines::RequestLine;
@@ -78,7 +78,7 @@ pub(in crate::http) async fn get(
 #[utoipa::path(get, path = "/v1/requests/{request_id}/status", operation_id = "get_request_status",
     tag = "Requests",
     params(("request_id" = String, Path, description = "The identifier of the request.")),
-    responses((status = 200, description = "How the request stands.", body = RequestStatus), Always, OfPath))]
+    responses((status = 200, description = "How the request stands.", body = RequestSummary), Always, OfPath))]
 pub(in crate::http) async fn get_status(
     State(context): State<Shared>,
     caller: Caller,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use overnight_domain::ids::EventId;
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::webhooks::{EventKind, Lane};
+use overnight_domain::webhooks::{DeliveryLane, EventKind};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
@@ -28,7 +28,7 @@ pub(in crate::store) struct Outbox(Vec<Announcement>);
 struct Announcement {
     subject: Told,
     kind: EventKind,
-    lane: Lane,
+    lane: DeliveryLane,
     now: i64,
 }
 
@@ -73,7 +73,7 @@ impl Outbox {
     }
 
     fn push(&mut self, subject: Told, kind: EventKind, lane: Option<i64>, now: i64) {
-        if let Some(lane) = lane.map(Lane) {
+        if let Some(lane) = lane.map(DeliveryLane) {
             self.0.push(Announcement { subject, kind, lane, now });
         }
     }

@@ -6,11 +6,11 @@ use bytes::Bytes;
 use overnight_domain::ids::EventId;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
-use overnight_domain::webhooks::{Event, Lane, Subject};
+use overnight_domain::webhooks::{DeliveryLane, Event, Subject};
 
 use super::states::kind_of;
 use crate::store::database::{Row, Value, statements};
-use crate::store::writer::{Job, Lane as WriterLane, Operation, Unit};
+use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 
 /// An event that is due.
@@ -72,7 +72,7 @@ statements! {
 }
 
 /// The events of a lane that are due at `now`, the longest first and `limit` at most.
-pub async fn find_due(store: &Store, lane: Lane, now: i64, limit: usize) -> Result<Vec<Due>, StoreError> {
+pub async fn find_due(store: &Store, lane: DeliveryLane, now: i64, limit: usize) -> Result<Vec<Due>, StoreError> {
     let query = FIND_DUE.bind(lane.0).bind(now).bind(limit as i64);
     store.readers().fetch_all(query).await?.iter().map(read).collect()
 }
@@ -148,7 +148,7 @@ pub(in crate::store) struct ClaimEvents {
 
 impl Operation for ClaimEvents {
     type Answer = ClaimedEvents;
-    const LANE: WriterLane = WriterLane::Control;
+    const LANE: Lane = Lane::Control;
 
     fn rows(&self) -> usize {
         self.claims.len()

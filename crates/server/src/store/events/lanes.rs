@@ -1,7 +1,7 @@
 //! In which lanes events wait.
 
 use overnight_domain::scheduler::AccountKey;
-use overnight_domain::webhooks::Lane;
+use overnight_domain::webhooks::DeliveryLane;
 use sha2::{Digest, Sha256};
 use url::Url;
 
@@ -11,7 +11,7 @@ use crate::store::{Store, StoreError};
 /// The lane of an account's webhook.
 pub(in crate::store) fn lane_of(account: AccountKey, webhook: Option<&str>) -> Option<i64> {
     let origin = Url::parse(webhook?).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
-    Some(Lane::of(account.0, Sha256::digest(origin)[0]).0)
+    Some(DeliveryLane::of(account.0, Sha256::digest(origin)[0]).0)
 }
 
 statements! {
@@ -27,11 +27,11 @@ statements! {
 }
 
 /// The lanes in which events wait, each with when the next of them is due, in milliseconds.
-pub async fn list_lanes(store: &Store) -> Result<Vec<(Lane, i64)>, StoreError> {
+pub async fn list_lanes(store: &Store) -> Result<Vec<(DeliveryLane, i64)>, StoreError> {
     let rows = store.readers().fetch_all(LIST.unbound()).await?;
     // What another process claims between the two looks may leave a lane empty.
-    let read = |row: &Row| Ok((Lane(row.get("lane")?), row.get::<Option<i64>>("due_at")?));
-    let lanes: Vec<(Lane, Option<i64>)> = rows.iter().map(read).collect::<Result<_, StoreError>>()?;
+    let read = |row: &Row| Ok((DeliveryLane(row.get("lane")?), row.get::<Option<i64>>("due_at")?));
+    let lanes: Vec<(DeliveryLane, Option<i64>)> = rows.iter().map(read).collect::<Result<_, StoreError>>()?;
     Ok(lanes.into_iter().filter_map(|(lane, due_at)| Some((lane, due_at?))).collect())
 }
 
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_lane_is_of_its_account_and_the_same_for_the_same_host() {
-        let lane = |account, webhook: &str| lane_of(AccountKey(account), Some(webhook)).map(Lane).unwrap();
+        let lane = |account, webhook: &str| lane_of(AccountKey(account), Some(webhook)).map(DeliveryLane).unwrap();
         assert_eq!(lane(7, "https://a.example/1"), lane(7, "https://A.example:443/2?x"));
         assert_eq!(lane(7, "https://a.example/1").account(), 7);
         assert_ne!(lane(7, "https://a.example"), lane(8, "https://a.example"));

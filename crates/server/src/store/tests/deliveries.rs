@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use overnight_domain::ids::EventId;
-use overnight_domain::webhooks::Lane;
+use overnight_domain::webhooks::DeliveryLane;
 use overnight_domain::webhooks::signature::SigningSecret;
 
 use super::webhooks::{HOOK, cancel};
@@ -152,7 +152,7 @@ async fn of_two_nodes_one_sends_and_the_dead_one_is_heard_no_more() {
     other.close().await;
 }
 
-async fn events_lane(fixture: &Fixture) -> Lane {
+async fn events_lane(fixture: &Fixture) -> DeliveryLane {
     events::list_lanes(&fixture.store).await.expect("the lanes")[0].0
 }
 

@@ -76,8 +76,8 @@ async fn old_and_new_epoch_in_one_group_settle_once(mut fixture: Fixture) {
     let back = GiveBack { lease: old.clone(), retry_at: START, counted: false, suspect: false };
     assert!(leases::give_back(&fixture.store, back).await.expect("a give-back"));
     let new = fixture.lease().await.remove(0);
-    let (zombie, valid) = tokio::join!(fixture.settle(&old, START + 2), fixture.settle(&new, START + 2));
-    assert_eq!((zombie, valid), (false, true));
+    let (fenced, valid) = tokio::join!(fixture.settle(&old, START + 2), fixture.settle(&new, START + 2));
+    assert_eq!((fenced, valid), (false, true));
     fixture.assert_sound().await;
 }
 

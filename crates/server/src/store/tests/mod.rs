@@ -48,7 +48,7 @@ use bytes::Bytes;
 use overnight_domain::ids::{AccountId, BatchId, IdSequence, RequestId};
 use overnight_domain::money::Pricing;
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{AccountKey, Group, Lease, ModelKey, Position};
+use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueuePartition};
 use overnight_domain::sort_key::SortKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_testkit::postgres::{Cluster, FaultProxy, Pooler};
@@ -128,8 +128,8 @@ impl Fixture {
         (open(&options).await, folder)
     }
 
-    pub(super) fn group(&self) -> Group {
-        Group { model: self.model, account: self.account }
+    pub(super) fn group(&self) -> QueuePartition {
+        QueuePartition { model: self.model, account: self.account }
     }
 
     pub(super) fn request(&mut self, key: u8) -> NewRequest {

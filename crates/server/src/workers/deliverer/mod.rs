@@ -1,7 +1,7 @@
 //! Delivers events: looks which are due, claims as many as there is room for, tries each, and says what came of it. A
 //! process that dies leaves its claims to the next one.
 
-mod places;
+mod permits;
 mod tries;
 
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::task::{JoinError, JoinSet};
 
-use self::places::{Place, Places};
+use self::permits::{Permit, Permits};
 use self::tries::Try;
-use crate::app::carrying::carry_through;
+use crate::app::write_retry::write_with_retry;
 use crate::app::{Services, webhooks};
 use crate::store::StoreError;
 use crate::store::events::{self, Claim, Conclusion, Due, EventState};
@@ -32,7 +32,7 @@ const RETRY_MS: i64 = 1_000;
 pub struct Deliverer {
     services: Services,
     sender: Arc<Sender>,
-    places: Places,
+    permits: Permits,
     tries: JoinSet<Conclusion>,
     /// How many lanes there were at the last look.
     lanes: usize,
@@ -44,7 +44,7 @@ impl Deliverer {
         Self {
             services,
             sender: Arc::new(sender),
-            places: Places::default(),
+            permits: Permits::default(),
             tries: JoinSet::new(),
             lanes: 0,
         }
@@ -92,7 +92,7 @@ impl Deliverer {
             Ok(next_due_at) => next_due_at.min(now + LOOK_MS),
             Err(StoreError::Stopped) => i64::MAX,
             Err(error) => {
-                tracing::warn!(%error, "the outbox cannot be read, and is looked into again");
+                tracing::warn!(%error, "reading the outbox failed; will retry");
                 now + RETRY_MS
             }
         }
@@ -108,40 +108,40 @@ impl Deliverer {
         metrics::gauge!("overnight_webhook_oldest_due_seconds").set(oldest_ms as f64 / 1_000.0);
         lanes.retain(|(_, due_at)| *due_at <= now);
         // Who has the fewest under way comes first, and then who has waited longest.
-        lanes.sort_by_key(|(lane, due_at)| (self.places.taken_beside(*lane), *due_at));
-        let mut places = Vec::new();
+        lanes.sort_by_key(|(lane, due_at)| (self.permits.taken_beside(*lane), *due_at));
+        let mut permits = Vec::new();
         for (lane, _) in lanes {
-            let left = self.places.left(lane);
+            let left = self.permits.left(lane);
             if left == 0 {
                 continue;
             }
             match events::find_due(store, lane, now, left).await {
-                Ok(due) => places.extend(due.into_iter().map(|due| (due, self.places.take(lane)))),
+                Ok(due) => permits.extend(due.into_iter().map(|due| (due, self.permits.take(lane)))),
                 // What is wrong with one says nothing of the others.
                 Err(error @ StoreError::Damaged(_)) => {
-                    tracing::error!(%error, lane = lane.0, "what waits in a lane cannot be read");
+                    tracing::error!(%error, lane = lane.0, "event in a delivery lane cannot be read");
                 }
                 Err(error) => return Err(error),
             }
         }
-        if !places.is_empty() {
-            self.begin(places, now).await?;
+        if !permits.is_empty() {
+            self.begin(permits, now).await?;
         }
         Ok(next_due_at.unwrap_or(i64::MAX))
     }
 
     /// Claims events and tries those that nobody else has claimed meanwhile.
-    async fn begin(&mut self, places: Vec<(Due, Place)>, now: i64) -> Result<(), StoreError> {
+    async fn begin(&mut self, permits: Vec<(Due, Permit)>, now: i64) -> Result<(), StoreError> {
         let store = &self.services.store;
-        let mut accounts: Vec<i64> = places.iter().map(|(due, _)| due.account.0).collect();
+        let mut accounts: Vec<i64> = permits.iter().map(|(due, _)| due.account.0).collect();
         accounts.sort_unstable();
         accounts.dedup();
         // Before they are claimed: nothing may fail between a claim and its try.
         let secrets = webhook_secrets::list_of(store, &accounts, now).await?;
         let (signed, unsigned): (Vec<_>, Vec<_>) =
-            places.into_iter().partition(|(due, _)| secrets.contains_key(&due.account.0));
+            permits.into_iter().partition(|(due, _)| secrets.contains_key(&due.account.0));
         if let Some((due, _)) = unsigned.first() {
-            tracing::error!(event = %due.id, "an account has no secret to sign with: its webhooks wait until it is rotated");
+            tracing::error!(event = %due.id, "account has no webhook secret; its webhooks wait until one is made by rotation");
         }
         if signed.is_empty() {
             return Ok(());
@@ -150,11 +150,11 @@ impl Deliverer {
         let mut payloads: BTreeMap<i64, Bytes> =
             claims.iter().map(|claim| (claim.seq, claim.payload.clone())).collect();
         let mut taken = events::claim(store, claims, now).await?;
-        for (due, place) in signed {
+        for (due, permit) in signed {
             let (payload, claimed) = (payloads.remove(&due.seq), taken.remove(&due.seq));
             let Some((payload, claimed)) = payload.zip(claimed) else { continue };
             let secrets = secrets.get(&due.account.0).cloned().unwrap_or_default();
-            let begun = Try { due, claimed, payload, secrets, place };
+            let begun = Try { due, claimed, payload, secrets, permit };
             self.tries.spawn(begun.run(self.services.clone(), Arc::clone(&self.sender)));
         }
         self.show();
@@ -170,20 +170,20 @@ impl Deliverer {
             match outcome {
                 Ok(conclusion) => conclusions.push(conclusion),
                 Err(error) => {
-                    tracing::error!(%error, "a try ended without an outcome: it is made again after a restart");
+                    tracing::error!(%error, "webhook delivery attempt ended without an outcome; it is made again after a restart");
                 }
             }
         }
         let conclusions: Arc<[Conclusion]> = conclusions.into();
         let write = |conclusions| events::conclude_all(&self.services.store, conclusions);
         let clock = &self.services.clock;
-        let counted = carry_through(clock, "what came of webhooks", Arc::clone(&conclusions), write).await;
+        let counted = write_with_retry(clock, "what came of webhooks", Arc::clone(&conclusions), write).await;
         count(&conclusions, &counted);
         self.show();
     }
 
     fn show(&self) {
-        metrics::gauge!("overnight_webhooks_in_flight").set(self.places.taken() as f64);
+        metrics::gauge!("overnight_webhooks_in_flight").set(self.permits.taken() as f64);
     }
 }
 
@@ -199,13 +199,13 @@ fn count(conclusions: &[Conclusion], counted: &[Option<bool>]) {
             Some(true) => {}
             Some(false) => {
                 // This process was taken for dead, and another one tries again.
-                metrics::counter!("overnight_webhook_tries_disowned_total").increment(1);
+                metrics::counter!("overnight_lost_claims_total").increment(1);
                 continue;
             }
             None => {
                 tracing::error!(
                     seq = conclusion.seq,
-                    "what came of a webhook cannot be stored: it is sent again after a restart"
+                    "webhook outcome not stored; it is sent again after a restart"
                 );
                 continue;
             }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use overnight_domain::webhooks::signature::{SigningSecret, sign};
 use overnight_domain::webhooks::{Answer, Next, after};
 
-use super::places::Place;
+use super::permits::Permit;
 use crate::app::Services;
 use crate::store::events::{Claimed, Conclusion, Due, EventState};
 use crate::webhooks::{Hold, Message, Sender};
@@ -17,23 +17,23 @@ pub(super) struct Try {
     pub(super) claimed: Claimed,
     pub(super) payload: Bytes,
     pub(super) secrets: Vec<SigningSecret>,
-    pub(super) place: Place,
+    pub(super) permit: Permit,
 }
 
 impl Try {
     /// Makes it.
     pub(super) async fn run(self, services: Services, sender: Arc<Sender>) -> Conclusion {
-        let Self { due, claimed, payload, secrets, place } = self;
+        let Self { due, claimed, payload, secrets, permit } = self;
         let started_at = services.clock.now();
         let timestamp_s = started_at.div_euclid(1_000);
         let signature = sign(&secrets, &due.id.to_string(), timestamp_s, &payload);
-        let place: Hold = Arc::new(place);
-        let hold = Arc::clone(&place);
+        let permit: Hold = Arc::new(permit);
+        let hold = Arc::clone(&permit);
         let message = Message { url: due.url, id: due.id, timestamp_s, signature, body: payload, hold };
         let tried = sender.send(message).await;
-        drop(place);
+        drop(permit);
         if !matches!(tried.answer, Answer::Status(200..=299)) {
-            tracing::debug!(event = %due.id, answer = ?tried.answer, failure = ?tried.failure, "a webhook was not delivered");
+            tracing::debug!(event = %due.id, answer = ?tried.answer, failure = ?tried.failure, "webhook not delivered");
         }
         let now = services.clock.now();
         let delays_ms: Vec<i64> = services.config.webhooks.retries.iter().map(|delay| delay.0).collect();

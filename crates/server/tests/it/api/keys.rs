@@ -2,7 +2,7 @@
 
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::Store;
-use overnight_server::workers::registrar;
+use overnight_server::workers;
 
 use crate::support::{Client, START, TestApp, store_options};
 
@@ -57,7 +57,7 @@ async fn a_key_tells_when_it_was_used_last_and_one_that_opens_nothing_tells_noth
     let gone = api_keys::create(&app.services, account.id, None, None).await.expect("a key");
     api_keys::revoke(&app.services, gone.record.id).await.expect("a revocation");
     let listed = async || {
-        registrar::run_once(&app.services, 0).await.expect("a note");
+        workers::key_usage_flusher(&app.services).await.expect("a note");
         let keys = api_keys::list(&app.services, account.id).await.expect("keys");
         keys.into_iter().map(|key| key.last_used_at).collect::<Vec<_>>()
     };

@@ -13,7 +13,7 @@ use crate::support::{MODEL, START, TestApp};
 
 /// The same services, which remember nothing that they counted.
 fn afresh(app: &TestApp) -> Services {
-    Services { counts: Arc::default(), ..app.services.clone() }
+    Services { live_counts: Arc::default(), ..app.services.clone() }
 }
 
 #[tokio::test]

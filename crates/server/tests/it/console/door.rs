@@ -21,7 +21,7 @@ async fn the_link_of_the_first_start_signs_in_once_and_only_by_a_click() {
         assert!(page.text().contains("operator"), "{}", page.text());
     }
     let welcomed = browser.post(&path, &[]).await;
-    assert_eq!((welcomed.status, welcomed.header("location")), (303, "/console/you?said=welcome"));
+    assert_eq!((welcomed.status, welcomed.header("location")), (303, "/console/you?flash=welcome"));
     assert!(browser.is_signed_in().await);
     assert_eq!(browser.get("/console/operator").await.status, 200);
 
@@ -230,12 +230,12 @@ async fn whoever_was_led_to_the_door_gets_where_they_wanted() {
     let app = TestApp::start().await;
     with_password(&app, "a@example.com").await;
     let mut browser = Browser::new(&app);
-    let led = browser.get("/console/you?said=changed").await;
+    let led = browser.get("/console/you?flash=changed").await;
     assert_eq!(led.header("location"), "/console/sign-in?next=%2Fconsole%2Fyou%3Fsaid%3Dchanged");
-    let fields = [("email", "a@example.com"), ("password", PASSWORD), ("next", "/console/you?said=changed")];
+    let fields = [("email", "a@example.com"), ("password", PASSWORD), ("next", "/console/you?flash=changed")];
     assert_eq!(
         browser.post("/console/sign-in", &fields).await.header("location"),
-        "/console/you?said=changed"
+        "/console/you?flash=changed"
     );
     let fields = [("email", "a@example.com"), ("password", PASSWORD), ("next", "//evil.example.com")];
     assert_eq!(browser.post("/console/sign-in", &fields).await.header("location"), "/console");

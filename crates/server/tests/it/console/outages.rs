@@ -26,7 +26,7 @@ async fn callers_are_told_that_the_store_is_away_and_the_log_alone_says_why() {
     let page = browser.get("/console/you").await;
     assert_eq!(page.status, 503);
     assert!(page.text().contains("The store is not available at the moment: try again."), "{}", page.text());
-    let lines = log.lines_with("was refused: the store is not available");
+    let lines = log.lines_with("was refused: store unavailable");
     assert!(lines.len() == 2 && lines.iter().all(|line| line.contains("the database failed: ")), "{lines:?}");
     assert!(lines[0].contains(answered.header("x-request-id")), "{lines:?}");
     assert!(!page.text().contains("the database failed"), "{}", page.text());

@@ -14,7 +14,7 @@ async fn what_is_logged_of_an_attempt_names_its_model_its_replica_and_its_reques
     let id = rig.create("[[sim:status=400]]").await;
     assert_eq!(rig.ended(id).await.summary.state.status(), RequestStatus::Failed);
     let span = format!("attempt{{model=\"sim\" replica=\"sim-0\" request={id}}}");
-    let lines = log.lines_with("an attempt brought no result");
+    let lines = log.lines_with("attempt failed");
     assert!(lines.len() == 1 && lines[0].contains(&span), "{span}: {lines:?}");
     rig.finish().await;
 }

@@ -1,7 +1,7 @@
 //! The lives of requests without an engine: released, leased and settled by hand.
 
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{Group, Lease};
+use overnight_domain::scheduler::{Lease, QueuePartition};
 use overnight_server::store::settle::{Ending, Settlement};
 use overnight_server::store::{leases, queue, releases, settle};
 
@@ -17,7 +17,7 @@ impl TestApp {
         let now = self.services.clock.now();
         releases::release(store, now + LATER_MS, 10_000).await.expect("a release");
         let model = self.services.models.find(MODEL).expect("the model").key;
-        let group = Group { model, account: self.account };
+        let group = QueuePartition { model, account: self.account };
         let (candidates, _) = queue::look(store, group, None, 10_000, now).await.expect("a look");
         let positions = candidates.into_iter().map(|candidate| candidate.position).collect();
         leases::take(store, group, positions, now).await.expect("a lease").leases

@@ -11,7 +11,8 @@ use overnight_server::clock::{Clock, ManualClock, SystemClock};
 use overnight_server::webhooks::{Failure, Message, SystemResolver};
 
 use super::support::{
-    BODY, Forbidden, Names, Receiver, allowing, insecure, message, neighbours, send, sender, sender_at, soon,
+    BODY, Forbidden, Names, Receiver, allowing, insecure, message, send, sender, sender_at, soon,
+    two_addresses,
 };
 
 #[tokio::test]
@@ -79,7 +80,7 @@ async fn a_long_body_arrives_whole() {
 
 #[tokio::test]
 async fn the_next_address_is_called_where_nobody_is_at_the_first() {
-    let (nobody, somebody) = neighbours();
+    let (nobody, somebody) = two_addresses();
     let receiver = Receiver::well(&somebody.to_string()).await;
     let names = Names::one("hook.example", &["127.0.0.1", "127.0.0.2"]);
     let url = format!("http://hook.example:{}/", nobody.port());
@@ -91,7 +92,7 @@ async fn the_next_address_is_called_where_nobody_is_at_the_first() {
 
 #[tokio::test]
 async fn where_nobody_is_at_any_address_it_is_unreachable() {
-    let (one, _) = neighbours();
+    let (one, _) = two_addresses();
     let names = Names::one("hook.example", &["127.0.0.1", "127.0.0.2"]);
     let tried = send(&sender(&insecure(), names), &format!("http://hook.example:{}/", one.port())).await;
     assert_eq!((tried.failure, tried.answer), (Some(Failure::Unreachable), Answer::None));

@@ -5,7 +5,7 @@ mod certificates;
 mod delivered;
 mod literals;
 mod names;
-mod neighbours;
+mod own_addresses;
 mod processes;
 mod rebinding;
 mod redirects;

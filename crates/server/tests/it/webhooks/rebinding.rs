@@ -3,7 +3,7 @@
 use overnight_domain::webhooks::Answer;
 use overnight_server::webhooks::Failure;
 
-use super::support::{Authority, Forbidden, Receiver, Turns, allowing, neighbours, send, sender};
+use super::support::{Authority, Forbidden, Receiver, Turns, allowing, send, sender, two_addresses};
 
 const GOOD: Result<u16, Failure> = Ok(200);
 const REFUSED: Result<u16, Failure> = Err(Failure::Refused);
@@ -11,7 +11,7 @@ const REFUSED: Result<u16, Failure> = Err(Failure::Refused);
 /// How tries end, one after another, while a name leads to 127.0.0.2, which is allowed, or 127.0.0.1, which is not.
 async fn check(answers: &[&[&str]], expected: &[Result<u16, Failure>]) {
     let authority = Authority::new();
-    let (inner, allowed) = neighbours();
+    let (inner, allowed) = two_addresses();
     let forbidden = Forbidden::at(inner);
     let receiver = Receiver::start_tls(&allowed.to_string(), authority.certify("hook.example")).await;
     let resolver = Turns::new(answers);

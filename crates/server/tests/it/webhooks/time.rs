@@ -10,8 +10,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::support::{
-    Lingering, Names, Receiver, Silent, Stepped, Then, deaf, insecure, message, neighbours, send, sender_at,
-    soon, taken_in,
+    Lingering, Names, Receiver, Silent, Stepped, Then, deaf, insecure, message, send, sender_at, soon,
+    taken_in, two_addresses,
 };
 
 const NOW: i64 = 1_700_000_000_000;
@@ -91,7 +91,7 @@ async fn a_name_is_waited_for_no_longer_than_a_connection() {
 
 #[tokio::test]
 async fn an_address_that_does_not_answer_leaves_time_for_the_next() {
-    let (silent, good) = neighbours();
+    let (silent, good) = two_addresses();
     let _deaf = deaf(silent);
     let receiver = Receiver::well(&good.to_string()).await;
     let names = Names::one("hook.example", &["127.0.0.1", "127.0.0.2"]);
@@ -109,7 +109,7 @@ async fn an_address_that_does_not_answer_leaves_time_for_the_next() {
 
 #[tokio::test]
 async fn nobody_who_takes_the_connection_is_given_up_early() {
-    let (silent, _) = neighbours();
+    let (silent, _) = two_addresses();
     let _deaf = deaf(silent);
     let clock = Stepped::at(NOW);
     let trying = spawn(sender_at(&insecure(), Names::none(), clock.clone()), format!("http://{silent}/"));

@@ -10,7 +10,7 @@ use crate::native::chat::ChatCompletionRequest;
 use crate::native::errors::ErrorEnvelope;
 use crate::native::events::Event;
 use crate::native::models::{Model, ModelList};
-use crate::native::requests::{CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestStatus};
+use crate::native::requests::{CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestSummary};
 use crate::native::results::FailedResult;
 
 fn add<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
@@ -22,7 +22,7 @@ fn schemas() -> Value {
     let mut schemas = Vec::new();
     add::<CreateRequest>(&mut schemas);
     add::<RequestCreated>(&mut schemas);
-    add::<RequestStatus>(&mut schemas);
+    add::<RequestSummary>(&mut schemas);
     add::<FullRequest>(&mut schemas);
     add::<CreateBatch>(&mut schemas);
     add::<BatchCreated>(&mut schemas);
@@ -98,7 +98,7 @@ fn every_example_is_one_of_its_type() {
     example::<CreateBatch>();
     example::<FullBatch>();
     example::<RequestCreated>();
-    example::<RequestStatus>();
+    example::<RequestSummary>();
     example::<BatchCreated>();
     example::<BatchStatus>();
     example::<ChatCompletionRequest>();

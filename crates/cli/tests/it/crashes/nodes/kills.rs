@@ -46,8 +46,8 @@ async fn what_was_acknowledged_ends_once_whatever_becomes_of_nodes_and_database(
     let records = every_end(&nodes[0].client_with(&key), &acknowledged).await;
     check_ends(&records, &acknowledged, assert_own_answer);
     assert_eq!(world.proxy.dropped().answers, 8);
-    let zombies = nodes[2].figure("overnight_zombie_writes_total").await;
-    assert!(zombies >= 10.0, "{zombies} writes of the sleeper were refused");
+    let fenced = nodes[2].figure("overnight_fenced_writes_total").await;
+    assert!(fenced >= 10.0, "{fenced} writes of the sleeper were refused");
     wait_until("an engine for each node", async || {
         let mut shares = Vec::new();
         for node in &nodes {
@@ -56,6 +56,6 @@ async fn what_was_acknowledged_ends_once_whatever_becomes_of_nodes_and_database(
         shares == [1.0; 3]
     })
     .await;
-    eprintln!("{zombies} zombie writes refused");
+    eprintln!("{fenced} fenced writes");
     nodes[0].assert_audited().await;
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use overnight_client::Client;
-use overnight_wire::native::requests::{RequestFilter, RequestState};
+use overnight_wire::native::requests::{RequestFilter, RequestStatus};
 use tokio::task::JoinSet;
 
 use super::{AT_ONCE, CONNECTIONS, World, engine_that_takes, wait_until};
@@ -84,7 +84,7 @@ async fn count_completed(client: &Client) -> (usize, usize) {
     let (mut all, mut completed) = (0, 0);
     while let Some(line) = lines.next().await {
         all += 1;
-        completed += usize::from(line.expect("a line").status == RequestState::Completed);
+        completed += usize::from(line.expect("a line").status == RequestStatus::Completed);
     }
     (all, completed)
 }

@@ -37,7 +37,7 @@ impl Forbidden {
 }
 
 /// Two addresses of this machine with the same free port, which nobody listens at.
-pub(in super::super) fn neighbours() -> (SocketAddr, SocketAddr) {
+pub(in super::super) fn two_addresses() -> (SocketAddr, SocketAddr) {
     for _ in 0..100 {
         let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = first.local_addr().unwrap().port();

@@ -14,12 +14,12 @@ use bytes::Bytes;
 use overnight_domain::ids::EventId;
 use overnight_server::clock::{ManualClock, SharedClock};
 use overnight_server::config::{Config, Sources};
-use overnight_server::webhooks::{Message, Passing, Policy, Resolve, Sender, Tried};
+use overnight_server::webhooks::{EngineAddresses, Message, Policy, Resolve, Sender, Tried};
 
 pub(super) use self::authority::Authority;
 pub(super) use self::clocks::Stepped;
 pub(super) use self::kernel::taken_in;
-pub(super) use self::listeners::{Forbidden, deaf, neighbours};
+pub(super) use self::listeners::{Forbidden, deaf, two_addresses};
 pub(super) use self::receiver::{Receiver, Then};
 pub(super) use self::resolvers::{Lingering, Names, Silent, Turns};
 
@@ -50,8 +50,8 @@ pub(super) fn allowing(network: &str) -> Config {
     config(&[("WEBHOOKS__ALLOW_NETWORKS", &format!("[{network:?}]"))])
 }
 
-/// Nobody comes and goes.
-pub(super) fn nobody() -> Passing {
+/// No embedded engine listens anywhere.
+pub(super) fn nobody() -> EngineAddresses {
     Arc::new(Vec::new)
 }
 

@@ -1,7 +1,7 @@
-//! The requests this scheduler holds a lease of.
+//! The leases that this scheduler holds.
 
 use super::Scheduler;
-use super::door::{Action, Candidate, Group, Lease, ReplicaKey};
+use super::messages::{Candidate, Lease, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
 /// Where a leased request is.
@@ -19,7 +19,7 @@ pub(super) enum Stage {
 
 /// A leased request.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldLease {
     pub(super) lease: Lease,
     pub(super) replica: ReplicaKey,
     pub(super) stage: Stage,
@@ -42,7 +42,7 @@ pub(super) struct Mark {
     pub(super) suspect: bool,
 }
 
-impl Held {
+impl HeldLease {
     /// A lease that was just taken.
     pub(super) fn new(lease: Lease, replica: ReplicaKey, seen: &Candidate) -> Self {
         Self {
@@ -67,9 +67,9 @@ impl Held {
 }
 
 impl Scheduler {
-    /// Takes a request out of the hands, wherever it was.
-    pub(super) fn let_go(&mut self, seq: i64) -> Option<Held> {
-        let held = self.hands.remove(&seq)?;
+    /// Takes a request out of the leases that are held, wherever it was.
+    pub(super) fn let_go(&mut self, seq: i64) -> Option<HeldLease> {
+        let held = self.leases_held.remove(&seq)?;
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
             replica.forget(seq);
         }
@@ -78,7 +78,7 @@ impl Scheduler {
         Some(held)
     }
 
-    pub(super) fn unhold(&mut self, group: Group, count: usize) {
+    pub(super) fn unhold(&mut self, group: QueuePartition, count: usize) {
         if let Some(state) =
             self.models.get_mut(&group.model).and_then(|it| it.groups.get_mut(&group.account))
         {
@@ -87,7 +87,7 @@ impl Scheduler {
     }
 
     /// Puts a request that was let go back into the queue.
-    pub(super) fn give_back(&mut self, held: Held, retry_at: i64, mark: Mark, now: i64) {
+    pub(super) fn give_back(&mut self, held: HeldLease, retry_at: i64, mark: Mark, now: i64) {
         let Mark { counted, suspect } = mark;
         let group = held.lease.key.group;
         let model = self.model(group.model);
@@ -96,7 +96,7 @@ impl Scheduler {
             model.settle(group.account, held.cost);
         }
         self.timers.set(Timer::Group(group), Some(wake_at));
-        self.out.push(Action::GiveBack { lease: held.lease, retry_at, counted, suspect });
+        self.out.push(SchedulerCommand::GiveBack { lease: held.lease, retry_at, counted, suspect });
     }
 
     /// Gives back what waits for a slot of the replica.
@@ -110,7 +110,7 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn held_at(&self, seq: i64, stage: Stage) -> Option<&Held> {
-        self.hands.get(&seq).filter(|held| held.stage == stage)
+    pub(super) fn held_at(&self, seq: i64, stage: Stage) -> Option<&HeldLease> {
+        self.leases_held.get(&seq).filter(|held| held.stage == stage)
     }
 }

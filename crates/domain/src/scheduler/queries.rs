@@ -1,8 +1,8 @@
-//! What metrics and the shell may ask; nothing here changes anything.
+//! Read-only queries for metrics and the shell.
 
 use super::Scheduler;
 use super::breaker::Health;
-use super::door::{Lease, ModelKey, ReplicaKey};
+use super::messages::{Lease, ModelKey, ReplicaKey};
 
 impl Scheduler {
     /// Requests sent to the replica and not answered.
@@ -17,7 +17,7 @@ impl Scheduler {
 
     /// The leases that are held.
     pub fn leases(&self) -> impl Iterator<Item = &Lease> {
-        self.hands.values().map(|held| &held.lease)
+        self.leases_held.values().map(|held| &held.lease)
     }
 
     /// Whether the replica's breaker is open, or half open after it was.
@@ -49,6 +49,6 @@ impl Scheduler {
 
     /// Whether no request is leased or being leased: what a shutdown waits for.
     pub fn is_idle(&self) -> bool {
-        self.hands.is_empty() && self.replicas.values().all(|replica| replica.asks.is_empty())
+        self.leases_held.is_empty() && self.replicas.values().all(|replica| replica.asks.is_empty())
     }
 }

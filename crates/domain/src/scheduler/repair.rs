@@ -1,9 +1,9 @@
 //! What a tick repairs: answers that never came, writes that could not be made, groups that only seem empty.
 
 use super::Scheduler;
-use super::door::{Action, Group, ReplicaKey};
 use super::fairness::Suspect;
-use super::hands::Stage;
+use super::leases_held::Stage;
+use super::messages::{QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 
 /// A store that could not be written to is left alone this long.
@@ -46,20 +46,20 @@ impl Scheduler {
         self.models.retain(|_, model| !model.groups.is_empty() || !model.suspects.is_empty());
     }
 
-    /// An action could not be performed: the store is away for a moment.
-    pub(super) fn undo(&mut self, action: Action, now: i64) {
-        match action {
-            Action::Release { .. } => self.releases.undo(now),
-            Action::Look { group, .. } => {
+    /// A command could not be performed: the store is away for a moment.
+    pub(super) fn undo(&mut self, command: SchedulerCommand, now: i64) {
+        match command {
+            SchedulerCommand::Release { .. } => self.releases.undo(now),
+            SchedulerCommand::Scan { group, .. } => {
                 if let Some(state) =
                     self.models.get_mut(&group.model).and_then(|it| it.groups.get_mut(&group.account))
                 {
                     state.sweep.undo();
                 }
             }
-            Action::Lease { replica, group, .. } => self.undo_lease(replica, group, now),
-            Action::GiveBack { .. } | Action::Fail { .. } => self.undone.push(action),
-            Action::Send { lease, .. } => {
+            SchedulerCommand::Lease { replica, group, .. } => self.undo_lease(replica, group, now),
+            SchedulerCommand::GiveBack { .. } | SchedulerCommand::Fail { .. } => self.undone.push(command),
+            SchedulerCommand::Send { lease, .. } => {
                 let seq = lease.key.position.seq;
                 if self.held_at(seq, Stage::InFlight).is_some_and(|it| it.lease.epoch == lease.epoch)
                     && let Some(held) = self.let_go(seq)
@@ -69,11 +69,11 @@ impl Scheduler {
                 }
             }
             // Not writes: a probe is repeated when its answer is overdue, the others bring no answer.
-            Action::Probe { .. }
-            | Action::Abort { .. }
-            | Action::Pause { .. }
-            | Action::Resume { .. }
-            | Action::WakeAt { .. } => return,
+            SchedulerCommand::Probe { .. }
+            | SchedulerCommand::Abort { .. }
+            | SchedulerCommand::Pause { .. }
+            | SchedulerCommand::Resume { .. }
+            | SchedulerCommand::WakeAt { .. } => return,
         }
         self.store_away_until = now + STORE_AWAY_MS;
         self.timers.set(Timer::Store, Some(self.store_away_until));
@@ -81,18 +81,18 @@ impl Scheduler {
 
     /// Asks again for the writes that could not be made.
     pub(super) fn redo(&mut self, now: i64) {
-        for action in std::mem::take(&mut self.undone) {
-            if let Action::GiveBack { lease, retry_at, .. } = &action {
+        for command in std::mem::take(&mut self.undone) {
+            if let SchedulerCommand::GiveBack { lease, retry_at, .. } = &command {
                 let group = lease.key.group;
                 let wake_at = self.model(group.model).group(group.account, now).delay(*retry_at, now);
                 self.timers.set(Timer::Group(group), Some(wake_at));
             }
-            self.out.push(action);
+            self.out.push(command);
         }
     }
 
     /// A lease took nothing: what it was to take waits in front of the cursor again.
-    fn undo_lease(&mut self, key: ReplicaKey, group: Group, now: i64) {
+    fn undo_lease(&mut self, key: ReplicaKey, group: QueuePartition, now: i64) {
         let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&group));
         let (Some(ask), Some(replica)) = (ask, self.replicas.get_mut(&key)) else { return };
         let solo = replica.solo.filter(|solo| ask.run.iter().any(|it| it.position.seq == *solo));

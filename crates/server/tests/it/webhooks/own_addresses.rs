@@ -6,9 +6,11 @@ use std::sync::Arc;
 use overnight_domain::webhooks::Answer;
 use overnight_server::clock::ManualClock;
 use overnight_server::config::Config;
-use overnight_server::webhooks::{Failure, Passing, Policy, Sender, Tried};
+use overnight_server::webhooks::{EngineAddresses, Failure, Policy, Sender, Tried};
 
-use super::support::{Forbidden, Names, Receiver, Turns, config, insecure, neighbours, nobody, send, sender};
+use super::support::{
+    Forbidden, Names, Receiver, Turns, config, insecure, nobody, send, sender, two_addresses,
+};
 
 /// Settings that allow every address, with this database or engine.
 fn beside(variable: &str, value: &str) -> Config {
@@ -91,7 +93,7 @@ async fn the_database_and_the_engines_are_never_called() {
 }
 
 #[tokio::test]
-async fn a_neighbour_is_refused_by_name_before_it_is_looked_up() {
+async fn an_own_address_is_refused_by_name_before_it_is_looked_up() {
     for (config, url) in [
         (engine("https://api.example/v1"), "https://API.example/hook"),
         (engine("https://api.example/v1"), "https://api.example.:443/hook"),
@@ -107,7 +109,7 @@ async fn a_neighbour_is_refused_by_name_before_it_is_looked_up() {
 }
 
 #[tokio::test]
-async fn others_on_the_machine_of_a_neighbour_may_be_called() {
+async fn others_on_the_machine_of_an_own_address_may_be_called() {
     let receiver = Receiver::well("127.0.0.2:0").await;
     for config in [
         engine("http://127.0.0.2:1/v1"),
@@ -120,20 +122,20 @@ async fn others_on_the_machine_of_a_neighbour_may_be_called() {
 }
 
 #[tokio::test]
-async fn an_inner_address_that_may_be_a_neighbours_is_not_called() {
+async fn an_inner_address_that_may_be_our_own_is_not_called() {
     let receiver = Receiver::well("127.0.0.2:0").await;
     let unknown = engine(&format!("http://unknown.example:{}/v1", receiver.address.port()));
     assert_refused(&sender(&unknown, names()), &receiver.url("/")).await;
 }
 
 /// Settings that allow everything, in a process that listens there.
-fn listening(at: Vec<SocketAddr>, passing: Passing) -> Sender {
-    Sender::new(Policy::new(&insecure(), at, passing), Arc::new(names()), ManualClock::at(0))
+fn listening(at: Vec<SocketAddr>, engine_addresses: EngineAddresses) -> Sender {
+    Sender::new(Policy::new(&insecure(), at, engine_addresses), Arc::new(names()), ManualClock::at(0))
 }
 
 #[tokio::test]
 async fn the_service_does_not_call_itself() {
-    let (own, other) = neighbours();
+    let (own, other) = two_addresses();
     let receiver = Receiver::well(&other.to_string()).await;
     let forbidden = Forbidden::at(own);
     let metrics = Forbidden::at("127.0.0.3:0".parse().unwrap());

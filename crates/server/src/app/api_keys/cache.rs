@@ -1,4 +1,4 @@
-//! Who holds which key, kept in memory for less than a second, so that a call costs no read of the store and another
+//! Caches which account a key opens, for less than a second, so that a call costs no read of the store and another
 //! process's revocation is still felt within one second. Whoever reads the store notes that the key was used.
 
 use std::collections::HashMap;
@@ -19,9 +19,9 @@ const KNOWN_MS: i64 = 900;
 /// How many keys are kept; the next one is read from the store each time until others have aged.
 const KEYS_MAX: usize = 16_384;
 
-/// Keys that opened an account a moment ago, by SHA-256. Keys that opened none are never kept.
+/// Caches the keys that opened an account a moment ago, by SHA-256. Keys that opened none are never kept.
 #[derive(Debug, Default)]
-pub struct KeyHolders {
+pub struct ApiKeyCache {
     known: Mutex<HashMap<[u8; 32], Known>>,
     pub(super) uses: Uses,
 }
@@ -50,9 +50,9 @@ impl Opened {
     }
 }
 
-impl KeyHolders {
+impl ApiKeyCache {
     /// The account that a key opens at `now`, or `None` where the caller has to read the store, and then tell
-    /// [`KeyHolders::learn`].
+    /// [`ApiKeyCache::learn`].
     pub(super) fn find(&self, sha256: &[u8; 32], now: i64) -> Option<Opened> {
         let mut known = self.known();
         let holder = known.get_mut(sha256)?;
@@ -118,38 +118,38 @@ mod tests {
 
     #[test]
     fn one_caller_reads_again_while_the_others_go_on_and_none_does_past_the_bound() {
-        let holders = KeyHolders::default();
-        holders.learn([1; 32], Some(&holder(None)), 1_000);
-        assert_eq!(holders.find(&[1; 32], 1_499), Some(OPENED));
-        assert_eq!(holders.find(&[1; 32], 1_500), None);
-        assert_eq!(holders.find(&[1; 32], 1_500), Some(OPENED));
-        assert_eq!(holders.find(&[1; 32], 1_900), None);
-        assert_eq!(holders.find(&[1; 32], 999), None);
+        let cache = ApiKeyCache::default();
+        cache.learn([1; 32], Some(&holder(None)), 1_000);
+        assert_eq!(cache.find(&[1; 32], 1_499), Some(OPENED));
+        assert_eq!(cache.find(&[1; 32], 1_500), None);
+        assert_eq!(cache.find(&[1; 32], 1_500), Some(OPENED));
+        assert_eq!(cache.find(&[1; 32], 1_900), None);
+        assert_eq!(cache.find(&[1; 32], 999), None);
     }
 
     #[test]
     fn a_revoked_and_an_expired_key_are_not_known() {
-        let holders = KeyHolders::default();
-        holders.learn([1; 32], Some(&holder(Some(1_100))), 1_000);
-        assert_eq!(holders.find(&[1; 32], 1_099), Some(OPENED));
-        assert_eq!(holders.find(&[1; 32], 1_100), None);
-        holders.learn([1; 32], None, 1_101);
-        assert!(holders.known().is_empty());
+        let cache = ApiKeyCache::default();
+        cache.learn([1; 32], Some(&holder(Some(1_100))), 1_000);
+        assert_eq!(cache.find(&[1; 32], 1_099), Some(OPENED));
+        assert_eq!(cache.find(&[1; 32], 1_100), None);
+        cache.learn([1; 32], None, 1_101);
+        assert!(cache.known().is_empty());
     }
 
     #[test]
     fn no_more_than_the_bound_are_kept_and_old_ones_make_room() {
-        let holders = KeyHolders::default();
+        let cache = ApiKeyCache::default();
         let key = |number: usize| {
             let mut key = [0; 32];
             key[..8].copy_from_slice(&number.to_le_bytes());
             key
         };
         for number in 0..=KEYS_MAX {
-            holders.learn(key(number), Some(&holder(None)), 1_000);
+            cache.learn(key(number), Some(&holder(None)), 1_000);
         }
-        assert_eq!(holders.known().len(), KEYS_MAX);
-        holders.learn(key(KEYS_MAX + 1), Some(&holder(None)), 5_000);
-        assert_eq!(holders.known().len(), 1);
+        assert_eq!(cache.known().len(), KEYS_MAX);
+        cache.learn(key(KEYS_MAX + 1), Some(&holder(None)), 5_000);
+        assert_eq!(cache.known().len(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The scheduler's door: everything that goes in and everything that comes out. The shell performs actions and
+//! The scheduler's messages: the inputs it takes and the commands it returns. The shell performs commands and
 //! feeds inputs; the scheduler itself neither waits, nor reads a clock, nor touches a store or an engine.
 
 use crate::sort_key::SortKey;
@@ -11,13 +11,14 @@ pub struct ModelKey(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccountKey(pub i64);
 
-/// A replica's place in the list last handed in with [`Input::Replicas`]; never reused while the process lives.
+/// A replica's place in the list last handed in with [`SchedulerInput::Replicas`]; never reused while the process
+/// lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReplicaKey(pub u32);
 
-/// The part of the queue that is swept by one cursor.
+/// The part of the queue that one cursor sweeps: the requests of one account for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Group {
+pub struct QueuePartition {
     /// The model its requests name.
     pub model: ModelKey,
     /// The account that sent them.
@@ -37,15 +38,15 @@ pub struct Position {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct QueueKey {
     /// Its part of the queue.
-    pub group: Group,
+    pub group: QueuePartition,
     /// Its place there.
     pub position: Position,
 }
 
-/// What a look saw of one waiting request.
+/// What a scan saw of one waiting request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its place in the group that was looked at.
+    /// Its place in the group that was scanned.
     pub position: Position,
     /// Estimated work: input tokens and twice the output tokens it may use.
     pub cost: i64,
@@ -70,7 +71,7 @@ pub struct Lease {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
     /// The part of the queue.
-    pub group: Group,
+    pub group: QueuePartition,
     /// Its waiting requests.
     pub count: i64,
 }
@@ -135,10 +136,10 @@ impl FailureCode {
     }
 }
 
-/// What happened.
+/// An event that the scheduler is told of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
-    /// Time passed: at least once a second, and when a [`Action::WakeAt`] asked for it.
+pub enum SchedulerInput {
+    /// Time passed: at least once a second, and when a [`SchedulerCommand::WakeAt`] asked for it.
     Tick,
     /// What waits in the queue, counted when the process started; replaces what was known.
     Backlogs(Vec<Backlog>),
@@ -158,11 +159,11 @@ pub enum Input {
     },
     /// Groups that have requests which may be tried by now, as a poll of the store saw: where other nodes fill the queue
     /// too. What is known to wait stays known.
-    Waiting(Vec<Group>),
-    /// The answer to a look.
+    Waiting(Vec<QueuePartition>),
+    /// The answer to a scan.
     Candidates {
-        /// The group that was looked at.
-        group: Group,
+        /// The group that was scanned.
+        group: QueuePartition,
         /// Waiting requests behind the cursor, in order.
         candidates: Vec<Candidate>,
         /// No waiting request lies behind the last of `candidates`.
@@ -173,7 +174,7 @@ pub enum Input {
         /// The replica it was taken for.
         replica: ReplicaKey,
         /// The group.
-        group: Group,
+        group: QueuePartition,
         /// What was taken.
         leases: Vec<Lease>,
         /// What was asked for and had gone (cancelled, expired), by `seq`.
@@ -208,38 +209,41 @@ pub enum Input {
         /// It answered with the engine's key and lists the models.
         healthy: bool,
     },
-    /// What an action asked of the store could not be done (the store is away): a write, a look, or reading the body of
+    /// What a command asked of the store could not be done (the store is away): a write, a scan, or reading the body of
     /// what was to be sent. The scheduler asks again on a later tick.
-    Undone(Action),
+    Undone(SchedulerCommand),
 }
 
-/// What is to be done.
+/// Work that the scheduler asks its shell to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    /// Move what has gathered long enough into the queue, at most `limit` requests. Answered by [`Input::Released`].
+pub enum SchedulerCommand {
+    /// Move what has gathered long enough into the queue, at most `limit` requests. Answered by
+    /// [`SchedulerInput::Released`].
     Release {
         /// How many at most.
         limit: u32,
     },
-    /// Read waiting requests of a group that may be tried by now. Answered by [`Input::Candidates`].
-    Look {
+    /// Read waiting requests of a group that may be tried by now. Answered by [`SchedulerInput::Candidates`].
+    Scan {
         /// The group.
-        group: Group,
+        group: QueuePartition,
         /// Behind this place; from the start where `None`. Where nodes share the sweep its own cursor counts instead.
         after: Option<Position>,
         /// How many at most.
         limit: u32,
     },
-    /// Take these for one replica, if they still wait. Answered by [`Input::Leased`]; one at a time per replica and group.
+    /// Take these for one replica, if they still wait. Answered by [`SchedulerInput::Leased`]; one at a time per
+    /// replica and group.
     Lease {
         /// Where they will run.
         replica: ReplicaKey,
         /// The group.
-        group: Group,
+        group: QueuePartition,
         /// A run of neighbours.
         positions: Vec<Position>,
     },
-    /// Send a leased request to its replica. Answered by [`Input::Completed`] or [`Input::AttemptFailed`].
+    /// Send a leased request to its replica. Answered by [`SchedulerInput::Completed`] or
+    /// [`SchedulerInput::AttemptFailed`].
     Send {
         /// Where.
         replica: ReplicaKey,
@@ -251,7 +255,7 @@ pub enum Action {
         /// The request.
         seq: i64,
     },
-    /// Put a leased request back into the queue. No answer comes, but [`Input::Undone`] where it failed.
+    /// Put a leased request back into the queue. No answer comes, but [`SchedulerInput::Undone`] where it failed.
     GiveBack {
         /// The request.
         lease: Lease,
@@ -262,7 +266,7 @@ pub enum Action {
         /// Whether it must run alone once.
         suspect: bool,
     },
-    /// End a leased request with an error. No answer comes, but [`Input::Undone`] where it failed.
+    /// End a leased request with an error. No answer comes, but [`SchedulerInput::Undone`] where it failed.
     Fail {
         /// The request.
         lease: Lease,
@@ -271,7 +275,7 @@ pub enum Action {
         /// In words, for the client.
         message: String,
     },
-    /// Ask a replica whether it is well. Answered by [`Input::Probed`].
+    /// Ask a replica whether it is well. Answered by [`SchedulerInput::Probed`].
     Probe {
         /// The replica.
         replica: ReplicaKey,
@@ -290,7 +294,7 @@ pub enum Action {
         /// The replica.
         replica: ReplicaKey,
     },
-    /// Feed a [`Input::Tick`] at this time. Replaces the one asked for before.
+    /// Feed a [`SchedulerInput::Tick`] at this time. Replaces the one asked for before.
     WakeAt {
         /// In milliseconds.
         at: i64,

@@ -9,20 +9,20 @@ use url::Host;
 use super::resolve::{Hold, Resolve};
 use crate::config::{Config, Database, EngineKind};
 
-/// Addresses that come and go: where embedded engines listen now.
-pub type Passing = Arc<dyn Fn() -> Vec<SocketAddr> + Send + Sync>;
+/// Returns the addresses at which embedded engines listen now; they come and go.
+pub type EngineAddresses = Arc<dyn Fn() -> Vec<SocketAddr> + Send + Sync>;
 
-/// What stands beside the service, or is it.
-pub(super) struct Neighbours {
+/// Addresses that belong to the installation: of the service, its database and its engines.
+pub(super) struct OwnAddresses {
     /// Where this process listens.
     listening: Vec<SocketAddr>,
-    /// Where those listen that come and go.
-    passing: Passing,
+    /// Where embedded engines listen.
+    engine_addresses: EngineAddresses,
     /// The database and the engines.
     named: Vec<Named>,
 }
 
-/// A neighbour that the settings name.
+/// A database or engine that the settings name.
 struct Named {
     host: Host<String>,
     port: u16,
@@ -30,8 +30,12 @@ struct Named {
     may_share: bool,
 }
 
-impl Neighbours {
-    pub(super) fn new(config: &Config, listening: Vec<SocketAddr>, passing: Passing) -> Self {
+impl OwnAddresses {
+    pub(super) fn new(
+        config: &Config,
+        listening: Vec<SocketAddr>,
+        engine_addresses: EngineAddresses,
+    ) -> Self {
         let database = match &config.database {
             Database::Sqlite => None,
             Database::Postgres(url) => url
@@ -46,16 +50,16 @@ impl Neighbours {
             }
             EngineKind::Embedded(_) => None,
         });
-        Self { listening, passing, named: database.into_iter().chain(engines).collect() }
+        Self { listening, engine_addresses, named: database.into_iter().chain(engines).collect() }
     }
 
-    /// Whether a host and a port, as they stand in a URL, are those of a neighbour.
+    /// Whether a host and a port, as they stand in a URL, are those of the database or an engine.
     pub(super) fn are_named(&self, host: &Host<String>, port: u16) -> bool {
         self.named.iter().any(|named| named.port == port && is_same(&named.host, host))
     }
 
-    /// Whether one of these addresses is a neighbour's, or an inner one that cannot be told from a neighbour's. The names of
-    /// neighbours are looked up only where one of them may be meant.
+    /// Whether one of these addresses belongs to the installation, or is an inner one that may. The names of database
+    /// and engines are looked up only where one of them may be meant.
     pub(super) async fn are_at(
         &self,
         addresses: &[IpAddr],
@@ -64,7 +68,7 @@ impl Neighbours {
         hold: &Hold,
     ) -> bool {
         let addresses: Vec<IpAddr> = addresses.iter().map(|address| reached(*address)).collect();
-        let listening = self.listening.iter().copied().chain((self.passing)());
+        let listening = self.listening.iter().copied().chain((self.engine_addresses)());
         let listening = listening.filter(|place| place.port() == port).map(|place| meant(place.ip()));
         if listening.into_iter().any(|ip| addresses.iter().any(|address| listens_at(ip, *address))) {
             return true;
@@ -137,11 +141,11 @@ fn listens_at(listening: IpAddr, address: IpAddr) -> bool {
     address == listening || listening.is_unspecified() && is_of_this_machine(address)
 }
 
-/// Whether a server that is spoken to at `neighbour` is reached at one of `addresses`. Which addresses of its machine it
+/// Whether a server that is spoken to at `server` is reached at one of `addresses`. Which addresses of its machine it
 /// listens at is not known, so of this machine it may be any.
-fn is_reached(neighbour: IpAddr, addresses: &[IpAddr]) -> bool {
-    let is_here = is_of_this_machine(neighbour);
-    addresses.iter().any(|address| *address == neighbour || is_here && is_of_this_machine(*address))
+fn is_reached(server: IpAddr, addresses: &[IpAddr]) -> bool {
+    let is_here = is_of_this_machine(server);
+    addresses.iter().any(|address| *address == server || is_here && is_of_this_machine(*address))
 }
 
 fn is_inner(address: IpAddr) -> bool {
@@ -184,9 +188,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_public_address_may_be_shared_with_an_engine_and_nothing_else() {
-        let named = |host: &str, may_share| Neighbours {
+        let named = |host: &str, may_share| OwnAddresses {
             listening: Vec::new(),
-            passing: Arc::new(Vec::new),
+            engine_addresses: Arc::new(Vec::new),
             named: vec![Named { host: read_host(host).unwrap(), port: 443, may_share }],
         };
         let hold: Hold = Arc::new(());

@@ -1,5 +1,5 @@
-//! What takes a while to find out, kept in memory for a while that is many times as long: however many ask, a small part of
-//! the time is spent on it, and those who ask at the same time wait for one answer.
+//! Caches figures that take a while to compute, each for many times as long as it took: however many ask, a small part
+//! of the time is spent on it, and those who ask at the same time wait for one answer.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
-use tokio::sync::Mutex as TurnMutex;
+use tokio::sync::Mutex as AsyncMutex;
 
 use super::batches::BatchCost;
 use super::engines::EngineReport;
@@ -25,56 +25,56 @@ const FRESH_TIMES: i64 = 20;
 /// How many answers are kept.
 const ANSWERS_MAX: usize = 4_096;
 
-/// What was counted lately.
-pub struct Counts {
+/// Caches counts of live requests, and the other figures that take a while to compute.
+pub struct LiveCountCache {
     pub(super) standings: Counted<AccountKey, Standing>,
     pub(super) waiting: Counted<ModelKey, i64>,
     /// By the row number of a batch.
     pub(super) costs: Counted<i64, BatchCost>,
     pub(super) engines: Counted<(), Arc<[EngineReport]>>,
-    searches: Turn,
+    searches: CountingLock,
 }
 
-impl Counts {
-    /// Does what looks through many rows: one such work at a time, which leaves readers for everybody else, and which keeps its
-    /// turn until it is done, whether or not whoever asked waits for that.
-    pub(super) async fn in_turn<T: Send + 'static>(
+impl LiveCountCache {
+    /// Does what looks through many rows: one such work at a time, which leaves readers for everybody else, and which
+    /// keeps the lock until it is done, whether or not whoever asked waits for that.
+    pub(super) async fn one_search_at_a_time<T: Send + 'static>(
         &self,
         work: BoxFuture<'static, Result<T, AppError>>,
     ) -> Result<T, AppError> {
-        let turn = Arc::clone(&self.searches);
+        let lock = Arc::clone(&self.searches);
         finish(async move {
-            let _turn = turn.lock().await;
+            let _locked = lock.lock().await;
             work.await
         })
         .await
     }
 }
 
-impl Default for Counts {
+impl Default for LiveCountCache {
     fn default() -> Self {
         // One long count at a time leaves readers for everybody else.
-        let turn = Turn::default();
+        let lock = CountingLock::default();
         Self {
-            standings: Counted::new(Arc::clone(&turn)),
-            waiting: Counted::new(Arc::clone(&turn)),
-            costs: Counted::new(turn),
-            engines: Counted::new(Turn::default()),
-            searches: Turn::default(),
+            standings: Counted::new(Arc::clone(&lock)),
+            waiting: Counted::new(Arc::clone(&lock)),
+            costs: Counted::new(lock),
+            engines: Counted::new(CountingLock::default()),
+            searches: CountingLock::default(),
         }
     }
 }
 
-/// Who has it counts.
-type Turn = Arc<TurnMutex<()>>;
+/// Held while one of the counts that share it is computed.
+type CountingLock = Arc<AsyncMutex<()>>;
 
 /// Answers by what was asked.
 pub(super) struct Counted<K, V> {
     cells: Mutex<HashMap<K, Cell<V>>>,
-    turn: Turn,
+    lock: CountingLock,
 }
 
-type Cell<V> = Arc<TurnMutex<Option<Answer<V>>>>;
+type Cell<V> = Arc<AsyncMutex<Option<Answer<V>>>>;
 
 struct Answer<V> {
     value: V,
@@ -90,8 +90,8 @@ impl<V> Answer<V> {
 }
 
 impl<K: Eq + Hash, V: Clone + Send + 'static> Counted<K, V> {
-    fn new(turn: Turn) -> Self {
-        Self { cells: Mutex::default(), turn }
+    fn new(lock: CountingLock) -> Self {
+        Self { cells: Mutex::default(), lock }
     }
 
     /// The answer that is known, or else that of `count`, which goes on if whoever asked leaves.
@@ -106,9 +106,9 @@ impl<K: Eq + Hash, V: Clone + Send + 'static> Counted<K, V> {
         if let Some(answer) = known.as_ref().filter(|answer| answer.is_fresh(clock.now())) {
             return Ok(answer.value.clone());
         }
-        let (clock, turn) = (Arc::clone(clock), Arc::clone(&self.turn));
+        let (clock, lock) = (Arc::clone(clock), Arc::clone(&self.lock));
         finish(async move {
-            let _turn = turn.lock().await;
+            let _locked = lock.lock().await;
             let asked_at = clock.now();
             let value = count.await?;
             let known_at = clock.now();
@@ -143,7 +143,11 @@ mod tests {
 
     impl Asked {
         fn new() -> Self {
-            Self { counted: Counted::new(Turn::default()), clock: ManualClock::at(0), times: Arc::default() }
+            Self {
+                counted: Counted::new(CountingLock::default()),
+                clock: ManualClock::at(0),
+                times: Arc::default(),
+            }
         }
 
         /// The answer says how many counts there were before it, each of which takes so long.

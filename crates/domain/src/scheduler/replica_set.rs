@@ -1,9 +1,9 @@
-//! Which replicas there are.
+//! The set of replicas.
 
 use std::collections::BTreeMap;
 
 use super::Scheduler;
-use super::door::{ModelKey, Replica, ReplicaKey};
+use super::messages::{ModelKey, Replica, ReplicaKey};
 use super::replicas::ReplicaState;
 
 /// Requests that the model's replicas may have in flight, together.

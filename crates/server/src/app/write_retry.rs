@@ -1,4 +1,4 @@
-//! Writes of work that is done, and that must not be lost to a store that is away for a moment.
+//! Retries writes of finished work: a store that is unavailable for a moment must not lose it.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use crate::store::StoreError;
 
 const RETRY_MS: i64 = 1_000;
 
-/// Writes all of them together, however long the store takes to take it. Where it refuses, one of them is at fault, and the
-/// others must not wait behind it: each is written alone. What came of each, `None` where it is refused; nothing at all
-/// where the store is closed.
-pub async fn carry_through<T, W>(
+/// Writes all items together, and retries until the store takes them. Where the store refuses, one of them is at fault,
+/// and the others must not wait behind it: each is written alone. What came of each, `None` where it is refused;
+/// nothing at all where the store is closed.
+pub async fn write_with_retry<T, W>(
     clock: &SharedClock,
     what: &'static str,
     items: Arc<[T]>,
@@ -20,7 +20,7 @@ where
     T: Clone,
     W: Future<Output = Result<Vec<bool>, StoreError>>,
 {
-    match insist(clock, what, &items, &write).await {
+    match retry(clock, what, &items, &write).await {
         Ok(done) => return done.into_iter().map(Some).collect(),
         Err(StoreError::Refused(_)) if items.len() > 1 => {}
         Err(StoreError::Stopped) => return Vec::new(),
@@ -28,14 +28,14 @@ where
     }
     let mut outcomes = Vec::with_capacity(items.len());
     for item in items.iter() {
-        let alone = insist(clock, what, &[item.clone()].into(), &write).await;
+        let alone = retry(clock, what, &[item.clone()].into(), &write).await;
         outcomes.push(alone.ok().and_then(|done| done.first().copied()));
     }
     outcomes
 }
 
-/// Until it is done, refused, or the store is closed.
-async fn insist<T, W>(
+/// Repeats one write until the store takes it, refuses it, or is closed.
+async fn retry<T, W>(
     clock: &SharedClock,
     what: &'static str,
     items: &Arc<[T]>,
@@ -48,10 +48,10 @@ where
         match write(Arc::clone(items)).await {
             Err(StoreError::Stopped) => return Err(StoreError::Stopped),
             Err(error @ StoreError::Refused(_)) => {
-                tracing::error!(%error, what, "the store refuses it");
+                tracing::error!(%error, what, "store refused write");
                 return Err(error);
             }
-            Err(error) => tracing::warn!(%error, what, "it waits for the store"),
+            Err(error) => tracing::warn!(%error, what, "store unavailable; retrying write"),
             done => return done,
         }
         clock.sleep_until(clock.now() + RETRY_MS).await;
@@ -66,10 +66,10 @@ mod tests {
     use crate::clock::HurriedClock;
 
     /// What came of each, and how the store was asked, which is away twice and refuses whatever has a 3 in it.
-    async fn carried(items: &[i64]) -> (Vec<Option<bool>>, Vec<Vec<i64>>) {
+    async fn outcomes_of(items: &[i64]) -> (Vec<Option<bool>>, Vec<Vec<i64>>) {
         let clock: SharedClock = Arc::new(HurriedClock);
         let asked = Mutex::new(Vec::<Vec<i64>>::new());
-        let outcomes = carry_through(&clock, "a test", items.into(), |items: Arc<[i64]>| {
+        let outcomes = write_with_retry(&clock, "a test", items.into(), |items: Arc<[i64]>| {
             let mut asked = asked.lock().unwrap();
             asked.push(items.to_vec());
             let outcome = match asked.len() {
@@ -87,11 +87,11 @@ mod tests {
     #[tokio::test]
     async fn a_store_that_is_away_is_waited_for_and_one_at_fault_holds_no_other_up() {
         let all = vec![1, 2, 4];
-        assert_eq!(carried(&all).await, (vec![Some(false), Some(true), Some(true)], vec![all; 3]));
-        let (outcomes, asked) = carried(&[1, 3, 4]).await;
+        assert_eq!(outcomes_of(&all).await, (vec![Some(false), Some(true), Some(true)], vec![all; 3]));
+        let (outcomes, asked) = outcomes_of(&[1, 3, 4]).await;
         assert_eq!(outcomes, [Some(false), None, Some(true)]);
         assert_eq!(asked[3..], [vec![1], vec![3], vec![4]]);
-        assert_eq!(carried(&[3]).await.0, [None]);
-        assert_eq!(carried(&[1, 9]).await.0, []);
+        assert_eq!(outcomes_of(&[3]).await.0, [None]);
+        assert_eq!(outcomes_of(&[1, 9]).await.0, []);
     }
 }

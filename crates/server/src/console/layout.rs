@@ -1,4 +1,4 @@
-//! What stands around every page.
+//! The layout that every page shares.
 
 use askama::Template;
 use overnight_domain::roles::Role;
@@ -78,9 +78,9 @@ pub(crate) struct AccountBadge {
     pub(crate) role: Role,
 }
 
-/// What stands around a page.
+/// The layout of a page: its navigation, and what is told about the page before.
 #[derive(Debug, Clone)]
-pub(crate) struct Chrome {
+pub(crate) struct Layout {
     /// The path that the console is under.
     pub(crate) base: String,
     pub(crate) assets: Assets,
@@ -96,14 +96,14 @@ pub(crate) struct Chrome {
     pub(crate) live_batches: i64,
     /// Whether the page follows what happens.
     pub(crate) is_live: bool,
-    /// What was done just now.
-    pub(crate) said: Option<&'static str>,
+    /// Tells once what was done just now.
+    pub(crate) flash: Option<&'static str>,
     /// What was not done, and why.
     pub(crate) refused: Option<String>,
     pub(crate) money: Money,
 }
 
-impl Chrome {
+impl Layout {
     /// The address of the account's pages.
     pub(crate) fn home(&self) -> String {
         match &self.account {
@@ -130,15 +130,15 @@ impl Chrome {
 
 /// A page with everything around it.
 pub(crate) trait Page: Template {
-    fn chrome(&self) -> &Chrome;
+    fn layout(&self) -> &Layout;
 }
 
-/// Says of pages that they have their `chrome` in a field of that name.
+/// Implements [`Page`] for pages that have their `layout` in a field of that name.
 macro_rules! pages {
     ($($page:ty),*) => {
         $(impl $crate::console::Page for $page {
-            fn chrome(&self) -> &$crate::console::Chrome {
-                &self.chrome
+            fn layout(&self) -> &$crate::console::Layout {
+                &self.layout
             }
         })*
     };
@@ -147,8 +147,9 @@ pub(super) use pages;
 
 pages!(NoAccountPage);
 
-/// What the page before has done, in words. Only what stands here is shown: an address says nothing by itself.
-pub(crate) fn said(code: &str) -> Option<&'static str> {
+/// The flash message for a code: what the page before has done. Only what stands here is shown: an address says nothing
+/// by itself.
+pub(crate) fn flash(code: &str) -> Option<&'static str> {
     Some(match code {
         "welcome" => {
             "You are signed in. Choose an e-mail address and a password to come back without a link."
@@ -193,5 +194,5 @@ pub(crate) struct ErrorPage<'a> {
 #[derive(Template)]
 #[template(path = "console/no_account.html")]
 pub(crate) struct NoAccountPage {
-    pub(crate) chrome: Chrome,
+    pub(crate) layout: Layout,
 }

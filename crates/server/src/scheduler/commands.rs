@@ -1,0 +1,99 @@
+//! What the scheduler asks of the store, and the store's answers as the scheduler's next inputs. The service and the
+//! simulation both act through here.
+
+use overnight_domain::chat::Completion;
+use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
+
+use crate::app::failures;
+use crate::store::leases::GiveBack;
+use crate::store::settle::{Ending, Settlement};
+use crate::store::{Store, StoreError, leases, queue, releases, settle};
+
+/// Whether a command is the store's, and not the engines' or the clock's.
+pub const fn is_for_store(command: &SchedulerCommand) -> bool {
+    matches!(
+        command,
+        SchedulerCommand::Release { .. }
+            | SchedulerCommand::Scan { .. }
+            | SchedulerCommand::Lease { .. }
+            | SchedulerCommand::GiveBack { .. }
+            | SchedulerCommand::Fail { .. }
+    )
+}
+
+/// Does one of the store's commands at `now`; what the scheduler is to be told of it, if anything.
+pub async fn perform(store: &Store, command: SchedulerCommand, now: i64) -> Option<SchedulerInput> {
+    match attempt(store, &command, now).await {
+        Ok(answer) => answer,
+        Err(StoreError::Stopped) => None,
+        Err(error) => {
+            tracing::warn!(%error, ?command, "scheduler command failed at the store; will retry");
+            Some(SchedulerInput::Undone(command))
+        }
+    }
+}
+
+async fn attempt(
+    store: &Store,
+    command: &SchedulerCommand,
+    now: i64,
+) -> Result<Option<SchedulerInput>, StoreError> {
+    match command {
+        SchedulerCommand::Release { limit } => {
+            let released = releases::release(store, now, *limit).await?;
+            Ok(Some(SchedulerInput::Released {
+                added: released.added,
+                next_ready_at: released.next_ready_at,
+            }))
+        }
+        SchedulerCommand::Scan { group, after, limit } => {
+            let (candidates, reached_end) = queue::look(store, *group, after.as_ref(), *limit, now).await?;
+            Ok(Some(SchedulerInput::Candidates { group: *group, candidates, reached_end }))
+        }
+        SchedulerCommand::Lease { replica, group, positions } => {
+            let leased = leases::take(store, *group, positions.clone(), now).await?;
+            Ok(Some(SchedulerInput::Leased {
+                replica: *replica,
+                group: *group,
+                leases: leased.leases,
+                gone: leased.gone,
+            }))
+        }
+        SchedulerCommand::GiveBack { lease, retry_at, counted, suspect } => {
+            let give_back =
+                GiveBack { lease: lease.clone(), retry_at: *retry_at, counted: *counted, suspect: *suspect };
+            count_fenced_write(leases::give_back(store, give_back).await?);
+            Ok(None)
+        }
+        SchedulerCommand::Fail { lease, code, message } => {
+            let body = failures::result_body(*code, message);
+            let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body, now };
+            count_fenced_write(settle::settle(store, settlement).await?);
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The end of a request that an engine answered.
+pub fn settlement_of(lease: Lease, completion: Completion, now: i64) -> Settlement {
+    let ending = Ending::Completed {
+        prompt_tokens: i64::try_from(completion.usage.prompt_tokens).unwrap_or(i64::MAX),
+        completion_tokens: i64::try_from(completion.usage.completion_tokens).unwrap_or(i64::MAX),
+    };
+    Settlement { lease, ending, body: completion.body.into_string().into_bytes(), now }
+}
+
+/// Input tokens and twice the output tokens: what fairness counts.
+pub fn cost_of(completion: &Completion) -> i64 {
+    let usage = completion.usage;
+    i64::try_from(usage.prompt_tokens.saturating_add(usage.completion_tokens.saturating_mul(2)))
+        .unwrap_or(i64::MAX)
+}
+
+/// Counts a write that was fenced off: its lease was no longer held, so it changed nothing.
+pub(super) fn count_fenced_write(was_held: bool) {
+    if !was_held {
+        metrics::counter!("overnight_fenced_writes_total").increment(1);
+    }
+}

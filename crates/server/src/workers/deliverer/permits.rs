@@ -1,0 +1,48 @@
+//! Permits bound how many tries are under way.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use overnight_domain::webhooks::{DeliveryLane, Room};
+
+/// The permits of this process.
+#[derive(Clone, Default)]
+pub(super) struct Permits(Arc<Mutex<Room>>);
+
+impl Permits {
+    /// Takes one.
+    pub(super) fn take(&self, lane: DeliveryLane) -> Permit {
+        self.room().take(lane);
+        Permit { permits: self.clone(), lane }
+    }
+
+    /// How many may still be taken for a lane.
+    pub(super) fn left(&self, lane: DeliveryLane) -> usize {
+        self.room().left(lane)
+    }
+
+    /// How many are taken by the account of a lane.
+    pub(super) fn taken_beside(&self, lane: DeliveryLane) -> usize {
+        self.room().taken_by(lane.account())
+    }
+
+    /// How many are taken.
+    pub(super) fn taken(&self) -> usize {
+        self.room().taken()
+    }
+
+    fn room(&self) -> MutexGuard<'_, Room> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A permit that is held; free again when it is dropped.
+pub(super) struct Permit {
+    permits: Permits,
+    lane: DeliveryLane,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.permits.room().give_back(self.lane);
+    }
+}
