@@ -1,7 +1,7 @@
 //! Processes that lease. A heartbeat renews all leases of its process in one row; leases of a process whose heart
 //! stopped go back to the queue, and whatever it still writes touches nothing.
 
-use super::database::{Connection, Dialect, Statement, sql, sql_each};
+use super::database::{Connection, Dialect, Statement, Tx, in_transaction, statements};
 use super::events;
 use super::writer::{Job, Lane, Operation, Unit};
 use super::{Store, StoreError};
@@ -17,15 +17,36 @@ pub(super) struct Owner {
     pub(super) schedules: bool,
 }
 
-/// Reads the whole queue, as a start does anyway to count it: an index of leased rows would be written by every lease
-/// and every settle.
-const VOID_ALL: &str = "UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1";
-
-/// The time by which hearts are judged. Where processes of several machines share the database, it is the database's.
-macro_rules! judged_now {
-    () => {
-        "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+statements! {
+    /// Reads the whole queue, as a start does anyway to count it: an index of leased rows would be written by every lease
+    /// and every settle.
+    VOID_ALL = { sqlite: "UPDATE queue SET phase = 0 /* waiting */, owner = NULL WHERE phase = 1 /* leased */" };
+    FORGET_ALL = { sqlite: "DELETE FROM owners" };
+    FORGET_ALL_COMMITS = { sqlite: "DELETE FROM commits" };
+    /// Where processes of several machines share the database, hearts are judged by its time.
+    REGISTER = {
+        sqlite: "INSERT INTO owners (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq",
+        postgres: "INSERT INTO owners (name, schedules, heartbeat_at)
+            VALUES (?, ?, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * ?::bigint) RETURNING seq",
     };
+    BEGIN_COMMITS = "INSERT INTO commits (owner, number) VALUES (?, 0)";
+    BEAT = {
+        sqlite: "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
+            ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
+        postgres: "INSERT INTO owners (seq, name, schedules, heartbeat_at)
+            VALUES (?, ?, ?, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * ?::bigint)
+            ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
+    };
+    /// Those whose heart has not beaten since a time; on PostgreSQL, for so long.
+    STALE = {
+        sqlite: "SELECT seq FROM owners WHERE heartbeat_at < ? AND seq <> ?",
+        postgres: "SELECT seq FROM owners
+            WHERE heartbeat_at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ?::bigint AND seq <> ?
+            FOR UPDATE SKIP LOCKED",
+    };
+    VOID = "UPDATE queue SET phase = 0 /* waiting */, owner = NULL WHERE phase = 1 /* leased */ AND owner = ?";
+    FORGET = "DELETE FROM owners WHERE seq = ?";
+    FORGET_DRIVER = "DELETE FROM drivers WHERE owner = ?";
 }
 
 /// Registers this process, which people know by `name`. A folder has one server at a time, so every lease found there is
@@ -36,24 +57,19 @@ pub(super) async fn begin(
     schedules: bool,
     now: i64,
 ) -> Result<Owner, StoreError> {
-    if connection.dialect() == Dialect::Sqlite {
-        connection.execute(sql(VOID_ALL)).await?;
-        events::interrupt_all(connection).await?;
-        connection.execute(sql("DELETE FROM owners")).await?;
-        connection.execute(sql("DELETE FROM commits")).await?;
-    }
-    let insert = sql_each(
-        "INSERT INTO owners (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq",
-        concat!(
-            "INSERT INTO owners (name, schedules, heartbeat_at) VALUES (?, ?, ",
-            judged_now!(),
-            " + 0 * ?::bigint) RETURNING seq"
-        ),
-    );
-    let row = connection.fetch_one(insert.bind(name).bind(schedules).bind(now)).await?;
-    let key: i64 = row.get(0)?;
-    connection.execute(sql("INSERT INTO commits (owner, number) VALUES (?, 0)").bind(key)).await?;
-    Ok(Owner { key, name: name.to_owned(), schedules })
+    let work = async |tx: &mut Tx<'_>| {
+        if tx.dialect() == Dialect::Sqlite {
+            tx.execute(VOID_ALL.unbound()).await?;
+            events::interrupt_all(tx).await?;
+            tx.execute(FORGET_ALL.unbound()).await?;
+            tx.execute(FORGET_ALL_COMMITS.unbound()).await?;
+        }
+        let rows = tx.fetch(REGISTER.bind(name).bind(schedules).bind(now)).await?;
+        let key = rows.first().ok_or(StoreError::Damaged("a process that was registered"))?.get("seq")?;
+        tx.execute(BEGIN_COMMITS.bind(key)).await?;
+        Ok(Owner { key, name: name.to_owned(), schedules })
+    };
+    in_transaction(connection, work).await
 }
 
 /// Renews every lease of this process. Where other nodes judge its heart, no long group of writes holds a beat up.
@@ -66,16 +82,7 @@ pub async fn beat(store: &Store, now: i64) -> Result<(), StoreError> {
 
 impl Owner {
     fn beat(&self, now: i64) -> Statement {
-        let beat = sql_each(
-            "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
-             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
-            concat!(
-                "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ",
-                judged_now!(),
-                " + 0 * ?::bigint) ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at"
-            ),
-        );
-        beat.bind(self.key).bind(self.name.as_str()).bind(self.schedules).bind(now)
+        BEAT.bind(self.key).bind(self.name.as_str()).bind(self.schedules).bind(now)
     }
 }
 
@@ -104,15 +111,6 @@ pub(super) struct VoidLeases {
     lease_ms: i64,
 }
 
-const STALE: (&str, &str) = (
-    "SELECT seq FROM owners WHERE heartbeat_at < ? AND seq <> ?",
-    concat!(
-        "SELECT seq FROM owners WHERE heartbeat_at < ",
-        judged_now!(),
-        " - ?::bigint AND seq <> ? FOR UPDATE SKIP LOCKED"
-    ),
-);
-
 impl Operation for VoidLeases {
     type Answer = u64;
     const LANE: Lane = Lane::Control;
@@ -124,10 +122,9 @@ impl Operation for VoidLeases {
                 Dialect::Sqlite => now - lease_ms,
                 Dialect::Postgres => *lease_ms,
             };
-            let stale = sql_each(STALE.0, STALE.1).bind(bound).bind(unit.owner.key);
             let mut count = 0;
-            for row in unit.tx.fetch(stale).await? {
-                count += forget(row.get(0)?, unit).await?;
+            for row in unit.tx.fetch(STALE.bind(bound).bind(unit.owner.key)).await? {
+                count += forget(row.get("seq")?, unit).await?;
             }
             counts.push(count);
         }
@@ -137,11 +134,10 @@ impl Operation for VoidLeases {
 
 /// Gives back the leases of a process, and forgets it; how many leases. The engine replicas that it drove are free.
 async fn forget(owner: i64, unit: &mut Unit<'_>) -> Result<u64, StoreError> {
-    let void = sql("UPDATE queue SET phase = 0, owner = NULL WHERE phase = 1 AND owner = ?");
-    let count = unit.tx.execute(void.bind(owner)).await?;
+    let count = unit.tx.execute(VOID.bind(owner)).await?;
     events::interrupt(owner, &mut unit.tx).await?;
-    unit.tx.execute(sql("DELETE FROM owners WHERE seq = ?").bind(owner)).await?;
-    unit.tx.execute(sql("DELETE FROM drivers WHERE owner = ?").bind(owner)).await?;
+    unit.tx.execute(FORGET.bind(owner)).await?;
+    unit.tx.execute(FORGET_DRIVER.bind(owner)).await?;
     Ok(count)
 }
 

@@ -3,6 +3,7 @@
 mod own;
 mod probe;
 
+use bytes::Bytes;
 use overnight_domain::faults::codes;
 use overnight_domain::ids::{AccountId, EventId};
 use overnight_domain::scheduler::AccountKey;
@@ -20,13 +21,13 @@ use crate::store::webhook_secrets;
 pub use crate::store::webhook_secrets::WebhookSecret;
 
 /// The body that tells of an event, as it was sent before or is to be from now on.
-pub fn payload(payload: &Payload) -> Vec<u8> {
+pub fn payload(payload: &Payload) -> Bytes {
     match payload {
         Payload::Kept(bytes) => bytes.clone(),
         Payload::Of(event) => {
             let mut bytes = Vec::with_capacity(384);
             write_event(event, &mut bytes);
-            bytes
+            bytes.into()
         }
     }
 }

@@ -23,8 +23,9 @@ pub async fn send_test(services: &Services, id: AccountId, url: &str) -> Result<
     let event = Event { id: services.ids.next(now), kind, created_at: now, subject };
     let mut payload = Vec::with_capacity(128);
     write_event(&event, &mut payload);
-    let test = NewTest { id: event.id, account: account.key, url: url.to_owned(), payload, now };
-    if !events::insert_test(&services.store, &test).await? {
+    let (url, payload) = (url.to_owned(), payload.into());
+    let test = NewTest { id: event.id, account: account.key, url, payload, now };
+    if !events::insert_test(&services.store, test).await? {
         let busy = "another test of this account has not ended: wait until it has been tried";
         return Err(AppError::Unavailable(busy.to_owned()));
     }

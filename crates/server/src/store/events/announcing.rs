@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::states::kind_code;
 use crate::store::StoreError;
-use crate::store::database::{Kind, Sql, Tx, Value};
+use crate::store::database::{Tx, Value, statements};
 
 /// What names events and wakes who delivers them.
 #[derive(Clone)]
@@ -38,24 +38,16 @@ enum Told {
     Batch(i64),
 }
 
-pub(in crate::store) static INSERT: Sql = Sql {
-    name: "INSERT",
-    sqlite: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    postgres: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
-         SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-                              $7::bigint[], $8::bigint[])",
-    columns: &[
-        Kind::Bytes,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-        Kind::Integer,
-    ],
-};
+statements! {
+    INSERT over [Bytes, Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
+        postgres: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
+            SELECT v.id, v.account, v.lane, v.kind, v.request, v.batch, v.created_at, v.created_at
+            FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+                AS v(id, account, lane, kind, request, batch, created_at)",
+    };
+}
 
 impl Outbox {
     /// A request ended so, and is told of where somebody wants to know.
@@ -100,19 +92,18 @@ impl Outbox {
 }
 
 impl Announcement {
-    fn values(&self, announcer: &Announcer) -> [Value; 8] {
+    fn values(&self, announcer: &Announcer) -> [Value; 7] {
         let (request, batch) = match self.subject {
             Told::Request(seq) => (Some(seq), None),
             Told::Batch(seq) => (None, Some(seq)),
         };
         [
-            self.id(announcer).to_bytes().into(),
+            self.id(announcer).into(),
             self.lane.account().into(),
             self.lane.0.into(),
             kind_code(self.kind).into(),
             request.into(),
             batch.into(),
-            self.now.into(),
             self.now.into(),
         ]
     }

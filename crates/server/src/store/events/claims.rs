@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use overnight_domain::ids::EventId;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
@@ -33,7 +34,7 @@ pub struct Due {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
     /// As it was sent before.
-    Kept(Vec<u8>),
+    Kept(Bytes),
     /// It was not sent yet, and is to be made of this.
     Of(Box<Event>),
 }
@@ -57,7 +58,7 @@ statements! {
     TAKE over [Integer, Integer, Text, Bytes] = {
         sqlite: "UPDATE events SET owner = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
                    url = coalesce(url, ?5), payload = coalesce(payload, ?6)
-            WHERE seq = ?3 AND number = ?4 AND due_at IS NOT NULL RETURNING seq, failures",
+            WHERE seq = ?3 AND number = ?4 AND due_at IS NOT NULL RETURNING seq, failures, tries_max",
         postgres: "WITH w AS (
                 SELECT e.seq, v.leads_to, v.sent
                 FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::bytea[]) AS v(event, tried, leads_to, sent)
@@ -66,7 +67,7 @@ statements! {
                     FOR UPDATE SKIP LOCKED) e
             ) UPDATE events SET owner = $1, claimed_at = $2, due_at = NULL, number = number + 1,
                      url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
-              FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures",
+              FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures, events.tries_max",
     };
 }
 
@@ -119,13 +120,24 @@ pub struct Claim {
     /// Where it leads, kept with it from now on.
     pub url: String,
     /// What is sent, kept with it from now on: the same bytes with every try.
-    pub payload: Vec<u8>,
+    pub payload: Bytes,
 }
 
-/// Takes events that are still due and were not tried since they were read. Those that were taken, by `seq`, each with how
-/// often in a row it has failed by then: a replay may have come between. They are this process's until it says what came
-/// of them, or dies.
-pub async fn claim(store: &Store, claims: Vec<Claim>, now: i64) -> Result<BTreeMap<i64, i64>, StoreError> {
+/// What a claimed event has behind it and before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claimed {
+    /// How often in a row it has failed.
+    pub failures: i64,
+    /// After how many failed tries in a row it is given up; `None` for as many as the schedule has.
+    pub tries_max: Option<u32>,
+}
+
+/// Events that were claimed, by `seq`.
+pub type ClaimedEvents = BTreeMap<i64, Claimed>;
+
+/// Takes events that are still due and were not tried since they were read. Those that were taken, as they are by then: a
+/// replay may have come between. They are this process's until it says what came of them, or dies.
+pub async fn claim(store: &Store, claims: Vec<Claim>, now: i64) -> Result<ClaimedEvents, StoreError> {
     store.writer().write(ClaimEvents { claims, now }).await
 }
 
@@ -135,14 +147,14 @@ pub(in crate::store) struct ClaimEvents {
 }
 
 impl Operation for ClaimEvents {
-    type Answer = BTreeMap<i64, i64>;
+    type Answer = ClaimedEvents;
     const LANE: WriterLane = WriterLane::Control;
 
     fn rows(&self) -> usize {
         self.claims.len()
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<BTreeMap<i64, i64>>, StoreError> {
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<ClaimedEvents>, StoreError> {
         // Who was taken for dead takes nothing before its heart has beaten again: nobody would give that back.
         if unit.tx.fetch(IS_ALIVE.bind(unit.owner.key)).await?.is_empty() {
             return Ok(vec![BTreeMap::new(); jobs.len()]);
@@ -156,13 +168,17 @@ impl Operation for ClaimEvents {
 }
 
 impl ClaimEvents {
-    async fn take(&self, unit: &mut Unit<'_>) -> Result<BTreeMap<i64, i64>, StoreError> {
+    async fn take(&self, unit: &mut Unit<'_>) -> Result<ClaimedEvents, StoreError> {
         let values = |claim: &Claim| -> [Value; 4] {
             let Claim { seq, number, url, payload } = claim;
             [(*seq).into(), (*number).into(), url.as_str().into(), payload.clone().into()]
         };
         let shared = [unit.owner.key, self.now].map(Value::from);
         let rows = unit.tx.fetch(TAKE.over(shared, self.claims.iter().flat_map(values).collect())).await?;
-        rows.iter().map(|row| Ok((row.get("seq")?, row.get("failures")?))).collect()
+        let read = |row: &Row| {
+            let (failures, tries_max) = (row.get("failures")?, row.get("tries_max")?);
+            Ok((row.get("seq")?, Claimed { failures, tries_max }))
+        };
+        rows.iter().map(read).collect()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::states::EventState;
-use crate::store::database::{Kind, Sql, Value};
+use crate::store::database::{Value, statements};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError};
 
@@ -42,28 +42,26 @@ pub(in crate::store) struct ConcludeTries {
     conclusions: Arc<[Conclusion]>,
 }
 
-pub(in crate::store) static CONCLUDE: Sql = Sql {
-    name: "CONCLUDE",
-    sqlite: "UPDATE events SET owner = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
-         WHERE seq = ?2 AND number = ?3 AND owner = ?1 RETURNING seq",
-    postgres: "UPDATE events SET owner = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
-         FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-             AS v(event, try, new_state, next_at, stopped_at, failed)
-         WHERE seq = v.event AND number = v.try AND owner = $1 RETURNING seq",
-    columns: &[Kind::Integer; 6],
-};
-
-pub(in crate::store) static NOTE: Sql = Sql {
-    name: "NOTE",
-    sqlite: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
-         SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1",
-    postgres: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
-         SELECT v.event, v.number, e.account, v.started_at, v.duration_ms, v.status, v.failure
-         FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
-             AS v(event, number, started_at, duration_ms, status, failure)
-         JOIN events e ON e.seq = v.event",
-    columns: &[Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Integer, Kind::Text],
-};
+statements! {
+    CONCLUDE over [Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "UPDATE events SET owner = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
+            WHERE seq = ?2 AND number = ?3 AND owner = ?1 RETURNING seq",
+        postgres: "UPDATE events
+            SET owner = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
+            FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+                AS v(event, try, new_state, next_at, stopped_at, failed)
+            WHERE seq = v.event AND number = v.try AND owner = $1 RETURNING seq",
+    };
+    NOTE over [Integer, Integer, Integer, Integer, Integer, Text] = {
+        sqlite: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
+            SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1",
+        postgres: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
+            SELECT v.event, v.number, e.account, v.started_at, v.duration_ms, v.status, v.failure
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
+                AS v(event, number, started_at, duration_ms, status, failure)
+            JOIN events e ON e.seq = v.event",
+    };
+}
 
 impl Operation for ConcludeTries {
     type Answer = Vec<bool>;
@@ -87,7 +85,7 @@ impl ConcludeTries {
         let mut counted = HashSet::with_capacity(self.conclusions.len());
         let values = self.conclusions.iter().flat_map(Conclusion::event).collect();
         for row in unit.tx.fetch(CONCLUDE.over([unit.owner.key.into()], values)).await? {
-            counted.insert(row.get::<i64>(0)?);
+            counted.insert(row.get::<i64>("seq")?);
         }
         let is_counted = |conclusion: &&Conclusion| counted.contains(&conclusion.seq);
         let tries = self.conclusions.iter().filter(is_counted).flat_map(Conclusion::delivery).collect();

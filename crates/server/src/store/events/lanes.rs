@@ -5,7 +5,7 @@ use overnight_domain::webhooks::Lane;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::store::database::{Row, sql};
+use crate::store::database::{Row, statements};
 use crate::store::{Store, StoreError};
 
 /// The lane of an account's webhook.
@@ -14,20 +14,23 @@ pub(in crate::store) fn lane_of(account: AccountKey, webhook: Option<&str>) -> O
     Some(Lane::of(account.0, Sha256::digest(origin)[0]).0)
 }
 
-/// Goes from lane to lane: each is one search, however many events wait in it.
-pub(in crate::store) const LIST: &str = "WITH RECURSIVE lanes(lane) AS (
-         SELECT min(lane) FROM events WHERE due_at IS NOT NULL
-         UNION ALL
-         SELECT (SELECT min(e.lane) FROM events e WHERE e.due_at IS NOT NULL AND e.lane > v.lane)
-         FROM lanes v WHERE v.lane IS NOT NULL
-     ) SELECT v.lane, (SELECT min(e.due_at) FROM events e WHERE e.due_at IS NOT NULL AND e.lane = v.lane)
-       FROM lanes v WHERE v.lane IS NOT NULL";
+statements! {
+    /// Goes from lane to lane: each is one search, however many events wait in it.
+    LIST = "WITH RECURSIVE lanes(lane) AS (
+            SELECT min(lane) FROM events WHERE due_at IS NOT NULL
+            UNION ALL
+            SELECT (SELECT min(e.lane) FROM events e WHERE e.due_at IS NOT NULL AND e.lane > v.lane)
+            FROM lanes v WHERE v.lane IS NOT NULL
+        ) SELECT v.lane,
+                 (SELECT min(e.due_at) FROM events e WHERE e.due_at IS NOT NULL AND e.lane = v.lane) AS due_at
+          FROM lanes v WHERE v.lane IS NOT NULL";
+}
 
 /// The lanes in which events wait, each with when the next of them is due, in milliseconds.
 pub async fn list_lanes(store: &Store) -> Result<Vec<(Lane, i64)>, StoreError> {
-    let rows = store.readers().fetch_all(sql(LIST)).await?;
+    let rows = store.readers().fetch_all(LIST.unbound()).await?;
     // What another process claims between the two looks may leave a lane empty.
-    let read = |row: &Row| Ok((Lane(row.get(0)?), row.get::<Option<i64>>(1)?));
+    let read = |row: &Row| Ok((Lane(row.get("lane")?), row.get::<Option<i64>>("due_at")?));
     let lanes: Vec<(Lane, Option<i64>)> = rows.iter().map(read).collect::<Result<_, StoreError>>()?;
     Ok(lanes.into_iter().filter_map(|(lane, due_at)| Some((lane, due_at?))).collect())
 }

@@ -14,7 +14,7 @@ mod states;
 
 pub(super) use self::announcing::{Announcer, Outbox};
 pub(super) use self::claims::ClaimEvents;
-pub use self::claims::{Claim, Due, Payload, claim, find_due};
+pub use self::claims::{Claim, Claimed, ClaimedEvents, Due, Payload, claim, find_due};
 pub(super) use self::conclusions::ConcludeTries;
 pub use self::conclusions::{Conclusion, conclude_all};
 pub(super) use self::interruptions::{interrupt, interrupt_all};

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::announcing::low_half;
 use super::states::{EventState, kind_of};
-use crate::store::database::{Row, Statement, sql};
+use crate::store::database::{Row, Statement, statements};
 use crate::store::{Store, StoreError};
 
 /// An event and how far it has come. Times are in milliseconds.
@@ -73,26 +73,57 @@ pub struct DeliveryRecord {
     pub failure: Option<String>,
 }
 
-/// What [`read_event`] reads, of `events e`, `requests r` and `batches b`.
-macro_rules! select_event {
-    ($behind:expr) => {
-        concat!(
-            "SELECT e.id, e.kind, r.id, b.id, e.created_at, e.state, CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END, \
-             e.due_at, e.ended_at, e.number, coalesce(e.url, r.webhook, b.webhook) FROM events e \
-             LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch WHERE ",
-            $behind
-        )
-    };
+statements! {
+    OF_ACCOUNT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.account = ? AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
+          AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0";
+    OF_ALL = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
+          AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0";
+    FIND = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.id = ?";
+    FIND_OWN = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.id = ? AND e.account = ?";
+    TRIES_OF_ACCOUNT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
+               d.status, d.failure, e.url
+        FROM deliveries d JOIN events e ON e.seq = d.event
+        LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE d.account = ? AND (d.started_at, d.event, d.number) < (?, ?, ?)
+        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0";
+    TRIES_OF_ALL = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
+               d.status, d.failure, e.url
+        FROM deliveries d JOIN events e ON e.seq = d.event
+        LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE d.event > 0 AND (d.started_at, d.event, d.number) < (?, ?, ?)
+        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0";
+    TRIES_OF_EVENT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
+               d.status, d.failure, e.url
+        FROM deliveries d JOIN events e ON e.seq = d.event
+        LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.id = ? AND d.number < ? ORDER BY d.number DESC LIMIT ? + 0";
+    TRIES_OF_OWN_EVENT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
+               d.status, d.failure, e.url
+        FROM deliveries d JOIN events e ON e.seq = d.event
+        LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.id = ? AND d.account = ? AND d.number < ? ORDER BY d.number DESC LIMIT ? + 0";
+    /// Where a list of tries goes on.
+    FIND_PLACE = "SELECT d.started_at, d.event, d.number FROM events e JOIN deliveries d ON d.event = e.seq
+        WHERE e.id = ? AND d.number = ?";
+    COUNT_EXHAUSTED = "SELECT count(*) AS count FROM events
+        WHERE state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */ AND ended_at > ?";
 }
-
-pub(in crate::store) const OF_ACCOUNT: &str = select_event!(
-    "e.account = ? AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807) \
-     AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0"
-);
-const OF_ALL: &str = select_event!(
-    "e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807) \
-     AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0"
-);
 
 /// Some events, the newest first.
 pub async fn list(store: &Store, filter: EventFilter) -> Result<Vec<EventRecord>, StoreError> {
@@ -101,8 +132,8 @@ pub async fn list(store: &Store, filter: EventFilter) -> Result<Vec<EventRecord>
         None => (i64::MIN, i64::MAX),
     };
     let query = match filter.account {
-        Some(account) => sql(OF_ACCOUNT).bind(account.0),
-        None => sql(OF_ALL),
+        Some(account) => OF_ACCOUNT.bind(account),
+        None => OF_ALL.unbound(),
     };
     let query = query.bind(filter.before.map(|id| id.to_bytes().to_vec())).bind(first).bind(last);
     store.readers().fetch_all(query.bind(filter.limit)).await?.iter().map(read_event).collect()
@@ -110,7 +141,7 @@ pub async fn list(store: &Store, filter: EventFilter) -> Result<Vec<EventRecord>
 
 /// The event with this identifier.
 pub async fn find(store: &Store, id: EventId) -> Result<Option<EventRecord>, StoreError> {
-    let query = sql(select_event!("e.id = ?")).bind(id.to_bytes());
+    let query = FIND.bind(id);
     store.readers().fetch_optional(query).await?.as_ref().map(read_event).transpose()
 }
 
@@ -120,42 +151,30 @@ pub async fn find_own(
     account: AccountKey,
     id: EventId,
 ) -> Result<Option<EventRecord>, StoreError> {
-    let query = sql(select_event!("e.id = ? AND e.account = ?")).bind(id.to_bytes()).bind(account.0);
+    let query = FIND_OWN.bind(id).bind(account);
     store.readers().fetch_optional(query).await?.as_ref().map(read_event).transpose()
 }
 
 fn read_event(row: &Row) -> Result<EventRecord, StoreError> {
     Ok(EventRecord {
-        id: EventId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("an event's id"))?,
-        kind: kind_of(row.get(1)?)?,
-        subject: subject(row, 2)?,
-        created_at: row.get(4)?,
-        state: EventState::of(row.get(5)?)?,
-        sending_since: row.get(6)?,
-        due_at: row.get(7)?,
-        ended_at: row.get(8)?,
-        tries: row.get(9)?,
-        url: row.get(10)?,
+        id: row.get("id")?,
+        kind: kind_of(row.get("kind")?)?,
+        subject: read_subject(row)?,
+        created_at: row.get("created_at")?,
+        state: EventState::of(row.get("state")?)?,
+        sending_since: row.get("sending_since")?,
+        due_at: row.get("due_at")?,
+        ended_at: row.get("ended_at")?,
+        tries: row.get("tries")?,
+        url: row.get("url")?,
     })
 }
 
-/// The request or batch of two columns, one of which is null.
-fn subject(row: &Row, first: usize) -> Result<Option<String>, StoreError> {
-    let request: Option<&[u8]> = row.get(first)?;
-    let batch: Option<&[u8]> = row.get(first + 1)?;
-    let request = request.and_then(RequestId::from_bytes).map(|id| id.to_string());
-    Ok(request.or_else(|| batch.and_then(BatchId::from_bytes).map(|id| id.to_string())))
-}
-
-macro_rules! select_delivery {
-    ($behind:expr) => {
-        concat!(
-            "SELECT e.id, e.kind, r.id, b.id, d.number, d.started_at, d.duration_ms, d.status, d.failure, e.url \
-             FROM deliveries d JOIN events e ON e.seq = d.event \
-             LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch WHERE ",
-            $behind
-        )
-    };
+/// Reads `request_id, batch_id`, one of which is null.
+fn read_subject(row: &Row) -> Result<Option<String>, StoreError> {
+    let request: Option<RequestId> = row.get("request_id")?;
+    let batch: Option<BatchId> = row.get("batch_id")?;
+    Ok(request.map(|id| id.to_string()).or_else(|| batch.map(|id| id.to_string())))
 }
 
 /// A try, by what it is told by.
@@ -180,26 +199,6 @@ pub struct DeliveryFilter {
     pub limit: u32,
 }
 
-/// Builds the text of the tries of some events, the newest first.
-macro_rules! select_tries {
-    ($of:literal) => {
-        select_delivery!(concat!(
-            $of,
-            " AND (d.started_at, d.event, d.number) < (?, ?, ?) \
-             ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0"
-        ))
-    };
-}
-
-/// The same of one event.
-macro_rules! select_tries_of_event {
-    ($of:literal) => {
-        select_delivery!(concat!($of, " AND d.number < ? ORDER BY d.number DESC LIMIT ? + 0"))
-    };
-}
-
-pub(in crate::store) const TRIES_OF_ACCOUNT: &str = select_tries!("d.account = ?");
-
 /// Some tries, the newest first.
 pub async fn list_deliveries(
     store: &Store,
@@ -210,13 +209,10 @@ pub async fn list_deliveries(
     };
     let behind = |query: Statement| query.bind(started_at).bind(event).bind(number);
     let query = match (filter.event, filter.account) {
-        (Some(id), Some(account)) => {
-            let text = select_tries_of_event!("e.id = ? AND d.account = ?");
-            sql(text).bind(id.to_bytes()).bind(account.0).bind(number)
-        }
-        (Some(id), None) => sql(select_tries_of_event!("e.id = ?")).bind(id.to_bytes()).bind(number),
-        (None, Some(account)) => behind(sql(TRIES_OF_ACCOUNT).bind(account.0)),
-        (None, None) => behind(sql(select_tries!("d.event > 0"))),
+        (Some(id), Some(account)) => TRIES_OF_OWN_EVENT.bind(id).bind(account).bind(number),
+        (Some(id), None) => TRIES_OF_EVENT.bind(id).bind(number),
+        (None, Some(account)) => behind(TRIES_OF_ACCOUNT.bind(account)),
+        (None, None) => behind(TRIES_OF_ALL.unbound()),
     };
     store.readers().fetch_all(query.bind(filter.limit)).await?.iter().map(read_delivery).collect()
 }
@@ -224,21 +220,18 @@ pub async fn list_deliveries(
 /// Behind which `started_at, event, number` a list goes on; `None` where there is no such try.
 async fn find_place(store: &Store, before: Option<TryPlace>) -> Result<Option<[i64; 3]>, StoreError> {
     let Some(TryPlace { event, number }) = before else { return Ok(Some([i64::MAX; 3])) };
-    let text = "SELECT d.started_at, d.event, d.number FROM events e JOIN deliveries d ON d.event = e.seq
-                WHERE e.id = ? AND d.number = ?";
-    let found = store.readers().fetch_optional(sql(text).bind(event.to_bytes()).bind(number)).await?;
-    found.map(|row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).transpose()
+    let found = store.readers().fetch_optional(FIND_PLACE.bind(event).bind(number)).await?;
+    found.map(|row| Ok([row.get("started_at")?, row.get("event")?, row.get("number")?])).transpose()
 }
 
 /// How many events that are no tests have been given up since a time, in milliseconds. Reads them all.
 pub async fn count_exhausted(store: &Store, since: i64) -> Result<i64, StoreError> {
-    let text = "SELECT count(*) FROM events WHERE state = 2 AND kind <> 5 AND ended_at > ?";
-    store.readers().fetch_one(sql(text).bind(since)).await?.get(0)
+    store.readers().fetch_one(COUNT_EXHAUSTED.bind(since)).await?.get("count")
 }
 
 fn read_delivery(row: &Row) -> Result<DeliveryRecord, StoreError> {
-    let event = EventId::from_bytes(row.get(0)?).ok_or(StoreError::Damaged("an event's id"))?;
-    let (number, started_at): (i64, i64) = (row.get(4)?, row.get(5)?);
+    let event: EventId = row.get("id")?;
+    let (number, started_at): (i64, i64) = (row.get("number")?, row.get("started_at")?);
     // A try is told by its event and its number, and has no name of its own in the table.
     let digest = Sha256::new()
         .chain_update(b"try of ")
@@ -248,13 +241,13 @@ fn read_delivery(row: &Row) -> Result<DeliveryRecord, StoreError> {
     Ok(DeliveryRecord {
         id: DeliveryId::derived(started_at, low_half(&digest)),
         event,
-        kind: kind_of(row.get(1)?)?,
+        kind: kind_of(row.get("kind")?)?,
         number,
         started_at,
-        duration_ms: row.get(6)?,
-        subject: subject(row, 2)?,
-        url: row.get(9)?,
-        status: row.get(7)?,
-        failure: row.get(8)?,
+        duration_ms: row.get("duration_ms")?,
+        subject: read_subject(row)?,
+        url: row.get("url")?,
+        status: row.get("status")?,
+        failure: row.get("failure")?,
     })
 }

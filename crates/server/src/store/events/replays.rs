@@ -3,7 +3,7 @@
 use overnight_domain::ids::EventId;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::store::database::sql;
+use crate::store::database::{Tx, statements};
 use crate::store::{Store, StoreError};
 
 /// What became of a replay.
@@ -17,20 +17,28 @@ pub enum Replay {
     Due,
 }
 
+statements! {
+    REPLAY = "UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = ?, ended_at = NULL
+        WHERE id = ? AND owner IS NULL";
+    IS_THERE = "SELECT 1 FROM events WHERE id = ?";
+    REPLAY_EXHAUSTED = "UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = ?, ended_at = NULL
+        WHERE account = ? AND state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */";
+}
+
 /// Makes an event due at `now`, whatever became of it before.
 pub async fn replay(store: &Store, id: EventId, now: i64) -> Result<Replay, StoreError> {
-    let mut connection = store.connect().await?;
-    let text = "UPDATE events SET state = 0, failures = 0, due_at = ?, ended_at = NULL WHERE id = ? AND owner IS NULL";
-    if connection.execute(sql(text).bind(now).bind(id.to_bytes())).await? == 1 {
-        return Ok(Replay::Due);
-    }
-    let found = connection.fetch(sql("SELECT 1 FROM events WHERE id = ?").bind(id.to_bytes())).await?;
-    Ok(if found.is_empty() { Replay::Unknown } else { Replay::Sending })
+    let work = async move |tx: &mut Tx<'_>| {
+        if tx.execute(REPLAY.bind(now).bind(id)).await? == 1 {
+            return Ok(Replay::Due);
+        }
+        let found = tx.fetch(IS_THERE.bind(id)).await?;
+        Ok(if found.is_empty() { Replay::Unknown } else { Replay::Sending })
+    };
+    store.transaction(work).await
 }
 
 /// Makes every event of an account due that was given up and is no test; how many.
 pub async fn replay_exhausted(store: &Store, account: AccountKey, now: i64) -> Result<u64, StoreError> {
-    let mut connection = store.connect().await?;
-    let text = "UPDATE events SET state = 0, failures = 0, due_at = ?, ended_at = NULL WHERE account = ? AND state = 2 AND kind <> 5";
-    connection.execute(sql(text).bind(now).bind(account.0)).await
+    let replay = REPLAY_EXHAUSTED.bind(now).bind(account);
+    store.transaction(async move |tx| tx.execute(replay).await).await
 }

@@ -329,6 +329,7 @@ pub(super) static TABLES: [Table; 20] = [
             integer("ended_at"),
             integer("number").read_as("number - CASE WHEN owner IS NOT NULL THEN 1 ELSE 0 END"),
             integer("failures"),
+            integer("tries_max"),
             text("url"),
             json("payload"),
         ],

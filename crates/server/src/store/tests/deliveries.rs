@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use overnight_domain::ids::EventId;
 use overnight_domain::webhooks::Lane;
 use overnight_domain::webhooks::signature::SigningSecret;
@@ -15,7 +16,7 @@ use crate::store::events::{
 use crate::store::{Store, audit, owners, webhook_secrets};
 
 pub(super) fn claim_of(due: &Due, payload: &[u8]) -> Claim {
-    Claim { seq: due.seq, number: due.number, url: due.url.clone(), payload: payload.to_vec() }
+    Claim { seq: due.seq, number: due.number, url: due.url.clone(), payload: Bytes::copy_from_slice(payload) }
 }
 
 /// A try that was answered so.
@@ -52,7 +53,7 @@ async fn claim(fixture: &Fixture, due: &Due, payload: &[u8], now: i64) -> usize 
 /// How often in a row an event has failed, as its claim says.
 async fn failures_at_claim(fixture: &Fixture, due: &Due) -> i64 {
     let claims = vec![claim_of(due, b"it")];
-    events::claim(&fixture.store, claims, START + 20).await.expect("a claim")[&due.seq]
+    events::claim(&fixture.store, claims, START + 20).await.expect("a claim")[&due.seq].failures
 }
 
 on_both!(a_replay_between_a_look_and_its_claim_has_the_whole_schedule_before_it);
@@ -81,7 +82,7 @@ async fn an_event_is_claimed_once_and_sent_as_it_was_first(mut fixture: Fixture)
     assert_eq!(claim(&fixture, &due, b"second", START + 5_000).await, 0, "it was tried since it was read");
     let again = fixture.due(START + 5_000).await.remove(0);
     assert_eq!(again.number, 1);
-    assert_eq!(again.payload, Payload::Kept(b"first".to_vec()));
+    assert_eq!(again.payload, Payload::Kept(Bytes::from_static(b"first")));
     fixture.assert_sound().await;
 }
 
@@ -172,7 +173,7 @@ async fn what_was_given_up_can_be_told_again(mut fixture: Fixture) {
     assert_eq!(replay(id).await.expect("a replay"), Replay::Due);
     let again = fixture.due(START + 99).await.remove(0);
     assert_eq!((again.id, again.number), (id, 1));
-    assert_eq!(again.payload, Payload::Kept(b"it".to_vec()));
+    assert_eq!(again.payload, Payload::Kept(Bytes::from_static(b"it")));
     assert_eq!(claim(&fixture, &again, b"something else", START + 99).await, 1);
     assert_eq!(replay(id).await.expect("a replay"), Replay::Sending);
     fixture.assert_sound().await;
@@ -187,7 +188,7 @@ async fn all_that_was_given_up_can_be_told_again(mut fixture: Fixture) {
     let again = fixture.due(START + 200).await.remove(0);
     claim(&fixture, &again, b"something else", START + 200).await;
     conclude(&fixture.store, answered(&again, 500, EventState::Live, Some(START + 300))).await;
-    assert_eq!(fixture.due(START + 300).await[0].payload, Payload::Kept(b"it".to_vec()));
+    assert_eq!(fixture.due(START + 300).await[0].payload, Payload::Kept(Bytes::from_static(b"it")));
     fixture.assert_sound().await;
 }
 

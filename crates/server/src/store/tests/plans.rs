@@ -57,14 +57,14 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(balances::LOCK.over([], row(1)));
     statements.push(balances::APPLY.over([], row(3)));
     statements.push(ledger::INSERT_CHARGES.over([], row(7)));
-    statements.push(sql(events::LIST_LANES));
-    statements.push(sql(events::LIVE_TEST).bind(1i64));
+    statements.push(events::LIST_LANES.unbound());
+    statements.push(events::LIVE_TEST.bind(1i64));
     statements.push(events::FIND_DUE.bind(1i64).bind(START).bind(9i64));
     let claims = vec![1i64.into(), 0i64.into(), "https://a.example".into(), b"{}".as_slice().into()];
     let by = || [1i64, START].map(Value::from);
     statements.push(events::TAKE.over(by(), claims));
     statements.push(events::CONCLUDE.over([1i64.into()], row(6)));
-    statements.push(sql(events::ON_POSTGRES).bind(1i64).bind("interrupted"));
+    statements.push(events::ON_POSTGRES.bind(1i64).bind("interrupted"));
     statements.push(api_keys::NOTE.over([], row(2)));
     statements.push(standings::OF_ACCOUNT.bind(fixture.model).bind(fixture.account));
     statements.push(standings::GATHERING.bind(fixture.account));
@@ -195,7 +195,7 @@ async fn what_is_due_is_found_however_much_is_not() {
     let by_lane = "USING COVERING INDEX events_due (lane";
     check(
         &fixture,
-        events::LIST_LANES,
+        events::LIST_LANES.sqlite,
         &[&format!("SEARCH e {by_lane}>?)"), &format!("SEARCH e {by_lane}=? AND due_at>?)")],
     )
     .await;
@@ -211,23 +211,23 @@ async fn what_is_due_is_found_however_much_is_not() {
     check(&fixture, events::NOTE.sqlite, &["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     check(
         &fixture,
-        events::LIVE_TEST,
+        events::LIVE_TEST.sqlite,
         &["SEARCH events USING COVERING INDEX events_live_tests (account=?)"],
     )
     .await;
     check(
         &fixture,
-        events::OF_ACCOUNT,
+        events::OF_ACCOUNT.sqlite,
         &["SEARCH e USING INDEX events_by_account (account=? AND seq<?)"],
     )
     .await;
     check(
         &fixture,
-        events::TRIES_OF_ACCOUNT,
+        events::TRIES_OF_ACCOUNT.sqlite,
         &["SEARCH d USING INDEX deliveries_by_account (account=? AND (started_at,event,number)<(?,?,?))"],
     )
     .await;
-    check(&fixture, events::GIVE_BACK, &["SEARCH events USING INDEX events_sending (owner=?)"]).await;
+    check(&fixture, events::GIVE_BACK.sqlite, &["SEARCH events USING INDEX events_sending (owner=?)"]).await;
 }
 
 #[tokio::test]

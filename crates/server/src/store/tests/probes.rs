@@ -1,5 +1,6 @@
 //! Tests of receivers, and what an account sees of its own webhooks.
 
+use bytes::Bytes;
 use overnight_domain::ids::EventId;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
@@ -7,23 +8,25 @@ use overnight_domain::webhooks::EventKind;
 use super::deliveries::{answered, claim_of, conclude};
 use super::webhooks::{HOOK, cancel};
 use super::{Fixture, START, new_account};
-use crate::store::database::sql;
-use crate::store::events::{self, DeliveryFilter, Due, EventFilter, EventState, NewTest, Payload, TryPlace};
+use crate::store::database::{Dialect, sql};
+use crate::store::events::{
+    self, Claimed, DeliveryFilter, Due, EventFilter, EventState, NewTest, Payload, TryPlace,
+};
 use crate::store::{accounts, audit};
 
 const PAYLOAD: &[u8] = br#"{"type":"webhook.test"}"#;
 
 fn test_of(account: AccountKey, number: u128) -> NewTest {
     let (id, url) = (EventId::from_bits(number), HOOK.to_owned());
-    NewTest { id, account, url, payload: PAYLOAD.to_vec(), now: START }
+    NewTest { id, account, url, payload: Bytes::from_static(PAYLOAD), now: START }
 }
 
 async fn insert(fixture: &Fixture, number: u128) -> bool {
-    events::insert_test(&fixture.store, &test_of(fixture.account, number)).await.expect("a test")
+    events::insert_test(&fixture.store, test_of(fixture.account, number)).await.expect("a test")
 }
 
-/// Claims an event; how often in a row it has failed.
-async fn claim(fixture: &Fixture, due: &Due) -> i64 {
+/// Claims an event; how often in a row it has failed, and may.
+async fn claim(fixture: &Fixture, due: &Due) -> Claimed {
     let claims = vec![claim_of(due, b"something else")];
     events::claim(&fixture.store, claims, START + 10).await.expect("a claim")[&due.seq]
 }
@@ -34,9 +37,9 @@ async fn a_test_is_due_once_with_all_that_is_sent(fixture: Fixture) {
     let event = fixture.events().await.remove(0);
     assert_eq!((event.kind, event.subject, event.url.as_deref()), (EventKind::WebhookTest, None, Some(HOOK)));
     let due = fixture.due(START).await.remove(0);
-    assert_eq!((due.url.as_str(), &due.payload), (HOOK, &Payload::Kept(PAYLOAD.to_vec())));
+    assert_eq!((due.url.as_str(), &due.payload), (HOOK, &Payload::Kept(Bytes::from_static(PAYLOAD))));
     fixture.assert_sound().await;
-    assert!(claim(&fixture, &due).await > 1_000, "no schedule has as many tries");
+    assert_eq!(claim(&fixture, &due).await, Claimed { failures: 0, tries_max: Some(1) });
     assert!(!insert(&fixture, 6).await, "it is being sent");
     assert!(conclude(&fixture.store, answered(&due, 500, EventState::Exhausted, None)).await);
     assert_eq!(events::count_exhausted(&fixture.store, 0).await.expect("a count"), 0);
@@ -44,18 +47,39 @@ async fn a_test_is_due_once_with_all_that_is_sent(fixture: Fixture) {
     assert_eq!(replayed.expect("replays"), 0);
     events::replay(&fixture.store, due.id, START + 20).await.expect("a replay");
     let again = fixture.due(START + 20).await.remove(0);
-    assert_eq!(claim(&fixture, &again).await, 0, "the whole schedule is before it");
+    let whole_schedule = Claimed { failures: 0, tries_max: None };
+    assert_eq!(claim(&fixture, &again).await, whole_schedule);
+    fixture.assert_sound().await;
+}
+
+/// What 0008 did, undone; then the number of the schema in either database.
+const BEFORE_0008: &str = "UPDATE events SET failures = 1048576; ALTER TABLE events DROP COLUMN tries_max";
+
+on_both!(a_test_that_was_due_when_the_schema_grew_is_tried_once_still);
+async fn a_test_that_was_due_when_the_schema_grew_is_tried_once_still(mut fixture: Fixture) {
+    assert!(insert(&fixture, 5).await);
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    connection.execute_all(BEFORE_0008).await.expect("an old database");
+    let version = match connection.dialect() {
+        Dialect::Sqlite => "PRAGMA user_version = 7",
+        Dialect::Postgres => "DELETE FROM schema_version WHERE version >= 8",
+    };
+    connection.execute_all(version).await.expect("an old database");
+    drop(connection);
+    fixture.restart().await;
+    let due = fixture.due(START).await.remove(0);
+    assert_eq!(claim(&fixture, &due).await, Claimed { failures: 0, tries_max: Some(1) });
     fixture.assert_sound().await;
 }
 
 on_both!(of_the_tests_of_an_account_one_is_live_at_a_time);
 async fn of_the_tests_of_an_account_one_is_live_at_a_time(fixture: Fixture) {
     let tests: Vec<NewTest> = (1..=8).map(|number| test_of(fixture.account, number)).collect();
-    let inserts = tests.iter().map(|test| events::insert_test(&fixture.store, test));
+    let inserts = tests.into_iter().map(|test| events::insert_test(&fixture.store, test));
     let inserted = futures_util::future::join_all(inserts).await;
     assert_eq!(inserted.into_iter().filter(|inserted| matches!(inserted, Ok(true))).count(), 1);
     let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account");
-    let theirs = events::insert_test(&fixture.store, &test_of(other.key, 9)).await;
+    let theirs = events::insert_test(&fixture.store, test_of(other.key, 9)).await;
     assert!(theirs.expect("a test"));
     fixture.assert_sound().await;
 }

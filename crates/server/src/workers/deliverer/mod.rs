@@ -7,6 +7,7 @@ mod tries;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tokio::task::{JoinError, JoinSet};
 
 use self::places::{Place, Places};
@@ -146,14 +147,14 @@ impl Deliverer {
             return Ok(());
         }
         let claims: Vec<Claim> = signed.iter().map(|(due, _)| claim_of(due)).collect();
-        let mut payloads: BTreeMap<i64, Vec<u8>> =
+        let mut payloads: BTreeMap<i64, Bytes> =
             claims.iter().map(|claim| (claim.seq, claim.payload.clone())).collect();
         let mut taken = events::claim(store, claims, now).await?;
         for (due, place) in signed {
-            let (payload, failures) = (payloads.remove(&due.seq), taken.remove(&due.seq));
-            let Some((payload, failures)) = payload.zip(failures) else { continue };
+            let (payload, claimed) = (payloads.remove(&due.seq), taken.remove(&due.seq));
+            let Some((payload, claimed)) = payload.zip(claimed) else { continue };
             let secrets = secrets.get(&due.account.0).cloned().unwrap_or_default();
-            let begun = Try { due, failures, payload: payload.into(), secrets, place };
+            let begun = Try { due, claimed, payload, secrets, place };
             self.tries.spawn(begun.run(self.services.clone(), Arc::clone(&self.sender)));
         }
         self.show();

@@ -8,14 +8,13 @@ use overnight_domain::webhooks::{Answer, Next, after};
 
 use super::places::Place;
 use crate::app::Services;
-use crate::store::events::{Conclusion, Due, EventState};
+use crate::store::events::{Claimed, Conclusion, Due, EventState};
 use crate::webhooks::{Hold, Message, Sender};
 
 /// A claimed event.
 pub(super) struct Try {
     pub(super) due: Due,
-    /// How often in a row it has failed.
-    pub(super) failures: i64,
+    pub(super) claimed: Claimed,
     pub(super) payload: Bytes,
     pub(super) secrets: Vec<SigningSecret>,
     pub(super) place: Place,
@@ -24,7 +23,7 @@ pub(super) struct Try {
 impl Try {
     /// Makes it.
     pub(super) async fn run(self, services: Services, sender: Arc<Sender>) -> Conclusion {
-        let Self { due, failures, payload, secrets, place } = self;
+        let Self { due, claimed, payload, secrets, place } = self;
         let started_at = services.clock.now();
         let timestamp_s = started_at.div_euclid(1_000);
         let signature = sign(&secrets, &due.id.to_string(), timestamp_s, &payload);
@@ -38,8 +37,7 @@ impl Try {
         }
         let now = services.clock.now();
         let delays_ms: Vec<i64> = services.config.webhooks.retries.iter().map(|delay| delay.0).collect();
-        let failed = usize::try_from(failures).unwrap_or(0);
-        let (state, due_at) = match after(&delays_ms, failed, tried.answer, chance(&services)) {
+        let (state, due_at) = match judge(&delays_ms, claimed, tried.answer, chance(&services)) {
             Next::Delivered => (EventState::Delivered, None),
             Next::Exhausted => (EventState::Exhausted, None),
             Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),
@@ -54,7 +52,7 @@ impl Try {
                 Answer::None => None,
             },
             failure: tried.failure.map(|failure| failure.as_str()),
-            failures: failures + i64::from(state != EventState::Delivered),
+            failures: claimed.failures + i64::from(state != EventState::Delivered),
             state,
             due_at,
             now,
@@ -62,8 +60,41 @@ impl Try {
     }
 }
 
+/// What becomes of a claimed event whose try was answered so.
+fn judge(schedule_ms: &[i64], claimed: Claimed, answer: Answer, chance: u64) -> Next {
+    // Between so many tries lies one delay fewer.
+    let retries = claimed.tries_max.map_or(usize::MAX, |tries| tries.saturating_sub(1) as usize);
+    let delays_ms = &schedule_ms[..schedule_ms.len().min(retries)];
+    after(delays_ms, usize::try_from(claimed.failures).unwrap_or(0), answer, chance)
+}
+
 fn chance(services: &Services) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&services.ids.random()[..8]);
     u64::from_le_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_given_up_after_as_many_failed_tries_as_it_may_have() {
+        let judge =
+            |failures, tries_max, answer| judge(&[10, 20], Claimed { failures, tries_max }, answer, 0);
+        for (failures, tries_max) in
+            [(0, Some(1)), (0, Some(0)), (1, Some(1)), (1, Some(2)), (2, Some(9)), (2, None)]
+        {
+            assert_eq!(
+                judge(failures, tries_max, Answer::None),
+                Next::Exhausted,
+                "{failures} of {tries_max:?}"
+            );
+            assert_eq!(judge(failures, tries_max, Answer::Status(200)), Next::Delivered);
+        }
+        for (failures, tries_max) in [(0, Some(2)), (1, Some(3)), (1, None)] {
+            let next = judge(failures, tries_max, Answer::Status(500));
+            assert!(matches!(next, Next::Retry { .. }), "{failures} of {tries_max:?}: {next:?}");
+        }
+    }
 }

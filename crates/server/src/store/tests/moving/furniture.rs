@@ -1,5 +1,6 @@
 //! A store that holds everything that a store can hold.
 
+use bytes::Bytes;
 use overnight_domain::ids::{EventId, KeyId, PaymentId, RequestId};
 use overnight_domain::money::Credits;
 use overnight_domain::sort_key::SortKey;
@@ -71,10 +72,10 @@ async fn tell_of_ends(fixture: &mut Fixture) {
         id: EventId::from_bits(5),
         account: fixture.account,
         url: "https://hooks.example/test".to_owned(),
-        payload: br#"{"type":"webhook.test"}"#.to_vec(),
+        payload: Bytes::from_static(br#"{"type":"webhook.test"}"#),
         now: START + 3,
     };
-    assert!(events::insert_test(&fixture.store, &test).await.expect("a test"));
+    assert!(events::insert_test(&fixture.store, test).await.expect("a test"));
     let rotated =
         webhook_secrets::rotate(&fixture.store, fixture.account, &SigningSecret::new([8; 32]), START, 1_000)
             .await;
