@@ -1,13 +1,11 @@
 //! What operations come to.
 
-use std::collections::BTreeMap;
-
 use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
 use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
 use overnight_server::app::batches::WholeBatch;
 use overnight_server::app::errors::AppError;
 use overnight_server::store::StoreError;
-use overnight_server::store::events::Due;
+use overnight_server::store::events::{ClaimedEvents, Due};
 
 use super::engines::Flight;
 use super::events::Duty;
@@ -23,7 +21,7 @@ pub(super) enum Outcome {
     Performed { command: SchedulerCommand, answer: Option<SchedulerInput> },
     Settled { flight: Flight, text: String, must_be_refused: bool, answer: Result<bool, StoreError> },
     WrittenLate { lease: Lease, must_be_refused: bool, answer: Result<bool, StoreError> },
-    EventsClaimed { due: Vec<Due>, answer: Result<BTreeMap<i64, i64>, StoreError> },
+    EventsClaimed { due: Vec<Due>, answer: Result<ClaimedEvents, StoreError> },
     TryConcluded { must_be_refused: bool, answer: Result<Vec<bool>, StoreError> },
     Done { duty: Duty, now: i64, answer: Result<(), StoreError> },
 }

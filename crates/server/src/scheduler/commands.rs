@@ -67,7 +67,7 @@ async fn attempt(
         }
         SchedulerCommand::Fail { lease, code, message } => {
             let body = failures::result_body(*code, message);
-            let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body, now };
+            let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body: body.into(), now };
             count_fenced_write(settle::settle(store, settlement).await?);
             Ok(None)
         }
@@ -81,7 +81,7 @@ pub fn settlement_of(lease: Lease, completion: Completion, now: i64) -> Settleme
         prompt_tokens: i64::try_from(completion.usage.prompt_tokens).unwrap_or(i64::MAX),
         completion_tokens: i64::try_from(completion.usage.completion_tokens).unwrap_or(i64::MAX),
     };
-    Settlement { lease, ending, body: completion.body.into_string().into_bytes(), now }
+    Settlement { lease, ending, body: completion.body.into_string().into(), now }
 }
 
 /// Input tokens and twice the output tokens: what fairness counts.

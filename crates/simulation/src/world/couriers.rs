@@ -6,7 +6,7 @@ use std::sync::Arc;
 use overnight_domain::ids::EventId;
 use overnight_domain::webhooks::{Answer, Next, after};
 use overnight_server::app::webhooks;
-use overnight_server::store::events::{self, Claim, Conclusion, Due, EventState};
+use overnight_server::store::events::{self, Claim, ClaimedEvents, Conclusion, Due, EventState};
 use overnight_server::store::{Store, StoreError};
 
 use super::World;
@@ -79,17 +79,17 @@ impl World<'_> {
     pub(super) fn note_events_claimed(
         &mut self,
         due: Vec<Due>,
-        answer: Result<BTreeMap<i64, i64>, StoreError>,
+        answer: Result<ClaimedEvents, StoreError>,
     ) -> Step {
         let mut taken = answer?;
         ensure!(taken.len() == due.len(), "one process alone was refused {} claims", due.len() - taken.len());
         for due in due {
-            let payload = webhooks::payload(&due.payload);
+            let payload = webhooks::payload(&due.payload).to_vec();
             let sent = self.couriers.sent.entry(due.seq).or_insert_with(|| (due.id, payload.clone()));
             ensure!(*sent == (due.id, payload), "{} is told otherwise than before", due.id);
             self.couriers.under_way.push((due.seq, due.number + 1));
             let delay_ms = self.chance.between(0, 15_000);
-            let failures = taken.remove(&due.seq).unwrap_or(0);
+            let failures = taken.remove(&due.seq).map_or(0, |claimed| claimed.failures);
             self.timeline.after(delay_ms, Event::Tried { due: Box::new(due), failures });
         }
         Ok(())
