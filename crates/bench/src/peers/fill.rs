@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::future::try_join_all;
 use overnight_domain::json::Json;
 use overnight_domain::money::TokenBound;
-use overnight_domain::scheduler::{AccountKey, QueuePartition, Lease, ModelKey, Position};
+use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueuePartition};
 use overnight_domain::sort_key::SortKey;
 use overnight_server::app::{Services, bootstrap, store_options};
 use overnight_server::clock::{SharedClock, SystemClock};

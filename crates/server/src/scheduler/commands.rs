@@ -67,7 +67,8 @@ async fn attempt(
         }
         SchedulerCommand::Fail { lease, code, message } => {
             let body = failures::result_body(*code, message);
-            let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body: body.into(), now };
+            let settlement =
+                Settlement { lease: lease.clone(), ending: Ending::Failed, body: body.into(), now };
             count_fenced_write(settle::settle(store, settlement).await?);
             Ok(None)
         }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{QueuePartition, Lease, Position, QueueKey};
+use overnight_domain::scheduler::{Lease, Position, QueueKey, QueuePartition};
 
 use super::database::{Dialect, Row, Value, statements};
 use super::writer::{Job, Lane, Operation, Unit};

@@ -1,7 +1,7 @@
 //! Looking at the queue. A look decides nothing: what it saw is taken only by a lease, which is guarded.
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::scheduler::{Backlog, Candidate, QueuePartition, Position};
+use overnight_domain::scheduler::{Backlog, Candidate, Position, QueuePartition};
 
 use super::candidates::{look_behind, read_candidate};
 use super::database::{Dialect, Row, Value, statements};

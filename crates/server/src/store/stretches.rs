@@ -1,6 +1,6 @@
 //! The sweep that nodes share: its cursor is a row, and who looks takes the next stretch.
 
-use overnight_domain::scheduler::{Candidate, QueuePartition, Position};
+use overnight_domain::scheduler::{Candidate, Position, QueuePartition};
 
 use super::candidates::{look_behind, read_candidate, read_position};
 use super::database::{Tx, statements};
@@ -25,7 +25,12 @@ pub(super) async fn take(
     store.transaction(async move |tx| go_on(tx, group, limit, now).await).await
 }
 
-async fn go_on(tx: &mut Tx<'_>, group: QueuePartition, limit: u32, now: i64) -> Result<Vec<Candidate>, StoreError> {
+async fn go_on(
+    tx: &mut Tx<'_>,
+    group: QueuePartition,
+    limit: u32,
+    now: i64,
+) -> Result<Vec<Candidate>, StoreError> {
     // Where a crash sets the cursor back, a stretch is looked at twice: no commit needs to wait for that.
     tx.execute(COMMIT_WITHOUT_WAITING.unbound()).await?;
     let mut after = cursor(tx, group).await?;

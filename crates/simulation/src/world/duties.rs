@@ -70,7 +70,8 @@ impl World<'_> {
             LateKind::Failure | LateKind::GiveBack if !must_be_refused => Ok(()),
             LateKind::Failure => {
                 let body = failures::result_body(FailureCode::EngineUnavailable, "a late write");
-                let settlement = Settlement { lease: lease.clone(), ending: Ending::Failed, body: body.into(), now };
+                let settlement =
+                    Settlement { lease: lease.clone(), ending: Ending::Failed, body: body.into(), now };
                 let operation = async move {
                     let answer = settle::settle(&store, settlement).await;
                     Outcome::WrittenLate { lease, must_be_refused, answer }

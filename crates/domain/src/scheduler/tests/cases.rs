@@ -1,4 +1,4 @@
-//! The ordinary walk: release, look, lease, send, end.
+//! The ordinary walk: release, scan, lease, send, end.
 
 use super::super::*;
 use super::desk::Desk;
@@ -22,20 +22,27 @@ fn requests_are_sent_in_key_order_up_to_the_limit_and_slots_refill() {
 #[test]
 fn a_release_is_asked_for_when_the_earliest_request_has_gathered() {
     let mut scheduler = Scheduler::new(Settings::default(), 1);
-    let first = scheduler.on(Input::Tick, 0);
-    assert_eq!(first, [Action::Release { limit: 1024 }], "what gathered before the start");
-    let wake = scheduler.on(Input::Released { added: vec![], next_ready_at: None }, 1);
-    assert_eq!(wake, [Action::WakeAt { at: 30_000 }]);
-    assert_eq!(scheduler.on(Input::Gathering { ready_at: 900 }, 2), [Action::WakeAt { at: 900 }]);
-    assert_eq!(scheduler.on(Input::Gathering { ready_at: 950 }, 3), []);
-    assert_eq!(scheduler.on(Input::Tick, 899), []);
-    assert!(scheduler.on(Input::Tick, 900).contains(&Action::Release { limit: 1024 }));
-    assert_eq!(scheduler.on(Input::Tick, 950), [], "one release at a time");
+    let first = scheduler.on(SchedulerInput::Tick, 0);
+    assert_eq!(first, [SchedulerCommand::Release { limit: 1024 }], "what gathered before the start");
+    let wake = scheduler.on(SchedulerInput::Released { added: vec![], next_ready_at: None }, 1);
+    assert_eq!(wake, [SchedulerCommand::WakeAt { at: 30_000 }]);
+    assert_eq!(
+        scheduler.on(SchedulerInput::Gathering { ready_at: 900 }, 2),
+        [SchedulerCommand::WakeAt { at: 900 }]
+    );
+    assert_eq!(scheduler.on(SchedulerInput::Gathering { ready_at: 950 }, 3), []);
+    assert_eq!(scheduler.on(SchedulerInput::Tick, 899), []);
+    assert!(scheduler.on(SchedulerInput::Tick, 900).contains(&SchedulerCommand::Release { limit: 1024 }));
+    assert_eq!(scheduler.on(SchedulerInput::Tick, 950), [], "one release at a time");
     let added = vec![Backlog { group: group(1), count: 1 }];
-    let again = scheduler.on(Input::Released { added, next_ready_at: Some(950) }, 951);
-    assert_eq!(again, [Action::Release { limit: 1024 }]);
-    let held = scheduler.on(Input::Released { added: vec![], next_ready_at: Some(950) }, 952);
-    assert_eq!(held, [Action::WakeAt { at: 1_202 }], "another node holds what is ready, for a moment");
+    let again = scheduler.on(SchedulerInput::Released { added, next_ready_at: Some(950) }, 951);
+    assert_eq!(again, [SchedulerCommand::Release { limit: 1024 }]);
+    let held = scheduler.on(SchedulerInput::Released { added: vec![], next_ready_at: Some(950) }, 952);
+    assert_eq!(
+        held,
+        [SchedulerCommand::WakeAt { at: 1_202 }],
+        "another node holds what is ready, for a moment"
+    );
 }
 
 #[test]
@@ -52,26 +59,28 @@ fn a_cancelled_request_is_aborted_and_its_slot_is_used_again() {
     desk.enqueue(1, [1, 2]);
     desk.hear();
     desk.store.finish(1, End::Cancelled);
-    desk.feed(Input::Ended { seqs: vec![1, 99] });
+    desk.feed(SchedulerInput::Ended { seqs: vec![1, 99] });
     assert_eq!(desk.hear(), ["abort 1", "send 2 to 1"]);
-    desk.feed(Input::Completed { seq: 1, cost: 5 });
-    desk.feed(Input::AttemptFailed { seq: 1, error: AttemptError::Reset(String::new()) });
+    desk.feed(SchedulerInput::Completed { seq: 1, cost: 5 });
+    desk.feed(SchedulerInput::AttemptFailed { seq: 1, error: AttemptError::Reset(String::new()) });
     assert_eq!(desk.hear(), [""; 0], "an answer that comes too late is ignored");
 }
 
 #[test]
 fn a_request_that_ends_while_it_is_being_leased_is_never_sent() {
     let mut scheduler = Scheduler::new(Settings::default(), 1);
-    scheduler.on(Input::Replicas(vec![replica(1, 4)]), 0);
+    scheduler.on(SchedulerInput::Replicas(vec![replica(1, 4)]), 0);
     let backlog = Backlog { group: group(1), count: 1 };
-    scheduler.on(Input::Released { added: vec![backlog], next_ready_at: None }, 0);
+    scheduler.on(SchedulerInput::Released { added: vec![backlog], next_ready_at: None }, 0);
     let candidates = vec![candidate(1)];
-    let asked = scheduler.on(Input::Candidates { group: group(1), candidates, reached_end: true }, 1);
-    assert!(matches!(&asked[0], Action::Lease { positions, .. } if *positions == [position(1)]));
-    scheduler.on(Input::Ended { seqs: vec![1] }, 2);
+    let asked =
+        scheduler.on(SchedulerInput::Candidates { group: group(1), candidates, reached_end: true }, 1);
+    assert!(matches!(&asked[0], SchedulerCommand::Lease { positions, .. } if *positions == [position(1)]));
+    scheduler.on(SchedulerInput::Ended { seqs: vec![1] }, 2);
     let lease = Lease { key: QueueKey { group: group(1), position: position(1) }, epoch: 1 };
-    let leased = Input::Leased { replica: ReplicaKey(1), group: group(1), leases: vec![lease], gone: vec![] };
-    assert!(scheduler.on(leased, 3).iter().all(|it| !matches!(it, Action::Send { .. })));
+    let leased =
+        SchedulerInput::Leased { replica: ReplicaKey(1), group: group(1), leases: vec![lease], gone: vec![] };
+    assert!(scheduler.on(leased, 3).iter().all(|it| !matches!(it, SchedulerCommand::Send { .. })));
     assert!(scheduler.is_idle());
 }
 
@@ -84,7 +93,7 @@ fn a_replica_that_leaves_finishes_what_is_in_flight_and_gives_back_the_rest() {
         (vec![1, 2, 3, 4], 1)
     );
     desk.hear();
-    desk.feed(Input::Replicas(vec![replica(2, 2)]));
+    desk.feed(SchedulerInput::Replicas(vec![replica(2, 2)]));
     assert_eq!(desk.hear(), ["give back 5", "send 6 to 2", "send 7 to 2"]);
     desk.complete(1);
     assert_eq!(desk.hear(), [""; 0]);
@@ -105,7 +114,7 @@ fn work_for_a_model_without_replicas_waits() {
     desk.enqueue(1, 1..=3);
     desk.wait(60_000);
     assert_eq!((desk.hear(), desk.waiting()), (vec![], 3));
-    desk.feed(Input::Replicas(vec![replica(1, 8)]));
+    desk.feed(SchedulerInput::Replicas(vec![replica(1, 8)]));
     assert_eq!(desk.flying(), [1, 2, 3]);
 }
 
@@ -115,7 +124,7 @@ fn a_drained_scheduler_gives_back_what_was_not_sent_and_starts_nothing() {
     desk.enqueue(1, 1..=20);
     desk.hear();
     let given_back = desk.scheduler.drain(desk.now);
-    assert_eq!(given_back.iter().filter(|it| matches!(it, Action::GiveBack { .. })).count(), 2);
+    assert_eq!(given_back.iter().filter(|it| matches!(it, SchedulerCommand::GiveBack { .. })).count(), 2);
     for seq in 1..=8 {
         desk.complete(seq);
     }
@@ -128,8 +137,8 @@ fn a_restart_finds_rows_whose_retry_time_no_count_tells() {
     let mut desk = Desk::new(&[2]);
     desk.store.insert(group(1), candidate(1));
     desk.store.give_back_later(1, desk.now + 25_000);
-    desk.feed(Input::Backlogs(vec![Backlog { group: group(1), count: 1 }]));
-    assert_eq!(desk.waiting(), 0, "the look that saw nothing corrected the count");
+    desk.feed(SchedulerInput::Backlogs(vec![Backlog { group: group(1), count: 1 }]));
+    assert_eq!(desk.waiting(), 0, "the scan that saw nothing corrected the count");
     desk.wait(50_000);
     assert_eq!(desk.hear(), ["send 1 to 1"]);
 }
@@ -159,13 +168,17 @@ fn a_large_backlog_is_leased_by_the_run_and_a_short_run_does_not_wait_for_more_w
 fn what_other_nodes_brought_into_a_shared_queue_is_heard_of_and_leased() {
     let settings = Settings { is_shared: true, ..Settings::default() };
     let mut scheduler = Scheduler::new(settings, 1);
-    scheduler.on(Input::Replicas(vec![replica(1, 2)]), 0);
-    let heard = scheduler.on(Input::Waiting(vec![group(1)]), 1);
-    assert!(matches!(heard[..], [Action::Look { after: None, limit: 128, .. }, ..]), "{heard:?}");
+    scheduler.on(SchedulerInput::Replicas(vec![replica(1, 2)]), 0);
+    let heard = scheduler.on(SchedulerInput::Waiting(vec![group(1)]), 1);
+    assert!(matches!(heard[..], [SchedulerCommand::Scan { after: None, limit: 128, .. }, ..]), "{heard:?}");
     let (candidates, reached_end) = (vec![candidate(5), candidate(6), candidate(7)], false);
-    let leased = scheduler.on(Input::Candidates { group: group(1), candidates, reached_end }, 2);
-    assert!(leased.iter().any(|it| matches!(it, Action::Lease { positions, .. } if positions.len() == 2)));
-    assert_eq!(scheduler.on(Input::Waiting(vec![group(1)]), 3), [], "it is known already");
+    let leased = scheduler.on(SchedulerInput::Candidates { group: group(1), candidates, reached_end }, 2);
+    assert!(
+        leased
+            .iter()
+            .any(|it| matches!(it, SchedulerCommand::Lease { positions, .. } if positions.len() == 2))
+    );
+    assert_eq!(scheduler.on(SchedulerInput::Waiting(vec![group(1)]), 3), [], "it is known already");
 }
 
 #[test]
@@ -174,8 +187,8 @@ fn a_lease_that_is_lost_is_dropped_and_a_later_one_of_the_same_request_stays() {
     desk.enqueue(1, [1]);
     desk.hear();
     let lease = desk.sent[&1].clone();
-    desk.feed(Input::Lost(vec![Lease { epoch: lease.epoch - 1, ..lease.clone() }]));
+    desk.feed(SchedulerInput::Lost(vec![Lease { epoch: lease.epoch - 1, ..lease.clone() }]));
     assert_eq!(desk.hear(), [""; 0], "an older lease is another's affair");
-    desk.feed(Input::Lost(vec![lease]));
+    desk.feed(SchedulerInput::Lost(vec![lease]));
     assert_eq!(desk.hear(), ["abort 1"]);
 }

@@ -1,6 +1,6 @@
 //! A desk for single cases: the store answers at once, the engines only when the case says so.
 
-use super::super::hands::Mark;
+use super::super::leases_held::Mark;
 use super::super::*;
 use super::store::{End, Store};
 use super::{MODEL, candidate, group, replica};
@@ -26,7 +26,7 @@ impl Desk {
             sent: BTreeMap::new(),
         };
         let list = (1..).zip(limits).map(|(key, limit)| replica(key, *limit)).collect();
-        desk.feed(Input::Replicas(list));
+        desk.feed(SchedulerInput::Replicas(list));
         desk.said.clear();
         desk
     }
@@ -40,53 +40,55 @@ impl Desk {
             count += 1;
         }
         let added = vec![Backlog { group, count }];
-        self.feed(Input::Released { added, next_ready_at: None });
+        self.feed(SchedulerInput::Released { added, next_ready_at: None });
     }
 
     /// Feeds an input and answers everything the store can answer, until nothing is left to do.
-    pub(super) fn feed(&mut self, input: Input) {
+    pub(super) fn feed(&mut self, input: SchedulerInput) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
-            for action in self.scheduler.on(input, self.now) {
-                inputs.extend(self.perform(action));
+            for command in self.scheduler.on(input, self.now) {
+                inputs.extend(self.perform(command));
             }
         }
     }
 
-    fn perform(&mut self, action: Action) -> Option<Input> {
-        let said = match action {
-            Action::Release { .. } => return Some(Input::Released { added: vec![], next_ready_at: None }),
-            Action::Look { group, after, limit } => {
-                return Some(self.store.look(group, after.as_ref(), limit, self.now));
+    fn perform(&mut self, command: SchedulerCommand) -> Option<SchedulerInput> {
+        let said = match command {
+            SchedulerCommand::Release { .. } => {
+                return Some(SchedulerInput::Released { added: vec![], next_ready_at: None });
             }
-            Action::Lease { .. } => return Some(self.store.lease(action, self.now)),
-            Action::WakeAt { at } => {
+            SchedulerCommand::Scan { group, after, limit } => {
+                return Some(self.store.scan(group, after.as_ref(), limit, self.now));
+            }
+            SchedulerCommand::Lease { .. } => return Some(self.store.lease(command, self.now)),
+            SchedulerCommand::WakeAt { at } => {
                 assert!(at > self.now);
                 return None;
             }
-            Action::Send { replica, lease } => {
+            SchedulerCommand::Send { replica, lease } => {
                 let seq = lease.key.position.seq;
                 assert!(self.sent.insert(seq, lease).is_none());
                 format!("send {seq} to {}", replica.0)
             }
-            Action::Abort { seq } => {
+            SchedulerCommand::Abort { seq } => {
                 self.sent.remove(&seq);
                 format!("abort {seq}")
             }
-            Action::GiveBack { lease, retry_at, counted, suspect } => {
+            SchedulerCommand::GiveBack { lease, retry_at, counted, suspect } => {
                 self.store.give_back(&lease, retry_at, Mark { counted, suspect });
                 let mut words = format!("give back {}", lease.key.position.seq);
                 words.push_str(if counted { " counted" } else { "" });
                 words.push_str(if suspect { " suspect" } else { "" });
                 words
             }
-            Action::Fail { lease, code, message } => {
+            SchedulerCommand::Fail { lease, code, message } => {
                 self.store.settle(&lease, End::Failed(code.as_str()));
                 format!("fail {} {}: {message}", lease.key.position.seq, code.as_str())
             }
-            Action::Probe { replica } => format!("probe {}", replica.0),
-            Action::Pause { replica, reason, .. } => format!("pause {}: {reason}", replica.0),
-            Action::Resume { replica } => format!("resume {}", replica.0),
+            SchedulerCommand::Probe { replica } => format!("probe {}", replica.0),
+            SchedulerCommand::Pause { replica, reason, .. } => format!("pause {}: {reason}", replica.0),
+            SchedulerCommand::Resume { replica } => format!("resume {}", replica.0),
         };
         self.said.push(said);
         None
@@ -96,19 +98,19 @@ impl Desk {
     pub(super) fn wait(&mut self, ms: i64) {
         for _ in 0..ms / 100 {
             self.now += 100;
-            self.feed(Input::Tick);
+            self.feed(SchedulerInput::Tick);
         }
     }
 
     pub(super) fn complete(&mut self, seq: i64) {
         let lease = self.sent.remove(&seq).unwrap();
         assert!(self.store.settle(&lease, End::Completed));
-        self.feed(Input::Completed { seq, cost: 100 });
+        self.feed(SchedulerInput::Completed { seq, cost: 100 });
     }
 
     pub(super) fn fail(&mut self, seq: i64, error: AttemptError) {
         self.sent.remove(&seq).unwrap();
-        self.feed(Input::AttemptFailed { seq, error });
+        self.feed(SchedulerInput::AttemptFailed { seq, error });
     }
 
     pub(super) fn status(&mut self, seq: i64, code: u16) {
@@ -120,7 +122,7 @@ impl Desk {
     }
 
     pub(super) fn probed(&mut self, healthy: bool) {
-        self.feed(Input::Probed { replica: ReplicaKey(1), healthy });
+        self.feed(SchedulerInput::Probed { replica: ReplicaKey(1), healthy });
     }
 
     /// What was said since the last time.

@@ -80,7 +80,10 @@ fn suspects_take_one_replica_while_the_others_go_on() {
         desk.store.insert(group(1), seen);
     }
     desk.enqueue(1, 3..=20);
-    desk.feed(Input::Released { added: vec![Backlog { group: group(1), count: 2 }], next_ready_at: None });
+    desk.feed(SchedulerInput::Released {
+        added: vec![Backlog { group: group(1), count: 2 }],
+        next_ready_at: None,
+    });
     let said = desk.hear();
     let to_first: Vec<_> = said.iter().map(String::as_str).filter(|it| it.ends_with("to 1")).collect();
     assert_eq!((to_first, said.len()), (vec!["send 1 to 1"], 3), "{said:?}");
@@ -107,12 +110,12 @@ fn a_write_that_was_not_made_is_asked_for_again_and_not_at_once() {
     desk.enqueue(1, [1]);
     let lease = desk.sent[&1].clone();
     desk.hear();
-    let actions = desk
+    let commands = desk
         .scheduler
-        .on(Input::AttemptFailed { seq: 1, error: AttemptError::TimedOut("".into()) }, desk.now);
-    let given_back = actions.into_iter().find(|it| matches!(it, Action::GiveBack { .. })).unwrap();
+        .on(SchedulerInput::AttemptFailed { seq: 1, error: AttemptError::TimedOut("".into()) }, desk.now);
+    let given_back = commands.into_iter().find(|it| matches!(it, SchedulerCommand::GiveBack { .. })).unwrap();
     desk.sent.remove(&1);
-    desk.feed(Input::Undone(given_back));
+    desk.feed(SchedulerInput::Undone(given_back));
     desk.wait(400);
     assert!(desk.hear().is_empty());
     desk.wait(100);
@@ -125,24 +128,33 @@ fn a_write_that_was_not_made_is_asked_for_again_and_not_at_once() {
 #[test]
 fn a_lease_or_look_that_was_not_made_is_asked_for_again() {
     let mut scheduler = Scheduler::new(Settings::default(), 1);
-    let asks = |actions: &[Action]| {
-        actions.iter().find(|it| matches!(it, Action::Look { .. } | Action::Lease { .. })).cloned()
+    let asks = |commands: &[SchedulerCommand]| {
+        commands
+            .iter()
+            .find(|it| matches!(it, SchedulerCommand::Scan { .. } | SchedulerCommand::Lease { .. }))
+            .cloned()
     };
-    scheduler.on(Input::Replicas(vec![super::replica(1, 4)]), 0);
+    scheduler.on(SchedulerInput::Replicas(vec![super::replica(1, 4)]), 0);
     let backlog = Backlog { group: group(1), count: 1 };
-    let look = asks(&scheduler.on(Input::Released { added: vec![backlog], next_ready_at: None }, 0)).unwrap();
-    assert_eq!(asks(&scheduler.on(Input::Undone(look.clone()), 1)), None);
-    assert_eq!(asks(&scheduler.on(Input::Tick, 501)), Some(look));
-    let seen = Input::Candidates { group: group(1), candidates: vec![candidate(1)], reached_end: true };
+    let scan = asks(&scheduler.on(SchedulerInput::Released { added: vec![backlog], next_ready_at: None }, 0))
+        .unwrap();
+    assert_eq!(asks(&scheduler.on(SchedulerInput::Undone(scan.clone()), 1)), None);
+    assert_eq!(asks(&scheduler.on(SchedulerInput::Tick, 501)), Some(scan));
+    let seen =
+        SchedulerInput::Candidates { group: group(1), candidates: vec![candidate(1)], reached_end: true };
     let lease = asks(&scheduler.on(seen, 502)).unwrap();
-    assert_eq!(asks(&scheduler.on(Input::Undone(lease.clone()), 503)), None);
-    assert_eq!(asks(&scheduler.on(Input::Tick, 1_003)), Some(lease.clone()));
+    assert_eq!(asks(&scheduler.on(SchedulerInput::Undone(lease.clone()), 503)), None);
+    assert_eq!(asks(&scheduler.on(SchedulerInput::Tick, 1_003)), Some(lease.clone()));
     for second in 2..31 {
-        assert_eq!(asks(&scheduler.on(Input::Tick, second * 1_000)), None, "its answer may still come");
+        assert_eq!(
+            asks(&scheduler.on(SchedulerInput::Tick, second * 1_000)),
+            None,
+            "its answer may still come"
+        );
     }
     let mut repeated = None;
     for second in 31..40 {
-        repeated = repeated.or(asks(&scheduler.on(Input::Tick, second * 1_000)));
+        repeated = repeated.or(asks(&scheduler.on(SchedulerInput::Tick, second * 1_000)));
     }
     assert!(repeated.is_some(), "an answer that never comes is given up");
 }

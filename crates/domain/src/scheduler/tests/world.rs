@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::hands::Mark;
+use super::super::leases_held::Mark;
 use super::super::random::Random;
 use super::super::*;
 use super::store::{End, Store};
@@ -20,8 +20,8 @@ pub(super) struct Luck {
 /// What is under way.
 #[derive(Debug)]
 enum Event {
-    Tell(Input),
-    Perform(Action),
+    Tell(SchedulerInput),
+    Perform(SchedulerCommand),
     Answer { replica: ReplicaKey, seq: i64 },
     Cancel(i64),
 }
@@ -79,7 +79,7 @@ impl World {
             let limit = usize::try_from(config.max_concurrency).unwrap();
             world.engines.insert(config.key, Engine { limit, ..Engine::default() });
         }
-        world.tell(Input::Replicas(list));
+        world.tell(SchedulerInput::Replicas(list));
         world
     }
 
@@ -96,14 +96,14 @@ impl World {
             }
         }
         let added = vec![Backlog { group, count }];
-        self.tell(Input::Released { added, next_ready_at: None });
+        self.tell(SchedulerInput::Released { added, next_ready_at: None });
     }
 
     /// In `ms`, only these replicas are left in the list.
     pub(super) fn keep_replicas(&mut self, ms: i64, keys: &[u32]) {
         let limit = |key: &u32| u32::try_from(self.engines[&ReplicaKey(*key)].limit).unwrap();
         let list = keys.iter().map(|key| replica(*key, limit(key))).collect();
-        self.later(ms, Event::Tell(Input::Replicas(list)));
+        self.later(ms, Event::Tell(SchedulerInput::Replicas(list)));
     }
 
     /// Runs until nothing is left in the queue, or for `ms` at most; whether nothing is left.
@@ -139,11 +139,11 @@ impl World {
                 self.now = entry.key().0;
                 match entry.remove() {
                     Event::Tell(input) => self.tell(input),
-                    Event::Perform(action) => self.perform(action),
+                    Event::Perform(command) => self.perform(command),
                     Event::Answer { replica, seq } => self.answer(replica, seq),
                     Event::Cancel(seq) => {
                         self.store.finish(seq, End::Cancelled);
-                        self.tell(Input::Ended { seqs: vec![seq] });
+                        self.tell(SchedulerInput::Ended { seqs: vec![seq] });
                     }
                 }
             }
@@ -151,62 +151,69 @@ impl World {
                 self.now = self.now.max(tick_at);
                 self.wake_at = self.wake_at.filter(|at| *at > self.now);
                 self.tick_at = self.tick_at.max(self.now) + i64::from(self.tick_at <= self.now) * 1_000;
-                self.tell(Input::Tick);
+                self.tell(SchedulerInput::Tick);
             }
         }
     }
 
-    fn tell(&mut self, input: Input) {
+    fn tell(&mut self, input: SchedulerInput) {
         let mut wakes = 0;
-        for action in self.scheduler.on(input, self.now) {
-            match action {
-                Action::WakeAt { at } => {
+        for command in self.scheduler.on(input, self.now) {
+            match command {
+                SchedulerCommand::WakeAt { at } => {
                     assert!(at > self.now && self.wake_at != Some(at));
                     self.wake_at = Some(at);
                     wakes += 1;
                 }
-                Action::Send { replica, lease } => self.send(replica, lease),
-                Action::Abort { seq } => self.engines.values_mut().for_each(|engine| {
+                SchedulerCommand::Send { replica, lease } => self.send(replica, lease),
+                SchedulerCommand::Abort { seq } => self.engines.values_mut().for_each(|engine| {
                     engine.running.remove(&seq);
                 }),
-                Action::Pause { .. } => self.pauses += 1,
-                Action::Resume { .. } => {}
-                action => {
+                SchedulerCommand::Pause { .. } => self.pauses += 1,
+                SchedulerCommand::Resume { .. } => {}
+                command => {
                     let delay = self.random.up_to(5);
-                    self.later(delay, Event::Perform(action));
+                    self.later(delay, Event::Perform(command));
                 }
             }
         }
         assert!(wakes <= 1);
     }
 
-    fn perform(&mut self, action: Action) {
-        let is_read = matches!(action, Action::Look { .. } | Action::Release { .. } | Action::Probe { .. });
+    fn perform(&mut self, command: SchedulerCommand) {
+        let is_read = matches!(
+            command,
+            SchedulerCommand::Scan { .. } | SchedulerCommand::Release { .. } | SchedulerCommand::Probe { .. }
+        );
         if is_read && self.strikes(self.luck.lost) {
             return;
         }
         if self.strikes(self.luck.undone) {
-            return self.tell(Input::Undone(action));
+            return self.tell(SchedulerInput::Undone(command));
         }
-        let answer = match action {
-            Action::Release { .. } => Input::Released { added: vec![], next_ready_at: None },
-            Action::Look { group, after, limit } => self.store.look(group, after.as_ref(), limit, self.now),
-            Action::Lease { .. } => {
-                self.leases += 1;
-                self.store.lease(action, self.now)
+        let answer = match command {
+            SchedulerCommand::Release { .. } => {
+                SchedulerInput::Released { added: vec![], next_ready_at: None }
             }
-            Action::GiveBack { lease, retry_at, counted, suspect } => {
+            SchedulerCommand::Scan { group, after, limit } => {
+                self.store.scan(group, after.as_ref(), limit, self.now)
+            }
+            SchedulerCommand::Lease { .. } => {
+                self.leases += 1;
+                self.store.lease(command, self.now)
+            }
+            SchedulerCommand::GiveBack { lease, retry_at, counted, suspect } => {
                 return self.store.give_back(&lease, retry_at, Mark { counted, suspect });
             }
-            Action::Fail { lease, code, .. } => {
+            SchedulerCommand::Fail { lease, code, .. } => {
                 self.store.settle(&lease, End::Failed(code.as_str()));
                 return;
             }
-            Action::Probe { replica } => {
+            SchedulerCommand::Probe { replica } => {
                 let healthy = self.engines[&replica].down_until <= self.now;
-                Input::Probed { replica, healthy }
+                SchedulerInput::Probed { replica, healthy }
             }
-            action => panic!("not to be performed: {action:?}"),
+            command => panic!("not to be performed: {command:?}"),
         };
         let delay = self.random.up_to(5);
         self.later(delay, Event::Tell(answer));
@@ -215,7 +222,10 @@ impl World {
     fn send(&mut self, key: ReplicaKey, lease: Lease) {
         let seq = lease.key.position.seq;
         if self.strikes(self.luck.undone) {
-            return self.later(0, Event::Tell(Input::Undone(Action::Send { replica: key, lease })));
+            return self.later(
+                0,
+                Event::Tell(SchedulerInput::Undone(SchedulerCommand::Send { replica: key, lease })),
+            );
         }
         let flying = self.engines.values().flat_map(|engine| engine.running.keys());
         assert!(flying.into_iter().all(|it| *it != seq), "{seq} is in flight twice");
@@ -245,7 +255,7 @@ impl World {
             self.ended_order.push(seq);
         }
         let cost = 1 + self.random.up_to(200);
-        self.tell(Input::Completed { seq, cost });
+        self.tell(SchedulerInput::Completed { seq, cost });
     }
 
     fn draw_error(&mut self) -> AttemptError {
@@ -270,7 +280,7 @@ impl World {
     }
 
     fn fail(&mut self, seq: i64, error: AttemptError) {
-        self.tell(Input::AttemptFailed { seq, error });
+        self.tell(SchedulerInput::AttemptFailed { seq, error });
     }
 }
 

@@ -72,7 +72,12 @@ statements! {
 }
 
 /// The events of a lane that are due at `now`, the longest first and `limit` at most.
-pub async fn find_due(store: &Store, lane: DeliveryLane, now: i64, limit: usize) -> Result<Vec<Due>, StoreError> {
+pub async fn find_due(
+    store: &Store,
+    lane: DeliveryLane,
+    now: i64,
+    limit: usize,
+) -> Result<Vec<Due>, StoreError> {
     let query = FIND_DUE.bind(lane.0).bind(now).bind(limit as i64);
     store.readers().fetch_all(query).await?.iter().map(read).collect()
 }

@@ -41,7 +41,8 @@ mod tests {
 
     #[test]
     fn a_lane_is_of_its_account_and_the_same_for_the_same_host() {
-        let lane = |account, webhook: &str| lane_of(AccountKey(account), Some(webhook)).map(DeliveryLane).unwrap();
+        let lane =
+            |account, webhook: &str| lane_of(AccountKey(account), Some(webhook)).map(DeliveryLane).unwrap();
         assert_eq!(lane(7, "https://a.example/1"), lane(7, "https://A.example:443/2?x"));
         assert_eq!(lane(7, "https://a.example/1").account(), 7);
         assert_ne!(lane(7, "https://a.example"), lane(8, "https://a.example"));
