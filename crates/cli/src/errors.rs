@@ -10,7 +10,7 @@ use overnight_server::app::errors::AppError;
 use overnight_server::config::ConfigError;
 use overnight_server::service::ServiceError;
 use overnight_server::store::StoreError;
-use overnight_server::store::moving::ImportError;
+use overnight_server::store::operations::transfer::ImportError;
 
 /// The exit codes, as `--help` and `docs/cli.md` list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,7 +20,9 @@ use crate::ids::Ids;
 use crate::openid::OpenIdUnusable;
 use crate::payment::PaymentUnusable;
 use crate::scheduler::{Replicas, Shell};
-use crate::store::{Store, StoreError, hints, owners};
+use crate::store::nodes;
+use crate::store::nodes::hints;
+use crate::store::{Store, StoreError};
 use crate::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
 use crate::workers::{self, deliverer::Deliverer};
 
@@ -196,7 +198,7 @@ async fn farewell(services: &Services) -> Result<(), StoreError> {
     if let Err(error) = workers::key_usage_flusher(services).await {
         tracing::debug!(%error, "last key usage not stored");
     }
-    owners::leave(&services.store).await
+    nodes::leave(&services.store).await
 }
 
 /// What is under way may take its time, and a store that is away is not waited for much longer.

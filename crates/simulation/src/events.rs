@@ -2,7 +2,7 @@
 
 use overnight_domain::scheduler::{AccountKey, Lease, ReplicaKey, SchedulerInput};
 use overnight_server::store::CrashPoint;
-use overnight_server::store::events::Due;
+use overnight_server::store::outbox::Due;
 
 use super::engines::Weather;
 use super::tags::Tag;

@@ -5,7 +5,7 @@ use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
 use overnight_server::app::batches::WholeBatch;
 use overnight_server::app::errors::AppError;
 use overnight_server::store::StoreError;
-use overnight_server::store::events::{ClaimedEvents, Due};
+use overnight_server::store::outbox::{ClaimedEvents, Due};
 
 use super::engines::Flight;
 use super::events::Duty;

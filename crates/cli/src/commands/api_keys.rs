@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use overnight_domain::ids::{AccountId, KeyId};
 use overnight_server::app::api_keys;
 use overnight_server::config::Millis;
-use overnight_server::store::api_keys::ApiKey;
+use overnight_server::store::identity::api_keys::ApiKey;
 use serde::Serialize;
 
 use super::accounts::parse_id;

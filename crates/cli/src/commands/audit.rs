@@ -1,6 +1,6 @@
 //! `overnight audit`: what must always hold, recounted.
 
-use overnight_server::store::audit;
+use overnight_server::store::operations::audit;
 use serde_json::json;
 
 use super::operator;

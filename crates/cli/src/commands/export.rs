@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use overnight_server::store::Store;
-use overnight_server::store::moving::{self, Counts, ExportError};
+use overnight_server::store::operations::transfer::{self, Counts, ExportError};
 use serde_json::json;
 
 use super::operator;

@@ -9,12 +9,12 @@ use overnight_wire::native::accounts::Account as Record;
 
 use super::errors::AppError;
 use super::{Services, names};
-pub use crate::store::accounts::Account;
-use crate::store::accounts::{self, NewAccount};
+pub use crate::store::identity::accounts::Account;
+use crate::store::identity::accounts::{self, NewAccount};
 pub use crate::store::ledger::Entry;
+use crate::store::ledger::spend;
+pub use crate::store::ledger::spend::SpendRecord;
 use crate::store::ledger::{self, Booking, NewEntry};
-use crate::store::spend;
-pub use crate::store::spend::SpendRecord;
 
 /// Makes an account without credits, whose payments are not activated; every process sees it once this returns.
 ///
@@ -27,6 +27,7 @@ pub async fn create(services: &Services, name: &str) -> Result<Account, AppError
 }
 
 /// What an account has from the beginning.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Start {
     /// Whether its payments are activated.
     pub(super) is_activated: bool,

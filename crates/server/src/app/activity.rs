@@ -5,7 +5,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use super::Services;
 use super::errors::AppError;
-use crate::store::activity;
+use crate::store::ledger::activity;
 
 /// What ended in the last `hours` hours, by quarter of an hour and the oldest first: the one that runs among them. One in
 /// which nothing ended is not there.

@@ -13,7 +13,8 @@ use super::errors::AppError;
 use super::sessions::{self, Link};
 use super::users::{self, Standing};
 use super::{Services, api_keys};
-use crate::store::{self, StoreError, sign_ups};
+use crate::store::identity::sign_ups;
+use crate::store::{self, StoreError};
 
 /// The name of the account that is made.
 const ACCOUNT: &str = "default";
@@ -44,10 +45,12 @@ pub struct Bootstrapped {
 pub async fn run(services: &Services) -> Result<Option<Bootstrapped>, AppError> {
     let _turn = services.store.take_turn().await?;
     let store = &services.store;
-    let accounts = store::accounts::list(store).await?;
+    let accounts = store::identity::accounts::list(store).await?;
     let alone = match accounts.as_slice() {
         [] => None,
-        [only] if only.name == ACCOUNT && store::api_keys::list(store, only.key).await?.is_empty() => {
+        [only]
+            if only.name == ACCOUNT && store::identity::api_keys::list(store, only.key).await?.is_empty() =>
+        {
             Some(only)
         }
         _ => return Ok(None),
@@ -57,12 +60,12 @@ pub async fn run(services: &Services) -> Result<Option<Bootstrapped>, AppError> 
     write_privately(&key_path, &key)
         .map_err(|source| StoreError::File { path: key_path.display().to_string(), source })?;
     let account = if let Some(alone) = alone {
-        store::api_keys::insert(store, alone.key, &stored).await?;
+        store::identity::api_keys::insert(store, alone.key, &stored).await?;
         alone.id
     } else {
         let credits = services.config.billing.bootstrap_credits;
         let account = super::accounts::draft(services, ACCOUNT, Start { is_activated: true, credits })?;
-        store::accounts::insert_with_key(store, &account, &stored).await?.id
+        store::identity::accounts::insert_with_key(store, &account, &stored).await?.id
     };
     Ok(Some(Bootstrapped { account, key, key_path }))
 }
@@ -78,7 +81,7 @@ pub async fn link_operator(services: &Services) -> Result<Option<Link>, AppError
         return Ok(None);
     }
     let _turn = services.store.take_turn().await?;
-    let membership = match store::accounts::list(&services.store).await?.as_slice() {
+    let membership = match store::identity::accounts::list(&services.store).await?.as_slice() {
         [only] => Some((only.key, Role::Owner)),
         _ => None,
     };

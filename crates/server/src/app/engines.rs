@@ -2,8 +2,8 @@
 
 use super::Services;
 use super::errors::AppError;
-use crate::store::engine_reports;
-pub use crate::store::engine_reports::{EnginePause, EngineReport, EngineState};
+use crate::store::nodes::engine_reports;
+pub use crate::store::nodes::engine_reports::{EnginePause, EngineReport, EngineState};
 
 /// What every process that lives said last of each of its engine replicas, by the names of the replicas: a few seconds old
 /// at most where there is news. It is for operators: the reason of a pause may hold an engine's own words.

@@ -9,9 +9,9 @@ use super::errors::AppError;
 use super::sessions::{self, Browser, CameBy, Link, SignInError, Token};
 use super::users::{self, User};
 use super::{Services, members};
-use crate::store::invitations;
-pub use crate::store::invitations::Invitation;
-use crate::store::sign_ups::{self, Joining};
+use crate::store::identity::invitations;
+pub use crate::store::identity::invitations::Invitation;
+use crate::store::identity::sign_ups::{self, Joining};
 
 /// How long an invitation works, in milliseconds.
 const VALID_MS: i64 = 7 * 86_400_000;

@@ -6,10 +6,10 @@ use overnight_domain::roles::Role;
 
 use super::errors::AppError;
 use super::{Services, users};
-use crate::store::accounts::Account;
-pub use crate::store::members::Member;
-use crate::store::members::{self, MemberChange};
-use crate::store::users::User;
+use crate::store::identity::accounts::Account;
+pub use crate::store::identity::members::Member;
+use crate::store::identity::members::{self, MemberChange};
+use crate::store::identity::users::User;
 
 /// The accounts that a user belongs to, and as what, in the order in which they came to them.
 ///

@@ -5,8 +5,8 @@ use overnight_domain::money::Pricing;
 use overnight_domain::scheduler::ModelKey;
 
 use crate::config::{Config, ModelConfig};
-use crate::store::holds::Hold;
-use crate::store::prices::{self, PriceKey};
+use crate::store::ledger::holds::Hold;
+use crate::store::ledger::prices::{self, PriceKey};
 use crate::store::{self, Store, StoreError};
 
 /// A configured model and its row number.
@@ -36,7 +36,7 @@ impl Models {
     /// Gives each configured model its row, and its price too.
     pub async fn load(store: &Store, config: &Config) -> Result<Self, StoreError> {
         let names: Vec<&str> = config.models.iter().map(|model| model.name.as_str()).collect();
-        let keys = store::models::ensure(store, &names).await?;
+        let keys = store::requests::models::ensure(store, &names).await?;
         let mut models = Vec::with_capacity(keys.len());
         for (key, model) in keys.into_iter().zip(&config.models) {
             let price = match model.pricing().filter(|_| config.billing.enabled) {

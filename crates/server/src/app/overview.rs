@@ -6,7 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use super::Services;
 use super::errors::AppError;
-use crate::store::standings::{self, Live};
+use crate::store::queue::live_counts::{self, Live};
 
 /// What lives of an account's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub async fn get(services: &Services, account: AccountKey) -> Result<Standing, A
     let (store, clock) = (services.store.clone(), Arc::clone(&services.clock));
     let count = async move {
         let counted_at = clock.now();
-        let Live { waiting, in_progress, oldest_deadline } = standings::count(&store, account).await?;
+        let Live { waiting, in_progress, oldest_deadline } = live_counts::count(&store, account).await?;
         Ok(Standing { waiting, in_progress, oldest_deadline, counted_at })
     };
     services.live_counts.standings.get(account, &services.clock, Box::pin(count)).await

@@ -8,9 +8,9 @@ use super::Services;
 use super::accounts::Account;
 use super::errors::AppError;
 use super::sessions::{self, Link, Visitor};
-use crate::store::sign_ups;
-pub use crate::store::users::User;
-use crate::store::users::{self, Credentials, NewUser};
+use crate::store::identity::sign_ups;
+pub use crate::store::identity::users::User;
+use crate::store::identity::users::{self, Credentials, NewUser};
 
 /// The longest e-mail address, in bytes.
 const EMAIL_BYTES_MAX: usize = 254;

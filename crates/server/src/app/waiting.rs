@@ -8,7 +8,9 @@ use overnight_domain::requests::{RequestState, RequestStatus};
 use super::Services;
 use super::engines::{EnginePause, EngineReport};
 use super::errors::AppError;
-use crate::store::{engine_reports, models, standings};
+use crate::store::nodes::engine_reports;
+use crate::store::queue::live_counts;
+use crate::store::requests::models;
 
 /// Why a request is registered still. Its `Display` is the rest of a sentence about the request without the time, which
 /// [`WaitingReason::until`] gives, and says no more than a client may know.
@@ -117,7 +119,7 @@ async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
     };
     let Some(key) = key else { return Ok(0) };
     let store = services.store.clone();
-    let count = async move { Ok(standings::count_waiting(&store, key).await?) };
+    let count = async move { Ok(live_counts::count_waiting(&store, key).await?) };
     let waiting = services.live_counts.waiting.get(key, &services.clock, Box::pin(count)).await?;
     Ok((waiting - 1).max(0))
 }

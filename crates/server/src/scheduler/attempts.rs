@@ -10,7 +10,7 @@ use super::commands;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
 use crate::clock::SharedClock;
-use crate::store::settle::Settlement;
+use crate::store::queue::settle::Settlement;
 
 /// What every attempt needs.
 pub(super) struct Attempts {

@@ -5,9 +5,13 @@ use overnight_domain::chat::Completion;
 use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
 
 use crate::app::failures;
-use crate::store::leases::GiveBack;
-use crate::store::settle::{Ending, Settlement};
-use crate::store::{Store, StoreError, leases, queue, releases, settle};
+use crate::store::queue;
+use crate::store::queue::leases;
+use crate::store::queue::leases::GiveBack;
+use crate::store::queue::releases;
+use crate::store::queue::settle;
+use crate::store::queue::settle::{Ending, Settlement};
+use crate::store::{Store, StoreError};
 
 /// Whether a command is the store's, and not the engines' or the clock's.
 pub const fn is_for_store(command: &SchedulerCommand) -> bool {

@@ -6,7 +6,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::replicas::Replicas;
 use crate::app::Services;
-use crate::store::engine_reports::{self, EnginePause, EngineState};
+use crate::store::nodes::engine_reports::{self, EnginePause, EngineState};
 
 /// There is no more than one report in so many milliseconds.
 const EVERY_MS: i64 = 2_000;

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::commands;
 use crate::app::Services;
 use crate::app::write_retry::write_with_retry;
-use crate::store::settle::{self, Settlement};
+use crate::store::queue::settle::{self, Settlement};
 
 const AT_ONCE: usize = 256;
 

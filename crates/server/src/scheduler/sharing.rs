@@ -10,8 +10,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
 use crate::app::Services;
-use crate::store::replicas::{self, Claim, Claimed};
-use crate::store::{StoreError, hints, leases, queue};
+use crate::store::StoreError;
+use crate::store::nodes::hints;
+use crate::store::nodes::replicas::{self, Claim, Claimed};
+use crate::store::queue;
+use crate::store::queue::leases;
 
 /// Hints are given at most so often.
 const HINT_MS: i64 = 50;

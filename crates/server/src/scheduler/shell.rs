@@ -20,7 +20,8 @@ use super::reports::{self, Reports};
 use super::settler;
 use super::sharing::{Heard, Sharing};
 use crate::app::{HEARD_EVERY_MS, Services};
-use crate::store::{StoreError, queue};
+use crate::store::StoreError;
+use crate::store::queue;
 
 const INPUTS_AT_ONCE: usize = 256;
 /// A store that is away is not waited for any longer than this when the process ends.

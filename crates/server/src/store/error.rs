@@ -3,7 +3,7 @@
 use sqlx::postgres::PgDatabaseError;
 use thiserror::Error;
 
-use super::database::PostgresError;
+use crate::store::database::PostgresError;
 
 /// Why the store did not do what it was asked.
 #[derive(Debug, Error)]

@@ -7,17 +7,20 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
-use super::database::{
+use crate::clock::SharedClock;
+use crate::store::database::folder::FolderLock;
+use crate::store::database::migrations;
+use crate::store::database::settings;
+use crate::store::database::{
     Connection, Database, Dialect, Readers, Tx, in_pooled_transaction, in_transaction, statements,
 };
-use super::error::StoreError;
-use super::events::Announcer;
-use super::expiry::Passed;
-use super::folder::FolderLock;
-use super::owners::Owner;
-use super::writer::{ManualWriter, Sequences, Writer, WriterCore};
-use super::{migrations, owners, schema, settings};
-use crate::clock::SharedClock;
+use crate::store::error::StoreError;
+use crate::store::nodes;
+use crate::store::nodes::Owner;
+use crate::store::outbox::Announcer;
+use crate::store::queue::expiry::Passed;
+use crate::store::schema;
+use crate::store::writer::{ManualWriter, Sequences, Writer, WriterCore};
 
 statements! {
     TAKE_TURN = { postgres: "SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE" };
@@ -148,7 +151,7 @@ impl Store {
         let store = Self::assemble(options, Some(lock), writer.clone()).await?;
         let mut connection = store.connect().await?;
         let sequences = read_sequences(&mut connection).await?;
-        let owner = owners::begin(&mut connection, &options.node, options.schedules, now).await?;
+        let owner = nodes::begin(&mut connection, &options.node, options.schedules, now).await?;
         let owner = store.inner.owner.get_or_init(|| owner).clone();
         let database = store.inner.database.clone();
         let announcer = Announcer { secret: store.inner.secret, bell: Arc::clone(&store.inner.events) };

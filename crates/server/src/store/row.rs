@@ -4,8 +4,8 @@ use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::records::RequestSummary;
 use overnight_domain::requests::{RequestState, RequestStatus};
 
-use super::StoreError;
-use super::database::Row;
+use crate::store::StoreError;
+use crate::store::database::Row;
 
 /// `progress.state`; the literal numbers also stand in the predicates of partial indexes. 2 is never stored: who is in
 /// progress is queued in `progress`, and has an `in_progress_at` in `queue`.

@@ -7,7 +7,9 @@ use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use crate::app::{Services, api_keys, batches, failures};
-use crate::store::{StoreError, expiry, owners};
+use crate::store::StoreError;
+use crate::store::nodes;
+use crate::store::queue::expiry;
 
 /// Runs of the [`dead_node_reaper`] in a lease's time. A node that missed all but one of them is taken for dead, so that
 /// what it held is free within one lease, and two heartbeats may be lost.
@@ -53,14 +55,13 @@ async fn repeat(services: Services, name: &'static str, interval_ms: i64, run: R
 
 /// Renews this node's heartbeat, and with it all its leases.
 pub async fn heartbeat(services: &Services, now: i64) -> Result<(), StoreError> {
-    owners::beat(&services.store, now).await
+    nodes::beat(&services.store, now).await
 }
 
 /// Gives back the leases of nodes whose heartbeat is too old.
 pub async fn dead_node_reaper(services: &Services, now: i64) -> Result<(), StoreError> {
     let lease_ms = services.config.lease.0;
-    let voided =
-        owners::void_stale(&services.store, now, lease_ms - lease_ms / REAPER_RUNS_PER_LEASE).await?;
+    let voided = nodes::void_stale(&services.store, now, lease_ms - lease_ms / REAPER_RUNS_PER_LEASE).await?;
     if voided > 0 {
         tracing::warn!(voided, "leases of a dead node returned to the queue");
     }

@@ -4,7 +4,7 @@ use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app::errors::AppError;
 use overnight_server::app::{SEARCH_CHARS_MAX, accounts, batches, requests};
-use overnight_server::store::settle::{self, Ending, Settlement};
+use overnight_server::store::queue::settle::{self, Ending, Settlement};
 use serde_json::json;
 
 use crate::support::{MODEL, TestApp};

@@ -6,7 +6,7 @@ use overnight_domain::ids::EventId;
 use overnight_server::app::accounts;
 use overnight_server::app::errors::AppError;
 use overnight_server::app::webhooks::{self, EventState, TryPlace};
-use overnight_server::store::events::{self, Claim, Conclusion};
+use overnight_server::store::outbox::{self, Claim, Conclusion};
 
 use crate::support::TestApp;
 

@@ -3,7 +3,7 @@
 use overnight_domain::chat::{BadCompletion, Completion, parse_completion};
 use overnight_domain::scheduler::{AttemptError, Lease, ReplicaKey, SchedulerInput};
 use overnight_server::scheduler::commands;
-use overnight_server::store::settle;
+use overnight_server::store::queue::settle;
 
 use super::World;
 use super::scheduling::TELL_MS;

@@ -6,7 +6,8 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
 use overnight_server::app::batches::WholeBatch;
 use overnight_server::app::errors::AppError;
-use overnight_server::store::{expiry, queue};
+use overnight_server::store::queue;
+use overnight_server::store::queue::expiry;
 
 use super::World;
 use super::scheduling::TELL_MS;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use overnight_domain::ids::EventId;
 use overnight_domain::webhooks::{Answer, Next, after};
 use overnight_server::app::webhooks;
-use overnight_server::store::events::{self, Claim, ClaimedEvents, Conclusion, Due, EventState};
+use overnight_server::store::outbox::{self, Claim, ClaimedEvents, Conclusion, Due, EventState};
 use overnight_server::store::{Store, StoreError};
 
 use super::World;
@@ -46,9 +46,9 @@ impl World<'_> {
     pub(super) async fn look_into_outbox(&mut self, now: i64) -> Step {
         let store = self.life()?.store().clone();
         let mut due = Vec::new();
-        for (lane, due_at) in events::list_lanes(&store).await? {
+        for (lane, due_at) in outbox::list_lanes(&store).await? {
             if due_at <= now {
-                due.extend(events::find_due(&store, lane, now, AT_ONCE).await?);
+                due.extend(outbox::find_due(&store, lane, now, AT_ONCE).await?);
             }
         }
         let look_ms = self.chance.between(LOOK_MS.0, LOOK_MS.1);
@@ -61,7 +61,7 @@ impl World<'_> {
             claims.push(self.claim_of(due)?);
         }
         let operation = async move {
-            let answer = events::claim(&store, claims, now).await;
+            let answer = outbox::claim(&store, claims, now).await;
             Outcome::EventsClaimed { due, answer }
         };
         self.begin(false, Box::pin(operation)).await
@@ -156,7 +156,7 @@ impl World<'_> {
     /// At the end nothing is due or under way; what a clock that was set back left for later, waits.
     pub(super) async fn check_outbox(&mut self) -> Step {
         let now = self.timeline.now();
-        let lanes = events::list_lanes(self.life()?.store()).await?;
+        let lanes = outbox::list_lanes(self.life()?.store()).await?;
         let due = lanes.iter().find(|(_, due_at)| *due_at + LOOK_MS.1 < now);
         ensure!(due.is_none(), "an event is due and not told of at the end: {due:?}");
         Ok(())
@@ -164,7 +164,7 @@ impl World<'_> {
 }
 
 async fn conclude(store: Store, conclusion: Conclusion, must_be_refused: bool) -> Outcome {
-    let answer = events::conclude_all(&store, Arc::new([conclusion])).await;
+    let answer = outbox::conclude_all(&store, Arc::new([conclusion])).await;
     Outcome::TryConcluded { must_be_refused, answer }
 }
 

@@ -3,9 +3,10 @@
 use overnight_domain::chat::parse_completion;
 use overnight_domain::scheduler::FailureCode;
 use overnight_server::app::failures;
-use overnight_server::store::leases::GiveBack;
-use overnight_server::store::settle::{Ending, Settlement};
-use overnight_server::store::{leases, settle};
+use overnight_server::store::queue::leases;
+use overnight_server::store::queue::leases::GiveBack;
+use overnight_server::store::queue::settle;
+use overnight_server::store::queue::settle::{Ending, Settlement};
 use overnight_server::workers;
 
 use super::World;

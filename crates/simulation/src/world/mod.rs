@@ -19,7 +19,7 @@ use overnight_domain::money::Credits;
 use overnight_domain::scheduler::{AccountKey, Replica};
 use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_server::config::Config;
-use overnight_server::store::accounts::{self, NewAccount};
+use overnight_server::store::identity::accounts::{self, NewAccount};
 
 use self::couriers::Couriers;
 use crate::book::Book;

@@ -6,7 +6,8 @@
 
 use overnight_domain::scheduler::{Lease, ReplicaKey, SchedulerCommand, SchedulerInput};
 use overnight_server::scheduler::commands;
-use overnight_server::store::{expiry, queue};
+use overnight_server::store::queue;
+use overnight_server::store::queue::expiry;
 
 use super::World;
 use crate::broken::{Step, ensure};

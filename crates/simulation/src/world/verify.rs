@@ -9,7 +9,8 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_server::app::pages::Pages;
 use overnight_server::app::{Services, batches, requests};
-use overnight_server::store::{audit, queue};
+use overnight_server::store::operations::audit;
+use overnight_server::store::queue;
 
 use super::World;
 use crate::broken::{Broken, Step, ensure};

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
 use overnight_server::app::{accounts, payments as orders};
-use overnight_server::store::accounts::Account;
+use overnight_server::store::identity::accounts::Account;
 use serde_json::json;
 
 use super::operator;

@@ -4,7 +4,7 @@ use clap::Args;
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Currency;
 use overnight_server::app::payments::{self, Heard};
-use overnight_server::store::payments::Payment;
+use overnight_server::store::ledger::payments::Payment;
 use serde::Serialize;
 
 use super::{operator, parse_id};

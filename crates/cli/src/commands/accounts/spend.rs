@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
 use overnight_server::app::accounts;
-use overnight_server::store::spend::SpendRecord;
+use overnight_server::store::ledger::spend::SpendRecord;
 use serde::Serialize;
 
 use super::{operator, parse_id};

@@ -7,7 +7,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use overnight_server::app::bootstrap::KEY_FILE;
 use overnight_server::app::store_options;
 use overnight_server::config::{Config, Database};
-use overnight_server::store::{DATABASE_FILE, FolderLock, Store, accounts};
+use overnight_server::store::identity::accounts;
+use overnight_server::store::{DATABASE_FILE, FolderLock, Store};
 
 use super::Finding;
 use crate::times;

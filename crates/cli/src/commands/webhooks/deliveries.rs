@@ -3,7 +3,7 @@
 use clap::Args;
 use overnight_domain::ids::EventId;
 use overnight_server::app::{Services, webhooks};
-use overnight_server::store::events::DeliveryRecord;
+use overnight_server::store::outbox::DeliveryRecord;
 use serde::Serialize;
 
 use super::{Limit, OfAny, parse_event_id, shortened};

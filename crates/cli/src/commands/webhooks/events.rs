@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use overnight_server::app::{Services, webhooks};
-use overnight_server::store::events::{EventRecord, EventState};
+use overnight_server::store::outbox::{EventRecord, EventState};
 use serde::Serialize;
 
 use super::{Limit, OfAny, shortened};

@@ -1,6 +1,6 @@
 //! `overnight webhook secret` and `rotate`.
 
-use overnight_server::store::webhook_secrets::WebhookSecret;
+use overnight_server::store::outbox::webhook_secrets::WebhookSecret;
 use serde::Serialize;
 
 use crate::errors::CliError;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use overnight_client::{Client, Error};
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_server::app::{Services, accounts, api_keys};
-use overnight_server::store::accounts::Account;
+use overnight_server::store::identity::accounts::Account;
 use overnight_testkit::engine::{SimConfig, SimEngine};
 use overnight_testkit::postgres::{Cluster, ClusterOptions};
 use overnight_wire::native::requests::{RequestFilter, RequestStatus};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use overnight_client::Client;
 use overnight_domain::ids::AccountId;
 use overnight_server::app::{Services, accounts, api_keys, webhooks};
-use overnight_server::store::events::{EventRecord, EventState};
+use overnight_server::store::outbox::{EventRecord, EventState};
 use overnight_testkit::engine::{SimConfig, SimEngine};
 use overnight_testkit::postgres::{Cluster, ClusterOptions};
 use overnight_testkit::receiver::{Received, Receiver};

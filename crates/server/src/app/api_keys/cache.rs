@@ -8,7 +8,7 @@ use overnight_domain::ids::AccountId;
 use overnight_domain::scheduler::AccountKey;
 
 use super::uses::Uses;
-use crate::store::api_keys::KeyHolder;
+use crate::store::identity::api_keys::KeyHolder;
 
 /// After this long one caller reads the store again, while the others go on with what is known.
 const FRESH_MS: i64 = 500;

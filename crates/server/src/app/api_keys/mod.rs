@@ -12,8 +12,8 @@ pub use self::cache::{ApiKeyCache, Opened};
 use super::errors::AppError;
 use super::{Services, accounts, names};
 use crate::store::StoreError;
-pub use crate::store::api_keys::ApiKey;
-use crate::store::api_keys::{self, KeyHolder, NewApiKey};
+pub use crate::store::identity::api_keys::ApiKey;
+use crate::store::identity::api_keys::{self, KeyHolder, NewApiKey};
 
 /// A key that was just made.
 #[derive(Debug, Clone)]

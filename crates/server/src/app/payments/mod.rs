@@ -10,8 +10,8 @@ pub use self::notices::{Heard, check, hear, unsigned};
 use super::errors::AppError;
 use super::{Services, accounts};
 use crate::payment::{Order, PaymentError};
-use crate::store::payments;
-pub use crate::store::payments::Payment;
+use crate::store::ledger::payments;
+pub use crate::store::ledger::payments::Payment;
 
 /// Where the API shows those who paid that they did.
 pub const RETURN_PATH: &str = "/payments/thanks";

@@ -6,8 +6,8 @@ use overnight_domain::money::{Credits, EntryKind};
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::payment::{Notice, NoticeRefused, Receipt};
+use crate::store::ledger::payments::{self, Payment};
 use crate::store::ledger::{self, Booking, NewEntry};
-use crate::store::payments::{self, Payment};
 
 /// What became of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

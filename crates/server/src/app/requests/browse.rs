@@ -11,8 +11,8 @@ use super::NOUN;
 use crate::app::errors::AppError;
 use crate::app::failures::Failure;
 use crate::app::{Services, batches, input};
-use crate::store::models;
 pub use crate::store::requests::RequestCharge;
+use crate::store::requests::models;
 use crate::store::requests::{self, ListFilter, ListedRequest, Scope};
 
 /// How much of what was asked a row shows, in characters.

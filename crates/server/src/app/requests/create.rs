@@ -12,7 +12,7 @@ use overnight_domain::sort_key::SortKey;
 use crate::app::errors::AppError;
 use crate::app::models::Model;
 use crate::app::{Models, Services, input};
-use crate::store::holds::{Admission, Hold};
+use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::requests::{self, NewRequest};
 
 const FIELDS: [&str; 4] = ["request_body", "metadata", "completion_window", "webhook"];

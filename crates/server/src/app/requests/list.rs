@@ -7,7 +7,7 @@ use overnight_domain::scheduler::AccountKey;
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::request_pages::{Cursor, RecordPages, SummaryPages};
-use crate::store::models;
+use crate::store::requests::models;
 use crate::store::requests::{self, Direction, Filter, Scope};
 
 /// Which requests to list. Times are in Unix seconds, as clients read them.

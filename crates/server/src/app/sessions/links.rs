@@ -5,8 +5,8 @@ use super::tokens::Token;
 use super::{Browser, CameBy, SignInError, draft, note_begun};
 use crate::app::Services;
 use crate::app::errors::AppError;
-use crate::store::sessions::{self as kept, NewLink};
-use crate::store::users::User;
+use crate::store::identity::sessions::{self as kept, NewLink};
+use crate::store::identity::users::User;
 
 /// How long a link works, in milliseconds.
 const VALID_MS: i64 = 3 * 86_400_000;

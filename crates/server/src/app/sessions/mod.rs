@@ -15,9 +15,11 @@ pub use self::links::{Link, make_link, sign_in_by_link, whose_link};
 pub(super) use self::tokens::Token;
 use super::Services;
 use super::errors::AppError;
-pub use crate::store::sessions::Session;
-pub use crate::store::users::User;
-use crate::store::{self, sessions as kept, users as people};
+use crate::store;
+use crate::store::identity::sessions as kept;
+pub use crate::store::identity::sessions::Session;
+use crate::store::identity::users as people;
+pub use crate::store::identity::users::User;
 
 /// For so long after coming by a link somebody may replace a password without knowing it, in milliseconds.
 const BY_LINK_MS: i64 = 900_000;

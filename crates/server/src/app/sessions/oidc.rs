@@ -9,8 +9,8 @@ use crate::app::errors::AppError;
 use crate::app::users::{self as people, Standing};
 use crate::app::{Services, invitations};
 use crate::openid::{OpenId, OpenIdError, Person, SignInSecret};
-use crate::store::sign_ups;
-use crate::store::users::{self, NewUser, User};
+use crate::store::identity::sign_ups;
+use crate::store::identity::users::{self, NewUser, User};
 use crate::transport::printable;
 
 /// Where the provider sends browsers back to.

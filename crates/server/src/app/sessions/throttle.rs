@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::SignInError;
 use crate::app::errors::AppError;
 use crate::app::{Services, users};
-use crate::store::sign_in_failures::{self, Failures};
+use crate::store::identity::sign_in_failures::{self, Failures};
 
 const FIRST_WAIT_MS: i64 = 1_000;
 const LONGEST_WAIT_MS: i64 = 900_000;

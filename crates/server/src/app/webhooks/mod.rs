@@ -15,10 +15,10 @@ pub use self::probe::send_test;
 use super::errors::AppError;
 use super::{Services, accounts};
 use crate::config::Millis;
-use crate::store::events::{self, DeliveryFilter, EventFilter, Payload, Replay};
-pub use crate::store::events::{DeliveryRecord, EventRecord, EventState, TryPlace};
-use crate::store::webhook_secrets;
-pub use crate::store::webhook_secrets::WebhookSecret;
+use crate::store::outbox::webhook_secrets;
+pub use crate::store::outbox::webhook_secrets::WebhookSecret;
+use crate::store::outbox::{self, DeliveryFilter, EventFilter, Payload, Replay};
+pub use crate::store::outbox::{DeliveryRecord, EventRecord, EventState, TryPlace};
 
 /// The body that tells of an event, as it was sent before or is to be from now on.
 pub fn payload(payload: &Payload) -> Bytes {
@@ -82,7 +82,7 @@ pub async fn list_events(
     limit: u32,
 ) -> Result<Vec<EventRecord>, AppError> {
     let account = key_of(services, account).await?;
-    Ok(events::list(&services.store, EventFilter { account, state, before: None, limit }).await?)
+    Ok(outbox::list(&services.store, EventFilter { account, state, before: None, limit }).await?)
 }
 
 /// Some tries of an account, or of all of them, or of one event; the newest first.
@@ -98,9 +98,9 @@ pub async fn list_deliveries(
 ) -> Result<Vec<DeliveryRecord>, AppError> {
     let account = key_of(services, account).await?;
     if let Some(id) = event {
-        events::find(&services.store, id).await?.ok_or(AppError::NotFound("event"))?;
+        outbox::find(&services.store, id).await?.ok_or(AppError::NotFound("event"))?;
     }
-    Ok(events::list_deliveries(&services.store, DeliveryFilter { account, event, before: None, limit })
+    Ok(outbox::list_deliveries(&services.store, DeliveryFilter { account, event, before: None, limit })
         .await?)
 }
 
@@ -110,7 +110,7 @@ pub async fn list_deliveries(
 ///
 /// Only what the store could not do.
 pub async fn count_exhausted(services: &Services, since: i64) -> Result<i64, AppError> {
-    Ok(events::count_exhausted(&services.store, since).await?)
+    Ok(outbox::count_exhausted(&services.store, since).await?)
 }
 
 async fn key_of(services: &Services, account: Option<AccountId>) -> Result<Option<AccountKey>, AppError> {
@@ -127,10 +127,10 @@ async fn key_of(services: &Services, account: Option<AccountId>) -> Result<Optio
 ///
 /// [`AppError::NotFound`] where there is no such event; [`AppError::Unavailable`] while it is being sent.
 pub async fn replay(services: &Services, id: EventId) -> Result<EventRecord, AppError> {
-    match events::replay(&services.store, id, services.clock.now()).await? {
+    match outbox::replay(&services.store, id, services.clock.now()).await? {
         Replay::Unknown => Err(AppError::NotFound("event")),
         Replay::Sending => Err(AppError::Unavailable(format!("{id} is being sent in this moment"))),
-        Replay::Due => events::find(&services.store, id).await?.ok_or(AppError::NotFound("event")),
+        Replay::Due => outbox::find(&services.store, id).await?.ok_or(AppError::NotFound("event")),
     }
 }
 
@@ -141,5 +141,5 @@ pub async fn replay(services: &Services, id: EventId) -> Result<EventRecord, App
 /// [`AppError::NotFound`] where there is no such account.
 pub async fn replay_exhausted(services: &Services, id: AccountId) -> Result<u64, AppError> {
     let account = accounts::get(services, id).await?;
-    Ok(events::replay_exhausted(&services.store, account.key, services.clock.now()).await?)
+    Ok(outbox::replay_exhausted(&services.store, account.key, services.clock.now()).await?)
 }

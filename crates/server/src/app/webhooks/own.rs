@@ -6,7 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 use super::replay;
 use crate::app::Services;
 use crate::app::errors::AppError;
-use crate::store::events::{
+use crate::store::outbox::{
     self, DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, EventState, TryPlace,
 };
 
@@ -38,7 +38,7 @@ pub async fn list_own_events(
         get_own(services, account, id).await?;
     }
     let filter = EventFilter { account: Some(account), state, before, limit };
-    Ok(events::list(&services.store, filter).await?)
+    Ok(outbox::list(&services.store, filter).await?)
 }
 
 /// Some tries of an account behind `before`, or of one of its events; the newest first. Failures are told as
@@ -58,7 +58,7 @@ pub async fn list_own_deliveries(
         get_own(services, account, id).await?;
     }
     let filter = DeliveryFilter { account: Some(account), event, before, limit };
-    let mut tries = events::list_deliveries(&services.store, filter).await?;
+    let mut tries = outbox::list_deliveries(&services.store, filter).await?;
     tries.iter_mut().for_each(veil);
     Ok(tries)
 }
@@ -69,7 +69,7 @@ pub async fn list_own_deliveries(
 ///
 /// [`AppError::NotFound`] where it is none of the account's.
 pub async fn get_own(services: &Services, account: AccountKey, id: EventId) -> Result<EventRecord, AppError> {
-    let found = events::find_own(&services.store, account, id).await?;
+    let found = outbox::find_own(&services.store, account, id).await?;
     found.ok_or(AppError::NotFound("event"))
 }
 

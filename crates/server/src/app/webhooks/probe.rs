@@ -6,7 +6,7 @@ use overnight_wire::native::events::write_event;
 
 use crate::app::errors::AppError;
 use crate::app::{Services, accounts, input};
-use crate::store::events::{self, EventRecord, NewTest};
+use crate::store::outbox::{self, EventRecord, NewTest};
 
 /// Has an event of type `webhook.test` told at `url`, signed as any other, by a running service within a second. It is
 /// tried once, and given up if that fails; a replay has the whole schedule before it. Returns the event as it is now.
@@ -25,9 +25,9 @@ pub async fn send_test(services: &Services, id: AccountId, url: &str) -> Result<
     write_event(&event, &mut payload);
     let (url, payload) = (url.to_owned(), payload.into());
     let test = NewTest { id: event.id, account: account.key, url, payload, now };
-    if !events::insert_test(&services.store, test).await? {
+    if !outbox::insert_test(&services.store, test).await? {
         let busy = "another test of this account has not ended: wait until it has been tried";
         return Err(AppError::Unavailable(busy.to_owned()));
     }
-    events::find(&services.store, event.id).await?.ok_or(AppError::NotFound("event"))
+    outbox::find(&services.store, event.id).await?.ok_or(AppError::NotFound("event"))
 }

@@ -7,7 +7,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Dialect, Row, Value, statements};
-use crate::store::events::lane_of;
+use crate::store::outbox::lane_of;
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError, row};
 

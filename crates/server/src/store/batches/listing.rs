@@ -6,10 +6,10 @@ use overnight_domain::money::Credits;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
-use super::reads::read;
+use crate::store::batches::reads::read;
 use crate::store::database::{Row, Statement, statements};
-use crate::store::listing::{self, ListPage, Listed};
-use crate::store::search::{self, Search};
+use crate::store::lists::pages::{self, ListPage, Listed};
+use crate::store::lists::search::{self, Search};
 use crate::store::{Store, StoreError};
 
 /// How many batches are looked through for a page.
@@ -97,7 +97,7 @@ pub(in crate::store) async fn list_newest_of(
         let query = LIST.bind(account).bind(behind).bind(floor.unwrap_or(i64::MIN)).bind(first).bind(last);
         search::bind(filter.search.as_ref(), query).bind(limit as i64)
     };
-    listing::page(store, before, floor, filter.search.as_ref(), statement).await
+    pages::page(store, before, floor, filter.search.as_ref(), statement).await
 }
 
 impl Listed for BatchRecord {

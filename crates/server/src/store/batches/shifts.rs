@@ -6,7 +6,7 @@ use overnight_domain::batches::Counters;
 use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Tx, statements};
-use crate::store::events::Outbox;
+use crate::store::outbox::Outbox;
 use crate::store::{StoreError, row};
 
 statements! {

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 
-use super::sqlite::{Sqlite, SqliteOptions};
-use super::thread;
+use crate::store::database::sqlite::{Sqlite, SqliteOptions};
+use crate::store::database::thread;
 
 /// How long a log may get before it is copied, in pages.
 pub(super) const LOG_PAGES: i32 = 4_000;

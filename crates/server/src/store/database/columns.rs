@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use super::sql::Sql;
-use super::statement::Statement;
-use super::value::{Kind, Value};
+use crate::store::database::sql::Sql;
+use crate::store::database::statement::Statement;
+use crate::store::database::value::{Kind, Value};
 
 /// A column, and what stands there of a row that is made of an `R`.
 pub(in crate::store) struct Column<R: 'static> {

@@ -1,14 +1,14 @@
 //! A connection to either database.
 
-use super::Dialect;
-use super::checkpoint::Checkpointer;
-use super::options::Database;
-use super::postgres::Postgres;
-use super::row::Row;
-use super::sqlite::Sqlite;
-use super::statement::Statement;
-use super::thread::SqliteThread;
 use crate::store::StoreError;
+use crate::store::database::Dialect;
+use crate::store::database::checkpoint::Checkpointer;
+use crate::store::database::options::Database;
+use crate::store::database::postgres::Postgres;
+use crate::store::database::row::Row;
+use crate::store::database::sqlite::Sqlite;
+use crate::store::database::statement::Statement;
+use crate::store::database::thread::SqliteThread;
 
 /// A connection, on which one thing is done at a time.
 #[derive(Debug)]

@@ -7,11 +7,14 @@
 mod checkpoint;
 mod columns;
 mod connection;
+pub(in crate::store) mod folder;
+pub(in crate::store) mod migrations;
 mod options;
 mod page;
 mod postgres;
 mod readers;
 mod row;
+pub(in crate::store) mod settings;
 mod sql;
 mod sqlite;
 mod statement;

@@ -6,12 +6,12 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::PgConnectOptions;
 use url::Url;
 
-use super::connection::Connection;
-use super::postgres::Postgres;
-use super::sqlite::SqliteOptions;
-use super::thread::SqliteThread;
-use super::{Dialect, PostgresError};
 use crate::store::StoreError;
+use crate::store::database::connection::Connection;
+use crate::store::database::postgres::Postgres;
+use crate::store::database::sqlite::SqliteOptions;
+use crate::store::database::thread::SqliteThread;
+use crate::store::database::{Dialect, PostgresError};
 
 /// What a URL calls the number of statements that a connection keeps.
 const STATEMENTS: &str = "statement-cache-capacity";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::types::ValueRef;
 
-use super::row::ColumnValue;
+use crate::store::database::row::ColumnValue;
 
 /// The names of the columns of a statement.
 pub(super) type ColumnNames = Arc<[Box<str>]>;

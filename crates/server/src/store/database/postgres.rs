@@ -7,10 +7,10 @@ use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Executor, PgConnection};
 
-use super::Dialect;
-use super::statement::Statement;
-use super::value::arguments;
 use crate::store::StoreError;
+use crate::store::database::Dialect;
+use crate::store::database::statement::Statement;
+use crate::store::database::value::arguments;
 
 /// Rows are found by keys: a plan that was made while a table was still empty must not read the whole of it once it is
 /// not.

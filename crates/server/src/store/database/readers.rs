@@ -8,11 +8,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::connection::Connection;
-use super::options::Database;
-use super::row::Row;
-use super::statement::Statement;
 use crate::store::StoreError;
+use crate::store::database::connection::Connection;
+use crate::store::database::options::Database;
+use crate::store::database::row::Row;
+use crate::store::database::statement::Statement;
 
 /// A few connections, opened when they are first needed.
 pub(in crate::store) struct Readers {

@@ -9,8 +9,8 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 use sqlx::postgres::{PgRow, PgValueRef};
 use sqlx::{Decode, Postgres, Row as _, TypeInfo, ValueRef as _};
 
-use super::page::Page;
 use crate::store::StoreError;
+use crate::store::database::page::Page;
 
 /// What a statement returned.
 pub(in crate::store) enum Row {

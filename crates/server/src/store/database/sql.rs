@@ -1,7 +1,7 @@
 //! Statements as they are declared: by name, with the text that each database gets.
 
-use super::statement::Statement;
-use super::value::{Kind, Value};
+use crate::store::database::statement::Statement;
+use crate::store::database::value::{Kind, Value};
 
 /// A statement, declared by [`statements!`].
 #[derive(Debug, Clone, Copy)]

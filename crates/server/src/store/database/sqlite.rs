@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use rusqlite::{CachedStatement, Connection, InterruptHandle, OpenFlags};
 
-use super::page::{ColumnNames, Page};
-use super::row::{Row, SqliteRow};
-use super::statement::Statement;
-use super::value::Value;
+use crate::store::database::page::{ColumnNames, Page};
+use crate::store::database::row::{Row, SqliteRow};
+use crate::store::database::statement::Statement;
+use crate::store::database::value::Value;
 
 /// How long a statement waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(5);
@@ -75,7 +75,7 @@ impl SqliteOptions {
             connection.pragma_update_and_check(
                 None,
                 "wal_autocheckpoint",
-                super::checkpoint::LOG_PAGES,
+                crate::store::database::checkpoint::LOG_PAGES,
                 |_| Ok(()),
             )?;
         }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::Dialect;
-use super::sql::Sql;
-use super::value::{self, Value};
+use crate::store::database::Dialect;
+use crate::store::database::sql::Sql;
+use crate::store::database::value::{self, Value};
 
 /// What is to be done, and with which values.
 #[derive(Debug, Clone)]
@@ -124,8 +124,8 @@ fn number(text: &str, is_locking: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::value::Kind;
     use super::*;
+    use crate::store::database::value::Kind;
 
     #[test]
     fn places_are_numbered_where_the_database_wants_numbers() {

@@ -6,8 +6,8 @@ use std::thread::JoinHandle;
 use rusqlite::InterruptHandle;
 use tokio::sync::oneshot;
 
-use super::sqlite::{Sqlite, SqliteOptions};
 use crate::store::StoreError;
+use crate::store::database::sqlite::{Sqlite, SqliteOptions};
 
 const EXIT_PANIC: i32 = 70;
 

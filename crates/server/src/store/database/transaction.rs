@@ -1,11 +1,11 @@
 //! A transaction that cannot be half right: its first error poisons it, and its commit then rolls back and says so.
 
-use super::Dialect;
-use super::connection::Connection;
-use super::postgres::KEYS_ON_POSTGRES;
-use super::readers::Readers;
-use super::row::Row;
-use super::statement::Statement;
+use crate::store::database::Dialect;
+use crate::store::database::connection::Connection;
+use crate::store::database::postgres::KEYS_ON_POSTGRES;
+use crate::store::database::readers::Readers;
+use crate::store::database::row::Row;
+use crate::store::database::statement::Statement;
 use crate::store::error::StoreError;
 
 /// A transaction that leaves its number behind, so that it can be told whether it was committed when the answer is lost.
@@ -240,7 +240,8 @@ pub(in crate::store) async fn outcome_of(
     connection: &mut Connection,
     Numbered { owner, number }: Numbered,
 ) -> Result<Outcome, StoreError> {
-    let select = super::sql("SELECT number FROM commits WHERE owner = ?").bind(owner).locking();
+    let select =
+        crate::store::database::sql("SELECT number FROM commits WHERE owner = ?").bind(owner).locking();
     let rows = connection.fetch(select).await?;
     let last = rows.first().map(|row| row.get::<i64>("number")).transpose()?;
     Ok(if last == Some(number) { Outcome::Committed } else { Outcome::RolledBack })

@@ -8,7 +8,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use sqlx::Arguments;
 use sqlx::postgres::PgArguments;
 
-use super::PostgresError;
+use crate::store::database::PostgresError;
 
 /// A value of a statement. Cloning one copies no bytes of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]

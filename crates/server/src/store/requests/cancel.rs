@@ -5,7 +5,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::statements;
-use crate::store::endings::{End, Live, end_all};
+use crate::store::queue::endings::{End, Live, end_all};
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError};
 

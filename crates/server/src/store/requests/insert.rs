@@ -6,8 +6,8 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
-use crate::store::events::lane_of;
-use crate::store::holds::{Admission, Hold, admit};
+use crate::store::ledger::holds::{Admission, Hold, admit};
+use crate::store::outbox::lane_of;
 use crate::store::writer::{Job, Lane, Operation, Unit};
 use crate::store::{Store, StoreError};
 

@@ -6,10 +6,10 @@ use overnight_domain::records::RequestSummary;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
-use super::Scope;
 use crate::store::database::{Row, Sql, Statement, statements};
-use crate::store::listing::{self, ListPage, Listed};
-use crate::store::search::{self, Search};
+use crate::store::lists::pages::{self, ListPage, Listed};
+use crate::store::lists::search::{self, Search};
+use crate::store::requests::Scope;
 use crate::store::{Store, StoreError, row};
 
 /// How many requests are looked through for a page.
@@ -151,7 +151,7 @@ pub(in crate::store) async fn list_newest_of(
             .bind(model);
         search::bind(filter.search.as_ref(), query).bind(limit as i64)
     };
-    listing::page(store, before, floor, filter.search.as_ref(), statement).await
+    pages::page(store, before, floor, filter.search.as_ref(), statement).await
 }
 
 impl Listed for ListedRequest {

@@ -3,6 +3,7 @@
 mod cancel;
 mod insert;
 mod listing;
+pub mod models;
 mod pages;
 
 pub(super) use self::cancel::CancelRequest;
@@ -21,8 +22,8 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::scheduler::AccountKey;
 
-use super::database::{Row, statements};
-use super::{Store, StoreError, row};
+use crate::store::database::{Row, statements};
+use crate::store::{Store, StoreError, row};
 
 statements! {
     FIND_SUMMARY = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at

@@ -5,8 +5,8 @@ use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
-use super::{find_record_at, read_record};
 use crate::store::database::{Sql, Statement, statements};
+use crate::store::requests::{find_record_at, read_record};
 use crate::store::{Store, StoreError, row};
 
 /// Status records of a page.

@@ -4,11 +4,15 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::money::Credits;
 use overnight_domain::pace::{ActivityRecord, QUARTER_MS, quarter_of};
 
-use super::{DAY_MS, Fixture, START, grouping, new_account};
 use crate::store::batches::{CancelBatchOutcome, NewBatchOutcome};
+use crate::store::identity::accounts;
+use crate::store::ledger::activity;
+use crate::store::queue::expiry;
+use crate::store::queue::settle;
+use crate::store::queue::settle::{Ending, Settlement};
 use crate::store::requests::NewRequest;
-use crate::store::settle::{Ending, Settlement};
-use crate::store::{accounts, activity, batches, expiry, requests, settle};
+use crate::store::tests::{DAY_MS, Fixture, START, grouping, new_account};
+use crate::store::{batches, requests};
 
 const QUARTER: i64 = quarter_of(START);
 

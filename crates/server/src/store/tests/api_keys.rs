@@ -2,8 +2,8 @@
 
 use overnight_domain::ids::KeyId;
 
-use super::{Fixture, START};
-use crate::store::api_keys::{self, NewApiKey};
+use crate::store::identity::api_keys::{self, NewApiKey};
+use crate::store::tests::{Fixture, START};
 
 on_both!(the_latest_use_of_a_key_is_kept);
 async fn the_latest_use_of_a_key_is_kept(fixture: Fixture) {

@@ -7,13 +7,16 @@ use overnight_domain::ids::EventId;
 use overnight_domain::webhooks::DeliveryLane;
 use overnight_domain::webhooks::signature::SigningSecret;
 
-use super::webhooks::{HOOK, cancel};
-use super::{DAY_MS, Fixture, START};
+use crate::store::Store;
 use crate::store::database::sql;
-use crate::store::events::{
+use crate::store::nodes;
+use crate::store::operations::audit;
+use crate::store::outbox::webhook_secrets;
+use crate::store::outbox::{
     self, Claim, Conclusion, DeliveryFilter, DeliveryRecord, Due, EventState, Payload, Replay,
 };
-use crate::store::{Store, audit, owners, webhook_secrets};
+use crate::store::tests::webhooks::{HOOK, cancel};
+use crate::store::tests::{DAY_MS, Fixture, START};
 
 pub(super) fn claim_of(due: &Due, payload: &[u8]) -> Claim {
     Claim { seq: due.seq, number: due.number, url: due.url.clone(), payload: Bytes::copy_from_slice(payload) }
@@ -36,7 +39,7 @@ pub(super) fn answered(due: &Due, status: u16, state: EventState, due_at: Option
 }
 
 pub(super) async fn conclude(store: &Store, conclusion: Conclusion) -> bool {
-    events::conclude_all(store, Arc::new([conclusion])).await.expect("a conclusion")[0]
+    outbox::conclude_all(store, Arc::new([conclusion])).await.expect("a conclusion")[0]
 }
 
 /// One event that is due.
@@ -47,13 +50,13 @@ async fn with_one_event(fixture: &mut Fixture) -> Due {
 }
 
 async fn claim(fixture: &Fixture, due: &Due, payload: &[u8], now: i64) -> usize {
-    events::claim(&fixture.store, vec![claim_of(due, payload)], now).await.expect("a claim").len()
+    outbox::claim(&fixture.store, vec![claim_of(due, payload)], now).await.expect("a claim").len()
 }
 
 /// How often in a row an event has failed, as its claim says.
 async fn failures_at_claim(fixture: &Fixture, due: &Due) -> i64 {
     let claims = vec![claim_of(due, b"it")];
-    events::claim(&fixture.store, claims, START + 20).await.expect("a claim")[&due.seq].failures
+    outbox::claim(&fixture.store, claims, START + 20).await.expect("a claim")[&due.seq].failures
 }
 
 on_both!(a_replay_between_a_look_and_its_claim_has_the_whole_schedule_before_it);
@@ -63,7 +66,7 @@ async fn a_replay_between_a_look_and_its_claim_has_the_whole_schedule_before_it(
     let failed = Conclusion { failures: 8, ..answered(&due, 500, EventState::Live, Some(START + 20)) };
     conclude(&fixture.store, failed).await;
     let again = fixture.due(START + 20).await.remove(0);
-    events::replay(&fixture.store, again.id, START + 15).await.expect("a replay");
+    outbox::replay(&fixture.store, again.id, START + 15).await.expect("a replay");
     assert_eq!(failures_at_claim(&fixture, &again).await, 0);
 }
 
@@ -88,9 +91,9 @@ async fn an_event_is_claimed_once_and_sent_as_it_was_first(mut fixture: Fixture)
 
 async fn tries_of(fixture: &Fixture, event: Option<EventId>) -> Vec<DeliveryRecord> {
     let filter = DeliveryFilter { account: Some(fixture.account), event, before: None, limit: 9 };
-    let tries = events::list_deliveries(&fixture.store, filter).await.expect("tries");
+    let tries = outbox::list_deliveries(&fixture.store, filter).await.expect("tries");
     let of_all = DeliveryFilter { account: None, ..filter };
-    assert_eq!(tries, events::list_deliveries(&fixture.store, of_all).await.expect("tries"));
+    assert_eq!(tries, outbox::list_deliveries(&fixture.store, of_all).await.expect("tries"));
     tries
 }
 
@@ -107,14 +110,14 @@ async fn every_try_is_kept(mut fixture: Fixture) {
     let tries = tries_of(&fixture, Some(event.id)).await;
     let tries: Vec<_> = tries.iter().map(|it| (it.number, it.status, it.failure.as_deref())).collect();
     assert_eq!(tries, [(2, Some(204), None), (1, Some(500), None)]);
-    assert!(events::list_lanes(&fixture.store).await.expect("the lanes").is_empty());
+    assert!(outbox::list_lanes(&fixture.store).await.expect("the lanes").is_empty());
     fixture.assert_sound().await;
 }
 
 on_both!(who_died_while_sending_gives_its_events_back);
 async fn who_died_while_sending_gives_its_events_back(mut fixture: Fixture) {
     let due = with_one_event(&mut fixture).await;
-    events::claim(&fixture.store, vec![claim_of(&due, b"it")], START + 10).await.expect("a claim");
+    outbox::claim(&fixture.store, vec![claim_of(&due, b"it")], START + 10).await.expect("a claim");
     fixture.restart().await;
     let again = fixture.due(START + 10).await.remove(0);
     assert_eq!(again.number, 1);
@@ -134,18 +137,18 @@ async fn of_two_nodes_one_sends_and_the_dead_one_is_heard_no_more() {
     let (other, _folder) = fixture.node().await;
     let claims = |store: Store| {
         let claim = claim_of(&due, b"it");
-        async move { events::claim(&store, vec![claim], START + 10).await.expect("a claim").len() }
+        async move { outbox::claim(&store, vec![claim], START + 10).await.expect("a claim").len() }
     };
     let (ours, theirs) = tokio::join!(claims(fixture.store.clone()), claims(other.clone()));
     assert_eq!(ours + theirs, 1);
     let (sender, survivor) = if ours == 1 { (&fixture.store, &other) } else { (&other, &fixture.store) };
-    owners::void_stale(survivor, START, 0).await.expect("a look for the dead");
+    nodes::void_stale(survivor, START, 0).await.expect("a look for the dead");
     assert!(!conclude(sender, answered(&due, 200, EventState::Delivered, None)).await);
     let again =
-        events::find_due(survivor, events_lane(&fixture).await, START + 10, 9).await.expect("what is due");
-    let taken = events::claim(sender, vec![claim_of(&again[0], b"it")], START + 20).await.expect("a claim");
+        outbox::find_due(survivor, events_lane(&fixture).await, START + 10, 9).await.expect("what is due");
+    let taken = outbox::claim(sender, vec![claim_of(&again[0], b"it")], START + 20).await.expect("a claim");
     assert!(taken.is_empty(), "who is taken for dead takes nothing");
-    let taken = events::claim(survivor, vec![claim_of(&again[0], b"it")], START + 20).await.expect("a claim");
+    let taken = outbox::claim(survivor, vec![claim_of(&again[0], b"it")], START + 20).await.expect("a claim");
     assert!(taken.contains_key(&due.seq));
     assert!(conclude(survivor, answered(&again[0], 200, EventState::Delivered, None)).await);
     fixture.assert_sound().await;
@@ -153,7 +156,7 @@ async fn of_two_nodes_one_sends_and_the_dead_one_is_heard_no_more() {
 }
 
 async fn events_lane(fixture: &Fixture) -> DeliveryLane {
-    events::list_lanes(&fixture.store).await.expect("the lanes")[0].0
+    outbox::list_lanes(&fixture.store).await.expect("the lanes")[0].0
 }
 
 /// An event that was tried and given up.
@@ -168,7 +171,7 @@ async fn with_one_given_up(fixture: &mut Fixture) -> Due {
 on_both!(what_was_given_up_can_be_told_again);
 async fn what_was_given_up_can_be_told_again(mut fixture: Fixture) {
     let id = with_one_given_up(&mut fixture).await.id;
-    let replay = |id: EventId| events::replay(&fixture.store, id, START + 99);
+    let replay = |id: EventId| outbox::replay(&fixture.store, id, START + 99);
     assert_eq!(replay(EventId::from_bits(1)).await.expect("a replay"), Replay::Unknown);
     assert_eq!(replay(id).await.expect("a replay"), Replay::Due);
     let again = fixture.due(START + 99).await.remove(0);
@@ -182,7 +185,7 @@ async fn what_was_given_up_can_be_told_again(mut fixture: Fixture) {
 on_both!(all_that_was_given_up_can_be_told_again);
 async fn all_that_was_given_up_can_be_told_again(mut fixture: Fixture) {
     with_one_given_up(&mut fixture).await;
-    let replayed = || events::replay_exhausted(&fixture.store, fixture.account, START + 200);
+    let replayed = || outbox::replay_exhausted(&fixture.store, fixture.account, START + 200);
     assert_eq!(replayed().await.expect("replays"), 1);
     assert_eq!(replayed().await.expect("replays"), 0);
     let again = fixture.due(START + 200).await.remove(0);
@@ -198,16 +201,16 @@ async fn a_lane_is_looked_into_however_much_waits_in_others(mut fixture: Fixture
         let id = fixture.insert_told(key, &format!("https://h{}.example/", key % 4)).await;
         cancel(&fixture, id, START + i64::from(key)).await;
     }
-    let lanes = events::list_lanes(&fixture.store).await.expect("the lanes");
+    let lanes = outbox::list_lanes(&fixture.store).await.expect("the lanes");
     assert!((2..=4).contains(&lanes.len()), "{lanes:?}");
     assert!(lanes.iter().all(|(lane, due_at)| lane.account() == fixture.account.0 && *due_at <= START + 4));
     let mut total = 0;
     for (lane, due_at) in lanes {
-        let due = events::find_due(&fixture.store, lane, START + 99, 100).await.expect("what is due");
+        let due = outbox::find_due(&fixture.store, lane, START + 99, 100).await.expect("what is due");
         assert_eq!(due[0].payload, due[0].payload.clone());
         assert!(
             due.is_sorted_by_key(|due| due.seq)
-                && events::find_due(&fixture.store, lane, due_at, 9).await.is_ok()
+                && outbox::find_due(&fixture.store, lane, due_at, 9).await.is_ok()
         );
         total += due.len();
     }
@@ -244,7 +247,7 @@ async fn a_secret_is_replaced_with_an_overlap(fixture: Fixture) {
 on_both!(the_audit_finds_what_is_wrong_with_events);
 async fn the_audit_finds_what_is_wrong_with_events(mut fixture: Fixture) {
     let due = with_one_event(&mut fixture).await;
-    events::claim(&fixture.store, vec![claim_of(&due, b"it")], START + 10).await.expect("a claim");
+    outbox::claim(&fixture.store, vec![claim_of(&due, b"it")], START + 10).await.expect("a claim");
     conclude(&fixture.store, answered(&due, 200, EventState::Delivered, None)).await;
     fixture.assert_sound().await;
     let mut connection = fixture.store.connect().await.expect("a connection");

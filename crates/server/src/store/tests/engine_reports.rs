@@ -1,8 +1,9 @@
 //! What processes say of their engines.
 
-use super::{Fixture, START};
-use crate::store::engine_reports::{self, EnginePause, EngineReport, EngineState};
-use crate::store::{Store, owners};
+use crate::store::Store;
+use crate::store::nodes;
+use crate::store::nodes::engine_reports::{self, EnginePause, EngineReport, EngineState};
+use crate::store::tests::{Fixture, START};
 
 fn engine(name: &str) -> EngineState {
     EngineState {
@@ -53,13 +54,13 @@ async fn of_each_living_node_the_report_is_told_under_its_name() {
     report(&other, std::slice::from_ref(&idle), START).await;
     let told = list(&fixture.store).await;
     assert!(told.len() == 2 && told.contains(&(START, idle.clone())), "{told:?}");
-    owners::void_stale(&other, START, 0).await.expect("a look for the dead");
+    nodes::void_stale(&other, START, 0).await.expect("a look for the dead");
     assert_eq!(list(&other).await, [(START, idle.clone())]);
     // Who was taken for dead is heard again when it is alive.
-    owners::beat(&fixture.store, START).await.expect("a heartbeat");
+    nodes::beat(&fixture.store, START).await.expect("a heartbeat");
     report(&fixture.store, &[engine("gpu-0")], START + 1).await;
     assert_eq!(list(&other).await.len(), 2);
-    owners::leave(&other).await.expect("a farewell");
+    nodes::leave(&other).await.expect("a farewell");
     report(&fixture.store, &[engine("gpu-0")], START + 2).await;
     assert_eq!(list(&fixture.store).await, [(START + 2, engine("gpu-0"))]);
     assert_eq!(count(&fixture).await, 1);

@@ -5,9 +5,9 @@ use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::requests::RequestStatus;
 
-use super::{Fixture, START};
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
 use crate::store::requests;
+use crate::store::tests::{Fixture, START};
 
 async fn group(fixture: &mut Fixture, ids: &[RequestId]) -> NewBatchOutcome {
     let batch = new_batch(fixture, ids).await;

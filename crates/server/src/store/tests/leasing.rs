@@ -2,9 +2,11 @@
 
 use overnight_domain::requests::RequestStatus;
 
-use super::{Fixture, START};
-use crate::store::leases::{self, GiveBack};
-use crate::store::{owners, queue, releases};
+use crate::store::nodes;
+use crate::store::queue;
+use crate::store::queue::leases::{self, GiveBack};
+use crate::store::queue::releases;
+use crate::store::tests::{Fixture, START};
 
 on_both!(a_release_takes_what_is_ready_and_says_when_to_come_again);
 async fn a_release_takes_what_is_ready_and_says_when_to_come_again(mut fixture: Fixture) {
@@ -112,7 +114,7 @@ async fn a_living_process_keeps_its_leases(mut fixture: Fixture) {
     fixture.insert(&[1]).await;
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
-    owners::beat(&fixture.store, START + 100).await.expect("a heartbeat");
-    assert_eq!(owners::void_stale(&fixture.store, START + 100, 10_000).await.expect("a sweep"), 0);
+    nodes::beat(&fixture.store, START + 100).await.expect("a heartbeat");
+    assert_eq!(nodes::void_stale(&fixture.store, START + 100, 10_000).await.expect("a sweep"), 0);
     assert!(fixture.settle(&lease, START + 2).await);
 }

@@ -5,13 +5,14 @@ use overnight_domain::batches::BatchStatus;
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::requests::RequestStatus;
 
-use super::{Fixture, START, grouping, new_account};
 use crate::store::batches::{self, NewBatch};
-use crate::store::listing::{ListPage, PAGE_ROWS};
+use crate::store::identity::accounts;
+use crate::store::lists::pages::{ListPage, PAGE_ROWS};
+use crate::store::lists::search::Search;
+use crate::store::queue::settle::{self, Ending, Settlement};
+use crate::store::requests::models;
 use crate::store::requests::{self, ListFilter, ListedRequest, NewRequest, RequestCharge, Scope};
-use crate::store::search::Search;
-use crate::store::settle::{self, Ending, Settlement};
-use crate::store::{accounts, models};
+use crate::store::tests::{Fixture, START, grouping, new_account};
 
 impl Fixture {
     /// Takes in a request with these metadata.

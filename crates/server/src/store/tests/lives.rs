@@ -3,9 +3,10 @@
 use overnight_domain::requests::{RequestState, RequestStatus};
 use overnight_domain::scheduler::AccountKey;
 
-use super::{DAY_MS, Fixture, START};
+use crate::store::queue::expiry;
+use crate::store::requests;
 use crate::store::requests::CancelOutcome;
-use crate::store::{expiry, requests};
+use crate::store::tests::{DAY_MS, Fixture, START};
 
 on_both!(a_request_lives_from_insert_to_result);
 async fn a_request_lives_from_insert_to_result(mut fixture: Fixture) {

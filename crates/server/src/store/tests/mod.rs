@@ -55,15 +55,21 @@ use overnight_testkit::postgres::{Cluster, FaultProxy, Pooler};
 use tempfile::TempDir;
 
 pub(super) use self::schemas::{Catalogue, catalogue};
-use super::accounts::NewAccount;
-use super::holds::Hold;
-use super::requests::NewRequest;
-use super::settle::{Ending, Settlement};
-use super::{
-    Durability, Store, StoreOptions, accounts, audit, leases, models, owners, prices, queue, releases,
-    requests, settle,
-};
+use crate::store::identity::accounts;
+use crate::store::identity::accounts::NewAccount;
+use crate::store::ledger::holds::Hold;
+use crate::store::operations::audit;
+use crate::store::queue::leases;
+use crate::store::queue::settle::{Ending, Settlement};
+use crate::store::requests::NewRequest;
+use crate::store::requests::models;
+use crate::store::{Durability, Store, StoreOptions, requests};
+
 use crate::clock::{ManualClock, SharedClock, SystemClock};
+use crate::store::ledger::prices;
+use crate::store::queue;
+use crate::store::queue::releases;
+use crate::store::queue::settle;
 
 pub(super) const START: i64 = 1_750_000_000_000;
 pub(super) const DAY_MS: i64 = 86_400_000;
@@ -118,7 +124,7 @@ impl Fixture {
     pub(super) async fn restart(&mut self) {
         self.store.close().await;
         self.store = open(&self.options).await;
-        owners::void_stale(&self.store, START, 0).await.expect("a look for the dead");
+        crate::store::nodes::void_stale(&self.store, START, 0).await.expect("a look for the dead");
     }
 
     /// Another node on the same database, with a folder of its own.

@@ -5,11 +5,15 @@ use std::panic::Location;
 use futures_util::future::join_all;
 use overnight_domain::money::{Credits, EntryKind};
 
-use super::{DAY_MS, Fixture, START, new_account};
-use crate::store::holds::Admission;
+use crate::store::identity::accounts;
+use crate::store::ledger::holds::Admission;
+use crate::store::ledger::spend;
 use crate::store::ledger::{self, Booking, Entry, NewEntry};
+use crate::store::queue::expiry;
+use crate::store::queue::settle;
 use crate::store::requests::NewRequest;
-use crate::store::{Store, accounts, expiry, requests, settle, spend};
+use crate::store::tests::{DAY_MS, Fixture, START, new_account};
+use crate::store::{Store, requests};
 
 fn credits(text: &str) -> Credits {
     text.parse().expect("credits")
@@ -216,7 +220,7 @@ async fn the_audit_sees_money_that_does_not_add_up() {
         fixture.assert_sound().await;
         let mut connection = fixture.store.connect().await.expect("a connection");
         connection.execute_all(damage).await.expect("damage");
-        let checks = crate::store::audit::run(&fixture.store).await.expect("an audit");
+        let checks = crate::store::operations::audit::run(&fixture.store).await.expect("an audit");
         let broken: Vec<_> =
             checks.iter().filter(|check| check.breaches > 0).map(|check| check.rule).collect();
         assert!(broken.iter().any(|broken| broken.contains(rule)), "{damage}: {broken:?}");

@@ -6,10 +6,14 @@ use futures_util::future::join_all;
 use overnight_domain::requests::RequestStatus;
 use overnight_testkit::postgres::{Cluster, FaultProxy, Pooler};
 
-use super::{Fixture, START, grouping};
-use crate::store::replicas::{self, Claim, Claimed};
-use crate::store::settle::settle;
-use crate::store::{Store, StoreError, StoreOptions, hints, leases, owners, queue, requests};
+use crate::store::nodes;
+use crate::store::nodes::hints;
+use crate::store::nodes::replicas::{self, Claim, Claimed};
+use crate::store::queue;
+use crate::store::queue::leases;
+use crate::store::queue::settle::settle;
+use crate::store::tests::{Fixture, START, grouping};
+use crate::store::{Store, StoreError, StoreOptions, requests};
 
 #[tokio::test]
 async fn two_nodes_never_hold_one_request() {
@@ -33,14 +37,14 @@ async fn a_node_that_slept_through_its_lease_finds_its_writes_refused() {
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     let slept = fixture.lease().await.remove(0);
-    assert_eq!(owners::void_stale(&other, START, 60_000).await.expect("a look"), 0);
-    assert_eq!(owners::void_stale(&other, START, 0).await.expect("a look"), 1);
+    assert_eq!(nodes::void_stale(&other, START, 60_000).await.expect("a look"), 0);
+    assert_eq!(nodes::void_stale(&other, START, 0).await.expect("a look"), 1);
     assert!(!fixture.settle(&slept, START + 2).await);
     let positions = fixture.look().await;
     let lease =
         leases::take(&other, fixture.group(), positions, START).await.expect("a lease").leases.remove(0);
     assert!(!fixture.settle(&slept, START + 3).await);
-    owners::beat(&fixture.store, START).await.expect("the sleeper wakes");
+    nodes::beat(&fixture.store, START).await.expect("the sleeper wakes");
     assert!(!fixture.settle(&slept, START + 4).await);
     assert!(settle(&other, fixture.settlement(&lease, START + 5)).await.expect("a settle"));
     assert_eq!(fixture.status(id).await, RequestStatus::Completed);
@@ -83,10 +87,10 @@ async fn replicas_are_driven_by_one_node_each_and_shared_out_evenly() {
     assert_eq!(claim(&other, &[]).await, held(&[], 2), "the first is to give one up");
     assert_eq!(claim(&fixture.store, &["c"]).await, held(&["a", "b"], 2));
     assert_eq!(claim(&other, &[]).await, held(&["c"], 2));
-    owners::leave(&fixture.store).await.expect("a farewell");
+    nodes::leave(&fixture.store).await.expect("a farewell");
     assert_eq!(claim(&other, &[]).await, held(&["a", "b", "c"], 3));
     assert_eq!(claim(&fixture.store, &[]).await, held(&[], 0), "the dead claim nothing");
-    owners::beat(&fixture.store, START).await.expect("a heartbeat");
+    nodes::beat(&fixture.store, START).await.expect("a heartbeat");
     assert_eq!(claim(&fixture.store, &[]).await, held(&[], 2));
     assert_eq!(claim(&other, &["c"]).await, held(&["a", "b"], 2));
     assert_eq!(claim(&fixture.store, &[]).await, held(&["c"], 2));
@@ -119,7 +123,7 @@ async fn a_node_learns_which_of_its_leases_others_ended() {
     assert!(lost().await.is_empty());
     requests::cancel(&other, fixture.account, ids[1], START).await.expect("a cancel");
     assert_eq!(lost().await, held[1..2]);
-    owners::void_stale(&other, START, 0).await.expect("a look for the dead");
+    nodes::void_stale(&other, START, 0).await.expect("a look for the dead");
     assert_eq!(lost().await.len(), 3);
 }
 
@@ -129,9 +133,9 @@ async fn who_is_held_for_dead_leases_nothing_before_its_heart_beats_again() {
     let (other, _folder) = fixture.node().await;
     fixture.insert(&[1]).await;
     fixture.release().await;
-    owners::void_stale(&other, START, 0).await.expect("a look for the dead");
+    nodes::void_stale(&other, START, 0).await.expect("a look for the dead");
     assert!(fixture.lease().await.is_empty());
-    owners::beat(&fixture.store, START).await.expect("a heartbeat");
+    nodes::beat(&fixture.store, START).await.expect("a heartbeat");
     assert_eq!(fixture.lease().await.len(), 1);
     fixture.assert_sound().await;
 }
@@ -147,7 +151,7 @@ async fn counters_are_right_whoever_writes_at_the_same_time() {
         let batch = grouping::new_batch(&mut fixture, &ids).await;
         let stores = [&fixture.store, &other];
         let work = async |store| {
-            let released = crate::store::releases::release(store, START, 1_000).await;
+            let released = crate::store::queue::releases::release(store, START, 1_000).await;
             let positions = fixture.look().await;
             let leased = leases::take(store, fixture.group(), positions, START + 1).await?;
             let ends = leased.leases.iter().map(|lease| settle(store, fixture.settlement(lease, START + 2)));

@@ -2,11 +2,13 @@
 
 use overnight_domain::requests::RequestStatus;
 
-use super::webhooks::{HOOK, cancel};
-use super::{DAY_MS, Fixture, START, new_account};
 use crate::clock::ManualClock;
 use crate::store::database::Dialect;
-use crate::store::{FolderLock, Store, StoreError, expiry, webhook_secrets};
+use crate::store::outbox::webhook_secrets;
+use crate::store::queue::expiry;
+use crate::store::tests::webhooks::{HOOK, cancel};
+use crate::store::tests::{DAY_MS, Fixture, START, new_account};
+use crate::store::{FolderLock, Store, StoreError};
 
 #[tokio::test]
 async fn a_second_server_is_refused_and_told_who_holds_the_folder() {
@@ -35,8 +37,8 @@ async fn operators_write_beside_a_running_server() {
     let fixture = Fixture::on_sqlite().await;
     let beside = Store::open_beside(&fixture.options).await.expect("a store beside");
     let id = overnight_domain::ids::AccountId::from_bits(8);
-    crate::store::accounts::insert(&beside, &new_account(8)).await.expect("an account");
-    let found = crate::store::accounts::find(&fixture.store, id).await.expect("a read");
+    crate::store::identity::accounts::insert(&beside, &new_account(8)).await.expect("an account");
+    let found = crate::store::identity::accounts::find(&fixture.store, id).await.expect("a read");
     assert_eq!(found.map(|account| account.name), Some("account 8".to_owned()));
 }
 

@@ -3,9 +3,9 @@
 use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
 
-use super::{Fixture, START};
 use crate::store::batches::{self, NewBatch};
 use crate::store::requests::{self, Direction, Filter, Scope, page_records, page_summaries};
+use crate::store::tests::{Fixture, START};
 
 on_both!(pages_in_both_directions_hold_every_row_once);
 async fn pages_in_both_directions_hold_every_row_once(mut fixture: Fixture) {

@@ -3,14 +3,22 @@
 
 use overnight_domain::scheduler::AccountKey;
 
-use super::{Fixture, START};
 use crate::store::database::{Dialect, Sql, Statement, Tx, Value, sql};
+use crate::store::identity::api_keys;
+use crate::store::ledger::balances;
+use crate::store::ledger::entries;
+use crate::store::lists::search::{self, Search};
+use crate::store::operations::audit;
+use crate::store::outbox;
+use crate::store::queue::candidates;
+use crate::store::queue::expiry;
+use crate::store::queue::leases;
+use crate::store::queue::live_counts;
+use crate::store::queue::releases;
+use crate::store::queue::settle;
 use crate::store::requests::{Direction, Scope};
-use crate::store::search::{self, Search};
-use crate::store::{
-    api_keys, audit, balances, batches, candidates, events, expiry, leases, ledger, releases, requests,
-    settle, standings,
-};
+use crate::store::tests::{Fixture, START};
+use crate::store::{batches, requests};
 
 const IN_QUEUE: &str = "SEARCH q USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
 
@@ -56,19 +64,19 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let row = |columns: i64| (0..columns).map(Value::from).collect::<Vec<_>>();
     statements.push(balances::LOCK.over([], row(1)));
     statements.push(balances::APPLY.over([], row(3)));
-    statements.push(ledger::INSERT_CHARGES.over([], row(7)));
-    statements.push(events::LIST_LANES.unbound());
-    statements.push(events::LIVE_TEST.bind(1i64));
-    statements.push(events::FIND_DUE.bind(1i64).bind(START).bind(9i64));
+    statements.push(entries::INSERT_CHARGES.over([], row(7)));
+    statements.push(outbox::LIST_LANES.unbound());
+    statements.push(outbox::LIVE_TEST.bind(1i64));
+    statements.push(outbox::FIND_DUE.bind(1i64).bind(START).bind(9i64));
     let claims = vec![1i64.into(), 0i64.into(), "https://a.example".into(), b"{}".as_slice().into()];
     let by = || [1i64, START].map(Value::from);
-    statements.push(events::TAKE.over(by(), claims));
-    statements.push(events::CONCLUDE.over([1i64.into()], row(6)));
-    statements.push(events::ON_POSTGRES.bind(1i64).bind("interrupted"));
+    statements.push(outbox::TAKE.over(by(), claims));
+    statements.push(outbox::CONCLUDE.over([1i64.into()], row(6)));
+    statements.push(outbox::ON_POSTGRES.bind(1i64).bind("interrupted"));
     statements.push(api_keys::NOTE.over([], row(2)));
-    statements.push(standings::OF_ACCOUNT.bind(fixture.model).bind(fixture.account));
-    statements.push(standings::GATHERING.bind(fixture.account));
-    statements.push(standings::OF_MODEL.bind(fixture.model));
+    statements.push(live_counts::OF_ACCOUNT.bind(fixture.model).bind(fixture.account));
+    statements.push(live_counts::GATHERING.bind(fixture.account));
+    statements.push(live_counts::OF_MODEL.bind(fixture.model));
     statements.extend(lists_for_people());
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;
@@ -145,9 +153,9 @@ async fn the_queue_is_searched_by_its_key() {
 async fn what_is_counted_is_a_stretch_of_a_key() {
     let fixture = Fixture::on_sqlite().await;
     let of_account = "SEARCH queue USING PRIMARY KEY (model=? AND account=?)";
-    check(&fixture, standings::OF_ACCOUNT.sqlite, &[of_account]).await;
-    check(&fixture, standings::OF_MODEL.sqlite, &["SEARCH queue USING PRIMARY KEY (model=?)"]).await;
-    let gathering = plan(&fixture, standings::GATHERING.sqlite).await;
+    check(&fixture, live_counts::OF_ACCOUNT.sqlite, &[of_account]).await;
+    check(&fixture, live_counts::OF_MODEL.sqlite, &["SEARCH queue USING PRIMARY KEY (model=?)"]).await;
+    let gathering = plan(&fixture, live_counts::GATHERING.sqlite).await;
     assert!(gathering.iter().any(|line| line.contains("USING INDEX progress_gathering")), "{gathering:?}");
 }
 
@@ -178,8 +186,8 @@ async fn money_is_moved_by_keys() {
         check(&fixture, text, &["SEARCH accounts USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     }
     let request = "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)";
-    check(&fixture, ledger::INSERT_CHARGES.sqlite, &[request]).await;
-    check(&fixture, ledger::LIST.sqlite, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"])
+    check(&fixture, entries::INSERT_CHARGES.sqlite, &[request]).await;
+    check(&fixture, entries::LIST.sqlite, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"])
         .await;
 }
 
@@ -196,39 +204,39 @@ async fn what_is_due_is_found_however_much_is_not() {
     let by_lane = "USING COVERING INDEX events_due (lane";
     check(
         &fixture,
-        events::LIST_LANES.sqlite,
+        outbox::LIST_LANES.sqlite,
         &[&format!("SEARCH e {by_lane}>?)"), &format!("SEARCH e {by_lane}=? AND due_at>?)")],
     )
     .await;
     check(
         &fixture,
-        events::FIND_DUE.sqlite,
+        outbox::FIND_DUE.sqlite,
         &["SEARCH e USING INDEX events_due (lane=? AND due_at>? AND due_at<?)"],
     )
     .await;
     let by_key = "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)";
-    check(&fixture, events::TAKE.sqlite, &[by_key]).await;
-    check(&fixture, events::CONCLUDE.sqlite, &[by_key]).await;
-    check(&fixture, events::NOTE.sqlite, &["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    check(&fixture, outbox::TAKE.sqlite, &[by_key]).await;
+    check(&fixture, outbox::CONCLUDE.sqlite, &[by_key]).await;
+    check(&fixture, outbox::NOTE.sqlite, &["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     check(
         &fixture,
-        events::LIVE_TEST.sqlite,
+        outbox::LIVE_TEST.sqlite,
         &["SEARCH events USING COVERING INDEX events_live_tests (account=?)"],
     )
     .await;
     check(
         &fixture,
-        events::OF_ACCOUNT.sqlite,
+        outbox::OF_ACCOUNT.sqlite,
         &["SEARCH e USING INDEX events_by_account (account=? AND seq<?)"],
     )
     .await;
     check(
         &fixture,
-        events::TRIES_OF_ACCOUNT.sqlite,
+        outbox::TRIES_OF_ACCOUNT.sqlite,
         &["SEARCH d USING INDEX deliveries_by_account (account=? AND (started_at,event,number)<(?,?,?))"],
     )
     .await;
-    check(&fixture, events::GIVE_BACK.sqlite, &["SEARCH events USING INDEX events_sending (owner=?)"]).await;
+    check(&fixture, outbox::GIVE_BACK.sqlite, &["SEARCH events USING INDEX events_sending (owner=?)"]).await;
 }
 
 #[tokio::test]

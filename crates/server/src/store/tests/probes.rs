@@ -5,14 +5,15 @@ use overnight_domain::ids::EventId;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
-use super::deliveries::{answered, claim_of, conclude};
-use super::webhooks::{HOOK, cancel};
-use super::{Fixture, START, new_account};
 use crate::store::database::{Dialect, sql};
-use crate::store::events::{
+use crate::store::identity::accounts;
+use crate::store::operations::audit;
+use crate::store::outbox::{
     self, Claimed, DeliveryFilter, Due, EventFilter, EventState, NewTest, Payload, TryPlace,
 };
-use crate::store::{accounts, audit};
+use crate::store::tests::deliveries::{answered, claim_of, conclude};
+use crate::store::tests::webhooks::{HOOK, cancel};
+use crate::store::tests::{Fixture, START, new_account};
 
 const PAYLOAD: &[u8] = br#"{"type":"webhook.test"}"#;
 
@@ -22,13 +23,13 @@ fn test_of(account: AccountKey, number: u128) -> NewTest {
 }
 
 async fn insert(fixture: &Fixture, number: u128) -> bool {
-    events::insert_test(&fixture.store, test_of(fixture.account, number)).await.expect("a test")
+    outbox::insert_test(&fixture.store, test_of(fixture.account, number)).await.expect("a test")
 }
 
 /// Claims an event; how often in a row it has failed, and may.
 async fn claim(fixture: &Fixture, due: &Due) -> Claimed {
     let claims = vec![claim_of(due, b"something else")];
-    events::claim(&fixture.store, claims, START + 10).await.expect("a claim")[&due.seq]
+    outbox::claim(&fixture.store, claims, START + 10).await.expect("a claim")[&due.seq]
 }
 
 on_both!(a_test_is_due_once_with_all_that_is_sent);
@@ -42,10 +43,10 @@ async fn a_test_is_due_once_with_all_that_is_sent(fixture: Fixture) {
     assert_eq!(claim(&fixture, &due).await, Claimed { failures: 0, tries_max: Some(1) });
     assert!(!insert(&fixture, 6).await, "it is being sent");
     assert!(conclude(&fixture.store, answered(&due, 500, EventState::Exhausted, None)).await);
-    assert_eq!(events::count_exhausted(&fixture.store, 0).await.expect("a count"), 0);
-    let replayed = events::replay_exhausted(&fixture.store, fixture.account, START + 20).await;
+    assert_eq!(outbox::count_exhausted(&fixture.store, 0).await.expect("a count"), 0);
+    let replayed = outbox::replay_exhausted(&fixture.store, fixture.account, START + 20).await;
     assert_eq!(replayed.expect("replays"), 0);
-    events::replay(&fixture.store, due.id, START + 20).await.expect("a replay");
+    outbox::replay(&fixture.store, due.id, START + 20).await.expect("a replay");
     let again = fixture.due(START + 20).await.remove(0);
     let whole_schedule = Claimed { failures: 0, tries_max: None };
     assert_eq!(claim(&fixture, &again).await, whole_schedule);
@@ -75,11 +76,11 @@ async fn a_test_that_was_due_when_the_schema_grew_is_tried_once_still(mut fixtur
 on_both!(of_the_tests_of_an_account_one_is_live_at_a_time);
 async fn of_the_tests_of_an_account_one_is_live_at_a_time(fixture: Fixture) {
     let tests: Vec<NewTest> = (1..=8).map(|number| test_of(fixture.account, number)).collect();
-    let inserts = tests.into_iter().map(|test| events::insert_test(&fixture.store, test));
+    let inserts = tests.into_iter().map(|test| outbox::insert_test(&fixture.store, test));
     let inserted = futures_util::future::join_all(inserts).await;
     assert_eq!(inserted.into_iter().filter(|inserted| matches!(inserted, Ok(true))).count(), 1);
     let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account");
-    let theirs = events::insert_test(&fixture.store, test_of(other.key, 9)).await;
+    let theirs = outbox::insert_test(&fixture.store, test_of(other.key, 9)).await;
     assert!(theirs.expect("a test"));
     fixture.assert_sound().await;
 }
@@ -126,7 +127,7 @@ async fn events_and_tries_are_listed_page_by_page(mut fixture: Fixture) {
     let (mut before, mut listed) = (None, Vec::new());
     loop {
         let filter = EventFilter { account, state: Some(EventState::Live), before, limit: 2 };
-        let page = events::list(&fixture.store, filter).await.expect("events");
+        let page = outbox::list(&fixture.store, filter).await.expect("events");
         let Some(last) = page.last() else { break };
         before = Some(last.id);
         listed.extend(page.iter().map(|event| event.id));
@@ -135,14 +136,14 @@ async fn events_and_tries_are_listed_page_by_page(mut fixture: Fixture) {
     let (mut before, mut tried) = (None, Vec::new());
     loop {
         let filter = DeliveryFilter { account, event: None, before, limit: 2 };
-        let page = events::list_deliveries(&fixture.store, filter).await.expect("tries");
+        let page = outbox::list_deliveries(&fixture.store, filter).await.expect("tries");
         let Some(last) = page.last() else { break };
         before = Some(TryPlace { event: last.event, number: last.number });
         tried.extend(page.iter().map(|tried| tried.event));
     }
     assert_eq!(tried, all);
     let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
-    assert_eq!(events::find_own(&fixture.store, other, all[0]).await.expect("a read"), None);
-    let own = events::find_own(&fixture.store, fixture.account, all[0]).await.expect("a read");
+    assert_eq!(outbox::find_own(&fixture.store, other, all[0]).await.expect("a read"), None);
+    let own = outbox::find_own(&fixture.store, fixture.account, all[0]).await.expect("a read");
     assert_eq!(own.map(|event| event.id), Some(all[0]));
 }

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use super::moving::Target;
-use super::{Fixture, START};
 use crate::clock::ManualClock;
+use crate::store::database::migrations;
 use crate::store::database::{Kind, sql_each};
 use crate::store::schema::{self, Schema};
-use crate::store::{FolderLock, Store, StoreError, migrations};
+use crate::store::tests::moving::Target;
+use crate::store::tests::{Fixture, START};
+use crate::store::{FolderLock, Store, StoreError};
 
 /// Each column of each table, from the database's own catalogue.
 pub(in crate::store) type Catalogue = BTreeMap<String, BTreeMap<String, Kind>>;

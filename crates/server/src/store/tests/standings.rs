@@ -2,10 +2,12 @@
 
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
-use super::{DAY_MS, Fixture, START, new_account};
+use crate::store::identity::accounts;
+use crate::store::queue::live_counts::{self, Live};
+use crate::store::requests;
 use crate::store::requests::NewRequest;
-use crate::store::standings::{self, Live};
-use crate::store::{accounts, models, requests};
+use crate::store::requests::models;
+use crate::store::tests::{DAY_MS, Fixture, START, new_account};
 
 async fn insert(fixture: &Fixture, requests: impl IntoIterator<Item = NewRequest>) {
     for request in requests {
@@ -14,11 +16,11 @@ async fn insert(fixture: &Fixture, requests: impl IntoIterator<Item = NewRequest
 }
 
 async fn count(fixture: &Fixture, account: AccountKey) -> Live {
-    standings::count(&fixture.store, account).await.expect("a count")
+    live_counts::count(&fixture.store, account).await.expect("a count")
 }
 
 async fn waiting(fixture: &Fixture, model: ModelKey) -> i64 {
-    standings::count_waiting(&fixture.store, model).await.expect("a count")
+    live_counts::count_waiting(&fixture.store, model).await.expect("a count")
 }
 
 on_both!(what_lives_is_counted_by_account_and_what_waits_by_model);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Fixture;
+use crate::store::tests::Fixture;
 use crate::store::database::{Dialect, Sql, Tx, sql};
 use crate::store::statements;
 

@@ -4,12 +4,14 @@ use overnight_domain::ids::UserId;
 use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
 
-use super::{Fixture, START, new_account};
-use crate::store::invitations::{self, Invitation};
-use crate::store::members::{self, MemberChange};
-use crate::store::sessions::{self, NewLink, Session};
-use crate::store::users::{self, Credentials, NewUser, User};
-use crate::store::{Store, sign_in_failures, sign_ups};
+use crate::store::Store;
+use crate::store::identity::invitations::{self, Invitation};
+use crate::store::identity::members::{self, MemberChange};
+use crate::store::identity::sessions::{self, NewLink, Session};
+use crate::store::identity::sign_in_failures;
+use crate::store::identity::sign_ups;
+use crate::store::identity::users::{self, Credentials, NewUser, User};
+use crate::store::tests::{Fixture, START, new_account};
 
 pub(super) async fn insert(
     store: &Store,

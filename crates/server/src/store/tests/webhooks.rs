@@ -4,12 +4,13 @@ use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::scheduler::{Lease, Position};
 use overnight_domain::webhooks::{Event, EventKind, Subject};
 
-use super::{DAY_MS, Fixture, START, grouping};
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
-use crate::store::events::{self, Due, EventFilter, EventRecord, Payload};
+use crate::store::outbox::{self, Due, EventFilter, EventRecord, Payload};
+use crate::store::queue::expiry;
+use crate::store::queue::leases;
+use crate::store::queue::settle::{self, Ending, Settlement};
 use crate::store::requests::{self, NewRequest};
-use crate::store::settle::{self, Ending, Settlement};
-use crate::store::{expiry, leases};
+use crate::store::tests::{DAY_MS, Fixture, START, grouping};
 
 pub(super) const HOOK: &str = "https://hooks.example/overnight";
 
@@ -24,15 +25,15 @@ impl Fixture {
 
     pub(super) async fn events(&self) -> Vec<EventRecord> {
         let filter = EventFilter { account: Some(self.account), state: None, before: None, limit: 1_000 };
-        let mut events = events::list(&self.store, filter).await.expect("the events");
+        let mut events = outbox::list(&self.store, filter).await.expect("the events");
         events.reverse();
         events
     }
 
     pub(super) async fn due(&self, now: i64) -> Vec<Due> {
         let mut due = Vec::new();
-        for (lane, _) in events::list_lanes(&self.store).await.expect("the lanes") {
-            due.extend(events::find_due(&self.store, lane, now, 100).await.expect("what is due"));
+        for (lane, _) in outbox::list_lanes(&self.store).await.expect("the lanes") {
+            due.extend(outbox::find_due(&self.store, lane, now, 100).await.expect("what is due"));
         }
         due.sort_by_key(|due| due.seq);
         due

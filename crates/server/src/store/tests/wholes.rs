@@ -4,17 +4,23 @@ use overnight_domain::ids::KeyId;
 use overnight_domain::money::EntryKind;
 use overnight_domain::roles::Role;
 
-use super::users::{insert, invite, new_link, new_user, session};
-use super::{Fixture, START, new_account};
-use crate::store::api_keys::NewApiKey;
 use crate::store::database::LIVES_FOR;
+use crate::store::identity::accounts;
+use crate::store::identity::api_keys;
+use crate::store::identity::api_keys::NewApiKey;
+use crate::store::identity::invitations;
+use crate::store::identity::members;
+use crate::store::identity::sessions;
+use crate::store::identity::sign_in_failures;
+use crate::store::identity::sign_ups;
+use crate::store::identity::sign_ups::Joining;
+use crate::store::identity::users;
+use crate::store::identity::users::{Credentials, NewUser, User};
+use crate::store::ledger;
 use crate::store::ledger::{Booking, NewEntry};
-use crate::store::sign_ups::Joining;
-use crate::store::users::{Credentials, NewUser, User};
-use crate::store::{
-    Store, StoreError, accounts, api_keys, invitations, ledger, members, sessions, sign_in_failures,
-    sign_ups, users,
-};
+use crate::store::tests::users::{insert, invite, new_link, new_user, session};
+use crate::store::tests::{Fixture, START, new_account};
+use crate::store::{Store, StoreError};
 
 /// All that a step of a user may write.
 async fn everything(store: &Store) -> Result<Vec<String>, StoreError> {
@@ -213,13 +219,9 @@ async fn what_was_taken_back_and_undone_is_booked_both_ways_or_not_at_all(fixtur
         async |entry: &NewEntry| ledger::book_undone(store, entry, &format!("{} undone", entry.source)).await;
     assert_eq!(done_as_a_whole(store, 4, async || book(&one).await).await, Booking::Booked);
     assert_eq!(book(&one).await.expect("a booking"), Booking::BookedBefore);
-    ledger::book(store, &entry("dp_3", "-500")).await.expect("a booking");
-    let before = everything(store).await.expect("a read");
     assert_eq!(ledger::book(store, &other).await.expect("a booking"), Booking::Booked);
-    assert_eq!(ledger::book(store, &entry("dp_4", "-999999999")).await.expect("a refusal"), Booking::Refused);
-    assert_ne!(everything(store).await.expect("a read"), before);
-    assert_eq!(book(&entry("dp_5", "-999999999")).await.expect("a refusal"), Booking::Refused);
-    let found = ledger::find_amount(store, EntryKind::Dispute, "dp_5 undone").await.expect("a read");
-    assert_eq!(found, None, "what was not taken is not given back");
+    let before = everything(store).await.expect("a read");
+    assert_eq!(book(&entry("dp_3", "-999999999")).await.expect("a refusal"), Booking::Refused);
+    assert_eq!(everything(store).await.expect("a read"), before, "what is not taken is not given back");
     fixture.assert_sound().await;
 }

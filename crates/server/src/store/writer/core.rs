@@ -7,17 +7,17 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::Writer;
-use super::group::{CrashPoint, Done, Failure, Group};
-use super::lanes::Lanes;
-use super::unit::Sequences;
 use crate::clock::SharedClock;
 use crate::store::database::{
     self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, outcome_of, statements,
 };
 use crate::store::error::{StoreError, Trouble};
-use crate::store::events::Announcer;
-use crate::store::owners::Owner;
+use crate::store::nodes::Owner;
+use crate::store::outbox::Announcer;
+use crate::store::writer::Writer;
+use crate::store::writer::group::{CrashPoint, Done, Failure, Group};
+use crate::store::writer::lanes::Lanes;
+use crate::store::writer::unit::Sequences;
 
 const DISK: &str = "the disk is full, or another process holds the database";
 const AWAY: &str = "the database does not answer, or takes no writes";

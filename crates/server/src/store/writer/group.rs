@@ -1,20 +1,20 @@
 //! What joins in one transaction, and in which order it is done.
 
-use super::operation::{Job, Lane, Operation, answer_all, refuse_all};
-use super::unit::{Sequences, Told, Unit};
-use crate::store::api_keys::NoteUses;
 use crate::store::batches::{CancelBatch, CancelChunk, NewBatch};
 use crate::store::database::{CommitError, Connection, Numbered};
-use crate::store::engine_reports::ReportEngines;
 use crate::store::error::StoreError;
-use crate::store::events::{Announcer, ClaimEvents, ConcludeTries};
-use crate::store::expiry::Expire;
-use crate::store::leases::{GiveBack, LeaseRun};
-use crate::store::owners::{Farewell, Heartbeat, Owner, VoidLeases};
-use crate::store::releases::Release;
-use crate::store::replicas::Claim;
+use crate::store::identity::api_keys::NoteUses;
+use crate::store::nodes::engine_reports::ReportEngines;
+use crate::store::nodes::replicas::Claim;
+use crate::store::nodes::{Farewell, Heartbeat, Owner, VoidLeases};
+use crate::store::outbox::{Announcer, ClaimEvents, ConcludeTries};
+use crate::store::queue::expiry::Expire;
+use crate::store::queue::leases::{GiveBack, LeaseRun};
+use crate::store::queue::releases::Release;
+use crate::store::queue::settle::Settle;
 use crate::store::requests::{CancelRequest, NewRequest};
-use crate::store::settle::Settle;
+use crate::store::writer::operation::{Job, Lane, Operation, answer_all, refuse_all};
+use crate::store::writer::unit::{Sequences, Told, Unit};
 
 /// Where a simulated crash finds a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::group::{Group, Write};
-use super::operation::Lane;
-use super::transactions::Transaction;
 use crate::store::error::StoreError;
+use crate::store::writer::group::{Group, Write};
+use crate::store::writer::operation::Lane;
+use crate::store::writer::transactions::Transaction;
 
 const FULL: &str = "the queue of writes is full";
 const INTAKE_WRITES_MAX: usize = 4_096;

@@ -19,7 +19,7 @@ use self::group::Write;
 use self::lanes::Lanes;
 pub(super) use self::operation::{Job, Lane, Operation};
 pub(super) use self::unit::{Sequences, Unit};
-use super::error::StoreError;
+use crate::store::error::StoreError;
 
 /// Where writes are handed in.
 #[derive(Clone, Default)]

@@ -2,8 +2,8 @@
 
 use tokio::sync::oneshot;
 
-use super::unit::Unit;
 use crate::store::error::StoreError;
+use crate::store::writer::unit::Unit;
 
 /// Which of the two lanes a write waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

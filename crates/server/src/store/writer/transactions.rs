@@ -4,11 +4,11 @@ use std::pin::Pin;
 
 use tokio::sync::oneshot;
 
-use super::Writer;
 use crate::store::StoreError;
 #[cfg(test)]
 use crate::store::database::LIVES_FOR;
 use crate::store::database::{Connection, Tx, in_transaction};
+use crate::store::writer::Writer;
 
 type Work = dyn for<'c> FnOnce(&'c mut Connection) -> Pin<Box<dyn Future<Output = ()> + 'c>> + Send;
 

@@ -9,11 +9,11 @@ use overnight_domain::requests::RequestStatus;
 use tokio::sync::Notify;
 
 use crate::store::batches;
-use crate::store::books::Books;
 use crate::store::database::{CommitError, Connection, Dialect, Numbered, Tx, sql};
 use crate::store::error::StoreError;
-use crate::store::events::{Announcer, Outbox};
-use crate::store::owners::Owner;
+use crate::store::ledger::deltas::Books;
+use crate::store::nodes::Owner;
+use crate::store::outbox::{Announcer, Outbox};
 
 /// The next row numbers on SQLite. Only its one writer hands them out, so they are kept in memory; PostgreSQL keeps its own.
 #[derive(Debug, Clone, Copy, Default)]

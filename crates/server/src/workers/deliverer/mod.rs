@@ -15,8 +15,8 @@ use self::tries::Try;
 use crate::app::write_retry::write_with_retry;
 use crate::app::{Services, webhooks};
 use crate::store::StoreError;
-use crate::store::events::{self, Claim, Conclusion, Due, EventState};
-use crate::store::webhook_secrets;
+use crate::store::outbox::webhook_secrets;
+use crate::store::outbox::{self, Claim, Conclusion, Due, EventState};
 use crate::webhooks::Sender;
 
 /// The outbox is looked into at least this often: other processes, and operators, make events due too.
@@ -100,7 +100,7 @@ impl Deliverer {
 
     async fn begin_due(&mut self, now: i64) -> Result<i64, StoreError> {
         let store = &self.services.store;
-        let mut lanes = events::list_lanes(store).await?;
+        let mut lanes = outbox::list_lanes(store).await?;
         self.lanes = lanes.len();
         let due_at = || lanes.iter().map(|(_, due_at)| *due_at);
         let next_due_at = due_at().filter(|due_at| *due_at > now).min();
@@ -115,7 +115,7 @@ impl Deliverer {
             if left == 0 {
                 continue;
             }
-            match events::find_due(store, lane, now, left).await {
+            match outbox::find_due(store, lane, now, left).await {
                 Ok(due) => permits.extend(due.into_iter().map(|due| (due, self.permits.take(lane)))),
                 // What is wrong with one says nothing of the others.
                 Err(error @ StoreError::Damaged(_)) => {
@@ -149,7 +149,7 @@ impl Deliverer {
         let claims: Vec<Claim> = signed.iter().map(|(due, _)| claim_of(due)).collect();
         let mut payloads: BTreeMap<i64, Bytes> =
             claims.iter().map(|claim| (claim.seq, claim.payload.clone())).collect();
-        let mut taken = events::claim(store, claims, now).await?;
+        let mut taken = outbox::claim(store, claims, now).await?;
         for (due, permit) in signed {
             let (payload, claimed) = (payloads.remove(&due.seq), taken.remove(&due.seq));
             let Some((payload, claimed)) = payload.zip(claimed) else { continue };
@@ -175,7 +175,7 @@ impl Deliverer {
             }
         }
         let conclusions: Arc<[Conclusion]> = conclusions.into();
-        let write = |conclusions| events::conclude_all(&self.services.store, conclusions);
+        let write = |conclusions| outbox::conclude_all(&self.services.store, conclusions);
         let clock = &self.services.clock;
         let counted = write_with_retry(clock, "what came of webhooks", Arc::clone(&conclusions), write).await;
         count(&conclusions, &counted);

@@ -8,7 +8,7 @@ use overnight_domain::webhooks::{Answer, Next, after};
 
 use super::permits::Permit;
 use crate::app::Services;
-use crate::store::events::{Claimed, Conclusion, Due, EventState};
+use crate::store::outbox::{Claimed, Conclusion, Due, EventState};
 use crate::webhooks::{Hold, Message, Sender};
 
 /// A claimed event.

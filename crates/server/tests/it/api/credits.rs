@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::Store;
-use overnight_server::store::accounts::Account;
+use overnight_server::store::identity::accounts::Account;
 use serde_json::{Value, json};
 
 use crate::support::{Client, MODEL, TestApp, store_options};

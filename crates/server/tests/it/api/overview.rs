@@ -7,7 +7,7 @@ use overnight_domain::requests::RequestState;
 use overnight_server::app::engines::{EnginePause, EngineState};
 use overnight_server::app::waiting::{self, WaitingReason};
 use overnight_server::app::{Services, activity, overview};
-use overnight_server::store::engine_reports;
+use overnight_server::store::nodes::engine_reports;
 
 use crate::support::{MODEL, START, TestApp};
 

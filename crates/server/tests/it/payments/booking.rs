@@ -5,7 +5,7 @@ use overnight_domain::money::{Credits, EntryKind};
 use overnight_server::app::payments::{self as orders, Heard, TopUp};
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::payment;
-use overnight_server::store::accounts::Account;
+use overnight_server::store::identity::accounts::Account;
 use overnight_testkit::stripe::{Stripe, sign};
 
 use super::{SECRET_KEY, SIGNING_SECRET, keys};

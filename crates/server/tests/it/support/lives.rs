@@ -2,8 +2,11 @@
 
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, QueuePartition};
-use overnight_server::store::settle::{Ending, Settlement};
-use overnight_server::store::{leases, queue, releases, settle};
+use overnight_server::store::queue;
+use overnight_server::store::queue::leases;
+use overnight_server::store::queue::releases;
+use overnight_server::store::queue::settle;
+use overnight_server::store::queue::settle::{Ending, Settlement};
 
 use super::{MODEL, TestApp};
 

@@ -6,17 +6,17 @@ use overnight_domain::money::Credits;
 use overnight_domain::sort_key::SortKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
-use crate::store::api_keys::{self, NewApiKey};
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
-use crate::store::events::{self, EventState, NewTest};
-use crate::store::expiry;
-use crate::store::leases::{self, GiveBack};
+use crate::store::identity::api_keys::{self, NewApiKey};
 use crate::store::ledger::Booking;
-use crate::store::payments::{self, Payment};
+use crate::store::ledger::payments::{self, Payment};
+use crate::store::outbox::webhook_secrets;
+use crate::store::outbox::{self, EventState, NewTest};
+use crate::store::queue::expiry;
+use crate::store::queue::leases::{self, GiveBack};
+use crate::store::queue::settle::{self, Ending, Settlement};
 use crate::store::requests::{self, NewRequest};
-use crate::store::settle::{self, Ending, Settlement};
 use crate::store::tests::{Fixture, START, deliveries, grouping};
-use crate::store::webhook_secrets;
 
 /// More than an import or an export takes together.
 const LARGE_BYTES: usize = 9 << 20;
@@ -62,7 +62,7 @@ async fn tell_of_ends(fixture: &mut Fixture) {
     let due = fixture.due(START + 1).await;
     let claims =
         due.iter().map(|due| deliveries::claim_of(due, br#"{"type":"request.cancelled"}"#)).collect();
-    events::claim(&fixture.store, claims, START + 2).await.expect("claims");
+    outbox::claim(&fixture.store, claims, START + 2).await.expect("claims");
     let delivered = deliveries::answered(&due[0], 200, EventState::Delivered, None);
     let failed = deliveries::answered(&due[1], 500, EventState::Live, Some(START + 5_000));
     for conclusion in [delivered, failed] {
@@ -75,7 +75,7 @@ async fn tell_of_ends(fixture: &mut Fixture) {
         payload: Bytes::from_static(br#"{"type":"webhook.test"}"#),
         now: START + 3,
     };
-    assert!(events::insert_test(&fixture.store, test).await.expect("a test"));
+    assert!(outbox::insert_test(&fixture.store, test).await.expect("a test"));
     let rotated =
         webhook_secrets::rotate(&fixture.store, fixture.account, &SigningSecret::new([8; 32]), START, 1_000)
             .await;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use overnight_testkit::postgres::Cluster;
 use tempfile::TempDir;
 
-use super::options;
-use crate::store::moving::{Counts, ImportError, export, import};
+use crate::store::operations::transfer::{Counts, ImportError, export, import};
+use crate::store::tests::options;
 use crate::store::{Store, StoreOptions};
 
 /// Where something is moved to.
@@ -38,7 +38,7 @@ impl Target {
     }
 
     async fn open(&self) -> Store {
-        super::open(&self.options).await
+        crate::store::tests::open(&self.options).await
     }
 }
 

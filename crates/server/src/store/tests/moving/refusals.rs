@@ -2,10 +2,11 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Target, exported};
-use crate::store::moving::ImportError;
+use crate::store::identity::accounts;
+use crate::store::operations::transfer::ImportError;
+use crate::store::tests::moving::{Target, exported};
 use crate::store::tests::{Fixture, START};
-use crate::store::{Store, StoreError, accounts};
+use crate::store::{Store, StoreError};
 
 /// A small file: one request that waits, and one that completed.
 async fn small_file() -> String {

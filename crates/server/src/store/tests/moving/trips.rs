@@ -2,11 +2,13 @@
 
 use overnight_domain::requests::RequestStatus;
 
-use super::furniture::furnish;
-use super::{Target, exported};
-use crate::store::moving::Counts;
+use crate::store::identity::accounts;
+use crate::store::operations::transfer::Counts;
+use crate::store::requests::models;
+use crate::store::tests::moving::furniture::furnish;
+use crate::store::tests::moving::{Target, exported};
 use crate::store::tests::{Fixture, START, grouping, new_account};
-use crate::store::{Store, accounts, batches, models, requests};
+use crate::store::{Store, batches, requests};
 
 /// Moves out of a store whose file this is into an empty one, and goes on there.
 async fn moved(source: Fixture, target: Target, file: &[u8]) -> (Fixture, Counts) {

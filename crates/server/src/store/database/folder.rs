@@ -1,0 +1,58 @@
+//! The data folder belongs to one server at a time.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use crate::store::error::StoreError;
+
+const FILE: &str = "overnight.lock";
+
+/// An exclusive lock on a data folder, held until it is dropped or the process ends.
+#[derive(Debug)]
+pub struct FolderLock {
+    _file: File,
+}
+
+impl FolderLock {
+    /// Takes the lock, or names the process that holds it.
+    pub fn take(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(FILE);
+        let failed = |source| StoreError::File { path: path.display().to_string(), source };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                file.read_to_string(&mut pid).map_err(failed)?;
+                return Err(StoreError::Locked {
+                    folder: folder.display().to_string(),
+                    pid: pid.trim().to_owned(),
+                });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+        writeln!(file, "{}", std::process::id()).map_err(failed)?;
+        Ok(Self { _file: file })
+    }
+
+    /// The process that serves `folder` now, if one does.
+    pub fn holder(folder: &Path) -> Option<String> {
+        let mut file = File::open(folder.join(FILE)).ok()?;
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                file.read_to_string(&mut pid).ok()?;
+                Some(pid.trim().to_owned())
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Brings the schema up to date, one numbered file after the other, each in a transaction. A number does the same in both
+//! databases.
+
+use rusqlite::TransactionBehavior;
+use sqlx::{Connection as _, Executor, PgConnection, Row as _};
+
+use crate::store::database::{Connection, Dialect, statements};
+use crate::store::error::{StoreError, Trouble};
+
+statements! {
+    VERSION_OF_FILE = { sqlite: "SELECT user_version AS version FROM pragma_user_version" };
+    IS_VERSIONED = { postgres: "SELECT to_regclass('schema_version') IS NOT NULL AS is_there" };
+    VERSION_OF_SERVER = { postgres: "SELECT coalesce(max(version), 0) AS version FROM schema_version" };
+}
+
+/// A numbered step, for each database.
+struct Migration {
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+macro_rules! migration {
+    ($file:literal) => {
+        Migration {
+            sqlite: include_str!(concat!("../../../migrations/sqlite/", $file)),
+            postgres: include_str!(concat!("../../../migrations/postgres/", $file)),
+        }
+    };
+}
+
+/// In order; the first is number 1.
+const MIGRATIONS: [Migration; 8] = [
+    migration!("0001_requests.sql"),
+    migration!("0002_in_progress_in_queue.sql"),
+    migration!("0003_nodes.sql"),
+    migration!("0004_money.sql"),
+    migration!("0005_webhooks.sql"),
+    migration!("0006_console.sql"),
+    migration!("0007_current_requests.sql"),
+    migration!("0008_tries_max.sql"),
+];
+
+/// The number of the newest migration that this program knows.
+pub(in crate::store) const NEWEST: i64 = MIGRATIONS.len() as i64;
+
+/// Runs what is missing; the numbers that were found and that there are now. A database that is newer than this program
+/// is refused untouched.
+pub(in crate::store) async fn run(connection: &mut Connection) -> Result<(i64, i64), StoreError> {
+    let found = version(connection).await?;
+    if found > NEWEST {
+        return Err(StoreError::Newer { found, known: NEWEST });
+    }
+    for (number, migration) in (1i64..).zip(&MIGRATIONS).skip_while(|(number, _)| *number <= found) {
+        match connection {
+            Connection::Sqlite(connection) => run_on_sqlite(connection.inner(), number, migration.sqlite)?,
+            Connection::SqliteThread(_) => return Err(READ_ONLY),
+            Connection::Postgres(connection) => {
+                run_on_postgres(connection.inner(), number, migration.postgres).await?;
+            }
+        }
+    }
+    Ok((found, NEWEST))
+}
+
+/// Readers change no schema.
+const READ_ONLY: StoreError = StoreError::Damaged("a connection that may not write");
+
+/// The number of the newest migration that the database has seen; 0 where it is empty.
+pub(in crate::store) async fn version(connection: &mut Connection) -> Result<i64, StoreError> {
+    match connection.dialect() {
+        Dialect::Sqlite => connection.fetch_one(VERSION_OF_FILE.unbound()).await?.get("version"),
+        Dialect::Postgres => {
+            if !connection.fetch_one(IS_VERSIONED.unbound()).await?.get::<bool>("is_there")? {
+                return Ok(0);
+            }
+            connection.fetch_one(VERSION_OF_SERVER.unbound()).await?.get("version")
+        }
+    }
+}
+
+fn run_on_sqlite(connection: &mut rusqlite::Connection, number: i64, file: &str) -> Result<(), StoreError> {
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found < number {
+        tx.execute_batch(file)?;
+        tx.pragma_update(None, "user_version", number)?;
+    }
+    Ok(tx.commit()?)
+}
+
+/// How often a change is tried that meets those who use the schema.
+const TRIES_MAX: u32 = 60;
+
+/// Nodes that start together wait for one another. Those who use the schema are not held up behind one that reads for long.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7305807); SET LOCAL lock_timeout = '2s';
+    CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())";
+
+async fn run_on_postgres(
+    connection: &mut PgConnection,
+    number: i64,
+    file: &'static str,
+) -> Result<(), StoreError> {
+    for _ in 0..TRIES_MAX {
+        match try_on_postgres(connection, number, file).await {
+            Err(error) if error.trouble() == Trouble::Again => {
+                tracing::warn!(%error, number, "the schema is in use, and is changed a little later");
+                connection.execute(sqlx::raw_sql("SELECT pg_sleep(1)")).await?;
+            }
+            outcome => return outcome,
+        }
+    }
+    try_on_postgres(connection, number, file).await
+}
+
+async fn try_on_postgres(
+    connection: &mut PgConnection,
+    number: i64,
+    file: &'static str,
+) -> Result<(), StoreError> {
+    let mut tx = connection.begin().await?;
+    tx.execute(sqlx::raw_sql(LOCK)).await?;
+    let found =
+        sqlx::query("SELECT coalesce(max(version), 0) FROM schema_version").fetch_one(&mut *tx).await?;
+    if found.try_get::<i64, _>(0)? < number {
+        tx.execute(sqlx::raw_sql(file)).await?;
+        sqlx::query("INSERT INTO schema_version (version) VALUES ($1)")
+            .bind(number)
+            .execute(&mut *tx)
+            .await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}

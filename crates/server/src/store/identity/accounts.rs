@@ -1,0 +1,142 @@
+//! Accounts: who requests belong to.
+
+use overnight_domain::ids::AccountId;
+use overnight_domain::money::{Credits, EntryKind};
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::signature::SigningSecret;
+
+use crate::store::database::{Row, Tx, statements};
+use crate::store::identity::api_keys::{self, NewApiKey};
+use crate::store::ledger::{self, Booking, NewEntry};
+use crate::store::outbox::webhook_secrets;
+use crate::store::{Store, StoreError};
+
+/// An account to be made.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// Its identifier.
+    pub id: AccountId,
+    /// What people call it.
+    pub name: String,
+    /// When it is made, in milliseconds.
+    pub created_at: i64,
+    /// Whether its payments are activated from the beginning.
+    pub is_activated: bool,
+    /// What it is granted from the beginning.
+    pub credits: Credits,
+    /// What its webhooks are signed with.
+    pub webhook_secret: SigningSecret,
+}
+
+/// An account. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Its row number.
+    pub key: AccountKey,
+    /// Its identifier.
+    pub id: AccountId,
+    /// What people call it.
+    pub name: String,
+    /// When it was made.
+    pub created_at: i64,
+    /// The sum of its ledger entries.
+    pub balance: Credits,
+    /// What its live requests hold of that.
+    pub held: Credits,
+    /// Since when its payments are activated.
+    pub payments_activated_at: Option<i64>,
+}
+
+impl Account {
+    /// What new requests may hold; negative where a payment was taken back.
+    pub fn available(&self) -> Credits {
+        self.balance.checked_sub(self.held).unwrap_or_default()
+    }
+}
+
+statements! {
+    INSERT = "INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?)
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at";
+    ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE id = ?
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at";
+    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at FROM accounts WHERE id = ?";
+    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at FROM accounts WHERE seq = ?";
+    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at FROM accounts ORDER BY seq";
+}
+
+/// Makes an account, visible to every process once this returns.
+pub async fn insert(store: &Store, account: &NewAccount) -> Result<Account, StoreError> {
+    let account = account.clone();
+    store.transaction(async move |tx| insert_in(&account, tx).await).await
+}
+
+/// The same with a key of it.
+pub async fn insert_with_key(
+    store: &Store,
+    account: &NewAccount,
+    key: &NewApiKey,
+) -> Result<Account, StoreError> {
+    let (account, key) = (account.clone(), key.clone());
+    let making = async move |tx: &mut Tx<'_>| {
+        let made = insert_in(&account, tx).await?;
+        api_keys::insert_in(made.key, &key, tx).await?;
+        Ok(made)
+    };
+    store.transaction(making).await
+}
+
+/// Makes an account in a transaction.
+pub(in crate::store) async fn insert_in(
+    account: &NewAccount,
+    tx: &mut Tx<'_>,
+) -> Result<Account, StoreError> {
+    let NewAccount { id, name, created_at, is_activated, credits, webhook_secret } = account;
+    let activated_at = is_activated.then_some(*created_at);
+    let rows = tx.fetch(INSERT.bind(*id).bind(name.as_str()).bind(*created_at).bind(activated_at)).await?;
+    let mut made = read(rows.first().ok_or(StoreError::Damaged("an account that was made"))?)?;
+    webhook_secrets::insert_in(made.key, webhook_secret, *created_at, tx).await?;
+    if *credits != Credits::ZERO {
+        let source = format!("{id} bootstrap");
+        let (account, kind, amount, now) = (made.key, EntryKind::Grant, *credits, *created_at);
+        let booking = ledger::book_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
+        if booking != Booking::Booked {
+            return Err(StoreError::Damaged("the first entry of an account"));
+        }
+        made.balance = amount;
+    }
+    Ok(made)
+}
+
+/// Activates an account's payments, felt in every process once this returns. A second time keeps the first time.
+pub async fn activate(store: &Store, id: AccountId, now: i64) -> Result<Option<Account>, StoreError> {
+    let activate = ACTIVATE.bind(now).bind(id);
+    store.transaction(async move |tx| tx.fetch(activate).await?.first().map(read).transpose()).await
+}
+
+/// The account with this identifier.
+pub async fn find(store: &Store, id: AccountId) -> Result<Option<Account>, StoreError> {
+    store.readers().fetch_optional(FIND.bind(id)).await?.as_ref().map(read).transpose()
+}
+
+/// The account in this row.
+pub async fn get(store: &Store, key: AccountKey) -> Result<Account, StoreError> {
+    read(&store.readers().fetch_one(GET.bind(key)).await?)
+}
+
+/// Every account, oldest first.
+pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
+    store.readers().fetch_all(LIST.unbound()).await?.iter().map(read).collect()
+}
+
+/// Reads `seq, id, name, created_at, balance, held, payments_activated_at`.
+pub(in crate::store) fn read(row: &Row) -> Result<Account, StoreError> {
+    Ok(Account {
+        key: row.get("seq")?,
+        id: row.get("id")?,
+        name: row.get("name")?,
+        created_at: row.get("created_at")?,
+        balance: row.get("balance")?,
+        held: row.get("held")?,
+        payments_activated_at: row.get("payments_activated_at")?,
+    })
+}

@@ -1,0 +1,175 @@
+//! API keys: kept as their SHA-256, with a visible prefix.
+
+use overnight_domain::ids::{AccountId, KeyId};
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::{Store, StoreError};
+
+/// A key to be made.
+#[derive(Debug, Clone)]
+pub struct NewApiKey {
+    /// Its identifier.
+    pub id: KeyId,
+    /// The SHA-256 of the whole key.
+    pub sha256: [u8; 32],
+    /// The part that may be shown.
+    pub prefix: String,
+    /// What people call it.
+    pub name: Option<String>,
+    /// When it was made, in milliseconds.
+    pub created_at: i64,
+    /// When it stops working, in milliseconds.
+    pub expires_at: Option<i64>,
+}
+
+/// A key as it may be shown. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its identifier.
+    pub id: KeyId,
+    /// The part that may be shown.
+    pub prefix: String,
+    /// What people call it.
+    pub name: Option<String>,
+    /// When it was made.
+    pub created_at: i64,
+    /// When it stops working.
+    pub expires_at: Option<i64>,
+    /// When it was revoked.
+    pub revoked_at: Option<i64>,
+    /// When it opened the account last, a minute or so late; `None` where nobody has used it, or not since this is noted.
+    pub last_used_at: Option<i64>,
+}
+
+/// What a key opens, and until when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyHolder {
+    /// The account.
+    pub account: AccountKey,
+    /// Its identifier.
+    pub account_id: AccountId,
+    /// The key's row number.
+    pub key: i64,
+    /// The key's identifier: what logs may name.
+    pub key_id: KeyId,
+    /// When the key stops working, in milliseconds.
+    pub expires_at: Option<i64>,
+    /// Whether the account's payments are activated.
+    pub is_activated: bool,
+    /// When the key was used last, as far as it is stored; in milliseconds.
+    pub last_used_at: Option<i64>,
+}
+
+statements! {
+    INSERT = "INSERT INTO api_keys (id, account, sha256, prefix, name, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    FIND_HOLDER = "SELECT k.account, a.id AS account_id, k.seq, k.id, k.expires_at, k.last_used_at,
+               a.payments_activated_at IS NOT NULL AS is_activated
+        FROM api_keys k JOIN accounts a ON a.seq = k.account WHERE k.sha256 = ? AND k.revoked_at IS NULL";
+    LIST = "SELECT id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+        WHERE account = ? ORDER BY seq";
+    REVOKE = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?
+        RETURNING id, prefix, name, created_at, expires_at, revoked_at, last_used_at";
+    /// Everybody locks in the order of `seq`.
+    NOTE over [Integer, Integer] = {
+        sqlite: "UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2",
+        postgres: "WITH k AS (
+                SELECT api_keys.seq, v.used_at FROM unnest($1::bigint[], $2::bigint[]) AS v(key, used_at)
+                JOIN api_keys ON api_keys.seq = v.key ORDER BY api_keys.seq FOR UPDATE OF api_keys
+            ) UPDATE api_keys SET last_used_at = k.used_at FROM k
+              WHERE api_keys.seq = k.seq AND coalesce(api_keys.last_used_at, 0) < k.used_at",
+    };
+}
+
+/// Makes a key of an account, usable in every process once this returns.
+pub async fn insert(store: &Store, account: AccountKey, key: &NewApiKey) -> Result<(), StoreError> {
+    let key = key.clone();
+    store.transaction(async move |tx| insert_in(account, &key, tx).await).await
+}
+
+/// The same in a transaction.
+pub(in crate::store) async fn insert_in(
+    account: AccountKey,
+    key: &NewApiKey,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    let insert = INSERT
+        .bind(key.id)
+        .bind(account)
+        .bind(key.sha256)
+        .bind(key.prefix.as_str())
+        .bind(key.name.clone())
+        .bind(key.created_at)
+        .bind(key.expires_at);
+    tx.execute(insert).await.map(drop)
+}
+
+/// Who holds the key with this hash, unless it was revoked. Expiry is for the caller to compare.
+pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyHolder>, StoreError> {
+    let Some(row) = store.readers().fetch_optional(FIND_HOLDER.bind(*sha256)).await? else {
+        return Ok(None);
+    };
+    Ok(Some(KeyHolder {
+        account: row.get("account")?,
+        account_id: row.get("account_id")?,
+        key: row.get("seq")?,
+        key_id: row.get("id")?,
+        expires_at: row.get("expires_at")?,
+        is_activated: row.get("is_activated")?,
+        last_used_at: row.get("last_used_at")?,
+    }))
+}
+
+/// The keys of an account, oldest first.
+pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<ApiKey>, StoreError> {
+    store.readers().fetch_all(LIST.bind(account)).await?.iter().map(read).collect()
+}
+
+/// Revokes a key; `None` where there is no such key. A second time keeps the first time.
+pub async fn revoke(store: &Store, id: KeyId, now: i64) -> Result<Option<ApiKey>, StoreError> {
+    let revoke = REVOKE.bind(now).bind(id);
+    store.transaction(async move |tx| tx.fetch(revoke).await?.first().map(read).transpose()).await
+}
+
+/// When keys were used, by their row numbers and in milliseconds. What is stored already, and what is unknown, stays as
+/// it is.
+pub async fn note_uses(store: &Store, mut uses: Vec<(i64, i64)>) -> Result<(), StoreError> {
+    uses.sort_unstable();
+    store.writer().write(NoteUses { uses }).await
+}
+
+pub(in crate::store) struct NoteUses {
+    uses: Vec<(i64, i64)>,
+}
+
+impl Operation for NoteUses {
+    type Answer = ();
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        self.uses.len()
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
+        for job in jobs {
+            let uses = job.operation.uses.iter();
+            let values = uses.flat_map(|(key, used_at)| [*key, *used_at].map(Value::from)).collect();
+            unit.tx.execute(NOTE.over([], values)).await?;
+        }
+        Ok(vec![(); jobs.len()])
+    }
+}
+
+/// Reads `id, prefix, name, created_at, expires_at, revoked_at, last_used_at`.
+fn read(row: &Row) -> Result<ApiKey, StoreError> {
+    Ok(ApiKey {
+        id: row.get("id")?,
+        prefix: row.get("prefix")?,
+        name: row.get("name")?,
+        created_at: row.get("created_at")?,
+        expires_at: row.get("expires_at")?,
+        revoked_at: row.get("revoked_at")?,
+        last_used_at: row.get("last_used_at")?,
+    })
+}

@@ -1,0 +1,125 @@
+//! Invitations: links by which somebody becomes a member of an account once, as whoever they are.
+
+use overnight_domain::roles::Role;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, Tx, statements};
+use crate::store::identity::accounts::{self, Account};
+use crate::store::identity::members::{self, read_role, role_code};
+use crate::store::{Store, StoreError};
+
+/// An invitation. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation {
+    /// What whoever invites calls them.
+    pub email: String,
+    /// As what they are to come.
+    pub role: Role,
+    /// Until when it works.
+    pub expires_at: i64,
+}
+
+statements! {
+    DELETE_ENDED = "DELETE FROM invitations WHERE expires_at <= ?";
+    INSERT = "INSERT INTO invitations (account, email, sha256, role, created_at, expires_at)
+        SELECT ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM invitations WHERE account = ?) < ?
+        ON CONFLICT (account, email) DO UPDATE SET sha256 = excluded.sha256, role = excluded.role,
+            created_at = excluded.created_at, expires_at = excluded.expires_at";
+    LIST = "SELECT email, role, expires_at FROM invitations WHERE account = ? AND expires_at > ? ORDER BY email";
+    DELETE = "DELETE FROM invitations WHERE account = ? AND email = ?";
+    FIND = "SELECT i.email, i.role, i.expires_at, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at
+        FROM invitations i JOIN accounts a ON a.seq = i.account WHERE i.sha256 = ? AND i.expires_at > ?";
+    USE = "DELETE FROM invitations WHERE sha256 = ? AND expires_at > ? RETURNING account, role";
+    IS_INVITED = "SELECT 1 AS one FROM invitations WHERE email = ? AND expires_at > ? LIMIT 1";
+    INSERT_MEMBERS = "INSERT INTO members (account, user_seq, role, created_at)
+        SELECT account, ?, role, ? FROM invitations WHERE email = ? AND expires_at > ? ON CONFLICT DO NOTHING";
+    DELETE_ALL = "DELETE FROM invitations WHERE email = ?";
+}
+
+/// Keeps an invitation to an account, in the place of an earlier one of the same person; `false` where `most` wait already.
+/// What has ended by `now` is forgotten.
+pub async fn insert(
+    store: &Store,
+    account: AccountKey,
+    invitation: &Invitation,
+    sha256: &[u8; 32],
+    now: i64,
+    most: i64,
+) -> Result<bool, StoreError> {
+    let insert = INSERT
+        .bind(account)
+        .bind(invitation.email.as_str())
+        .bind(*sha256)
+        .bind(role_code(invitation.role))
+        .bind(now)
+        .bind(invitation.expires_at)
+        .bind(account)
+        .bind(most);
+    let invite = async move |tx: &mut Tx<'_>| {
+        tx.execute(DELETE_ENDED.bind(now)).await?;
+        Ok(tx.execute(insert).await? == 1)
+    };
+    store.transaction(invite).await
+}
+
+/// Those of an account that work at `now`, in the order of their e-mail addresses.
+pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<Vec<Invitation>, StoreError> {
+    store.readers().fetch_all(LIST.bind(account).bind(now)).await?.iter().map(read).collect()
+}
+
+/// Takes an invitation back.
+pub async fn remove(store: &Store, account: AccountKey, email: &str) -> Result<(), StoreError> {
+    let delete = DELETE.bind(account).bind(email);
+    store.transaction(async move |tx| tx.execute(delete).await.map(drop)).await
+}
+
+/// To which account a link invites at `now`, and as what.
+pub async fn find(
+    store: &Store,
+    sha256: &[u8; 32],
+    now: i64,
+) -> Result<Option<(Account, Invitation)>, StoreError> {
+    let row = store.readers().fetch_optional(FIND.bind(*sha256).bind(now)).await?;
+    row.map(|row| Ok((accounts::read(&row)?, read(&row)?))).transpose()
+}
+
+/// Makes a user a member by an invitation, which is used up; `false` where it works no more. One who is a member keeps the role.
+pub async fn accept(store: &Store, sha256: &[u8; 32], user: i64, now: i64) -> Result<bool, StoreError> {
+    let sha256 = *sha256;
+    store.transaction(async move |tx| accept_in(&sha256, user, now, tx).await).await
+}
+
+/// The same in a transaction; where it says `false`, it has done nothing.
+pub(in crate::store) async fn accept_in(
+    sha256: &[u8; 32],
+    user: i64,
+    now: i64,
+    tx: &mut Tx<'_>,
+) -> Result<bool, StoreError> {
+    let rows = tx.fetch(USE.bind(*sha256).bind(now)).await?;
+    let Some(row) = rows.first() else { return Ok(false) };
+    members::insert_in(row.get("account")?, user, read_role(row)?, now, tx).await?;
+    Ok(true)
+}
+
+/// Whether any account invites this e-mail address at `now`.
+pub async fn is_invited(store: &Store, email: &str, now: i64) -> Result<bool, StoreError> {
+    Ok(store.readers().fetch_optional(IS_INVITED.bind(email).bind(now)).await?.is_some())
+}
+
+/// Makes a user a member by every invitation of this e-mail address, which are used up; how many.
+pub(in crate::store) async fn accept_all_in(
+    email: &str,
+    user: i64,
+    now: i64,
+    tx: &mut Tx<'_>,
+) -> Result<u64, StoreError> {
+    let joined = tx.execute(INSERT_MEMBERS.bind(user).bind(now).bind(email).bind(now)).await?;
+    tx.execute(DELETE_ALL.bind(email)).await?;
+    Ok(joined)
+}
+
+/// Reads `email, role, expires_at`.
+fn read(row: &Row) -> Result<Invitation, StoreError> {
+    Ok(Invitation { email: row.get("email")?, role: read_role(row)?, expires_at: row.get("expires_at")? })
+}

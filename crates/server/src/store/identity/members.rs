@@ -1,0 +1,145 @@
+//! Who belongs to which account, and as what.
+
+use overnight_domain::roles::Role;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, Tx, statements};
+use crate::store::identity::accounts::{self, Account};
+use crate::store::identity::users::{self, User};
+use crate::store::{Store, StoreError};
+
+/// Somebody who belongs to an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Who.
+    pub user: User,
+    /// As what.
+    pub role: Role,
+    /// Since when, in milliseconds.
+    pub created_at: i64,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberChange {
+    /// It is made.
+    Done,
+    /// The user is no member.
+    Unknown,
+    /// It would leave the account without an owner.
+    LastOwner,
+}
+
+statements! {
+    LIST = "SELECT m.role, m.created_at AS member_created_at, u.seq, u.id, u.email, u.password IS NOT NULL AS has_password, u.issuer,
+               u.is_operator, u.created_at, u.signed_in_at
+        FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = ? ORDER BY m.created_at, u.seq";
+    FIND = "SELECT role FROM members WHERE account = ? AND user_seq = ?";
+    LIST_ACCOUNTS = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at
+        FROM members m JOIN accounts a ON a.seq = m.account WHERE m.user_seq = ? ORDER BY m.created_at, a.seq";
+    INSERT = "INSERT INTO members (account, user_seq, role, created_at)
+        SELECT ?, seq, ?, ? FROM users WHERE seq = ? ON CONFLICT DO NOTHING";
+    /// One change of an account at a time.
+    LOCK_ACCOUNT = {
+        sqlite: "SELECT seq FROM accounts WHERE seq = ?",
+        postgres: "SELECT seq FROM accounts WHERE seq = ? FOR UPDATE",
+    };
+    LIST_ROLES = "SELECT user_seq, role FROM members WHERE account = ?";
+    UPDATE = "UPDATE members SET role = ? WHERE account = ? AND user_seq = ?";
+    DELETE = "DELETE FROM members WHERE account = ? AND user_seq = ?";
+}
+
+/// The members of an account, in the order in which they came.
+pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<Member>, StoreError> {
+    store.readers().fetch_all(LIST.bind(account)).await?.iter().map(read).collect()
+}
+
+/// What a user is in an account.
+pub async fn find(store: &Store, account: AccountKey, user: i64) -> Result<Option<Role>, StoreError> {
+    let row = store.readers().fetch_optional(FIND.bind(account).bind(user)).await?;
+    row.as_ref().map(read_role).transpose()
+}
+
+/// The accounts that a user belongs to, in the order in which they came to them.
+pub async fn accounts_of(store: &Store, user: i64) -> Result<Vec<(Account, Role)>, StoreError> {
+    let rows = store.readers().fetch_all(LIST_ACCOUNTS.bind(user)).await?;
+    rows.iter().map(|row| Ok((accounts::read(row)?, read_role(row)?))).collect()
+}
+
+/// Makes a user a member; one who is keeps the role.
+pub async fn insert(
+    store: &Store,
+    account: AccountKey,
+    user: i64,
+    role: Role,
+    now: i64,
+) -> Result<(), StoreError> {
+    store.transaction(async move |tx| insert_in(account, user, role, now, tx).await).await
+}
+
+/// The same in a transaction.
+pub(in crate::store) async fn insert_in(
+    account: AccountKey,
+    user: i64,
+    role: Role,
+    now: i64,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    tx.execute(INSERT.bind(account).bind(role_code(role)).bind(now).bind(user)).await.map(drop)
+}
+
+/// Gives a member another role, or none any more. An account keeps an owner.
+pub async fn change(
+    store: &Store,
+    account: AccountKey,
+    user: i64,
+    role: Option<Role>,
+) -> Result<MemberChange, StoreError> {
+    store.transaction(async move |tx| change_in(account, user, role, tx).await).await
+}
+
+async fn change_in(
+    account: AccountKey,
+    user: i64,
+    role: Option<Role>,
+    tx: &mut Tx<'_>,
+) -> Result<MemberChange, StoreError> {
+    tx.fetch(LOCK_ACCOUNT.bind(account)).await?;
+    let (mut is_member, mut other_owners) = (false, 0);
+    for row in tx.fetch(LIST_ROLES.bind(account)).await? {
+        let member: i64 = row.get("user_seq")?;
+        is_member |= member == user;
+        other_owners += i64::from(member != user && read_role(&row)? == Role::Owner);
+    }
+    if !is_member {
+        return Ok(MemberChange::Unknown);
+    }
+    if other_owners == 0 && role != Some(Role::Owner) {
+        return Ok(MemberChange::LastOwner);
+    }
+    let statement = match role {
+        Some(role) => UPDATE.bind(role_code(role)),
+        None => DELETE.unbound(),
+    };
+    tx.execute(statement.bind(account).bind(user)).await?;
+    Ok(MemberChange::Done)
+}
+
+fn read(row: &Row) -> Result<Member, StoreError> {
+    Ok(Member { role: read_role(row)?, created_at: row.get("member_created_at")?, user: users::read(row)? })
+}
+
+pub(in crate::store) const fn role_code(role: Role) -> i64 {
+    match role {
+        Role::Viewer => 0,
+        Role::Developer => 1,
+        Role::Owner => 2,
+    }
+}
+
+/// Reads `role`.
+pub(in crate::store) fn read_role(row: &Row) -> Result<Role, StoreError> {
+    let code: i64 = row.get("role")?;
+    let role = Role::ALL.into_iter().find(|role| role_code(*role) == code);
+    role.ok_or(StoreError::Damaged("a member's role"))
+}

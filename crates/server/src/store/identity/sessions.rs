@@ -1,0 +1,186 @@
+//! Who is signed in, and the links that sign somebody in once. Both are known by the SHA-256 of what the browser holds.
+
+use crate::store::database::{Row, Tx, statements};
+use crate::store::identity::sign_in_failures;
+use crate::store::identity::users::{self, User};
+use crate::store::{Store, StoreError};
+
+/// A browser that is signed in. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// The SHA-256 of its token.
+    pub sha256: [u8; 32],
+    /// When it signed in.
+    pub created_at: i64,
+    /// When it was used last, to the minute.
+    pub seen_at: i64,
+    /// When it ends at the latest.
+    pub expires_at: i64,
+    /// Whether it began by a link that works once.
+    pub is_by_link: bool,
+    /// What the browser calls itself.
+    pub agent: Option<String>,
+}
+
+/// A link to be made that signs a user in once. Times are in milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct NewLink {
+    /// The SHA-256 of its token.
+    pub sha256: [u8; 32],
+    /// When it is made.
+    pub created_at: i64,
+    /// Until when it works.
+    pub expires_at: i64,
+}
+
+statements! {
+    NOTE_SIGN_IN = "UPDATE users SET signed_in_at = ? WHERE seq = ?";
+    NOTE_SIGN_IN_BY_PASSWORD = "UPDATE users SET signed_in_at = ? WHERE seq = ? AND password = ?";
+    INSERT = "INSERT INTO sessions (sha256, user_seq, created_at, seen_at, expires_at, is_by_link, agent)
+        VALUES (?, ?, ?, ?, ?, ?, ?)";
+    DELETE_ENDED = "DELETE FROM sessions WHERE expires_at <= ?";
+    FIND = "SELECT s.sha256, s.created_at AS session_created_at, s.seen_at, s.expires_at, s.is_by_link, s.agent,
+               u.seq, u.id, u.email, u.password IS NOT NULL AS has_password, u.issuer, u.is_operator, u.created_at, u.signed_in_at
+        FROM sessions s JOIN users u ON u.seq = s.user_seq WHERE s.sha256 = ?";
+    LIST = "SELECT sha256, created_at AS session_created_at, seen_at, expires_at, is_by_link, agent
+        FROM sessions WHERE user_seq = ? ORDER BY created_at DESC";
+    TOUCH = "UPDATE sessions SET seen_at = ? WHERE sha256 = ?";
+    DELETE = "DELETE FROM sessions WHERE sha256 = ?";
+    DELETE_LINKS = "DELETE FROM sign_in_links WHERE user_seq = ? OR expires_at <= ?";
+    INSERT_LINK = "INSERT INTO sign_in_links (sha256, user_seq, created_at, expires_at)
+        SELECT ?, seq, ?, ? FROM users WHERE seq = ?";
+    FIND_LINK = "SELECT u.seq, u.id, u.email, u.password IS NOT NULL AS has_password, u.issuer, u.is_operator, u.created_at,
+               u.signed_in_at
+        FROM sign_in_links l JOIN users u ON u.seq = l.user_seq WHERE l.sha256 = ? AND l.expires_at > ?";
+    USE_LINK = "DELETE FROM sign_in_links WHERE sha256 = ? AND expires_at > ? RETURNING user_seq";
+}
+
+/// Signs a user in, and removes what has ended by then.
+pub async fn insert(store: &Store, user: i64, session: &Session) -> Result<(), StoreError> {
+    let session = session.clone();
+    store.transaction(async move |tx| insert_in(user, &session, tx).await.map(drop)).await
+}
+
+/// Signs a user in whose password has the hash `password`, and forgets the failures of each of `tried`; `false` where it was
+/// changed meanwhile.
+pub async fn insert_by_password(
+    store: &Store,
+    user: i64,
+    session: &Session,
+    password: &str,
+    tried: &[[u8; 32]],
+) -> Result<bool, StoreError> {
+    let (session, tried) = (session.clone(), tried.to_vec());
+    let note = NOTE_SIGN_IN_BY_PASSWORD.bind(session.created_at).bind(user).bind(password);
+    let sign_in = async move |tx: &mut Tx<'_>| {
+        if tx.execute(note).await? == 0 {
+            return Ok(false);
+        }
+        insert_noted_in(user, &session, tx).await?;
+        sign_in_failures::forget_in(&tried, tx).await?;
+        Ok(true)
+    };
+    store.transaction(sign_in).await
+}
+
+/// The same as [`insert`] in a transaction; `false` where there is no such user. The user's row comes first, also where sessions
+/// are ended for a change of the user: so of a sign-in and a change one comes after the other.
+pub(in crate::store) async fn insert_in(
+    user: i64,
+    session: &Session,
+    tx: &mut Tx<'_>,
+) -> Result<bool, StoreError> {
+    if tx.execute(NOTE_SIGN_IN.bind(session.created_at).bind(user)).await? == 0 {
+        return Ok(false);
+    }
+    insert_noted_in(user, session, tx).await?;
+    Ok(true)
+}
+
+async fn insert_noted_in(user: i64, session: &Session, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let insert = INSERT
+        .bind(session.sha256)
+        .bind(user)
+        .bind(session.created_at)
+        .bind(session.seen_at)
+        .bind(session.expires_at)
+        .bind(session.is_by_link)
+        .bind(session.agent.clone());
+    tx.execute(insert).await?;
+    tx.execute(DELETE_ENDED.bind(session.created_at)).await.map(drop)
+}
+
+/// The session of a token with this hash, and whose it is. Its end is for the caller to compare.
+pub async fn find(store: &Store, sha256: &[u8; 32]) -> Result<Option<(Session, User)>, StoreError> {
+    let row = store.readers().fetch_optional(FIND.bind(*sha256)).await?;
+    row.map(|row| Ok((read(&row)?, users::read(&row)?))).transpose()
+}
+
+/// The sessions of a user, the newest first.
+pub async fn list(store: &Store, user: i64) -> Result<Vec<Session>, StoreError> {
+    store.readers().fetch_all(LIST.bind(user)).await?.iter().map(read).collect()
+}
+
+/// Notes that a session was used.
+pub async fn touch(store: &Store, sha256: &[u8; 32], now: i64) -> Result<(), StoreError> {
+    let update = TOUCH.bind(now).bind(*sha256);
+    store.transaction(async move |tx| tx.execute(update).await.map(drop)).await
+}
+
+/// Ends a session.
+pub async fn remove(store: &Store, sha256: &[u8; 32]) -> Result<(), StoreError> {
+    let delete = DELETE.bind(*sha256);
+    store.transaction(async move |tx| tx.execute(delete).await.map(drop)).await
+}
+
+/// Ends every session of a user but one, and takes every link back that would sign the user in; how many sessions.
+pub async fn remove_others(store: &Store, user: i64, but: Option<&[u8; 32]>) -> Result<u64, StoreError> {
+    let but = but.copied();
+    store.transaction(async move |tx| users::sign_out_in(user, but.as_ref(), tx).await).await
+}
+
+/// Makes the one link that signs a user in; those before work no more, and what has ended by then is removed.
+pub async fn replace_link(store: &Store, user: i64, link: NewLink) -> Result<(), StoreError> {
+    store.transaction(async move |tx| replace_link_in(user, link, tx).await).await
+}
+
+/// The same in a transaction.
+pub(in crate::store) async fn replace_link_in(
+    user: i64,
+    link: NewLink,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    tx.execute(DELETE_LINKS.bind(user).bind(link.created_at)).await?;
+    let insert = INSERT_LINK.bind(link.sha256).bind(link.created_at).bind(link.expires_at).bind(user);
+    tx.execute(insert).await.map(drop)
+}
+
+/// Whom a link would sign in at `now`.
+pub async fn find_link(store: &Store, sha256: &[u8; 32], now: i64) -> Result<Option<User>, StoreError> {
+    let row = store.readers().fetch_optional(FIND_LINK.bind(*sha256).bind(now)).await?;
+    row.as_ref().map(users::read).transpose()
+}
+
+/// Uses a link up, and signs in whom it is for; `false` where somebody else did, or it has ended by the time of the session.
+pub async fn use_link(store: &Store, sha256: &[u8; 32], session: &Session) -> Result<bool, StoreError> {
+    let session = session.clone();
+    let link = USE_LINK.bind(*sha256).bind(session.created_at);
+    let sign_in = async move |tx: &mut Tx<'_>| {
+        let rows = tx.fetch(link).await?;
+        let Some(row) = rows.first() else { return Ok(false) };
+        insert_in(row.get("user_seq")?, &session, tx).await
+    };
+    store.transaction(sign_in).await
+}
+
+/// Reads `sha256, session_created_at, seen_at, expires_at, is_by_link, agent`.
+fn read(row: &Row) -> Result<Session, StoreError> {
+    Ok(Session {
+        sha256: row.get("sha256")?,
+        created_at: row.get("session_created_at")?,
+        seen_at: row.get("seen_at")?,
+        expires_at: row.get("expires_at")?,
+        is_by_link: row.get("is_by_link")?,
+        agent: row.get("agent")?,
+    })
+}

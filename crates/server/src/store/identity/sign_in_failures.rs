@@ -1,0 +1,100 @@
+//! Failed sign-ins in a row, so that guessing takes longer each time. Each is counted before it is known to have failed, so
+//! that many at once are no way around it.
+
+use crate::store::database::{Row, Tx, statements};
+use crate::store::{Store, StoreError};
+
+/// Failed sign-ins in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Failures {
+    /// How many.
+    pub count: i64,
+    /// When the last was, in milliseconds.
+    pub last_at: i64,
+}
+
+statements! {
+    FIND = "SELECT failures, last_at FROM sign_in_failures WHERE subject = ?";
+    /// Returns what was known before.
+    COUNT = "INSERT INTO sign_in_failures (subject, failures, last_at) VALUES (?, 1, ?)
+        ON CONFLICT (subject) DO UPDATE SET failures =
+            CASE WHEN sign_in_failures.last_at < ? THEN 1 ELSE sign_in_failures.failures + 1 END
+        RETURNING failures - 1 AS failures, last_at";
+    NOTE_TIME = "UPDATE sign_in_failures SET last_at = ? WHERE subject = ?";
+    DELETE = "DELETE FROM sign_in_failures WHERE subject = ?";
+    DELETE_OLD = "DELETE FROM sign_in_failures WHERE last_at < ?";
+}
+
+/// What is known of each of `subjects`, in their order.
+pub async fn find(store: &Store, subjects: &[[u8; 32]]) -> Result<Vec<Failures>, StoreError> {
+    let mut found = Vec::with_capacity(subjects.len());
+    for subject in subjects {
+        let row = store.readers().fetch_optional(FIND.bind(*subject)).await?;
+        found.push(row.map_or(Ok(Failures::default()), |row| read(&row))?);
+    }
+    Ok(found)
+}
+
+/// Counts a try for each of `subjects`, unless `must_wait` says of what is known of them how long they have to wait; what it says.
+/// What is older than `forgotten_before` is forgotten.
+pub async fn count(
+    store: &Store,
+    subjects: &[[u8; 32]],
+    now: i64,
+    forgotten_before: i64,
+    must_wait: impl FnOnce(&[Failures]) -> Option<i64> + Send + 'static,
+) -> Result<Option<i64>, StoreError> {
+    let subjects = subjects.to_vec();
+    let counting = async move |tx: &mut Tx<'_>| {
+        let wait = must_wait(&count_in(&subjects, now, forgotten_before, tx).await?);
+        if wait.is_some() {
+            tx.undo();
+            return Ok(wait);
+        }
+        for subject in subjects {
+            tx.execute(NOTE_TIME.bind(now).bind(subject)).await?;
+        }
+        tx.execute(DELETE_OLD.bind(forgotten_before)).await?;
+        Ok(None)
+    };
+    store.transaction(counting).await
+}
+
+/// Counts a try for each of `subjects`; what was known of them before.
+async fn count_in(
+    subjects: &[[u8; 32]],
+    now: i64,
+    forgotten_before: i64,
+    tx: &mut Tx<'_>,
+) -> Result<Vec<Failures>, StoreError> {
+    // In one order, so that two tries do not wait for each other.
+    let mut places: Vec<usize> = (0..subjects.len()).collect();
+    places.sort_unstable_by_key(|place| subjects[*place]);
+    let mut before = vec![Failures::default(); subjects.len()];
+    for place in places {
+        let rows = tx.fetch(COUNT.bind(subjects[place]).bind(now).bind(forgotten_before)).await?;
+        let known = read(rows.first().ok_or(StoreError::Damaged("a count of failed sign-ins"))?)?;
+        before[place] = if known.count == 0 { Failures::default() } else { known };
+    }
+    Ok(before)
+}
+
+/// Forgets the failures of each of `subjects`: the sign-in succeeded.
+pub async fn forget(store: &Store, subjects: &[[u8; 32]]) -> Result<(), StoreError> {
+    let subjects = subjects.to_vec();
+    store.transaction(async move |tx| forget_in(&subjects, tx).await).await
+}
+
+/// The same in a transaction; in the order in which tries are counted.
+pub(in crate::store) async fn forget_in(subjects: &[[u8; 32]], tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let mut subjects = subjects.to_vec();
+    subjects.sort_unstable();
+    for subject in subjects {
+        tx.execute(DELETE.bind(subject)).await?;
+    }
+    Ok(())
+}
+
+fn read(row: &Row) -> Result<Failures, StoreError> {
+    Ok(Failures { count: row.get("failures")?, last_at: row.get("last_at")? })
+}

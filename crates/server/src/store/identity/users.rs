@@ -1,0 +1,204 @@
+//! Those who sign in to the console.
+
+use overnight_domain::ids::UserId;
+
+use crate::store::database::{Row, Tx, statements};
+use crate::store::{Store, StoreError};
+
+/// Somebody who signs in. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// The row number.
+    pub key: i64,
+    /// The identifier.
+    pub id: UserId,
+    /// In small letters.
+    pub email: Option<String>,
+    /// Whether there is a password.
+    pub has_password: bool,
+    /// The OpenID provider that knows the user.
+    pub issuer: Option<String>,
+    /// Whether every account is open to the user.
+    pub is_operator: bool,
+    /// When the user was made.
+    pub created_at: i64,
+    /// When the user signed in last.
+    pub signed_in_at: Option<i64>,
+}
+
+/// A user to be made.
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    /// The identifier.
+    pub id: UserId,
+    /// In small letters; nobody else's.
+    pub email: Option<String>,
+    /// The hash of the password.
+    pub password: Option<String>,
+    /// The issuer and the subject by which an OpenID provider knows the user.
+    pub subject: Option<(String, String)>,
+    /// Whether every account is open to the user.
+    pub is_operator: bool,
+    /// When the user is made, in milliseconds.
+    pub created_at: i64,
+}
+
+/// How a user signs in from now on: what is `None` stays as it is.
+#[derive(Debug, Clone, Default)]
+pub struct Credentials {
+    /// In small letters.
+    pub email: Option<String>,
+    /// The hash of the password.
+    pub password: Option<String>,
+}
+
+statements! {
+    INSERT = "INSERT INTO users (id, email, password, issuer, subject, is_operator, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO NOTHING
+        RETURNING seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at";
+    FIND = "SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at
+        FROM users WHERE id = ?";
+    FIND_BY_EMAIL = "SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at,
+               password
+        FROM users WHERE email = ?";
+    FIND_BY_SUBJECT = "SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at
+        FROM users WHERE issuer = ? AND subject = ?";
+    FIND_PASSWORD = "SELECT password FROM users WHERE seq = ?";
+    LIST = "SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at
+        FROM users ORDER BY seq";
+    SET_CREDENTIALS = "UPDATE users SET email = coalesce(?, email), password = coalesce(?, password)
+        WHERE seq = ? AND NOT EXISTS (SELECT 1 FROM users o WHERE o.seq <> ? AND o.email = ?)";
+    LINK = "UPDATE users SET issuer = ?, subject = ?, password = NULL
+        WHERE seq = ? AND subject IS NULL AND NOT EXISTS (SELECT 1 FROM users o WHERE o.issuer = ? AND o.subject = ?)";
+    DELETE = "DELETE FROM users WHERE id = ? RETURNING seq";
+    DELETE_MEMBERSHIPS = "DELETE FROM members WHERE user_seq = ?";
+    DELETE_LINKS = "DELETE FROM sign_in_links WHERE user_seq = ?";
+    /// No session is known by an empty hash.
+    DELETE_SESSIONS = "DELETE FROM sessions WHERE user_seq = ? AND sha256 <> ?";
+}
+
+/// Makes a user; `None` where somebody has the e-mail address or the subject already.
+pub async fn insert(store: &Store, user: &NewUser) -> Result<Option<User>, StoreError> {
+    let user = user.clone();
+    store.transaction(async move |tx| insert_in(&user, tx).await).await
+}
+
+/// The same in a transaction; where it says `None`, it has done nothing.
+pub(in crate::store) async fn insert_in(user: &NewUser, tx: &mut Tx<'_>) -> Result<Option<User>, StoreError> {
+    let (issuer, subject) = user.subject.clone().unzip();
+    let insert = INSERT
+        .bind(user.id)
+        .bind(user.email.clone())
+        .bind(user.password.clone())
+        .bind(issuer)
+        .bind(subject)
+        .bind(user.is_operator)
+        .bind(user.created_at);
+    tx.fetch(insert).await?.first().map(read).transpose()
+}
+
+/// The user with this identifier.
+pub async fn find(store: &Store, id: UserId) -> Result<Option<User>, StoreError> {
+    store.readers().fetch_optional(FIND.bind(id)).await?.as_ref().map(read).transpose()
+}
+
+/// The user with this e-mail address, and the hash of the password.
+pub async fn find_by_email(store: &Store, email: &str) -> Result<Option<(User, Option<String>)>, StoreError> {
+    let row = store.readers().fetch_optional(FIND_BY_EMAIL.bind(email)).await?;
+    row.map(|row| Ok((read(&row)?, row.get("password")?))).transpose()
+}
+
+/// The hash of a user's password.
+pub async fn password(store: &Store, key: i64) -> Result<Option<String>, StoreError> {
+    let row = store.readers().fetch_optional(FIND_PASSWORD.bind(key)).await?;
+    row.map_or(Ok(None), |row| row.get("password"))
+}
+
+/// The user whom an OpenID provider knows by this subject.
+pub async fn find_by_subject(store: &Store, issuer: &str, subject: &str) -> Result<Option<User>, StoreError> {
+    let query = FIND_BY_SUBJECT.bind(issuer).bind(subject);
+    store.readers().fetch_optional(query).await?.as_ref().map(read).transpose()
+}
+
+/// Every user, oldest first.
+pub async fn list(store: &Store) -> Result<Vec<User>, StoreError> {
+    store.readers().fetch_all(LIST.unbound()).await?.iter().map(read).collect()
+}
+
+/// Changes how a user signs in; `false` where somebody else has the e-mail address. A new password ends every session but the
+/// one with the hash `but`, and takes every link back.
+pub async fn set_credentials(
+    store: &Store,
+    key: i64,
+    new: &Credentials,
+    but: Option<&[u8; 32]>,
+) -> Result<bool, StoreError> {
+    let (new, but) = (new.clone(), but.copied());
+    let change = async move |tx: &mut Tx<'_>| {
+        let ends_sessions = new.password.is_some();
+        let update =
+            SET_CREDENTIALS.bind(new.email.clone()).bind(new.password).bind(key).bind(key).bind(new.email);
+        if tx.execute(update).await? == 0 {
+            return Ok(false);
+        }
+        if ends_sessions {
+            sign_out_in(key, but.as_ref(), tx).await?;
+        }
+        Ok(true)
+    };
+    store.transaction(change).await
+}
+
+/// Has an OpenID provider know a user by a subject: what let somebody in as this user until now, a password, sessions and
+/// links, does so no more. `false` where the user has a subject already, or somebody else has this one.
+pub async fn link(store: &Store, key: i64, issuer: &str, subject: &str) -> Result<bool, StoreError> {
+    let link = LINK.bind(issuer).bind(subject).bind(key).bind(issuer).bind(subject);
+    let change = async move |tx: &mut Tx<'_>| {
+        if tx.execute(link).await? == 0 {
+            return Ok(false);
+        }
+        sign_out_in(key, None, tx).await?;
+        Ok(true)
+    };
+    store.transaction(change).await
+}
+
+/// Ends every session of a user but one, and takes every link back that would sign the user in; how many sessions.
+///
+/// What ends sessions for a change of the user changes the user first, as a sign-in does: they come one after the other.
+pub(in crate::store) async fn sign_out_in(
+    key: i64,
+    but: Option<&[u8; 32]>,
+    tx: &mut Tx<'_>,
+) -> Result<u64, StoreError> {
+    tx.execute(DELETE_LINKS.bind(key)).await?;
+    let but = but.map_or_else(Vec::new, |sha256| sha256.to_vec());
+    tx.execute(DELETE_SESSIONS.bind(key).bind(but)).await
+}
+
+/// Removes a user with everything that lets the user in; `false` where there is none.
+pub async fn remove(store: &Store, id: UserId) -> Result<bool, StoreError> {
+    let removal = async move |tx: &mut Tx<'_>| {
+        let rows = tx.fetch(DELETE.bind(id)).await?;
+        let Some(row) = rows.first() else { return Ok(false) };
+        let key: i64 = row.get("seq")?;
+        tx.execute(DELETE_MEMBERSHIPS.bind(key)).await?;
+        sign_out_in(key, None, tx).await?;
+        Ok(true)
+    };
+    store.transaction(removal).await
+}
+
+/// Reads `seq, id, email, has_password, issuer, is_operator, created_at, signed_in_at`.
+pub(in crate::store) fn read(row: &Row) -> Result<User, StoreError> {
+    Ok(User {
+        key: row.get("seq")?,
+        id: row.get("id")?,
+        email: row.get("email")?,
+        has_password: row.get("has_password")?,
+        issuer: row.get("issuer")?,
+        is_operator: row.get("is_operator")?,
+        created_at: row.get("created_at")?,
+        signed_in_at: row.get("signed_in_at")?,
+    })
+}

@@ -1,0 +1,141 @@
+//! The money that a group of writes moves. It is written once, behind everything else: one row an account, whose lock is
+//! the last that is taken, one entry a charge, one row a day and
+//! model, and one a quarter of an hour, which counts whatever ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use overnight_domain::money::{Credits, Pricing};
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::QueuePartition;
+
+use crate::store::StoreError;
+use crate::store::database::{Row, Tx};
+use crate::store::ledger::activity::{self, Ended};
+use crate::store::ledger::balances::{self, Balance};
+use crate::store::ledger::entries::{self, Charge};
+use crate::store::ledger::spend::{self, Spent};
+
+/// What was pinned with a request when it was accepted.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct Pinned {
+    pub(in crate::store) hold: i64,
+    /// `None` where it costs nothing.
+    pub(in crate::store) pricing: Option<Pricing>,
+}
+
+/// A request that completed.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct Completed {
+    pub(in crate::store) group: QueuePartition,
+    pub(in crate::store) request: i64,
+    pub(in crate::store) result: i64,
+    pub(in crate::store) prompt_tokens: i64,
+    pub(in crate::store) completion_tokens: i64,
+    pub(in crate::store) now: i64,
+}
+
+/// What a group moves.
+#[derive(Debug, Default)]
+pub(in crate::store) struct Books {
+    shifts: BTreeMap<i64, Balance>,
+    charges: Vec<Charge>,
+    spent: BTreeMap<spend::Key, Spent>,
+    ended: BTreeMap<activity::Key, Ended>,
+    shortfall: i64,
+    is_locked: bool,
+}
+
+impl Pinned {
+    /// Reads `hold, input, output`, the last two of `prices`.
+    pub(in crate::store) fn read(row: &Row) -> Result<Self, StoreError> {
+        let (input, output) = (row.get::<Option<Credits>>("input")?, row.get::<Option<Credits>>("output")?);
+        let pricing = input.zip(output).map(|(input, output)| Pricing { input, output });
+        Ok(Self { hold: row.get::<Option<i64>>("hold")?.unwrap_or(0), pricing })
+    }
+}
+
+impl Books {
+    /// An accepted request holds so much.
+    pub(in crate::store) fn hold(&mut self, account: i64, hold: i64) {
+        self.shift(account, Balance { balance: 0, held: hold });
+    }
+
+    /// A request that held so much ended without a charge: it failed or was cancelled.
+    pub(in crate::store) fn release(&mut self, account: i64, hold: i64, status: RequestStatus, now: i64) {
+        self.shift(account, Balance { balance: 0, held: -hold });
+        self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::without_charge(status));
+    }
+
+    /// A request completed: what it used is charged, and its hold released.
+    pub(in crate::store) fn capture(&mut self, completed: Completed, pinned: Pinned) {
+        let Completed { group, request, result, prompt_tokens, completion_tokens, now } = completed;
+        let tokens = (prompt_tokens.max(0).unsigned_abs(), completion_tokens.max(0).unsigned_abs());
+        let (account, hold) = (group.account.0, Credits::from_nanos(pinned.hold));
+        let mut amount = 0;
+        if let Some(pricing) = pinned.pricing {
+            let (charge, shortfall) = pricing.capture(hold, tokens.0, tokens.1);
+            amount = charge.nanos();
+            self.shortfall = self.shortfall.saturating_add(shortfall.nanos());
+            self.charges.push(Charge { group, request, result, amount, now });
+        }
+        self.shift(account, Balance { balance: -amount, held: -pinned.hold });
+        let spent = Spent { requests: 1, prompt_tokens, completion_tokens, amount };
+        self.spent.entry(spend::Key::new(group, now)).or_default().add(&spent);
+        self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::completed(&spent));
+    }
+
+    fn shift(&mut self, account: i64, by: Balance) {
+        if by != Balance::default() {
+            self.shifts.entry(account).or_default().add(by);
+        }
+    }
+
+    /// What these accounts have available, this group's own moves counted. From here on no other node moves their money,
+    /// nor that of any account whose money this group has moved, until the transaction ends.
+    pub(in crate::store) async fn available(
+        &mut self,
+        accounts: BTreeSet<i64>,
+        tx: &mut Tx<'_>,
+    ) -> Result<BTreeMap<i64, i64>, StoreError> {
+        let all: BTreeSet<i64> = accounts.into_iter().chain(self.shifts.keys().copied()).collect();
+        let mut balances = balances::lock(&all, tx).await?;
+        self.is_locked = true;
+        for (account, shift) in &self.shifts {
+            if let Some(balance) = balances.get_mut(account) {
+                balance.add(*shift);
+            }
+        }
+        Ok(balances.into_iter().map(|(account, balance)| (account, balance.available())).collect())
+    }
+
+    /// Writes everything: the last that a transaction does.
+    pub(in crate::store) async fn write(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        if !self.charges.is_empty() {
+            entries::insert_charges(&self.charges, tx).await?;
+        }
+        if !self.shifts.is_empty() {
+            if !self.is_locked {
+                balances::lock_only(self.shifts.keys().copied(), tx).await?;
+            }
+            balances::apply(&self.shifts, tx).await?;
+        }
+        if !self.spent.is_empty() {
+            spend::add(&self.spent, tx).await?;
+        }
+        if !self.ended.is_empty() {
+            activity::add(&self.ended, tx).await?;
+        }
+        Ok(())
+    }
+
+    /// Counts what was charged, once that is durable.
+    pub(in crate::store) fn count(&self) {
+        let count = |name: &'static str, nanos: i64| {
+            if nanos > 0 {
+                metrics::counter!(name).increment(nanos.unsigned_abs());
+            }
+        };
+        count("overnight_charged_nanocredits_total", self.spent.values().map(|spent| spent.amount).sum());
+        count("overnight_shortfall_nanocredits_total", self.shortfall);
+    }
+}

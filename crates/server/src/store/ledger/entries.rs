@@ -1,0 +1,180 @@
+//! The ledger: append-only entries that move an account's balance, each there once for its source.
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::money::{Credits, EntryKind};
+use overnight_domain::scheduler::{AccountKey, QueuePartition};
+
+use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::{Store, StoreError};
+
+/// The code of a kind; the literal numbers also stand in the audit.
+const fn code(kind: EntryKind) -> i64 {
+    match kind {
+        EntryKind::Grant => 0,
+        EntryKind::TopUp => 1,
+        EntryKind::Charge => 2,
+        EntryKind::Refund => 3,
+        EntryKind::Dispute => 4,
+    }
+}
+
+statements! {
+    INSERT_CHARGES over [Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT r.id FROM requests r WHERE r.seq = ?7))",
+        postgres: "INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
+            SELECT v.account, v.kind, v.amount, v.created_at, v.result, v.model, r.id
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+                AS v(account, kind, amount, created_at, result, model, request)
+            LEFT JOIN requests r ON r.seq = v.request ORDER BY v.result",
+    };
+    INSERT = "INSERT INTO ledger (account, kind, amount, created_at, source) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (kind, source) WHERE source IS NOT NULL DO NOTHING";
+    MOVE_BALANCE = "UPDATE accounts SET balance = balance + ?
+        WHERE seq = ? AND balance + ? BETWEEN ? AND ? AND balance - held + ? >= ?";
+    FIND_AMOUNT = "SELECT amount FROM ledger WHERE kind = ? AND source = ? AND source IS NOT NULL";
+    LIST = "SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS model
+        FROM ledger l LEFT JOIN models m ON m.seq = l.model
+        WHERE l.account = ? AND l.seq < ? AND l.kind BETWEEN ? AND ? ORDER BY l.seq DESC LIMIT ? + 0";
+}
+
+/// The charge of a request that completed; its amount is what is taken.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct Charge {
+    pub(in crate::store) group: QueuePartition,
+    pub(in crate::store) request: i64,
+    pub(in crate::store) result: i64,
+    pub(in crate::store) amount: i64,
+    pub(in crate::store) now: i64,
+}
+
+/// Enters charges. Of one result there is one: a second is a broken constraint.
+pub(in crate::store) async fn insert_charges(charges: &[Charge], tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let values = charges.iter().flat_map(|Charge { group, request, result, amount, now }| {
+        let kind = code(EntryKind::Charge);
+        [group.account.0, kind, -amount, *now, *result, group.model.0, *request].map(Value::from)
+    });
+    tx.execute(INSERT_CHARGES.over([], values.collect())).await.map(drop)
+}
+
+/// An entry to be booked that is no charge.
+#[derive(Debug, Clone)]
+pub struct NewEntry {
+    /// Whose balance it moves.
+    pub account: AccountKey,
+    /// Why.
+    pub kind: EntryKind,
+    /// By how much.
+    pub amount: Credits,
+    /// What it is booked for: of one kind and source there is one entry.
+    pub source: String,
+    /// When, in milliseconds.
+    pub now: i64,
+}
+
+/// What became of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Booking {
+    /// It is in the ledger, and the balance has moved.
+    Booked,
+    /// It was there before; nothing changed.
+    BookedBefore,
+    /// It would take more than is available, or the account to more than it can have; nothing changed.
+    Refused,
+}
+
+/// Books an entry at once, beside a running service too.
+pub async fn book(store: &Store, entry: &NewEntry) -> Result<Booking, StoreError> {
+    let entry = entry.clone();
+    store.transaction(async move |tx| book_in(&entry, tx).await).await
+}
+
+/// Books what takes money back and was undone by now: the entry, and what moves the balance back under the source `undoing`.
+pub async fn book_undone(store: &Store, entry: &NewEntry, undoing: &str) -> Result<Booking, StoreError> {
+    let taking = entry.clone();
+    let giving = NewEntry { amount: -taking.amount, source: undoing.to_owned(), ..taking.clone() };
+    let booking = async move |tx: &mut Tx<'_>| match book_in(&taking, tx).await? {
+        Booking::Refused => Ok(Booking::Refused),
+        Booking::Booked | Booking::BookedBefore => book_in(&giving, tx).await,
+    };
+    store.transaction(booking).await
+}
+
+/// The amount of the entry of this kind and source.
+pub async fn find_amount(
+    store: &Store,
+    kind: EntryKind,
+    source: &str,
+) -> Result<Option<Credits>, StoreError> {
+    let found = store.readers().fetch_optional(FIND_AMOUNT.bind(code(kind)).bind(source)).await?;
+    found.map(|row| row.get("amount")).transpose()
+}
+
+/// Books an entry in a transaction, which is undone where it is refused.
+pub(in crate::store) async fn book_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Result<Booking, StoreError> {
+    let NewEntry { account, kind, amount, source, now } = entry;
+    let insert = INSERT.bind(*account).bind(code(*kind)).bind(amount.nanos()).bind(*now);
+    if tx.execute(insert.bind(source.as_str())).await? == 0 {
+        return Ok(Booking::BookedBefore);
+    }
+    let least = if kind.may_overdraw() || *amount >= Credits::ZERO { i64::MIN } else { 0 };
+    let update = MOVE_BALANCE
+        .bind(amount.nanos())
+        .bind(*account)
+        .bind(amount.nanos())
+        .bind((-Credits::MAX).nanos())
+        .bind(Credits::MAX.nanos())
+        .bind(amount.nanos())
+        .bind(least);
+    if tx.execute(update).await? == 0 {
+        tx.undo();
+        return Ok(Booking::Refused);
+    }
+    Ok(Booking::Booked)
+}
+
+/// An entry. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its row number: entries are booked in this order.
+    pub seq: i64,
+    /// Why the balance moved.
+    pub kind: EntryKind,
+    /// By how much.
+    pub amount: Credits,
+    /// When.
+    pub created_at: i64,
+    /// What it was booked for, of what is no charge.
+    pub source: Option<String>,
+    /// The request that was charged.
+    pub request: Option<RequestId>,
+    /// The model that the request named.
+    pub model: Option<String>,
+}
+
+/// The entries of an account before `before`, the newest first, `limit` at most; of one kind, or all.
+pub async fn list(
+    store: &Store,
+    account: AccountKey,
+    kind: Option<EntryKind>,
+    before: i64,
+    limit: u32,
+) -> Result<Vec<Entry>, StoreError> {
+    let (first, last) = kind.map_or((0, code(EntryKind::Dispute)), |kind| (code(kind), code(kind)));
+    let select = LIST.bind(account).bind(before).bind(first).bind(last).bind(limit);
+    store.readers().fetch_all(select).await?.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<Entry, StoreError> {
+    let kind: i64 = row.get("kind")?;
+    let kind = EntryKind::ALL.into_iter().find(|it| code(*it) == kind);
+    Ok(Entry {
+        seq: row.get("seq")?,
+        kind: kind.ok_or(StoreError::Damaged("an entry's kind"))?,
+        amount: row.get("amount")?,
+        created_at: row.get("created_at")?,
+        source: row.get("source")?,
+        request: row.get("request")?,
+        model: row.get("model")?,
+    })
+}

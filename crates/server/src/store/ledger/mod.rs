@@ -1,0 +1,13 @@
+//! Money: balances and what is held of them, the ledger, prices, payments, and what was spent by day and quarter of an hour.
+
+pub mod activity;
+pub(super) mod balances;
+pub(super) mod deltas;
+pub(super) mod entries;
+pub mod holds;
+pub mod payments;
+pub mod prices;
+pub mod spend;
+
+pub(super) use self::entries::book_in;
+pub use self::entries::{Booking, Entry, NewEntry, book, book_undone, find_amount, list};

@@ -1,0 +1,121 @@
+//! Orders of credits, and what came of them.
+
+use overnight_domain::ids::PaymentId;
+use overnight_domain::money::{Credits, EntryKind};
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, Tx, statements};
+use crate::store::ledger::entries::{self, Booking, NewEntry};
+use crate::store::{Store, StoreError};
+
+/// An order of credits. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payment {
+    /// Its identifier.
+    pub id: PaymentId,
+    /// Who gets the credits.
+    pub account: AccountKey,
+    /// Who takes the payment.
+    pub provider: String,
+    /// How many credits.
+    pub credits: Credits,
+    /// What they cost, in minor units.
+    pub amount: i64,
+    /// In which currency.
+    pub currency: String,
+    /// When it was ordered.
+    pub created_at: i64,
+    /// The provider's name of the page at which it is paid, once there is one.
+    pub session: Option<String>,
+    /// When it was paid.
+    pub paid_at: Option<i64>,
+    /// The provider's name of the payment, once it is paid.
+    pub reference: Option<String>,
+}
+
+statements! {
+    INSERT = "INSERT INTO payments (id, account, provider, credits, amount, currency, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    NOTE_SESSION = "UPDATE payments SET session = ? WHERE id = ?";
+    LIST = "SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE account = ? AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC";
+    FIND = "SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE id = ?";
+    FIND_PAID = "SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE reference = ?";
+    PAYS_ANOTHER = "SELECT seq FROM payments WHERE reference = ? AND id <> ?";
+    NOTE_PAID = "UPDATE payments SET paid_at = ?, reference = ?, credits = ?, amount = ? WHERE id = ? AND paid_at IS NULL";
+    ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE seq = ?";
+}
+
+/// Notes an order, before anybody can pay it.
+pub async fn insert(store: &Store, payment: &Payment) -> Result<(), StoreError> {
+    let insert = INSERT
+        .bind(payment.id)
+        .bind(payment.account)
+        .bind(payment.provider.as_str())
+        .bind(payment.credits.nanos())
+        .bind(payment.amount)
+        .bind(payment.currency.as_str())
+        .bind(payment.created_at);
+    store.transaction(async move |tx| tx.execute(insert).await.map(drop)).await
+}
+
+/// Notes where an order is paid.
+pub async fn note_session(store: &Store, id: PaymentId, session: &str) -> Result<(), StoreError> {
+    let update = NOTE_SESSION.bind(session).bind(id);
+    store.transaction(async move |tx| tx.execute(update).await.map(drop)).await
+}
+
+/// The orders of an account that could be paid, the newest first.
+pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<Payment>, StoreError> {
+    store.readers().fetch_all(LIST.bind(account)).await?.iter().map(read).collect()
+}
+
+/// The order with this identifier.
+pub async fn find(store: &Store, id: PaymentId) -> Result<Option<Payment>, StoreError> {
+    store.readers().fetch_optional(FIND.bind(id)).await?.as_ref().map(read).transpose()
+}
+
+/// The order that the provider's payment paid.
+pub async fn find_paid(store: &Store, reference: &str) -> Result<Option<Payment>, StoreError> {
+    store.readers().fetch_optional(FIND_PAID.bind(reference)).await?.as_ref().map(read).transpose()
+}
+
+/// Books what an order brought: its credits, and its account's payments are activated. Told again, it changes nothing.
+pub async fn book(store: &Store, paid: &Payment, reference: &str, now: i64) -> Result<Booking, StoreError> {
+    let (paid, reference) = (paid.clone(), reference.to_owned());
+    store.transaction(async move |tx| book_in(&paid, &reference, now, tx).await).await
+}
+
+async fn book_in(paid: &Payment, reference: &str, now: i64, tx: &mut Tx<'_>) -> Result<Booking, StoreError> {
+    if !tx.fetch(PAYS_ANOTHER.bind(reference).bind(paid.id)).await?.is_empty() {
+        return Ok(Booking::Refused);
+    }
+    let update =
+        NOTE_PAID.bind(now).bind(reference).bind(paid.credits.nanos()).bind(paid.amount).bind(paid.id);
+    if tx.execute(update).await? == 0 {
+        return Ok(Booking::BookedBefore);
+    }
+    tx.execute(ACTIVATE.bind(now).bind(paid.account)).await?;
+    let (account, kind, amount, source) = (paid.account, EntryKind::TopUp, paid.credits, paid.id.to_string());
+    let booking = entries::book_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
+    if booking != Booking::Booked {
+        tx.undo();
+    }
+    Ok(booking)
+}
+
+fn read(row: &Row) -> Result<Payment, StoreError> {
+    Ok(Payment {
+        id: row.get("id")?,
+        account: row.get("account")?,
+        provider: row.get("provider")?,
+        credits: row.get("credits")?,
+        amount: row.get("amount")?,
+        currency: row.get("currency")?,
+        created_at: row.get("created_at")?,
+        session: row.get("session")?,
+        paid_at: row.get("paid_at")?,
+        reference: row.get("reference")?,
+    })
+}

@@ -1,0 +1,114 @@
+//! What accounts completed and were charged for it, by day and model.
+
+use std::collections::BTreeMap;
+
+use overnight_domain::money::Credits;
+use overnight_domain::scheduler::{AccountKey, QueuePartition};
+
+use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::{Store, StoreError};
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Whose, when, and of which model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::store) struct Key {
+    account: i64,
+    day: i64,
+    model: i64,
+}
+
+impl Key {
+    /// The day of `now`, in UTC.
+    pub(in crate::store) const fn new(group: QueuePartition, now: i64) -> Self {
+        Self { account: group.account.0, day: day_of(now), model: group.model.0 }
+    }
+}
+
+/// Days since 1970, UTC.
+pub const fn day_of(now: i64) -> i64 {
+    now.div_euclid(DAY_MS)
+}
+
+/// What was completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::store) struct Spent {
+    pub(in crate::store) requests: i64,
+    pub(in crate::store) prompt_tokens: i64,
+    pub(in crate::store) completion_tokens: i64,
+    pub(in crate::store) amount: i64,
+}
+
+impl Spent {
+    pub(in crate::store) const fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
+        self.amount = self.amount.saturating_add(other.amount);
+    }
+}
+
+statements! {
+    ADD over [Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
+                prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
+                completion_tokens = spend.completion_tokens + excluded.completion_tokens,
+                amount = spend.amount + excluded.amount",
+        postgres: "INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+            ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
+                prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
+                completion_tokens = spend.completion_tokens + excluded.completion_tokens,
+                amount = spend.amount + excluded.amount",
+    };
+    LIST = "SELECT s.day, m.name AS model, s.requests, s.prompt_tokens, s.completion_tokens, s.amount
+        FROM spend s JOIN models m ON m.seq = s.model WHERE s.account = ? AND s.day >= ? ORDER BY s.day, m.name";
+}
+
+/// Adds to each day, in the order of their keys: in which everybody locks them.
+pub(in crate::store) async fn add(spent: &BTreeMap<Key, Spent>, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let values = spent.iter().flat_map(|(key, spent)| {
+        let Spent { requests, prompt_tokens, completion_tokens, amount } = *spent;
+        [key.account, key.day, key.model, requests, prompt_tokens, completion_tokens, amount].map(Value::from)
+    });
+    tx.execute(ADD.over([], values.collect())).await.map(drop)
+}
+
+/// What an account completed with one model on one day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpendRecord {
+    /// Days since 1970, UTC.
+    pub day: i64,
+    /// The model's name.
+    pub model: String,
+    /// How many requests completed.
+    pub requests: i64,
+    /// Tokens they read.
+    pub prompt_tokens: i64,
+    /// Tokens they wrote.
+    pub completion_tokens: i64,
+    /// What was charged for them.
+    pub amount: Credits,
+}
+
+/// What an account completed from `first_day` on, the oldest day first.
+pub async fn list(
+    store: &Store,
+    account: AccountKey,
+    first_day: i64,
+) -> Result<Vec<SpendRecord>, StoreError> {
+    store.readers().fetch_all(LIST.bind(account).bind(first_day)).await?.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<SpendRecord, StoreError> {
+    Ok(SpendRecord {
+        day: row.get("day")?,
+        model: row.get("model")?,
+        requests: row.get("requests")?,
+        prompt_tokens: row.get("prompt_tokens")?,
+        completion_tokens: row.get("completion_tokens")?,
+        amount: row.get("amount")?,
+    })
+}

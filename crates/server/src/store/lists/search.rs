@@ -1,0 +1,92 @@
+//! Finding text in metadata. The database looks for it as it may stand in JSON, without reading the JSON; what is asked of
+//! one key is then looked at once more.
+
+use overnight_domain::json::{Json, Kind, quote};
+
+use crate::store::database::{Statement, Value};
+
+/// How the same text may stand in JSON.
+type Spellings = [Vec<u8>; 3];
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    text: Spellings,
+    pair: Option<Pair>,
+}
+
+/// A key of the outermost object, and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pair {
+    key: String,
+    value: String,
+}
+
+impl Search {
+    /// Metadata that hold `text`; or, where it is `key=value`, that have such a key with this string, number, `true` or
+    /// `false`. Upper and lower case differ.
+    pub fn new(text: &str) -> Self {
+        let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
+        let pair = pair.map(|(key, value)| Pair { key: key.to_owned(), value: value.to_owned() });
+        Self { text: spellings(text), pair }
+    }
+
+    /// Whether these metadata, which the database found, hold it.
+    pub(in crate::store) fn holds(&self, metadata: Option<&[u8]>) -> bool {
+        let Some(metadata) = metadata else { return false };
+        self.pair
+            .as_ref()
+            .is_none_or(|pair| pair.is_in(metadata) || self.text.iter().any(|text| contains(metadata, text)))
+    }
+}
+
+/// Adds the values of the condition of a list: whether anything is looked for; the text as it may stand; and the key and the
+/// value of a pair, all of them each as they may stand.
+pub(in crate::store) fn bind(search: Option<&Search>, query: Statement) -> Statement {
+    const NOTHING: [Option<Vec<u8>>; 3] = [None, None, None];
+    let some = |spellings: Spellings| spellings.map(Some);
+    let pair = search.and_then(|search| search.pair.as_ref());
+    let text = search.map_or(NOTHING, |search| some(search.text.clone()));
+    let key = pair.map_or(NOTHING, |pair| some(spellings(&pair.key)));
+    let value = pair.map_or(NOTHING, |pair| some(spellings(&pair.value)));
+    let query = query.bind(search.is_some());
+    [text, key, value].into_iter().flatten().map(Value::from).fold(query, Statement::bind)
+}
+
+impl Pair {
+    fn is_in(&self, metadata: &[u8]) -> bool {
+        let Ok(metadata) = Json::from_stored(metadata) else { return false };
+        let mut members = metadata.members().into_iter().flatten();
+        members.any(|member| member.key() == self.key && self.is_value(member.value))
+    }
+
+    fn is_value(&self, value: Json<'_>) -> bool {
+        match value.kind() {
+            Kind::String => value.decode_string().is_some_and(|text| text == self.value),
+            Kind::Number | Kind::Boolean => value.as_str() == self.value,
+            Kind::Null | Kind::Array | Kind::Object => false,
+        }
+    }
+}
+
+/// As it is, as it is escaped in JSON, and as those escape it who write no letter beyond ASCII.
+fn spellings(text: &str) -> Spellings {
+    let quoted = quote(text);
+    let escaped = &quoted[1..quoted.len() - 1];
+    let mut ascii = String::with_capacity(escaped.len());
+    for character in escaped.chars() {
+        if character.is_ascii() {
+            ascii.push(character);
+        } else {
+            let mut units = [0; 2];
+            for unit in character.encode_utf16(&mut units) {
+                ascii.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    [text, escaped, &ascii].map(|text| text.as_bytes().to_vec())
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    part.is_empty() || text.windows(part.len()).any(|window| window == part)
+}

@@ -1,0 +1,136 @@
+//! What each process says of the engine replicas that it has in its settings, for people who look at any of them.
+
+use crate::store::database::{Row, Value, statements};
+use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::{Store, StoreError};
+
+/// What a process knows of an engine replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineState {
+    /// As the process's settings name it.
+    pub name: String,
+    /// The models that it serves, by our names.
+    pub models: Vec<String>,
+    /// Whether the process sends to it: of those that share it, one does.
+    pub is_driven: bool,
+    /// How many requests the process has in flight there.
+    pub in_flight: i64,
+    /// How many there may be.
+    pub max_concurrency: i64,
+    /// Why it is paused, if it is.
+    pub pause: Option<EnginePause>,
+}
+
+/// Why an engine replica is paused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnginePause {
+    /// Until when nothing is sent to it, in milliseconds; `None` while it is tried with one request at a time.
+    pub until: Option<i64>,
+    /// Why, in words for the operator: they may be the engine's own.
+    pub reason: String,
+}
+
+/// What a process said last of an engine replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineReport {
+    /// What people call the process.
+    pub node: String,
+    /// When it said so, in milliseconds by its clock. It says something when there is news, and now and then.
+    pub reported_at: i64,
+    /// What it said.
+    pub engine: EngineState,
+}
+
+/// Stores what this process knows of its engine replicas at `now`; what processes said that are gone is forgotten.
+pub async fn report(store: &Store, engines: Vec<EngineState>, now: i64) -> Result<(), StoreError> {
+    store.writer().write(ReportEngines { engines, now }).await
+}
+
+pub(in crate::store) struct ReportEngines {
+    engines: Vec<EngineState>,
+    now: i64,
+}
+
+statements! {
+    /// What another process forgets at this moment is passed over.
+    FORGET = {
+        sqlite: "DELETE FROM engine_reports WHERE owner NOT IN (SELECT seq FROM owners)",
+        postgres: "DELETE FROM engine_reports WHERE (owner, name) IN (
+            SELECT e.owner, e.name FROM engine_reports e
+            WHERE NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = e.owner) FOR UPDATE SKIP LOCKED)",
+    };
+    STORE over [Integer, Text, Integer, Text, Integer, Integer, Integer, Integer, Text] = {
+        sqlite: "INSERT INTO engine_reports
+                (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+                is_driven = excluded.is_driven, in_flight = excluded.in_flight,
+                max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
+                reason = excluded.reason",
+        postgres: "INSERT INTO engine_reports
+                (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+            SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
+                                 $7::bigint[], $8::bigint[], $9::text[])
+            ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+                is_driven = excluded.is_driven, in_flight = excluded.in_flight,
+                max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
+                reason = excluded.reason",
+    };
+    LIST = "SELECT o.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
+               e.paused_until, e.reason
+        FROM engine_reports e JOIN owners o ON o.seq = e.owner ORDER BY e.name, o.name, e.owner";
+}
+
+impl Operation for ReportEngines {
+    type Answer = ();
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        self.engines.len()
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
+        unit.tx.execute(FORGET.unbound()).await?;
+        for Job { operation, .. } in jobs {
+            let owner = unit.owner.key;
+            let values = operation.engines.iter().flat_map(|engine| operation.row(owner, engine)).collect();
+            unit.tx.execute(STORE.over([], values)).await?;
+        }
+        Ok(vec![(); jobs.len()])
+    }
+}
+
+impl ReportEngines {
+    fn row(&self, owner: i64, engine: &EngineState) -> [Value; 9] {
+        let pause = engine.pause.as_ref();
+        [
+            owner.into(),
+            engine.name.as_str().into(),
+            self.now.into(),
+            engine.models.join("\n").as_str().into(),
+            engine.is_driven.into(),
+            engine.in_flight.into(),
+            engine.max_concurrency.into(),
+            pause.and_then(|pause| pause.until).into(),
+            pause.map(|pause| pause.reason.clone()).into(),
+        ]
+    }
+}
+
+/// What the processes that live said last, by the names of the replicas.
+pub async fn list(store: &Store) -> Result<Vec<EngineReport>, StoreError> {
+    store.readers().fetch_all(LIST.unbound()).await?.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<EngineReport, StoreError> {
+    let (until, reason) = (row.get("paused_until")?, row.get::<Option<String>>("reason")?);
+    let engine = EngineState {
+        name: row.get("name")?,
+        models: row.get::<&str>("models")?.lines().map(str::to_owned).collect(),
+        is_driven: row.get("is_driven")?,
+        in_flight: row.get("in_flight")?,
+        max_concurrency: row.get("max_concurrency")?,
+        pause: reason.map(|reason| EnginePause { until, reason }),
+    };
+    Ok(EngineReport { node: row.get("node")?, reported_at: row.get("reported_at")?, engine })
+}

@@ -1,0 +1,159 @@
+//! Processes that lease. A heartbeat renews all leases of its process in one row; leases of a process whose heart
+//! stopped go back to the queue, and whatever it still writes touches nothing.
+
+use crate::store::database::{Connection, Dialect, Statement, Tx, in_transaction, statements};
+use crate::store::outbox;
+use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::{Store, StoreError};
+
+/// A process that leases.
+#[derive(Debug, Clone)]
+pub(in crate::store) struct Owner {
+    /// Its row number, never used twice.
+    pub(in crate::store) key: i64,
+    /// What people call it.
+    pub(in crate::store) name: String,
+    /// Whether it drives engines.
+    pub(in crate::store) schedules: bool,
+}
+
+statements! {
+    /// Reads the whole queue, as a start does anyway to count it: an index of leased rows would be written by every lease
+    /// and every settle.
+    VOID_ALL = { sqlite: "UPDATE queue SET phase = 0 /* waiting */, owner = NULL WHERE phase = 1 /* leased */" };
+    FORGET_ALL = { sqlite: "DELETE FROM owners" };
+    FORGET_ALL_COMMITS = { sqlite: "DELETE FROM commits" };
+    /// Where processes of several machines share the database, hearts are judged by its time.
+    REGISTER = {
+        sqlite: "INSERT INTO owners (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq",
+        postgres: "INSERT INTO owners (name, schedules, heartbeat_at)
+            VALUES (?, ?, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * ?::bigint) RETURNING seq",
+    };
+    BEGIN_COMMITS = "INSERT INTO commits (owner, number) VALUES (?, 0)";
+    BEAT = {
+        sqlite: "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
+            ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
+        postgres: "INSERT INTO owners (seq, name, schedules, heartbeat_at)
+            VALUES (?, ?, ?, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * ?::bigint)
+            ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
+    };
+    /// Those whose heart has not beaten since a time; on PostgreSQL, for so long.
+    STALE = {
+        sqlite: "SELECT seq FROM owners WHERE heartbeat_at < ? AND seq <> ?",
+        postgres: "SELECT seq FROM owners
+            WHERE heartbeat_at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ?::bigint AND seq <> ?
+            FOR UPDATE SKIP LOCKED",
+    };
+    VOID = "UPDATE queue SET phase = 0 /* waiting */, owner = NULL WHERE phase = 1 /* leased */ AND owner = ?";
+    FORGET = "DELETE FROM owners WHERE seq = ?";
+    FORGET_DRIVER = "DELETE FROM drivers WHERE owner = ?";
+}
+
+/// Registers this process, which people know by `name`. A folder has one server at a time, so every lease found there is
+/// void at once.
+pub(in crate::store) async fn begin(
+    connection: &mut Connection,
+    name: &str,
+    schedules: bool,
+    now: i64,
+) -> Result<Owner, StoreError> {
+    let work = async |tx: &mut Tx<'_>| {
+        if tx.dialect() == Dialect::Sqlite {
+            tx.execute(VOID_ALL.unbound()).await?;
+            outbox::interrupt_all(tx).await?;
+            tx.execute(FORGET_ALL.unbound()).await?;
+            tx.execute(FORGET_ALL_COMMITS.unbound()).await?;
+        }
+        let rows = tx.fetch(REGISTER.bind(name).bind(schedules).bind(now)).await?;
+        let key = rows.first().ok_or(StoreError::Damaged("a process that was registered"))?.get("seq")?;
+        tx.execute(BEGIN_COMMITS.bind(key)).await?;
+        Ok(Owner { key, name: name.to_owned(), schedules })
+    };
+    in_transaction(connection, work).await
+}
+
+/// Renews every lease of this process. Where other nodes judge its heart, no long group of writes holds a beat up.
+pub async fn beat(store: &Store, now: i64) -> Result<(), StoreError> {
+    match (store.dialect(), store.owner()) {
+        (Dialect::Postgres, Some(owner)) => store.readers().fetch_all(owner.beat(now)).await.map(drop),
+        _ => store.writer().write(Heartbeat { now }).await,
+    }
+}
+
+impl Owner {
+    fn beat(&self, now: i64) -> Statement {
+        BEAT.bind(self.key).bind(self.name.as_str()).bind(self.schedules).bind(now)
+    }
+}
+
+/// Gives back the leases of other processes whose heart has not beaten for `lease_ms`; how many.
+pub async fn void_stale(store: &Store, now: i64, lease_ms: i64) -> Result<u64, StoreError> {
+    store.writer().write(VoidLeases { now, lease_ms }).await
+}
+
+pub(in crate::store) struct Heartbeat {
+    now: i64,
+}
+
+impl Operation for Heartbeat {
+    type Answer = ();
+    const LANE: Lane = Lane::Control;
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
+        let now = jobs.iter().map(|job| job.operation.now).max().unwrap_or(0);
+        unit.tx.execute(unit.owner.beat(now)).await?;
+        Ok(vec![(); jobs.len()])
+    }
+}
+
+pub(in crate::store) struct VoidLeases {
+    now: i64,
+    lease_ms: i64,
+}
+
+impl Operation for VoidLeases {
+    type Answer = u64;
+    const LANE: Lane = Lane::Control;
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<u64>, StoreError> {
+        let mut counts = Vec::with_capacity(jobs.len());
+        for Job { operation: Self { now, lease_ms }, .. } in jobs {
+            let bound = match unit.tx.dialect() {
+                Dialect::Sqlite => now - lease_ms,
+                Dialect::Postgres => *lease_ms,
+            };
+            let mut count = 0;
+            for row in unit.tx.fetch(STALE.bind(bound).bind(unit.owner.key)).await? {
+                count += forget(row.get("seq")?, unit).await?;
+            }
+            counts.push(count);
+        }
+        Ok(counts)
+    }
+}
+
+/// Gives back the leases of a process, and forgets it; how many leases. The engine replicas that it drove are free.
+async fn forget(owner: i64, unit: &mut Unit<'_>) -> Result<u64, StoreError> {
+    let count = unit.tx.execute(VOID.bind(owner)).await?;
+    outbox::interrupt(owner, &mut unit.tx).await?;
+    unit.tx.execute(FORGET.bind(owner)).await?;
+    unit.tx.execute(FORGET_DRIVER.bind(owner)).await?;
+    Ok(count)
+}
+
+/// Gives back everything that this process holds, so that others need not wait until its lease has run out.
+pub async fn leave(store: &Store) -> Result<(), StoreError> {
+    store.writer().write(Farewell).await
+}
+
+pub(in crate::store) struct Farewell;
+
+impl Operation for Farewell {
+    type Answer = ();
+    const LANE: Lane = Lane::Control;
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
+        forget(unit.owner.key, unit).await?;
+        Ok(vec![(); jobs.len()])
+    }
+}

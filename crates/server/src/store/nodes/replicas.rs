@@ -1,0 +1,109 @@
+//! Which process drives which engine replica. A replica is driven by one process at a time; those of a process that died
+//! are free.
+
+use crate::store::database::{Dialect, Value, statements};
+use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::{Store, StoreError};
+
+statements! {
+    GIVE_UP = { postgres: "UPDATE replicas SET owner = NULL WHERE owner = ? AND name = ANY (?::text[])" };
+    /// Takes free ones; what another process is taking at this moment is passed over.
+    TAKE = { postgres: "UPDATE replicas SET owner = ?, taken_at = ? WHERE name IN (
+            SELECT r.name FROM replicas r WHERE r.name = ANY (?::text[])
+              AND (r.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = r.owner))
+            ORDER BY r.name LIMIT ? + 0 FOR UPDATE SKIP LOCKED
+        )" };
+    SAY_DRIVER = { postgres: "WITH me(seq) AS (SELECT seq FROM owners WHERE seq = ?)
+        INSERT INTO drivers (owner, name) SELECT me.seq, v.name FROM me, unnest(?::text[]) AS v(name)
+        ON CONFLICT DO NOTHING" };
+    SHARE = { postgres: "SELECT ceil(coalesce(sum(1.0 / c.drivers), 0) - 0.001)::bigint AS share FROM (
+            SELECT count(*) AS drivers FROM drivers d JOIN owners o ON o.seq = d.owner
+            WHERE d.name = ANY (?::text[]) GROUP BY d.name HAVING bool_or(d.owner = ?)) c" };
+    HELD = { postgres: "SELECT name FROM replicas WHERE owner = ? AND name = ANY (?::text[]) ORDER BY name" };
+    MAKE = { postgres: "INSERT INTO replicas (name, taken_at) SELECT name, ? FROM unnest(?::text[]) AS v(name)
+        ON CONFLICT DO NOTHING" };
+}
+
+/// What a process wants of the replicas that it shares with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Those that it could drive, by name.
+    pub names: Vec<String>,
+    /// Those that it drives no more.
+    pub giving_up: Vec<String>,
+    /// When, in milliseconds.
+    pub now: i64,
+}
+
+/// What a process has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// The replicas that it drives, by name.
+    pub held: Vec<String>,
+    /// How many it should drive, so that every process has about as many.
+    pub share: usize,
+}
+
+/// Gives up what is to be given up, and takes free replicas up to this process's share. Where nothing is shared
+/// everything is held.
+pub async fn claim(store: &Store, claim: Claim) -> Result<Claimed, StoreError> {
+    if store.dialect() == Dialect::Sqlite {
+        return Ok(Claimed { share: claim.names.len(), held: claim.names });
+    }
+    store.writer().write(claim).await
+}
+
+impl Operation for Claim {
+    type Answer = Claimed;
+    const LANE: Lane = Lane::Control;
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Claimed>, StoreError> {
+        let mut answers = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            answers.push(job.operation.take(unit).await?);
+        }
+        Ok(answers)
+    }
+}
+
+impl Claim {
+    async fn take(&self, unit: &mut Unit<'_>) -> Result<Claimed, StoreError> {
+        let me = unit.owner.key;
+        if !self.giving_up.is_empty() {
+            unit.tx.execute(GIVE_UP.bind(me).bind(list(&self.giving_up))).await?;
+        }
+        let share = self.share(unit).await?;
+        let mut held = self.held(unit).await?;
+        if let Some(wanted) = share.checked_sub(held.len()).filter(|wanted| *wanted > 0) {
+            self.make(unit).await?;
+            let take = TAKE.bind(me).bind(self.now).bind(list(&self.names)).bind(wanted as i64);
+            if unit.tx.execute(take).await? > 0 {
+                held = self.held(unit).await?;
+            }
+        }
+        Ok(Claimed { held, share })
+    }
+
+    /// As many replicas as are this process's share: of each, one part in as many as could drive it. None while the others
+    /// hold this process for dead.
+    async fn share(&self, unit: &mut Unit<'_>) -> Result<usize, StoreError> {
+        unit.tx.execute(SAY_DRIVER.bind(unit.owner.key).bind(list(&self.names))).await?;
+        let rows = unit.tx.fetch(SHARE.bind(list(&self.names)).bind(unit.owner.key)).await?;
+        let share: i64 = rows.first().ok_or(StoreError::Damaged("a count of processes"))?.get("share")?;
+        Ok(usize::try_from(share).unwrap_or(0))
+    }
+
+    async fn held(&self, unit: &mut Unit<'_>) -> Result<Vec<String>, StoreError> {
+        let rows = unit.tx.fetch(HELD.bind(unit.owner.key).bind(list(&self.names))).await?;
+        rows.iter().map(|row| row.get("name")).collect()
+    }
+
+    /// A replica that no process has named before gets its row.
+    async fn make(&self, unit: &mut Unit<'_>) -> Result<(), StoreError> {
+        unit.tx.execute(MAKE.bind(self.now).bind(list(&self.names))).await.map(drop)
+    }
+}
+
+fn list(names: &[String]) -> Value {
+    Value::Texts(names.iter().cloned().map(Some).collect())
+}

@@ -1,0 +1,232 @@
+//! Recounts what must always hold, on a live database, in one consistent read: an operator's command, and the oracle
+//! of every crash test and of the simulation.
+
+use crate::store::database::{Connection, sql};
+use crate::store::{Store, StoreError};
+
+/// One thing that must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What must hold, in words.
+    pub rule: &'static str,
+    /// How many rows were looked at.
+    pub checked: i64,
+    /// How many break the rule: 0 on a sound database.
+    pub breaches: i64,
+}
+
+/// Each rule: its words, what it looks at, and what breaks it.
+pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
+    (
+        "every request has one progress row, of the same account and model",
+        "SELECT count(*) AS count FROM requests",
+        "SELECT count(*) AS breaches FROM requests r FULL JOIN progress p ON p.seq = r.seq
+         WHERE p.seq IS NULL OR r.seq IS NULL OR p.account <> r.account OR p.model <> r.model",
+    ),
+    (
+        "a state has the times that belong to it, in their order",
+        "SELECT count(*) AS count FROM progress",
+        "SELECT count(*) AS breaches FROM progress WHERE state NOT BETWEEN 0 AND 5
+            OR (ended_at IS NOT NULL) <> (state >= 3)
+            OR state = 2
+            OR (state < 2 AND in_progress_at IS NOT NULL)
+            OR (state = 3 AND in_progress_at IS NULL)
+            OR ended_at < in_progress_at",
+    ),
+    (
+        "a request has a result exactly if it completed or failed, and the result is its own",
+        "SELECT count(*) AS count FROM progress WHERE state >= 3",
+        "SELECT count(*) AS breaches FROM progress p LEFT JOIN results s ON s.seq = p.result_seq
+         WHERE (p.state IN (3, 4)) <> (s.seq IS NOT NULL) OR s.request <> p.seq",
+    ),
+    (
+        "no result without its request: none is stored twice",
+        "SELECT count(*) AS count FROM results",
+        "SELECT count(*) AS breaches FROM results s LEFT JOIN progress p ON p.seq = s.request AND p.result_seq = s.seq
+         WHERE p.seq IS NULL",
+    ),
+    (
+        "only a completed request has usage, and it is not negative",
+        "SELECT count(*) AS count FROM results",
+        "SELECT count(*) AS breaches FROM results s JOIN progress p ON p.seq = s.request
+         WHERE (p.state = 3) <> (s.prompt_tokens IS NOT NULL AND s.completion_tokens IS NOT NULL)
+            OR s.prompt_tokens < 0 OR s.completion_tokens < 0",
+    ),
+    (
+        "exactly the queued and the running stand in the queue, each at its own place",
+        "SELECT count(*) AS count FROM queue",
+        // Each looks the other up by its key: the queue has no other way to it, and may be long.
+        "SELECT (SELECT count(*) FROM progress p
+             LEFT JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq
+             WHERE p.state = 1 AND (q.seq IS NULL OR coalesce(q.batch, 0) <> coalesce(p.batch, 0)
+                 OR q.hold <> p.hold OR coalesce(q.price, 0) <> coalesce(p.price, 0)
+                 OR coalesce(q.lane, 0) <> coalesce(p.lane, 0)))
+           + (SELECT count(*) FROM queue q LEFT JOIN progress p ON p.seq = q.seq
+             WHERE p.seq IS NULL OR p.state <> 1 OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key) AS breaches",
+    ),
+    (
+        "a leased request is in progress and has a living owner",
+        "SELECT count(*) AS count FROM queue WHERE phase = 1",
+        "SELECT count(*) AS breaches FROM queue q LEFT JOIN owners o ON o.seq = q.owner
+         WHERE q.phase = 1 AND (q.in_progress_at IS NULL OR o.seq IS NULL)",
+    ),
+    (
+        "a batch's counters equal its requests' states",
+        "SELECT count(*) AS count FROM batches",
+        "SELECT count(*) AS breaches FROM batches b LEFT JOIN (
+            SELECT batch, count(*) FILTER (WHERE state < 2) AS registered, count(*) FILTER (WHERE state = 2) AS in_progress,
+                   count(*) FILTER (WHERE state = 3) AS completed, count(*) FILTER (WHERE state = 4) AS failed,
+                   count(*) FILTER (WHERE state = 5) AS cancelled
+            FROM current_states WHERE batch IS NOT NULL GROUP BY batch) c ON c.batch = b.seq
+         WHERE c.batch IS NULL OR b.registered <> c.registered OR b.in_progress <> c.in_progress
+            OR b.completed <> c.completed OR b.failed <> c.failed OR b.cancelled <> c.cancelled",
+    ),
+    (
+        "a batch's state follows its counters",
+        "SELECT count(*) AS count FROM batches",
+        "SELECT count(*) AS breaches FROM batches WHERE
+            (completed_at IS NOT NULL AND (cancelled_at IS NOT NULL OR registered + in_progress > 0))
+            OR (completed_at IS NULL AND cancelled_at IS NULL AND registered + in_progress = 0)
+            OR (cancelled_at IS NOT NULL AND cancelling = 0 AND registered + in_progress > 0)
+            OR (cancelled_at IS NULL AND (in_progress_at IS NULL) <> (in_progress + completed + failed + cancelled = 0))",
+    ),
+    (
+        "a batch lists exactly its requests",
+        "SELECT count(*) AS count FROM batch_members",
+        "SELECT count(*) AS breaches FROM batches b WHERE
+            (SELECT coalesce(sum(length(ids)), 0) FROM batch_members m WHERE m.batch = b.seq)
+            <> 16 * (b.registered + b.in_progress + b.completed + b.failed + b.cancelled)",
+    ),
+    (
+        "an account's balance is the sum of its ledger entries",
+        "SELECT count(*) AS count FROM ledger",
+        "SELECT (SELECT count(*) FROM accounts a WHERE a.balance <>
+             (SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) FROM ledger l WHERE l.account = a.seq))
+           + (SELECT count(*) FROM ledger l LEFT JOIN accounts a ON a.seq = l.account WHERE a.seq IS NULL) AS breaches",
+    ),
+    (
+        "an account holds what its live requests hold",
+        "SELECT count(*) AS count FROM progress WHERE state < 3 AND hold <> 0",
+        "SELECT count(*) AS breaches FROM accounts a LEFT JOIN (
+             SELECT account, CAST(sum(hold) AS BIGINT) AS held FROM progress WHERE state < 3 GROUP BY account
+         ) h ON h.account = a.seq WHERE a.held <> coalesce(h.held, 0)",
+    ),
+    (
+        "no hold is negative, and only what has a price holds anything",
+        "SELECT count(*) AS count FROM progress",
+        "SELECT count(*) AS breaches FROM progress p LEFT JOIN prices x ON x.seq = p.price
+         WHERE p.hold < 0 OR (p.price IS NULL AND p.hold <> 0) OR (p.price IS NOT NULL AND x.seq IS NULL)",
+    ),
+    (
+        "no account has less than nothing available, but for what a refund or dispute took",
+        "SELECT count(*) AS count FROM accounts",
+        "SELECT count(*) AS breaches FROM accounts a WHERE a.balance - a.held <
+             (SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) FROM ledger l
+              WHERE l.account = a.seq AND l.kind IN (3, 4) AND l.amount < 0)",
+    ),
+    (
+        "a completed request that had a price is charged once, to its account, and no other request is",
+        "SELECT count(*) AS count FROM ledger WHERE kind = 2",
+        "SELECT (SELECT count(*) FROM progress p LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL
+             WHERE (p.state = 3 AND p.price IS NOT NULL) <> (l.seq IS NOT NULL)
+                OR l.account <> p.account OR l.model <> p.model OR l.kind <> 2)
+           + (SELECT count(*) FROM ledger l LEFT JOIN results s ON s.seq = l.result
+             LEFT JOIN requests r ON r.seq = s.request
+             WHERE (l.kind = 2) <> (l.result IS NOT NULL) OR (l.kind = 2 AND (r.seq IS NULL OR r.id <> l.request))) AS breaches",
+    ),
+    (
+        "a charge is what was used at the price that was pinned, and never above the hold",
+        "SELECT count(*) AS count FROM ledger WHERE kind = 2",
+        // Products beyond 64 bits are left out: tokens by the trillion.
+        "SELECT count(*) AS breaches FROM ledger l JOIN results s ON s.seq = l.result JOIN progress p ON p.seq = s.request
+         JOIN prices x ON x.seq = p.price
+         WHERE l.amount > 0 OR -l.amount > p.hold OR CASE
+           WHEN s.prompt_tokens > 4000000000000000000 / (x.input + 1) THEN FALSE
+           WHEN s.completion_tokens > 4000000000000000000 / (x.output + 1) THEN FALSE
+           WHEN (s.prompt_tokens * x.input + s.completion_tokens * x.output + 999999) / 1000000 < p.hold
+           THEN -l.amount <> (s.prompt_tokens * x.input + s.completion_tokens * x.output + 999999) / 1000000
+           ELSE -l.amount <> p.hold END",
+    ),
+    (
+        "what was spent by day and model is what was charged",
+        "SELECT count(*) AS count FROM spend",
+        "SELECT count(*) AS breaches FROM (
+             SELECT account, day, model, sum(amount) AS amount FROM (
+                 SELECT account, day, model, amount FROM spend
+                 UNION ALL SELECT account, created_at / 86400000, model, amount FROM ledger WHERE kind = 2
+             ) e GROUP BY account, day, model) s WHERE s.amount <> 0",
+    ),
+    (
+        "an account's quarters of an hour tell of no more that completed, and of no more charged, than its days",
+        "SELECT count(*) AS count FROM activity",
+        // The days have been counted for longer.
+        "SELECT count(*) AS breaches FROM (
+             SELECT account, sum(completed) AS requests, sum(amount) AS amount FROM activity GROUP BY account
+         ) a LEFT JOIN (
+             SELECT account, sum(requests) AS requests, sum(amount) AS amount FROM spend GROUP BY account
+         ) s ON s.account = a.account
+         WHERE a.requests > coalesce(s.requests, 0) OR a.amount > coalesce(s.amount, 0)",
+    ),
+    (
+        "what ended and names a webhook has one event, of its kind and its account's, and nothing else has one but a test",
+        "SELECT count(*) AS count FROM events",
+        "SELECT (SELECT count(*) FROM progress p LEFT JOIN events e ON e.request = p.seq
+             WHERE p.lane IS NOT NULL AND (p.state >= 3) <> (e.seq IS NOT NULL))
+           + (SELECT count(*) FROM batches b LEFT JOIN events e ON e.batch = b.seq
+             WHERE b.lane IS NOT NULL AND (b.completed_at IS NOT NULL OR (b.cancelled_at IS NOT NULL AND b.cancelling = 0))
+                 <> (e.seq IS NOT NULL))
+           + (SELECT count(*) FROM progress p JOIN requests r ON r.seq = p.seq
+             WHERE p.state < 3 AND (r.webhook IS NULL) <> (p.lane IS NULL))
+           + (SELECT count(*) FROM batches b WHERE b.completed_at IS NULL AND b.cancelled_at IS NULL
+                 AND (b.webhook IS NULL) <> (b.lane IS NULL))
+           + (SELECT count(*) FROM events e LEFT JOIN progress p ON p.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+             WHERE e.kind <> 5 AND ((e.request IS NULL) = (e.batch IS NULL)
+                OR coalesce(p.account, b.account, -1) <> e.account OR coalesce(p.lane, b.lane, -1) <> e.lane
+                OR e.kind <> CASE WHEN e.request IS NOT NULL THEN p.state - 3
+                                  WHEN b.completed_at IS NOT NULL THEN 3 ELSE 4 END))
+           + (SELECT count(*) FROM events e LEFT JOIN accounts a ON a.seq = e.account
+             WHERE e.kind = 5 AND (e.request IS NOT NULL OR e.batch IS NOT NULL OR e.url IS NULL OR e.payload IS NULL
+                OR e.lane / 256 <> e.account OR a.seq IS NULL)) AS breaches",
+    ),
+    (
+        "an event waits, or is being sent by a living process, or has ended",
+        "SELECT count(*) AS count FROM events",
+        "SELECT count(*) AS breaches FROM events e LEFT JOIN owners o ON o.seq = e.owner
+         WHERE e.state NOT BETWEEN 0 AND 2 OR (e.state = 0) <> (e.ended_at IS NULL)
+            OR (e.state = 0) <> ((e.due_at IS NULL) <> (e.owner IS NULL)) OR (e.due_at IS NOT NULL AND e.owner IS NOT NULL)
+            OR (e.owner IS NOT NULL AND o.seq IS NULL) OR (e.number > 0 AND (e.payload IS NULL OR e.url IS NULL))",
+    ),
+    (
+        "every try of an event is kept, and one that was delivered was answered so last",
+        "SELECT count(*) AS count FROM deliveries",
+        "SELECT (SELECT count(*) FROM events e LEFT JOIN (
+                 SELECT event, count(*) AS tries, max(number) AS last FROM deliveries GROUP BY event) d ON d.event = e.seq
+             LEFT JOIN deliveries f ON f.event = e.seq AND f.number = e.number
+             WHERE coalesce(d.tries, 0) <> e.number - CASE WHEN e.owner IS NULL THEN 0 ELSE 1 END
+                OR coalesce(d.last, 0) <> coalesce(d.tries, 0)
+                OR (e.state = 1 AND coalesce(f.status, 0) NOT BETWEEN 200 AND 299))
+           + (SELECT count(*) FROM deliveries d LEFT JOIN events e ON e.seq = d.event
+             WHERE e.seq IS NULL OR e.account <> d.account OR (d.status IS NULL) = (d.failure IS NULL)) AS breaches",
+    ),
+];
+
+/// Checks every rule. The database is read as of one moment, while the service goes on.
+pub async fn run(store: &Store) -> Result<Vec<Check>, StoreError> {
+    let mut reader = store.readers().take().await?;
+    reader.begin_snapshot().await?;
+    let checks = recount(&mut reader).await?;
+    reader.execute_all("ROLLBACK").await?;
+    reader.give_back();
+    Ok(checks)
+}
+
+/// Checks every rule in the transaction that is under way.
+pub(in crate::store) async fn recount(connection: &mut Connection) -> Result<Vec<Check>, StoreError> {
+    let mut checks = Vec::with_capacity(RULES.len());
+    for (rule, scope, breach) in RULES {
+        let checked = connection.fetch_one(sql(scope)).await?.get("count")?;
+        let breaches = connection.fetch_one(sql(breach)).await?.get("breaches")?;
+        checks.push(Check { rule, checked, breaches });
+    }
+    Ok(checks)
+}

@@ -1,0 +1,27 @@
+//! How many rows of each table were moved.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::store::operations::transfer::tables::TABLES;
+
+/// The number of rows of each table; as JSON, an object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Counts(BTreeMap<String, u64>);
+
+impl Counts {
+    pub(super) fn none() -> Self {
+        Self(TABLES.iter().map(|table| (table.name.to_owned(), 0)).collect())
+    }
+
+    /// The rows of a table.
+    pub fn of(&self, table: &str) -> u64 {
+        self.0.get(table).copied().unwrap_or(0)
+    }
+
+    pub(super) fn add(&mut self, table: &str, rows: usize) {
+        *self.0.entry(table.to_owned()).or_default() += rows as u64;
+    }
+}

@@ -1,0 +1,107 @@
+//! From the file into an empty store.
+
+use std::io::BufRead;
+
+use crate::store::database::Value;
+use crate::store::database::migrations;
+use crate::store::operations::transfer::counts::Counts;
+use crate::store::operations::transfer::errors::ImportError;
+use crate::store::operations::transfer::format::{FORMAT, Header, Line, VERSION, read_line};
+use crate::store::operations::transfer::lines::Lines;
+use crate::store::operations::transfer::tables::Table;
+use crate::store::operations::transfer::target::Target;
+use crate::store::operations::transfer::{BYTES_MAX, ROWS_MAX};
+use crate::store::{StoreError, StoreOptions};
+
+/// Fills the store of `options`, which must be empty and served by nobody, with what [`crate::store::operations::transfer::export()`] wrote, and
+/// recounts what must hold; how many rows there were. All of it is stored, or nothing is.
+///
+/// # Errors
+/// What is wrong with the file, or with the store.
+pub async fn import(options: &StoreOptions, input: impl BufRead) -> Result<Counts, ImportError> {
+    let mut lines = Lines::new(input);
+    read_header(&mut lines)?;
+    let mut target = Target::open(options).await?;
+    let outcome = fill(&mut target, lines).await;
+    // What is not committed by now is undone, and what is needs nothing more.
+    let _ = target.close().await;
+    outcome
+}
+
+fn read_header(lines: &mut Lines<impl BufRead>) -> Result<(), ImportError> {
+    const FOREIGN: &str = "this is no file that `overnight export` wrote";
+    const OTHER: &str = "this file is of another release: export and import with the same";
+    let line = match lines.next() {
+        Err(ImportError::Cut { .. }) => return Err(lines.fault(FOREIGN)),
+        line => line?,
+    };
+    let fault = match serde_json::from_slice::<Header<'_>>(line) {
+        Ok(Header { format, version, schema }) => match (&*format, version, schema) {
+            (FORMAT, VERSION, migrations::NEWEST) => return Ok(()),
+            (FORMAT, VERSION, found) => {
+                return Err(ImportError::OtherSchema { found, known: migrations::NEWEST });
+            }
+            (FORMAT, ..) => OTHER,
+            _ => FOREIGN,
+        },
+        Err(_) => FOREIGN,
+    };
+    Err(lines.fault(fault))
+}
+
+async fn fill(target: &mut Target, mut lines: Lines<impl BufRead>) -> Result<Counts, ImportError> {
+    target.begin().await?;
+    let mut rows = Rows { target, counts: Counts::none(), table: None, pending: Vec::new(), bytes: 0 };
+    let trailer = loop {
+        let line = lines.next()?;
+        let bytes = line.len();
+        let line = read_line(line, rows.target.dialect()).map_err(|what| lines.fault(&what));
+        let outcome = match line? {
+            Line::Row(table, row) => rows.take(table, row, bytes).await,
+            Line::End(trailer) => {
+                rows.flush().await.map_err(|error| lines.blame(error))?;
+                break trailer;
+            }
+        };
+        outcome.map_err(|error| lines.blame(error))?;
+    };
+    let Rows { counts, target, .. } = rows;
+    if lines.finish()? != trailer.sha256 {
+        return Err(ImportError::Changed { what: "SHA-256" });
+    }
+    if counts != trailer.rows {
+        return Err(ImportError::Changed { what: "number of rows" });
+    }
+    target.commit().await?;
+    Ok(counts)
+}
+
+/// Rows of one table, to be written together.
+struct Rows<'t> {
+    target: &'t mut Target,
+    counts: Counts,
+    table: Option<&'static Table>,
+    pending: Vec<Vec<Value>>,
+    bytes: usize,
+}
+
+impl Rows<'_> {
+    async fn take(&mut self, table: &'static Table, row: Vec<Value>, bytes: usize) -> Result<(), StoreError> {
+        let is_same = self.table.is_some_and(|pending| std::ptr::eq(pending, table));
+        if !is_same || self.pending.len() == ROWS_MAX || self.bytes + bytes > BYTES_MAX {
+            self.flush().await?;
+        }
+        self.table = Some(table);
+        self.bytes += bytes;
+        self.pending.push(row);
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<(), StoreError> {
+        self.bytes = 0;
+        let rows = std::mem::take(&mut self.pending);
+        let Some(table) = self.table.take() else { return Ok(()) };
+        self.counts.add(table.name, rows.len());
+        self.target.insert(table, rows).await
+    }
+}

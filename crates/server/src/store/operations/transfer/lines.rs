@@ -1,0 +1,70 @@
+//! Reading the file line by line: bounded, counted and hashed.
+
+use std::io::{BufRead, Read};
+
+use sha2::{Digest, Sha256};
+
+use crate::store::error::{StoreError, Trouble};
+use crate::store::operations::transfer::errors::ImportError;
+
+/// What is no export at all is not read to its end.
+const FIRST_LINE_BYTES_MAX: u64 = 1 << 10;
+
+/// A value in a database has at most 1 GiB, and a byte of it at most two here.
+const LINE_BYTES_MAX: u64 = (2 << 30) + (1 << 20);
+
+/// The lines of a file.
+pub(super) struct Lines<R> {
+    input: R,
+    line: Vec<u8>,
+    number: u64,
+    digest: Sha256,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self { input, line: Vec::new(), number: 0, digest: Sha256::new() }
+    }
+
+    /// The next line, without its end. There is one: a whole file says which is its last.
+    pub(super) fn next(&mut self) -> Result<&[u8], ImportError> {
+        self.digest.update(&self.line);
+        self.line.clear();
+        let bytes_max = if self.number == 0 { FIRST_LINE_BYTES_MAX } else { LINE_BYTES_MAX };
+        self.number += 1;
+        (&mut self.input).take(bytes_max).read_until(b'\n', &mut self.line)?;
+        match self.line.split_last() {
+            Some((b'\n', line)) => Ok(line),
+            _ => Err(ImportError::Cut { line: self.number }),
+        }
+    }
+
+    /// What is wrong with the line that was read last.
+    pub(super) fn fault(&self, what: &str) -> ImportError {
+        ImportError::Line { line: self.number, what: what.to_owned() }
+    }
+
+    /// What the database said to the rows that were read last.
+    pub(super) fn blame(&self, error: StoreError) -> ImportError {
+        match error.trouble() {
+            Trouble::Constraint => {
+                self.fault(&format!("this row or one shortly before was refused: {error}"))
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// The SHA-256 of all lines before the one that was read last, which must be the last there is.
+    pub(super) fn finish(mut self) -> Result<String, ImportError> {
+        if self.input.fill_buf()?.is_empty() {
+            return Ok(hex(&self.digest.finalize()));
+        }
+        self.number += 1;
+        Err(self.fault("there is more behind the end"))
+    }
+}
+
+/// In hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

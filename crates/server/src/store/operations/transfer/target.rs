@@ -1,0 +1,103 @@
+//! The empty store that an import fills, in one transaction.
+
+use crate::store::database::{Connection, Dialect, Value, sql, statements};
+use crate::store::operations::audit;
+use crate::store::operations::transfer::errors::ImportError;
+use crate::store::operations::transfer::tables::{TABLES, Table};
+use crate::store::{FolderLock, StoreError, StoreOptions, schema};
+
+/// What every opening of a store writes, and an import replaces.
+const MADE_BY_OPENING: [&str; 3] = ["settings", "models", "prices"];
+
+/// The transaction waits for a file that may come slowly. Whoever starts meanwhile waits for its end.
+const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
+    SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = 0;
+    LOCK TABLE settings, accounts, models, prices, requests, owners IN EXCLUSIVE MODE";
+
+statements! {
+    /// A node whose heartbeat is younger than a minute, by the database's time.
+    SERVING = {
+        postgres: "SELECT coalesce(nullif(name, ''), 'a service') AS name FROM owners
+            WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1",
+    };
+}
+
+/// What the audit's joins are planned by: nothing has counted the new rows yet.
+const ANALYZE: &str = "ANALYZE accounts, requests, progress, queue, results, batches, batch_members, ledger, spend, events, deliveries";
+
+/// A store that nobody else serves.
+pub(super) struct Target {
+    connection: Connection,
+    _lock: Option<FolderLock>,
+}
+
+impl Target {
+    /// Opens it with the newest schema; makes it where there is none.
+    pub(super) async fn open(options: &StoreOptions) -> Result<Self, StoreError> {
+        let (connection, lock) = schema::open_alone(options).await?;
+        Ok(Self { connection, _lock: lock })
+    }
+
+    pub(super) const fn dialect(&self) -> Dialect {
+        self.connection.dialect()
+    }
+
+    /// Begins the transaction, if the store is one to be filled.
+    pub(super) async fn begin(&mut self) -> Result<(), ImportError> {
+        match self.dialect() {
+            Dialect::Sqlite => self.connection.execute_all("BEGIN IMMEDIATE").await?,
+            Dialect::Postgres => {
+                // Before its tables are locked, too: a service is not to wait for an import that is refused.
+                self.refuse_served().await?;
+                self.connection.execute_all(BEGIN_ON_POSTGRES).await?;
+                self.connection.take_time().await?;
+                self.refuse_served().await?;
+            }
+        }
+        for table in TABLES.iter().filter(|table| !MADE_BY_OPENING.contains(&table.name)) {
+            if !self.connection.fetch(sql(table.statements().any)).await?.is_empty() {
+                return Err(ImportError::NotEmpty { table: table.name });
+            }
+        }
+        self.connection.execute_all("DELETE FROM settings; DELETE FROM models; DELETE FROM prices").await?;
+        Ok(())
+    }
+
+    async fn refuse_served(&mut self) -> Result<(), ImportError> {
+        let Some(row) = self.connection.fetch(SERVING.unbound()).await?.into_iter().next() else {
+            return Ok(());
+        };
+        Err(ImportError::Served { node: row.get::<String>("name").map_err(ImportError::Store)? })
+    }
+
+    /// Takes rows of a table in.
+    pub(super) async fn insert(
+        &mut self,
+        table: &'static Table,
+        rows: Vec<Vec<Value>>,
+    ) -> Result<(), StoreError> {
+        let insert = table.statements().insert.over([], rows.into_iter().flatten().collect());
+        self.connection.execute(insert).await.map(drop)
+    }
+
+    /// Makes it durable, if all that must hold does.
+    pub(super) async fn commit(&mut self) -> Result<(), ImportError> {
+        if self.dialect() == Dialect::Postgres {
+            self.connection.execute_all(ANALYZE).await?;
+            for renumber in TABLES.iter().filter_map(|table| table.statements().renumber) {
+                self.connection.fetch_one(sql(renumber)).await?;
+            }
+        }
+        let checks = audit::recount(&mut self.connection).await?;
+        if let Some(check) = checks.iter().find(|check| check.breaches > 0) {
+            return Err(ImportError::Unsound { rule: check.rule, breaches: check.breaches });
+        }
+        self.connection.execute_all("COMMIT").await?;
+        Ok(())
+    }
+
+    /// Ends it; what is not committed is undone.
+    pub(super) async fn close(self) -> Result<(), StoreError> {
+        self.connection.close().await
+    }
+}

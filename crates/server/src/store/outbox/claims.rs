@@ -1,0 +1,189 @@
+//! Taking events to be tried.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use overnight_domain::ids::EventId;
+use overnight_domain::records::BatchRecord;
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::{DeliveryLane, Event, Subject};
+
+use crate::store::database::{Row, Value, statements};
+use crate::store::outbox::states::kind_of;
+use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::{Store, StoreError, row};
+
+/// An event that is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// Its row number.
+    pub seq: i64,
+    /// Its identifier.
+    pub id: EventId,
+    /// Whose it is.
+    pub account: AccountKey,
+    /// How often it was tried.
+    pub number: i64,
+    /// Where it leads.
+    pub url: String,
+    /// What is sent.
+    pub payload: Payload,
+}
+
+/// What is sent with every try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Payload {
+    /// As it was sent before.
+    Kept(Bytes),
+    /// It was not sent yet, and is to be made of this.
+    Of(Box<Event>),
+}
+
+statements! {
+    /// With the request or the batch that it is about, one of which is there.
+    FIND_DUE = "SELECT e.seq AS event, e.id AS event_id, e.account, e.kind, e.number, e.payload, e.created_at AS happened_at,
+               coalesce(e.url, r.webhook, b.webhook) AS url, r.id IS NOT NULL AS is_of_request,
+               coalesce(r.id, b.id) AS id, coalesce(r.created_at, b.created_at) AS created_at,
+               coalesce(p.in_progress_at, b.in_progress_at) AS in_progress_at,
+               p.state, p.ready_at, p.ended_at, r.expires_at,
+               b.completed_at, b.cancelled_at, b.registered, b.in_progress, b.completed, b.failed, b.cancelled
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN progress p ON p.seq = e.request
+        LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.lane = ? AND e.due_at IS NOT NULL AND e.due_at <= ? ORDER BY e.due_at, e.seq LIMIT ? + 0";
+    IS_ALIVE = {
+        sqlite: "SELECT 1 FROM owners WHERE seq = ?",
+        postgres: "SELECT 1 FROM owners WHERE seq = ? FOR KEY SHARE",
+    };
+    /// What another node is writing at this moment is passed over.
+    TAKE over [Integer, Integer, Text, Bytes] = {
+        sqlite: "UPDATE events SET owner = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
+                   url = coalesce(url, ?5), payload = coalesce(payload, ?6)
+            WHERE seq = ?3 AND number = ?4 AND due_at IS NOT NULL RETURNING seq, failures, tries_max",
+        postgres: "WITH w AS (
+                SELECT e.seq, v.leads_to, v.sent
+                FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::bytea[]) AS v(event, tried, leads_to, sent)
+                CROSS JOIN LATERAL (
+                    SELECT seq FROM events WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL
+                    FOR UPDATE SKIP LOCKED) e
+            ) UPDATE events SET owner = $1, claimed_at = $2, due_at = NULL, number = number + 1,
+                     url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
+              FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures, events.tries_max",
+    };
+}
+
+/// The events of a lane that are due at `now`, the longest first and `limit` at most.
+pub async fn find_due(
+    store: &Store,
+    lane: DeliveryLane,
+    now: i64,
+    limit: usize,
+) -> Result<Vec<Due>, StoreError> {
+    let query = FIND_DUE.bind(lane.0).bind(now).bind(limit as i64);
+    store.readers().fetch_all(query).await?.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<Due, StoreError> {
+    let payload = match row.get("payload")? {
+        Some(payload) => Payload::Kept(payload),
+        None => Payload::Of(Box::new(read_event(row)?)),
+    };
+    Ok(Due {
+        seq: row.get("event")?,
+        id: row.get("event_id")?,
+        account: row.get("account")?,
+        number: row.get("number")?,
+        url: row.get("url")?,
+        payload,
+    })
+}
+
+/// What it is about has ended, and will not change.
+fn read_event(row: &Row) -> Result<Event, StoreError> {
+    let subject = if row.get("is_of_request")? {
+        Subject::Request(row::request_summary(row)?)
+    } else {
+        Subject::Batch(BatchRecord {
+            id: row.get("id")?,
+            created_at: row.get("created_at")?,
+            state: row::batch_state(row)?,
+            counters: row::counters(row)?,
+            webhook: None,
+            metadata: None,
+        })
+    };
+    let kind = kind_of(row.get("kind")?)?;
+    Ok(Event { id: row.get("event_id")?, kind, created_at: row.get("happened_at")?, subject })
+}
+
+/// An event to be tried now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The event.
+    pub seq: i64,
+    /// How often it was tried, as was read.
+    pub number: i64,
+    /// Where it leads, kept with it from now on.
+    pub url: String,
+    /// What is sent, kept with it from now on: the same bytes with every try.
+    pub payload: Bytes,
+}
+
+/// What a claimed event has behind it and before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claimed {
+    /// How often in a row it has failed.
+    pub failures: i64,
+    /// After how many failed tries in a row it is given up; `None` for as many as the schedule has.
+    pub tries_max: Option<u32>,
+}
+
+/// Events that were claimed, by `seq`.
+pub type ClaimedEvents = BTreeMap<i64, Claimed>;
+
+/// Takes events that are still due and were not tried since they were read. Those that were taken, as they are by then: a
+/// replay may have come between. They are this process's until it says what came of them, or dies.
+pub async fn claim(store: &Store, claims: Vec<Claim>, now: i64) -> Result<ClaimedEvents, StoreError> {
+    store.writer().write(ClaimEvents { claims, now }).await
+}
+
+pub(in crate::store) struct ClaimEvents {
+    claims: Vec<Claim>,
+    now: i64,
+}
+
+impl Operation for ClaimEvents {
+    type Answer = ClaimedEvents;
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        self.claims.len()
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<ClaimedEvents>, StoreError> {
+        // Who was taken for dead takes nothing before its heart has beaten again: nobody would give that back.
+        if unit.tx.fetch(IS_ALIVE.bind(unit.owner.key)).await?.is_empty() {
+            return Ok(vec![BTreeMap::new(); jobs.len()]);
+        }
+        let mut answers = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            answers.push(job.operation.take(unit).await?);
+        }
+        Ok(answers)
+    }
+}
+
+impl ClaimEvents {
+    async fn take(&self, unit: &mut Unit<'_>) -> Result<ClaimedEvents, StoreError> {
+        let values = |claim: &Claim| -> [Value; 4] {
+            let Claim { seq, number, url, payload } = claim;
+            [(*seq).into(), (*number).into(), url.as_str().into(), payload.clone().into()]
+        };
+        let shared = [unit.owner.key, self.now].map(Value::from);
+        let rows = unit.tx.fetch(TAKE.over(shared, self.claims.iter().flat_map(values).collect())).await?;
+        let read = |row: &Row| {
+            let (failures, tries_max) = (row.get("failures")?, row.get("tries_max")?);
+            Ok((row.get("seq")?, Claimed { failures, tries_max }))
+        };
+        rows.iter().map(read).collect()
+    }
+}

@@ -1,0 +1,67 @@
+//! Tests of receivers: events of no request or batch, which stand in the outbox with all that is sent, and are told as any
+//! other, but tried only once.
+
+use bytes::Bytes;
+use overnight_domain::ids::EventId;
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::EventKind;
+
+use crate::store::database::{Tx, statements};
+use crate::store::outbox::lanes::lane_of;
+use crate::store::outbox::states::kind_code;
+use crate::store::{Store, StoreError};
+
+/// A test is tried once.
+const TRIES_MAX: u32 = 1;
+
+/// A test to be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTest {
+    /// Its identifier.
+    pub id: EventId,
+    /// Who tests.
+    pub account: AccountKey,
+    /// Where it leads.
+    pub url: String,
+    /// What is sent.
+    pub payload: Bytes,
+    /// When, in milliseconds.
+    pub now: i64,
+}
+
+statements! {
+    LOCK_ACCOUNT = {
+        sqlite: "SELECT seq FROM accounts WHERE seq = ?",
+        postgres: "SELECT seq FROM accounts WHERE seq = ? FOR UPDATE",
+    };
+    LIVE_TEST = "SELECT 1 FROM events
+        WHERE account = ? AND kind = 5 /* webhook.test */ AND state = 0 /* live */ LIMIT 1";
+    INSERT = "INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+}
+
+/// Makes a test due, unless one of its account is: whether it is due now.
+pub async fn insert_test(store: &Store, test: NewTest) -> Result<bool, StoreError> {
+    store.transaction(async move |tx| insert_in(test, tx).await).await
+}
+
+async fn insert_in(test: NewTest, tx: &mut Tx<'_>) -> Result<bool, StoreError> {
+    // One test of an account at a time.
+    tx.fetch(LOCK_ACCOUNT.bind(test.account)).await?;
+    if !tx.fetch(LIVE_TEST.bind(test.account)).await?.is_empty() {
+        tx.undo();
+        return Ok(false);
+    }
+    let insert = INSERT
+        .bind(test.id)
+        .bind(test.account)
+        .bind(lane_of(test.account, Some(&test.url)))
+        .bind(kind_code(EventKind::WebhookTest))
+        .bind(test.now)
+        .bind(test.now)
+        .bind(TRIES_MAX)
+        .bind(test.url)
+        .bind(test.payload);
+    tx.execute(insert).await?;
+    Ok(true)
+}

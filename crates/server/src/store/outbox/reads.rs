@@ -1,0 +1,253 @@
+//! Looking at events and at their tries.
+
+use overnight_domain::ids::{BatchId, DeliveryId, EventId, RequestId};
+use overnight_domain::scheduler::AccountKey;
+use overnight_domain::webhooks::EventKind;
+use sha2::{Digest, Sha256};
+
+use crate::store::database::{Row, Statement, statements};
+use crate::store::outbox::announcing::low_half;
+use crate::store::outbox::states::{EventState, kind_of};
+use crate::store::{Store, StoreError};
+
+/// An event and how far it has come. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRecord {
+    /// Its identifier.
+    pub id: EventId,
+    /// What happened.
+    pub kind: EventKind,
+    /// To which request or batch, as the API names it; `None` of a test, and where that was erased.
+    pub subject: Option<String>,
+    /// When it happened.
+    pub created_at: i64,
+    /// Whether it was delivered or given up.
+    pub state: EventState,
+    /// Since when it is being sent.
+    pub sending_since: Option<i64>,
+    /// When it is tried next.
+    pub due_at: Option<i64>,
+    /// When it was delivered or given up.
+    pub ended_at: Option<i64>,
+    /// How often it was tried.
+    pub tries: i64,
+    /// Where it leads; `None` where that was erased.
+    pub url: Option<String>,
+}
+
+/// Which events are listed, the newest first.
+#[derive(Debug, Clone, Copy)]
+pub struct EventFilter {
+    /// Whose; `None` for everybody's.
+    pub account: Option<AccountKey>,
+    /// In which state; `None` for any.
+    pub state: Option<EventState>,
+    /// Those behind this one.
+    pub before: Option<EventId>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// A try. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryRecord {
+    /// Its identifier.
+    pub id: DeliveryId,
+    /// The event that was told.
+    pub event: EventId,
+    /// What happened.
+    pub kind: EventKind,
+    /// Which of the event's tries it was, counted from 1.
+    pub number: i64,
+    /// When it began.
+    pub started_at: i64,
+    /// How long it took; `None` where nobody knows.
+    pub duration_ms: Option<i64>,
+    /// To which request or batch, as the API names it; `None` of a test, and where that was erased.
+    pub subject: Option<String>,
+    /// Where it led; `None` where that was erased.
+    pub url: Option<String>,
+    /// The HTTP status of the answer, if one came.
+    pub status: Option<i64>,
+    /// Why none came.
+    pub failure: Option<String>,
+}
+
+statements! {
+    OF_ACCOUNT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.account = ? AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
+          AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0";
+    OF_ALL = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
+          AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0";
+    FIND = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.id = ?";
+    FIND_OWN = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.id = ? AND e.account = ?";
+    TRIES_OF_ACCOUNT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
+               d.status, d.failure, e.url
+        FROM deliveries d JOIN events e ON e.seq = d.event
+        LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE d.account = ? AND (d.started_at, d.event, d.number) < (?, ?, ?)
+        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0";
+    TRIES_OF_ALL = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
+               d.status, d.failure, e.url
+        FROM deliveries d JOIN events e ON e.seq = d.event
+        LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE d.event > 0 AND (d.started_at, d.event, d.number) < (?, ?, ?)
+        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0";
+    TRIES_OF_EVENT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
+               d.status, d.failure, e.url
+        FROM deliveries d JOIN events e ON e.seq = d.event
+        LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.id = ? AND d.number < ? ORDER BY d.number DESC LIMIT ? + 0";
+    TRIES_OF_OWN_EVENT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
+               d.status, d.failure, e.url
+        FROM deliveries d JOIN events e ON e.seq = d.event
+        LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+        WHERE e.id = ? AND d.account = ? AND d.number < ? ORDER BY d.number DESC LIMIT ? + 0";
+    /// Where a list of tries goes on.
+    FIND_PLACE = "SELECT d.started_at, d.event, d.number FROM events e JOIN deliveries d ON d.event = e.seq
+        WHERE e.id = ? AND d.number = ?";
+    COUNT_EXHAUSTED = "SELECT count(*) AS count FROM events
+        WHERE state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */ AND ended_at > ?";
+}
+
+/// Some events, the newest first.
+pub async fn list(store: &Store, filter: EventFilter) -> Result<Vec<EventRecord>, StoreError> {
+    let (first, last) = match filter.state {
+        Some(state) => (state.code(), state.code()),
+        None => (i64::MIN, i64::MAX),
+    };
+    let query = match filter.account {
+        Some(account) => OF_ACCOUNT.bind(account),
+        None => OF_ALL.unbound(),
+    };
+    let query = query.bind(filter.before.map(|id| id.to_bytes().to_vec())).bind(first).bind(last);
+    store.readers().fetch_all(query.bind(filter.limit)).await?.iter().map(read_event).collect()
+}
+
+/// The event with this identifier.
+pub async fn find(store: &Store, id: EventId) -> Result<Option<EventRecord>, StoreError> {
+    let query = FIND.bind(id);
+    store.readers().fetch_optional(query).await?.as_ref().map(read_event).transpose()
+}
+
+/// The event with this identifier, if it is one of the account's.
+pub async fn find_own(
+    store: &Store,
+    account: AccountKey,
+    id: EventId,
+) -> Result<Option<EventRecord>, StoreError> {
+    let query = FIND_OWN.bind(id).bind(account);
+    store.readers().fetch_optional(query).await?.as_ref().map(read_event).transpose()
+}
+
+fn read_event(row: &Row) -> Result<EventRecord, StoreError> {
+    Ok(EventRecord {
+        id: row.get("id")?,
+        kind: kind_of(row.get("kind")?)?,
+        subject: read_subject(row)?,
+        created_at: row.get("created_at")?,
+        state: EventState::of(row.get("state")?)?,
+        sending_since: row.get("sending_since")?,
+        due_at: row.get("due_at")?,
+        ended_at: row.get("ended_at")?,
+        tries: row.get("tries")?,
+        url: row.get("url")?,
+    })
+}
+
+/// Reads `request_id, batch_id`, one of which is null.
+fn read_subject(row: &Row) -> Result<Option<String>, StoreError> {
+    let request: Option<RequestId> = row.get("request_id")?;
+    let batch: Option<BatchId> = row.get("batch_id")?;
+    Ok(request.map(|id| id.to_string()).or_else(|| batch.map(|id| id.to_string())))
+}
+
+/// A try, by what it is told by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TryPlace {
+    /// The event.
+    pub event: EventId,
+    /// Which of its tries.
+    pub number: i64,
+}
+
+/// Which tries are listed, the newest first.
+#[derive(Debug, Clone, Copy)]
+pub struct DeliveryFilter {
+    /// Whose; `None` for everybody's.
+    pub account: Option<AccountKey>,
+    /// Of which event; `None` for all.
+    pub event: Option<EventId>,
+    /// Those behind this one.
+    pub before: Option<TryPlace>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// Some tries, the newest first.
+pub async fn list_deliveries(
+    store: &Store,
+    filter: DeliveryFilter,
+) -> Result<Vec<DeliveryRecord>, StoreError> {
+    let Some([started_at, event, number]) = find_place(store, filter.before).await? else {
+        return Ok(Vec::new());
+    };
+    let behind = |query: Statement| query.bind(started_at).bind(event).bind(number);
+    let query = match (filter.event, filter.account) {
+        (Some(id), Some(account)) => TRIES_OF_OWN_EVENT.bind(id).bind(account).bind(number),
+        (Some(id), None) => TRIES_OF_EVENT.bind(id).bind(number),
+        (None, Some(account)) => behind(TRIES_OF_ACCOUNT.bind(account)),
+        (None, None) => behind(TRIES_OF_ALL.unbound()),
+    };
+    store.readers().fetch_all(query.bind(filter.limit)).await?.iter().map(read_delivery).collect()
+}
+
+/// Behind which `started_at, event, number` a list goes on; `None` where there is no such try.
+async fn find_place(store: &Store, before: Option<TryPlace>) -> Result<Option<[i64; 3]>, StoreError> {
+    let Some(TryPlace { event, number }) = before else { return Ok(Some([i64::MAX; 3])) };
+    let found = store.readers().fetch_optional(FIND_PLACE.bind(event).bind(number)).await?;
+    found.map(|row| Ok([row.get("started_at")?, row.get("event")?, row.get("number")?])).transpose()
+}
+
+/// How many events that are no tests have been given up since a time, in milliseconds. Reads them all.
+pub async fn count_exhausted(store: &Store, since: i64) -> Result<i64, StoreError> {
+    store.readers().fetch_one(COUNT_EXHAUSTED.bind(since)).await?.get("count")
+}
+
+fn read_delivery(row: &Row) -> Result<DeliveryRecord, StoreError> {
+    let event: EventId = row.get("id")?;
+    let (number, started_at): (i64, i64) = (row.get("number")?, row.get("started_at")?);
+    // A try is told by its event and its number, and has no name of its own in the table.
+    let digest = Sha256::new()
+        .chain_update(b"try of ")
+        .chain_update(event.to_bytes())
+        .chain_update(number.to_le_bytes())
+        .finalize();
+    Ok(DeliveryRecord {
+        id: DeliveryId::derived(started_at, low_half(&digest)),
+        event,
+        kind: kind_of(row.get("kind")?)?,
+        number,
+        started_at,
+        duration_ms: row.get("duration_ms")?,
+        subject: read_subject(row)?,
+        url: row.get("url")?,
+        status: row.get("status")?,
+        failure: row.get("failure")?,
+    })
+}

@@ -1,0 +1,183 @@
+//! Ends of requests that no engine answered: a cancel, a cancelled batch, a passed deadline. Whoever held a lease
+//! finds its queue row gone, so its late answer touches nothing.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use overnight_domain::requests::{InvalidTransition, RequestState, RequestStatus};
+
+use crate::store::StoreError;
+use crate::store::database::{Dialect, Row, Value, statements};
+use crate::store::queue::results::{NewResult, RESULTS};
+use crate::store::row;
+use crate::store::writer::Unit;
+
+/// A request that may be ended.
+pub(in crate::store) struct Live {
+    pub(in crate::store) seq: i64,
+    pub(in crate::store) state: RequestState,
+    model: i64,
+    account: i64,
+    sort_key: Vec<u8>,
+}
+
+impl Live {
+    /// Reads `seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at`.
+    pub(in crate::store) fn read(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            seq: row.get("seq")?,
+            model: row.get("model")?,
+            account: row.get("account")?,
+            sort_key: row.get("sort_key")?,
+            state: row::request_state(row)?,
+        })
+    }
+}
+
+/// How requests are ended.
+pub(in crate::store) enum End {
+    /// Their client, or that of their batch, wants no answer.
+    Cancelled,
+    /// They failed, with this `result_body`.
+    Failed(Bytes),
+}
+
+statements! {
+    /// Takes requests out of the queue; those that were in it, and since when they are in progress.
+    LEAVE over [Integer, Integer, Bytes, Integer] = {
+        sqlite: "DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4
+            RETURNING seq, in_progress_at",
+        postgres: "DELETE FROM queue WHERE (model, account, sort_key, seq) IN (
+                SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]))
+            RETURNING seq, in_progress_at",
+    };
+    /// Ends those that are in the state that they are believed to be in.
+    END over [Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "UPDATE progress SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
+            WHERE seq = ?1 AND state = ?2 RETURNING seq, batch, result_seq, account, hold, lane",
+        postgres: "UPDATE progress SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
+                   ended_at = v.stopped_at, result_seq = v.result
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+                AS v(request, believed, new_state, still_ready_at, started_at, stopped_at, result)
+            WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold, lane",
+    };
+    READ_AGAIN over [Integer] = {
+        sqlite: "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
+            WHERE seq = ?1",
+        postgres: "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
+            WHERE seq = ANY ($1::bigint[])",
+    };
+}
+
+/// Puts requests in a terminal state at `now`, takes them out of the queue, moves their batches' counters and tells of it;
+/// those that were still live, by `seq`.
+///
+/// What was read may be old by now where other nodes write: whoever has ended a request has deleted its queue row, so
+/// the row says who may end it and whether it was in progress. One that gathered and has been released since is looked at
+/// again.
+pub(in crate::store) async fn end_all(
+    mut lives: Vec<Live>,
+    end: &End,
+    now: i64,
+    unit: &mut Unit<'_>,
+) -> Result<Vec<i64>, StoreError> {
+    let mut ended = Vec::with_capacity(lives.len());
+    while !lives.is_empty() {
+        // Everybody locks in this order.
+        lives.sort_unstable_by_key(|live| live.seq);
+        let mut states = leave_queue(&lives, unit).await?;
+        let gathering = lives.iter().filter(|live| live.is_gathering());
+        states.extend(gathering.map(|live| (live.seq, live.state)));
+        ended.extend(end_progress(&mut states, end, now, unit).await?);
+        lives = read_again(states.into_keys(), unit).await?;
+    }
+    Ok(ended)
+}
+
+/// Takes what is there out of the queue; the states in which it was, by `seq`.
+async fn leave_queue(lives: &[Live], unit: &mut Unit<'_>) -> Result<HashMap<i64, RequestState>, StoreError> {
+    let queued = lives.iter().filter(|live| !live.is_gathering());
+    let key = |live: &Live| -> [Value; 4] {
+        [live.model.into(), live.account.into(), live.sort_key.as_slice().into(), live.seq.into()]
+    };
+    let rows = unit.tx.fetch(LEAVE.over([], queued.flat_map(key).collect())).await?;
+    let state = |row: &Row| {
+        let state = match row.get("in_progress_at")? {
+            Some(in_progress_at) => RequestState::InProgress { in_progress_at },
+            None => RequestState::Queued,
+        };
+        Ok((row.get("seq")?, state))
+    };
+    rows.iter().map(state).collect()
+}
+
+/// Ends what is still in the state that it is believed to be in, and takes it out of `states`; by `seq`.
+async fn end_progress(
+    states: &mut HashMap<i64, RequestState>,
+    end: &End,
+    now: i64,
+    unit: &mut Unit<'_>,
+) -> Result<Vec<i64>, StoreError> {
+    if states.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut numbers = match end {
+        End::Failed(_) => unit.draw_results(states.len()).await?.into_iter(),
+        End::Cancelled => Vec::new().into_iter(),
+    };
+    let mut order: Vec<(i64, RequestState)> = states.iter().map(|(seq, state)| (*seq, *state)).collect();
+    order.sort_unstable_by_key(|(seq, _)| *seq);
+    let mut values: Vec<Value> = Vec::with_capacity(7 * order.len());
+    for (seq, from) in order {
+        let Ok(to) = end.apply(from, now) else { continue };
+        // On PostgreSQL only what gathers stands in the index of `ready_at`.
+        let ready_at = Some(0).filter(|_| unit.tx.dialect() == Dialect::Sqlite);
+        values.extend([seq, row::stored_code(&from), row::code(&to)].map(Value::from));
+        values.extend([ready_at, to.in_progress_at(), to.ended_at(), numbers.next()].map(Value::from));
+    }
+    let (mut ended, mut results) = (Vec::with_capacity(states.len()), Vec::new());
+    for row in unit.tx.fetch(END.over([], values)).await? {
+        let seq = row.get("seq")?;
+        let Some(from) = states.remove(&seq) else { continue };
+        unit.shift(row.get("batch")?, from.status(), end.status(), now);
+        unit.books.release(row.get("account")?, row.get("hold")?, end.status(), now);
+        unit.outbox.request_ended(seq, end.status(), row.get("lane")?, now);
+        ended.push(seq);
+        if let (Some(result_seq), End::Failed(body)) = (row.get("result_seq")?, end) {
+            results.push((result_seq, NewResult { request: seq, tokens: None, body: body.clone() }));
+        }
+    }
+    let results = results.iter().map(|(number, result)| (*number, result));
+    unit.tx.execute(RESULTS.insert(results)).await?;
+    Ok(ended)
+}
+
+/// Those that are live still.
+async fn read_again(seqs: impl Iterator<Item = i64>, unit: &mut Unit<'_>) -> Result<Vec<Live>, StoreError> {
+    let rows = unit.tx.fetch(READ_AGAIN.over([], seqs.map(Value::from).collect())).await?;
+    let mut lives = rows.iter().map(Live::read).collect::<Result<Vec<_>, _>>()?;
+    lives.retain(|live| !live.state.is_terminal());
+    Ok(lives)
+}
+
+impl Live {
+    const fn is_gathering(&self) -> bool {
+        matches!(self.state, RequestState::Gathering { .. })
+    }
+}
+
+impl End {
+    fn apply(&self, from: RequestState, now: i64) -> Result<RequestState, InvalidTransition> {
+        match self {
+            Self::Cancelled => from.cancel(now),
+            Self::Failed(_) => from.fail(now),
+        }
+    }
+
+    const fn status(&self) -> RequestStatus {
+        match self {
+            Self::Cancelled => RequestStatus::Cancelled,
+            Self::Failed(_) => RequestStatus::Failed,
+        }
+    }
+}

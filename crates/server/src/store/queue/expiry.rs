@@ -1,0 +1,119 @@
+//! Requests that outlive their completion window fail.
+//!
+//! Deadlines stand in an index that nothing leaves, so that an end need not touch it. What looks for overdue requests
+//! goes through it once: it remembers up to when everything has ended.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use bytes::Bytes;
+
+use crate::store::database::statements;
+use crate::store::queue::endings::{End, Live, end_all};
+use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::{Store, StoreError};
+
+statements! {
+    IS_OVERDUE = "SELECT EXISTS (
+        SELECT 1 FROM progress WHERE deadline > ? AND deadline <= ? AND state < 3 /* live */) AS is_overdue";
+    NEXT_DEADLINE = {
+        sqlite: "SELECT min(deadline) AS deadline FROM (
+            SELECT min(deadline) AS deadline FROM queue
+            UNION ALL SELECT min(deadline) FROM progress WHERE state = 0 /* gathering */) d",
+        postgres: "SELECT min(deadline) AS deadline FROM (
+            SELECT min(deadline) AS deadline FROM queue
+            UNION ALL SELECT min(deadline) FROM progress WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL) d",
+    };
+    OVERDUE = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at, deadline FROM current_states
+        WHERE deadline > ? AND deadline <= ? AND state < 3 /* live */ ORDER BY deadline, seq LIMIT ? + 0";
+}
+
+/// Up to when every request with a deadline has ended, in milliseconds: nothing live has an earlier deadline.
+#[derive(Debug)]
+pub(in crate::store) struct Passed(AtomicI64);
+
+impl Default for Passed {
+    fn default() -> Self {
+        Self(AtomicI64::new(i64::MIN))
+    }
+}
+
+impl Passed {
+    /// As of `now`: a clock that was set back gives earlier deadlines again.
+    fn by(&self, now: i64) -> i64 {
+        self.0.load(Ordering::Acquire).min(now)
+    }
+}
+
+/// Fails live requests whose deadline has come by `now`, the earliest first and `limit` at most, each with `error_body`
+/// as its result; the requests that ended, by `seq`.
+pub async fn expire(
+    store: &Store,
+    now: i64,
+    limit: u32,
+    error_body: Vec<u8>,
+) -> Result<Vec<i64>, StoreError> {
+    let passed = store.passed().by(now);
+    let expired = store.writer().write(Expire { passed, now, limit, error_body: error_body.into() }).await?;
+    // What is looked for next lies behind: a day's worth of overdue requests is gone through once.
+    if let Some(deadline) = expired.last_deadline {
+        store.passed().0.fetch_max(deadline - 1, Ordering::AcqRel);
+    }
+    Ok(expired.seqs)
+}
+
+/// Whether the deadline of any live request has come by `now`.
+pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
+    let mut passed = store.passed().by(now);
+    if passed == i64::MIN {
+        passed = next_deadline(store).await?.map_or(now, |next| now.min(next - 1));
+        store.passed().0.store(passed, Ordering::Release);
+    }
+    let query = IS_OVERDUE.bind(passed).bind(now);
+    let is_overdue: bool = store.readers().fetch_one(query).await?.get("is_overdue")?;
+    if !is_overdue {
+        store.passed().0.store(now, Ordering::Release);
+    }
+    Ok(is_overdue)
+}
+
+/// The earliest deadline of any live request, in milliseconds. Reads all that live: once is enough for a start.
+pub async fn next_deadline(store: &Store) -> Result<Option<i64>, StoreError> {
+    store.readers().fetch_one(NEXT_DEADLINE.unbound()).await?.get("deadline")
+}
+
+pub(in crate::store) struct Expire {
+    passed: i64,
+    now: i64,
+    limit: u32,
+    error_body: Bytes,
+}
+
+/// What a chunk ended.
+pub(in crate::store) struct Expired {
+    seqs: Vec<i64>,
+    /// Of the last one that was overdue: nothing live has an earlier deadline.
+    last_deadline: Option<i64>,
+}
+
+impl Operation for Expire {
+    type Answer = Expired;
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        self.limit as usize
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Expired>, StoreError> {
+        let mut answers = Vec::with_capacity(jobs.len());
+        for Job { operation, .. } in jobs {
+            let Self { passed, now, limit, .. } = operation;
+            let select = OVERDUE.bind(*passed).bind(*now).bind(*limit);
+            let rows = unit.tx.fetch(select).await?;
+            let lives = rows.iter().map(Live::read).collect::<Result<_, _>>()?;
+            let last_deadline = rows.last().map(|row| row.get("deadline")).transpose()?;
+            let seqs = end_all(lives, &End::Failed(operation.error_body.clone()), *now, unit).await?;
+            answers.push(Expired { seqs, last_deadline });
+        }
+        Ok(answers)
+    }
+}

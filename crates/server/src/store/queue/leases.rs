@@ -1,0 +1,226 @@
+//! Taking requests from the queue for an engine, and giving them back. A lease is at-least-once by design: it ends
+//! with a settle, a give-back, a cancel, or the death of its process, and every lease raises the row's epoch.
+
+use std::collections::{HashMap, HashSet};
+
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::{Lease, Position, QueueKey, QueuePartition};
+
+use crate::store::database::{Dialect, Row, Value, statements};
+use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::{Store, StoreError};
+
+/// What a lease took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leased {
+    /// What is leased now, in the order asked for.
+    pub leases: Vec<Lease>,
+    /// What had gone from the queue or may not be leased, by `seq`.
+    pub gone: Vec<i64>,
+}
+
+/// Leases the requests at `positions` of `group` that still wait and belong to no cancelled batch.
+pub async fn take(
+    store: &Store,
+    group: QueuePartition,
+    positions: Vec<Position>,
+    now: i64,
+) -> Result<Leased, StoreError> {
+    store.writer().write(LeaseRun { group, positions, now }).await
+}
+
+/// How a lease is given back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GiveBack {
+    /// The lease that it ends.
+    pub lease: Lease,
+    /// When it may be tried again, in milliseconds.
+    pub retry_at: i64,
+    /// Whether the attempt counts against the request.
+    pub counted: bool,
+    /// Whether it must run alone once.
+    pub suspect: bool,
+}
+
+/// Puts a leased request back into the queue; `false` where the lease was no longer held.
+pub async fn give_back(store: &Store, give_back: GiveBack) -> Result<bool, StoreError> {
+    store.writer().write(give_back).await
+}
+
+statements! {
+    /// What waits of a list of positions. A batch that is marked cancelled holds its requests back: they end with the next
+    /// chunk of its cancel.
+    WAITING over [Bytes, Integer] = {
+        sqlite: "SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch
+            FROM queue q LEFT JOIN batches b ON b.seq = q.batch
+            WHERE q.model = ?3 AND q.account = ?4 AND q.sort_key = ?5 AND q.seq = ?6
+              AND q.phase = 0 /* waiting */ AND b.cancelled_at IS NULL",
+    };
+    /// Leases it. What was in progress before keeps the time since when.
+    ///
+    /// On PostgreSQL it looks too. What another node is writing at this moment is passed over. Who was taken for dead leases
+    /// nothing before its heart has beaten again: nobody would give that back. Each row is locked in a search of its own:
+    /// joined, the whole group would be read for the sake of its two columns.
+    LEASE over [Bytes, Integer] = {
+        sqlite: "UPDATE queue SET phase = 1 /* leased */, owner = ?1, lease_epoch = lease_epoch + 1,
+                   in_progress_at = coalesce(in_progress_at, ?2)
+            WHERE model = ?3 AND account = ?4 AND sort_key = ?5 AND seq = ?6",
+        postgres: "WITH k(owner, now, model, account) AS (
+                SELECT o.seq, $2::bigint, $3::bigint, $4::bigint FROM owners o WHERE o.seq = $1 FOR KEY SHARE
+            ), v(sort_key, seq) AS (
+                SELECT * FROM unnest($5::bytea[], $6::bigint[])
+            ), w AS (
+                SELECT q.* FROM k CROSS JOIN v CROSS JOIN LATERAL (
+                    SELECT q.model, q.account, q.sort_key, q.seq, q.in_progress_at FROM queue q
+                    WHERE q.model = k.model AND q.account = k.account AND q.sort_key = v.sort_key AND q.seq = v.seq
+                      AND q.phase = 0 /* waiting */
+                      AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
+                    FOR UPDATE OF q SKIP LOCKED) q
+            ) UPDATE queue q SET phase = 1 /* leased */, owner = k.owner, lease_epoch = q.lease_epoch + 1,
+                     in_progress_at = coalesce(q.in_progress_at, k.now)
+              FROM w, k WHERE q.model = w.model AND q.account = w.account AND q.sort_key = w.sort_key AND q.seq = w.seq
+              RETURNING q.seq, q.lease_epoch, w.in_progress_at, q.batch",
+    };
+    RETURN = "UPDATE queue SET phase = 0 /* waiting */, owner = NULL, retry_at = ?, attempts = attempts + ?, suspect = ?
+        WHERE phase = 1 /* leased */ AND owner = ?
+          AND model = ? AND account = ? AND sort_key = ? AND seq = ? AND lease_epoch = ?";
+    /// Those of a list of leases that are held no more.
+    LIST_LOST over [Integer, Integer, Bytes, Integer, Integer] = {
+        sqlite: "SELECT ?4 AS seq WHERE NOT EXISTS (
+                SELECT 1 FROM queue q WHERE q.model = ?1 AND q.account = ?2 AND q.sort_key = ?3
+                  AND q.seq = ?4 AND q.phase = 1 /* leased */ AND q.lease_epoch = ?5)",
+        postgres: "SELECT v.seq FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
+                AS v(model, account, sort_key, seq, lease_epoch)
+            WHERE NOT EXISTS (
+                SELECT 1 FROM queue q WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key
+                  AND q.seq = v.seq AND q.phase = 1 /* leased */ AND q.lease_epoch = v.lease_epoch)",
+    };
+}
+
+pub(in crate::store) struct LeaseRun {
+    group: QueuePartition,
+    positions: Vec<Position>,
+    now: i64,
+}
+
+impl LeaseRun {
+    async fn take(&self, unit: &mut Unit<'_>) -> Result<Leased, StoreError> {
+        let mut epochs = match unit.tx.dialect() {
+            Dialect::Sqlite => self.take_on_sqlite(unit).await?,
+            Dialect::Postgres => self.take_on_postgres(unit).await?,
+        };
+        let mut leased = Leased { leases: Vec::with_capacity(epochs.len()), gone: Vec::new() };
+        for position in &self.positions {
+            match epochs.remove(&position.seq) {
+                Some(epoch) => {
+                    let key = QueueKey { group: self.group, position: position.clone() };
+                    leased.leases.push(Lease { key, epoch });
+                }
+                None => leased.gone.push(position.seq),
+            }
+        }
+        Ok(leased)
+    }
+
+    /// The epochs of what is leased now, by `seq`.
+    async fn take_on_sqlite(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
+        let mut epochs = HashMap::with_capacity(self.positions.len());
+        for row in unit.tx.fetch(WAITING.over(self.shared(unit), list(&self.positions))).await? {
+            self.shift(unit, &row)?;
+            epochs.insert(row.get("seq")?, row.get::<i64>("lease_epoch")? + 1);
+        }
+        let waiting = self.positions.iter().filter(|position| epochs.contains_key(&position.seq));
+        unit.tx.execute(LEASE.over(self.shared(unit), list(waiting))).await?;
+        Ok(epochs)
+    }
+
+    async fn take_on_postgres(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
+        let mut epochs = HashMap::with_capacity(self.positions.len());
+        for row in unit.tx.fetch(LEASE.over(self.shared(unit), list(&self.positions))).await? {
+            self.shift(unit, &row)?;
+            epochs.insert(row.get("seq")?, row.get("lease_epoch")?);
+        }
+        Ok(epochs)
+    }
+
+    fn shared(&self, unit: &Unit<'_>) -> [Value; 4] {
+        let QueuePartition { model, account } = self.group;
+        [unit.owner.key.into(), self.now.into(), model.into(), account.into()]
+    }
+
+    /// What was not in progress before is now.
+    fn shift(&self, unit: &mut Unit<'_>, leased: &Row) -> Result<(), StoreError> {
+        if leased.get::<Option<i64>>("in_progress_at")?.is_none() {
+            let batch = leased.get("batch")?;
+            unit.shift(batch, RequestStatus::Registered, RequestStatus::InProgress, self.now);
+        }
+        Ok(())
+    }
+}
+
+pub(in crate::store) fn list<'a>(positions: impl IntoIterator<Item = &'a Position>) -> Vec<Value> {
+    let values = |position: &Position| [position.sort_key.as_bytes().into(), position.seq.into()];
+    positions.into_iter().flat_map(values).collect()
+}
+
+impl Operation for LeaseRun {
+    type Answer = Leased;
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        self.positions.len()
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Leased>, StoreError> {
+        let mut answers = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            answers.push(job.operation.take(unit).await?);
+        }
+        Ok(answers)
+    }
+}
+
+/// Adds `model, account, sort_key, seq`: the key of the queue.
+pub(in crate::store) fn push_key(values: &mut Vec<Value>, key: &QueueKey) {
+    let QueueKey { group, position } = key;
+    values.push(group.model.into());
+    values.push(group.account.into());
+    values.push(position.sort_key.as_bytes().into());
+    values.push(position.seq.into());
+}
+
+impl Operation for GiveBack {
+    type Answer = bool;
+    const LANE: Lane = Lane::Control;
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<bool>, StoreError> {
+        let mut answers = Vec::with_capacity(jobs.len());
+        for Job { operation: give_back, .. } in jobs {
+            let QueueKey { group, position } = &give_back.lease.key;
+            let update = RETURN
+                .bind(give_back.retry_at)
+                .bind(give_back.counted)
+                .bind(give_back.suspect)
+                .bind(unit.owner.key)
+                .bind(group.model)
+                .bind(group.account)
+                .bind(position.sort_key.as_bytes())
+                .bind(position.seq)
+                .bind(give_back.lease.epoch);
+            answers.push(unit.tx.execute(update).await? == 1);
+        }
+        Ok(answers)
+    }
+}
+
+/// Which of these leases are held no more: other nodes ended their requests, or took this process for dead.
+pub async fn list_lost(store: &Store, leases: &[Lease]) -> Result<Vec<Lease>, StoreError> {
+    let mut values = Vec::with_capacity(5 * leases.len());
+    for lease in leases {
+        push_key(&mut values, &lease.key);
+        values.push(lease.epoch.into());
+    }
+    let rows = store.readers().fetch_all(LIST_LOST.over([], values)).await?;
+    let seqs: HashSet<i64> = rows.iter().map(|row| row.get("seq")).collect::<Result<_, _>>()?;
+    Ok(leases.iter().filter(|lease| seqs.contains(&lease.key.position.seq)).cloned().collect())
+}

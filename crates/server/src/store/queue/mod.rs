@@ -1,0 +1,16 @@
+//! The queue: requests enter it in key order, are scanned, leased and settled, and leave it whichever way they end.
+
+pub(super) mod candidates;
+pub(super) mod endings;
+pub mod expiry;
+pub mod leases;
+pub mod live_counts;
+pub mod releases;
+pub(super) mod results;
+pub(super) mod scan;
+pub mod settle;
+pub(super) mod sweep_cursors;
+
+pub use self::scan::{
+    Prompt, backlogs, find_prompt, list_small_prompts, look, next_ready_at, waiting_groups,
+};

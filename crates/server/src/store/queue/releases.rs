@@ -1,0 +1,113 @@
+//! The end of gathering: requests enter the queue, in key order.
+
+use overnight_domain::scheduler::{Backlog, QueuePartition};
+
+use crate::store::database::{Dialect, Row, statements};
+use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::{Store, StoreError};
+
+/// What a release moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Released {
+    /// What entered the queue, by group.
+    pub added: Vec<Backlog>,
+    /// The earliest `ready_at` still gathering, in milliseconds; it lies in the past where the limit was reached.
+    pub next_ready_at: Option<i64>,
+}
+
+/// Moves what is ready by `now` into the queue, `limit` requests at most, the longest ready first.
+pub async fn release(store: &Store, now: i64, limit: u32) -> Result<Released, StoreError> {
+    store.writer().write(Release { now, limit }).await
+}
+
+pub(in crate::store) struct Release {
+    now: i64,
+    limit: u32,
+}
+
+statements! {
+    /// The last of the first so many ready requests, where there are that many.
+    BOUNDARY = { sqlite: "SELECT ready_at, seq FROM progress WHERE state = 0 /* gathering */ AND ready_at <= ?
+        ORDER BY ready_at, seq LIMIT 1 OFFSET ? + 0" };
+    COUNT = { sqlite: "SELECT model, account, count(*) AS count FROM progress
+        WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?) GROUP BY model, account" };
+    FILL = { sqlite: "INSERT INTO queue
+            (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price, lane)
+        SELECT model, account, sort_key, seq, 0 /* waiting */, deadline, cost, 0, 0, 0, 0, batch, hold, price, lane FROM progress
+        WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?) ORDER BY model, account, sort_key, seq" };
+    MARK = { sqlite: "UPDATE progress SET state = 1 /* queued */
+        WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?)" };
+    /// All of it at once. What gathers no more leaves the index of `ready_at`, so that its later changes touch no index. What
+    /// another node is writing at this moment is passed over.
+    RELEASE_ON_POSTGRES = { postgres: "WITH ready AS (
+            SELECT seq FROM progress WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND ready_at <= ?
+            ORDER BY ready_at, seq LIMIT ? + 0 FOR UPDATE SKIP LOCKED
+        ), moved AS (
+            UPDATE progress p SET state = 1 /* queued */, ready_at = NULL FROM ready r WHERE p.seq = r.seq
+            RETURNING p.model, p.account, p.sort_key, p.seq, p.deadline, p.cost, p.batch, p.hold, p.price, p.lane
+        ), filled AS (
+            INSERT INTO queue
+                (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price, lane)
+            SELECT model, account, sort_key, seq, 0 /* waiting */, deadline, cost, 0, 0, 0, 0, batch, hold, price, lane FROM moved
+            ORDER BY model, account, sort_key, seq
+            RETURNING model, account
+        ) SELECT model, account, count(*) AS count FROM filled GROUP BY model, account" };
+    /// The earliest `ready_at` of what gathers.
+    NEXT_READY_AT = {
+        sqlite: "SELECT min(ready_at) AS ready_at FROM progress WHERE state = 0 /* gathering */",
+        postgres: "SELECT min(ready_at) AS ready_at FROM progress WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL",
+    };
+}
+
+impl Operation for Release {
+    type Answer = Released;
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        self.limit as usize
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Released>, StoreError> {
+        let mut answers = Vec::with_capacity(jobs.len());
+        for Job { operation, .. } in jobs {
+            let added = match unit.tx.dialect() {
+                Dialect::Sqlite => operation.move_on_sqlite(unit).await?,
+                Dialect::Postgres => {
+                    let release = RELEASE_ON_POSTGRES.bind(operation.now).bind(operation.limit);
+                    unit.tx.fetch(release).await?
+                }
+            };
+            let added = added.iter().map(read_backlog).collect::<Result<_, _>>()?;
+            let next = unit.tx.fetch(NEXT_READY_AT.unbound()).await?;
+            let next_ready_at = next.first().map(|row| row.get("ready_at")).transpose()?.flatten();
+            answers.push(Released { added, next_ready_at });
+        }
+        Ok(answers)
+    }
+}
+
+impl Release {
+    async fn move_on_sqlite(&self, unit: &mut Unit<'_>) -> Result<Vec<Row>, StoreError> {
+        let boundary = BOUNDARY.bind(self.now).bind(self.limit.saturating_sub(1));
+        let (ready_at, seq): (i64, i64) = match unit.tx.fetch(boundary).await?.first() {
+            Some(row) => (row.get("ready_at")?, row.get("seq")?),
+            None => (self.now, i64::MAX),
+        };
+        let added = unit.tx.fetch(COUNT.bind(ready_at).bind(seq)).await?;
+        if !added.is_empty() {
+            unit.tx.execute(FILL.bind(ready_at).bind(seq)).await?;
+            unit.tx.execute(MARK.bind(ready_at).bind(seq)).await?;
+        }
+        Ok(added)
+    }
+}
+
+/// Reads `model, account, count`.
+pub(in crate::store) fn read_backlog(row: &Row) -> Result<Backlog, StoreError> {
+    Ok(Backlog { group: read_group(row)?, count: row.get("count")? })
+}
+
+/// Reads `model, account`.
+pub(in crate::store) fn read_group(row: &Row) -> Result<QueuePartition, StoreError> {
+    Ok(QueuePartition { model: row.get("model")?, account: row.get("account")? })
+}

@@ -1,0 +1,104 @@
+//! Looking at the queue. A look decides nothing: what it saw is taken only by a lease, which is guarded.
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::scheduler::{Backlog, Candidate, Position, QueuePartition};
+
+use crate::store::database::{Dialect, Row, Value, statements};
+use crate::store::queue::candidates::{look_behind, read_candidate};
+use crate::store::queue::releases::{self, read_backlog, read_group};
+use crate::store::queue::sweep_cursors;
+use crate::store::{Store, StoreError};
+
+statements! {
+    BACKLOGS = "SELECT model, account, count(*) AS count FROM queue WHERE phase = 0 /* waiting */ GROUP BY model, account";
+    /// Walks from group to group by the queue's key, however many requests each has.
+    WAITING_GROUPS = { postgres: "WITH RECURSIVE g(model, account) AS (
+            (SELECT model, account FROM queue ORDER BY model, account LIMIT 1)
+            UNION ALL
+            SELECT n.model, n.account FROM g CROSS JOIN LATERAL (
+                SELECT q.model, q.account FROM queue q WHERE (q.model, q.account) > (g.model, g.account)
+                ORDER BY q.model, q.account LIMIT 1) n
+        ) SELECT model, account FROM g WHERE EXISTS (
+            SELECT 1 FROM queue q
+            WHERE q.model = g.model AND q.account = g.account AND q.phase = 0 /* waiting */ AND q.retry_at <= ?)" };
+    SMALL_PROMPTS over [Integer] = {
+        sqlite: "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2",
+        postgres: "SELECT seq, id, body, max_tokens FROM requests
+            WHERE octet_length(body) <= $1 AND seq = ANY ($2::bigint[])",
+    };
+    FIND_PROMPT = "SELECT seq, id, body, max_tokens FROM requests WHERE seq = ?";
+}
+
+/// Waiting requests of a group behind `after` that may be tried by `now`, in order; and whether no more lie behind.
+///
+/// Where nodes share the queue, `after` does not count: it is the next stretch of the sweep that they share.
+pub async fn look(
+    store: &Store,
+    group: QueuePartition,
+    after: Option<&Position>,
+    limit: u32,
+    now: i64,
+) -> Result<(Vec<Candidate>, bool), StoreError> {
+    let candidates = match store.dialect() {
+        Dialect::Sqlite => {
+            let rows = store.readers().fetch_all(look_behind(group, after, limit, now)).await?;
+            rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?
+        }
+        Dialect::Postgres => sweep_cursors::take(store, group, limit, now).await?,
+    };
+    let reached_end = candidates.len() < limit as usize;
+    Ok((candidates, reached_end))
+}
+
+/// What waits in the queue, by group: read once, when the process starts.
+pub async fn backlogs(store: &Store) -> Result<Vec<Backlog>, StoreError> {
+    store.readers().fetch_all(BACKLOGS.unbound()).await?.iter().map(read_backlog).collect()
+}
+
+/// The groups that have requests which may be tried by `now`: what a node asks on PostgreSQL, where others fill the queue
+/// too.
+pub async fn waiting_groups(store: &Store, now: i64) -> Result<Vec<QueuePartition>, StoreError> {
+    store.readers().fetch_all(WAITING_GROUPS.bind(now)).await?.iter().map(read_group).collect()
+}
+
+/// The earliest `ready_at` of what gathers, in milliseconds.
+pub async fn next_ready_at(store: &Store) -> Result<Option<i64>, StoreError> {
+    store.readers().fetch_one(releases::NEXT_READY_AT.unbound()).await?.get("ready_at")
+}
+
+/// What an engine needs of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// The request.
+    pub seq: i64,
+    /// Its identifier, for logs.
+    pub id: RequestId,
+    /// The chat-completion request as taken in.
+    pub body: Vec<u8>,
+    /// The output limit that was held for one completion, if the request knows.
+    pub max_tokens: Option<u32>,
+}
+
+/// Larger prompts are read one by one, so that a run of them does not fill the memory.
+const SMALL_PROMPT_BYTES: i64 = 64 << 10;
+
+/// The prompts of up to 64 KiB among these requests, in no particular order.
+pub async fn list_small_prompts(store: &Store, seqs: &[i64]) -> Result<Vec<Prompt>, StoreError> {
+    let seqs = seqs.iter().map(|seq| Value::from(*seq)).collect();
+    let rows = store.readers().fetch_all(SMALL_PROMPTS.over([SMALL_PROMPT_BYTES.into()], seqs)).await?;
+    rows.iter().map(read_prompt).collect()
+}
+
+/// The prompt of one request; `None` where the request is gone.
+pub async fn find_prompt(store: &Store, seq: i64) -> Result<Option<Prompt>, StoreError> {
+    store.readers().fetch_optional(FIND_PROMPT.bind(seq)).await?.as_ref().map(read_prompt).transpose()
+}
+
+fn read_prompt(row: &Row) -> Result<Prompt, StoreError> {
+    Ok(Prompt {
+        seq: row.get("seq")?,
+        id: row.get("id")?,
+        body: row.get("body")?,
+        max_tokens: row.get("max_tokens")?,
+    })
+}

@@ -1,0 +1,160 @@
+//! The end of a leased request: guard first, then write for the survivors only. A settle whose lease is no longer
+//! held (cancelled, expired, voided, leased again) touches nothing.
+
+mod postgres;
+mod sqlite;
+
+#[cfg(test)]
+pub(in crate::store) use self::postgres::end_by as end_on_postgres_by;
+#[cfg(test)]
+pub(in crate::store) use self::sqlite::{END, HELD, LEAVE};
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::Lease;
+
+use crate::store::database::{Dialect, Row};
+use crate::store::ledger::deltas::{Completed, Pinned};
+use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::{Store, StoreError, row};
+
+/// How a leased request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The engine answered; the body is its completion.
+    Completed {
+        /// Tokens read.
+        prompt_tokens: i64,
+        /// Tokens written.
+        completion_tokens: i64,
+    },
+    /// It failed for good; the body is its error.
+    Failed,
+}
+
+/// The end of a leased request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// The lease that it ends.
+    pub lease: Lease,
+    /// How it ended.
+    pub ending: Ending,
+    /// The `result_body`: JSON without white space outside strings.
+    pub body: Bytes,
+    /// When, in milliseconds.
+    pub now: i64,
+}
+
+/// What the queue says of a lease that is held.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    batch: Option<i64>,
+    pinned: Pinned,
+    lane: Option<i64>,
+}
+
+impl Held {
+    /// Reads `batch, hold, input, output, lane`.
+    fn read(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self { batch: row.get("batch")?, pinned: Pinned::read(row)?, lane: row.get("lane")? })
+    }
+}
+
+/// A lease by its request and its epoch.
+type LeaseName = (i64, i64);
+
+/// Reads `seq, lease_epoch`.
+fn read_name(row: &Row) -> Result<LeaseName, StoreError> {
+    Ok((row.get("seq")?, row.get("lease_epoch")?))
+}
+
+impl Settlement {
+    const fn seq(&self) -> i64 {
+        self.lease.key.position.seq
+    }
+
+    const fn name(&self) -> LeaseName {
+        (self.seq(), self.lease.epoch)
+    }
+
+    /// Moves the counters of the batch that it is in and the money of its account, and tells of it.
+    fn book(&self, held: &Held, result: i64, ended_at: i64, unit: &mut Unit<'_>) {
+        unit.shift(held.batch, RequestStatus::InProgress, self.ending.status(), self.now);
+        unit.outbox.request_ended(self.seq(), self.ending.status(), held.lane, ended_at);
+        let group = self.lease.key.group;
+        match self.ending {
+            Ending::Failed => {
+                let status = self.ending.status();
+                unit.books.release(group.account.0, held.pinned.hold, status, self.now);
+            }
+            Ending::Completed { prompt_tokens, completion_tokens } => {
+                let (request, now) = (self.seq(), self.now);
+                let completed = Completed { group, request, result, prompt_tokens, completion_tokens, now };
+                unit.books.capture(completed, held.pinned);
+            }
+        }
+    }
+}
+
+/// Stores the end of a leased request; `false` where the lease was no longer held, and nothing changed.
+pub async fn settle(store: &Store, settlement: Settlement) -> Result<bool, StoreError> {
+    Ok(settle_all(store, [settlement].into()).await?.contains(&true))
+}
+
+/// As [`settle`] for each of them, in one transaction.
+pub async fn settle_all(store: &Store, settlements: Arc<[Settlement]>) -> Result<Vec<bool>, StoreError> {
+    store.writer().write(Settle { settlements }).await
+}
+
+pub(in crate::store) struct Settle {
+    settlements: Arc<[Settlement]>,
+}
+
+impl Operation for Settle {
+    type Answer = Vec<bool>;
+    const LANE: Lane = Lane::Control;
+
+    fn rows(&self) -> usize {
+        self.settlements.len()
+    }
+
+    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Vec<bool>>, StoreError> {
+        let all = || jobs.iter().flat_map(|job| job.operation.settlements.iter());
+        // Of two ends of one lease the first counts.
+        let mut names = HashSet::new();
+        let distinct: Vec<&Settlement> = all().filter(|settlement| names.insert(settlement.name())).collect();
+        let mut ended = match unit.tx.dialect() {
+            Dialect::Sqlite => sqlite::end(&distinct, unit).await?,
+            Dialect::Postgres => postgres::end(distinct, unit).await?,
+        };
+        let mut settled = |settlement: &Settlement| ended.remove(&settlement.name());
+        Ok(jobs.iter().map(|job| job.operation.settlements.iter().map(&mut settled).collect()).collect())
+    }
+}
+
+impl Ending {
+    const fn code(self) -> i64 {
+        match self {
+            Self::Completed { .. } => row::COMPLETED,
+            Self::Failed => row::FAILED,
+        }
+    }
+
+    const fn status(self) -> RequestStatus {
+        match self {
+            Self::Completed { .. } => RequestStatus::Completed,
+            Self::Failed => RequestStatus::Failed,
+        }
+    }
+
+    /// Tokens read and written.
+    const fn tokens(self) -> Option<(i64, i64)> {
+        match self {
+            Self::Completed { prompt_tokens, completion_tokens } => Some((prompt_tokens, completion_tokens)),
+            Self::Failed => None,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Ends on PostgreSQL, in one statement.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::store::StoreError;
+use crate::store::database::{Statement, statements};
+use crate::store::queue::leases;
+use crate::store::queue::settle::{Held, LeaseName, Settlement, read_name};
+use crate::store::writer::Unit;
+
+statements! {
+    /// All of it at once: the rows that are deleted say for whom the rest is written.
+    END over [Integer, Integer, Bytes, Integer, Integer, Integer, Integer, Integer, Integer, Bytes] = {
+        postgres: "WITH v AS (
+                SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
+                                     $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[])
+                    AS v(model, account, sort_key, seq, lease_epoch, state, ended_at, prompt_tokens, completion_tokens, body)
+            ), gone AS (
+                DELETE FROM queue q USING v
+                WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key AND q.seq = v.seq
+                  AND q.phase = 1 /* leased */ AND q.lease_epoch = v.lease_epoch AND q.owner = $1
+                  AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
+                RETURNING q.seq, q.lease_epoch, q.batch, q.lane, q.in_progress_at,
+                          greatest(v.ended_at, q.in_progress_at) AS ended_at,
+                          v.state, v.prompt_tokens, v.completion_tokens, v.body
+            ), numbered AS (
+                SELECT nextval('results_seq_seq') AS result_seq, gone.* FROM gone
+            ), moved AS (
+                UPDATE progress p SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
+                       result_seq = n.result_seq FROM numbered n WHERE p.seq = n.seq
+                RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, p.hold, p.price
+            ), stored AS (
+                INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body)
+                SELECT result_seq, seq, prompt_tokens, completion_tokens, body FROM numbered
+            ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at
+              FROM moved m LEFT JOIN prices x ON x.seq = m.price",
+    };
+}
+
+pub(in crate::store) fn end_by(settlements: &[&Settlement], owner: i64) -> Statement {
+    let mut values = Vec::with_capacity(10 * settlements.len());
+    for settlement in settlements {
+        leases::push_key(&mut values, &settlement.lease.key);
+        values.push(settlement.lease.epoch.into());
+        values.push(settlement.ending.code().into());
+        values.push(settlement.now.into());
+        let tokens = settlement.ending.tokens();
+        values.push(tokens.map(|(read, _)| read).into());
+        values.push(tokens.map(|(_, written)| written).into());
+        values.push(settlement.body.clone().into());
+    }
+    END.over([owner.into()], values)
+}
+
+pub(super) async fn end(
+    mut settlements: Vec<&Settlement>,
+    unit: &mut Unit<'_>,
+) -> Result<HashSet<LeaseName>, StoreError> {
+    // Everybody locks in this order.
+    settlements.sort_unstable_by_key(|settlement| settlement.seq());
+    let statement = end_by(&settlements, unit.owner.key);
+    let by_name: HashMap<LeaseName, &Settlement> =
+        settlements.into_iter().map(|settlement| (settlement.name(), settlement)).collect();
+    let mut ended = HashSet::new();
+    for row in unit.tx.fetch(statement).await? {
+        let name = read_name(&row)?;
+        if let Some(settlement) = by_name.get(&name) {
+            settlement.book(&Held::read(&row)?, row.get("result_seq")?, row.get("ended_at")?, unit);
+        }
+        ended.insert(name);
+    }
+    Ok(ended)
+}

@@ -1,0 +1,90 @@
+//! Ends on SQLite: what is held is read first.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::store::StoreError;
+use crate::store::database::{Row, Statement, Value, statements};
+use crate::store::queue::leases;
+use crate::store::queue::results::{NewResult, RESULTS};
+use crate::store::queue::settle::{Held, LeaseName, Settlement, read_name};
+use crate::store::writer::Unit;
+
+statements! {
+    /// A lease that is held. A batch that is marked cancelled holds its requests back: they end with the next chunk of its
+    /// cancel.
+    HELD over [Integer, Integer, Bytes, Integer, Integer] = {
+        sqlite: "SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.output, q.lane
+            FROM queue q LEFT JOIN batches b ON b.seq = q.batch LEFT JOIN prices x ON x.seq = q.price
+            WHERE q.model = ?2 AND q.account = ?3 AND q.sort_key = ?4 AND q.seq = ?5
+              AND q.phase = 1 /* leased */ AND q.lease_epoch = ?6 AND q.owner = ?1 AND b.cancelled_at IS NULL",
+    };
+    LEAVE over [Integer, Integer, Bytes, Integer] = {
+        sqlite: "DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4",
+    };
+    END over [Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "UPDATE progress SET state = ?2, in_progress_at = ?3, ended_at = ?4, result_seq = ?5 WHERE seq = ?1",
+    };
+}
+
+/// A settlement whose lease is held, and the number of its result.
+struct Survivor<'a> {
+    settlement: &'a Settlement,
+    in_progress_at: i64,
+    ended_at: i64,
+    result_seq: i64,
+}
+
+pub(super) async fn end(
+    settlements: &[&Settlement],
+    unit: &mut Unit<'_>,
+) -> Result<HashSet<LeaseName>, StoreError> {
+    let held = find_held(settlements, unit).await?;
+    let mut survivors = Vec::with_capacity(held.len());
+    for settlement in settlements {
+        let Some((in_progress_at, held)) = held.get(&settlement.name()).copied() else { continue };
+        let result_seq = unit.sequences.result;
+        unit.sequences.result += 1;
+        let ended_at = settlement.now.max(in_progress_at);
+        settlement.book(&held, result_seq, ended_at, unit);
+        survivors.push(Survivor { settlement, in_progress_at, ended_at, result_seq });
+    }
+    let mut touched = 0;
+    for statement in survivors_statements(&survivors) {
+        touched += unit.tx.execute(statement).await?;
+    }
+    if touched != 3 * survivors.len() as u64 {
+        return Err(StoreError::Damaged("a lease that was held"));
+    }
+    Ok(held.into_keys().collect())
+}
+
+/// The leases that are held, by name, each with since when its request is in progress.
+async fn find_held(
+    settlements: &[&Settlement],
+    unit: &mut Unit<'_>,
+) -> Result<HashMap<LeaseName, (i64, Held)>, StoreError> {
+    let mut values = Vec::with_capacity(5 * settlements.len());
+    for settlement in settlements {
+        leases::push_key(&mut values, &settlement.lease.key);
+        values.push(settlement.lease.epoch.into());
+    }
+    let rows = unit.tx.fetch(HELD.over([unit.owner.key.into()], values)).await?;
+    let read = |row: &Row| Ok((read_name(row)?, (row.get("in_progress_at")?, Held::read(row)?)));
+    rows.iter().map(read).collect()
+}
+
+/// Out of the queue, into the state, and their results.
+fn survivors_statements(survivors: &[Survivor<'_>]) -> [Statement; 3] {
+    let count = survivors.len();
+    let (mut keys, mut states, mut results) =
+        (Vec::with_capacity(4 * count), Vec::with_capacity(5 * count), Vec::with_capacity(count));
+    for Survivor { settlement, in_progress_at, ended_at, result_seq } in survivors {
+        leases::push_key(&mut keys, &settlement.lease.key);
+        let (seq, state) = (settlement.seq(), settlement.ending.code());
+        states.extend([seq, state, *in_progress_at, *ended_at, *result_seq].map(Value::from));
+        let (tokens, body) = (settlement.ending.tokens(), settlement.body.clone());
+        results.push((*result_seq, NewResult { request: seq, tokens, body }));
+    }
+    let results = RESULTS.insert(results.iter().map(|(number, result)| (*number, result)));
+    [LEAVE.over([], keys), END.over([], states), results]
+}

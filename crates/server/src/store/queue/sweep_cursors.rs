@@ -1,0 +1,59 @@
+//! The sweep that nodes share: its cursor is a row, and who looks takes the next stretch.
+
+use overnight_domain::scheduler::{Candidate, Position, QueuePartition};
+
+use crate::store::database::{Tx, statements};
+use crate::store::queue::candidates::{look_behind, read_candidate, read_position};
+use crate::store::{Store, StoreError};
+
+statements! {
+    COMMIT_WITHOUT_WAITING = { postgres: "SET LOCAL synchronous_commit = off" };
+    CURSOR = { postgres: "SELECT sort_key, seq FROM sweeps WHERE model = ? AND account = ? FOR UPDATE" };
+    BEGIN = { postgres: "INSERT INTO sweeps (model, account, sort_key, seq) VALUES (?, ?, ''::bytea, 0)
+        ON CONFLICT DO NOTHING" };
+    GO_ON = { postgres: "UPDATE sweeps SET sort_key = ?, seq = ? WHERE model = ? AND account = ?" };
+}
+
+/// The next waiting requests of a group that may be tried by `now`, `limit` at most; the sweep goes on behind them. At
+/// the end it comes round. Nothing where nothing waits at all.
+pub(in crate::store) async fn take(
+    store: &Store,
+    group: QueuePartition,
+    limit: u32,
+    now: i64,
+) -> Result<Vec<Candidate>, StoreError> {
+    store.transaction(async move |tx| go_on(tx, group, limit, now).await).await
+}
+
+async fn go_on(
+    tx: &mut Tx<'_>,
+    group: QueuePartition,
+    limit: u32,
+    now: i64,
+) -> Result<Vec<Candidate>, StoreError> {
+    // Where a crash sets the cursor back, a stretch is looked at twice: no commit needs to wait for that.
+    tx.execute(COMMIT_WITHOUT_WAITING.unbound()).await?;
+    let mut after = cursor(tx, group).await?;
+    loop {
+        let rows = tx.fetch(look_behind(group, after.as_ref(), limit, now)).await?;
+        let stretch = rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?;
+        if let Some(last) = stretch.last() {
+            let Position { sort_key, seq } = &last.position;
+            let update = GO_ON.bind(sort_key.as_bytes()).bind(*seq);
+            tx.execute(update.bind(group.model).bind(group.account)).await?;
+        }
+        if !stretch.is_empty() || after.take().is_none() {
+            return Ok(stretch);
+        }
+    }
+}
+
+/// Where the sweep stands; nobody else takes of it until the transaction ends.
+async fn cursor(tx: &mut Tx<'_>, group: QueuePartition) -> Result<Option<Position>, StoreError> {
+    let rows = tx.fetch(CURSOR.bind(group.model).bind(group.account)).await?;
+    let Some(row) = rows.first() else {
+        tx.execute(BEGIN.bind(group.model).bind(group.account)).await?;
+        return Ok(None);
+    };
+    read_position(row).map(Some)
+}

@@ -1,0 +1,38 @@
+//! The models that requests were ever sent to, by row number.
+
+use overnight_domain::scheduler::ModelKey;
+
+use crate::store::database::{Value, statements};
+use crate::store::{Store, StoreError};
+
+statements! {
+    /// Nodes that start together insert in one order, so that none waits for another that waits for it.
+    INSERT over [Text] = {
+        sqlite: "INSERT INTO models (name) VALUES (?1) ON CONFLICT (name) DO NOTHING",
+        postgres: "INSERT INTO models (name) SELECT v.name FROM unnest($1::text[]) AS v(name) ORDER BY v.name
+            ON CONFLICT (name) DO NOTHING",
+    };
+    FIND = "SELECT seq FROM models WHERE name = ?";
+}
+
+/// The key of each name, in order; a new name gets a row.
+pub async fn ensure(store: &Store, names: &[&str]) -> Result<Vec<ModelKey>, StoreError> {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let ensured = store.transaction(async move |tx| {
+        let values = names.iter().map(|name| Value::from(name.as_str())).collect();
+        tx.execute(INSERT.over([], values)).await?;
+        let mut keys = Vec::with_capacity(names.len());
+        for name in names {
+            let rows = tx.fetch(FIND.bind(name)).await?;
+            keys.push(rows.first().ok_or(StoreError::Damaged("a model"))?.get("seq")?);
+        }
+        Ok(keys)
+    });
+    ensured.await
+}
+
+/// The key of a model that is or was configured.
+pub async fn find(store: &Store, name: &str) -> Result<Option<ModelKey>, StoreError> {
+    let row = store.readers().fetch_optional(FIND.bind(name)).await?;
+    row.map(|row| row.get("seq")).transpose()
+}
