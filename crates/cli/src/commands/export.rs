@@ -55,7 +55,7 @@ async fn write(
     out: &mut impl Write,
     failed: impl Fn(io::Error) -> CliError,
 ) -> Result<Counts, CliError> {
-    moving::export(store, out).await.map_err(|error| match error {
+    transfer::export(store, out).await.map_err(|error| match error {
         ExportError::Write(error) => failed(error),
         ExportError::Store(error) => error.into(),
     })

@@ -22,7 +22,7 @@ pub enum StoreError {
     Damaged(&'static str),
     /// A column of a stored row does not read as what it should be.
     #[error("a stored row is damaged: its column {0}")]
-    DamagedColumn(String),
+    DamagedColumn(&'static str),
     /// The database is newer than this program.
     #[error("the database has schema {found}, and this program knows up to {known}: use a newer program")]
     Newer {

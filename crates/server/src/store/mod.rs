@@ -5,7 +5,9 @@
 
 pub mod batches;
 mod database;
+mod effects;
 mod error;
+mod event_states;
 pub mod identity;
 pub mod ledger;
 pub mod lists;
@@ -17,7 +19,9 @@ pub mod queue;
 pub mod requests;
 mod row;
 pub mod schema;
+mod write_transaction;
 mod writer;
+mod writes;
 
 pub use database::folder::FolderLock;
 pub use error::{DatabaseError, StoreError};

@@ -14,13 +14,13 @@ use crate::store::database::settings;
 use crate::store::database::{
     Connection, Database, Dialect, Readers, Tx, in_pooled_transaction, in_transaction, statements,
 };
+use crate::store::effects::EventContext;
 use crate::store::error::StoreError;
 use crate::store::nodes;
-use crate::store::nodes::Owner;
-use crate::store::outbox::Announcer;
 use crate::store::queue::expiry::Passed;
 use crate::store::schema;
-use crate::store::writer::{ManualWriter, Sequences, Writer, WriterCore};
+use crate::store::write_transaction::{Node, Sequences, WriteContext};
+use crate::store::writer::{ManualWriter, Writer, WriterCore};
 
 statements! {
     TAKE_TURN = { postgres: "SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE" };
@@ -110,7 +110,7 @@ struct Inner {
     secret: [u8; 32],
     passed: Passed,
     events: Arc<Notify>,
-    owner: OnceLock<Owner>,
+    node: OnceLock<Node>,
     task: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<FolderLock>>,
 }
@@ -151,11 +151,12 @@ impl Store {
         let store = Self::assemble(options, Some(lock), writer.clone()).await?;
         let mut connection = store.connect().await?;
         let sequences = read_sequences(&mut connection).await?;
-        let owner = nodes::begin(&mut connection, &options.node, options.schedules, now).await?;
-        let owner = store.inner.owner.get_or_init(|| owner).clone();
+        let node = nodes::begin(&mut connection, &options.node, options.schedules, now).await?;
+        let node = store.inner.node.get_or_init(|| node).clone();
         let database = store.inner.database.clone();
-        let announcer = Announcer { secret: store.inner.secret, bell: Arc::clone(&store.inner.events) };
-        Ok((store, WriterCore::new(&writer, database, connection, sequences, owner, announcer)))
+        let events = EventContext { secret: store.inner.secret, written: Arc::clone(&store.inner.events) };
+        let context = WriteContext { node, events };
+        Ok((store, WriterCore::new(&writer, database, connection, sequences, context)))
     }
 
     async fn assemble(
@@ -175,7 +176,7 @@ impl Store {
             secret,
             passed: Passed::default(),
             events: Arc::default(),
-            owner: OnceLock::new(),
+            node: OnceLock::new(),
             task: Mutex::new(None),
             lock: Mutex::new(lock),
         };
@@ -235,8 +236,8 @@ impl Store {
     }
 
     /// This process, where it leases.
-    pub(super) fn owner(&self) -> Option<&Owner> {
-        self.inner.owner.get()
+    pub(super) fn node(&self) -> Option<&Node> {
+        self.inner.node.get()
     }
 
     /// Up to when everything with a deadline has ended.

@@ -13,11 +13,11 @@ use crate::support::TestApp;
 /// Has what is due tried without an answer.
 async fn fail_all(app: &TestApp, failure: &'static str) {
     let (store, now) = (&app.services.store, app.services.clock.now());
-    for (lane, _) in events::list_lanes(store).await.expect("lanes") {
-        for due in events::find_due(store, lane, now, 9).await.expect("what is due") {
+    for (lane, _) in outbox::list_lanes(store).await.expect("lanes") {
+        for due in outbox::find_due(store, lane, now, 9).await.expect("what is due") {
             let payload = webhooks::payload(&due.payload);
             let claim = Claim { seq: due.seq, number: due.number, url: due.url, payload };
-            events::claim(store, vec![claim], now).await.expect("a claim");
+            outbox::claim(store, vec![claim], now).await.expect("a claim");
             let conclusion = Conclusion {
                 seq: due.seq,
                 number: due.number + 1,
@@ -30,7 +30,7 @@ async fn fail_all(app: &TestApp, failure: &'static str) {
                 due_at: None,
                 now,
             };
-            assert!(events::conclude_all(store, Arc::new([conclusion])).await.expect("a conclusion")[0]);
+            assert!(outbox::conclude_all(store, Arc::new([conclusion])).await.expect("a conclusion")[0]);
         }
     }
 }

@@ -7,7 +7,9 @@ use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::statements;
 use crate::store::queue::endings::{End, Live, end_all};
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError, row};
 
 const CHUNK: u32 = 1_000;
@@ -84,8 +86,8 @@ pub(in crate::store) struct CancelBatch {
 }
 
 impl CancelBatch {
-    async fn mark(&self, unit: &mut Unit<'_>) -> Result<CancelBatchOutcome, StoreError> {
-        let found = unit.tx.fetch(LOCK.bind(self.id).bind(self.account)).await?;
+    async fn mark(&self, write: &mut WriteTransaction<'_>) -> Result<CancelBatchOutcome, StoreError> {
+        let found = write.tx.fetch(LOCK.bind(self.id).bind(self.account)).await?;
         let Some(found) = found.first() else { return Ok(CancelBatchOutcome::Unknown) };
         let batch: i64 = found.get("seq")?;
         let state = row::batch_state(found)?;
@@ -98,19 +100,23 @@ impl CancelBatch {
                 CancelBatchOutcome::Cancelled
             });
         }
-        unit.tx.execute(MARK.bind(cancelled.cancelled_at()).bind(batch)).await?;
+        write.tx.execute(MARK.bind(cancelled.cancelled_at()).bind(batch)).await?;
         Ok(CancelBatchOutcome::Marked { batch })
     }
 }
 
 impl Operation for CancelBatch {
     type Answer = CancelBatchOutcome;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::CancelBatch;
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<CancelBatchOutcome>, StoreError> {
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<CancelBatchOutcome>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            answers.push(job.operation.mark(unit).await?);
+            answers.push(job.operation.mark(write).await?);
         }
         Ok(answers)
     }
@@ -123,16 +129,16 @@ pub(in crate::store) struct CancelChunk {
 }
 
 impl CancelChunk {
-    async fn end_requests(&self, unit: &mut Unit<'_>) -> Result<ChunkOutcome, StoreError> {
+    async fn end_requests(&self, write: &mut WriteTransaction<'_>) -> Result<ChunkOutcome, StoreError> {
         let select = LIVE_OF_BATCH.bind(self.batch).bind(self.after).bind(CHUNK);
-        let rows = unit.tx.fetch(select).await?;
+        let rows = write.tx.fetch(select).await?;
         let lives: Vec<Live> = rows.iter().map(Live::read).collect::<Result<_, _>>()?;
         let last = lives.last().map(|live| live.seq);
-        let ended = end_all(lives, &End::Cancelled, self.now, unit).await?;
+        let ended = end_all(lives, &End::Cancelled, self.now, write).await?;
         let is_last = rows.len() < CHUNK as usize;
         if is_last {
-            for row in unit.tx.fetch(UNMARK.bind(self.batch)).await? {
-                unit.outbox.batch_ended(self.batch, EventKind::BatchCancelled, row.get("lane")?, self.now);
+            for row in write.tx.fetch(UNMARK.bind(self.batch)).await? {
+                write.effects.batch_ended(self.batch, EventKind::BatchCancelled, row.get("lane")?, self.now);
             }
         }
         let next = last.filter(|_| !is_last);
@@ -142,16 +148,20 @@ impl CancelChunk {
 
 impl Operation for CancelChunk {
     type Answer = ChunkOutcome;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::CancelChunk;
 
     fn rows(&self) -> usize {
         CHUNK as usize
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<ChunkOutcome>, StoreError> {
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<ChunkOutcome>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            answers.push(job.operation.end_requests(unit).await?);
+            answers.push(job.operation.end_requests(write).await?);
         }
         Ok(answers)
     }

@@ -8,7 +8,9 @@ use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Dialect, Row, Value, statements};
 use crate::store::outbox::lane_of;
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError, row};
 
 pub(super) const IDS_PER_ROW: usize = 512;
@@ -113,7 +115,8 @@ pub async fn insert(store: &Store, batch: NewBatch) -> Result<NewBatchOutcome, S
 
 impl Operation for NewBatch {
     type Answer = NewBatchOutcome;
-    const LANE: Lane = Lane::Intake;
+    const CLASS: WriteClass = WriteClass::Intake;
+    const ORDER: WriteOrder = WriteOrder::NewBatch;
 
     fn rows(&self) -> usize {
         self.members.len()
@@ -123,34 +126,37 @@ impl Operation for NewBatch {
         size_of::<Self>() + self.members.len() * size_of::<Member>()
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<NewBatchOutcome>, StoreError> {
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<NewBatchOutcome>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            answers.push(job.operation.group(unit).await?);
+            answers.push(job.operation.group(write).await?);
         }
         Ok(answers)
     }
 }
 
 impl NewBatch {
-    async fn group(&self, unit: &mut Unit<'_>) -> Result<NewBatchOutcome, StoreError> {
+    async fn group(&self, write: &mut WriteTransaction<'_>) -> Result<NewBatchOutcome, StoreError> {
         let mut counters = Counters::default();
-        self.lock(unit).await?;
+        self.lock(write).await?;
         let seqs = self.seqs();
-        for found in unit.tx.fetch(FREE.over([self.account.into()], seqs.clone())).await? {
+        for found in write.tx.fetch(FREE.over([self.account.into()], seqs.clone())).await? {
             *counters.of(row::status(found.get("state")?)?) += found.get::<i64>("count")?;
         }
         if counters.total() != self.members.len() as i64 {
             return Ok(NewBatchOutcome::Changed);
         }
         let state = BatchState::new(&counters, self.created_at);
-        let batch = self.insert(unit, &counters, &state).await?;
+        let batch = self.insert(write, &counters, &state).await?;
         if state.completed_at().is_some() {
-            unit.outbox.batch_ended(batch, EventKind::BatchCompleted, self.lane(), self.created_at);
+            write.effects.batch_ended(batch, EventKind::BatchCompleted, self.lane(), self.created_at);
         }
-        unit.tx.execute(JOIN.over([batch.into()], seqs.clone())).await?;
-        unit.tx.execute(JOIN_IN_QUEUE.over([batch.into()], seqs)).await?;
-        self.insert_members(unit, batch).await?;
+        write.tx.execute(JOIN.over([batch.into()], seqs.clone())).await?;
+        write.tx.execute(JOIN_IN_QUEUE.over([batch.into()], seqs)).await?;
+        self.insert_members(write, batch).await?;
         Ok(NewBatchOutcome::Created(BatchRecord {
             id: self.id,
             state,
@@ -176,10 +182,10 @@ impl NewBatch {
     /// From here on the states of the requests stay as they are until the batch is stored: SQLite has one writer, and on
     /// PostgreSQL their rows are locked. What a release moved into the queue before its row was locked is locked there
     /// by a second pass.
-    async fn lock(&self, unit: &mut Unit<'_>) -> Result<(), StoreError> {
-        if unit.tx.dialect() == Dialect::Postgres {
+    async fn lock(&self, write: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
+        if write.tx.dialect() == Dialect::Postgres {
             for lock in [&LOCK_IN_QUEUE, &LOCK, &LOCK_IN_QUEUE] {
-                unit.tx.fetch(lock.over([], self.seqs())).await?;
+                write.tx.fetch(lock.over([], self.seqs())).await?;
             }
         }
         Ok(())
@@ -187,7 +193,7 @@ impl NewBatch {
 
     async fn insert(
         &self,
-        unit: &mut Unit<'_>,
+        write: &mut WriteTransaction<'_>,
         counters: &Counters,
         state: &BatchState,
     ) -> Result<i64, StoreError> {
@@ -205,14 +211,14 @@ impl NewBatch {
             .bind(self.webhook.clone())
             .bind(self.metadata.clone())
             .bind(self.lane());
-        let rows = unit.tx.fetch(insert).await?;
+        let rows = write.tx.fetch(insert).await?;
         rows.first().ok_or(StoreError::Damaged("an inserted batch"))?.get("seq")
     }
 
-    async fn insert_members(&self, unit: &mut Unit<'_>, batch: i64) -> Result<(), StoreError> {
+    async fn insert_members(&self, write: &mut WriteTransaction<'_>, batch: i64) -> Result<(), StoreError> {
         for (place, members) in (0i64..).zip(self.members.chunks(IDS_PER_ROW)) {
             let ids: Vec<u8> = members.iter().flat_map(|member| member.id.to_bytes()).collect();
-            unit.tx.execute(INSERT_MEMBERS.bind(batch).bind(place).bind(ids)).await?;
+            write.tx.execute(INSERT_MEMBERS.bind(batch).bind(place).bind(ids)).await?;
         }
         Ok(())
     }

@@ -1,14 +1,12 @@
 //! Batches: views over requests. Their counters move in the transaction that moves the requests.
 
-mod cancel;
-mod insert;
-mod listing;
-mod reads;
-mod shifts;
+pub(in crate::store) mod cancel;
+pub(in crate::store) mod insert;
+pub(in crate::store) mod listing;
+pub(in crate::store) mod reads;
 
 #[cfg(test)]
 pub(super) use self::cancel::LIVE_OF_BATCH;
-pub(super) use self::cancel::{CancelBatch, CancelChunk};
 pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
 #[cfg(test)]
 pub(super) use self::insert::{FREE, JOIN, JOIN_IN_QUEUE, RESOLVE};
@@ -17,4 +15,3 @@ pub use self::listing::{BatchCost, ListFilter, cost, count_live, find_id, list_n
 #[cfg(test)]
 pub(super) use self::listing::{COST, COUNT_LIVE, FLOOR, LIST, list_newest_of};
 pub use self::reads::{BatchPage, find, list_members, page};
-pub(super) use self::shifts::apply_shifts;

@@ -19,7 +19,7 @@ mod sql;
 mod sqlite;
 mod statement;
 mod thread;
-mod transaction;
+pub(in crate::store) mod transaction;
 mod value;
 
 pub(super) use self::checkpoint::Checkpointer;
@@ -29,7 +29,7 @@ pub(super) use self::options::Database;
 pub(super) use self::readers::Readers;
 pub(super) use self::row::Row;
 pub(super) use self::sql::{Sql, statements, texts};
-pub(super) use self::statement::{Statement, sql, sql_each};
+pub(super) use self::statement::{Statement, sql};
 pub(super) use self::thread::spawn as spawn_thread;
 #[cfg(test)]
 pub(super) use self::transaction::LIVES_FOR;

@@ -39,42 +39,19 @@ pub(in crate::store) trait FromColumn<'r>: Sized {
     fn from_column(value: ColumnValue<'r>) -> Option<Self>;
 }
 
-pub(in crate::store) trait ColumnName:
-    sqlx::ColumnIndex<PgRow> + Clone + std::fmt::Debug
-{
-    fn of_page(&self, page: &Page) -> Option<usize>;
-}
-
-impl ColumnName for usize {
-    fn of_page(&self, _: &Page) -> Option<usize> {
-        Some(*self)
-    }
-}
-
-impl ColumnName for &'static str {
-    fn of_page(&self, page: &Page) -> Option<usize> {
-        page.column(self)
-    }
-}
-
 impl Row {
     /// The value of the column of this name.
     pub(in crate::store) fn get<'r, T: FromColumn<'r>>(
         &'r self,
-        column: impl ColumnName,
+        column: &'static str,
     ) -> Result<T, StoreError> {
         let value = match self {
             Self::Sqlite(row) => {
-                column.of_page(&row.page).and_then(|column| row.page.value(row.number, column))
+                row.page.column(column).and_then(|column| row.page.value(row.number, column))
             }
-            Self::Postgres(row) => row.try_get_raw(column.clone()).ok().and_then(read_postgres),
+            Self::Postgres(row) => row.try_get_raw(column).ok().and_then(read_postgres),
         };
-        value.and_then(T::from_column).ok_or_else(|| StoreError::DamagedColumn(format!("{column:?}")))
-    }
-
-    /// A number that is 0 or 1.
-    pub(in crate::store) fn flag(&self, column: impl ColumnName) -> Result<bool, StoreError> {
-        self.get(column)
+        value.and_then(T::from_column).ok_or(StoreError::DamagedColumn(column))
     }
 }
 

@@ -12,34 +12,22 @@ pub(in crate::store) struct Statement {
     sql: Sql,
     values: Vec<Value>,
     rows: Vec<Value>,
-    is_locking: bool,
 }
 
-/// A statement that both databases understand. The places of its values are written `?`.
+/// A statement that nothing lists: one that is made of the columns of a table, or asks for a plan.
 pub(in crate::store) const fn sql(text: &'static str) -> Statement {
-    sql_each(text, text)
-}
-
-/// A statement that takes the same values in both, and has a text for each.
-pub(in crate::store) const fn sql_each(sqlite: &'static str, postgres: &'static str) -> Statement {
-    Statement::of(Sql::of(sqlite, postgres), Vec::new(), Vec::new())
+    Statement::of(Sql::of(text, text), Vec::new(), Vec::new())
 }
 
 impl Statement {
     /// `sql` over `rows`, if it is about a list of rows, with its other values.
     pub(super) const fn of(sql: Sql, values: Vec<Value>, rows: Vec<Value>) -> Self {
-        Self { sql, values, rows, is_locking: false }
+        Self { sql, values, rows }
     }
 
     /// Adds the value of the next place.
     pub(in crate::store) fn bind(mut self, value: impl Into<Value>) -> Self {
         self.values.push(value.into());
-        self
-    }
-
-    /// Locks the rows that it reads until the transaction ends, where others may write at the same time.
-    pub(in crate::store) const fn locking(mut self) -> Self {
-        self.is_locking = true;
         self
     }
 
@@ -62,9 +50,7 @@ impl Statement {
     pub(in crate::store) fn text(&self, dialect: Dialect) -> Cow<'static, str> {
         match dialect {
             Dialect::Sqlite => Cow::Borrowed(self.sql.sqlite),
-            Dialect::Postgres if self.is_locking || self.sql.postgres.contains('?') => {
-                Cow::Owned(number(self.sql.postgres, self.is_locking))
-            }
+            Dialect::Postgres if self.sql.postgres.contains('?') => Cow::Owned(number(self.sql.postgres)),
             Dialect::Postgres => Cow::Borrowed(self.sql.postgres),
         }
     }
@@ -108,16 +94,13 @@ impl<'s> Iterator for Executions<'s> {
 }
 
 /// Gives each `?` its number, as PostgreSQL has it.
-fn number(text: &str, is_locking: bool) -> String {
+fn number(text: &str) -> String {
     let mut numbered = String::with_capacity(text.len() + 32);
     for (number, part) in text.split('?').enumerate() {
         if number > 0 {
             numbered.push_str(&format!("${number}"));
         }
         numbered.push_str(part);
-    }
-    if is_locking {
-        numbered.push_str(" FOR UPDATE");
     }
     numbered
 }
@@ -129,9 +112,9 @@ mod tests {
 
     #[test]
     fn places_are_numbered_where_the_database_wants_numbers() {
-        let statement = sql("SELECT a FROM t WHERE b = ? AND c = ?").locking();
+        let statement = sql("SELECT a FROM t WHERE b = ? AND c = ?");
         assert_eq!(statement.text(Dialect::Sqlite), "SELECT a FROM t WHERE b = ? AND c = ?");
-        assert_eq!(statement.text(Dialect::Postgres), "SELECT a FROM t WHERE b = $1 AND c = $2 FOR UPDATE");
+        assert_eq!(statement.text(Dialect::Postgres), "SELECT a FROM t WHERE b = $1 AND c = $2");
     }
 
     #[test]

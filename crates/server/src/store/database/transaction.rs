@@ -5,6 +5,7 @@ use crate::store::database::connection::Connection;
 use crate::store::database::postgres::KEYS_ON_POSTGRES;
 use crate::store::database::readers::Readers;
 use crate::store::database::row::Row;
+use crate::store::database::sql::statements;
 use crate::store::database::statement::Statement;
 use crate::store::error::StoreError;
 
@@ -141,21 +142,6 @@ impl<'c> Tx<'c> {
         }
     }
 
-    /// Makes it durable where all was done and `stands` says so of the outcome, and undoes it otherwise.
-    pub(in crate::store) async fn conclude<T>(
-        self,
-        outcome: Result<T, StoreError>,
-        stands: impl FnOnce(&T) -> bool,
-    ) -> Result<T, StoreError> {
-        match &outcome {
-            Ok(done) if stands(done) => self.commit().await.map_err(CommitError::into_inner)?,
-            Ok(_) => self.rollback().await?,
-            // Where this fails the connection is lost, and the transaction with it.
-            Err(_) => _ = self.rollback().await,
-        }
-        outcome
-    }
-
     /// Nothing of it is to be done, and that is no error: it is rolled back where it would be committed.
     pub(in crate::store) const fn undo(&mut self) {
         self.undone = true;
@@ -234,15 +220,17 @@ async fn complete<T>(
     outcome
 }
 
+statements! {
+    LAST_COMMIT = { postgres: "SELECT number FROM commits WHERE owner = ? FOR UPDATE" };
+}
+
 /// What became of a transaction whose commit was not answered. Waits while it is still being committed: its number is
 /// locked until then.
 pub(in crate::store) async fn outcome_of(
     connection: &mut Connection,
     Numbered { owner, number }: Numbered,
 ) -> Result<Outcome, StoreError> {
-    let select =
-        crate::store::database::sql("SELECT number FROM commits WHERE owner = ?").bind(owner).locking();
-    let rows = connection.fetch(select).await?;
+    let rows = connection.fetch(LAST_COMMIT.bind(owner)).await?;
     let last = rows.first().map(|row| row.get::<i64>("number")).transpose()?;
     Ok(if last == Some(number) { Outcome::Committed } else { Outcome::RolledBack })
 }

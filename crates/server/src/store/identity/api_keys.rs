@@ -4,7 +4,9 @@ use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Tx, Value, statements};
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 /// A key to be made.
@@ -145,17 +147,18 @@ pub(in crate::store) struct NoteUses {
 
 impl Operation for NoteUses {
     type Answer = ();
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::NoteKeyUses;
 
     fn rows(&self) -> usize {
         self.uses.len()
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<()>, StoreError> {
         for job in jobs {
             let uses = job.operation.uses.iter();
             let values = uses.flat_map(|(key, used_at)| [*key, *used_at].map(Value::from)).collect();
-            unit.tx.execute(NOTE.over([], values)).await?;
+            write.tx.execute(NOTE.over([], values)).await?;
         }
         Ok(vec![(); jobs.len()])
     }

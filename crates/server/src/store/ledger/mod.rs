@@ -2,7 +2,6 @@
 
 pub mod activity;
 pub(super) mod balances;
-pub(super) mod deltas;
 pub(super) mod entries;
 pub mod holds;
 pub mod payments;

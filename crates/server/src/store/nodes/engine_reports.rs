@@ -1,7 +1,9 @@
 //! What each process says of the engine replicas that it has in its settings, for people who look at any of them.
 
 use crate::store::database::{Row, Value, statements};
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 /// What a process knows of an engine replica.
@@ -83,18 +85,19 @@ statements! {
 
 impl Operation for ReportEngines {
     type Answer = ();
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::ReportEngines;
 
     fn rows(&self) -> usize {
         self.engines.len()
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
-        unit.tx.execute(FORGET.unbound()).await?;
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<()>, StoreError> {
+        write.tx.execute(FORGET.unbound()).await?;
         for Job { operation, .. } in jobs {
-            let owner = unit.owner.key;
+            let owner = write.node.key;
             let values = operation.engines.iter().flat_map(|engine| operation.row(owner, engine)).collect();
-            unit.tx.execute(STORE.over([], values)).await?;
+            write.tx.execute(STORE.over([], values)).await?;
         }
         Ok(vec![(); jobs.len()])
     }

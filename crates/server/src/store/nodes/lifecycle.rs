@@ -1,21 +1,12 @@
-//! Processes that lease. A heartbeat renews all leases of its process in one row; leases of a process whose heart
-//! stopped go back to the queue, and whatever it still writes touches nothing.
+//! Nodes. A heartbeat renews all leases of its node in one row. The leases of a node whose heartbeat has stopped return to the
+//! queue, and its late writes change nothing.
 
 use crate::store::database::{Connection, Dialect, Statement, Tx, in_transaction, statements};
 use crate::store::outbox;
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::write_transaction::{Node, WriteTransaction};
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
-
-/// A process that leases.
-#[derive(Debug, Clone)]
-pub(in crate::store) struct Owner {
-    /// Its row number, never used twice.
-    pub(in crate::store) key: i64,
-    /// What people call it.
-    pub(in crate::store) name: String,
-    /// Whether it drives engines.
-    pub(in crate::store) schedules: bool,
-}
 
 statements! {
     /// Reads the whole queue, as a start does anyway to count it: an index of leased rows would be written by every lease
@@ -56,7 +47,7 @@ pub(in crate::store) async fn begin(
     name: &str,
     schedules: bool,
     now: i64,
-) -> Result<Owner, StoreError> {
+) -> Result<Node, StoreError> {
     let work = async |tx: &mut Tx<'_>| {
         if tx.dialect() == Dialect::Sqlite {
             tx.execute(VOID_ALL.unbound()).await?;
@@ -67,23 +58,21 @@ pub(in crate::store) async fn begin(
         let rows = tx.fetch(REGISTER.bind(name).bind(schedules).bind(now)).await?;
         let key = rows.first().ok_or(StoreError::Damaged("a process that was registered"))?.get("seq")?;
         tx.execute(BEGIN_COMMITS.bind(key)).await?;
-        Ok(Owner { key, name: name.to_owned(), schedules })
+        Ok(Node { key, name: name.to_owned(), schedules })
     };
     in_transaction(connection, work).await
 }
 
 /// Renews every lease of this process. Where other nodes judge its heart, no long group of writes holds a beat up.
 pub async fn beat(store: &Store, now: i64) -> Result<(), StoreError> {
-    match (store.dialect(), store.owner()) {
-        (Dialect::Postgres, Some(owner)) => store.readers().fetch_all(owner.beat(now)).await.map(drop),
+    match (store.dialect(), store.node()) {
+        (Dialect::Postgres, Some(node)) => store.readers().fetch_all(beat_of(node, now)).await.map(drop),
         _ => store.writer().write(Heartbeat { now }).await,
     }
 }
 
-impl Owner {
-    fn beat(&self, now: i64) -> Statement {
-        BEAT.bind(self.key).bind(self.name.as_str()).bind(self.schedules).bind(now)
-    }
+fn beat_of(node: &Node, now: i64) -> Statement {
+    BEAT.bind(node.key).bind(node.name.as_str()).bind(node.schedules).bind(now)
 }
 
 /// Gives back the leases of other processes whose heart has not beaten for `lease_ms`; how many.
@@ -97,11 +86,12 @@ pub(in crate::store) struct Heartbeat {
 
 impl Operation for Heartbeat {
     type Answer = ();
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::Heartbeat;
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<()>, StoreError> {
         let now = jobs.iter().map(|job| job.operation.now).max().unwrap_or(0);
-        unit.tx.execute(unit.owner.beat(now)).await?;
+        write.tx.execute(beat_of(write.node, now)).await?;
         Ok(vec![(); jobs.len()])
     }
 }
@@ -113,18 +103,19 @@ pub(in crate::store) struct VoidLeases {
 
 impl Operation for VoidLeases {
     type Answer = u64;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::ReclaimLeases;
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<u64>, StoreError> {
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<u64>, StoreError> {
         let mut counts = Vec::with_capacity(jobs.len());
         for Job { operation: Self { now, lease_ms }, .. } in jobs {
-            let bound = match unit.tx.dialect() {
+            let bound = match write.tx.dialect() {
                 Dialect::Sqlite => now - lease_ms,
                 Dialect::Postgres => *lease_ms,
             };
             let mut count = 0;
-            for row in unit.tx.fetch(STALE.bind(bound).bind(unit.owner.key)).await? {
-                count += forget(row.get("seq")?, unit).await?;
+            for row in write.tx.fetch(STALE.bind(bound).bind(write.node.key)).await? {
+                count += forget(row.get("seq")?, write).await?;
             }
             counts.push(count);
         }
@@ -133,11 +124,11 @@ impl Operation for VoidLeases {
 }
 
 /// Gives back the leases of a process, and forgets it; how many leases. The engine replicas that it drove are free.
-async fn forget(owner: i64, unit: &mut Unit<'_>) -> Result<u64, StoreError> {
-    let count = unit.tx.execute(VOID.bind(owner)).await?;
-    outbox::interrupt(owner, &mut unit.tx).await?;
-    unit.tx.execute(FORGET.bind(owner)).await?;
-    unit.tx.execute(FORGET_DRIVER.bind(owner)).await?;
+async fn forget(owner: i64, write: &mut WriteTransaction<'_>) -> Result<u64, StoreError> {
+    let count = write.tx.execute(VOID.bind(owner)).await?;
+    outbox::interrupt(owner, &mut write.tx).await?;
+    write.tx.execute(FORGET.bind(owner)).await?;
+    write.tx.execute(FORGET_DRIVER.bind(owner)).await?;
     Ok(count)
 }
 
@@ -150,10 +141,11 @@ pub(in crate::store) struct Farewell;
 
 impl Operation for Farewell {
     type Answer = ();
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::ReleaseAll;
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<()>, StoreError> {
-        forget(unit.owner.key, unit).await?;
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<()>, StoreError> {
+        forget(write.node.key, write).await?;
         Ok(vec![(); jobs.len()])
     }
 }

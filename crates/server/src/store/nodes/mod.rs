@@ -5,5 +5,5 @@ pub mod hints;
 pub(super) mod lifecycle;
 pub mod replicas;
 
-pub(super) use self::lifecycle::{Farewell, Heartbeat, Owner, VoidLeases, begin};
+pub(super) use self::lifecycle::begin;
 pub use self::lifecycle::{beat, leave, void_stale};

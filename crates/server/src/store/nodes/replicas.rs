@@ -2,7 +2,9 @@
 //! are free.
 
 use crate::store::database::{Dialect, Value, statements};
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 statements! {
@@ -55,30 +57,31 @@ pub async fn claim(store: &Store, claim: Claim) -> Result<Claimed, StoreError> {
 
 impl Operation for Claim {
     type Answer = Claimed;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::ClaimReplicas;
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Claimed>, StoreError> {
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<Claimed>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            answers.push(job.operation.take(unit).await?);
+            answers.push(job.operation.take(write).await?);
         }
         Ok(answers)
     }
 }
 
 impl Claim {
-    async fn take(&self, unit: &mut Unit<'_>) -> Result<Claimed, StoreError> {
-        let me = unit.owner.key;
+    async fn take(&self, write: &mut WriteTransaction<'_>) -> Result<Claimed, StoreError> {
+        let me = write.node.key;
         if !self.giving_up.is_empty() {
-            unit.tx.execute(GIVE_UP.bind(me).bind(list(&self.giving_up))).await?;
+            write.tx.execute(GIVE_UP.bind(me).bind(list(&self.giving_up))).await?;
         }
-        let share = self.share(unit).await?;
-        let mut held = self.held(unit).await?;
+        let share = self.share(write).await?;
+        let mut held = self.held(write).await?;
         if let Some(wanted) = share.checked_sub(held.len()).filter(|wanted| *wanted > 0) {
-            self.make(unit).await?;
+            self.make(write).await?;
             let take = TAKE.bind(me).bind(self.now).bind(list(&self.names)).bind(wanted as i64);
-            if unit.tx.execute(take).await? > 0 {
-                held = self.held(unit).await?;
+            if write.tx.execute(take).await? > 0 {
+                held = self.held(write).await?;
             }
         }
         Ok(Claimed { held, share })
@@ -86,21 +89,21 @@ impl Claim {
 
     /// As many replicas as are this process's share: of each, one part in as many as could drive it. None while the others
     /// hold this process for dead.
-    async fn share(&self, unit: &mut Unit<'_>) -> Result<usize, StoreError> {
-        unit.tx.execute(SAY_DRIVER.bind(unit.owner.key).bind(list(&self.names))).await?;
-        let rows = unit.tx.fetch(SHARE.bind(list(&self.names)).bind(unit.owner.key)).await?;
+    async fn share(&self, write: &mut WriteTransaction<'_>) -> Result<usize, StoreError> {
+        write.tx.execute(SAY_DRIVER.bind(write.node.key).bind(list(&self.names))).await?;
+        let rows = write.tx.fetch(SHARE.bind(list(&self.names)).bind(write.node.key)).await?;
         let share: i64 = rows.first().ok_or(StoreError::Damaged("a count of processes"))?.get("share")?;
         Ok(usize::try_from(share).unwrap_or(0))
     }
 
-    async fn held(&self, unit: &mut Unit<'_>) -> Result<Vec<String>, StoreError> {
-        let rows = unit.tx.fetch(HELD.bind(unit.owner.key).bind(list(&self.names))).await?;
+    async fn held(&self, write: &mut WriteTransaction<'_>) -> Result<Vec<String>, StoreError> {
+        let rows = write.tx.fetch(HELD.bind(write.node.key).bind(list(&self.names))).await?;
         rows.iter().map(|row| row.get("name")).collect()
     }
 
     /// A replica that no process has named before gets its row.
-    async fn make(&self, unit: &mut Unit<'_>) -> Result<(), StoreError> {
-        unit.tx.execute(MAKE.bind(self.now).bind(list(&self.names))).await.map(drop)
+    async fn make(&self, write: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
+        write.tx.execute(MAKE.bind(self.now).bind(list(&self.names))).await.map(drop)
     }
 }
 

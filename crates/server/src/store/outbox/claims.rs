@@ -9,8 +9,10 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::{DeliveryLane, Event, Subject};
 
 use crate::store::database::{Row, Value, statements};
-use crate::store::outbox::states::kind_of;
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::event_states::kind_of;
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError, row};
 
 /// An event that is due.
@@ -153,33 +155,37 @@ pub(in crate::store) struct ClaimEvents {
 
 impl Operation for ClaimEvents {
     type Answer = ClaimedEvents;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::ClaimEvents;
 
     fn rows(&self) -> usize {
         self.claims.len()
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<ClaimedEvents>, StoreError> {
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<ClaimedEvents>, StoreError> {
         // Who was taken for dead takes nothing before its heart has beaten again: nobody would give that back.
-        if unit.tx.fetch(IS_ALIVE.bind(unit.owner.key)).await?.is_empty() {
+        if write.tx.fetch(IS_ALIVE.bind(write.node.key)).await?.is_empty() {
             return Ok(vec![BTreeMap::new(); jobs.len()]);
         }
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            answers.push(job.operation.take(unit).await?);
+            answers.push(job.operation.take(write).await?);
         }
         Ok(answers)
     }
 }
 
 impl ClaimEvents {
-    async fn take(&self, unit: &mut Unit<'_>) -> Result<ClaimedEvents, StoreError> {
+    async fn take(&self, write: &mut WriteTransaction<'_>) -> Result<ClaimedEvents, StoreError> {
         let values = |claim: &Claim| -> [Value; 4] {
             let Claim { seq, number, url, payload } = claim;
             [(*seq).into(), (*number).into(), url.as_str().into(), payload.clone().into()]
         };
-        let shared = [unit.owner.key, self.now].map(Value::from);
-        let rows = unit.tx.fetch(TAKE.over(shared, self.claims.iter().flat_map(values).collect())).await?;
+        let shared = [write.node.key, self.now].map(Value::from);
+        let rows = write.tx.fetch(TAKE.over(shared, self.claims.iter().flat_map(values).collect())).await?;
         let read = |row: &Row| {
             let (failures, tries_max) = (row.get("failures")?, row.get("tries_max")?);
             Ok((row.get("seq")?, Claimed { failures, tries_max }))

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::store::database::{Value, statements};
-use crate::store::outbox::states::EventState;
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::event_states::EventState;
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 /// What came of a try. Times are in milliseconds.
@@ -65,31 +67,35 @@ statements! {
 
 impl Operation for ConcludeTries {
     type Answer = Vec<bool>;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::ConcludeAttempts;
 
     fn rows(&self) -> usize {
         self.conclusions.len()
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Vec<bool>>, StoreError> {
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<Vec<bool>>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            answers.push(job.operation.conclude(unit).await?);
+            answers.push(job.operation.conclude(write).await?);
         }
         Ok(answers)
     }
 }
 
 impl ConcludeTries {
-    async fn conclude(&self, unit: &mut Unit<'_>) -> Result<Vec<bool>, StoreError> {
+    async fn conclude(&self, write: &mut WriteTransaction<'_>) -> Result<Vec<bool>, StoreError> {
         let mut counted = HashSet::with_capacity(self.conclusions.len());
         let values = self.conclusions.iter().flat_map(Conclusion::event).collect();
-        for row in unit.tx.fetch(CONCLUDE.over([unit.owner.key.into()], values)).await? {
+        for row in write.tx.fetch(CONCLUDE.over([write.node.key.into()], values)).await? {
             counted.insert(row.get::<i64>("seq")?);
         }
         let is_counted = |conclusion: &&Conclusion| counted.contains(&conclusion.seq);
         let tries = self.conclusions.iter().filter(is_counted).flat_map(Conclusion::delivery).collect();
-        unit.tx.execute(NOTE.over([], tries)).await?;
+        write.tx.execute(NOTE.over([], tries)).await?;
         Ok(self.conclusions.iter().map(|conclusion| is_counted(&conclusion)).collect())
     }
 }

@@ -2,21 +2,16 @@
 //! tried and told of what came of it, until it is delivered or given up. A claim is at-least-once by design: it ends with
 //! its conclusion or with the death of its process, and every claim raises the event's number of tries.
 
-mod announcing;
-mod claims;
-mod conclusions;
-mod interruptions;
-mod lanes;
-mod probes;
-mod reads;
-mod replays;
-mod states;
+pub(in crate::store) mod claims;
+pub(in crate::store) mod conclusions;
+pub(in crate::store) mod interruptions;
+pub(in crate::store) mod lanes;
+pub(in crate::store) mod probes;
+pub(in crate::store) mod reads;
+pub(in crate::store) mod replays;
 pub mod webhook_secrets;
 
-pub(in crate::store) use self::announcing::{Announcer, Outbox};
-pub(in crate::store) use self::claims::ClaimEvents;
 pub use self::claims::{Claim, Claimed, ClaimedEvents, Due, Payload, claim, find_due};
-pub(in crate::store) use self::conclusions::ConcludeTries;
 pub use self::conclusions::{Conclusion, conclude_all};
 pub(in crate::store) use self::interruptions::{interrupt, interrupt_all};
 pub(in crate::store) use self::lanes::lane_of;
@@ -27,7 +22,7 @@ pub use self::reads::{
     list, list_deliveries,
 };
 pub use self::replays::{Replay, replay, replay_exhausted};
-pub use self::states::EventState;
+pub use crate::store::event_states::EventState;
 
 #[cfg(test)]
 pub(in crate::store) use self::{

@@ -7,8 +7,8 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Tx, statements};
+use crate::store::event_states::kind_code;
 use crate::store::outbox::lanes::lane_of;
-use crate::store::outbox::states::kind_code;
 use crate::store::{Store, StoreError};
 
 /// A test is tried once.

@@ -6,8 +6,8 @@ use overnight_domain::webhooks::EventKind;
 use sha2::{Digest, Sha256};
 
 use crate::store::database::{Row, Statement, statements};
-use crate::store::outbox::announcing::low_half;
-use crate::store::outbox::states::{EventState, kind_of};
+use crate::store::effects::low_half;
+use crate::store::event_states::{EventState, kind_of};
 use crate::store::{Store, StoreError};
 
 /// An event and how far it has come. Times are in milliseconds.

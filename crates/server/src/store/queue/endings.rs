@@ -8,9 +8,10 @@ use overnight_domain::requests::{InvalidTransition, RequestState, RequestStatus}
 
 use crate::store::StoreError;
 use crate::store::database::{Dialect, Row, Value, statements};
+use crate::store::effects::EndedRequest;
 use crate::store::queue::results::{NewResult, RESULTS};
 use crate::store::row;
-use crate::store::writer::Unit;
+use crate::store::write_transaction::WriteTransaction;
 
 /// A request that may be ended.
 pub(in crate::store) struct Live {
@@ -79,28 +80,31 @@ pub(in crate::store) async fn end_all(
     mut lives: Vec<Live>,
     end: &End,
     now: i64,
-    unit: &mut Unit<'_>,
+    write: &mut WriteTransaction<'_>,
 ) -> Result<Vec<i64>, StoreError> {
     let mut ended = Vec::with_capacity(lives.len());
     while !lives.is_empty() {
         // Everybody locks in this order.
         lives.sort_unstable_by_key(|live| live.seq);
-        let mut states = leave_queue(&lives, unit).await?;
+        let mut states = leave_queue(&lives, write).await?;
         let gathering = lives.iter().filter(|live| live.is_gathering());
         states.extend(gathering.map(|live| (live.seq, live.state)));
-        ended.extend(end_progress(&mut states, end, now, unit).await?);
-        lives = read_again(states.into_keys(), unit).await?;
+        ended.extend(end_progress(&mut states, end, now, write).await?);
+        lives = read_again(states.into_keys(), write).await?;
     }
     Ok(ended)
 }
 
 /// Takes what is there out of the queue; the states in which it was, by `seq`.
-async fn leave_queue(lives: &[Live], unit: &mut Unit<'_>) -> Result<HashMap<i64, RequestState>, StoreError> {
+async fn leave_queue(
+    lives: &[Live],
+    write: &mut WriteTransaction<'_>,
+) -> Result<HashMap<i64, RequestState>, StoreError> {
     let queued = lives.iter().filter(|live| !live.is_gathering());
     let key = |live: &Live| -> [Value; 4] {
         [live.model.into(), live.account.into(), live.sort_key.as_slice().into(), live.seq.into()]
     };
-    let rows = unit.tx.fetch(LEAVE.over([], queued.flat_map(key).collect())).await?;
+    let rows = write.tx.fetch(LEAVE.over([], queued.flat_map(key).collect())).await?;
     let state = |row: &Row| {
         let state = match row.get("in_progress_at")? {
             Some(in_progress_at) => RequestState::InProgress { in_progress_at },
@@ -116,13 +120,13 @@ async fn end_progress(
     states: &mut HashMap<i64, RequestState>,
     end: &End,
     now: i64,
-    unit: &mut Unit<'_>,
+    write: &mut WriteTransaction<'_>,
 ) -> Result<Vec<i64>, StoreError> {
     if states.is_empty() {
         return Ok(Vec::new());
     }
     let mut numbers = match end {
-        End::Failed(_) => unit.draw_results(states.len()).await?.into_iter(),
+        End::Failed(_) => write.draw_results(states.len()).await?.into_iter(),
         End::Cancelled => Vec::new().into_iter(),
     };
     let mut order: Vec<(i64, RequestState)> = states.iter().map(|(seq, state)| (*seq, *state)).collect();
@@ -131,30 +135,41 @@ async fn end_progress(
     for (seq, from) in order {
         let Ok(to) = end.apply(from, now) else { continue };
         // On PostgreSQL only what gathers stands in the index of `ready_at`.
-        let ready_at = Some(0).filter(|_| unit.tx.dialect() == Dialect::Sqlite);
+        let ready_at = Some(0).filter(|_| write.tx.dialect() == Dialect::Sqlite);
         values.extend([seq, row::stored_code(&from), row::code(&to)].map(Value::from));
         values.extend([ready_at, to.in_progress_at(), to.ended_at(), numbers.next()].map(Value::from));
     }
     let (mut ended, mut results) = (Vec::with_capacity(states.len()), Vec::new());
-    for row in unit.tx.fetch(END.over([], values)).await? {
+    for row in write.tx.fetch(END.over([], values)).await? {
         let seq = row.get("seq")?;
         let Some(from) = states.remove(&seq) else { continue };
-        unit.shift(row.get("batch")?, from.status(), end.status(), now);
-        unit.books.release(row.get("account")?, row.get("hold")?, end.status(), now);
-        unit.outbox.request_ended(seq, end.status(), row.get("lane")?, now);
+        write.effects.ended(&EndedRequest {
+            seq,
+            account: row.get("account")?,
+            batch: row.get("batch")?,
+            lane: row.get("lane")?,
+            hold: row.get("hold")?,
+            from: from.status(),
+            to: end.status(),
+            now,
+            ended_at: now,
+        });
         ended.push(seq);
         if let (Some(result_seq), End::Failed(body)) = (row.get("result_seq")?, end) {
             results.push((result_seq, NewResult { request: seq, tokens: None, body: body.clone() }));
         }
     }
     let results = results.iter().map(|(number, result)| (*number, result));
-    unit.tx.execute(RESULTS.insert(results)).await?;
+    write.tx.execute(RESULTS.insert(results)).await?;
     Ok(ended)
 }
 
 /// Those that are live still.
-async fn read_again(seqs: impl Iterator<Item = i64>, unit: &mut Unit<'_>) -> Result<Vec<Live>, StoreError> {
-    let rows = unit.tx.fetch(READ_AGAIN.over([], seqs.map(Value::from).collect())).await?;
+async fn read_again(
+    seqs: impl Iterator<Item = i64>,
+    write: &mut WriteTransaction<'_>,
+) -> Result<Vec<Live>, StoreError> {
+    let rows = write.tx.fetch(READ_AGAIN.over([], seqs.map(Value::from).collect())).await?;
     let mut lives = rows.iter().map(Live::read).collect::<Result<Vec<_>, _>>()?;
     lives.retain(|live| !live.state.is_terminal());
     Ok(lives)

@@ -9,7 +9,9 @@ use bytes::Bytes;
 
 use crate::store::database::statements;
 use crate::store::queue::endings::{End, Live, end_all};
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 statements! {
@@ -97,21 +99,22 @@ pub(in crate::store) struct Expired {
 
 impl Operation for Expire {
     type Answer = Expired;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::Expire;
 
     fn rows(&self) -> usize {
         self.limit as usize
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Expired>, StoreError> {
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<Expired>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for Job { operation, .. } in jobs {
             let Self { passed, now, limit, .. } = operation;
             let select = OVERDUE.bind(*passed).bind(*now).bind(*limit);
-            let rows = unit.tx.fetch(select).await?;
+            let rows = write.tx.fetch(select).await?;
             let lives = rows.iter().map(Live::read).collect::<Result<_, _>>()?;
             let last_deadline = rows.last().map(|row| row.get("deadline")).transpose()?;
-            let seqs = end_all(lives, &End::Failed(operation.error_body.clone()), *now, unit).await?;
+            let seqs = end_all(lives, &End::Failed(operation.error_body.clone()), *now, write).await?;
             answers.push(Expired { seqs, last_deadline });
         }
         Ok(answers)

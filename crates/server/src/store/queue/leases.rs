@@ -7,7 +7,9 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, Position, QueueKey, QueuePartition};
 
 use crate::store::database::{Dialect, Row, Value, statements};
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 /// What a lease took.
@@ -104,10 +106,10 @@ pub(in crate::store) struct LeaseRun {
 }
 
 impl LeaseRun {
-    async fn take(&self, unit: &mut Unit<'_>) -> Result<Leased, StoreError> {
-        let mut epochs = match unit.tx.dialect() {
-            Dialect::Sqlite => self.take_on_sqlite(unit).await?,
-            Dialect::Postgres => self.take_on_postgres(unit).await?,
+    async fn take(&self, write: &mut WriteTransaction<'_>) -> Result<Leased, StoreError> {
+        let mut epochs = match write.tx.dialect() {
+            Dialect::Sqlite => self.take_on_sqlite(write).await?,
+            Dialect::Postgres => self.take_on_postgres(write).await?,
         };
         let mut leased = Leased { leases: Vec::with_capacity(epochs.len()), gone: Vec::new() };
         for position in &self.positions {
@@ -123,36 +125,42 @@ impl LeaseRun {
     }
 
     /// The epochs of what is leased now, by `seq`.
-    async fn take_on_sqlite(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
+    async fn take_on_sqlite(
+        &self,
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<HashMap<i64, i64>, StoreError> {
         let mut epochs = HashMap::with_capacity(self.positions.len());
-        for row in unit.tx.fetch(WAITING.over(self.shared(unit), list(&self.positions))).await? {
-            self.shift(unit, &row)?;
+        for row in write.tx.fetch(WAITING.over(self.shared(write), list(&self.positions))).await? {
+            self.shift(write, &row)?;
             epochs.insert(row.get("seq")?, row.get::<i64>("lease_epoch")? + 1);
         }
         let waiting = self.positions.iter().filter(|position| epochs.contains_key(&position.seq));
-        unit.tx.execute(LEASE.over(self.shared(unit), list(waiting))).await?;
+        write.tx.execute(LEASE.over(self.shared(write), list(waiting))).await?;
         Ok(epochs)
     }
 
-    async fn take_on_postgres(&self, unit: &mut Unit<'_>) -> Result<HashMap<i64, i64>, StoreError> {
+    async fn take_on_postgres(
+        &self,
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<HashMap<i64, i64>, StoreError> {
         let mut epochs = HashMap::with_capacity(self.positions.len());
-        for row in unit.tx.fetch(LEASE.over(self.shared(unit), list(&self.positions))).await? {
-            self.shift(unit, &row)?;
+        for row in write.tx.fetch(LEASE.over(self.shared(write), list(&self.positions))).await? {
+            self.shift(write, &row)?;
             epochs.insert(row.get("seq")?, row.get("lease_epoch")?);
         }
         Ok(epochs)
     }
 
-    fn shared(&self, unit: &Unit<'_>) -> [Value; 4] {
+    fn shared(&self, write: &WriteTransaction<'_>) -> [Value; 4] {
         let QueuePartition { model, account } = self.group;
-        [unit.owner.key.into(), self.now.into(), model.into(), account.into()]
+        [write.node.key.into(), self.now.into(), model.into(), account.into()]
     }
 
     /// What was not in progress before is now.
-    fn shift(&self, unit: &mut Unit<'_>, leased: &Row) -> Result<(), StoreError> {
+    fn shift(&self, write: &mut WriteTransaction<'_>, leased: &Row) -> Result<(), StoreError> {
         if leased.get::<Option<i64>>("in_progress_at")?.is_none() {
             let batch = leased.get("batch")?;
-            unit.shift(batch, RequestStatus::Registered, RequestStatus::InProgress, self.now);
+            write.effects.moved(batch, RequestStatus::Registered, RequestStatus::InProgress, self.now);
         }
         Ok(())
     }
@@ -165,16 +173,17 @@ pub(in crate::store) fn list<'a>(positions: impl IntoIterator<Item = &'a Positio
 
 impl Operation for LeaseRun {
     type Answer = Leased;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::LeaseRun;
 
     fn rows(&self) -> usize {
         self.positions.len()
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Leased>, StoreError> {
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<Leased>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            answers.push(job.operation.take(unit).await?);
+            answers.push(job.operation.take(write).await?);
         }
         Ok(answers)
     }
@@ -191,9 +200,10 @@ pub(in crate::store) fn push_key(values: &mut Vec<Value>, key: &QueueKey) {
 
 impl Operation for GiveBack {
     type Answer = bool;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::GiveBack;
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<bool>, StoreError> {
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<bool>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for Job { operation: give_back, .. } in jobs {
             let QueueKey { group, position } = &give_back.lease.key;
@@ -201,13 +211,13 @@ impl Operation for GiveBack {
                 .bind(give_back.retry_at)
                 .bind(give_back.counted)
                 .bind(give_back.suspect)
-                .bind(unit.owner.key)
+                .bind(write.node.key)
                 .bind(group.model)
                 .bind(group.account)
                 .bind(position.sort_key.as_bytes())
                 .bind(position.seq)
                 .bind(give_back.lease.epoch);
-            answers.push(unit.tx.execute(update).await? == 1);
+            answers.push(write.tx.execute(update).await? == 1);
         }
         Ok(answers)
     }

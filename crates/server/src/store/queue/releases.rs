@@ -3,7 +3,9 @@
 use overnight_domain::scheduler::{Backlog, QueuePartition};
 
 use crate::store::database::{Dialect, Row, statements};
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 /// What a release moved.
@@ -61,24 +63,28 @@ statements! {
 
 impl Operation for Release {
     type Answer = Released;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::Release;
 
     fn rows(&self) -> usize {
         self.limit as usize
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Released>, StoreError> {
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<Released>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for Job { operation, .. } in jobs {
-            let added = match unit.tx.dialect() {
-                Dialect::Sqlite => operation.move_on_sqlite(unit).await?,
+            let added = match write.tx.dialect() {
+                Dialect::Sqlite => operation.move_on_sqlite(write).await?,
                 Dialect::Postgres => {
                     let release = RELEASE_ON_POSTGRES.bind(operation.now).bind(operation.limit);
-                    unit.tx.fetch(release).await?
+                    write.tx.fetch(release).await?
                 }
             };
             let added = added.iter().map(read_backlog).collect::<Result<_, _>>()?;
-            let next = unit.tx.fetch(NEXT_READY_AT.unbound()).await?;
+            let next = write.tx.fetch(NEXT_READY_AT.unbound()).await?;
             let next_ready_at = next.first().map(|row| row.get("ready_at")).transpose()?.flatten();
             answers.push(Released { added, next_ready_at });
         }
@@ -87,16 +93,16 @@ impl Operation for Release {
 }
 
 impl Release {
-    async fn move_on_sqlite(&self, unit: &mut Unit<'_>) -> Result<Vec<Row>, StoreError> {
+    async fn move_on_sqlite(&self, write: &mut WriteTransaction<'_>) -> Result<Vec<Row>, StoreError> {
         let boundary = BOUNDARY.bind(self.now).bind(self.limit.saturating_sub(1));
-        let (ready_at, seq): (i64, i64) = match unit.tx.fetch(boundary).await?.first() {
+        let (ready_at, seq): (i64, i64) = match write.tx.fetch(boundary).await?.first() {
             Some(row) => (row.get("ready_at")?, row.get("seq")?),
             None => (self.now, i64::MAX),
         };
-        let added = unit.tx.fetch(COUNT.bind(ready_at).bind(seq)).await?;
+        let added = write.tx.fetch(COUNT.bind(ready_at).bind(seq)).await?;
         if !added.is_empty() {
-            unit.tx.execute(FILL.bind(ready_at).bind(seq)).await?;
-            unit.tx.execute(MARK.bind(ready_at).bind(seq)).await?;
+            write.tx.execute(FILL.bind(ready_at).bind(seq)).await?;
+            write.tx.execute(MARK.bind(ready_at).bind(seq)).await?;
         }
         Ok(added)
     }

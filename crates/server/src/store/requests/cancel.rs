@@ -6,7 +6,9 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::statements;
 use crate::store::queue::endings::{End, Live, end_all};
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 statements! {
@@ -45,9 +47,9 @@ pub(in crate::store) struct CancelRequest {
 }
 
 impl CancelRequest {
-    async fn cancel(&self, unit: &mut Unit<'_>) -> Result<CancelOutcome, StoreError> {
+    async fn cancel(&self, write: &mut WriteTransaction<'_>) -> Result<CancelOutcome, StoreError> {
         loop {
-            let found = unit.tx.fetch(FIND_LIVE.bind(self.id).bind(self.account)).await?;
+            let found = write.tx.fetch(FIND_LIVE.bind(self.id).bind(self.account)).await?;
             let Some(row) = found.first() else { return Ok(CancelOutcome::Unknown) };
             let live = Live::read(row)?;
             let seq = live.seq;
@@ -55,7 +57,7 @@ impl CancelRequest {
                 Err(refused) => return Ok(CancelOutcome::AlreadyEnded(refused.from)),
                 Ok(cancelled) if cancelled == live.state => return Ok(CancelOutcome::Cancelled { seq }),
                 // Another node may end it in this moment: then the next look tells how.
-                Ok(_) => end_all(vec![live], &End::Cancelled, self.now, unit).await?,
+                Ok(_) => end_all(vec![live], &End::Cancelled, self.now, write).await?,
             };
         }
     }
@@ -63,12 +65,16 @@ impl CancelRequest {
 
 impl Operation for CancelRequest {
     type Answer = CancelOutcome;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::CancelRequest;
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<CancelOutcome>, StoreError> {
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<CancelOutcome>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            answers.push(job.operation.cancel(unit).await?);
+            answers.push(job.operation.cancel(write).await?);
         }
         Ok(answers)
     }

@@ -6,9 +6,12 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
-use crate::store::ledger::holds::{Admission, Hold, admit};
+use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::outbox::lane_of;
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::requests::admission::admit;
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 /// A request to be taken in. Times are in milliseconds.
@@ -90,34 +93,38 @@ pub(in crate::store) static REQUESTS_WITH_PROGRESS: JointColumns<NewRequest> =
 
 impl Operation for NewRequest {
     type Answer = Admission;
-    const LANE: Lane = Lane::Intake;
+    const CLASS: WriteClass = WriteClass::Intake;
+    const ORDER: WriteOrder = WriteOrder::NewRequest;
 
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.body.len() + self.metadata.as_ref().map_or(0, Bytes::len)
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Admission>, StoreError> {
-        unit.write_shifts().await?;
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<Admission>, StoreError> {
+        write.effects.apply_batch_counters(&mut write.tx).await?;
         let requests = || jobs.iter().map(|job| &job.operation);
         let arrivals: Vec<_> = requests().map(|request| (request.account, request.hold)).collect();
-        let admissions = admit(&arrivals, unit).await?;
+        let admissions = admit(&arrivals, write).await?;
         let taken = requests().zip(&admissions).filter(|(_, admission)| **admission == Admission::Taken);
-        store(&taken.map(|(request, _)| request).collect::<Vec<_>>(), unit).await?;
+        store(&taken.map(|(request, _)| request).collect::<Vec<_>>(), write).await?;
         Ok(admissions)
     }
 }
 
-async fn store(requests: &[&NewRequest], unit: &mut Unit<'_>) -> Result<(), StoreError> {
-    match unit.tx.dialect() {
+async fn store(requests: &[&NewRequest], write: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
+    match write.tx.dialect() {
         Dialect::Sqlite => {
-            let first = unit.sequences.request;
+            let first = write.sequences.request;
             let numbered = || (first..).zip(requests.iter().copied());
-            unit.tx.execute(REQUESTS.insert(numbered())).await?;
-            unit.tx.execute(PROGRESS.insert(numbered())).await?;
-            unit.sequences.request += requests.len() as i64;
+            write.tx.execute(REQUESTS.insert(numbered())).await?;
+            write.tx.execute(PROGRESS.insert(numbered())).await?;
+            write.sequences.request += requests.len() as i64;
         }
         Dialect::Postgres => {
-            unit.tx.execute(REQUESTS_WITH_PROGRESS.insert(requests.iter().copied())).await?;
+            write.tx.execute(REQUESTS_WITH_PROGRESS.insert(requests.iter().copied())).await?;
         }
     }
     Ok(())

@@ -1,12 +1,12 @@
 //! Requests: taken in, cancelled, read.
 
-mod cancel;
+mod admission;
+pub(in crate::store) mod cancel;
 mod insert;
-mod listing;
+pub(in crate::store) mod listing;
 pub mod models;
-mod pages;
+pub(in crate::store) mod pages;
 
-pub(super) use self::cancel::CancelRequest;
 pub use self::cancel::{CancelOutcome, cancel};
 pub use self::insert::{NewRequest, insert};
 #[cfg(test)]

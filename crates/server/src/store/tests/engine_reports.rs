@@ -67,6 +67,6 @@ async fn of_each_living_node_the_report_is_told_under_its_name() {
 }
 
 async fn count(fixture: &Fixture) -> i64 {
-    let count = crate::store::database::sql("SELECT count(*) FROM engine_reports");
-    fixture.store.readers().fetch_one(count).await.expect("a count").get(0).expect("a number")
+    let count = crate::store::database::sql("SELECT count(*) AS count FROM engine_reports");
+    fixture.store.readers().fetch_one(count).await.expect("a count").get("count").expect("a number")
 }

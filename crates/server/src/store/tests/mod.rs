@@ -21,6 +21,7 @@ macro_rules! on_both {
 
 mod activity;
 mod api_keys;
+mod declared;
 mod deliveries;
 mod engine_reports;
 mod grouping;
@@ -36,6 +37,7 @@ mod plans;
 mod probes;
 mod schemas;
 mod standings;
+mod statements;
 mod users;
 mod webhooks;
 mod wholes;

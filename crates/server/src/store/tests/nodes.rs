@@ -151,7 +151,7 @@ async fn counters_are_right_whoever_writes_at_the_same_time() {
         let batch = grouping::new_batch(&mut fixture, &ids).await;
         let stores = [&fixture.store, &other];
         let work = async |store| {
-            let released = crate::store::queue::releases::release(store, START, 1_000).await;
+            let released = queue::releases::release(store, START, 1_000).await;
             let positions = fixture.look().await;
             let leased = leases::take(store, fixture.group(), positions, START + 1).await?;
             let ends = leased.leases.iter().map(|lease| settle(store, fixture.settlement(lease, START + 2)));

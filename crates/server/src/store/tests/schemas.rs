@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::clock::ManualClock;
 use crate::store::database::migrations;
-use crate::store::database::{Kind, sql_each};
+use crate::store::database::{Dialect, Kind, sql};
 use crate::store::schema::{self, Schema};
 use crate::store::tests::moving::Target;
 use crate::store::tests::{Fixture, START};
@@ -16,15 +16,22 @@ use crate::store::{FolderLock, Store, StoreError};
 pub(in crate::store) type Catalogue = BTreeMap<String, BTreeMap<String, Kind>>;
 
 pub(in crate::store) async fn catalogue(fixture: &Fixture) -> Catalogue {
-    let columns = sql_each(
-        "SELECT t.name, c.name, c.type FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'",
-        "SELECT table_name::text, column_name::text, data_type::text FROM information_schema.columns NATURAL JOIN information_schema.tables
-         WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'",
-    );
+    let columns = match fixture.store.dialect() {
+        Dialect::Sqlite => {
+            "SELECT t.name AS table_name, c.name AS column_name, c.type AS data_type
+             FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+        }
+        Dialect::Postgres => {
+            "SELECT table_name::text, column_name::text, data_type::text
+             FROM information_schema.columns NATURAL JOIN information_schema.tables
+             WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'"
+        }
+    };
     let mut connection = fixture.store.connect().await.expect("a connection");
     let mut catalogue = Catalogue::new();
-    for row in connection.fetch(columns).await.expect("the columns") {
-        let [table, column, declared]: [String; 3] = [0, 1, 2].map(|it| row.get(it).expect("a name"));
+    for row in connection.fetch(sql(columns)).await.expect("the columns") {
+        let [table, column, declared]: [String; 3] =
+            ["table_name", "column_name", "data_type"].map(|it| row.get(it).expect("a name"));
         let kind = match declared.to_lowercase().as_str() {
             "integer" | "bigint" => Kind::Integer,
             "text" => Kind::Text,

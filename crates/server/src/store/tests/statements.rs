@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::store::tests::Fixture;
 use crate::store::database::{Dialect, Sql, Tx, sql};
-use crate::store::statements;
+use crate::store::tests::Fixture;
+use crate::store::tests::declared::statements;
 
 /// The part of a module's path that all share.
 const STORE: &str = "overnight_server::store::";
@@ -15,7 +15,7 @@ const STORE: &str = "overnight_server::store::";
 /// Every statement that is declared, by its name.
 pub(super) fn all() -> BTreeMap<&'static str, Sql> {
     let lists = statements().into_iter().flatten();
-    lists.map(|sql| (sql.name.strip_prefix(STORE).unwrap_or(sql.name), *sql)).collect()
+    lists.map(|sql| (sql.name.strip_prefix(STORE).unwrap_or(sql.name), **sql)).collect()
 }
 
 /// What PostgreSQL gets, with numbered places.
@@ -59,12 +59,21 @@ fn every_statement_is_as_it_was_reviewed() {
     let kept: BTreeMap<String, String> = fs::read_dir(&folder)
         .expect("the folder of snapshots")
         .map(|entry| entry.expect("a file").path())
-        .map(|path| (path.file_name().expect("a name").to_string_lossy().into(), fs::read_to_string(&path).expect("a text")))
+        .map(|path| {
+            (
+                path.file_name().expect("a name").to_string_lossy().into(),
+                fs::read_to_string(&path).expect("a text"),
+            )
+        })
         .collect();
     for (file, text) in &made {
         assert_eq!(kept.get(file), Some(text), "{file}: review it, and run this test with UPDATE=1");
     }
-    assert_eq!(kept.len(), made.len(), "a file of statements that there are no more: run this test with UPDATE=1");
+    assert_eq!(
+        kept.len(),
+        made.len(),
+        "a file of statements that there are no more: run this test with UPDATE=1"
+    );
 }
 
 #[test]
@@ -90,11 +99,16 @@ fn every_code_in_a_statement_has_its_name() {
         for text in [sql.sqlite, sql.postgres] {
             for column in ["state", "phase", "kind"] {
                 for operator in [" = ", " < ", " >= ", " <> "] {
-                    let behind = text.split(&format!("{column}{operator}")).skip(1);
+                    let comparison = format!("{column}{operator}");
+                    let behind = text.split(&comparison).skip(1);
                     let bare = behind.filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
                     for rest in bare {
                         let after = rest.trim_start_matches(|character: char| character.is_ascii_digit());
-                        assert!(after.starts_with(" /*"), "{name}: {column}{operator}{}", &rest[..rest.len().min(30)]);
+                        assert!(
+                            after.starts_with(" /*"),
+                            "{name}: {column}{operator}{}",
+                            &rest[..rest.len().min(30)]
+                        );
                     }
                 }
             }
@@ -103,8 +117,17 @@ fn every_code_in_a_statement_has_its_name() {
 }
 
 /// Tables that grow with the work.
-const GROWING: [&str; 9] =
-    ["requests", "progress", "queue", "results", "batches", "batch_members", "ledger", "events", "deliveries"];
+const GROWING: [&str; 9] = [
+    "requests",
+    "progress",
+    "queue",
+    "results",
+    "batches",
+    "batch_members",
+    "ledger",
+    "events",
+    "deliveries",
+];
 
 /// Statements that read a whole table, and why they may.
 const READS_ALL: &[(&str, &str)] = &[];
@@ -127,7 +150,8 @@ async fn no_statement_of_sqlite_reads_a_whole_table() {
         let is_whole = |step: &String| {
             let table = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
             table.is_some_and(|table| GROWING.contains(&table) || aliases.contains(&table))
-                && !step.contains("USING INDEX") && !step.contains("USING COVERING INDEX")
+                && !step.contains("USING INDEX")
+                && !step.contains("USING COVERING INDEX")
         };
         if plan.iter().any(is_whole) != may_read_all(name) {
             wrong.push(format!("{name}: {plan:#?}"));
@@ -143,10 +167,13 @@ async fn no_statement_of_postgresql_reads_a_whole_table() {
     let mut tx = Tx::begin(&mut connection).await.expect("a transaction");
     tx.execute(sql("SET LOCAL plan_cache_mode = force_generic_plan")).await.expect("a setting");
     let mut wrong = Vec::new();
-    for (number, (name, statement)) in all().into_iter().enumerate().filter(|(_, (_, sql))| !sql.postgres.is_empty()) {
+    for (number, (name, statement)) in
+        all().into_iter().enumerate().filter(|(_, (_, sql))| !sql.postgres.is_empty())
+    {
         let text = on_postgres(&statement);
         let places = (1..60).take_while(|place| text.contains(&format!("${place}"))).count();
-        let nulls = if places == 0 { String::new() } else { format!("({})", vec!["NULL"; places].join(", ")) };
+        let nulls =
+            if places == 0 { String::new() } else { format!("({})", vec!["NULL"; places].join(", ")) };
         let prepare: &'static str = format!("PREPARE s{number} AS {text}").leak();
         tx.execute(sql(prepare)).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         let explain: &'static str = format!("EXPLAIN EXECUTE s{number}{nulls}").leak();

@@ -12,12 +12,10 @@ use crate::store::database::{
     self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, outcome_of, statements,
 };
 use crate::store::error::{StoreError, Trouble};
-use crate::store::nodes::Owner;
-use crate::store::outbox::Announcer;
+use crate::store::write_transaction::{Sequences, WriteContext};
 use crate::store::writer::Writer;
-use crate::store::writer::group::{CrashPoint, Done, Failure, Group};
-use crate::store::writer::lanes::Lanes;
-use crate::store::writer::unit::Sequences;
+use crate::store::writer::group::{CrashPoint, Done, Failure, WriteGroup};
+use crate::store::writer::queues::WriteQueues;
 
 const DISK: &str = "the disk is full, or another process holds the database";
 const AWAY: &str = "the database does not answer, or takes no writes";
@@ -44,13 +42,12 @@ pub(in crate::store) struct WriterCore {
     database: Database,
     connection: Connection,
     sequences: Sequences,
-    owner: Owner,
-    announcer: Announcer,
+    context: WriteContext,
     /// The number of the last group, so that its outcome can be asked for.
     number: i64,
-    lanes: Arc<Lanes>,
+    queues: Arc<WriteQueues>,
     checkpointer: Option<Checkpointer>,
-    /// Where groups are told of; `None` where the writer does so itself.
+    /// The task that answers the askers of a group; `None` where the writer does so itself.
     done: Option<UnboundedSender<Done>>,
 }
 
@@ -60,25 +57,24 @@ impl WriterCore {
         database: Database,
         connection: Connection,
         sequences: Sequences,
-        owner: Owner,
-        announcer: Announcer,
+        context: WriteContext,
     ) -> Self {
-        let lanes = Arc::clone(&writer.lanes);
+        let queues = Arc::clone(&writer.queues);
         let (checkpointer, done) = (None, None);
-        Self { database, connection, sequences, owner, announcer, number: 0, lanes, checkpointer, done }
+        Self { database, connection, sequences, context, number: 0, queues, checkpointer, done }
     }
 
-    /// Writes until the lanes are closed and empty. Never cancelled half-way: nobody aborts it. SQLite is written to on a
+    /// Writes until the queues are closed and empty. Never cancelled half-way: nobody aborts it. SQLite is written to on a
     /// thread of its own, where a statement is a function call.
     pub(in crate::store) fn spawn(mut self, clock: SharedClock) -> Result<JoinHandle<()>, StoreError> {
         self.checkpointer = self.connection.start_checkpoints(&self.database)?;
         Ok(match self.connection.dialect() {
             Dialect::Postgres => tokio::spawn(self.write_all(clock)),
             Dialect::Sqlite => {
-                self.lanes.take_transactions_in();
+                self.queues.take_transactions_in();
                 let (runtime, (ended, end)) = (Handle::current(), oneshot::channel());
                 database::spawn_thread("writer", move || {
-                    runtime.block_on(self.write_and_tell(clock));
+                    runtime.block_on(self.write_and_answer(clock));
                     let _ = ended.send(());
                 });
                 tokio::spawn(async move { _ = end.await })
@@ -88,22 +84,22 @@ impl WriterCore {
 
     /// As [`Self::write_all`], with transactions between the groups, and with a task that tells the askers: a thread that woke
     /// each of them would spend its time on that.
-    async fn write_and_tell(mut self, clock: SharedClock) {
-        let (done, mut told) = mpsc::unbounded_channel::<Done>();
-        let telling = tokio::spawn(async move {
-            while let Some(done) = told.recv().await {
-                done.tell();
+    async fn write_and_answer(mut self, clock: SharedClock) {
+        let (done, mut committed) = mpsc::unbounded_channel::<Done>();
+        let answering = tokio::spawn(async move {
+            while let Some(done) = committed.recv().await {
+                done.answer();
             }
         });
         self.done = Some(done);
-        while !self.lanes.is_closed() || !self.lanes.is_empty() {
-            if self.lanes.is_empty() {
-                self.lanes.rung().await;
+        while !self.queues.is_closed() || !self.queues.is_empty() {
+            if self.queues.is_empty() {
+                self.queues.woken().await;
             }
-            if let Some(group) = self.lanes.take() {
+            if let Some(group) = self.queues.take() {
                 self.run(group, &clock).await;
             }
-            for transaction in self.lanes.take_transactions() {
+            for transaction in self.queues.take_transactions() {
                 transaction.run(&mut self.connection).await;
             }
             if let Some(checkpointer) = &self.checkpointer {
@@ -111,35 +107,35 @@ impl WriterCore {
             }
         }
         drop(self);
-        let _ = telling.await;
+        let _ = answering.await;
     }
 
     async fn write_all(mut self, clock: SharedClock) {
         loop {
-            if let Some(group) = self.lanes.take() {
+            if let Some(group) = self.queues.take() {
                 self.run(group, &clock).await;
-            } else if self.lanes.is_closed() {
+            } else if self.queues.is_closed() {
                 break;
             } else {
-                self.lanes.rung().await;
+                self.queues.woken().await;
             }
         }
         let _ = self.connection.close().await;
     }
 
-    fn tell(&self, done: Done) {
+    fn answer(&self, done: Done) {
         match &self.done {
-            // Where nobody tells any more, the process ends.
+            // Without that task the process is ending.
             Some(sender) => _ = sender.send(done),
-            None => done.tell(),
+            None => done.answer(),
         }
     }
 
-    async fn attempt(&mut self, group: Group, crash: Option<CrashPoint>) -> Result<Done, Failure> {
+    async fn attempt(&mut self, group: WriteGroup, crash: Option<CrashPoint>) -> Result<Done, Failure> {
         let count = group.count() as u64;
         self.number += 1;
         let (connection, sequences) = (&mut self.connection, &mut self.sequences);
-        let run = group.run(connection, sequences, &self.owner, &self.announcer, self.number, crash);
+        let run = group.run(connection, sequences, &self.context, self.number, crash);
         let outcome = run.await;
         if outcome.is_ok() {
             metrics::counter!("overnight_store_commits_total").increment(1);
@@ -149,16 +145,16 @@ impl WriterCore {
     }
 
     /// Runs a group until it is known whether it was done; if not, why.
-    async fn carry_through(
+    async fn run_to_an_outcome(
         &mut self,
-        mut group: Group,
+        mut group: WriteGroup,
         clock: &SharedClock,
-    ) -> Result<(), (Group, StoreError)> {
+    ) -> Result<(), (WriteGroup, StoreError)> {
         let mut tries = 0;
         loop {
             let Failure { group: undone, error, unanswered } = match self.attempt(group, None).await {
                 Ok(done) => {
-                    self.tell(done);
+                    self.answer(done);
                     return Ok(());
                 }
                 Err(failure) => failure,
@@ -176,7 +172,7 @@ impl WriterCore {
             tracing::warn!(%error, "a commit was not answered: the database is asked what became of it");
             match self.outcome_of(id, clock).await {
                 Some(Outcome::Committed) => {
-                    self.tell(Done { group: undone, outcome: *outcome });
+                    self.answer(Done { group: undone, outcome: *outcome });
                     return Ok(());
                 }
                 Some(_) => group = undone,
@@ -188,16 +184,16 @@ impl WriterCore {
     /// What became of a commit that was not answered; waits for as long as the database is away. `None` where the process
     /// ends before that is known.
     async fn outcome_of(&mut self, id: Numbered, clock: &SharedClock) -> Option<Outcome> {
-        self.lanes.set_refusing(Some(AWAY));
+        self.queues.set_refusing(Some(AWAY));
         let outcome = loop {
             match self.ask_outcome(id).await {
                 Ok(outcome) => break Some(outcome),
-                Err(_) if self.lanes.is_closed() => break None,
+                Err(_) if self.queues.is_closed() => break None,
                 Err(error) => tracing::warn!(%error, "the database does not say what became of a commit"),
             }
             clock.sleep_until(clock.now() + OUTCOME_MS).await;
         };
-        self.lanes.set_refusing(None);
+        self.queues.set_refusing(None);
         outcome
     }
 
@@ -206,8 +202,8 @@ impl WriterCore {
         outcome_of(&mut self.connection, id).await
     }
 
-    async fn run(&mut self, group: Group, clock: &SharedClock) {
-        let Err((group, error)) = self.carry_through(group, clock).await else { return };
+    async fn run(&mut self, group: WriteGroup, clock: &SharedClock) {
+        let Err((group, error)) = self.run_to_an_outcome(group, clock).await else { return };
         match error.trouble() {
             Trouble::Constraint | Trouble::Again => self.run_each_alone(group, clock).await,
             Trouble::Refusing => self.refuse_until_well(group, &error, clock).await,
@@ -216,9 +212,9 @@ impl WriterCore {
     }
 
     /// One member is at fault, so each runs alone once: the others must not fail with it.
-    async fn run_each_alone(&mut self, group: Group, clock: &SharedClock) {
+    async fn run_each_alone(&mut self, group: WriteGroup, clock: &SharedClock) {
         for single in group.split() {
-            let Err((single, error)) = self.carry_through(single, clock).await else {
+            let Err((single, error)) = self.run_to_an_outcome(single, clock).await else {
                 continue;
             };
             match error.trouble() {
@@ -231,32 +227,32 @@ impl WriterCore {
     }
 
     /// Refuses writes, reads go on; tries each second whether the database takes writes again.
-    async fn refuse_until_well(&mut self, group: Group, error: &StoreError, clock: &SharedClock) {
+    async fn refuse_until_well(&mut self, group: WriteGroup, error: &StoreError, clock: &SharedClock) {
         let why = match self.connection.dialect() {
             Dialect::Sqlite => DISK,
             Dialect::Postgres => AWAY,
         };
         tracing::error!(%error, "the store refuses writes for a while: {why}");
-        self.lanes.set_refusing(Some(why));
+        self.queues.set_refusing(Some(why));
         group.refuse(|| StoreError::Unavailable(why));
-        while !self.lanes.is_closed() {
+        while !self.queues.is_closed() {
             match self.probe().await {
                 Ok(()) => {
                     tracing::info!("the store takes writes again");
                     break;
                 }
                 Err(error) if error.trouble() == Trouble::Fatal => {
-                    return self.give_up(Group::default(), error);
+                    return self.give_up(WriteGroup::default(), error);
                 }
                 Err(_) => {}
             }
             clock.sleep_until(clock.now() + PROBE_MS).await;
-            while let Some(group) = self.lanes.take() {
+            while let Some(group) = self.queues.take() {
                 group.refuse(|| StoreError::Unavailable(why));
             }
-            drop(self.lanes.take_transactions());
+            drop(self.queues.take_transactions());
         }
-        self.lanes.set_refusing(None);
+        self.queues.set_refusing(None);
     }
 
     async fn probe(&mut self) -> Result<(), StoreError> {
@@ -268,7 +264,7 @@ impl WriterCore {
 
     /// After an I/O error nobody knows what is on this machine's disk: the process ends, and the next start reads it
     /// afresh. What a server says ends no process.
-    fn give_up(&self, group: Group, error: StoreError) {
+    fn give_up(&self, group: WriteGroup, error: StoreError) {
         match (self.connection.dialect(), error) {
             (_, StoreError::Stopped) => group.refuse(|| StoreError::Stopped),
             (Dialect::Sqlite, error) => end_process(&error),
@@ -297,11 +293,11 @@ impl ManualWriter {
     /// Commits the next group and answers its askers; `false` when nothing waits. Constraint errors are handled as
     /// the task does; any other error is returned.
     pub async fn commit_next(&mut self) -> Result<bool, StoreError> {
-        let Some(group) = self.0.lanes.take() else { return Ok(false) };
+        let Some(group) = self.0.queues.take() else { return Ok(false) };
         let core = &mut self.0;
         let group = match core.attempt(group, None).await {
             Ok(done) => {
-                done.tell();
+                done.answer();
                 return Ok(true);
             }
             Err(Failure { group, error, .. }) if error.trouble() == Trouble::Constraint => group,
@@ -309,7 +305,7 @@ impl ManualWriter {
         };
         for single in group.split() {
             match core.attempt(single, None).await {
-                Ok(done) => done.tell(),
+                Ok(done) => done.answer(),
                 Err(Failure { group, error, .. }) => group.refuse(|| StoreError::Refused(error.to_string())),
             }
         }
@@ -318,14 +314,14 @@ impl ManualWriter {
 
     /// Writes the next group up to `point` and ends as a killed process would: nobody is answered.
     pub async fn crash(mut self, point: CrashPoint) -> Result<(), StoreError> {
-        if let Some(group) = self.0.lanes.take() {
+        if let Some(group) = self.0.queues.take() {
             match self.0.attempt(group, Some(point)).await {
                 // Nobody is told anything.
                 Ok(_) | Err(Failure { error: StoreError::Stopped, .. }) => {}
                 Err(Failure { error, .. }) => return Err(error),
             }
         }
-        self.0.lanes.close();
+        self.0.queues.close();
         self.0.connection.close().await
     }
 }

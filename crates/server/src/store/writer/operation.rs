@@ -1,25 +1,31 @@
-//! A write, with the way back to who asked for it.
+//! A write, with the way back to its asker.
+
+use std::any::Any;
+use std::pin::Pin;
 
 use tokio::sync::oneshot;
 
 use crate::store::error::StoreError;
-use crate::store::writer::unit::Unit;
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writes::WriteOrder;
 
-/// Which of the two lanes a write waits in.
+/// Which of the two queues a write waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) enum Lane {
+pub(in crate::store) enum WriteClass {
     /// Moves what was accepted before; never refused, drained first.
     Control,
     /// Brings new work; bounded in count and bytes, refused past that.
     Intake,
 }
 
-/// Something the writer can do for several askers in one transaction.
+/// A write that one transaction does for several askers.
 pub(in crate::store) trait Operation: Sized + Send + Sync + 'static {
     /// What the asker gets once the transaction is durable.
     type Answer: Send + 'static;
     /// Where it waits.
-    const LANE: Lane;
+    const CLASS: WriteClass;
+    /// When a group does it.
+    const ORDER: WriteOrder;
 
     /// About how many rows it writes.
     fn rows(&self) -> usize {
@@ -33,8 +39,8 @@ pub(in crate::store) trait Operation: Sized + Send + Sync + 'static {
 
     /// Does them all, in order; one answer for each.
     fn apply(
-        operations: &[Job<Self>],
-        unit: &mut Unit<'_>,
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
     ) -> impl Future<Output = Result<Vec<Self::Answer>, StoreError>> + Send;
 }
 
@@ -44,16 +50,89 @@ pub(in crate::store) struct Job<O: Operation> {
     pub(super) reply: oneshot::Sender<Result<O::Answer, StoreError>>,
 }
 
-/// Hands each asker its answer; one who left does not mind.
-pub(super) fn answer_all<O: Operation>(jobs: Vec<Job<O>>, answers: Vec<O::Answer>) {
-    for (job, answer) in jobs.into_iter().zip(answers) {
-        let _ = job.reply.send(Ok(answer));
+/// The answers to some jobs of one operation.
+pub(super) type Answers = Box<dyn Any + Send>;
+
+type Applied<'a> = Pin<Box<dyn Future<Output = Result<Answers, StoreError>> + Send + 'a>>;
+
+/// Jobs of one operation, whichever it is, in the order in which they came.
+pub(super) trait Jobs: Any + Send + Sync {
+    fn class(&self) -> WriteClass;
+    fn order(&self) -> WriteOrder;
+    fn count(&self) -> usize;
+    fn rows(&self) -> usize;
+    fn bytes(&self) -> usize;
+
+    /// Adds jobs of the same operation.
+    fn append(&mut self, others: Box<dyn Jobs>);
+
+    /// Each job by itself.
+    fn split(self: Box<Self>) -> Vec<Box<dyn Jobs>>;
+
+    /// Does them all.
+    fn apply<'a>(&'a self, write: &'a mut WriteTransaction<'_>) -> Applied<'a>;
+
+    /// Hands each asker its answer, which [`Jobs::apply`] gave. An asker that has left loses nothing.
+    fn answer(self: Box<Self>, answers: Answers);
+
+    /// Answers each asker that nothing was done.
+    fn refuse(self: Box<Self>, why: &dyn Fn() -> StoreError);
+}
+
+impl<O: Operation> From<Job<O>> for Box<dyn Jobs> {
+    fn from(job: Job<O>) -> Self {
+        Box::new(vec![job])
     }
 }
 
-/// Tells each asker that nothing was done.
-pub(super) fn refuse_all<O: Operation>(jobs: Vec<Job<O>>, why: impl Fn() -> StoreError) {
-    for job in jobs {
-        let _ = job.reply.send(Err(why()));
+impl<O: Operation> Jobs for Vec<Job<O>> {
+    fn class(&self) -> WriteClass {
+        O::CLASS
+    }
+
+    fn order(&self) -> WriteOrder {
+        O::ORDER
+    }
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn rows(&self) -> usize {
+        self.iter().map(|job| job.operation.rows()).sum()
+    }
+
+    fn bytes(&self) -> usize {
+        self.iter().map(|job| job.operation.bytes()).sum()
+    }
+
+    fn append(&mut self, others: Box<dyn Jobs>) {
+        let others: Box<dyn Any> = others;
+        match others.downcast::<Self>() {
+            Ok(others) => self.extend(*others),
+            // The askers hear that the store has stopped. Each operation has an order of its own, which a test shows.
+            Err(_) => debug_assert!(false, "two operations share an order"),
+        }
+    }
+
+    fn split(self: Box<Self>) -> Vec<Box<dyn Jobs>> {
+        self.into_iter().map(Into::into).collect()
+    }
+
+    fn apply<'a>(&'a self, write: &'a mut WriteTransaction<'_>) -> Applied<'a> {
+        Box::pin(async move { Ok(Box::new(O::apply(self, write).await?) as Answers) })
+    }
+
+    fn answer(self: Box<Self>, answers: Answers) {
+        let Ok(answers) = answers.downcast::<Vec<O::Answer>>() else { return };
+        for (job, answer) in self.into_iter().zip(*answers) {
+            let _ = job.reply.send(Ok(answer));
+        }
+    }
+
+    fn refuse(self: Box<Self>, why: &dyn Fn() -> StoreError) {
+        for job in *self {
+            let _ = job.reply.send(Err(why()));
+        }
     }
 }

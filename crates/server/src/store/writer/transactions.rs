@@ -25,7 +25,7 @@ impl Transaction {
 impl Writer {
     /// Whether transactions are done by the writer, and not beside it.
     pub(in crate::store) fn takes_transactions(&self) -> bool {
-        self.lanes.takes_transactions()
+        self.queues.takes_transactions()
     }
 
     /// Has `work` done in a transaction of its own. Once in line it is done even if the asker leaves.
@@ -36,7 +36,7 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         #[cfg(test)]
         let lives_for = LIVES_FOR.get();
-        self.lanes.push_transaction(Transaction(Box::new(move |connection| {
+        self.queues.push_transaction(Transaction(Box::new(move |connection| {
             Box::pin(async move {
                 #[cfg(test)]
                 LIVES_FOR.set(lives_for);

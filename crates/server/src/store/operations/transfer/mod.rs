@@ -17,7 +17,7 @@ mod import;
 mod lines;
 mod statements;
 mod tables;
-mod target;
+pub(in crate::store) mod target;
 
 pub use self::counts::Counts;
 pub use self::errors::{ExportError, ImportError};

@@ -1,8 +1,8 @@
 //! The end of a leased request: guard first, then write for the survivors only. A settle whose lease is no longer
 //! held (cancelled, expired, voided, leased again) touches nothing.
 
-mod postgres;
-mod sqlite;
+pub(in crate::store) mod postgres;
+pub(in crate::store) mod sqlite;
 
 #[cfg(test)]
 pub(in crate::store) use self::postgres::end_by as end_on_postgres_by;
@@ -17,8 +17,10 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
 
 use crate::store::database::{Dialect, Row};
-use crate::store::ledger::deltas::{Completed, Pinned};
-use crate::store::writer::{Job, Lane, Operation, Unit};
+use crate::store::effects::{Completed, EndedRequest, Pinned};
+use crate::store::write_transaction::WriteTransaction;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError, row};
 
 /// How a leased request ended.
@@ -80,20 +82,25 @@ impl Settlement {
         (self.seq(), self.lease.epoch)
     }
 
-    /// Moves the counters of the batch that it is in and the money of its account, and tells of it.
-    fn book(&self, held: &Held, result: i64, ended_at: i64, unit: &mut Unit<'_>) {
-        unit.shift(held.batch, RequestStatus::InProgress, self.ending.status(), self.now);
-        unit.outbox.request_ended(self.seq(), self.ending.status(), held.lane, ended_at);
-        let group = self.lease.key.group;
+    /// Notes what this end, which is written, brings about besides.
+    fn note_effects(&self, held: &Held, result: i64, ended_at: i64, write: &mut WriteTransaction<'_>) {
+        let (group, request, now) = (self.lease.key.group, self.seq(), self.now);
+        let ended = EndedRequest {
+            seq: request,
+            account: group.account.0,
+            batch: held.batch,
+            lane: held.lane,
+            hold: held.pinned.hold,
+            from: RequestStatus::InProgress,
+            to: self.ending.status(),
+            now,
+            ended_at,
+        };
         match self.ending {
-            Ending::Failed => {
-                let status = self.ending.status();
-                unit.books.release(group.account.0, held.pinned.hold, status, self.now);
-            }
+            Ending::Failed => write.effects.ended(&ended),
             Ending::Completed { prompt_tokens, completion_tokens } => {
-                let (request, now) = (self.seq(), self.now);
                 let completed = Completed { group, request, result, prompt_tokens, completion_tokens, now };
-                unit.books.capture(completed, held.pinned);
+                write.effects.completed(&ended, completed, held.pinned);
             }
         }
     }
@@ -115,20 +122,24 @@ pub(in crate::store) struct Settle {
 
 impl Operation for Settle {
     type Answer = Vec<bool>;
-    const LANE: Lane = Lane::Control;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::Settle;
 
     fn rows(&self) -> usize {
         self.settlements.len()
     }
 
-    async fn apply(jobs: &[Job<Self>], unit: &mut Unit<'_>) -> Result<Vec<Vec<bool>>, StoreError> {
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<Vec<bool>>, StoreError> {
         let all = || jobs.iter().flat_map(|job| job.operation.settlements.iter());
         // Of two ends of one lease the first counts.
         let mut names = HashSet::new();
         let distinct: Vec<&Settlement> = all().filter(|settlement| names.insert(settlement.name())).collect();
-        let mut ended = match unit.tx.dialect() {
-            Dialect::Sqlite => sqlite::end(&distinct, unit).await?,
-            Dialect::Postgres => postgres::end(distinct, unit).await?,
+        let mut ended = match write.tx.dialect() {
+            Dialect::Sqlite => sqlite::end(&distinct, write).await?,
+            Dialect::Postgres => postgres::end(distinct, write).await?,
         };
         let mut settled = |settlement: &Settlement| ended.remove(&settlement.name());
         Ok(jobs.iter().map(|job| job.operation.settlements.iter().map(&mut settled).collect()).collect())

@@ -6,7 +6,7 @@ use crate::store::StoreError;
 use crate::store::database::{Statement, statements};
 use crate::store::queue::leases;
 use crate::store::queue::settle::{Held, LeaseName, Settlement, read_name};
-use crate::store::writer::Unit;
+use crate::store::write_transaction::WriteTransaction;
 
 statements! {
     /// All of it at once: the rows that are deleted say for whom the rest is written.
@@ -54,18 +54,18 @@ pub(in crate::store) fn end_by(settlements: &[&Settlement], owner: i64) -> State
 
 pub(super) async fn end(
     mut settlements: Vec<&Settlement>,
-    unit: &mut Unit<'_>,
+    write: &mut WriteTransaction<'_>,
 ) -> Result<HashSet<LeaseName>, StoreError> {
     // Everybody locks in this order.
     settlements.sort_unstable_by_key(|settlement| settlement.seq());
-    let statement = end_by(&settlements, unit.owner.key);
+    let statement = end_by(&settlements, write.node.key);
     let by_name: HashMap<LeaseName, &Settlement> =
         settlements.into_iter().map(|settlement| (settlement.name(), settlement)).collect();
     let mut ended = HashSet::new();
-    for row in unit.tx.fetch(statement).await? {
+    for row in write.tx.fetch(statement).await? {
         let name = read_name(&row)?;
         if let Some(settlement) = by_name.get(&name) {
-            settlement.book(&Held::read(&row)?, row.get("result_seq")?, row.get("ended_at")?, unit);
+            settlement.note_effects(&Held::read(&row)?, row.get("result_seq")?, row.get("ended_at")?, write);
         }
         ended.insert(name);
     }

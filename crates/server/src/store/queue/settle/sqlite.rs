@@ -7,7 +7,7 @@ use crate::store::database::{Row, Statement, Value, statements};
 use crate::store::queue::leases;
 use crate::store::queue::results::{NewResult, RESULTS};
 use crate::store::queue::settle::{Held, LeaseName, Settlement, read_name};
-use crate::store::writer::Unit;
+use crate::store::write_transaction::WriteTransaction;
 
 statements! {
     /// A lease that is held. A batch that is marked cancelled holds its requests back: they end with the next chunk of its
@@ -36,21 +36,21 @@ struct Survivor<'a> {
 
 pub(super) async fn end(
     settlements: &[&Settlement],
-    unit: &mut Unit<'_>,
+    write: &mut WriteTransaction<'_>,
 ) -> Result<HashSet<LeaseName>, StoreError> {
-    let held = find_held(settlements, unit).await?;
+    let held = find_held(settlements, write).await?;
     let mut survivors = Vec::with_capacity(held.len());
     for settlement in settlements {
         let Some((in_progress_at, held)) = held.get(&settlement.name()).copied() else { continue };
-        let result_seq = unit.sequences.result;
-        unit.sequences.result += 1;
+        let result_seq = write.sequences.result;
+        write.sequences.result += 1;
         let ended_at = settlement.now.max(in_progress_at);
-        settlement.book(&held, result_seq, ended_at, unit);
+        settlement.note_effects(&held, result_seq, ended_at, write);
         survivors.push(Survivor { settlement, in_progress_at, ended_at, result_seq });
     }
     let mut touched = 0;
     for statement in survivors_statements(&survivors) {
-        touched += unit.tx.execute(statement).await?;
+        touched += write.tx.execute(statement).await?;
     }
     if touched != 3 * survivors.len() as u64 {
         return Err(StoreError::Damaged("a lease that was held"));
@@ -61,14 +61,14 @@ pub(super) async fn end(
 /// The leases that are held, by name, each with since when its request is in progress.
 async fn find_held(
     settlements: &[&Settlement],
-    unit: &mut Unit<'_>,
+    write: &mut WriteTransaction<'_>,
 ) -> Result<HashMap<LeaseName, (i64, Held)>, StoreError> {
     let mut values = Vec::with_capacity(5 * settlements.len());
     for settlement in settlements {
         leases::push_key(&mut values, &settlement.lease.key);
         values.push(settlement.lease.epoch.into());
     }
-    let rows = unit.tx.fetch(HELD.over([unit.owner.key.into()], values)).await?;
+    let rows = write.tx.fetch(HELD.over([write.node.key.into()], values)).await?;
     let read = |row: &Row| Ok((read_name(row)?, (row.get("in_progress_at")?, Held::read(row)?)));
     rows.iter().map(read).collect()
 }

@@ -1,6 +1,5 @@
-//! The money that a group of writes moves. It is written once, behind everything else: one row an account, whose lock is
-//! the last that is taken, one entry a charge, one row a day and
-//! model, and one a quarter of an hour, which counts whatever ended.
+//! The money that a group of writes moves, written once at the end of the group: one row an account, whose lock is the last
+//! that is taken, one entry a charge, one row a day and model, and one a quarter of an hour, which counts every end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,8 +35,8 @@ pub(in crate::store) struct Completed {
 
 /// What a group moves.
 #[derive(Debug, Default)]
-pub(in crate::store) struct Books {
-    shifts: BTreeMap<i64, Balance>,
+pub(in crate::store) struct LedgerDeltas {
+    deltas: BTreeMap<i64, Balance>,
     charges: Vec<Charge>,
     spent: BTreeMap<spend::Key, Spent>,
     ended: BTreeMap<activity::Key, Ended>,
@@ -54,15 +53,15 @@ impl Pinned {
     }
 }
 
-impl Books {
+impl LedgerDeltas {
     /// An accepted request holds so much.
     pub(in crate::store) fn hold(&mut self, account: i64, hold: i64) {
-        self.shift(account, Balance { balance: 0, held: hold });
+        self.add_delta(account, Balance { balance: 0, held: hold });
     }
 
     /// A request that held so much ended without a charge: it failed or was cancelled.
     pub(in crate::store) fn release(&mut self, account: i64, hold: i64, status: RequestStatus, now: i64) {
-        self.shift(account, Balance { balance: 0, held: -hold });
+        self.add_delta(account, Balance { balance: 0, held: -hold });
         self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::without_charge(status));
     }
 
@@ -78,15 +77,15 @@ impl Books {
             self.shortfall = self.shortfall.saturating_add(shortfall.nanos());
             self.charges.push(Charge { group, request, result, amount, now });
         }
-        self.shift(account, Balance { balance: -amount, held: -pinned.hold });
+        self.add_delta(account, Balance { balance: -amount, held: -pinned.hold });
         let spent = Spent { requests: 1, prompt_tokens, completion_tokens, amount };
         self.spent.entry(spend::Key::new(group, now)).or_default().add(&spent);
         self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::completed(&spent));
     }
 
-    fn shift(&mut self, account: i64, by: Balance) {
+    fn add_delta(&mut self, account: i64, by: Balance) {
         if by != Balance::default() {
-            self.shifts.entry(account).or_default().add(by);
+            self.deltas.entry(account).or_default().add(by);
         }
     }
 
@@ -97,12 +96,12 @@ impl Books {
         accounts: BTreeSet<i64>,
         tx: &mut Tx<'_>,
     ) -> Result<BTreeMap<i64, i64>, StoreError> {
-        let all: BTreeSet<i64> = accounts.into_iter().chain(self.shifts.keys().copied()).collect();
+        let all: BTreeSet<i64> = accounts.into_iter().chain(self.deltas.keys().copied()).collect();
         let mut balances = balances::lock(&all, tx).await?;
         self.is_locked = true;
-        for (account, shift) in &self.shifts {
+        for (account, delta) in &self.deltas {
             if let Some(balance) = balances.get_mut(account) {
-                balance.add(*shift);
+                balance.add(*delta);
             }
         }
         Ok(balances.into_iter().map(|(account, balance)| (account, balance.available())).collect())
@@ -113,11 +112,11 @@ impl Books {
         if !self.charges.is_empty() {
             entries::insert_charges(&self.charges, tx).await?;
         }
-        if !self.shifts.is_empty() {
+        if !self.deltas.is_empty() {
             if !self.is_locked {
-                balances::lock_only(self.shifts.keys().copied(), tx).await?;
+                balances::lock_only(self.deltas.keys().copied(), tx).await?;
             }
-            balances::apply(&self.shifts, tx).await?;
+            balances::apply(&self.deltas, tx).await?;
         }
         if !self.spent.is_empty() {
             spend::add(&self.spent, tx).await?;

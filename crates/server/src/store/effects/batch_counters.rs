@@ -1,12 +1,10 @@
-//! The counters of the batches that a group touched, written once a batch.
+//! The counters of the batches that a group moved, written once a batch. Their state follows them.
 
 use std::collections::BTreeMap;
 
 use overnight_domain::batches::Counters;
-use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Tx, statements};
-use crate::store::outbox::Outbox;
 use crate::store::{StoreError, row};
 
 statements! {
@@ -21,21 +19,28 @@ statements! {
         WHERE seq = ?";
 }
 
-/// Adds each shift to its batch and lets the batch's state follow; a batch that completes is told of.
-pub(in crate::store) async fn apply_shifts(
-    tx: &mut Tx<'_>,
-    shifts: &BTreeMap<i64, Counters>,
+/// A batch that completed.
+pub(super) struct CompletedBatch {
+    pub(super) seq: i64,
+    /// Where its event is delivered; `None` where it has no webhook.
+    pub(super) lane: Option<i64>,
+}
+
+/// Adds each delta to its batch; the batches that completed by that.
+pub(super) async fn apply(
+    deltas: &BTreeMap<i64, Counters>,
     now: i64,
-    outbox: &mut Outbox,
-) -> Result<(), StoreError> {
-    for (&batch, shift) in shifts {
+    tx: &mut Tx<'_>,
+) -> Result<Vec<CompletedBatch>, StoreError> {
+    let mut completed = Vec::new();
+    for (&batch, delta) in deltas {
         let found = tx.fetch(LOCK.bind(batch)).await?;
         let row = found.first().ok_or(StoreError::Damaged("a request names a batch that is not there"))?;
-        let counters = row::counters(row)?.plus(shift);
+        let counters = row::counters(row)?.plus(delta);
         let before = row::batch_state(row)?;
         let state = before.observe(&counters, now);
         if before.completed_at() != state.completed_at() {
-            outbox.batch_ended(batch, EventKind::BatchCompleted, row.get("lane")?, now);
+            completed.push(CompletedBatch { seq: batch, lane: row.get("lane")? });
         }
         let update = UPDATE
             .bind(state.in_progress_at())
@@ -48,5 +53,5 @@ pub(in crate::store) async fn apply_shifts(
             .bind(batch);
         tx.execute(update).await?;
     }
-    Ok(())
+    Ok(completed)
 }

@@ -1,4 +1,4 @@
-//! Events are written by those who end requests and batches.
+//! Events of the outbox, written in the transaction that ends their request or batch.
 
 use std::sync::Arc;
 
@@ -10,30 +10,30 @@ use tokio::sync::Notify;
 
 use crate::store::StoreError;
 use crate::store::database::{Tx, Value, statements};
-use crate::store::outbox::states::kind_code;
+use crate::store::event_states::kind_code;
 
-/// What names events and wakes who delivers them.
+/// Names events, and wakes the deliverer.
 #[derive(Clone)]
-pub(in crate::store) struct Announcer {
+pub(in crate::store) struct EventContext {
     /// The installation's secret: nobody can tell the identifier of an event beforehand.
     pub(in crate::store) secret: [u8; 32],
-    /// Rung when events are durable.
-    pub(in crate::store) bell: Arc<Notify>,
+    /// Notified when events are durable.
+    pub(in crate::store) written: Arc<Notify>,
 }
 
 /// The events of a group of writes, written once behind the counters.
 #[derive(Default)]
-pub(in crate::store) struct Outbox(Vec<Announcement>);
+pub(in crate::store) struct NewEvents(Vec<NewEvent>);
 
-struct Announcement {
-    subject: Told,
+struct NewEvent {
+    subject: EventSubject,
     kind: EventKind,
     lane: DeliveryLane,
     now: i64,
 }
 
 #[derive(Clone, Copy)]
-enum Told {
+enum EventSubject {
     Request(i64),
     Batch(i64),
 }
@@ -49,7 +49,7 @@ statements! {
     };
 }
 
-impl Outbox {
+impl NewEvents {
     /// A request ended so, and is told of where somebody wants to know.
     pub(in crate::store) fn request_ended(
         &mut self,
@@ -64,41 +64,41 @@ impl Outbox {
             RequestStatus::Cancelled => EventKind::RequestCancelled,
             RequestStatus::Registered | RequestStatus::InProgress => return,
         };
-        self.push(Told::Request(request), kind, lane, now);
+        self.push(EventSubject::Request(request), kind, lane, now);
     }
 
     /// A batch completed, or its cancel is done.
     pub(in crate::store) fn batch_ended(&mut self, batch: i64, kind: EventKind, lane: Option<i64>, now: i64) {
-        self.push(Told::Batch(batch), kind, lane, now);
+        self.push(EventSubject::Batch(batch), kind, lane, now);
     }
 
-    fn push(&mut self, subject: Told, kind: EventKind, lane: Option<i64>, now: i64) {
+    fn push(&mut self, subject: EventSubject, kind: EventKind, lane: Option<i64>, now: i64) {
         if let Some(lane) = lane.map(DeliveryLane) {
-            self.0.push(Announcement { subject, kind, lane, now });
+            self.0.push(NewEvent { subject, kind, lane, now });
         }
     }
 
-    /// Writes what was announced; how much that was.
+    /// Writes what was written_events; how much that was.
     pub(in crate::store) async fn write(
         &mut self,
-        announcer: &Announcer,
+        context: &EventContext,
         tx: &mut Tx<'_>,
     ) -> Result<usize, StoreError> {
-        let announced = std::mem::take(&mut self.0);
-        let values = announced.iter().flat_map(|event| event.values(announcer)).collect();
+        let written_events = std::mem::take(&mut self.0);
+        let values = written_events.iter().flat_map(|event| event.values(context)).collect();
         tx.execute(INSERT.over([], values)).await?;
-        Ok(announced.len())
+        Ok(written_events.len())
     }
 }
 
-impl Announcement {
-    fn values(&self, announcer: &Announcer) -> [Value; 7] {
+impl NewEvent {
+    fn values(&self, context: &EventContext) -> [Value; 7] {
         let (request, batch) = match self.subject {
-            Told::Request(seq) => (Some(seq), None),
-            Told::Batch(seq) => (None, Some(seq)),
+            EventSubject::Request(seq) => (Some(seq), None),
+            EventSubject::Batch(seq) => (None, Some(seq)),
         };
         [
-            self.id(announcer).into(),
+            self.id(context).into(),
             self.lane.account().into(),
             self.lane.0.into(),
             kind_code(self.kind).into(),
@@ -109,23 +109,23 @@ impl Announcement {
     }
 
     /// A request or batch ends once: its end has one name, whoever asks.
-    fn id(&self, announcer: &Announcer) -> EventId {
+    fn id(&self, context: &EventContext) -> EventId {
         let (name, seq) = match self.subject {
-            Told::Request(seq) => ("request", seq),
-            Told::Batch(seq) => ("batch", seq),
+            EventSubject::Request(seq) => ("request", seq),
+            EventSubject::Batch(seq) => ("batch", seq),
         };
         let digest = Sha256::new()
             .chain_update(b"event of ")
             .chain_update(name)
             .chain_update(seq.to_le_bytes())
-            .chain_update(announcer.secret)
+            .chain_update(context.secret)
             .finalize();
         EventId::derived(self.now, low_half(&digest))
     }
 }
 
 /// The first 16 bytes as a number.
-pub(super) fn low_half(digest: &[u8]) -> u128 {
+pub(in crate::store) fn low_half(digest: &[u8]) -> u128 {
     let mut half = [0; 16];
     half.copy_from_slice(&digest[..16]);
     u128::from_le_bytes(half)

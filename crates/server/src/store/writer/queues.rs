@@ -1,4 +1,4 @@
-//! Where writes wait: two lanes, one drained before the other.
+//! Where writes wait: two queues, one drained before the other, and transactions.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::store::error::StoreError;
-use crate::store::writer::group::{Group, Write};
-use crate::store::writer::operation::Lane;
+use crate::store::writer::group::WriteGroup;
+use crate::store::writer::operation::{Jobs, WriteClass};
 use crate::store::writer::transactions::Transaction;
 
 const FULL: &str = "the queue of writes is full";
@@ -20,17 +20,17 @@ const GROUP_CONTROL_ROWS_MAX: usize = 512;
 const GROUP_INTAKE_ROWS_MAX: usize = 256;
 const GROUP_INTAKE_BYTES_MAX: usize = 4 << 20;
 
-/// The two lanes and the bell that wakes the writer.
+/// The queues of writes, and what wakes the writer.
 #[derive(Default)]
-pub(super) struct Lanes {
+pub(super) struct WriteQueues {
     waiting: Mutex<Waiting>,
-    bell: Notify,
+    wake: Notify,
 }
 
 #[derive(Default)]
 struct Waiting {
-    control: VecDeque<Write>,
-    intake: VecDeque<Write>,
+    control: VecDeque<Box<dyn Jobs>>,
+    intake: VecDeque<Box<dyn Jobs>>,
     intake_bytes: usize,
     transactions: VecDeque<Transaction>,
     takes_transactions: bool,
@@ -38,16 +38,16 @@ struct Waiting {
     closed: bool,
 }
 
-impl Lanes {
-    /// Puts a write in line. Intake is refused when its lane is full or the disk takes no writes.
-    pub(super) fn push(&self, write: Write) -> Result<(), StoreError> {
+impl WriteQueues {
+    /// Puts a write in line. Intake is refused when its queue is full or the disk takes no writes.
+    pub(super) fn push(&self, write: Box<dyn Jobs>) -> Result<(), StoreError> {
         let mut waiting = self.waiting();
         if waiting.closed {
             return Err(StoreError::Stopped);
         }
-        match write.lane() {
-            Lane::Control => waiting.control.push_back(write),
-            Lane::Intake => {
+        match write.class() {
+            WriteClass::Control => waiting.control.push_back(write),
+            WriteClass::Intake => {
                 if let Some(why) = waiting.refusing {
                     return Err(StoreError::Unavailable(why));
                 }
@@ -60,14 +60,14 @@ impl Lanes {
             }
         }
         drop(waiting);
-        self.bell.notify_one();
+        self.wake.notify_one();
         Ok(())
     }
 
     /// The next group: control first, then intake, each up to its limit; `None` when nothing waits.
-    pub(super) fn take(&self) -> Option<Group> {
+    pub(super) fn take(&self) -> Option<WriteGroup> {
         let mut waiting = self.waiting();
-        let mut group = Group::default();
+        let mut group = WriteGroup::default();
         let (mut count, mut rows) = (0, 0);
         while rows < GROUP_CONTROL_ROWS_MAX
             && let Some(write) = waiting.control.pop_front()
@@ -110,7 +110,7 @@ impl Lanes {
         }
         waiting.transactions.push_back(transaction);
         drop(waiting);
-        self.bell.notify_one();
+        self.wake.notify_one();
         Ok(())
     }
 
@@ -133,9 +133,9 @@ impl Lanes {
         waiting.control.len() + waiting.intake.len() + waiting.transactions.len()
     }
 
-    /// Ends when a write has come since the last call, or the lanes were closed.
-    pub(super) async fn rung(&self) {
-        self.bell.notified().await;
+    /// Ends when a write has come since the last call, or the queues were closed.
+    pub(super) async fn woken(&self) {
+        self.wake.notified().await;
     }
 
     /// From now on intake is refused with this reason, or taken again.
@@ -148,10 +148,10 @@ impl Lanes {
         self.waiting().refusing
     }
 
-    /// Nothing more is taken; the writer ends once the lanes are empty.
+    /// Nothing more is taken; the writer ends once the queues are empty.
     pub(super) fn close(&self) {
         self.waiting().closed = true;
-        self.bell.notify_one();
+        self.wake.notify_one();
     }
 
     pub(super) fn is_closed(&self) -> bool {

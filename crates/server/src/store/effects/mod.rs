@@ -1,0 +1,124 @@
+//! What a group of writes brings about besides its own rows: collected while the group is done, and written once, at the end of
+//! its transaction.
+//!
+//! The order of writing is that in which every node locks rows:
+//! 1. the counters and states of batches ([`batch_counters`]), which may end a batch;
+//! 2. events for webhooks ([`events`]), of requests and of the batches that ended with them;
+//! 3. money and counts of accounts ([`ledger_deltas`]), whose rows are locked last.
+//!
+//! A create reads what its account has available, so [`Effects::apply_batch_counters`] comes before it.
+
+pub(super) mod batch_counters;
+pub(super) mod events;
+mod ledger_deltas;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use overnight_domain::batches::Counters;
+use overnight_domain::requests::RequestStatus;
+use overnight_domain::webhooks::EventKind;
+use tokio::sync::Notify;
+
+use self::events::NewEvents;
+pub(super) use self::events::{EventContext, low_half};
+use self::ledger_deltas::LedgerDeltas;
+pub(super) use self::ledger_deltas::{Completed, Pinned};
+use super::StoreError;
+use super::database::Tx;
+
+/// A request that a write has ended. Times are in milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EndedRequest {
+    pub(super) seq: i64,
+    pub(super) account: i64,
+    pub(super) batch: Option<i64>,
+    /// Where its event is delivered; `None` where it has no webhook.
+    pub(super) lane: Option<i64>,
+    /// What it held of its account.
+    pub(super) hold: i64,
+    pub(super) from: RequestStatus,
+    pub(super) to: RequestStatus,
+    /// When the write was asked for.
+    pub(super) now: i64,
+    /// What its record says.
+    pub(super) ended_at: i64,
+}
+
+/// The effects of a group of writes.
+#[derive(Default)]
+pub(super) struct Effects {
+    batches: BTreeMap<i64, Counters>,
+    now: i64,
+    events: NewEvents,
+    events_written: usize,
+    /// What the group moves of accounts' money.
+    pub(super) ledger: LedgerDeltas,
+}
+
+impl Effects {
+    /// A request of `batch` changed its status at `now`.
+    pub(super) fn moved(&mut self, batch: Option<i64>, from: RequestStatus, to: RequestStatus, now: i64) {
+        if let Some(batch) = batch {
+            self.batches.entry(batch).or_default().shift(from, to, 1);
+            self.now = self.now.max(now);
+        }
+    }
+
+    /// A request failed or was cancelled: its hold is released.
+    pub(super) fn ended(&mut self, request: &EndedRequest) {
+        self.moved(request.batch, request.from, request.to, request.now);
+        self.events.request_ended(request.seq, request.to, request.lane, request.ended_at);
+        self.ledger.release(request.account, request.hold, request.to, request.now);
+    }
+
+    /// A request completed: its hold is released, and what it used is charged.
+    pub(super) fn completed(&mut self, request: &EndedRequest, completed: Completed, pinned: Pinned) {
+        self.moved(request.batch, request.from, request.to, request.now);
+        self.events.request_ended(request.seq, request.to, request.lane, request.ended_at);
+        self.ledger.capture(completed, pinned);
+    }
+
+    /// A batch completed, or its cancel is done.
+    pub(super) fn batch_ended(&mut self, batch: i64, kind: EventKind, lane: Option<i64>, now: i64) {
+        self.events.batch_ended(batch, kind, lane, now);
+    }
+
+    /// Writes the counters of batches. Rows of batches are locked before those of accounts.
+    pub(super) async fn apply_batch_counters(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        let batches = std::mem::take(&mut self.batches);
+        for batch in batch_counters::apply(&batches, self.now, tx).await? {
+            self.events.batch_ended(batch.seq, EventKind::BatchCompleted, batch.lane, self.now);
+        }
+        Ok(())
+    }
+
+    /// Writes everything, in the order that this module says.
+    pub(super) async fn apply(&mut self, context: &EventContext, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        self.apply_batch_counters(tx).await?;
+        self.events_written += self.events.write(context, tx).await?;
+        self.ledger.write(tx).await
+    }
+
+    /// What is to be done once the transaction is durable.
+    pub(super) fn after_commit(self, context: &EventContext) -> AfterCommit {
+        let wake = (self.events_written > 0).then(|| Arc::clone(&context.written));
+        AfterCommit { ledger: self.ledger, wake }
+    }
+}
+
+/// What is done once a transaction is durable.
+pub(super) struct AfterCommit {
+    ledger: LedgerDeltas,
+    wake: Option<Arc<Notify>>,
+}
+
+impl AfterCommit {
+    /// Counts what was charged, and wakes the deliverer of events.
+    pub(super) fn run(&self) {
+        self.ledger.count();
+        if let Some(wake) = &self.wake {
+            wake.notify_one();
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The writes that are grouped, in the order in which a group does them.
+
+/// When a group does a write: one of each operation. The writer knows no operation, and no operation another.
+///
+/// Settles come before cancels, so that work that was done is kept. Intake comes last: a create reads what its account has,
+/// with what this group releases, and locks accounts, which every node locks last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::store) enum WriteOrder {
+    Heartbeat,
+    Settle,
+    CancelRequest,
+    CancelBatch,
+    CancelChunk,
+    Expire,
+    GiveBack,
+    ReclaimLeases,
+    LeaseRun,
+    ConcludeAttempts,
+    ClaimEvents,
+    ClaimReplicas,
+    NoteKeyUses,
+    ReportEngines,
+    ReleaseAll,
+    Release,
+    NewBatch,
+    NewRequest,
+}
