@@ -16,9 +16,9 @@ const OTHERS: [&str; 6] = [
     // Begins and ends transactions, and knows of nothing that is stored.
     "crates/server/src/store/database/",
     // Texts made of the columns of whole tables.
-    "crates/server/src/store/moving/statements.rs",
+    "crates/server/src/store/operations/transfer/",
     // Rules of an audit, each a pair of statements with its words.
-    "crates/server/src/store/audit.rs",
+    "crates/server/src/store/operations/audit.rs",
     // Tests look at rows from outside.
     "crates/server/src/store/tests/",
     // What the store is measured beside.

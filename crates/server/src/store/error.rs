@@ -3,7 +3,7 @@
 use sqlx::postgres::PgDatabaseError;
 use thiserror::Error;
 
-use crate::store::database::PostgresError;
+use sqlx::Error as PostgresError;
 
 /// Why the store did not do what it was asked.
 #[derive(Debug, Error)]

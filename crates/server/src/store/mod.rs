@@ -14,6 +14,7 @@ pub mod lists;
 pub mod nodes;
 mod opening;
 pub mod operations;
+mod options;
 pub mod outbox;
 pub mod queue;
 pub mod requests;
@@ -25,7 +26,8 @@ mod writes;
 
 pub use database::folder::FolderLock;
 pub use error::{DatabaseError, StoreError};
-pub use opening::{DATABASE_FILE, Durability, Store, StoreOptions, Turn};
+pub use opening::{Store, Turn};
+pub use options::{DATABASE_FILE, Durability, StoreOptions};
 pub use writer::{CrashPoint, ManualWriter};
 
 #[cfg(test)]

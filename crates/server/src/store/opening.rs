@@ -1,14 +1,12 @@
 //! Opening and closing the store: the writer's connection, the readers, the folder's lock.
 
-use std::fs::DirBuilder;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
 use crate::clock::SharedClock;
-use crate::store::database::folder::FolderLock;
+use crate::store::database::folder::{FolderLock, make_folder};
 use crate::store::database::migrations;
 use crate::store::database::settings;
 use crate::store::database::{
@@ -17,6 +15,7 @@ use crate::store::database::{
 use crate::store::effects::EventContext;
 use crate::store::error::StoreError;
 use crate::store::nodes;
+use crate::store::options::StoreOptions;
 use crate::store::queue::expiry::Passed;
 use crate::store::schema;
 use crate::store::write_transaction::{Node, Sequences, WriteContext};
@@ -30,65 +29,6 @@ statements! {
                    max((SELECT coalesce(max(seq), 0) FROM results),
                        (SELECT coalesce(max(result), 0) FROM ledger WHERE result IS NOT NULL)) AS result",
     };
-}
-
-/// The database in the data folder.
-pub const DATABASE_FILE: &str = "overnight.db";
-
-/// How much a commit costs and promises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
-    /// A commit survives power loss.
-    Full,
-    /// A commit survives the end of the process only: for simulations.
-    ProcessOnly,
-}
-
-/// How to open a store.
-#[derive(Debug, Clone)]
-pub struct StoreOptions {
-    /// The data folder; made if it is absent.
-    pub folder: PathBuf,
-    /// The PostgreSQL server that nodes share, as a `postgres://` URL; `None` for the file in the folder.
-    pub server_url: Option<String>,
-    /// What people call this process.
-    pub node: String,
-    /// Whether this process drives engines.
-    pub schedules: bool,
-    /// What a commit promises.
-    pub durability: Durability,
-    /// The page size of a new database, in bytes; an old one keeps its own.
-    pub page_bytes: u32,
-    /// How many readers there are.
-    pub readers: u32,
-    /// The sort-key secret of a new database, where a seed is to replay; by chance otherwise. An old one keeps its own.
-    pub sort_key_secret: Option<[u8; 32]>,
-}
-
-impl StoreOptions {
-    /// The options of a real service over `folder`.
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
-        let folder = folder.into();
-        Self {
-            folder,
-            server_url: None,
-            node: String::new(),
-            schedules: true,
-            durability: Durability::Full,
-            page_bytes: 4_096,
-            readers: 4,
-            sort_key_secret: None,
-        }
-    }
-
-    /// The database that is meant.
-    pub(super) fn database(&self) -> Result<Database, StoreError> {
-        let is_durable = self.durability == Durability::Full;
-        match &self.server_url {
-            Some(url) => Database::server(url),
-            None => Ok(Database::file(&self.folder.join(DATABASE_FILE), self.page_bytes, is_durable)),
-        }
-    }
 }
 
 /// The right to do what one node at a time may do. It ends with its connection.
@@ -279,15 +219,6 @@ impl Store {
         self.inner.readers.close().await;
         self.inner.lock.lock().await.take();
     }
-}
-
-/// A folder that is made here is its owner's only: it will hold prompts and a key.
-pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|source| StoreError::File { path: folder.display().to_string(), source })
 }
 
 async fn read_sequences(connection: &mut Connection) -> Result<Sequences, StoreError> {

@@ -1,8 +1,9 @@
 //! The schema's number, and bringing it up to date without serving.
 
 use crate::store::database::Connection;
+use crate::store::database::folder::make_folder;
 use crate::store::database::migrations;
-use crate::store::opening::{DATABASE_FILE, make_folder};
+use crate::store::options::DATABASE_FILE;
 use crate::store::{FolderLock, StoreError, StoreOptions};
 
 /// Which schema a database had and has: the number of the newest migration that it has seen, 0 where it is empty.

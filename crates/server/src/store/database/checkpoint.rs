@@ -10,11 +10,8 @@ use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 
-use crate::store::database::sqlite::{Sqlite, SqliteOptions};
+use crate::store::database::sqlite::{LOG_PAGES, Sqlite, SqliteOptions};
 use crate::store::database::thread;
-
-/// How long a log may get before it is copied, in pages.
-pub(super) const LOG_PAGES: i32 = 4_000;
 
 const CHECKPOINT: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 

@@ -3,7 +3,6 @@
 use crate::store::StoreError;
 use crate::store::database::Dialect;
 use crate::store::database::checkpoint::Checkpointer;
-use crate::store::database::options::Database;
 use crate::store::database::postgres::Postgres;
 use crate::store::database::row::Row;
 use crate::store::database::sqlite::Sqlite;
@@ -80,19 +79,6 @@ impl Connection {
     pub(in crate::store) async fn fetch_one(&mut self, statement: Statement) -> Result<Row, StoreError> {
         let row = self.fetch(statement).await?.into_iter().next();
         row.ok_or(StoreError::Damaged("a row that is always there"))
-    }
-
-    /// Has the log of the file at `database` copied beside this connection, which is the writer's, from now on.
-    pub(in crate::store) fn start_checkpoints(
-        &mut self,
-        database: &Database,
-    ) -> Result<Option<Checkpointer>, StoreError> {
-        match (self, database) {
-            (Self::Sqlite(sqlite), Database::Sqlite(options)) => {
-                Ok(Some(Checkpointer::start(sqlite, options)?))
-            }
-            _ => Ok(None),
-        }
     }
 
     /// Takes part in the checkpoints that `checkpointer` makes.

@@ -1,6 +1,6 @@
 //! The data folder belongs to one server at a time.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
@@ -55,4 +55,13 @@ impl FolderLock {
             _ => None,
         }
     }
+}
+
+/// A folder that is made here is its owner's only: it will hold prompts and a key.
+pub(in crate::store) fn make_folder(folder: &Path) -> Result<(), StoreError> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|source| StoreError::File { path: folder.display().to_string(), source })
 }

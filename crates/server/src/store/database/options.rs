@@ -7,6 +7,7 @@ use sqlx::postgres::PgConnectOptions;
 use url::Url;
 
 use crate::store::StoreError;
+use crate::store::database::checkpoint::Checkpointer;
 use crate::store::database::connection::Connection;
 use crate::store::database::postgres::Postgres;
 use crate::store::database::sqlite::SqliteOptions;
@@ -57,6 +58,19 @@ impl Database {
                 Connection::Postgres(Postgres::connect(options, *is_lent_by_transaction).await?)
             }
         })
+    }
+
+    /// Has the log of the file copied beside `writer`, the connection that writes, from now on.
+    pub(in crate::store) fn start_checkpoints(
+        &self,
+        writer: &mut Connection,
+    ) -> Result<Option<Checkpointer>, StoreError> {
+        match (self, writer) {
+            (Self::Sqlite(options), Connection::Sqlite(sqlite)) => {
+                Ok(Some(Checkpointer::start(sqlite, options)?))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// A new connection for those who write beside the writer. On SQLite its statements run on a thread of its own.

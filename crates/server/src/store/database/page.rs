@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use rusqlite::types::ValueRef;
 
-use crate::store::database::row::ColumnValue;
-
 /// The names of the columns of a statement.
 pub(super) type ColumnNames = Arc<[Box<str>]>;
 
@@ -27,6 +25,15 @@ enum Slot {
     Text(Range<usize>),
     /// We store no such thing.
     Foreign,
+}
+
+/// The value of a column as either database has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum ColumnValue<'r> {
+    Null,
+    Integer(i64),
+    Bytes(&'r [u8]),
+    Text(&'r str),
 }
 
 impl Page {

@@ -10,7 +10,7 @@ use sqlx::postgres::{PgRow, PgValueRef};
 use sqlx::{Decode, Postgres, Row as _, TypeInfo, ValueRef as _};
 
 use crate::store::StoreError;
-use crate::store::database::page::Page;
+use crate::store::database::page::{ColumnValue, Page};
 
 /// What a statement returned.
 pub(in crate::store) enum Row {
@@ -22,15 +22,6 @@ pub(in crate::store) enum Row {
 pub(in crate::store) struct SqliteRow {
     pub(super) page: Arc<Page>,
     pub(super) number: usize,
-}
-
-/// The value of a column as either database has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) enum ColumnValue<'r> {
-    Null,
-    Integer(i64),
-    Bytes(&'r [u8]),
-    Text(&'r str),
 }
 
 /// What can be read from a column.

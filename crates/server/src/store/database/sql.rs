@@ -1,7 +1,6 @@
 //! Statements as they are declared: by name, with the text that each database gets.
 
-use crate::store::database::statement::Statement;
-use crate::store::database::value::{Kind, Value};
+use crate::store::database::value::Kind;
 
 /// A statement, declared by [`statements!`].
 #[derive(Debug, Clone, Copy)]
@@ -68,25 +67,5 @@ impl Sql {
     /// Without a name yet, and about no list of rows.
     pub(in crate::store) const fn of(sqlite: &'static str, postgres: &'static str) -> Self {
         Self { name: "", sqlite, postgres, columns: &[] }
-    }
-
-    /// The statement without values.
-    pub(in crate::store) const fn unbound(&self) -> Statement {
-        Statement::of(*self, Vec::new(), Vec::new())
-    }
-
-    /// The statement with the value of its first place.
-    pub(in crate::store) fn bind(&self, value: impl Into<Value>) -> Statement {
-        self.unbound().bind(value)
-    }
-
-    /// The statement over `rows`, which hold a value for every column of every row, with the values that they share.
-    pub(in crate::store) fn over(
-        &self,
-        shared: impl IntoIterator<Item = Value>,
-        rows: Vec<Value>,
-    ) -> Statement {
-        debug_assert_eq!(rows.len() % self.columns.len(), 0, "{}", self.name);
-        Statement::of(*self, shared.into_iter().collect(), rows)
     }
 }

@@ -16,6 +16,9 @@ use crate::store::database::value::Value;
 const BUSY: Duration = Duration::from_secs(5);
 const STATEMENTS_KEPT: usize = 512;
 
+/// How long the write-ahead log may get before it is copied, in pages.
+pub(super) const LOG_PAGES: i32 = 4_000;
+
 /// Pages that who writes keeps, in KiB: it comes back to the same ones from all over the tables.
 const WRITER_CACHE_KIB: i64 = 64 << 10;
 
@@ -72,12 +75,7 @@ impl SqliteOptions {
             set("page_size", &self.page_bytes)?;
             connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
             set("synchronous", &if self.is_durable { "full" } else { "off" })?;
-            connection.pragma_update_and_check(
-                None,
-                "wal_autocheckpoint",
-                crate::store::database::checkpoint::LOG_PAGES,
-                |_| Ok(()),
-            )?;
+            connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
         }
         Ok(())
     }

@@ -19,6 +19,28 @@ pub(in crate::store) const fn sql(text: &'static str) -> Statement {
     Statement::of(Sql::of(text, text), Vec::new(), Vec::new())
 }
 
+impl Sql {
+    /// The statement without values.
+    pub(in crate::store) const fn unbound(&self) -> Statement {
+        Statement::of(*self, Vec::new(), Vec::new())
+    }
+
+    /// The statement with the value of its first place.
+    pub(in crate::store) fn bind(&self, value: impl Into<Value>) -> Statement {
+        self.unbound().bind(value)
+    }
+
+    /// The statement over `rows`, which hold a value for every column of every row, with the values that they share.
+    pub(in crate::store) fn over(
+        &self,
+        shared: impl IntoIterator<Item = Value>,
+        rows: Vec<Value>,
+    ) -> Statement {
+        debug_assert_eq!(rows.len() % self.columns.len(), 0, "{}", self.name);
+        Statement::of(*self, shared.into_iter().collect(), rows)
+    }
+}
+
 impl Statement {
     /// `sql` over `rows`, if it is about a list of rows, with its other values.
     pub(super) const fn of(sql: Sql, values: Vec<Value>, rows: Vec<Value>) -> Self {

@@ -130,7 +130,14 @@ const GROWING: [&str; 9] = [
 ];
 
 /// Statements that read a whole table, and why they may.
-const READS_ALL: &[(&str, &str)] = &[];
+const READS_ALL: &[(&str, &str)] = &[
+    ("nodes::engine_reports::LIST", "a row for each node and replica, and no more"),
+    ("nodes::lifecycle::VOID", "an index of leases would be written by every lease; a node ends rarely"),
+    ("nodes::lifecycle::VOID_ALL", "the same at a start, which counts the queue anyway"),
+    ("outbox::reads::COUNT_EXHAUSTED", "asked by `doctor` alone"),
+    ("queue::scan::BACKLOGS", "once, when a node starts"),
+    ("queue::expiry::NEXT_DEADLINE", "once, when a node starts"),
+];
 
 fn may_read_all(name: &str) -> bool {
     READS_ALL.iter().any(|(allowed, _)| *allowed == name)
@@ -153,7 +160,7 @@ async fn no_statement_of_sqlite_reads_a_whole_table() {
                 && !step.contains("USING INDEX")
                 && !step.contains("USING COVERING INDEX")
         };
-        if plan.iter().any(is_whole) != may_read_all(name) {
+        if plan.iter().any(is_whole) && !may_read_all(name) {
             wrong.push(format!("{name}: {plan:#?}"));
         }
     }
@@ -164,29 +171,34 @@ async fn no_statement_of_sqlite_reads_a_whole_table() {
 async fn no_statement_of_postgresql_reads_a_whole_table() {
     let fixture = Fixture::on_postgres().await;
     let mut connection = fixture.store.connect().await.expect("a connection");
-    let mut tx = Tx::begin(&mut connection).await.expect("a transaction");
-    tx.execute(sql("SET LOCAL plan_cache_mode = force_generic_plan")).await.expect("a setting");
     let mut wrong = Vec::new();
-    for (number, (name, statement)) in
-        all().into_iter().enumerate().filter(|(_, (_, sql))| !sql.postgres.is_empty())
-    {
+    for (number, (name, statement)) in all().into_iter().enumerate() {
         let text = on_postgres(&statement);
+        if text.is_empty() || text.starts_with("SET ") {
+            continue;
+        }
         let places = (1..60).take_while(|place| text.contains(&format!("${place}"))).count();
         let nulls =
             if places == 0 { String::new() } else { format!("({})", vec!["NULL"; places].join(", ")) };
-        let prepare: &'static str = format!("PREPARE s{number} AS {text}").leak();
-        tx.execute(sql(prepare)).await.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let explain: &'static str = format!("EXPLAIN EXECUTE s{number}{nulls}").leak();
-        let rows = tx.fetch(sql(explain)).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut tx = Tx::begin(&mut connection).await.expect("a transaction");
+        for text in [
+            "SET LOCAL plan_cache_mode = force_generic_plan".to_owned(),
+            format!("PREPARE planned_{number} AS {text}"),
+        ] {
+            let done = tx.execute(sql(text.leak())).await;
+            done.unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        let explain = sql(format!("EXPLAIN EXECUTE planned_{number}{nulls}").leak());
+        let rows = tx.fetch(explain).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         let plan: Vec<String> = rows.iter().map(|row| row.get("QUERY PLAN").expect("a line")).collect();
+        tx.rollback().await.expect("an end");
         let is_whole = |line: &String| {
             let table = line.split("Seq Scan on ").nth(1).and_then(|rest| rest.split(' ').next());
             table.is_some_and(|table| GROWING.contains(&table))
         };
-        if plan.iter().any(is_whole) != may_read_all(name) {
+        if plan.iter().any(is_whole) && !may_read_all(name) {
             wrong.push(format!("{name}: {plan:#?}"));
         }
     }
-    tx.rollback().await.expect("an end");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -67,7 +67,7 @@ impl WriterCore {
     /// Writes until the queues are closed and empty. Never cancelled half-way: nobody aborts it. SQLite is written to on a
     /// thread of its own, where a statement is a function call.
     pub(in crate::store) fn spawn(mut self, clock: SharedClock) -> Result<JoinHandle<()>, StoreError> {
-        self.checkpointer = self.connection.start_checkpoints(&self.database)?;
+        self.checkpointer = self.database.start_checkpoints(&mut self.connection)?;
         Ok(match self.connection.dialect() {
             Dialect::Postgres => tokio::spawn(self.write_all(clock)),
             Dialect::Sqlite => {

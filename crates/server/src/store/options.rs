@@ -1,0 +1,65 @@
+//! How to open a store.
+
+use std::path::PathBuf;
+
+use crate::store::database::Database;
+use crate::store::error::StoreError;
+
+/// The database in the data folder.
+pub const DATABASE_FILE: &str = "overnight.db";
+
+/// How much a commit costs and promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// A commit survives power loss.
+    Full,
+    /// A commit survives the end of the process only: for simulations.
+    ProcessOnly,
+}
+
+/// How to open a store.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// The data folder; made if it is absent.
+    pub folder: PathBuf,
+    /// The PostgreSQL server that nodes share, as a `postgres://` URL; `None` for the file in the folder.
+    pub server_url: Option<String>,
+    /// What people call this process.
+    pub node: String,
+    /// Whether this process drives engines.
+    pub schedules: bool,
+    /// What a commit promises.
+    pub durability: Durability,
+    /// The page size of a new database, in bytes; an old one keeps its own.
+    pub page_bytes: u32,
+    /// How many readers there are.
+    pub readers: u32,
+    /// The sort-key secret of a new database, where a seed is to replay; by chance otherwise. An old one keeps its own.
+    pub sort_key_secret: Option<[u8; 32]>,
+}
+
+impl StoreOptions {
+    /// The options of a real service over `folder`.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        let folder = folder.into();
+        Self {
+            folder,
+            server_url: None,
+            node: String::new(),
+            schedules: true,
+            durability: Durability::Full,
+            page_bytes: 4_096,
+            readers: 4,
+            sort_key_secret: None,
+        }
+    }
+
+    /// The database that is meant.
+    pub(super) fn database(&self) -> Result<Database, StoreError> {
+        let is_durable = self.durability == Durability::Full;
+        match &self.server_url {
+            Some(url) => Database::server(url),
+            None => Ok(Database::file(&self.folder.join(DATABASE_FILE), self.page_bytes, is_durable)),
+        }
+    }
+}

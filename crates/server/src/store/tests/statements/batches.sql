@@ -1,0 +1,120 @@
+-- batches::cancel::LIST_CANCELLING, both
+SELECT seq FROM batches WHERE cancelling = 1;
+
+-- batches::cancel::LIVE_OF_BATCH, both
+SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
+        WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state < 3 /* live */ ORDER BY seq LIMIT $3 + 0;
+
+-- batches::cancel::LOCK, SQLite
+SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches
+            WHERE id = ? AND account = ?;
+
+-- batches::cancel::LOCK, PostgreSQL
+SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches
+            WHERE id = $1 AND account = $2 FOR UPDATE;
+
+-- batches::cancel::MARK, both
+UPDATE batches SET cancelled_at = $1, cancelling = 1 WHERE seq = $2;
+
+-- batches::cancel::UNMARK, both
+UPDATE batches SET cancelling = 0 WHERE seq = $1 AND cancelling = 1 RETURNING lane;
+
+-- batches::insert::FREE, SQLite
+SELECT state, 1 AS count FROM current_states WHERE seq = ?2 AND account = ?1 AND batch IS NULL;
+
+-- batches::insert::FREE, PostgreSQL
+SELECT s.state, count(*) AS count FROM unnest($2::bigint[]) AS j(value)
+            JOIN current_states s ON s.seq = j.value WHERE s.account = $1 AND s.batch IS NULL GROUP BY s.state;
+
+-- batches::insert::INSERT, both
+INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING seq;
+
+-- batches::insert::INSERT_MEMBERS, both
+INSERT INTO batch_members (batch, place, ids) VALUES ($1, $2, $3);
+
+-- batches::insert::JOIN, SQLite
+UPDATE progress SET batch = ?1 WHERE seq = ?2;
+
+-- batches::insert::JOIN, PostgreSQL
+UPDATE progress SET batch = $1 WHERE seq = ANY ($2::bigint[]);
+
+-- batches::insert::JOIN_IN_QUEUE, SQLite
+UPDATE queue SET batch = ?1 WHERE (model, account, sort_key, seq) IN (
+            SELECT p.model, p.account, p.sort_key, p.seq FROM progress p WHERE p.seq = ?2 AND p.state = 1 /* queued */);
+
+-- batches::insert::JOIN_IN_QUEUE, PostgreSQL
+UPDATE queue SET batch = $1 WHERE (model, account, sort_key, seq) IN (
+            SELECT p.model, p.account, p.sort_key, p.seq FROM unnest($2::bigint[]) AS j(value)
+            JOIN progress p ON p.seq = j.value WHERE p.state = 1 /* queued */);
+
+-- batches::insert::LOCK, PostgreSQL
+SELECT count(*) FROM (
+            SELECT 1 FROM progress WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked;
+
+-- batches::insert::LOCK_IN_QUEUE, PostgreSQL
+SELECT count(*) FROM (
+            SELECT 1 FROM unnest($1::bigint[]) AS j(value) JOIN progress p ON p.seq = j.value
+            JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq
+            FOR UPDATE OF q) locked;
+
+-- batches::insert::RESOLVE, SQLite
+SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+            WHERE r.account = ?1 AND r.id = ?2;
+
+-- batches::insert::RESOLVE, PostgreSQL
+SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+            WHERE r.account = $1 AND r.id = ANY ($2::bytea[]);
+
+-- batches::listing::COST, both
+SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) AS amount,
+               CAST(coalesce(sum(CASE WHEN p.state < 3 /* live */ THEN p.hold ELSE 0 END), 0) AS BIGINT) AS held
+        FROM progress p LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL
+        WHERE p.batch = $1 AND p.batch IS NOT NULL;
+
+-- batches::listing::COUNT_LIVE, both
+SELECT count(*) AS count FROM (SELECT 1 FROM batches
+        WHERE account = $1 AND completed_at IS NULL AND cancelled_at IS NULL LIMIT $2 + 0) v;
+
+-- batches::listing::FIND_ID, both
+SELECT id FROM batches WHERE seq = $1;
+
+-- batches::listing::FLOOR, both
+SELECT seq FROM batches WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3 + 0;
+
+-- batches::listing::LIST, SQLite
+SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata
+        FROM batches WHERE account = ? AND seq < ? AND seq >= ?
+          AND CASE WHEN cancelled_at IS NOT NULL THEN 3 WHEN completed_at IS NOT NULL THEN 2
+                   WHEN in_progress_at IS NOT NULL THEN 1 ELSE 0 END BETWEEN ? AND ?
+          AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
+            OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
+              AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
+        ORDER BY seq DESC LIMIT ? + 0;
+
+-- batches::listing::LIST, PostgreSQL
+SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata
+        FROM batches WHERE account = $1 AND seq < $2 AND seq >= $3
+          AND CASE WHEN cancelled_at IS NOT NULL THEN 3 WHEN completed_at IS NOT NULL THEN 2
+                   WHEN in_progress_at IS NOT NULL THEN 1 ELSE 0 END BETWEEN $4 AND $5
+          AND ($6 = 0 OR position($7 IN metadata) > 0 OR position($8 IN metadata) > 0 OR position($9 IN metadata) > 0
+            OR ((position($10 IN metadata) > 0 OR position($11 IN metadata) > 0 OR position($12 IN metadata) > 0)
+              AND (position($13 IN metadata) > 0 OR position($14 IN metadata) > 0 OR position($15 IN metadata) > 0)))
+        ORDER BY seq DESC LIMIT $16 + 0;
+
+-- batches::reads::FIND, both
+SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata
+        FROM batches WHERE id = $1 AND account = $2;
+
+-- batches::reads::LIST_MEMBERS, both
+SELECT ids FROM batch_members WHERE batch = $1 ORDER BY place;
+
+-- batches::reads::PAGE, both
+SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata
+        FROM batches WHERE account = $1 AND seq > $2 ORDER BY seq LIMIT $3 + 0;
+

@@ -1,0 +1,117 @@
+-- ledger::activity::ADD, SQLite
+INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
+                failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
+                prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
+                completion_tokens = activity.completion_tokens + excluded.completion_tokens,
+                amount = activity.amount + excluded.amount;
+
+-- ledger::activity::ADD, PostgreSQL
+INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+                                 $7::bigint[], $8::bigint[])
+            ON CONFLICT (account, quarter) DO UPDATE SET completed = activity.completed + excluded.completed,
+                failed = activity.failed + excluded.failed, cancelled = activity.cancelled + excluded.cancelled,
+                prompt_tokens = activity.prompt_tokens + excluded.prompt_tokens,
+                completion_tokens = activity.completion_tokens + excluded.completion_tokens,
+                amount = activity.amount + excluded.amount;
+
+-- ledger::activity::LIST, both
+SELECT quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount
+        FROM activity WHERE account = $1 AND quarter >= $2 ORDER BY quarter;
+
+-- ledger::balances::APPLY, SQLite
+UPDATE accounts SET balance = balance + ?2, held = held + ?3 WHERE seq = ?1;
+
+-- ledger::balances::APPLY, PostgreSQL
+UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(account, balance_by, held_by)
+            WHERE accounts.seq = v.account;
+
+-- ledger::balances::LOCK, SQLite
+SELECT seq, balance, held FROM accounts WHERE seq = ?1;
+
+-- ledger::balances::LOCK, PostgreSQL
+SELECT seq, balance, held FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE;
+
+-- ledger::entries::FIND_AMOUNT, both
+SELECT amount FROM ledger WHERE kind = $1 AND source = $2 AND source IS NOT NULL;
+
+-- ledger::entries::INSERT, both
+INSERT INTO ledger (account, kind, amount, created_at, source) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (kind, source) WHERE source IS NOT NULL DO NOTHING;
+
+-- ledger::entries::INSERT_CHARGES, SQLite
+INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT r.id FROM requests r WHERE r.seq = ?7));
+
+-- ledger::entries::INSERT_CHARGES, PostgreSQL
+INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
+            SELECT v.account, v.kind, v.amount, v.created_at, v.result, v.model, r.id
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+                AS v(account, kind, amount, created_at, result, model, request)
+            LEFT JOIN requests r ON r.seq = v.request ORDER BY v.result;
+
+-- ledger::entries::LIST, both
+SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS model
+        FROM ledger l LEFT JOIN models m ON m.seq = l.model
+        WHERE l.account = $1 AND l.seq < $2 AND l.kind BETWEEN $3 AND $4 ORDER BY l.seq DESC LIMIT $5 + 0;
+
+-- ledger::entries::MOVE_BALANCE, both
+UPDATE accounts SET balance = balance + $1
+        WHERE seq = $2 AND balance + $3 BETWEEN $4 AND $5 AND balance - held + $6 >= $7;
+
+-- ledger::payments::ACTIVATE, both
+UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, $1) WHERE seq = $2;
+
+-- ledger::payments::FIND, both
+SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE id = $1;
+
+-- ledger::payments::FIND_PAID, both
+SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE reference = $1;
+
+-- ledger::payments::INSERT, both
+INSERT INTO payments (id, account, provider, credits, amount, currency, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7);
+
+-- ledger::payments::LIST, both
+SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE account = $1 AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC;
+
+-- ledger::payments::NOTE_PAID, both
+UPDATE payments SET paid_at = $1, reference = $2, credits = $3, amount = $4 WHERE id = $5 AND paid_at IS NULL;
+
+-- ledger::payments::NOTE_SESSION, both
+UPDATE payments SET session = $1 WHERE id = $2;
+
+-- ledger::payments::PAYS_ANOTHER, both
+SELECT seq FROM payments WHERE reference = $1 AND id <> $2;
+
+-- ledger::prices::FIND, both
+SELECT seq FROM prices WHERE input = $1 AND output = $2;
+
+-- ledger::prices::INSERT, both
+INSERT INTO prices (input, output) VALUES ($1, $2) ON CONFLICT (input, output) DO NOTHING;
+
+-- ledger::spend::ADD, SQLite
+INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
+                prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
+                completion_tokens = spend.completion_tokens + excluded.completion_tokens,
+                amount = spend.amount + excluded.amount;
+
+-- ledger::spend::ADD, PostgreSQL
+INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+            ON CONFLICT (account, day, model) DO UPDATE SET requests = spend.requests + excluded.requests,
+                prompt_tokens = spend.prompt_tokens + excluded.prompt_tokens,
+                completion_tokens = spend.completion_tokens + excluded.completion_tokens,
+                amount = spend.amount + excluded.amount;
+
+-- ledger::spend::LIST, both
+SELECT s.day, m.name AS model, s.requests, s.prompt_tokens, s.completion_tokens, s.amount
+        FROM spend s JOIN models m ON m.seq = s.model WHERE s.account = $1 AND s.day >= $2 ORDER BY s.day, m.name;
+

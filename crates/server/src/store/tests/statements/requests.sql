@@ -1,0 +1,137 @@
+-- requests::FIND_RECORD, both
+SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
+               webhook, result
+        FROM current_requests WHERE id = $1 AND account = $2;
+
+-- requests::FIND_RECORD_AT, both
+SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
+               webhook, result
+        FROM current_requests WHERE seq = $1;
+
+-- requests::FIND_SEQ, both
+SELECT seq FROM requests WHERE id = $1 AND account = $2;
+
+-- requests::FIND_SUMMARY, both
+SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE id = $1 AND account = $2;
+
+-- requests::cancel::FIND_LIVE, both
+SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_requests
+        WHERE id = $1 AND account = $2;
+
+-- requests::listing::FIND_CHARGE, both
+SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id = $1 AND account = $2;
+
+-- requests::listing::FIND_ID, both
+SELECT id FROM requests WHERE seq = $1;
+
+-- requests::listing::FLOOR_OF_ACCOUNT, both
+SELECT seq FROM progress WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3 + 0;
+
+-- requests::listing::FLOOR_OF_BATCH, both
+SELECT seq FROM progress WHERE batch = $1 AND batch IS NOT NULL AND seq < $2
+        ORDER BY seq DESC LIMIT 1 OFFSET $3 + 0;
+
+-- requests::listing::LIST_ERRORS, both
+SELECT CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
+        FROM progress p LEFT JOIN results t ON t.seq = p.result_seq
+        WHERE p.batch = $1 AND p.batch IS NOT NULL AND p.state = 4 /* failed */ ORDER BY p.seq LIMIT $2 + 0;
+
+-- requests::listing::LIST_OF_ACCOUNT, SQLite
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
+               CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
+               CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+          AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
+            OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
+              AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
+        ORDER BY seq DESC LIMIT ? + 0;
+
+-- requests::listing::LIST_OF_ACCOUNT, PostgreSQL
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
+               CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
+               CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
+        FROM current_requests WHERE account = $1 AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+          AND ($8 = 0 OR position($9 IN metadata) > 0 OR position($10 IN metadata) > 0 OR position($11 IN metadata) > 0
+            OR ((position($12 IN metadata) > 0 OR position($13 IN metadata) > 0 OR position($14 IN metadata) > 0)
+              AND (position($15 IN metadata) > 0 OR position($16 IN metadata) > 0 OR position($17 IN metadata) > 0)))
+        ORDER BY seq DESC LIMIT $18 + 0;
+
+-- requests::listing::LIST_OF_BATCH, SQLite
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
+               CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
+               CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+          AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
+            OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
+              AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
+        ORDER BY seq DESC LIMIT ? + 0;
+
+-- requests::listing::LIST_OF_BATCH, PostgreSQL
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
+               CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
+               CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+          AND ($8 = 0 OR position($9 IN metadata) > 0 OR position($10 IN metadata) > 0 OR position($11 IN metadata) > 0
+            OR ((position($12 IN metadata) > 0 OR position($13 IN metadata) > 0 OR position($14 IN metadata) > 0)
+              AND (position($15 IN metadata) > 0 OR position($16 IN metadata) > 0 OR position($17 IN metadata) > 0)))
+        ORDER BY seq DESC LIMIT $18 + 0;
+
+-- requests::models::FIND, both
+SELECT seq FROM models WHERE name = $1;
+
+-- requests::models::INSERT, SQLite
+INSERT INTO models (name) VALUES (?1) ON CONFLICT (name) DO NOTHING;
+
+-- requests::models::INSERT, PostgreSQL
+INSERT INTO models (name) SELECT v.name FROM unnest($1::text[]) AS v(name) ORDER BY v.name
+            ON CONFLICT (name) DO NOTHING;
+
+-- requests::pages::RECORDS_OF_ACCOUNT_NEWEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE account = $1 AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9 + 0;
+
+-- requests::pages::RECORDS_OF_ACCOUNT_OLDEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9 + 0;
+
+-- requests::pages::RECORDS_OF_BATCH_NEWEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9 + 0;
+
+-- requests::pages::RECORDS_OF_BATCH_OLDEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9 + 0;
+
+-- requests::pages::SUMMARIES_OF_ACCOUNT_NEWEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE account = $1 AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9 + 0;
+
+-- requests::pages::SUMMARIES_OF_ACCOUNT_OLDEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9 + 0;
+
+-- requests::pages::SUMMARIES_OF_BATCH_NEWEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9 + 0;
+
+-- requests::pages::SUMMARIES_OF_BATCH_OLDEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9 + 0;
+
