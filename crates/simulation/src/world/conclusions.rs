@@ -136,7 +136,7 @@ impl World<'_> {
                 self.tell_soon(SchedulerInput::Leased { replica, group, leases, gone });
             }
             (SchedulerCommand::GiveBack { lease, .. } | SchedulerCommand::Fail { lease, .. }, None) => {
-                self.leases.end(lease)
+                self.leases.end(lease);
             }
             (_, Some(input)) => self.tell_soon(input),
             (command, None) => return Err(Broken(format!("the store said nothing to {command:?}"))),

@@ -137,7 +137,7 @@ impl Sqlite {
 }
 
 fn names_of(statement: &CachedStatement<'_>) -> ColumnNames {
-    statement.column_names().into_iter().map(Box::from).collect()
+    statement.column_names().map(Box::from).collect()
 }
 
 fn bind(statement: &mut CachedStatement<'_>, shared: &[Value], row: &[Value]) -> rusqlite::Result<()> {

@@ -25,7 +25,6 @@ pub(in crate::store) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) 
 struct EndProcess;
 
 impl Drop for EndProcess {
-    #[expect(clippy::exit, reason = "no destructor may write")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             tracing::error!("a thread of the database panicked: the process ends");
