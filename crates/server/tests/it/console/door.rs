@@ -231,7 +231,7 @@ async fn whoever_was_led_to_the_door_gets_where_they_wanted() {
     with_password(&app, "a@example.com").await;
     let mut browser = Browser::new(&app);
     let led = browser.get("/console/you?flash=changed").await;
-    assert_eq!(led.header("location"), "/console/sign-in?next=%2Fconsole%2Fyou%3Fsaid%3Dchanged");
+    assert_eq!(led.header("location"), "/console/sign-in?next=%2Fconsole%2Fyou%3Fflash%3Dchanged");
     let fields = [("email", "a@example.com"), ("password", PASSWORD), ("next", "/console/you?flash=changed")];
     assert_eq!(
         browser.post("/console/sign-in", &fields).await.header("location"),

@@ -117,8 +117,5 @@ async fn a_program_that_is_missing_is_named_in_the_failed_attempt() {
     ));
     let error = ask(only(&brief), "hello").await.unwrap_err();
     let AttemptError::Connect(words) = error else { panic!("{error:?}") };
-    assert!(
-        words.contains("the embedded engine is down: /nowhere/overnight-engine cannot be started"),
-        "{words}"
-    );
+    assert!(words.contains("embedded engine down: /nowhere/overnight-engine cannot be started"), "{words}");
 }
