@@ -10,6 +10,7 @@ use overnight_domain::roles::Role;
 
 use super::accounts::Start;
 use super::errors::AppError;
+use super::people;
 use super::sessions::{self, Link};
 use super::users::{self, Standing};
 use super::{Services, api_keys};
@@ -88,7 +89,7 @@ pub async fn link_operator(services: &Services) -> Result<Option<Link>, AppError
     let (new, link) = sessions::draft_link(services);
     match users::list(services).await?.as_slice() {
         [] => {
-            let operator = users::draft(services, None, Standing::Operator);
+            let operator = people::draft(services, None, Standing::Operator);
             let made = sign_ups::make(&services.store, &operator, membership, new).await?;
             Ok(made.map(|_| link))
         }

@@ -6,6 +6,7 @@ use overnight_domain::roles::Role;
 
 use super::accounts::Account;
 use super::errors::AppError;
+use super::people;
 use super::sessions::{self, Browser, CameBy, Link, SignInError, Token};
 use super::users::{self, User};
 use super::{Services, members};
@@ -33,7 +34,7 @@ pub async fn invite(
     email: &str,
     role: Role,
 ) -> Result<Link, AppError> {
-    let email = users::checked(email)?;
+    let email = people::checked(email)?;
     let is_member = |member: &members::Member| member.user.email.as_ref() == Some(&email);
     if members::list(services, account).await?.iter().any(is_member) {
         return Err(AppError::invalid("email", codes::CONFLICT, "is a member's already"));
@@ -123,13 +124,4 @@ pub async fn join(
 
 fn note_joined(account: &Account, user: &User, role: Role) {
     tracing::info!(account = %account.id, user = %user.id, role = role.as_str(), "user joined account");
-}
-
-/// Whether any account invites this e-mail address.
-///
-/// # Errors
-///
-/// Only what the store could not do.
-pub(super) async fn is_invited(services: &Services, email: &str) -> Result<bool, AppError> {
-    Ok(invitations::is_invited(&services.store, email, services.clock.now()).await?)
 }

@@ -18,6 +18,7 @@ pub mod overview;
 pub mod pages;
 mod passwords;
 pub mod payments;
+mod people;
 mod request_pages;
 pub mod requests;
 pub mod sessions;

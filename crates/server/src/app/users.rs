@@ -7,39 +7,12 @@ use overnight_domain::roles::Role;
 use super::Services;
 use super::accounts::Account;
 use super::errors::AppError;
+pub use super::people::Standing;
+use super::people::{checked, draft, normalized};
 use super::sessions::{self, Link, Visitor};
 use crate::store::identity::sign_ups;
 pub use crate::store::identity::users::User;
 use crate::store::identity::users::{self, Credentials, NewUser};
-
-/// The longest e-mail address, in bytes.
-const EMAIL_BYTES_MAX: usize = 254;
-
-/// An e-mail address as it is kept and compared.
-pub(super) fn normalized(email: &str) -> String {
-    email.trim().to_lowercase()
-}
-
-/// Refuses what cannot be an e-mail address; whether it is one, only a letter tells.
-pub(super) fn checked(email: &str) -> Result<String, AppError> {
-    let email = normalized(email);
-    let is_one = email.len() <= EMAIL_BYTES_MAX
-        && !email.contains(|it: char| it.is_control() || it.is_whitespace())
-        && email
-            .split_once('@')
-            .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'));
-    let message = "must be an e-mail address";
-    is_one.then_some(email).ok_or_else(|| AppError::invalid("email", codes::OUT_OF_RANGE, message))
-}
-
-/// What a user may see beside the accounts that they are a member of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// Nothing.
-    Ordinary,
-    /// Every account, and the operator's page.
-    Operator,
-}
 
 /// Makes a user, who signs in by link for the first time.
 ///
@@ -82,13 +55,6 @@ pub(super) async fn draft_with_password(
     let email = checked(email)?;
     let password = services.passwords.hash(services.passwords.enter()?, password, &services.ids).await?;
     Ok(NewUser { password: Some(password), ..draft(services, Some(email), Standing::Ordinary) })
-}
-
-/// A user who is not stored yet, and has nothing yet to sign in by but the e-mail address.
-pub(super) fn draft(services: &Services, email: Option<String>, standing: Standing) -> NewUser {
-    let now = services.clock.now();
-    let is_operator = standing == Standing::Operator;
-    NewUser { id: services.ids.next(now), email, password: None, subject: None, is_operator, created_at: now }
 }
 
 /// The user with this identifier.

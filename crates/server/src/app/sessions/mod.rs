@@ -103,7 +103,7 @@ pub async fn sign_in(
     let permit = services.passwords.enter()?;
     let subjects = throttle::subjects(email, browser.address);
     throttle::count(services, &subjects).await?;
-    let known = people::find_by_email(&services.store, &super::users::normalized(email)).await?;
+    let known = people::find_by_email(&services.store, &crate::app::people::normalized(email)).await?;
     let (user, hash) = known.unzip();
     let hash = hash.flatten();
     let is_right = services.passwords.is(permit, password, hash.clone(), &services.ids).await?;

@@ -4,13 +4,13 @@
 use overnight_domain::money::Credits;
 
 use super::{Browser, CameBy, SignInError};
+use crate::app::Services;
 use crate::app::accounts::{self, Start};
 use crate::app::errors::AppError;
-use crate::app::users::{self as people, Standing};
-use crate::app::{Services, invitations};
+use crate::app::people::{self, Standing};
 use crate::openid::{OpenId, OpenIdError, Person, SignInSecret};
-use crate::store::identity::sign_ups;
 use crate::store::identity::users::{self, NewUser, User};
+use crate::store::identity::{invitations, sign_ups};
 use crate::transport::printable;
 
 /// Where the provider sends browsers back to.
@@ -105,7 +105,7 @@ async fn recognized(services: &Services, person: Person) -> Result<User, SignInE
     if let Some((user, _)) = users::find_by_email(&services.store, &email).await? {
         return linked(services, user, person).await;
     }
-    if !invitations::is_invited(services, &email).await?
+    if !invitations::is_invited(&services.store, &email, services.clock.now()).await?
         && !services.config.console.oidc.as_ref().is_some_and(|oidc| oidc.sign_up)
     {
         return Err(SignInError::Refused(

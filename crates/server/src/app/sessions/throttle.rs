@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::SignInError;
 use crate::app::errors::AppError;
-use crate::app::{Services, users};
+use crate::app::{Services, people};
 use crate::store::identity::sign_in_failures::{self, Failures};
 
 const FIRST_WAIT_MS: i64 = 1_000;
@@ -29,7 +29,7 @@ pub(super) struct Subject {
 /// nobody is to be locked out of an account by somebody elsewhere who guesses: only who guesses at one user from one network
 /// waits long and soon.
 pub(super) fn subjects(email: &str, address: Option<IpAddr>) -> Vec<Subject> {
-    let email = users::normalized(email);
+    let email = people::normalized(email);
     let network = address.map(|address| match address.to_canonical() {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets()[..8].to_vec(),
