@@ -27,7 +27,7 @@ const ANSWERS_MAX: usize = 4_096;
 
 /// Caches counts of live requests, and the other figures that take a while to compute.
 pub struct LiveCountCache {
-    pub(super) standings: Counted<AccountKey, Standing>,
+    pub(super) of_accounts: Counted<AccountKey, Standing>,
     pub(super) waiting: Counted<ModelKey, i64>,
     /// By the row number of a batch.
     pub(super) costs: Counted<i64, BatchCost>,
@@ -56,7 +56,7 @@ impl Default for LiveCountCache {
         // One long count at a time leaves readers for everybody else.
         let lock = CountingLock::default();
         Self {
-            standings: Counted::new(Arc::clone(&lock)),
+            of_accounts: Counted::new(Arc::clone(&lock)),
             waiting: Counted::new(Arc::clone(&lock)),
             costs: Counted::new(lock),
             engines: Counted::new(CountingLock::default()),

@@ -33,5 +33,5 @@ pub async fn get(services: &Services, account: AccountKey) -> Result<Standing, A
         let Live { waiting, in_progress, oldest_deadline } = live_counts::count(&store, account).await?;
         Ok(Standing { waiting, in_progress, oldest_deadline, counted_at })
     };
-    services.live_counts.standings.get(account, &services.clock, Box::pin(count)).await
+    services.live_counts.of_accounts.get(account, &services.clock, Box::pin(count)).await
 }

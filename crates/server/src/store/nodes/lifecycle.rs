@@ -134,12 +134,12 @@ async fn forget(owner: i64, write: &mut WriteTransaction<'_>) -> Result<u64, Sto
 
 /// Gives back everything that this process holds, so that others need not wait until its lease has run out.
 pub async fn leave(store: &Store) -> Result<(), StoreError> {
-    store.writer().write(Farewell).await
+    store.writer().write(ReleaseAll).await
 }
 
-pub(in crate::store) struct Farewell;
+pub(in crate::store) struct ReleaseAll;
 
-impl Operation for Farewell {
+impl Operation for ReleaseAll {
     type Answer = ();
     const CLASS: WriteClass = WriteClass::Control;
     const ORDER: WriteOrder = WriteOrder::ReleaseAll;
