@@ -1,5 +1,7 @@
 //! What is known of a request and of a batch, as every reader sees it.
 
+use bytes::Bytes;
+
 use crate::batches::{BatchState, Counters};
 use crate::ids::{BatchId, RequestId};
 use crate::requests::RequestState;
@@ -25,13 +27,13 @@ pub struct RequestRecord {
     /// The batch it belongs to, if any.
     pub batch_id: Option<BatchId>,
     /// The client's metadata, a JSON object; `None` where the client sent null.
-    pub metadata: Option<Vec<u8>>,
+    pub metadata: Option<Bytes>,
     /// The chat-completion request as taken in, a JSON object.
-    pub body: Vec<u8>,
+    pub body: Bytes,
     /// Where to tell of its end.
     pub webhook: Option<String>,
     /// The completion or the error, a JSON object; `None` until it completed or failed.
-    pub result: Option<Vec<u8>>,
+    pub result: Option<Bytes>,
 }
 
 /// A batch without the list of its requests. Times are in milliseconds.

@@ -200,7 +200,7 @@ async fn what_failed_is_sent_again_as_a_batch_of_its_own() {
         let body: Value = serde_json::from_slice(&record.body).expect("JSON");
         sent.push((body["messages"][0]["content"].clone(), record.metadata));
     }
-    assert_eq!(sent, [(json!("p1"), None), (json!("p3"), Some(br#"{"number":3}"#.to_vec()))]);
+    assert_eq!(sent, [(json!("p1"), None), (json!("p3"), Some(Bytes::from(r#"{"number":3}"#)))]);
     app.stop().await;
 }
 

@@ -233,7 +233,7 @@ pub fn write_status(request: &records::RequestSummary, out: &mut Vec<u8>) {
 
 /// Appends the full record.
 pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
-    let result_bytes = request.result.as_ref().map_or(0, Vec::len);
+    let result_bytes = request.result.as_ref().map_or(0, |result| result.len());
     out.reserve(512 + request.body.len() + result_bytes);
     open(&request.summary, out);
     push(",\"batch_id\":", out);

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use rusqlite::types::ValueRef;
 
 /// The names of the columns of a statement.
@@ -11,6 +12,13 @@ pub(super) type ColumnNames = Arc<[Box<str>]>;
 /// The rows of a statement.
 #[derive(Debug)]
 pub(in crate::store) struct Page {
+    columns: ColumnNames,
+    slots: Vec<Slot>,
+    bytes: Bytes,
+}
+
+/// A page that is being filled.
+pub(super) struct PageWriter {
     columns: ColumnNames,
     slots: Vec<Slot>,
     bytes: Vec<u8>,
@@ -36,9 +44,10 @@ pub(in crate::store) enum ColumnValue<'r> {
     Text(&'r str),
 }
 
-impl Page {
-    pub(super) const fn new(columns: ColumnNames) -> Self {
-        Self { columns, slots: Vec::new(), bytes: Vec::new() }
+impl PageWriter {
+    /// A page with room for `slots` values and `bytes` bytes of text and blobs; it grows as needed.
+    pub(super) fn with_capacity(columns: ColumnNames, slots: usize, bytes: usize) -> Self {
+        Self { columns, slots: Vec::with_capacity(slots), bytes: Vec::with_capacity(bytes) }
     }
 
     pub(super) fn push(&mut self, value: ValueRef<'_>) {
@@ -58,14 +67,33 @@ impl Page {
         start..self.bytes.len()
     }
 
+    pub(super) fn finish(self) -> Page {
+        Page { columns: self.columns, slots: self.slots, bytes: self.bytes.into() }
+    }
+}
+
+impl Page {
     /// How many rows there are.
     pub(super) fn rows(&self) -> usize {
         self.slots.len().checked_div(self.columns.len()).unwrap_or(0)
     }
 
-    /// The number of the column of this name.
-    pub(super) fn column(&self, name: &str) -> Option<usize> {
+    /// The length of the values, and of the bytes that they need.
+    pub(super) fn lengths(&self) -> (usize, usize) {
+        (self.slots.len(), self.bytes.len())
+    }
+
+    /// The number of the column of this name. The search begins at the column `expected`.
+    pub(super) fn column(&self, name: &str, expected: usize) -> Option<usize> {
+        if self.columns.get(expected).is_some_and(|column| **column == *name) {
+            return Some(expected);
+        }
         self.columns.iter().position(|column| **column == *name)
+    }
+
+    /// Bytes that are a value of this page, which they keep in memory.
+    pub(super) fn share(&self, bytes: &[u8]) -> Bytes {
+        self.bytes.slice_ref(bytes)
     }
 
     /// The value of a column of a row; `None` where there is no such thing, or it is nothing that we store.

@@ -1,6 +1,7 @@
 //! Rows of either database, read by the names of their columns.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use overnight_domain::ids::Id;
@@ -20,14 +21,28 @@ pub(in crate::store) enum Row {
 
 /// A row of a page.
 pub(in crate::store) struct SqliteRow {
-    pub(super) page: Arc<Page>,
-    pub(super) number: usize,
+    page: Arc<Page>,
+    number: usize,
+    /// The column after the one that was read last: columns are read in about their order.
+    expected: AtomicUsize,
 }
 
 /// What can be read from a column.
 pub(in crate::store) trait FromColumn<'r>: Sized {
     /// What stands there; `None` where that is something else.
     fn from_column(value: ColumnValue<'r>) -> Option<Self>;
+}
+
+impl SqliteRow {
+    pub(super) const fn new(page: Arc<Page>, number: usize) -> Self {
+        Self { page, number, expected: AtomicUsize::new(0) }
+    }
+
+    fn value(&self, column: &str) -> Option<ColumnValue<'_>> {
+        let column = self.page.column(column, self.expected.load(Ordering::Relaxed))?;
+        self.expected.store(column + 1, Ordering::Relaxed);
+        self.page.value(self.number, column)
+    }
 }
 
 impl Row {
@@ -37,12 +52,20 @@ impl Row {
         column: &'static str,
     ) -> Result<T, StoreError> {
         let value = match self {
-            Self::Sqlite(row) => {
-                row.page.column(column).and_then(|column| row.page.value(row.number, column))
-            }
+            Self::Sqlite(row) => row.value(column),
             Self::Postgres(row) => row.try_get_raw(column).ok().and_then(read_postgres),
         };
         value.and_then(T::from_column).ok_or(StoreError::DamagedColumn(column))
+    }
+
+    /// The bytes of the column of this name, if there are any. On SQLite they are a part of the page, which they keep in
+    /// memory as a whole: for what is passed on at once.
+    pub(in crate::store) fn share(&self, column: &'static str) -> Result<Option<Bytes>, StoreError> {
+        let bytes = self.get::<Option<&[u8]>>(column)?;
+        Ok(bytes.map(|bytes| match self {
+            Self::Sqlite(row) => row.page.share(bytes),
+            Self::Postgres(_) => Bytes::copy_from_slice(bytes),
+        }))
     }
 }
 

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{CachedStatement, Connection, InterruptHandle, OpenFlags};
 
-use crate::store::database::page::{ColumnNames, Page};
+use crate::store::database::page::{ColumnNames, PageWriter};
 use crate::store::database::row::{Row, SqliteRow};
 use crate::store::database::statement::Statement;
 use crate::store::database::value::Value;
@@ -40,7 +41,15 @@ pub(in crate::store) struct SqliteOptions {
 pub(in crate::store) struct Sqlite {
     connection: Connection,
     /// By the address and the length of the statement's text, which never moves.
-    columns: HashMap<(usize, usize), ColumnNames>,
+    answers: HashMap<(usize, usize), Answer>,
+}
+
+/// What a statement returns.
+struct Answer {
+    columns: ColumnNames,
+    /// How many values and bytes its last page had: the next will be about as large.
+    slots: usize,
+    bytes: usize,
 }
 
 impl std::fmt::Debug for Sqlite {
@@ -66,6 +75,8 @@ impl SqliteOptions {
 
     fn prepare(&self, connection: &Connection) -> rusqlite::Result<()> {
         let set = |name: &str, value: &dyn rusqlite::ToSql| connection.pragma_update(None, name, value);
+        // A plan that depends on bound values is made anew whenever they change: at every page of a list.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         let cache_kib = if self.is_read_only { READER_CACHE_KIB } else { WRITER_CACHE_KIB };
         set("foreign_keys", &"off")?;
         set("temp_store", &"memory")?;
@@ -85,7 +96,7 @@ impl Sqlite {
     fn over(connection: Connection) -> rusqlite::Result<Self> {
         connection.busy_timeout(BUSY)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
-        Ok(Self { connection, columns: HashMap::new() })
+        Ok(Self { connection, answers: HashMap::new() })
     }
 
     /// Runs a statement; the number of rows it touched.
@@ -103,9 +114,10 @@ impl Sqlite {
     pub(super) fn fetch(&mut self, statement: &Statement) -> rusqlite::Result<Vec<Row>> {
         let text = statement.sqlite_text();
         let mut prepared = self.connection.prepare_cached(text)?;
-        let columns =
-            self.columns.entry((text.as_ptr().addr(), text.len())).or_insert_with(|| names_of(&prepared));
-        let (width, mut page) = (columns.len(), Page::new(Arc::clone(columns)));
+        let answer = self.answers.entry((text.as_ptr().addr(), text.len()));
+        let answer = answer.or_insert_with(|| Answer { columns: names_of(&prepared), slots: 0, bytes: 0 });
+        let width = answer.columns.len();
+        let mut page = PageWriter::with_capacity(Arc::clone(&answer.columns), answer.slots, answer.bytes);
         for (shared, row) in statement.executions() {
             bind(&mut prepared, shared, row)?;
             let mut rows = prepared.raw_query();
@@ -115,8 +127,9 @@ impl Sqlite {
                 }
             }
         }
-        let page = Arc::new(page);
-        let row = |number| Row::Sqlite(SqliteRow { page: Arc::clone(&page), number });
+        let page = Arc::new(page.finish());
+        (answer.slots, answer.bytes) = page.lengths();
+        let row = |number| Row::Sqlite(SqliteRow::new(Arc::clone(&page), number));
         Ok((0..page.rows()).map(row).collect())
     }
 

@@ -67,10 +67,10 @@ fn read_record(row: &Row) -> Result<RequestRecord, StoreError> {
     Ok(RequestRecord {
         summary: row::request_summary(row)?,
         batch_id: row.get("batch_id")?,
-        metadata: row.get("metadata")?,
-        body: row.get("body")?,
+        metadata: row.share("metadata")?,
+        body: row.share("body")?.ok_or(StoreError::DamagedColumn("body"))?,
         webhook: row.get("webhook")?,
-        result: row.get("result")?,
+        result: row.share("result")?,
     })
 }
 

@@ -110,7 +110,7 @@ impl Rig {
 
 /// What the result of a record says, as text.
 fn result_of(record: &RequestRecord) -> String {
-    String::from_utf8(record.result.clone().unwrap_or_default()).expect("text")
+    String::from_utf8(record.result.clone().unwrap_or_default().into()).expect("text")
 }
 
 /// Waits until `holds`.

@@ -76,10 +76,10 @@ fn request() -> impl Strategy<Value = RequestRecord> {
         |(summary, batch_id, metadata, body, webhook, result)| RequestRecord {
             summary,
             batch_id,
-            metadata,
-            body,
+            metadata: metadata.map(Into::into),
+            body: body.into(),
             webhook,
-            result,
+            result: result.map(Into::into),
         },
     )
 }

@@ -57,10 +57,10 @@ fn a_full_request_passes_its_bodies_through() {
             ended_at: CREATED_AT + 5000,
         }),
         batch_id: Some(BatchId::from_bits(2)),
-        metadata: Some(b"{}".to_vec()),
-        body: br#"{"model":"m","seed":1.50e0}"#.to_vec(),
+        metadata: Some("{}".into()),
+        body: r#"{"model":"m","seed":1.50e0}"#.into(),
         webhook: Some("https://example.com/?q=\"".to_owned()),
-        result: Some(br#"{"object":"chat.completion"}"#.to_vec()),
+        result: Some(r#"{"object":"chat.completion"}"#.into()),
     };
     assert_eq!(
         written(|out| requests::write_full(&record, out)),
@@ -80,7 +80,7 @@ fn a_full_request_without_extras_says_null_and_has_no_result() {
         summary: summary(RequestState::Queued),
         batch_id: None,
         metadata: None,
-        body: b"{}".to_vec(),
+        body: "{}".into(),
         webhook: None,
         result: None,
     };
