@@ -77,6 +77,14 @@ impl<K> Id<K> {
 }
 
 impl<K> Id<K> {
+    fn digits(self) -> [u8; DIGIT_COUNT] {
+        let mut digits = [0u8; DIGIT_COUNT];
+        for (place, digit) in digits.iter_mut().rev().enumerate() {
+            *digit = DIGITS[(self.0 >> (5 * place)) as usize & 31];
+        }
+        digits
+    }
+
     /// The identifier of something that happened at `now_ms` and is told by `digest` from everything else that did (its
     /// low 74 bits are used): the same for the same two.
     pub fn derived(now_ms: i64, digest: u128) -> Self {
@@ -100,17 +108,20 @@ impl<K: Kind> Id<K> {
             })
             .map(Self::from_bits)
     }
+
+    /// Appends the wire form.
+    pub fn append_to(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(K::PREFIX.as_bytes());
+        out.push(b'_');
+        out.extend_from_slice(&self.digits());
+    }
 }
 
 impl<K: Kind> fmt::Display for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut digits = [0u8; DIGIT_COUNT];
-        for (place, digit) in digits.iter_mut().rev().enumerate() {
-            *digit = DIGITS[(self.0 >> (5 * place)) as usize & 31];
-        }
         f.write_str(K::PREFIX)?;
         f.write_str("_")?;
-        f.write_str(std::str::from_utf8(&digits).unwrap_or_default())
+        f.write_str(std::str::from_utf8(&self.digits()).unwrap_or_default())
     }
 }
 

@@ -1,7 +1,5 @@
 //! Appends JSON to a buffer. Keys and fixed words are pushed as they stand, so only strings need care.
 
-use std::io::Write;
-
 use overnight_domain::ids::{Id, Kind};
 
 /// Appends text that is JSON already.
@@ -18,8 +16,9 @@ pub(super) fn push_key(key: &str, out: &mut Vec<u8>) {
 
 /// Appends an identifier in quotes.
 pub(super) fn push_id<K: Kind>(id: Id<K>, out: &mut Vec<u8>) {
-    // Writing to memory cannot fail.
-    let _ = write!(out, "\"{id}\"");
+    push("\"", out);
+    id.append_to(out);
+    push("\"", out);
 }
 
 /// Appends a string in quotes, escaped.
@@ -30,22 +29,8 @@ pub(super) fn push_string(text: &str, out: &mut Vec<u8>) {
 
 /// Appends a whole number.
 pub(super) fn push_integer(value: i64, out: &mut Vec<u8>) {
-    let mut digits = [0u8; 20];
-    let mut start = digits.len();
-    let mut rest = value.unsigned_abs();
-    loop {
-        start -= 1;
-        digits[start] = b"0123456789"[(rest % 10) as usize];
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        start -= 1;
-        digits[start] = b'-';
-    }
-    out.extend_from_slice(&digits[start..]);
+    // An integer is always serialisable, and writing to memory cannot fail.
+    let _ = serde_json::to_writer(out, &value);
 }
 
 /// Appends a time in milliseconds as the Unix second it falls in. Rounding down keeps whole seconds between two times.

@@ -55,7 +55,7 @@ impl Row {
             Self::Sqlite(row) => row.value(column),
             Self::Postgres(row) => row.try_get_raw(column).ok().and_then(read_postgres),
         };
-        value.and_then(T::from_column).ok_or(StoreError::DamagedColumn(column))
+        value.and_then(T::from_column).ok_or_else(|| StoreError::DamagedColumn(column))
     }
 
     /// The bytes of the column of this name, if there are any. On SQLite they are a part of the page, which they keep in

@@ -1,6 +1,7 @@
 //! Long lists of requests, page by page: each page goes on behind the last row of the one before, so that no reader,
 //! however slow, holds a transaction open, and a list stays whole while requests are added.
 
+use bytes::Bytes;
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
@@ -15,11 +16,8 @@ const SUMMARIES: i64 = 512;
 /// Whole records of a page.
 const RECORDS: i64 = 128;
 
-/// Bytes of large bodies in a page.
-const LARGE_BYTES: i64 = 1 << 20;
-
-/// The most bytes that a request has which is read together with others. The number stands in the statements too.
-const SMALL_BYTES: i64 = 16_384;
+/// With so many bytes of large bodies a page ends. A request is large if it has more than 16,384 bytes.
+const LARGE_BYTES: usize = 1 << 20;
 
 /// Which requests a list is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,22 +82,22 @@ statements! {
     SUMMARIES_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ? + 0";
-    RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+    RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE account = ? AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ? + 0";
-    RECORDS_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+    RECORDS_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ? + 0";
-    RECORDS_OF_BATCH_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+    RECORDS_OF_BATCH_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ? + 0";
-    RECORDS_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+    RECORDS_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
@@ -124,7 +122,7 @@ pub(in crate::store) const fn records(scope: Scope, direction: Direction) -> &'s
     }
 }
 
-/// A page of status records behind `after`, `limit` rows at most.
+/// A page of status records after `after`, `limit` rows at most.
 pub async fn page_summaries(
     store: &Store,
     scope: Scope,
@@ -140,9 +138,9 @@ pub async fn page_summaries(
     Ok(Page { rows, next: last.map(|row| row.get("seq")).transpose()? })
 }
 
-/// A page of whole records behind `after`, `limit` rows at most; about two mebibytes, or one record if it is larger.
+/// A page of whole records after `after`, `limit` rows at most; about three mebibytes and one record.
 ///
-/// Large bodies are read one by one behind their lines. A request that left the filter between the two reads is left
+/// Large bodies are read one by one after their lines. A request that left the filter between the two reads is left
 /// out.
 pub async fn page_records(
     store: &Store,
@@ -172,17 +170,16 @@ async fn read_records(
     let query = bind(records(scope, filter.direction), scope, filter, after, want);
     let found = store.readers().fetch_all(query).await?;
     let (mut rows, mut next, mut large_bytes) = (Vec::with_capacity(found.len()), None, 0);
-    for (count, row) in found.iter().enumerate() {
-        let (seq, bytes) = (row.get("seq")?, row.get::<i64>("bytes")?);
-        if bytes <= SMALL_BYTES {
+    for row in &found {
+        let seq = row.get("seq")?;
+        if row.get::<Option<&[u8]>>("body")?.is_some() {
             rows.push(read_record(row)?);
-        } else {
-            large_bytes += bytes;
-            if count > 0 && large_bytes > LARGE_BYTES {
-                return Ok(Page { rows, next });
-            }
-            let record = find_record_at(store, seq).await?;
-            rows.extend(record.filter(|record| filter.holds(&record.summary)));
+        } else if large_bytes > LARGE_BYTES {
+            return Ok(Page { rows, next });
+        } else if let Some(record) = find_record_at(store, seq).await?.filter(|it| filter.holds(&it.summary))
+        {
+            large_bytes += record.body.len() + record.result.as_ref().map_or(0, Bytes::len);
+            rows.push(record);
         }
         next = Some(seq);
     }

@@ -88,28 +88,28 @@ INSERT INTO models (name) SELECT v.name FROM unnest($1::text[]) AS v(name) ORDER
             ON CONFLICT (name) DO NOTHING;
 
 -- requests::pages::RECORDS_OF_ACCOUNT_NEWEST_FIRST, both
-SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE account = $1 AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
           AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9 + 0;
 
 -- requests::pages::RECORDS_OF_ACCOUNT_OLDEST_FIRST, both
-SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
           AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9 + 0;
 
 -- requests::pages::RECORDS_OF_BATCH_NEWEST_FIRST, both
-SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
           AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9 + 0;
 
 -- requests::pages::RECORDS_OF_BATCH_OLDEST_FIRST, both
-SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook, bytes,
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
