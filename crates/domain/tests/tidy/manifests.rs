@@ -21,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
 
 /// The crates that everything rests on, and all that they may take from elsewhere.
 const LIGHT: [(&str, &[&str]); 2] = [
-    ("domain", &["base64", "hmac", "memchr", "serde_json", "sha2", "subtle", "thiserror"]),
+    ("domain", &["base64", "bytes", "hmac", "memchr", "serde_json", "sha2", "subtle", "thiserror"]),
     ("wire", &["serde", "serde_json", "utoipa"]),
 ];
 

@@ -15,7 +15,7 @@ use crate::app::errors::AppError;
 use crate::app::pages::Pages;
 
 /// A chunk is handed to the socket once it has reached this length.
-const CHUNK_BYTES: usize = 128 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// Room for the line that takes a chunk over its length.
 const SLACK_BYTES: usize = 4 << 10;
@@ -35,7 +35,7 @@ pub(super) async fn answer<P: Pages>(
     Ok(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks)))
 }
 
-/// While one page is written, one lies ready and one is read; there are never more than these three.
+/// While one page is written, the next is read; there are never more than these two.
 struct Lines<P: Pages> {
     rows: vec::IntoIter<P::Row>,
     /// `None` once the last page was taken up.
@@ -51,10 +51,11 @@ type Page<P> = Result<Option<Vec<<P as Pages>::Row>>, AppError>;
 fn read_ahead<P: Pages>(mut pages: P) -> Receiver<Page<P>> {
     let (ready, ahead) = mpsc::channel(1);
     let read = async move {
-        loop {
+        while let Ok(place) = ready.reserve().await {
             let page = pages.next_page().await;
             let is_last = !matches!(page, Ok(Some(_)));
-            if ready.send(page).await.is_err() || is_last {
+            place.send(page);
+            if is_last {
                 break;
             }
         }

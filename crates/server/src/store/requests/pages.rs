@@ -11,10 +11,10 @@ use crate::store::requests::{find_record_at, read_record};
 use crate::store::{Store, StoreError, row};
 
 /// Status records of a page.
-const SUMMARIES: i64 = 512;
+const SUMMARIES: i64 = 1024;
 
 /// Whole records of a page.
-const RECORDS: i64 = 128;
+const RECORDS: i64 = 256;
 
 /// With so many bytes of large bodies a page ends. A request is large if it has more than 16,384 bytes.
 const LARGE_BYTES: usize = 1 << 20;
@@ -138,7 +138,7 @@ pub async fn page_summaries(
     Ok(Page { rows, next: last.map(|row| row.get("seq")).transpose()? })
 }
 
-/// A page of whole records after `after`, `limit` rows at most; about three mebibytes and one record.
+/// A page of whole records after `after`, `limit` rows at most; about five mebibytes and one record.
 ///
 /// Large bodies are read one by one after their lines. A request that left the filter between the two reads is left
 /// out.
