@@ -44,7 +44,7 @@ async fn pages_in_both_directions_hold_every_row_once(mut fixture: Fixture) {
 
 on_both!(a_page_of_large_bodies_stays_small);
 async fn a_page_of_large_bodies_stays_small(mut fixture: Fixture) {
-    for (key, is_large) in (0..).zip([false, true, true, true, false, false]) {
+    for (key, is_large) in (0..).zip([false, true, true, true, true, true, false]) {
         let mut request = fixture.request(key);
         if is_large {
             request.body = vec![b' '; 400_000].into();
@@ -52,7 +52,7 @@ async fn a_page_of_large_bodies_stays_small(mut fixture: Fixture) {
         requests::insert(&fixture.store, request).await.expect("an insert");
     }
     let sizes: Vec<usize> = pages(&fixture).await.iter().map(Vec::len).collect();
-    assert_eq!(sizes, [4, 2], "a page ends after the body that takes it past its limit");
+    assert_eq!(sizes, [4, 3], "a page ends after the body that takes it past its limit");
 }
 
 on_both!(a_line_says_what_the_record_says);
