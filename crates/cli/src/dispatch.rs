@@ -1,5 +1,7 @@
 //! From the command line to the command.
 
+use std::pin::Pin;
+
 use crate::args::{Cli, Command};
 use crate::commands::{
     accounts, api_keys, audit, bench, cancel, doctor, export, import, list, listen, migrate, openapi,
@@ -11,27 +13,29 @@ use crate::output::Output;
 /// Carries out the command line.
 pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
     let globals = &cli.globals;
-    match cli.command {
-        Command::Serve(arguments) => serve::run(arguments, globals, output).await,
-        Command::Run(arguments) => run::run(arguments, globals, output).await,
-        Command::Submit(arguments) => submit::run(arguments, globals, output).await,
-        Command::Status(arguments) => status::run(arguments, globals, output).await,
-        Command::Watch(arguments) => watch::run(arguments, globals, output).await,
-        Command::Results(arguments) => results::run(arguments, globals, output).await,
-        Command::Cancel(arguments) => cancel::run(arguments, globals, output).await,
-        Command::List(arguments) => list::run(arguments, globals, output).await,
-        Command::Listen(arguments) => listen::run(arguments, output).await,
-        Command::Account(command) => accounts::run(command, globals, output).await,
-        Command::Key(command) => api_keys::run(command, globals, output).await,
-        Command::User(command) => users::run(command, globals, output).await,
-        Command::Webhook(command) => webhooks::run(command, globals, output).await,
-        Command::Audit => audit::run(globals, output).await,
-        Command::Migrate(arguments) => migrate::run(arguments, globals, output).await,
-        Command::Export(arguments) => export::run(arguments, globals, output).await,
-        Command::Import(arguments) => import::run(arguments, globals, output).await,
-        Command::Doctor => doctor::run(globals, output).await,
-        Command::Bench(arguments) => bench::run(arguments, globals, output).await,
-        Command::Openapi => openapi::run(output),
-        Command::BenchPeer(arguments) => bench::run_peer(arguments).await,
-    }
+    // Boxed, so that no command is compiled as a part of this function.
+    let work: Pin<Box<dyn Future<Output = Result<Exit, CliError>> + '_>> = match cli.command {
+        Command::Serve(arguments) => Box::pin(serve::run(arguments, globals, output)),
+        Command::Run(arguments) => Box::pin(run::run(arguments, globals, output)),
+        Command::Submit(arguments) => Box::pin(submit::run(arguments, globals, output)),
+        Command::Status(arguments) => Box::pin(status::run(arguments, globals, output)),
+        Command::Watch(arguments) => Box::pin(watch::run(arguments, globals, output)),
+        Command::Results(arguments) => Box::pin(results::run(arguments, globals, output)),
+        Command::Cancel(arguments) => Box::pin(cancel::run(arguments, globals, output)),
+        Command::List(arguments) => Box::pin(list::run(arguments, globals, output)),
+        Command::Listen(arguments) => Box::pin(listen::run(arguments, output)),
+        Command::Account(command) => Box::pin(accounts::run(command, globals, output)),
+        Command::Key(command) => Box::pin(api_keys::run(command, globals, output)),
+        Command::User(command) => Box::pin(users::run(command, globals, output)),
+        Command::Webhook(command) => Box::pin(webhooks::run(command, globals, output)),
+        Command::Audit => Box::pin(audit::run(globals, output)),
+        Command::Migrate(arguments) => Box::pin(migrate::run(arguments, globals, output)),
+        Command::Export(arguments) => Box::pin(export::run(arguments, globals, output)),
+        Command::Import(arguments) => Box::pin(import::run(arguments, globals, output)),
+        Command::Doctor => Box::pin(doctor::run(globals, output)),
+        Command::Bench(arguments) => Box::pin(bench::run(arguments, globals, output)),
+        Command::Openapi => return openapi::run(output),
+        Command::BenchPeer(arguments) => Box::pin(bench::run_peer(arguments)),
+    };
+    work.await
 }

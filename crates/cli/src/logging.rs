@@ -5,8 +5,10 @@ use std::io;
 use std::sync::Mutex;
 
 use overnight_server::config::{Config, LogFormat};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Logs to standard error, as the settings say.
 pub(crate) fn to_stderr(config: &Config, is_coloured: bool) {
@@ -22,18 +24,19 @@ fn begin<W>(config: &Config, is_coloured: bool, writer: W)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let level = config.log.as_str();
-    // Below debug, what the libraries have to say is their own business.
-    let filter = match level {
-        "debug" | "trace" => level.to_owned(),
-        _ => format!("{level},sqlx=warn,hyper=warn,h2=warn"),
-    };
+    let level = config.log.as_str().parse().unwrap_or(LevelFilter::INFO);
+    let mut filter = Targets::new().with_default(level);
+    // Libraries log at information level what operators cannot act on.
+    if level < LevelFilter::DEBUG {
+        filter = filter
+            .with_targets(["sqlx", "hyper", "h2"].map(|library| (library, level.min(LevelFilter::WARN))));
+    }
     let log = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new(filter))
+        .with_max_level(LevelFilter::TRACE)
         .with_ansi(is_coloured)
         .with_writer(writer);
     match config.log_format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().flatten_event(true).init(),
+        LogFormat::Text => log.finish().with(filter).init(),
+        LogFormat::Json => log.json().flatten_event(true).finish().with(filter).init(),
     }
 }

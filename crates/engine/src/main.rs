@@ -1,11 +1,13 @@
 //! The program overnight-engine: llama.cpp behind the OpenAI HTTP API, for one machine.
 
-use std::{io, process::ExitCode};
+use std::{env, io, process::ExitCode};
 
 use clap::Parser;
 use overnight_engine::{args::Arguments, cpu, serve::serve};
 use tokio::runtime;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Stack of a thread that tokenizes: some of llama.cpp's tokenizers recurse as deep as a word is long.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
@@ -14,9 +16,12 @@ const PREPARING_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let filter =
-        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,llama-cpp-2=warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
+    let asked = env::var("RUST_LOG").ok().and_then(|directives| directives.parse().ok());
+    let filter: Targets = asked.unwrap_or_else(|| {
+        Targets::new().with_default(LevelFilter::INFO).with_target("llama-cpp-2", LevelFilter::WARN)
+    });
+    let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
+    log.with_writer(io::stderr).with_ansi(false).finish().with(filter).init();
     let missing = cpu::missing_features();
     if !missing.is_empty() {
         tracing::error!("this processor lacks {}, which this program was built for", missing.join(", "));

@@ -130,7 +130,7 @@ impl RequestFacts {
                 RequestState::Completed { .. } => self.check_answer(result)?,
                 _ => self.check_failure(result, state.ended_at().unwrap_or(0))?,
             }
-            self.result = Some(result.clone());
+            self.result = Some(result.to_vec());
         }
         Ok(())
     }

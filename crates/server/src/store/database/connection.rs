@@ -32,7 +32,7 @@ impl Connection {
             _ if statement.is_empty() => Ok(0),
             Self::Sqlite(sqlite) => Ok(sqlite.execute(&statement)?),
             Self::SqliteThread(thread) => thread.run(move |sqlite| sqlite.execute(&statement)).await,
-            Self::Postgres(postgres) => postgres.execute(&statement).await,
+            Self::Postgres(postgres) => postgres.execute(statement).await,
         }
     }
 
@@ -70,7 +70,7 @@ impl Connection {
             Self::Sqlite(sqlite) => Ok(sqlite.fetch(&statement)?),
             Self::SqliteThread(thread) => thread.run(move |sqlite| sqlite.fetch(&statement)).await,
             Self::Postgres(postgres) => {
-                Ok(postgres.fetch(&statement).await?.into_iter().map(Row::Postgres).collect())
+                Ok(postgres.fetch(statement).await?.into_iter().map(Row::Postgres).collect())
             }
         }
     }

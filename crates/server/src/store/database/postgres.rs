@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Executor, PgConnection};
@@ -26,7 +28,8 @@ const ANSWER_MAX: Duration = Duration::from_secs(60);
 const WHOLE_TABLES_MAX: Duration = Duration::from_secs(86_400);
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 
-/// A connection, on which one thing is done at a time.
+/// A connection, on which one thing is done at a time. What it does is boxed: otherwise every caller would be compiled with
+/// all of the driver's states inside its own.
 ///
 /// A pooler that lends a server for one transaction at a time (PgBouncer's transaction mode) keeps no statement for the
 /// next. Through such a one every statement is prepared anew, without a name, and in the transaction that runs it.
@@ -39,33 +42,42 @@ pub(in crate::store) struct Postgres {
 }
 
 impl Postgres {
-    pub(super) async fn connect(
+    pub(super) fn connect(
         options: &PgConnectOptions,
         is_lent_by_transaction: bool,
-    ) -> Result<Self, StoreError> {
-        let connection = within(CONNECT_MAX, options.connect()).await?;
-        let mut connected =
-            Self { connection, is_lent_by_transaction, in_transaction: false, answer_max: ANSWER_MAX };
-        if !is_lent_by_transaction {
-            connected.run(KEYS_OF_SESSION).await?;
+    ) -> BoxFuture<'_, Result<Self, StoreError>> {
+        async move {
+            let connection = within(CONNECT_MAX, options.connect()).await?;
+            let mut connected =
+                Self { connection, is_lent_by_transaction, in_transaction: false, answer_max: ANSWER_MAX };
+            if !is_lent_by_transaction {
+                connected.run(KEYS_OF_SESSION).await?;
+            }
+            Ok(connected)
         }
-        Ok(connected)
+        .boxed()
     }
 
-    pub(super) async fn execute(&mut self, statement: &Statement) -> Result<u64, StoreError> {
-        let alone = self.begin_if_alone().await?;
-        let query = self.query(statement)?;
-        let touched = within(self.answer_max, query.execute(&mut self.connection)).await?.rows_affected();
-        self.commit_if(alone).await?;
-        Ok(touched)
+    pub(super) fn execute(&mut self, statement: Statement) -> BoxFuture<'_, Result<u64, StoreError>> {
+        async move {
+            let alone = self.begin_if_alone().await?;
+            let query = self.query(&statement)?;
+            let touched = within(self.answer_max, query.execute(&mut self.connection)).await?.rows_affected();
+            self.commit_if(alone).await?;
+            Ok(touched)
+        }
+        .boxed()
     }
 
-    pub(super) async fn fetch(&mut self, statement: &Statement) -> Result<Vec<PgRow>, StoreError> {
-        let alone = self.begin_if_alone().await?;
-        let query = self.query(statement)?;
-        let rows = within(self.answer_max, query.fetch_all(&mut self.connection)).await?;
-        self.commit_if(alone).await?;
-        Ok(rows)
+    pub(super) fn fetch(&mut self, statement: Statement) -> BoxFuture<'_, Result<Vec<PgRow>, StoreError>> {
+        async move {
+            let alone = self.begin_if_alone().await?;
+            let query = self.query(&statement)?;
+            let rows = within(self.answer_max, query.fetch_all(&mut self.connection)).await?;
+            self.commit_if(alone).await?;
+            Ok(rows)
+        }
+        .boxed()
     }
 
     fn query(
@@ -78,15 +90,11 @@ impl Postgres {
     }
 
     /// Runs several statements without values or answers.
-    pub(super) async fn run(&mut self, text: &'static str) -> Result<(), StoreError> {
+    pub(super) fn run<'p>(&'p mut self, text: &'p str) -> BoxFuture<'p, Result<(), StoreError>> {
         self.note(text);
-        within(self.answer_max, self.connection.execute(sqlx::raw_sql(text))).await.map(drop)
-    }
-
-    /// The same with a text that was made of numbers.
-    pub(super) async fn run_made(&mut self, text: &str) -> Result<(), StoreError> {
-        self.note(text);
-        within(self.answer_max, self.connection.execute(sqlx::raw_sql(AssertSqlSafe(text)))).await.map(drop)
+        // The text is ours, and has no values.
+        let work = self.connection.execute(sqlx::raw_sql(AssertSqlSafe(text)));
+        within(self.answer_max, work).map(|outcome| outcome.map(drop)).boxed()
     }
 
     /// What the transaction under way does concerns whole tables, and takes the time that it takes.
@@ -120,7 +128,7 @@ impl Postgres {
     async fn begin_if_alone(&mut self) -> Result<bool, StoreError> {
         let alone = self.is_lent_by_transaction && !self.in_transaction;
         if alone {
-            self.run_made(&["BEGIN", KEYS_ON_POSTGRES].join(";")).await?;
+            self.run(&["BEGIN", KEYS_ON_POSTGRES].join(";")).await?;
         }
         Ok(alone)
     }

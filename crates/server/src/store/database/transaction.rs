@@ -68,7 +68,7 @@ impl Connection {
             format!("UPDATE commits SET number = {number} WHERE owner = {owner}")
         });
         let text = [BEGIN_ON_POSTGRES, KEYS_ON_POSTGRES, note.as_deref().unwrap_or_default()];
-        connection.run_made(&text.join(";")).await
+        connection.run(&text.join(";")).await
     }
 }
 

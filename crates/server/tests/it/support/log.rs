@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::Once;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 thread_local! {
     static KEPT: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
@@ -20,11 +22,9 @@ impl Log {
         static BEGUN: Once = Once::new();
         // One for all threads: what is logged first by a thread without one is taken for something that nobody wants.
         BEGUN.call_once(|| {
-            tracing_subscriber::fmt()
-                .with_env_filter(EnvFilter::new("overnight_server=debug"))
-                .with_ansi(false)
-                .with_writer(|| Keeper)
-                .init();
+            let log = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
+            let filter = Targets::new().with_target("overnight_server", LevelFilter::DEBUG);
+            log.with_ansi(false).with_writer(|| Keeper).finish().with(filter).init();
         });
         KEPT.set(Some(Vec::new()));
         Self(())
