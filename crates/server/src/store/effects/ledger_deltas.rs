@@ -45,7 +45,7 @@ pub(in crate::store) struct LedgerDeltas {
 }
 
 impl Pinned {
-    /// Reads `hold, input, output`, the last two of `prices`.
+    /// Reads `hold, input, output`, the last two of `price_points`.
     pub(in crate::store) fn read(row: &Row) -> Result<Self, StoreError> {
         let (input, output) = (row.get::<Option<Credits>>("input")?, row.get::<Option<Credits>>("output")?);
         let pricing = input.zip(output).map(|(input, output)| Pricing { input, output });

@@ -3,7 +3,7 @@
 
 use overnight_domain::money::Credits;
 
-use crate::store::ledger::prices::PriceKey;
+use crate::store::ledger::price_points::PriceKey;
 
 /// What a request is to hold, and the price that is pinned with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

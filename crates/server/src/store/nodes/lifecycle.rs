@@ -11,33 +11,33 @@ use crate::store::{Store, StoreError};
 statements! {
     /// Reads the whole queue, as a start does anyway to count it: an index of leased rows would be written by every lease
     /// and every settle.
-    VOID_ALL = { sqlite: "UPDATE queue SET phase = 0 /* waiting */, owner = NULL WHERE phase = 1 /* leased */" };
-    FORGET_ALL = { sqlite: "DELETE FROM owners" };
-    FORGET_ALL_COMMITS = { sqlite: "DELETE FROM commits" };
+    VOID_ALL = { sqlite: "UPDATE queue SET phase = 0 /* waiting */, node = NULL WHERE phase = 1 /* leased */" };
+    FORGET_ALL = { sqlite: "DELETE FROM nodes" };
+    FORGET_ALL_COMMIT_MARKERS = { sqlite: "DELETE FROM commit_markers" };
     /// Where processes of several machines share the database, hearts are judged by its time.
     REGISTER = {
-        sqlite: "INSERT INTO owners (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq",
-        postgres: "INSERT INTO owners (name, schedules, heartbeat_at)
+        sqlite: "INSERT INTO nodes (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq",
+        postgres: "INSERT INTO nodes (name, schedules, heartbeat_at)
             VALUES (?, ?, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * ?::bigint) RETURNING seq",
     };
-    BEGIN_COMMITS = "INSERT INTO commits (owner, number) VALUES (?, 0)";
+    INSERT_COMMIT_MARKER = "INSERT INTO commit_markers (node, number) VALUES (?, 0)";
     BEAT = {
-        sqlite: "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
+        sqlite: "INSERT INTO nodes (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
-        postgres: "INSERT INTO owners (seq, name, schedules, heartbeat_at)
+        postgres: "INSERT INTO nodes (seq, name, schedules, heartbeat_at)
             VALUES (?, ?, ?, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * ?::bigint)
             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
     };
     /// Those whose heart has not beaten since a time; on PostgreSQL, for so long.
     STALE = {
-        sqlite: "SELECT seq FROM owners WHERE heartbeat_at < ? AND seq <> ?",
-        postgres: "SELECT seq FROM owners
+        sqlite: "SELECT seq FROM nodes WHERE heartbeat_at < ? AND seq <> ?",
+        postgres: "SELECT seq FROM nodes
             WHERE heartbeat_at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ?::bigint AND seq <> ?
             FOR UPDATE SKIP LOCKED",
     };
-    VOID = "UPDATE queue SET phase = 0 /* waiting */, owner = NULL WHERE phase = 1 /* leased */ AND owner = ?";
-    FORGET = "DELETE FROM owners WHERE seq = ?";
-    FORGET_DRIVER = "DELETE FROM drivers WHERE owner = ?";
+    VOID = "UPDATE queue SET phase = 0 /* waiting */, node = NULL WHERE phase = 1 /* leased */ AND node = ?";
+    FORGET = "DELETE FROM nodes WHERE seq = ?";
+    FORGET_REPLICAS = "DELETE FROM node_replicas WHERE node = ?";
 }
 
 /// Registers this process, which people know by `name`. A folder has one server at a time, so every lease found there is
@@ -53,11 +53,11 @@ pub(in crate::store) async fn begin(
             tx.execute(VOID_ALL.unbound()).await?;
             outbox::interrupt_all(tx).await?;
             tx.execute(FORGET_ALL.unbound()).await?;
-            tx.execute(FORGET_ALL_COMMITS.unbound()).await?;
+            tx.execute(FORGET_ALL_COMMIT_MARKERS.unbound()).await?;
         }
         let rows = tx.fetch(REGISTER.bind(name).bind(schedules).bind(now)).await?;
         let key = rows.first().ok_or(StoreError::Damaged("a process that was registered"))?.get("seq")?;
-        tx.execute(BEGIN_COMMITS.bind(key)).await?;
+        tx.execute(INSERT_COMMIT_MARKER.bind(key)).await?;
         Ok(Node { key, name: name.to_owned(), schedules })
     };
     in_transaction(connection, work).await
@@ -124,11 +124,11 @@ impl Operation for VoidLeases {
 }
 
 /// Gives back the leases of a process, and forgets it; how many leases. The engine replicas that it drove are free.
-async fn forget(owner: i64, write: &mut WriteTransaction<'_>) -> Result<u64, StoreError> {
-    let count = write.tx.execute(VOID.bind(owner)).await?;
-    outbox::interrupt(owner, &mut write.tx).await?;
-    write.tx.execute(FORGET.bind(owner)).await?;
-    write.tx.execute(FORGET_DRIVER.bind(owner)).await?;
+async fn forget(node: i64, write: &mut WriteTransaction<'_>) -> Result<u64, StoreError> {
+    let count = write.tx.execute(VOID.bind(node)).await?;
+    outbox::interrupt(node, &mut write.tx).await?;
+    write.tx.execute(FORGET.bind(node)).await?;
+    write.tx.execute(FORGET_REPLICAS.bind(node)).await?;
     Ok(count)
 }
 

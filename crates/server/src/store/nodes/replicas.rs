@@ -8,20 +8,20 @@ use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 statements! {
-    GIVE_UP = { postgres: "UPDATE replicas SET owner = NULL WHERE owner = ? AND name = ANY (?::text[])" };
+    GIVE_UP = { postgres: "UPDATE replicas SET node = NULL WHERE node = ? AND name = ANY (?::text[])" };
     /// Takes free ones; what another process is taking at this moment is passed over.
-    TAKE = { postgres: "UPDATE replicas SET owner = ?, taken_at = ? WHERE name IN (
+    TAKE = { postgres: "UPDATE replicas SET node = ?, taken_at = ? WHERE name IN (
             SELECT r.name FROM replicas r WHERE r.name = ANY (?::text[])
-              AND (r.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = r.owner))
+              AND (r.node IS NULL OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = r.node))
             ORDER BY r.name LIMIT ? + 0 FOR UPDATE SKIP LOCKED
         )" };
-    SAY_DRIVER = { postgres: "WITH me(seq) AS (SELECT seq FROM owners WHERE seq = ?)
-        INSERT INTO drivers (owner, name) SELECT me.seq, v.name FROM me, unnest(?::text[]) AS v(name)
+    INSERT_NODE_REPLICAS = { postgres: "WITH me(seq) AS (SELECT seq FROM nodes WHERE seq = ?)
+        INSERT INTO node_replicas (node, name) SELECT me.seq, v.name FROM me, unnest(?::text[]) AS v(name)
         ON CONFLICT DO NOTHING" };
-    SHARE = { postgres: "SELECT ceil(coalesce(sum(1.0 / c.drivers), 0) - 0.001)::bigint AS share FROM (
-            SELECT count(*) AS drivers FROM drivers d JOIN owners o ON o.seq = d.owner
-            WHERE d.name = ANY (?::text[]) GROUP BY d.name HAVING bool_or(d.owner = ?)) c" };
-    HELD = { postgres: "SELECT name FROM replicas WHERE owner = ? AND name = ANY (?::text[]) ORDER BY name" };
+    SHARE = { postgres: "SELECT ceil(coalesce(sum(1.0 / c.nodes), 0) - 0.001)::bigint AS share FROM (
+            SELECT count(*) AS nodes FROM node_replicas r JOIN nodes n ON n.seq = r.node
+            WHERE r.name = ANY (?::text[]) GROUP BY r.name HAVING bool_or(r.node = ?)) c" };
+    HELD = { postgres: "SELECT name FROM replicas WHERE node = ? AND name = ANY (?::text[]) ORDER BY name" };
     MAKE = { postgres: "INSERT INTO replicas (name, taken_at) SELECT name, ? FROM unnest(?::text[]) AS v(name)
         ON CONFLICT DO NOTHING" };
 }
@@ -90,7 +90,7 @@ impl Claim {
     /// As many replicas as are this process's share: of each, one part in as many as could drive it. None while the others
     /// hold this process for dead.
     async fn share(&self, write: &mut WriteTransaction<'_>) -> Result<usize, StoreError> {
-        write.tx.execute(SAY_DRIVER.bind(write.node.key).bind(list(&self.names))).await?;
+        write.tx.execute(INSERT_NODE_REPLICAS.bind(write.node.key).bind(list(&self.names))).await?;
         let rows = write.tx.fetch(SHARE.bind(list(&self.names)).bind(write.node.key)).await?;
         let share: i64 = rows.first().ok_or(StoreError::Damaged("a count of processes"))?.get("share")?;
         Ok(usize::try_from(share).unwrap_or(0))

@@ -46,13 +46,13 @@ pub(in crate::store) struct ConcludeTries {
 
 statements! {
     CONCLUDE over [Integer, Integer, Integer, Integer, Integer, Integer] = {
-        sqlite: "UPDATE events SET owner = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
-            WHERE seq = ?2 AND number = ?3 AND owner = ?1 RETURNING seq",
+        sqlite: "UPDATE events SET node = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
+            WHERE seq = ?2 AND number = ?3 AND node = ?1 RETURNING seq",
         postgres: "UPDATE events
-            SET owner = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
+            SET node = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
             FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(event, try, new_state, next_at, stopped_at, failed)
-            WHERE seq = v.event AND number = v.try AND owner = $1 RETURNING seq",
+            WHERE seq = v.event AND number = v.try AND node = $1 RETURNING seq",
     };
     NOTE over [Integer, Integer, Integer, Integer, Integer, Text] = {
         sqlite: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)

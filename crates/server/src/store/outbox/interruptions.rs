@@ -9,27 +9,27 @@ const INTERRUPTED: &str = "interrupted";
 
 statements! {
     NOTE = { sqlite: "INSERT INTO deliveries (event, number, account, started_at, failure)
-        SELECT seq, number, account, claimed_at, ? FROM events WHERE owner = ?" };
-    GIVE_BACK = { sqlite: "UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = ?" };
+        SELECT seq, number, account, claimed_at, ? FROM events WHERE node = ?" };
+    GIVE_BACK = { sqlite: "UPDATE events SET due_at = claimed_at, node = NULL WHERE node = ?" };
     /// Both at once: who has concluded the try meanwhile comes first or last.
     ON_POSTGRES = { postgres: "WITH back AS (
-            UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = ? RETURNING seq, number, account, claimed_at
+            UPDATE events SET due_at = claimed_at, node = NULL WHERE node = ? RETURNING seq, number, account, claimed_at
         ) INSERT INTO deliveries (event, number, account, started_at, failure)
           SELECT seq, number, account, claimed_at, ? FROM back" };
     NOTE_ALL = { sqlite: "INSERT INTO deliveries (event, number, account, started_at, failure)
-        SELECT seq, number, account, claimed_at, ? FROM events WHERE owner IS NOT NULL" };
-    GIVE_ALL_BACK = { sqlite: "UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner IS NOT NULL" };
+        SELECT seq, number, account, claimed_at, ? FROM events WHERE node IS NOT NULL" };
+    GIVE_ALL_BACK = { sqlite: "UPDATE events SET due_at = claimed_at, node = NULL WHERE node IS NOT NULL" };
 }
 
 /// Gives back the events that a process was sending.
-pub(in crate::store) async fn interrupt(owner: i64, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+pub(in crate::store) async fn interrupt(node: i64, tx: &mut Tx<'_>) -> Result<(), StoreError> {
     match tx.dialect() {
         Dialect::Sqlite => {
-            tx.execute(NOTE.bind(INTERRUPTED).bind(owner)).await?;
-            tx.execute(GIVE_BACK.bind(owner)).await?;
+            tx.execute(NOTE.bind(INTERRUPTED).bind(node)).await?;
+            tx.execute(GIVE_BACK.bind(node)).await?;
         }
         Dialect::Postgres => {
-            tx.execute(ON_POSTGRES.bind(owner).bind(INTERRUPTED)).await?;
+            tx.execute(ON_POSTGRES.bind(node).bind(INTERRUPTED)).await?;
         }
     }
     Ok(())

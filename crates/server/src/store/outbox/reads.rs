@@ -75,24 +75,24 @@ pub struct DeliveryRecord {
 
 statements! {
     OF_ACCOUNT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.account = ? AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
           AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0";
     OF_ALL = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
           AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0";
     FIND = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.id = ?";
     FIND_OWN = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.id = ? AND e.account = ?";

@@ -64,11 +64,11 @@ statements! {
     /// nothing before its heart has beaten again: nobody would give that back. Each row is locked in a search of its own:
     /// joined, the whole group would be read for the sake of its two columns.
     LEASE over [Bytes, Integer] = {
-        sqlite: "UPDATE queue SET phase = 1 /* leased */, owner = ?1, lease_epoch = lease_epoch + 1,
+        sqlite: "UPDATE queue SET phase = 1 /* leased */, node = ?1, lease_epoch = lease_epoch + 1,
                    in_progress_at = coalesce(in_progress_at, ?2)
             WHERE model = ?3 AND account = ?4 AND sort_key = ?5 AND seq = ?6",
-        postgres: "WITH k(owner, now, model, account) AS (
-                SELECT o.seq, $2::bigint, $3::bigint, $4::bigint FROM owners o WHERE o.seq = $1 FOR KEY SHARE
+        postgres: "WITH k(node, now, model, account) AS (
+                SELECT n.seq, $2::bigint, $3::bigint, $4::bigint FROM nodes n WHERE n.seq = $1 FOR KEY SHARE
             ), v(sort_key, seq) AS (
                 SELECT * FROM unnest($5::bytea[], $6::bigint[])
             ), w AS (
@@ -78,13 +78,13 @@ statements! {
                       AND q.phase = 0 /* waiting */
                       AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
                     FOR UPDATE OF q SKIP LOCKED) q
-            ) UPDATE queue q SET phase = 1 /* leased */, owner = k.owner, lease_epoch = q.lease_epoch + 1,
+            ) UPDATE queue q SET phase = 1 /* leased */, node = k.node, lease_epoch = q.lease_epoch + 1,
                      in_progress_at = coalesce(q.in_progress_at, k.now)
               FROM w, k WHERE q.model = w.model AND q.account = w.account AND q.sort_key = w.sort_key AND q.seq = w.seq
               RETURNING q.seq, q.lease_epoch, w.in_progress_at, q.batch",
     };
-    RETURN = "UPDATE queue SET phase = 0 /* waiting */, owner = NULL, retry_at = ?, attempts = attempts + ?, suspect = ?
-        WHERE phase = 1 /* leased */ AND owner = ?
+    RETURN = "UPDATE queue SET phase = 0 /* waiting */, node = NULL, retry_at = ?, attempts = attempts + ?, suspect = ?
+        WHERE phase = 1 /* leased */ AND node = ?
           AND model = ? AND account = ? AND sort_key = ? AND seq = ? AND lease_epoch = ?";
     /// Those of a list of leases that are held no more.
     LIST_LOST over [Integer, Integer, Bytes, Integer, Integer] = {

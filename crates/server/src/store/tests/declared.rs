@@ -29,7 +29,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         ledger::balances::STATEMENTS,
         ledger::entries::STATEMENTS,
         ledger::payments::STATEMENTS,
-        ledger::prices::STATEMENTS,
+        ledger::price_points::STATEMENTS,
         ledger::spend::STATEMENTS,
         nodes::engine_reports::STATEMENTS,
         nodes::hints::STATEMENTS,

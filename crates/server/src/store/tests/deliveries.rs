@@ -261,7 +261,10 @@ async fn the_audit_finds_what_is_wrong_with_events(mut fixture: Fixture) {
         ("UPDATE deliveries SET status = 500", "UPDATE deliveries SET status = 200"),
         ("UPDATE deliveries SET failure = 'tls'", "UPDATE deliveries SET failure = NULL"),
         ("UPDATE deliveries SET number = 3", "UPDATE deliveries SET number = 1"),
-        ("UPDATE progress SET lane = NULL", "UPDATE progress SET lane = (SELECT lane FROM events)"),
+        (
+            "UPDATE request_states SET lane = NULL",
+            "UPDATE request_states SET lane = (SELECT lane FROM events)",
+        ),
     ] {
         connection.execute(sql(damage)).await.expect("damage");
         let checks = audit::run(&fixture.store).await.expect("an audit");

@@ -29,6 +29,7 @@ mod leasing;
 mod listing;
 mod live_counts;
 mod lives;
+mod migrations;
 mod money;
 mod moving;
 mod nodes;
@@ -68,7 +69,7 @@ use crate::store::requests::models;
 use crate::store::{Durability, Store, StoreOptions, requests};
 
 use crate::clock::{ManualClock, SharedClock, SystemClock};
-use crate::store::ledger::prices;
+use crate::store::ledger::price_points;
 use crate::store::queue;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
@@ -164,7 +165,7 @@ impl Fixture {
     pub(super) async fn hold(&self, amount: &str) -> Option<Hold> {
         let per_million = |text: &str| text.parse().expect("credits");
         let pricing = Pricing { input: per_million("1000000"), output: per_million("2000000") };
-        let price = prices::ensure(&self.store, pricing).await.expect("a price");
+        let price = price_points::ensure(&self.store, pricing).await.expect("a price");
         Some(Hold { amount: amount.parse().expect("credits"), price })
     }
 

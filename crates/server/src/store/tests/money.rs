@@ -196,7 +196,7 @@ async fn what_a_group_releases_its_creates_may_hold() {
 const DAMAGE: [(&str, &str); 12] = [
     ("UPDATE accounts SET balance = balance + 1", "balance is the sum"),
     ("UPDATE accounts SET held = held - 1", "what its live requests hold"),
-    ("UPDATE progress SET price = 99 WHERE state < 3", "only what has a price"),
+    ("UPDATE request_states SET price = 99 WHERE state < 3", "only what has a price"),
     ("UPDATE ledger SET account = 9 WHERE kind = 2", "balance is the sum"),
     ("DELETE FROM ledger WHERE kind = 2", "charged once"),
     ("UPDATE ledger SET amount = amount - 1 WHERE kind = 2", "at the price that was pinned"),

@@ -12,6 +12,7 @@ use crate::store::outbox::{
     self, Claimed, DeliveryFilter, Due, EventFilter, EventState, NewTest, Payload, TryPlace,
 };
 use crate::store::tests::deliveries::{answered, claim_of, conclude};
+use crate::store::tests::migrations::{self, VIEWS_OF_0008};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{Fixture, START, new_account};
 
@@ -59,14 +60,11 @@ const BEFORE_0008: &str = "UPDATE events SET failures = 1048576; ALTER TABLE eve
 on_both!(a_test_that_was_due_when_the_schema_grew_is_tried_once_still);
 async fn a_test_that_was_due_when_the_schema_grew_is_tried_once_still(mut fixture: Fixture) {
     assert!(insert(&fixture, 5).await);
-    let mut connection = fixture.store.connect().await.expect("a connection");
-    connection.execute_all(BEFORE_0008).await.expect("an old database");
-    let version = match connection.dialect() {
+    let version = match fixture.store.dialect() {
         Dialect::Sqlite => "PRAGMA user_version = 7",
         Dialect::Postgres => "DELETE FROM schema_version WHERE version >= 8",
     };
-    connection.execute_all(version).await.expect("an old database");
-    drop(connection);
+    migrations::take_back(&fixture, &[VIEWS_OF_0008, BEFORE_0008, version]).await;
     fixture.restart().await;
     let due = fixture.due(START).await.remove(0);
     assert_eq!(claim(&fixture, &due).await, Claimed { failures: 0, tries_max: Some(1) });

@@ -119,7 +119,7 @@ fn every_code_in_a_statement_has_its_name() {
 /// Tables that grow with the work.
 const GROWING: [&str; 9] = [
     "requests",
-    "progress",
+    "request_states",
     "queue",
     "results",
     "batches",
@@ -131,7 +131,7 @@ const GROWING: [&str; 9] = [
 
 /// Indexes with a predicate that few rows meet. Any other index is as long as its table.
 const OF_FEW: [&str; 6] = [
-    "progress_gathering",
+    "request_states_gathering",
     "events_due",
     "events_sending",
     "events_live_tests",

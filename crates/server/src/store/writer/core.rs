@@ -20,7 +20,7 @@ use crate::store::writer::queues::WriteQueues;
 const DISK: &str = "the disk is full, or another process holds the database";
 const AWAY: &str = "the database does not answer, or takes no writes";
 const BUSY: &str = "other nodes write the same rows";
-const PROBE_MS: i64 = 1_000;
+const TEST_WRITE_MS: i64 = 1_000;
 const EXIT_IO_ERROR: i32 = 74;
 /// A group that meets another node's at the same rows this often is run member by member.
 const AGAIN_MAX: u32 = 5;
@@ -29,10 +29,10 @@ const OUTCOME_MS: i64 = 100;
 
 statements! {
     /// Writes a little, to see whether anything can be written.
-    PROBE = {
-        sqlite: "INSERT INTO settings (name, value) VALUES ('probe', randomblob(16384))
+    TEST_WRITE = {
+        sqlite: "INSERT INTO settings (name, value) VALUES ('test_write', randomblob(16384))
             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        postgres: "INSERT INTO settings (name, value) VALUES ('probe', ''::bytea)
+        postgres: "INSERT INTO settings (name, value) VALUES ('test_write', ''::bytea)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
     };
 }
@@ -236,7 +236,7 @@ impl WriterCore {
         self.queues.set_refusing(Some(why));
         group.refuse(|| StoreError::Unavailable(why));
         while !self.queues.is_closed() {
-            match self.probe().await {
+            match self.write_for_test().await {
                 Ok(()) => {
                     tracing::info!("the store takes writes again");
                     break;
@@ -246,7 +246,7 @@ impl WriterCore {
                 }
                 Err(_) => {}
             }
-            clock.sleep_until(clock.now() + PROBE_MS).await;
+            clock.sleep_until(clock.now() + TEST_WRITE_MS).await;
             while let Some(group) = self.queues.take() {
                 group.refuse(|| StoreError::Unavailable(why));
             }
@@ -255,11 +255,11 @@ impl WriterCore {
         self.queues.set_refusing(None);
     }
 
-    async fn probe(&mut self) -> Result<(), StoreError> {
+    async fn write_for_test(&mut self) -> Result<(), StoreError> {
         if self.connection.dialect() == Dialect::Postgres {
             self.connection = self.database.connect().await?;
         }
-        self.connection.execute(PROBE.unbound()).await.map(drop)
+        self.connection.execute(TEST_WRITE.unbound()).await.map(drop)
     }
 
     /// After an I/O error nobody knows what is on this machine's disk: the process ends, and the next start reads it

@@ -22,7 +22,7 @@ use crate::store::tests::{Fixture, START, deliveries, grouping};
 const LARGE_BYTES: usize = 9 << 20;
 
 /// Requests in every state, batches at every point of their lives, keys, and bodies with everything that JSON allows.
-pub(super) async fn furnish(fixture: &mut Fixture) {
+pub(in crate::store::tests) async fn furnish(fixture: &mut Fixture) {
     add_keys(fixture).await;
     order_credits(fixture).await;
     tell_of_ends(fixture).await;

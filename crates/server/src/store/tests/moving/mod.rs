@@ -4,6 +4,7 @@ mod furniture;
 mod refusals;
 mod trips;
 
+pub(super) use self::furniture::furnish;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use overnight_testkit::postgres::Cluster;
@@ -42,7 +43,7 @@ impl Target {
     }
 }
 
-async fn exported(store: &Store) -> Vec<u8> {
+pub(super) async fn exported(store: &Store) -> Vec<u8> {
     let mut file = Vec::new();
     export(store, &mut file).await.expect("an export");
     file

@@ -42,7 +42,7 @@ async fn what_goes_from_sqlite_to_postgres_and_back_is_the_same() {
         "api_keys",
         "models",
         "requests",
-        "progress",
+        "request_states",
         "results",
         "batches",
         "events",

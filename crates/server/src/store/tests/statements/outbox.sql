@@ -2,21 +2,21 @@
 SELECT e.seq AS event, e.id AS event_id, e.account, e.kind, e.number, e.payload, e.created_at AS happened_at,
                coalesce(e.url, r.webhook, b.webhook) AS url, r.id IS NOT NULL AS is_of_request,
                coalesce(r.id, b.id) AS id, coalesce(r.created_at, b.created_at) AS created_at,
-               coalesce(p.in_progress_at, b.in_progress_at) AS in_progress_at,
-               p.state, p.ready_at, p.ended_at, r.expires_at,
+               coalesce(rs.in_progress_at, b.in_progress_at) AS in_progress_at,
+               rs.state, rs.ready_at, rs.ended_at, r.expires_at,
                b.completed_at, b.cancelled_at, b.registered, b.in_progress, b.completed, b.failed, b.cancelled
-        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN progress p ON p.seq = e.request
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN request_states rs ON rs.seq = e.request
         LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.lane = $1 AND e.due_at IS NOT NULL AND e.due_at <= $2 ORDER BY e.due_at, e.seq LIMIT $3 + 0;
 
 -- outbox::claims::IS_ALIVE, SQLite
-SELECT 1 FROM owners WHERE seq = ?;
+SELECT 1 FROM nodes WHERE seq = ?;
 
 -- outbox::claims::IS_ALIVE, PostgreSQL
-SELECT 1 FROM owners WHERE seq = $1 FOR KEY SHARE;
+SELECT 1 FROM nodes WHERE seq = $1 FOR KEY SHARE;
 
 -- outbox::claims::TAKE, SQLite
-UPDATE events SET owner = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
+UPDATE events SET node = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
                    url = coalesce(url, ?5), payload = coalesce(payload, ?6)
             WHERE seq = ?3 AND number = ?4 AND due_at IS NOT NULL RETURNING seq, failures, tries_max;
 
@@ -27,20 +27,20 @@ WITH w AS (
                 CROSS JOIN LATERAL (
                     SELECT seq FROM events WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL
                     FOR UPDATE SKIP LOCKED) e
-            ) UPDATE events SET owner = $1, claimed_at = $2, due_at = NULL, number = number + 1,
+            ) UPDATE events SET node = $1, claimed_at = $2, due_at = NULL, number = number + 1,
                      url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
               FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures, events.tries_max;
 
 -- outbox::conclusions::CONCLUDE, SQLite
-UPDATE events SET owner = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
-            WHERE seq = ?2 AND number = ?3 AND owner = ?1 RETURNING seq;
+UPDATE events SET node = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
+            WHERE seq = ?2 AND number = ?3 AND node = ?1 RETURNING seq;
 
 -- outbox::conclusions::CONCLUDE, PostgreSQL
 UPDATE events
-            SET owner = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
+            SET node = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
             FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(event, try, new_state, next_at, stopped_at, failed)
-            WHERE seq = v.event AND number = v.try AND owner = $1 RETURNING seq;
+            WHERE seq = v.event AND number = v.try AND node = $1 RETURNING seq;
 
 -- outbox::conclusions::NOTE, SQLite
 INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
@@ -54,22 +54,22 @@ INSERT INTO deliveries (event, number, account, started_at, duration_ms, status,
             JOIN events e ON e.seq = v.event;
 
 -- outbox::interruptions::GIVE_ALL_BACK, SQLite
-UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner IS NOT NULL;
+UPDATE events SET due_at = claimed_at, node = NULL WHERE node IS NOT NULL;
 
 -- outbox::interruptions::GIVE_BACK, SQLite
-UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = ?;
+UPDATE events SET due_at = claimed_at, node = NULL WHERE node = ?;
 
 -- outbox::interruptions::NOTE, SQLite
 INSERT INTO deliveries (event, number, account, started_at, failure)
-        SELECT seq, number, account, claimed_at, ? FROM events WHERE owner = ?;
+        SELECT seq, number, account, claimed_at, ? FROM events WHERE node = ?;
 
 -- outbox::interruptions::NOTE_ALL, SQLite
 INSERT INTO deliveries (event, number, account, started_at, failure)
-        SELECT seq, number, account, claimed_at, ? FROM events WHERE owner IS NOT NULL;
+        SELECT seq, number, account, claimed_at, ? FROM events WHERE node IS NOT NULL;
 
 -- outbox::interruptions::ON_POSTGRES, PostgreSQL
 WITH back AS (
-            UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = $1 RETURNING seq, number, account, claimed_at
+            UPDATE events SET due_at = claimed_at, node = NULL WHERE node = $1 RETURNING seq, number, account, claimed_at
         ) INSERT INTO deliveries (event, number, account, started_at, failure)
           SELECT seq, number, account, claimed_at, $2 FROM back;
 
@@ -103,14 +103,14 @@ SELECT count(*) AS count FROM events
 
 -- outbox::reads::FIND, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.id = $1;
 
 -- outbox::reads::FIND_OWN, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.id = $1 AND e.account = $2;
@@ -121,7 +121,7 @@ SELECT d.started_at, d.event, d.number FROM events e JOIN deliveries d ON d.even
 
 -- outbox::reads::OF_ACCOUNT, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.account = $1 AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = $2), 9223372036854775807)
@@ -129,7 +129,7 @@ SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state
 
 -- outbox::reads::OF_ALL, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = $1), 9223372036854775807)
@@ -170,7 +170,7 @@ SELECT 1 FROM events WHERE id = $1;
 
 -- outbox::replays::REPLAY, both
 UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = $1, ended_at = NULL
-        WHERE id = $2 AND owner IS NULL;
+        WHERE id = $2 AND node IS NULL;
 
 -- outbox::replays::REPLAY_EXHAUSTED, both
 UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = $1, ended_at = NULL

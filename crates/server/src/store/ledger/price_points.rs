@@ -10,8 +10,8 @@ use crate::store::{Store, StoreError};
 pub struct PriceKey(pub i64);
 
 statements! {
-    INSERT = "INSERT INTO prices (input, output) VALUES (?, ?) ON CONFLICT (input, output) DO NOTHING";
-    FIND = "SELECT seq FROM prices WHERE input = ? AND output = ?";
+    INSERT = "INSERT INTO price_points (input, output) VALUES (?, ?) ON CONFLICT (input, output) DO NOTHING";
+    FIND = "SELECT seq FROM price_points WHERE input = ? AND output = ?";
 }
 
 /// The key of these prices; new ones get a row.
