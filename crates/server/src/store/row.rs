@@ -62,7 +62,7 @@ pub(super) fn status(code: i64) -> Result<RequestStatus, StoreError> {
 
 /// Reads `state, ready_at, in_progress_at, ended_at`.
 pub(super) fn request_state(row: &Row) -> Result<RequestState, StoreError> {
-    let missing = || StoreError::Damaged("a time that the request's state needs is missing");
+    let missing = || StoreError::Damaged("a time of the request's state is missing");
     let (in_progress_at, ended_at) =
         (row.get::<Option<i64>>("in_progress_at")?, row.get::<Option<i64>>("ended_at")?);
     Ok(match row.get("state")? {

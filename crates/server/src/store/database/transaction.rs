@@ -56,8 +56,8 @@ pub(in crate::store) struct Tx<'c> {
     lives_for: Option<u32>,
 }
 
-/// A process that was stopped in the middle of a transaction must not keep its locks, and nobody waits for one as long as a
-/// heart may stand still.
+/// A node that stops in the middle of a transaction must not keep its locks, and a wait for a lock is shorter than the age at
+/// which peers remove a node.
 const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
      SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '3s'";
 

@@ -135,7 +135,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
              WHERE (l.kind = 2) <> (l.result IS NOT NULL) OR (l.kind = 2 AND (r.seq IS NULL OR r.id <> l.request))) AS breaches",
     ),
     (
-        "a charge is what was used at the price that was pinned, and never above the hold",
+        "a charge is what was used at the price that was accepted, and never above the hold",
         "SELECT count(*) AS count FROM ledger WHERE kind = 2",
         // Products beyond 64 bits are left out: tokens by the trillion.
         "SELECT count(*) AS breaches FROM ledger l JOIN results s ON s.seq = l.result JOIN request_states rs ON rs.seq = s.request

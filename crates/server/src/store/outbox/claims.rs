@@ -166,7 +166,7 @@ impl Operation for ClaimEvents {
         jobs: &[Job<Self>],
         write: &mut WriteTransaction<'_>,
     ) -> Result<Vec<ClaimedEvents>, StoreError> {
-        // Who was taken for dead takes nothing before its heart has beaten again: nobody would give that back.
+        // A removed node claims nothing before its next heartbeat: no peer would reclaim that event.
         if write.tx.fetch(IS_ALIVE.bind(write.node.key)).await?.is_empty() {
             return Ok(vec![BTreeMap::new(); jobs.len()]);
         }

@@ -6,7 +6,7 @@ use crate::store::database::{Dialect, sql};
 use crate::store::outbox::webhook_secrets;
 use crate::store::queue::expiry;
 use crate::store::schema;
-use crate::store::tests::moving::{exported, furnish};
+use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
@@ -104,7 +104,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 on_both!(a_store_of_schema_8_keeps_every_row_under_the_new_names);
 async fn a_store_of_schema_8_keeps_every_row_under_the_new_names(mut fixture: Fixture) {
     let fresh = (definitions(&fixture).await, catalogue(&fixture).await);
-    furnish(&mut fixture).await;
+    insert_sample_data(&mut fixture).await;
     fixture.restart().await;
     let rows = exported(&fixture.store).await;
     fixture.store.close().await;

@@ -1,4 +1,4 @@
-//! Tests of the store on real databases, through its public doors: one suite, on SQLite and on PostgreSQL.
+//! Tests of the store on real databases, through its public functions: one suite, on SQLite and on PostgreSQL.
 
 /// Declares a test of the store, which runs on both databases.
 macro_rules! on_both {
@@ -31,14 +31,14 @@ mod live_counts;
 mod lives;
 mod migrations;
 mod money;
-mod moving;
 mod nodes;
 mod opening;
 mod paging;
 mod plans;
-mod probes;
 mod schemas;
 mod statements;
+mod test_events;
+mod transfer;
 mod users;
 mod webhooks;
 mod wholes;
@@ -127,7 +127,7 @@ impl Fixture {
     pub(super) async fn restart(&mut self) {
         self.store.close().await;
         self.store = open(&self.options).await;
-        crate::store::nodes::void_stale(&self.store, START, 0).await.expect("a look for the dead");
+        crate::store::nodes::reclaim_stale(&self.store, START, 0).await.expect("a look for the dead");
     }
 
     /// Another node on the same database, with a folder of its own.

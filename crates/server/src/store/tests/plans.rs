@@ -10,10 +10,10 @@ use crate::store::ledger::entries;
 use crate::store::lists::search::{self, Search};
 use crate::store::operations::audit;
 use crate::store::outbox;
-use crate::store::queue::candidates;
 use crate::store::queue::expiry;
 use crate::store::queue::leases;
 use crate::store::queue::live_counts;
+use crate::store::queue::queue_scan;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
 use crate::store::requests::{Direction, Scope};
@@ -59,7 +59,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let mut statements = vec![
         releases::RELEASE_ON_POSTGRES.bind(START).bind(9i64),
         releases::NEXT_READY_AT.unbound(),
-        candidates::look_behind(fixture.group(), None, 9, START),
+        queue_scan::scan_after(fixture.group(), None, 9, START),
         settle::end_on_postgres_by(&settlements.iter().collect::<Vec<_>>(), 1),
         expiry::OVERDUE.bind(0i64).bind(START).bind(9i64),
         expiry::IS_OVERDUE.bind(0i64).bind(START),
@@ -79,7 +79,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let claims = vec![1i64.into(), 0i64.into(), "https://a.example".into(), b"{}".as_slice().into()];
     let by = || [1i64, START].map(Value::from);
     statements.push(outbox::TAKE.over(by(), claims));
-    statements.push(outbox::CONCLUDE.over([1i64.into()], row(6)));
+    statements.push(outbox::RECORD.over([1i64.into()], row(6)));
     statements.push(outbox::ON_POSTGRES.bind(1i64).bind("interrupted"));
     statements.push(api_keys::NOTE.over([], row(2)));
     statements.push(live_counts::OF_ACCOUNT.bind(fixture.model).bind(fixture.account));
@@ -143,7 +143,7 @@ async fn the_queue_is_searched_by_its_key() {
     let whole_key = "SEARCH queue USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
     check(
         &fixture,
-        candidates::LOOK.sqlite,
+        queue_scan::SCAN.sqlite,
         &["SEARCH queue USING PRIMARY KEY (model=? AND account=? AND (sort_key,seq)>(?,?))"],
     )
     .await;
@@ -158,7 +158,7 @@ async fn the_queue_is_searched_by_its_key() {
 }
 
 #[tokio::test]
-async fn what_is_counted_is_a_stretch_of_a_key() {
+async fn what_is_counted_is_a_range_of_a_key() {
     let fixture = Fixture::on_sqlite().await;
     let of_account = "SEARCH queue USING PRIMARY KEY (model=? AND account=?)";
     check(&fixture, live_counts::OF_ACCOUNT.sqlite, &[of_account]).await;
@@ -227,7 +227,7 @@ async fn what_is_due_is_found_however_much_is_not() {
     .await;
     let by_key = "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)";
     check(&fixture, outbox::TAKE.sqlite, &[by_key]).await;
-    check(&fixture, outbox::CONCLUDE.sqlite, &[by_key]).await;
+    check(&fixture, outbox::RECORD.sqlite, &[by_key]).await;
     check(&fixture, outbox::NOTE.sqlite, &["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     check(
         &fixture,
@@ -247,7 +247,7 @@ async fn what_is_due_is_found_however_much_is_not() {
         &["SEARCH d USING INDEX deliveries_by_account (account=? AND (started_at,event,number)<(?,?,?))"],
     )
     .await;
-    check(&fixture, outbox::GIVE_BACK.sqlite, &["SEARCH events USING INDEX events_sending (node=?)"]).await;
+    check(&fixture, outbox::RELEASE.sqlite, &["SEARCH events USING INDEX events_sending (node=?)"]).await;
 }
 
 #[tokio::test]

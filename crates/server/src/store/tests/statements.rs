@@ -142,8 +142,8 @@ const OF_FEW: [&str; 6] = [
 /// Statements that read a whole table, and why they may.
 const READS_ALL: &[(&str, &str)] = &[
     ("nodes::engine_reports::LIST", "a row for each node and replica, and no more"),
-    ("nodes::lifecycle::VOID", "an index of leases would be written by every lease; a node ends rarely"),
-    ("nodes::lifecycle::VOID_ALL", "the same at a start, which counts the queue anyway"),
+    ("nodes::lifecycle::RECLAIM", "an index of leases would be written by every lease; a node ends rarely"),
+    ("nodes::lifecycle::RECLAIM_ALL", "the same at a start, which counts the queue anyway"),
     ("outbox::reads::COUNT_EXHAUSTED", "asked by `doctor` alone"),
     ("queue::scan::BACKLOGS", "once, when a node starts"),
     ("queue::expiry::NEXT_DEADLINE", "once, when a node starts"),

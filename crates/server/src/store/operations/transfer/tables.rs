@@ -1,9 +1,9 @@
-//! What is moved, table by table: which columns, in which form, in which order, and the statements for it.
+//! The transferred tables: their columns, form and order, and the statements for them.
 //!
-//! Not moved is what belongs to the processes at work (nodes, commit_markers, node_replicas, engine_reports, replicas, sweeps), what lets
-//! somebody in for a while (sessions, sign_in_links, invitations, sign_in_failures), and what is written only to see whether it can be (the
-//! setting `test_write`). A lease is one of those processes' too: what is leased is told as waiting, and an event that is being sent as due, without the
-//! try of which nothing is known yet.
+//! Not transferred: the state of running nodes (nodes, commit_markers, node_replicas, engine_reports, replicas, sweeps),
+//! temporary access (sessions, sign_in_links, invitations, sign_in_failures), and the writer's test write (the setting
+//! `test_write`). A lease belongs to a running node too: a leased request is exported as waiting, and an event that is
+//! being sent as due, without the delivery whose outcome is unknown.
 
 use crate::store::database::Kind;
 

@@ -33,29 +33,35 @@ INSERT INTO engine_reports
 -- nodes::hints::GIVE, PostgreSQL
 SELECT 1 FROM pg_notify('overnight', '');
 
--- nodes::lifecycle::BEAT, SQLite
+-- nodes::lifecycle::DELETE, both
+DELETE FROM nodes WHERE seq = $1;
+
+-- nodes::lifecycle::DELETE_ALL, SQLite
+DELETE FROM nodes;
+
+-- nodes::lifecycle::DELETE_ALL_COMMIT_MARKERS, SQLite
+DELETE FROM commit_markers;
+
+-- nodes::lifecycle::DELETE_REPLICAS, both
+DELETE FROM node_replicas WHERE node = $1;
+
+-- nodes::lifecycle::HEARTBEAT, SQLite
 INSERT INTO nodes (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at;
 
--- nodes::lifecycle::BEAT, PostgreSQL
+-- nodes::lifecycle::HEARTBEAT, PostgreSQL
 INSERT INTO nodes (seq, name, schedules, heartbeat_at)
             VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * $4::bigint)
             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at;
 
--- nodes::lifecycle::FORGET, both
-DELETE FROM nodes WHERE seq = $1;
-
--- nodes::lifecycle::FORGET_ALL, SQLite
-DELETE FROM nodes;
-
--- nodes::lifecycle::FORGET_ALL_COMMIT_MARKERS, SQLite
-DELETE FROM commit_markers;
-
--- nodes::lifecycle::FORGET_REPLICAS, both
-DELETE FROM node_replicas WHERE node = $1;
-
 -- nodes::lifecycle::INSERT_COMMIT_MARKER, both
 INSERT INTO commit_markers (node, number) VALUES ($1, 0);
+
+-- nodes::lifecycle::RECLAIM, both
+UPDATE queue SET phase = 0 /* waiting */, node = NULL WHERE phase = 1 /* leased */ AND node = $1;
+
+-- nodes::lifecycle::RECLAIM_ALL, SQLite
+UPDATE queue SET phase = 0 /* waiting */, node = NULL WHERE phase = 1 /* leased */;
 
 -- nodes::lifecycle::REGISTER, SQLite
 INSERT INTO nodes (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq;
@@ -72,15 +78,6 @@ SELECT seq FROM nodes
             WHERE heartbeat_at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $1::bigint AND seq <> $2
             FOR UPDATE SKIP LOCKED;
 
--- nodes::lifecycle::VOID, both
-UPDATE queue SET phase = 0 /* waiting */, node = NULL WHERE phase = 1 /* leased */ AND node = $1;
-
--- nodes::lifecycle::VOID_ALL, SQLite
-UPDATE queue SET phase = 0 /* waiting */, node = NULL WHERE phase = 1 /* leased */;
-
--- nodes::replicas::GIVE_UP, PostgreSQL
-UPDATE replicas SET node = NULL WHERE node = $1 AND name = ANY ($2::text[]);
-
 -- nodes::replicas::HELD, PostgreSQL
 SELECT name FROM replicas WHERE node = $1 AND name = ANY ($2::text[]) ORDER BY name;
 
@@ -92,6 +89,9 @@ WITH me(seq) AS (SELECT seq FROM nodes WHERE seq = $1)
 -- nodes::replicas::MAKE, PostgreSQL
 INSERT INTO replicas (name, taken_at) SELECT name, $1 FROM unnest($2::text[]) AS v(name)
         ON CONFLICT DO NOTHING;
+
+-- nodes::replicas::RELEASE, PostgreSQL
+UPDATE replicas SET node = NULL WHERE node = $1 AND name = ANY ($2::text[]);
 
 -- nodes::replicas::SHARE, PostgreSQL
 SELECT ceil(coalesce(sum(1.0 / c.nodes), 0) - 0.001)::bigint AS share FROM (

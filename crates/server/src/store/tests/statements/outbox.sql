@@ -1,3 +1,25 @@
+-- outbox::attempt_results::NOTE, SQLite
+INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
+            SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1;
+
+-- outbox::attempt_results::NOTE, PostgreSQL
+INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
+            SELECT v.event, v.number, e.account, v.started_at, v.duration_ms, v.status, v.failure
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
+                AS v(event, number, started_at, duration_ms, status, failure)
+            JOIN events e ON e.seq = v.event;
+
+-- outbox::attempt_results::RECORD, SQLite
+UPDATE events SET node = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
+            WHERE seq = ?2 AND number = ?3 AND node = ?1 RETURNING seq;
+
+-- outbox::attempt_results::RECORD, PostgreSQL
+UPDATE events
+            SET node = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
+            FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+                AS v(event, try, new_state, next_at, stopped_at, failed)
+            WHERE seq = v.event AND number = v.try AND node = $1 RETURNING seq;
+
 -- outbox::claims::FIND_DUE, both
 SELECT e.seq AS event, e.id AS event_id, e.account, e.kind, e.number, e.payload, e.created_at AS happened_at,
                coalesce(e.url, r.webhook, b.webhook) AS url, r.id IS NOT NULL AS is_of_request,
@@ -31,34 +53,6 @@ WITH w AS (
                      url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
               FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures, events.tries_max;
 
--- outbox::conclusions::CONCLUDE, SQLite
-UPDATE events SET node = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
-            WHERE seq = ?2 AND number = ?3 AND node = ?1 RETURNING seq;
-
--- outbox::conclusions::CONCLUDE, PostgreSQL
-UPDATE events
-            SET node = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
-            FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-                AS v(event, try, new_state, next_at, stopped_at, failed)
-            WHERE seq = v.event AND number = v.try AND node = $1 RETURNING seq;
-
--- outbox::conclusions::NOTE, SQLite
-INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
-            SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1;
-
--- outbox::conclusions::NOTE, PostgreSQL
-INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
-            SELECT v.event, v.number, e.account, v.started_at, v.duration_ms, v.status, v.failure
-            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
-                AS v(event, number, started_at, duration_ms, status, failure)
-            JOIN events e ON e.seq = v.event;
-
--- outbox::interruptions::GIVE_ALL_BACK, SQLite
-UPDATE events SET due_at = claimed_at, node = NULL WHERE node IS NOT NULL;
-
--- outbox::interruptions::GIVE_BACK, SQLite
-UPDATE events SET due_at = claimed_at, node = NULL WHERE node = ?;
-
 -- outbox::interruptions::NOTE, SQLite
 INSERT INTO deliveries (event, number, account, started_at, failure)
         SELECT seq, number, account, claimed_at, ? FROM events WHERE node = ?;
@@ -73,6 +67,12 @@ WITH back AS (
         ) INSERT INTO deliveries (event, number, account, started_at, failure)
           SELECT seq, number, account, claimed_at, $2 FROM back;
 
+-- outbox::interruptions::RELEASE, SQLite
+UPDATE events SET due_at = claimed_at, node = NULL WHERE node = ?;
+
+-- outbox::interruptions::RELEASE_ALL, SQLite
+UPDATE events SET due_at = claimed_at, node = NULL WHERE node IS NOT NULL;
+
 -- outbox::lanes::LIST, both
 WITH RECURSIVE lanes(lane) AS (
             SELECT min(lane) FROM events WHERE due_at IS NOT NULL
@@ -82,20 +82,6 @@ WITH RECURSIVE lanes(lane) AS (
         ) SELECT v.lane,
                  (SELECT min(e.due_at) FROM events e WHERE e.due_at IS NOT NULL AND e.lane = v.lane) AS due_at
           FROM lanes v WHERE v.lane IS NOT NULL;
-
--- outbox::probes::INSERT, both
-INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
-
--- outbox::probes::LIVE_TEST, both
-SELECT 1 FROM events
-        WHERE account = $1 AND kind = 5 /* webhook.test */ AND state = 0 /* live */ LIMIT 1;
-
--- outbox::probes::LOCK_ACCOUNT, SQLite
-SELECT seq FROM accounts WHERE seq = ?;
-
--- outbox::probes::LOCK_ACCOUNT, PostgreSQL
-SELECT seq FROM accounts WHERE seq = $1 FOR UPDATE;
 
 -- outbox::reads::COUNT_EXHAUSTED, both
 SELECT count(*) AS count FROM events
@@ -175,6 +161,20 @@ UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at =
 -- outbox::replays::REPLAY_EXHAUSTED, both
 UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = $1, ended_at = NULL
         WHERE account = $2 AND state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */;
+
+-- outbox::test_events::INSERT, both
+INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
+-- outbox::test_events::LIVE_TEST, both
+SELECT 1 FROM events
+        WHERE account = $1 AND kind = 5 /* webhook.test */ AND state = 0 /* live */ LIMIT 1;
+
+-- outbox::test_events::LOCK_ACCOUNT, SQLite
+SELECT seq FROM accounts WHERE seq = ?;
+
+-- outbox::test_events::LOCK_ACCOUNT, PostgreSQL
+SELECT seq FROM accounts WHERE seq = $1 FOR UPDATE;
 
 -- outbox::webhook_secrets::DELETE_ENDED, both
 DELETE FROM webhook_secrets WHERE account = $1 AND (expires_at <= $2 OR seq NOT IN (

@@ -1,8 +1,3 @@
--- queue::candidates::LOOK, both
-SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
-        WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND phase = 0 /* waiting */ AND retry_at <= $5
-        ORDER BY sort_key, seq LIMIT $6 + 0;
-
 -- queue::endings::END, SQLite
 UPDATE request_states SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
             WHERE seq = ?1 AND state = ?2 RETURNING seq, batch, result_seq, account, hold, lane;
@@ -112,6 +107,11 @@ SELECT count(*) - count(in_progress_at) AS waiting, count(in_progress_at) AS in_
 
 -- queue::live_counts::OF_MODEL, both
 SELECT count(*) AS waiting FROM queue WHERE model = $1 AND phase = 0 /* waiting */;
+
+-- queue::queue_scan::SCAN, both
+SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
+        WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND phase = 0 /* waiting */ AND retry_at <= $5
+        ORDER BY sort_key, seq LIMIT $6 + 0;
 
 -- queue::releases::BOUNDARY, SQLite
 SELECT ready_at, seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at <= ?

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::store::identity::accounts;
 use crate::store::operations::transfer::ImportError;
-use crate::store::tests::moving::{Target, exported};
+use crate::store::tests::transfer::{Target, exported};
 use crate::store::tests::{Fixture, START};
 use crate::store::{Store, StoreError};
 
