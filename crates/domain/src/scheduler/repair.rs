@@ -59,7 +59,7 @@ impl Scheduler {
             }
             SchedulerCommand::Lease { replica, group, .. } => self.undo_lease(replica, group, now),
             SchedulerCommand::ReleaseLease { .. } | SchedulerCommand::Fail { .. } => {
-                self.undone.push(command)
+                self.undone.push(command);
             }
             SchedulerCommand::Send { lease, .. } => {
                 let seq = lease.key.position.seq;
