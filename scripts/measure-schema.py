@@ -54,28 +54,30 @@ def life(page_bytes):
         keys = {seq: chance.randbytes(20) for seq in seqs}
 
         def create(group):
-            db.executemany("INSERT INTO requests VALUES (?,?,1,1,0,0,x'7b7d',NULL,?)",
+            db.executemany("INSERT INTO requests (seq,id,account,model,created_at,expires_at,metadata,webhook,body) "
+                           "VALUES (?,?,1,1,0,0,x'7b7d',NULL,?)",
                            [(seq, seq.to_bytes(16, "big"), BODY) for seq in group])
-            db.executemany("INSERT INTO progress (seq,account,model,state,ready_at,deadline,cost,sort_key) "
+            db.executemany("INSERT INTO request_states (seq,account,model,state,ready_at,deadline,cost,sort_key) "
                            "VALUES (?,1,1,0,?,?,10,?)", [(seq, seq, seq, keys[seq]) for seq in group])
 
         def release(group):
             bounds = (group[-1], group[-1])
-            db.execute("INSERT INTO queue SELECT model,account,sort_key,seq,0,deadline,cost,0,NULL,0,0,0,NULL FROM progress "
+            db.execute("INSERT INTO queue (model,account,sort_key,seq,phase,deadline,cost,lease_epoch,attempts,retry_at,suspect) "
+                       "SELECT model,account,sort_key,seq,0,deadline,cost,0,0,0,0 FROM request_states "
                        "WHERE state=0 AND (ready_at,seq) <= (?,?) ORDER BY model,account,sort_key,seq", bounds)
-            db.execute("UPDATE progress SET state=1 WHERE state=0 AND (ready_at,seq) <= (?,?)", bounds)
+            db.execute("UPDATE request_states SET state=1 WHERE state=0 AND (ready_at,seq) <= (?,?)", bounds)
 
         def lease(group):
-            db.executemany("UPDATE queue SET phase=1,owner=1,lease_epoch=1,in_progress_at=1 WHERE model=1 AND account=1 "
+            db.executemany("UPDATE queue SET phase=1,node=1,lease_epoch=1,in_progress_at=1 WHERE model=1 AND account=1 "
                            "AND sort_key=? AND seq=?", [(keys[seq], seq) for seq in group])
 
         ended = iter(range(1, ROWS + 1))
 
         def settle(group):
             numbered = [(next(ended), seq) for seq in group]
-            db.executemany("DELETE FROM queue WHERE model=1 AND account=1 AND sort_key=? AND seq=? AND phase=1 AND owner=1 "
+            db.executemany("DELETE FROM queue WHERE model=1 AND account=1 AND sort_key=? AND seq=? AND phase=1 AND node=1 "
                            "AND lease_epoch=1", [(keys[seq], seq) for seq in group])
-            db.executemany("UPDATE progress SET state=3,in_progress_at=1,ended_at=1,result_seq=? WHERE seq=?", numbered)
+            db.executemany("UPDATE request_states SET state=3,in_progress_at=1,ended_at=1,result_seq=? WHERE seq=?", numbered)
             db.executemany("INSERT INTO results VALUES (?,?,1,1,?)", [(n, s, RESULT) for n, s in numbered])
 
         store.report("create", store.groups(seqs, create), ROWS)
@@ -85,8 +87,8 @@ def life(page_bytes):
         store.report("lease, in key order", store.groups(swept, lease), ROWS)
         store.report("settle, in key order", store.groups(swept, settle), ROWS)
         started, total = cpu(), 0
-        for row in db.execute("SELECT r.id, r.body, s.body FROM progress p JOIN requests r ON r.seq=p.seq "
-                              "JOIN results s ON s.seq=p.result_seq WHERE p.account=1 ORDER BY p.seq"):
+        for row in db.execute("SELECT r.id, r.body, t.body FROM request_states s JOIN requests r ON r.seq=s.seq "
+                              "JOIN results t ON t.seq=s.result_seq WHERE s.account=1 ORDER BY s.seq"):
             total += len(row[1]) + len(row[2])
         print(f"  {'stream of all results':<34} {total / (cpu() - started) / 1e6:7.0f} MB per CPU second")
 

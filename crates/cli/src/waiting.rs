@@ -1,6 +1,6 @@
 //! Waiting for the end of requests and batches.
 
-use overnight_client::{BatchState, BatchStatus, Client, RequestStatus, RequestSummary, RequestsCounts};
+use overnight_client::{BatchStatus, BatchSummary, Client, RequestStatus, RequestSummary, RequestsCounts};
 
 use crate::errors::CliError;
 use crate::interrupt::Interrupt;
@@ -28,10 +28,10 @@ pub(crate) async fn for_batches(
     ids: &[String],
     output: &Output,
     interrupt: &Interrupt,
-) -> Result<Waited<Vec<BatchStatus>>, CliError> {
+) -> Result<Waited<Vec<BatchSummary>>, CliError> {
     let mut rhythm = Rhythm::new();
     let mut progress: Option<Progress> = None;
-    let mut statuses: Vec<BatchStatus> = Vec::with_capacity(ids.len());
+    let mut statuses: Vec<BatchSummary> = Vec::with_capacity(ids.len());
     loop {
         for (place, id) in ids.iter().enumerate() {
             match statuses.get_mut(place) {
@@ -84,7 +84,7 @@ pub(crate) async fn for_request(
 }
 
 /// The requests of all batches together, by state.
-pub(crate) fn total(statuses: &[BatchStatus]) -> RequestsCounts {
+pub(crate) fn total(statuses: &[BatchSummary]) -> RequestsCounts {
     statuses.iter().fold(RequestsCounts::default(), |sum, status| {
         let counts = &status.requests_counts;
         RequestsCounts {
@@ -99,9 +99,9 @@ pub(crate) fn total(statuses: &[BatchStatus]) -> RequestsCounts {
 }
 
 /// Whether a batch will not change any more. One that is being cancelled still does.
-const fn has_ended(status: &BatchStatus) -> bool {
+const fn has_ended(status: &BatchSummary) -> bool {
     let live = status.requests_counts.registered + status.requests_counts.in_progress;
-    matches!(status.status, BatchState::Completed | BatchState::Cancelled) && live == 0
+    matches!(status.status, BatchStatus::Completed | BatchStatus::Cancelled) && live == 0
 }
 
 fn ended_of(counts: &RequestsCounts) -> u64 {

@@ -1,6 +1,6 @@
 //! Batches.
 
-use overnight_wire::native::batches::{BatchCreated, BatchStatus, CreateBatch, FullBatch};
+use overnight_wire::native::batches::{BatchCreated, BatchSummary, CreateBatch, FullBatch};
 use overnight_wire::native::requests::{FullRequest, RequestSummary};
 
 use crate::lines::Lines;
@@ -30,7 +30,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::get_batch`].
-    pub async fn get_batch_status(&self, id: &str) -> Result<BatchStatus, Error> {
+    pub async fn get_batch_status(&self, id: &str) -> Result<BatchSummary, Error> {
         self.answer(Call::get(self.url(&["v1", "batches", id, "status"])?)).await
     }
 

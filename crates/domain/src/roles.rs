@@ -3,7 +3,7 @@
 /// What somebody is in an account; each may do what those before it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Looks at everything but what opens doors.
+    /// Reads everything but keys and secrets.
     Viewer,
     /// Works: sends and cancels requests, makes and revokes keys, sees to webhooks.
     Developer,

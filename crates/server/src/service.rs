@@ -26,8 +26,8 @@ use crate::store::{Store, StoreError};
 use crate::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
 use crate::workers::{self, deliverer::Deliverer};
 
-/// A store that is away is not waited for any longer than this.
-const FAREWELL_MS: i64 = 5_000;
+/// The longest wait for the store to release this node's leases at shutdown.
+const RELEASE_TIMEOUT_MS: i64 = 5_000;
 
 /// Why the service did not start, in words for the operator.
 #[derive(Debug, Error)]
@@ -162,8 +162,8 @@ impl Service {
         finish(&mut self.deliverer, &self.services).await;
         self.workers.shutdown().await;
         let left = tokio::select! {
-            left = farewell(&self.services) => left,
-            () = clock.sleep_until(clock.now() + FAREWELL_MS) => Err(StoreError::Stopped),
+            left = release_node(&self.services) => left,
+            () = clock.sleep_until(clock.now() + RELEASE_TIMEOUT_MS) => Err(StoreError::Stopped),
         };
         if let Err(error) = left {
             tracing::warn!(%error, "releasing leases at shutdown failed; they are free when they expire, or after the next start");
@@ -193,8 +193,8 @@ async fn schedule(shell: Option<Shell>, services: Services, stopped: impl Future
     }
 }
 
-/// Writes down what is known in this process alone, and gives back what it holds.
-async fn farewell(services: &Services) -> Result<(), StoreError> {
+/// Writes what only this process knows, and releases its leases.
+async fn release_node(services: &Services) -> Result<(), StoreError> {
     if let Err(error) = workers::key_usage_flusher(services).await {
         tracing::debug!(%error, "last key usage not stored");
     }
@@ -206,7 +206,7 @@ async fn finish(deliverer: &mut JoinHandle<()>, services: &Services) {
     let clock = &services.clock;
     tokio::select! {
         _ = &mut *deliverer => {}
-        () = clock.sleep_until(clock.now() + services.config.drain.0 + FAREWELL_MS) => {
+        () = clock.sleep_until(clock.now() + services.config.drain.0 + RELEASE_TIMEOUT_MS) => {
             deliverer.abort();
             tracing::warn!("store unavailable at shutdown; last webhook outcomes not stored, they are sent again");
         }

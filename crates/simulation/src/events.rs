@@ -89,5 +89,5 @@ pub(super) struct Late {
 pub(super) enum LateKind {
     Completion,
     Failure,
-    GiveBack,
+    ReleaseLease,
 }

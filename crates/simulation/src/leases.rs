@@ -27,7 +27,7 @@ impl Leases {
         Ok(())
     }
 
-    /// The lease was settled or given back.
+    /// The lease was settled or released.
     pub(super) fn end(&mut self, lease: &Lease) {
         if let Some(known) = self.0.get_mut(&lease.key.position.seq)
             && known.epoch == lease.epoch

@@ -1,7 +1,7 @@
 //! `overnight cancel`: a request, or a batch with its requests.
 
 use clap::Args;
-use overnight_client::{BatchStatus, FullBatch, FullRequest, RequestSummary};
+use overnight_client::{BatchSummary, FullBatch, FullRequest, RequestSummary};
 
 use super::status::{print_batch, print_request};
 use crate::connection::connect;
@@ -31,9 +31,9 @@ fn status_of(request: FullRequest) -> RequestSummary {
     RequestSummary { id, status, created_at, expires_at, in_progress_at, ended_at }
 }
 
-fn batch_status_of(batch: FullBatch) -> BatchStatus {
+fn batch_status_of(batch: FullBatch) -> BatchSummary {
     let FullBatch {
         id, status, requests_counts, created_at, in_progress_at, completed_at, cancelled_at, ..
     } = batch;
-    BatchStatus { id, status, requests_counts, created_at, in_progress_at, completed_at, cancelled_at }
+    BatchSummary { id, status, requests_counts, created_at, in_progress_at, completed_at, cancelled_at }
 }

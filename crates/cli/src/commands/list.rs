@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use clap::{Args, ValueEnum};
-use overnight_client::{BatchState, BatchStatus, Client, Order, RequestFilter, RequestStatus};
+use overnight_client::{BatchStatus, BatchSummary, Client, Order, RequestFilter, RequestStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::connect;
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Serialize, Deserialize)]
 struct BatchRow {
     #[serde(flatten)]
-    status: BatchStatus,
+    status: BatchSummary,
     webhook: Option<String>,
     metadata: Option<serde_json::Value>,
 }
@@ -122,9 +122,9 @@ fn request_state(name: &str) -> Result<RequestStatus, CliError> {
         .ok_or_else(|| no_state(name, &RequestStatus::ALL.map(RequestStatus::as_str)))
 }
 
-fn batch_state(name: &str) -> Result<BatchState, CliError> {
-    BatchState::parse(&name.replace('_', " "))
-        .ok_or_else(|| no_state(name, &BatchState::ALL.map(BatchState::as_str)))
+fn batch_state(name: &str) -> Result<BatchStatus, CliError> {
+    BatchStatus::parse(&name.replace('_', " "))
+        .ok_or_else(|| no_state(name, &BatchStatus::ALL.map(BatchStatus::as_str)))
 }
 
 fn no_state(name: &str, known: &[&str]) -> CliError {

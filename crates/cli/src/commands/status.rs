@@ -1,7 +1,7 @@
 //! `overnight status`: how a request or a batch stands.
 
 use clap::Args;
-use overnight_client::{BatchStatus, RequestSummary};
+use overnight_client::{BatchSummary, RequestSummary};
 
 use crate::connection::connect;
 use crate::errors::{CliError, Exit};
@@ -38,7 +38,7 @@ pub(crate) fn print_request(output: &Output, request: &RequestSummary) -> Result
 }
 
 /// Prints how a batch stands.
-pub(crate) fn print_batch(output: &Output, batch: &BatchStatus) -> Result<(), CliError> {
+pub(crate) fn print_batch(output: &Output, batch: &BatchSummary) -> Result<(), CliError> {
     let counts = &batch.requests_counts;
     let requests = format!(
         "\n{:<13}{} in all: {} completed, {} failed, {} cancelled, {} in progress, {} registered",

@@ -1,7 +1,7 @@
 //! `overnight watch`: a request or a batch, followed to its end.
 
 use clap::Args;
-use overnight_client::{BatchStatus, RequestStatus};
+use overnight_client::{BatchSummary, RequestStatus};
 
 use super::status::{print_batch, print_request};
 use crate::connection::connect;
@@ -44,7 +44,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
 }
 
 /// Whether every request of the batches completed.
-pub(crate) fn exit_of(batches: &[BatchStatus]) -> Exit {
+pub(crate) fn exit_of(batches: &[BatchSummary]) -> Exit {
     let counts = waiting::total(batches);
     if counts.completed == counts.total { Exit::Done } else { Exit::Failed }
 }

@@ -99,7 +99,7 @@ fn an_import_that_is_refused_says_what_to_do_and_another_try_succeeds() {
     world.write("changed.jsonl", &file.replacen("prompt 1", "prompt 7", 1));
     for (line, words) in [
         ("cut.jsonl --data-dir other", "cut off"),
-        ("foreign.jsonl --data-dir other", "line 1: this is no file that `overnight export` wrote"),
+        ("foreign.jsonl --data-dir other", "line 1: the file was not written by `overnight export`"),
         ("changed.jsonl --data-dir other", "SHA-256"),
         ("absent.jsonl --data-dir other", "absent.jsonl: "),
         ("all.jsonl", "hint: name another store"),

@@ -1,5 +1,5 @@
 use overnight_client::{
-    BatchState, ChatCompletionRequest, ChatMessage, CreateBatch, CreateRequest, Error, RequestStatus,
+    BatchStatus, ChatCompletionRequest, ChatMessage, CreateBatch, CreateRequest, Error, RequestStatus,
     ResultBody,
 };
 
@@ -75,7 +75,7 @@ async fn every_operation_has_its_path() {
     client.get_batch("batch_1").await.expect("a batch");
     client.get_batch_status("batch_1").await.expect("a status");
     let cancelled = client.cancel_batch("batch_1").await.expect("a batch");
-    assert_eq!((cancelled.status, cancelled.requests_counts.cancelled), (BatchState::Cancelled, 1));
+    assert_eq!((cancelled.status, cancelled.requests_counts.cancelled), (BatchStatus::Cancelled, 1));
     assert_eq!(client.list_models().await.expect("a list"), []);
     assert_eq!(
         service.calls(),

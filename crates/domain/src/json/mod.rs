@@ -1,6 +1,6 @@
 //! JSON as text: checked once, made compact once, then read in place without building a tree.
 //!
-//! [`minimize`] is the only door for text from outside: what it returns is one well-formed RFC 8259 value in UTF-8,
+//! [`minimize`] is the only entry for text from outside: what it returns is one well-formed RFC 8259 value in UTF-8,
 //! nested at most [`DEPTH_MAX`] deep, with the white space outside strings removed and nothing else changed. [`Json`]
 //! is a borrowed value of such text; its readers walk the bytes and never recurse.
 

@@ -112,7 +112,7 @@ impl Scheduler {
     fn return_unseen(&mut self, seq: i64, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
         let (retry_at, mark) = (now + self.random.up_to(SPREAD_MS), held.unchanged());
-        self.give_back(held, retry_at, mark, now);
+        self.release_lease(held, retry_at, mark, now);
     }
 
     fn set_broken(&mut self, seq: i64, key: ReplicaKey, now: i64) {
@@ -136,7 +136,7 @@ impl Scheduler {
             if fate == Fate::Died {
                 let Some(held) = self.let_go(seq) else { continue };
                 let retry_at = now + self.random.up_to(SPREAD_MS);
-                self.give_back(held, retry_at, Mark { counted: false, suspect: true }, now);
+                self.release_lease(held, retry_at, Mark { counted: false, suspect: true }, now);
             } else {
                 let blames = |it: &ReplicaState| it.breaker.blames(seq, Ran::AmongOthers);
                 let counted = self.replicas.get(&key).is_some_and(blames);
@@ -158,7 +158,7 @@ impl Scheduler {
         let backoff = Backoff { base_ms: self.settings.retry_base_ms, cap_ms: self.settings.retry_cap_ms };
         let step = attempts.max(failures).saturating_sub(1);
         let retry_at = now + backoff.full_jitter_ms(step, &mut self.random);
-        self.give_back(held, retry_at, mark, now);
+        self.release_lease(held, retry_at, mark, now);
     }
 
     fn note_busy(&mut self, seq: i64, key: ReplicaKey, retry_after_ms: i64, now: i64) {
@@ -168,9 +168,9 @@ impl Scheduler {
         let pause_ms = replica.back_off(asked_ms.min(BUSY_MAX_MS), &mut self.random, now);
         let retry_at = now + asked_ms.max(self.random.up_to(pause_ms));
         let mark = held.unchanged();
-        self.give_back(held, retry_at, mark, now);
+        self.release_lease(held, retry_at, mark, now);
         if pause_ms > BUFFER_PATIENCE_MS {
-            self.give_back_buffered(key, now);
+            self.release_buffered(key, now);
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) const RECHECK_MS: i64 = 10_000;
 const FORGET_MS: i64 = 20 * 60_000;
 /// Retry times are counted in steps of this, so that a group's memory is bounded.
 const RETRY_STEP_MS: i64 = 64;
-/// A request given back is scanned for no sooner than this, so that the write comes first.
+/// A request whose lease was released is scanned for no sooner than this, so that the write comes first.
 const WRITE_MS: i64 = 50;
 
 /// A group's state; a few hundred bytes and its window.
@@ -94,7 +94,7 @@ impl GroupState {
         self.stay_awake(now);
     }
 
-    /// A request was given back until `retry_at`; the time to wake up for it.
+    /// A lease was released until `retry_at`; the time to wake up for it.
     pub(super) fn delay(&mut self, retry_at: i64, now: i64) -> i64 {
         let earliest = retry_at.max(now + WRITE_MS);
         let at = earliest.saturating_add(RETRY_STEP_MS - earliest.rem_euclid(RETRY_STEP_MS));

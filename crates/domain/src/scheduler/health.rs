@@ -59,7 +59,7 @@ impl Scheduler {
     fn return_doubted(&mut self, seq: i64, now: i64) {
         if let Some(held) = self.let_go(seq) {
             let mark = held.unchanged();
-            self.give_back(held, now, mark, now);
+            self.release_lease(held, now, mark, now);
         }
     }
 
@@ -106,6 +106,6 @@ impl Scheduler {
         self.touched.insert(key);
         self.out.push(SchedulerCommand::Pause { replica: key, until, reason });
         self.return_doubts(key, now);
-        self.give_back_buffered(key, now);
+        self.release_buffered(key, now);
     }
 }

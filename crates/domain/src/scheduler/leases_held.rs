@@ -87,7 +87,7 @@ impl Scheduler {
     }
 
     /// Puts a request that was let go back into the queue.
-    pub(super) fn give_back(&mut self, held: HeldLease, retry_at: i64, mark: Mark, now: i64) {
+    pub(super) fn release_lease(&mut self, held: HeldLease, retry_at: i64, mark: Mark, now: i64) {
         let Mark { counted, suspect } = mark;
         let group = held.lease.key.group;
         let model = self.model(group.model);
@@ -96,16 +96,16 @@ impl Scheduler {
             model.settle(group.account, held.cost);
         }
         self.timers.set(Timer::Group(group), Some(wake_at));
-        self.out.push(SchedulerCommand::GiveBack { lease: held.lease, retry_at, counted, suspect });
+        self.out.push(SchedulerCommand::ReleaseLease { lease: held.lease, retry_at, counted, suspect });
     }
 
-    /// Gives back what waits for a slot of the replica.
-    pub(super) fn give_back_buffered(&mut self, replica: ReplicaKey, now: i64) {
+    /// Releases the leases that wait for a slot of the replica.
+    pub(super) fn release_buffered(&mut self, replica: ReplicaKey, now: i64) {
         let Some(state) = self.replicas.get_mut(&replica) else { return };
         for seq in std::mem::take(&mut state.buffered) {
             if let Some(held) = self.let_go(seq) {
                 let mark = held.unchanged();
-                self.give_back(held, now, mark, now);
+                self.release_lease(held, now, mark, now);
             }
         }
     }

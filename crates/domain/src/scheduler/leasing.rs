@@ -16,8 +16,8 @@ use super::timers::Timer;
 
 /// The least a scan asks for.
 const LOOK_MIN: usize = 32;
-/// The least of it that a node takes of a shared sweep: where two stretches meet, two engines read the same prefix.
-const STRETCH_MIN: usize = 128;
+/// The least of it that a node takes of a shared sweep: where two runs meet, two engines read the same prefix.
+const RUN_MIN: usize = 128;
 /// Serving one replica may touch another; what is left after this many rounds waits for the next input.
 const ROUNDS_MAX: usize = 4;
 
@@ -100,7 +100,7 @@ impl Scheduler {
         let Some(Suspect { account, candidate }) = state.suspects.pop_front() else { return };
         replica.solo = Some(candidate.position.seq);
         state.group(account, now).held += 1;
-        self.give_back_buffered(key, now);
+        self.release_buffered(key, now);
         self.ask_lease(key, QueuePartition { model, account }, vec![candidate], now);
     }
 
@@ -178,7 +178,7 @@ impl Scheduler {
     }
 
     fn look_limit(&self, wanted: usize) -> u32 {
-        let least = if self.settings.is_shared { STRETCH_MIN } else { LOOK_MIN };
+        let least = if self.settings.is_shared { RUN_MIN } else { LOOK_MIN };
         let limit = u32::try_from(wanted.saturating_mul(2).max(least)).unwrap_or(u32::MAX);
         limit.min(self.settings.look_max)
     }

@@ -256,7 +256,7 @@ pub enum SchedulerCommand {
         seq: i64,
     },
     /// Put a leased request back into the queue. No answer comes, but [`SchedulerInput::Undone`] where it failed.
-    GiveBack {
+    ReleaseLease {
         /// The request.
         lease: Lease,
         /// When it may be tried again, in milliseconds.

@@ -118,13 +118,13 @@ impl Scheduler {
         self.advance(now)
     }
 
-    /// Stops: nothing new is released, leased or sent, and what was leased and not sent is given back. What is in flight
+    /// Stops: nothing new is released, leased or sent, and leases that were not sent are released. What is in flight
     /// is still taken note of.
     pub fn drain(&mut self, now: i64) -> Vec<SchedulerCommand> {
         self.is_draining = true;
         let keys: Vec<_> = self.replicas.keys().copied().collect();
         for key in keys {
-            self.give_back_buffered(key, now);
+            self.release_buffered(key, now);
         }
         self.advance(now)
     }

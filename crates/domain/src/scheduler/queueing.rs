@@ -146,7 +146,7 @@ impl Scheduler {
         }
         self.unhold(held.lease.key.group, 1);
         let mark = held.unchanged();
-        self.give_back(held, now, mark, now);
+        self.release_lease(held, now, mark, now);
     }
 
     /// A lease that came after its answer had been given up.
@@ -157,7 +157,7 @@ impl Scheduler {
         if !is_held {
             let wake_at = self.model(group.model).group(group.account, now).delay(now, now);
             self.timers.set(Timer::Group(group), Some(wake_at));
-            self.out.push(SchedulerCommand::GiveBack {
+            self.out.push(SchedulerCommand::ReleaseLease {
                 lease,
                 retry_at: now,
                 counted: false,
@@ -178,7 +178,7 @@ impl Scheduler {
             model.suspects.retain(|suspect| !seqs.contains(&suspect.candidate.position.seq));
         }
         self.undone.retain(|command| match command {
-            SchedulerCommand::GiveBack { lease, .. } | SchedulerCommand::Fail { lease, .. } => {
+            SchedulerCommand::ReleaseLease { lease, .. } | SchedulerCommand::Fail { lease, .. } => {
                 !seqs.contains(&lease.key.position.seq)
             }
             _ => true,

@@ -10,7 +10,7 @@ use super::timers::Timer;
 const STORE_AWAY_MS: i64 = 500;
 /// Everything is looked over this often.
 const REPAIR_MS: i64 = 1_000;
-/// A lease that was never answered is given up after this long; if it committed, its requests are given back when the
+/// A lease that was never answered is given up after this long; if it committed, its leases are released when the
 /// answer comes.
 const LEASE_PATIENCE_MS: i64 = 30_000;
 /// A probe that was never answered is sent again after this long.
@@ -58,14 +58,16 @@ impl Scheduler {
                 }
             }
             SchedulerCommand::Lease { replica, group, .. } => self.undo_lease(replica, group, now),
-            SchedulerCommand::GiveBack { .. } | SchedulerCommand::Fail { .. } => self.undone.push(command),
+            SchedulerCommand::ReleaseLease { .. } | SchedulerCommand::Fail { .. } => {
+                self.undone.push(command);
+            }
             SchedulerCommand::Send { lease, .. } => {
                 let seq = lease.key.position.seq;
                 if self.held_at(seq, Stage::InFlight).is_some_and(|it| it.lease.epoch == lease.epoch)
                     && let Some(held) = self.let_go(seq)
                 {
                     let mark = held.unchanged();
-                    self.give_back(held, now + UNSENT_MS, mark, now);
+                    self.release_lease(held, now + UNSENT_MS, mark, now);
                 }
             }
             // Not writes: a probe is repeated when its answer is overdue, the others bring no answer.
@@ -82,7 +84,7 @@ impl Scheduler {
     /// Asks again for the writes that could not be made.
     pub(super) fn redo(&mut self, now: i64) {
         for command in std::mem::take(&mut self.undone) {
-            if let SchedulerCommand::GiveBack { lease, retry_at, .. } = &command {
+            if let SchedulerCommand::ReleaseLease { lease, retry_at, .. } = &command {
                 let group = lease.key.group;
                 let wake_at = self.model(group.model).group(group.account, now).delay(*retry_at, now);
                 self.timers.set(Timer::Group(group), Some(wake_at));

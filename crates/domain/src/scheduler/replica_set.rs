@@ -21,7 +21,7 @@ impl Scheduler {
             if let Some(replica) = self.replicas.get_mut(&key) {
                 replica.retiring = true;
             }
-            self.give_back_buffered(key, now);
+            self.release_buffered(key, now);
         }
         for config in list {
             match self.replicas.get_mut(&config.key) {

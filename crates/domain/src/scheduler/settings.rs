@@ -3,7 +3,7 @@
 /// What an installation may want otherwise. The default suits every size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether other nodes take from the same queue, so that a scan takes the next stretch of a sweep that all share,
+    /// Whether other nodes take from the same queue, so that a scan takes the next run of a sweep that all share,
     /// and what waits is heard of by [`super::SchedulerInput::Waiting`].
     pub is_shared: bool,
     /// Requests a release moves at most.

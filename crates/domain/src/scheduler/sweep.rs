@@ -1,7 +1,7 @@
 //! The sweep of one group: a cursor moves through its order and wraps at the end, so that every request is passed
 //! once per revolution. A window of what the last scans saw lies in front of the cursor.
 //!
-//! Where nodes share a sweep, its cursor is the store's: a scan moves it on and brings the next stretch, which nobody
+//! Where nodes share a sweep, its cursor is the store's: a scan moves it on and brings the next run, which nobody
 //! else sees before the sweep has come round. So a window is kept until it is leased, and where it begins is not ours
 //! to say.
 

@@ -76,7 +76,7 @@ impl Room {
     }
 
     /// A try has ended.
-    pub fn give_back(&mut self, lane: DeliveryLane) {
+    pub fn release(&mut self, lane: DeliveryLane) {
         self.taken = self.taken.saturating_sub(1);
         lessen(&mut self.by_lane, &lane);
         lessen(&mut self.by_account, &lane.account());
@@ -146,7 +146,7 @@ mod tests {
         for digest in 0..16 {
             let lane = DeliveryLane::of(7, digest);
             while room.by_lane.contains_key(&lane) {
-                room.give_back(lane);
+                room.release(lane);
             }
         }
         assert!(room.taken() == 0 && room.by_account.is_empty());

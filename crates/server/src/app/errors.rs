@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(away.to_string(), "the store is not available at the moment: try again");
         assert!(away.in_full().contains("10.1.2.3"), "{}", away.in_full());
         let full = AppError::from(StoreError::Unavailable("the disk is full"));
-        let told = "the service cannot do this now: the store takes no writes now: the disk is full";
+        let told = "the service cannot do this now: the store accepts no writes now: the disk is full";
         assert_eq!((full.to_string(), full.in_full()), (told.to_owned(), told.to_owned()));
     }
 }

@@ -6,7 +6,7 @@ use overnight_domain::scheduler::ModelKey;
 
 use crate::config::{Config, ModelConfig};
 use crate::store::ledger::holds::Hold;
-use crate::store::ledger::prices::{self, PriceKey};
+use crate::store::ledger::price_points::{self, PriceKey};
 use crate::store::{self, Store, StoreError};
 
 /// A configured model and its row number.
@@ -40,7 +40,7 @@ impl Models {
         let mut models = Vec::with_capacity(keys.len());
         for (key, model) in keys.into_iter().zip(&config.models) {
             let price = match model.pricing().filter(|_| config.billing.enabled) {
-                Some(pricing) => Some((prices::ensure(store, pricing).await?, pricing)),
+                Some(pricing) => Some((price_points::ensure(store, pricing).await?, pricing)),
                 None => None,
             };
             models.push(Model { key, config: model.clone(), price });

@@ -1,4 +1,4 @@
-//! The operator's settings: built-in defaults < file < environment < flags, typed and checked at the door.
+//! The operator's settings: built-in defaults < file < environment < flags, typed and checked at the start.
 //!
 //! The manual is `overnight.default.toml`. It is compiled in, read as the lowest layer, and the list of what is known.
 

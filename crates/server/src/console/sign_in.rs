@@ -1,4 +1,4 @@
-//! The door.
+//! The sign-in page.
 
 use askama::Template;
 use overnight_domain::roles::Role;

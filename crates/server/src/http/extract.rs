@@ -11,7 +11,7 @@ use super::errors::Refusal;
 use super::{percent, queries};
 use crate::app::errors::AppError;
 
-/// Whose key opened the door.
+/// The account whose API key authenticated the call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caller(pub(super) AccountKey);
 

@@ -7,7 +7,7 @@ use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
 use crate::app::failures;
 use crate::store::queue;
 use crate::store::queue::leases;
-use crate::store::queue::leases::GiveBack;
+use crate::store::queue::leases::ReleaseLease;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
 use crate::store::queue::settle::{Ending, Settlement};
@@ -20,7 +20,7 @@ pub const fn is_for_store(command: &SchedulerCommand) -> bool {
         SchedulerCommand::Release { .. }
             | SchedulerCommand::Scan { .. }
             | SchedulerCommand::Lease { .. }
-            | SchedulerCommand::GiveBack { .. }
+            | SchedulerCommand::ReleaseLease { .. }
             | SchedulerCommand::Fail { .. }
     )
 }
@@ -63,10 +63,14 @@ async fn attempt(
                 gone: leased.gone,
             }))
         }
-        SchedulerCommand::GiveBack { lease, retry_at, counted, suspect } => {
-            let give_back =
-                GiveBack { lease: lease.clone(), retry_at: *retry_at, counted: *counted, suspect: *suspect };
-            count_fenced_write(leases::give_back(store, give_back).await?);
+        SchedulerCommand::ReleaseLease { lease, retry_at, counted, suspect } => {
+            let release = ReleaseLease {
+                lease: lease.clone(),
+                retry_at: *retry_at,
+                counted: *counted,
+                suspect: *suspect,
+            };
+            count_fenced_write(leases::release_lease(store, release).await?);
             Ok(None)
         }
         SchedulerCommand::Fail { lease, code, message } => {

@@ -90,7 +90,7 @@ impl Shell {
     }
 
     /// Schedules until `shutdown` ends. Then nothing new is leased or sent, what is in flight may end within the time that
-    /// the settings give it, and the rest is given back.
+    /// the settings give it, and the remaining leases are released.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) {
         self.work_until(shutdown).await;
         let now = self.services.clock.now();
@@ -98,11 +98,11 @@ impl Shell {
         let (for_store, others): (Vec<_>, Vec<_>) =
             self.scheduler.drain(now).into_iter().partition(commands::is_for_store);
         others.into_iter().for_each(|command| self.act(command));
-        let give_backs =
+        let releases =
             for_store.into_iter().map(|command| commands::perform(&self.services.store, command, now));
         let clock = Arc::clone(&self.services.clock);
         tokio::select! {
-            _ = futures_util::future::join_all(give_backs) => {}
+            _ = futures_util::future::join_all(releases) => {}
             () = clock.sleep_until(now + self.services.config.drain.0 + STORE_MS) => {}
         }
         self.work_until(clock.sleep_until(now + self.services.config.drain.0)).await;
@@ -240,7 +240,8 @@ impl Shell {
 
     fn ask_store(&self, command: SchedulerCommand) {
         debug_assert!(commands::is_for_store(&command), "every other command has its own arm");
-        if let SchedulerCommand::GiveBack { lease, .. } | SchedulerCommand::Fail { lease, .. } = &command {
+        if let SchedulerCommand::ReleaseLease { lease, .. } | SchedulerCommand::Fail { lease, .. } = &command
+        {
             self.prompts.forget(lease.key.position.seq);
         }
         let (services, answers) = (self.services.clone(), self.answers.clone());

@@ -9,7 +9,7 @@ use sqlx::Error as PostgresError;
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// Nothing was taken: too many writes wait, or the disk takes none. It may be tried again.
-    #[error("the store takes no writes now: {0}")]
+    #[error("the store accepts no writes now: {0}")]
     Unavailable(&'static str),
     /// The store is closing, or its writer is gone, with the write undone or its outcome unknown: the process is ending.
     #[error("the store has stopped")]

@@ -7,8 +7,8 @@ use overnight_domain::requests::{RequestState, RequestStatus};
 use crate::store::StoreError;
 use crate::store::database::Row;
 
-/// `progress.state`; the literal numbers also stand in the predicates of partial indexes. 2 is never stored: who is in
-/// progress is queued in `progress`, and has an `in_progress_at` in `queue`.
+/// `request_states.state`; the literal numbers also stand in the predicates of partial indexes. 2 is never stored: who is in
+/// progress is queued in `request_states`, and has an `in_progress_at` in `queue`.
 pub(super) const GATHERING: i64 = 0;
 pub(super) const QUEUED: i64 = 1;
 pub(super) const IN_PROGRESS: i64 = 2;
@@ -28,7 +28,7 @@ pub(super) const fn code(state: &RequestState) -> i64 {
     }
 }
 
-/// The number under which a live state stands in `progress`.
+/// The number under which a live state stands in `request_states`.
 pub(super) const fn stored_code(state: &RequestState) -> i64 {
     match state {
         RequestState::InProgress { .. } => QUEUED,
@@ -62,7 +62,7 @@ pub(super) fn status(code: i64) -> Result<RequestStatus, StoreError> {
 
 /// Reads `state, ready_at, in_progress_at, ended_at`.
 pub(super) fn request_state(row: &Row) -> Result<RequestState, StoreError> {
-    let missing = || StoreError::Damaged("a time that the request's state needs is missing");
+    let missing = || StoreError::Damaged("a time of the request's state is missing");
     let (in_progress_at, ended_at) =
         (row.get::<Option<i64>>("in_progress_at")?, row.get::<Option<i64>>("ended_at")?);
     Ok(match row.get("state")? {

@@ -52,7 +52,7 @@ impl<'c> WriteTransaction<'c> {
         number: i64,
     ) -> Result<Self, StoreError> {
         let WriteContext { node, events } = context;
-        let tx = Tx::begin_as(connection, Some(Numbered { owner: node.key, number })).await?;
+        let tx = Tx::begin_as(connection, Some(Numbered { node: node.key, number })).await?;
         Ok(Self { tx, sequences, node, effects: Effects::default(), events })
     }
 

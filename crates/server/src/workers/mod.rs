@@ -55,15 +55,16 @@ async fn repeat(services: Services, name: &'static str, interval_ms: i64, run: R
 
 /// Renews this node's heartbeat, and with it all its leases.
 pub async fn heartbeat(services: &Services, now: i64) -> Result<(), StoreError> {
-    nodes::beat(&services.store, now).await
+    nodes::heartbeat(&services.store, now).await
 }
 
-/// Gives back the leases of nodes whose heartbeat is too old.
+/// Reclaims the leases of nodes whose heartbeat is too old.
 pub async fn dead_node_reaper(services: &Services, now: i64) -> Result<(), StoreError> {
     let lease_ms = services.config.lease.0;
-    let voided = nodes::void_stale(&services.store, now, lease_ms - lease_ms / REAPER_RUNS_PER_LEASE).await?;
-    if voided > 0 {
-        tracing::warn!(voided, "leases of a dead node returned to the queue");
+    let reclaimed =
+        nodes::reclaim_stale(&services.store, now, lease_ms - lease_ms / REAPER_RUNS_PER_LEASE).await?;
+    if reclaimed > 0 {
+        tracing::warn!(reclaimed, "leases of a dead node were reclaimed");
     }
     Ok(())
 }

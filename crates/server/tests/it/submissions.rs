@@ -5,7 +5,7 @@ use overnight_domain::ids::BatchId;
 use overnight_domain::money::Credits;
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app::errors::AppError;
-use overnight_server::app::submissions::{self, Checked, Place};
+use overnight_server::app::submissions::{self, Checked, DraftSource};
 use overnight_server::app::{accounts, batches, requests};
 use serde_json::{Value, json};
 
@@ -63,8 +63,8 @@ async fn what_is_wrong_with_lines_is_told_line_by_line() {
     ];
     let checked = check(&app, lines.join("\n")).await;
     assert_eq!((checked.requests, checked.faults_total), (1, 5));
-    let places: Vec<Place> = checked.faults.iter().map(|fault| fault.place).collect();
-    assert_eq!(places, (2..=6).map(Place::Line).collect::<Vec<_>>());
+    let places: Vec<DraftSource> = checked.faults.iter().map(|fault| fault.source).collect();
+    assert_eq!(places, (2..=6).map(DraftSource::Line).collect::<Vec<_>>());
     for (fault, part) in checked.faults.iter().zip([
         "the line is empty",
         "the line is not valid",

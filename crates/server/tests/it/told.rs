@@ -5,8 +5,8 @@ use std::sync::Arc;
 use overnight_domain::ids::EventId;
 use overnight_server::app::accounts;
 use overnight_server::app::errors::AppError;
-use overnight_server::app::webhooks::{self, EventState, TryPlace};
-use overnight_server::store::outbox::{self, Claim, Conclusion};
+use overnight_server::app::webhooks::{self, DeliveryCursor, EventState};
+use overnight_server::store::outbox::{self, AttemptResult, Claim};
 
 use crate::support::TestApp;
 
@@ -18,7 +18,7 @@ async fn fail_all(app: &TestApp, failure: &'static str) {
             let payload = webhooks::payload(&due.payload);
             let claim = Claim { seq: due.seq, number: due.number, url: due.url, payload };
             outbox::claim(store, vec![claim], now).await.expect("a claim");
-            let conclusion = Conclusion {
+            let result = AttemptResult {
                 seq: due.seq,
                 number: due.number + 1,
                 started_at: now,
@@ -30,7 +30,7 @@ async fn fail_all(app: &TestApp, failure: &'static str) {
                 due_at: None,
                 now,
             };
-            assert!(outbox::conclude_all(store, Arc::new([conclusion])).await.expect("a conclusion")[0]);
+            assert!(outbox::record_attempt_results(store, Arc::new([result])).await.expect("a result")[0]);
         }
     }
 }
@@ -55,7 +55,7 @@ async fn an_account_tests_its_receiver_and_reads_what_came_of_it() {
     let tries = webhooks::list_own_deliveries(services, account, None, None, 9).await.expect("tries");
     let told: Vec<_> = tries.iter().map(|it| (it.event, it.failure.as_deref(), it.duration_ms)).collect();
     assert_eq!(told, [(sent[1], Some("unreachable"), None), (sent[0], Some("unreachable"), None)]);
-    let place = TryPlace { event: sent[1], number: 1 };
+    let place = DeliveryCursor { event: sent[1], number: 1 };
     let behind = webhooks::list_own_deliveries(services, account, None, Some(place), 9).await;
     assert_eq!(behind.expect("tries"), tries[1..]);
     let listed =
@@ -75,7 +75,7 @@ async fn a_foreign_event_looks_like_an_unknown_one() {
     let event = webhooks::send_test(services, id, "https://example.com/").await.expect("a test").id;
     let other = accounts::create(services, "other").await.expect("an account");
     for event in [event, EventId::from_bits(7)] {
-        let place = TryPlace { event, number: 1 };
+        let place = DeliveryCursor { event, number: 1 };
         let outcomes = [
             webhooks::get_own(services, other.key, event).await.map(drop),
             webhooks::replay_own(services, other.key, event).await.map(drop),

@@ -113,7 +113,7 @@ impl World<'_> {
                 LateKind::Completion,
                 LateKind::Completion,
                 LateKind::Failure,
-                LateKind::GiveBack,
+                LateKind::ReleaseLease,
             ]);
             let late = Late { lease: flight.lease.clone(), request: flight.request, kind };
             let delay_ms = self.chance.between(0, ms_max);

@@ -91,7 +91,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// The process ends as asked: what was leased and not sent is given back, and nothing is left in line.
+    /// The process ends as asked: leases that were not sent are released, and nothing is left in line.
     pub(super) async fn stop(&mut self) -> Step {
         let now = self.timeline.now();
         let Some(life) = &mut self.life else { return Ok(()) };

@@ -135,7 +135,7 @@ impl World<'_> {
                 self.fetch_prompts(&leases).await?;
                 self.tell_soon(SchedulerInput::Leased { replica, group, leases, gone });
             }
-            (SchedulerCommand::GiveBack { lease, .. } | SchedulerCommand::Fail { lease, .. }, None) => {
+            (SchedulerCommand::ReleaseLease { lease, .. } | SchedulerCommand::Fail { lease, .. }, None) => {
                 self.leases.end(lease);
             }
             (_, Some(input)) => self.tell_soon(input),

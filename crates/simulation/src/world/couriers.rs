@@ -6,7 +6,7 @@ use std::sync::Arc;
 use overnight_domain::ids::EventId;
 use overnight_domain::webhooks::{Answer, Next, after};
 use overnight_server::app::webhooks;
-use overnight_server::store::outbox::{self, Claim, ClaimedEvents, Conclusion, Due, EventState};
+use overnight_server::store::outbox::{self, AttemptResult, Claim, ClaimedEvents, Due, EventState};
 use overnight_server::store::{Store, StoreError};
 
 use super::World;
@@ -116,7 +116,7 @@ impl World<'_> {
         };
         let failures = failures + i64::from(state != EventState::Delivered);
         let claimed = (due.seq, due.number + 1);
-        let conclusion = Conclusion {
+        let result = AttemptResult {
             seq: claimed.0,
             number: claimed.1,
             started_at: now,
@@ -128,16 +128,16 @@ impl World<'_> {
             due_at,
             now,
         };
-        let mut conclusions = vec![(conclusion.clone(), false)];
+        let mut results = vec![(result.clone(), false)];
         if !self.couriers.over.is_empty() && self.chance.strikes(100) {
             let (seq, number) = *self.chance.pick(&self.couriers.over);
-            conclusions.push((Conclusion { seq, number, ..conclusion }, true));
+            results.push((AttemptResult { seq, number, ..result }, true));
         }
         self.couriers.under_way.retain(|it| *it != claimed);
         self.couriers.over.push(claimed);
-        for (conclusion, must_be_refused) in conclusions {
+        for (result, must_be_refused) in results {
             let store = self.life()?.store().clone();
-            self.begin(false, Box::pin(conclude(store, conclusion, must_be_refused))).await?;
+            self.begin(false, Box::pin(conclude(store, result, must_be_refused))).await?;
         }
         Ok(())
     }
@@ -163,8 +163,8 @@ impl World<'_> {
     }
 }
 
-async fn conclude(store: Store, conclusion: Conclusion, must_be_refused: bool) -> Outcome {
-    let answer = outbox::conclude_all(&store, Arc::new([conclusion])).await;
+async fn conclude(store: Store, result: AttemptResult, must_be_refused: bool) -> Outcome {
+    let answer = outbox::record_attempt_results(&store, Arc::new([result])).await;
     Outcome::TryConcluded { must_be_refused, answer }
 }
 

@@ -4,7 +4,7 @@ use overnight_domain::chat::parse_completion;
 use overnight_domain::scheduler::FailureCode;
 use overnight_server::app::failures;
 use overnight_server::store::queue::leases;
-use overnight_server::store::queue::leases::GiveBack;
+use overnight_server::store::queue::leases::ReleaseLease;
 use overnight_server::store::queue::settle;
 use overnight_server::store::queue::settle::{Ending, Settlement};
 use overnight_server::workers;
@@ -68,7 +68,7 @@ impl World<'_> {
                 };
                 self.settle(Flight { lease, request }, text, completion, must_be_refused).await
             }
-            LateKind::Failure | LateKind::GiveBack if !must_be_refused => Ok(()),
+            LateKind::Failure | LateKind::ReleaseLease if !must_be_refused => Ok(()),
             LateKind::Failure => {
                 let body = failures::result_body(FailureCode::EngineUnavailable, "a late write");
                 let settlement =
@@ -79,11 +79,11 @@ impl World<'_> {
                 };
                 self.begin(false, Box::pin(operation)).await
             }
-            LateKind::GiveBack => {
-                let give_back =
-                    GiveBack { lease: lease.clone(), retry_at: now, counted: true, suspect: false };
+            LateKind::ReleaseLease => {
+                let release =
+                    ReleaseLease { lease: lease.clone(), retry_at: now, counted: true, suspect: false };
                 let operation = async move {
-                    let answer = leases::give_back(&store, give_back).await;
+                    let answer = leases::release_lease(&store, release).await;
                     Outcome::WrittenLate { lease, must_be_refused, answer }
                 };
                 self.begin(false, Box::pin(operation)).await

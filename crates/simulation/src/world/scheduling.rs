@@ -109,7 +109,8 @@ impl World<'_> {
         }
         let now = self.timeline.now();
         let life = self.life()?;
-        if let SchedulerCommand::GiveBack { lease, .. } | SchedulerCommand::Fail { lease, .. } = &command {
+        if let SchedulerCommand::ReleaseLease { lease, .. } | SchedulerCommand::Fail { lease, .. } = &command
+        {
             life.prompts.remove(&lease.key.position.seq);
         }
         let store = life.store().clone();

@@ -17,9 +17,9 @@ struct Places {
     waiting: VecDeque<oneshot::Sender<()>>,
 }
 
-/// A place, given back when dropped.
+/// A permit to answer, released when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place<'a>(&'a Gate);
+pub(super) struct Permit<'a>(&'a Gate);
 
 impl Gate {
     pub(super) fn new(running_max: usize) -> Self {
@@ -27,12 +27,12 @@ impl Gate {
     }
 
     /// Waits for a place; `None` at once where `waiting_max` wait already.
-    pub(super) async fn enter(&self, waiting_max: usize) -> Option<Place<'_>> {
+    pub(super) async fn enter(&self, waiting_max: usize) -> Option<Permit<'_>> {
         let turn = {
             let mut places = lock(&self.0);
             if places.running < places.running_max && places.waiting.is_empty() {
                 places.running += 1;
-                return Some(Place(self));
+                return Some(Permit(self));
             }
             places.waiting.retain(|waiter| !waiter.is_closed());
             if places.waiting.len() >= waiting_max {
@@ -77,7 +77,7 @@ impl Places {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         self.0.leave();
     }
@@ -90,8 +90,8 @@ struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    async fn come(mut self) -> Option<Place<'a>> {
-        (&mut self.turn).await.ok().map(|()| Place(self.gate))
+    async fn come(mut self) -> Option<Permit<'a>> {
+        (&mut self.turn).await.ok().map(|()| Permit(self.gate))
     }
 }
 

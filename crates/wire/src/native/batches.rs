@@ -1,6 +1,6 @@
 //! Batches: what a client sends to create one, and what it reads of one.
 
-use overnight_domain::batches::{BatchStatus as State, Counters};
+use overnight_domain::batches::Counters;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::BatchRecord;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use super::json::{
 use super::states;
 
 /// The state of a batch.
-pub use overnight_domain::batches::BatchStatus as BatchState;
+pub use overnight_domain::batches::BatchStatus;
 
 /// Requests to be followed, and if need be cancelled, together.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ pub struct BatchCreated {
     /// Always `registered`; a batch of requests that have started or ended shows its true state at the next read.
     #[serde(with = "states::batch")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::batch_state))]
-    pub status: BatchState,
+    pub status: BatchStatus,
     /// How its requests stand.
     pub requests_counts: RequestsCounts,
     /// When it was created, in Unix seconds.
@@ -80,7 +80,7 @@ pub struct BatchCreated {
 
 /// How a batch stands, without the list of its requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = BatchStatus, example = json!({
     "id": "batch_01jz8m4c2he7vsn9q3r5x1b8ka",
     "status": "in progress",
     "requests_counts": {
@@ -90,13 +90,13 @@ pub struct BatchCreated {
     "in_progress_at": 1751500012,
     "cancelled_at": null
 })))]
-pub struct BatchStatus {
+pub struct BatchSummary {
     /// The identifier of the batch.
     pub id: String,
     /// Its state.
     #[serde(with = "states::batch")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::batch_state))]
-    pub status: BatchState,
+    pub status: BatchStatus,
     /// How its requests stand.
     pub requests_counts: RequestsCounts,
     /// When it was created, in Unix seconds.
@@ -136,7 +136,7 @@ pub struct FullBatch {
     /// Its state.
     #[serde(with = "states::batch")]
     #[cfg_attr(feature = "openapi", schema(schema_with = super::schemas::batch_state))]
-    pub status: BatchState,
+    pub status: BatchStatus,
     /// How its requests stand.
     pub requests_counts: RequestsCounts,
     /// When it was created, in Unix seconds.
@@ -164,7 +164,7 @@ pub struct FullBatch {
 
 /// Appends what Create Batch answers: always `registered`, whatever state its requests give it.
 pub fn write_created(batch: &BatchRecord, out: &mut Vec<u8>) {
-    open(batch, State::Registered, out);
+    open(batch, BatchStatus::Registered, out);
     out.push(b'}');
 }
 
@@ -205,7 +205,7 @@ fn open_status(batch: &BatchRecord, out: &mut Vec<u8>) {
 }
 
 /// The keys that all records begin with.
-fn open(batch: &BatchRecord, state: State, out: &mut Vec<u8>) {
+fn open(batch: &BatchRecord, state: BatchStatus, out: &mut Vec<u8>) {
     push("{\"id\":", out);
     push_id(batch.id, out);
     push(",\"status\":\"", out);

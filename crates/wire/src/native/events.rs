@@ -3,7 +3,7 @@
 use overnight_domain::webhooks;
 use serde::{Deserialize, Serialize};
 
-use super::batches::{self, BatchStatus};
+use super::batches::{self, BatchSummary};
 use super::json::{push, push_time};
 use super::requests::{self, RequestSummary};
 use super::states;
@@ -50,7 +50,7 @@ pub enum EventData {
     /// A request, of the events `request.…`.
     Request(RequestSummary),
     /// A batch, of the events `batch.…`.
-    Batch(BatchStatus),
+    Batch(BatchSummary),
     /// A test, `webhook.test`: nothing happened.
     Test(Tested),
 }

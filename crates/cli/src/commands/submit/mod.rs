@@ -8,7 +8,7 @@ mod dry_run;
 use std::path::PathBuf;
 
 use clap::Args;
-use overnight_client::BatchStatus;
+use overnight_client::BatchSummary;
 use serde_json::json;
 
 use super::status::print_batch;
@@ -86,7 +86,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
 fn print(
     output: &Output,
     refusals: &[Refusal],
-    batches: &[BatchStatus],
+    batches: &[BatchSummary],
     has_ended: bool,
 ) -> Result<(), CliError> {
     if output.is_json {

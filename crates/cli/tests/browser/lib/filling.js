@@ -1,7 +1,7 @@
 // An account in which much has happened, all of it by the API and the operator's commands.
 import { done, ended, group, send } from "./api.js";
 import { assert, until } from "./checks.js";
-import { invite } from "./doors.js";
+import { invite } from "./signing-in.js";
 import { command, delayAnswers, world } from "./world.js";
 
 const PROMPTS = [

@@ -1,6 +1,6 @@
 // Every page of an account in which nothing has happened yet, however it is looked at.
 import { assert } from "../lib/checks.js";
-import { operator } from "../lib/doors.js";
+import { operator } from "../lib/signing-in.js";
 import { visit, weigh } from "../lib/looks.js";
 import { somebody } from "../lib/browser.js";
 import { command, world } from "../lib/world.js";

@@ -1,7 +1,7 @@
 // The link of the first start leads in once; a password that is chosen then leads back in.
 import { somebody } from "../lib/browser.js";
 import { absent, assert, seen } from "../lib/checks.js";
-import { byLink, byPassword, choose, isIn } from "../lib/doors.js";
+import { byLink, byPassword, choose, isIn } from "../lib/signing-in.js";
 import { world } from "../lib/world.js";
 
 export default async function play() {

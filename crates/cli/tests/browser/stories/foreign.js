@@ -2,7 +2,7 @@
 import { group, send } from "../lib/api.js";
 import { somebody } from "../lib/browser.js";
 import { assert, seen } from "../lib/checks.js";
-import { firstAccount, invite, join, operator } from "../lib/doors.js";
+import { firstAccount, invite, join, operator } from "../lib/signing-in.js";
 import { command, world } from "../lib/world.js";
 import { PAGES } from "../pages.js";
 

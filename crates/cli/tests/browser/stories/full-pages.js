@@ -1,6 +1,6 @@
 // Every page of an account in which much has happened, however it is looked at.
 import { assert } from "../lib/checks.js";
-import { firstAccount, operator } from "../lib/doors.js";
+import { firstAccount, operator } from "../lib/signing-in.js";
 import { fill } from "../lib/filling.js";
 import { visit, weigh } from "../lib/looks.js";
 import { world } from "../lib/world.js";

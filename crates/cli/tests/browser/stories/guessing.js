@@ -1,7 +1,7 @@
 // Behind five wrong passwords in a row the next try has to wait, the right one too.
 import { somebody } from "../lib/browser.js";
 import { assert, seen, until } from "../lib/checks.js";
-import { PASSWORD, byPassword, choose, isIn, operator } from "../lib/doors.js";
+import { PASSWORD, byPassword, choose, isIn, operator } from "../lib/signing-in.js";
 import { world } from "../lib/world.js";
 
 const EMAIL = "ada@example.com";

@@ -2,7 +2,7 @@
 import { ended, group, request, done } from "../lib/api.js";
 import { absent, assert, seen, until } from "../lib/checks.js";
 import { somebody } from "../lib/browser.js";
-import { byLink, choose, firstAccount, operator } from "../lib/doors.js";
+import { byLink, choose, firstAccount, operator } from "../lib/signing-in.js";
 import { command, world } from "../lib/world.js";
 import { addressed, exists } from "../pages.js";
 

@@ -1,7 +1,7 @@
 // A key is made and shown once, a request that it sends is watched to its end, and once revoked it opens nothing.
 import { call, done, ended, request, send } from "../lib/api.js";
 import { absent, assert, seen, until } from "../lib/checks.js";
-import { firstAccount, operator } from "../lib/doors.js";
+import { firstAccount, operator } from "../lib/signing-in.js";
 import { delayAnswers, world } from "../lib/world.js";
 import { exists } from "../pages.js";
 

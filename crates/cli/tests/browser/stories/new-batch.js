@@ -1,7 +1,7 @@
 // Lines are priced and sent as a batch, which is watched, downloaded, sent again where it failed, found, and cancelled.
 import { readFile } from "node:fs/promises";
 import { absent, assert, seen } from "../lib/checks.js";
-import { firstAccount, operator } from "../lib/doors.js";
+import { firstAccount, operator } from "../lib/signing-in.js";
 import { delayAnswers, world } from "../lib/world.js";
 
 const line = (text) => JSON.stringify({ custom_id: text, body: { model: "m", max_tokens: 16, messages: [{ role: "user", content: text }] } });

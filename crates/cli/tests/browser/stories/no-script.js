@@ -1,7 +1,7 @@
 // The console without a line of script: every page is whole, and every form works.
 import { send } from "../lib/api.js";
 import { absent, assert, seen } from "../lib/checks.js";
-import { byPassword, choose, firstAccount, isIn, operator } from "../lib/doors.js";
+import { byPassword, choose, firstAccount, isIn, operator } from "../lib/signing-in.js";
 import { world } from "../lib/world.js";
 import { addressed } from "../pages.js";
 

@@ -2,7 +2,7 @@
 // shows nothing. One is of the same site (another port of the same host), one of another (another name of this machine).
 import { createServer } from "node:http";
 import { absent, assert, seen, until } from "../lib/checks.js";
-import { firstAccount, operator } from "../lib/doors.js";
+import { firstAccount, operator } from "../lib/signing-in.js";
 import { command, world } from "../lib/world.js";
 
 export default async function play() {

@@ -1,6 +1,6 @@
 // Credits are ordered, paid at the provider, and arrive on a page that nobody loads again.
 import { assert, seen } from "../lib/checks.js";
-import { firstAccount, operator } from "../lib/doors.js";
+import { firstAccount, operator } from "../lib/signing-in.js";
 import { pay, world } from "../lib/world.js";
 
 const CHECKOUT = "https://checkout.stripe.com/";

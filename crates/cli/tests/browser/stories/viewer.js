@@ -1,7 +1,7 @@
 // A viewer looks, and changes nothing: neither by what the pages offer nor by what is sent past them.
 import { somebody } from "../lib/browser.js";
 import { absent, assert, seen } from "../lib/checks.js";
-import { firstAccount, invite, join, operator } from "../lib/doors.js";
+import { firstAccount, invite, join, operator } from "../lib/signing-in.js";
 import { done, group, send } from "../lib/api.js";
 import { command, delayAnswers, world } from "../lib/world.js";
 

@@ -1,6 +1,6 @@
 // A receiver is tested, what it was told is looked at and told again, and the secret is replaced.
 import { absent, assert, seen } from "../lib/checks.js";
-import { firstAccount, operator } from "../lib/doors.js";
+import { firstAccount, operator } from "../lib/signing-in.js";
 import { world } from "../lib/world.js";
 
 export default async function play() {

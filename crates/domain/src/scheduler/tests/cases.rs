@@ -94,7 +94,7 @@ fn a_replica_that_leaves_finishes_what_is_in_flight_and_gives_back_the_rest() {
     );
     desk.hear();
     desk.feed(SchedulerInput::Replicas(vec![replica(2, 2)]));
-    assert_eq!(desk.hear(), ["give back 5", "send 6 to 2", "send 7 to 2"]);
+    assert_eq!(desk.hear(), ["release lease 5", "send 6 to 2", "send 7 to 2"]);
     desk.complete(1);
     assert_eq!(desk.hear(), [""; 0]);
     for seq in 2..=4 {
@@ -123,8 +123,8 @@ fn a_drained_scheduler_gives_back_what_was_not_sent_and_starts_nothing() {
     let mut desk = Desk::new(&[8]);
     desk.enqueue(1, 1..=20);
     desk.hear();
-    let given_back = desk.scheduler.drain(desk.now);
-    assert_eq!(given_back.iter().filter(|it| matches!(it, SchedulerCommand::GiveBack { .. })).count(), 2);
+    let released = desk.scheduler.drain(desk.now);
+    assert_eq!(released.iter().filter(|it| matches!(it, SchedulerCommand::ReleaseLease { .. })).count(), 2);
     for seq in 1..=8 {
         desk.complete(seq);
     }
@@ -136,7 +136,7 @@ fn a_drained_scheduler_gives_back_what_was_not_sent_and_starts_nothing() {
 fn a_restart_finds_rows_whose_retry_time_no_count_tells() {
     let mut desk = Desk::new(&[2]);
     desk.store.insert(group(1), candidate(1));
-    desk.store.give_back_later(1, desk.now + 25_000);
+    desk.store.release_later(1, desk.now + 25_000);
     desk.feed(SchedulerInput::Backlogs(vec![Backlog { group: group(1), count: 1 }]));
     assert_eq!(desk.waiting(), 0, "the scan that saw nothing corrected the count");
     desk.wait(50_000);

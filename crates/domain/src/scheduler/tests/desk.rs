@@ -75,9 +75,9 @@ impl Desk {
                 self.sent.remove(&seq);
                 format!("abort {seq}")
             }
-            SchedulerCommand::GiveBack { lease, retry_at, counted, suspect } => {
-                self.store.give_back(&lease, retry_at, Mark { counted, suspect });
-                let mut words = format!("give back {}", lease.key.position.seq);
+            SchedulerCommand::ReleaseLease { lease, retry_at, counted, suspect } => {
+                self.store.release_lease(&lease, retry_at, Mark { counted, suspect });
+                let mut words = format!("release lease {}", lease.key.position.seq);
                 words.push_str(if counted { " counted" } else { "" });
                 words.push_str(if suspect { " suspect" } else { "" });
                 words

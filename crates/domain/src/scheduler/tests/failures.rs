@@ -24,16 +24,16 @@ fn check(error: &AttemptError, expected: &[&str]) {
 #[test]
 fn an_error_is_tried_again_failed_or_doubted_by_its_kind() {
     let words = "words".to_owned();
-    check(&AttemptError::Connect(words.clone()), &["give back 1"]);
-    check(&AttemptError::Reset(words.clone()), &["give back 1 counted"]);
-    check(&AttemptError::TimedOut(words.clone()), &["give back 1 counted"]);
-    check(&AttemptError::NotACompletion(words.clone()), &["give back 1 counted"]);
+    check(&AttemptError::Connect(words.clone()), &["release lease 1"]);
+    check(&AttemptError::Reset(words.clone()), &["release lease 1 counted"]);
+    check(&AttemptError::TimedOut(words.clone()), &["release lease 1 counted"]);
+    check(&AttemptError::NotACompletion(words.clone()), &["release lease 1 counted"]);
     check(&AttemptError::BadUsage(words), &["fail 1 engine_invalid_response: words"]);
     for code in [408, 425, 500, 502, 504] {
-        check(&status(code), &["give back 1 counted"]);
+        check(&status(code), &["release lease 1 counted"]);
     }
     for code in [429, 503] {
-        check(&status(code), &["give back 1"]);
+        check(&status(code), &["release lease 1"]);
     }
     for code in [400, 413, 422] {
         check(&status(code), &["fail 1 engine_rejected: words"]);
@@ -67,10 +67,10 @@ fn a_refusal_that_the_probe_confirms_pauses_the_replica_and_fails_nobody() {
     desk.status(1, 401);
     desk.probed(false);
     let reason = "the engine refused a request (401: words) and its probe failed";
-    assert_eq!(desk.hear(), ["probe 1".into(), "give back 1".into(), format!("pause 1: {reason}")]);
+    assert_eq!(desk.hear(), ["probe 1".into(), "release lease 1".into(), format!("pause 1: {reason}")]);
     assert_eq!(desk.scheduler.pause_reason(ReplicaKey(1)), Some(reason));
     desk.status(2, 401);
-    assert_eq!(desk.hear(), ["give back 2"]);
+    assert_eq!(desk.hear(), ["release lease 2"]);
     desk.wait(600);
     assert_eq!(desk.hear(), ["probe 1"]);
     desk.probed(false);
@@ -92,7 +92,7 @@ fn a_busy_engine_gets_a_short_pause_and_retry_after_is_honoured() {
     desk.hear();
     let error = AttemptError::Status { code: 429, message: String::new(), retry_after_ms: Some(3_000) };
     desk.fail(1, error);
-    assert_eq!((desk.hear(), desk.flying()), (vec!["give back 1".to_owned()], vec![2]));
+    assert_eq!((desk.hear(), desk.flying()), (vec!["release lease 1".to_owned()], vec![2]));
     assert!(desk.store.row(1).is_some_and(|row| row.retry_at >= desk.now + 3_000 && row.seen.attempts == 0));
     desk.wait(2_900);
     assert!(desk.hear().is_empty() && !desk.scheduler.is_paused(ReplicaKey(1)));

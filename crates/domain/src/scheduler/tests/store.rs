@@ -90,7 +90,7 @@ impl Store {
         is_ours
     }
 
-    pub(super) fn give_back(&mut self, lease: &Lease, retry_at: i64, mark: Mark) {
+    pub(super) fn release_lease(&mut self, lease: &Lease, retry_at: i64, mark: Mark) {
         if let Some(row) = self.leased(lease) {
             row.is_leased = false;
             row.retry_at = retry_at;
@@ -99,7 +99,7 @@ impl Store {
         }
     }
 
-    pub(super) fn give_back_later(&mut self, seq: i64, retry_at: i64) {
+    pub(super) fn release_later(&mut self, seq: i64, retry_at: i64) {
         self.rows.get_mut(&self.places[&seq]).unwrap().retry_at = retry_at;
     }
 

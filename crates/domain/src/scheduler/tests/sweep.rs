@@ -84,7 +84,7 @@ fn a_lost_answer_and_an_old_window_are_given_up() {
 }
 
 #[test]
-fn a_shared_sweep_takes_whatever_stretch_comes_and_keeps_it() {
+fn a_shared_sweep_takes_whatever_run_comes_and_keeps_it() {
     let mut sweep = Sweep::new(true);
     assert_eq!(sweep.ask(0), Some(None), "where it goes on is the store's to say");
     assert!(!answer(&mut sweep, &[7, 8], false));

@@ -14,9 +14,9 @@ fn connections_that_break_together_make_suspects_that_run_alone() {
     assert!(desk.hear().is_empty(), "it is not known yet whether the replica died");
     desk.reset(2);
     let pause = "pause 1: the connection to the engine broke: broken pipe";
-    assert_eq!(desk.hear(), ["give back 1 suspect", "give back 2 suspect", pause, "give back 5"]);
+    assert_eq!(desk.hear(), ["release lease 1 suspect", "release lease 2 suspect", pause, "release lease 5"]);
     desk.reset(3);
-    assert_eq!(desk.hear(), ["give back 3 suspect"]);
+    assert_eq!(desk.hear(), ["release lease 3 suspect"]);
     desk.complete(4);
     desk.wait(500);
     assert_eq!(desk.hear(), ["probe 1"]);
@@ -101,7 +101,7 @@ fn a_single_broken_connection_amid_successes_is_the_requests_own() {
     desk.reset(2);
     desk.hear();
     desk.wait(500);
-    assert_eq!(desk.hear()[0], "give back 2 counted");
+    assert_eq!(desk.hear()[0], "release lease 2 counted");
 }
 
 #[test]
@@ -113,13 +113,14 @@ fn a_write_that_was_not_made_is_asked_for_again_and_not_at_once() {
     let commands = desk
         .scheduler
         .on(SchedulerInput::AttemptFailed { seq: 1, error: AttemptError::TimedOut("".into()) }, desk.now);
-    let given_back = commands.into_iter().find(|it| matches!(it, SchedulerCommand::GiveBack { .. })).unwrap();
+    let released =
+        commands.into_iter().find(|it| matches!(it, SchedulerCommand::ReleaseLease { .. })).unwrap();
     desk.sent.remove(&1);
-    desk.feed(SchedulerInput::Undone(given_back));
+    desk.feed(SchedulerInput::Undone(released));
     desk.wait(400);
     assert!(desk.hear().is_empty());
     desk.wait(100);
-    assert_eq!(desk.hear()[0], "give back 1 counted");
+    assert_eq!(desk.hear()[0], "release lease 1 counted");
     desk.wait(20_000);
     assert_eq!(desk.flying(), [1]);
     assert!(desk.store.row(1).is_some_and(|row| row.epoch == lease.epoch + 1));

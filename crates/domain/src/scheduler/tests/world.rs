@@ -202,8 +202,8 @@ impl World {
                 self.leases += 1;
                 self.store.lease(command, self.now)
             }
-            SchedulerCommand::GiveBack { lease, retry_at, counted, suspect } => {
-                return self.store.give_back(&lease, retry_at, Mark { counted, suspect });
+            SchedulerCommand::ReleaseLease { lease, retry_at, counted, suspect } => {
+                return self.store.release_lease(&lease, retry_at, Mark { counted, suspect });
             }
             SchedulerCommand::Fail { lease, code, .. } => {
                 self.store.settle(&lease, End::Failed(code.as_str()));

@@ -1,4 +1,4 @@
-//! API keys: made, listed, revoked, the door that they open, and when they did last.
+//! API keys: creation, listing, revocation, authentication, and the time of the last use.
 
 mod cache;
 mod format;

@@ -121,7 +121,7 @@ pub async fn sign_in(
 
 const WRONG: SignInError = SignInError::Refused("the e-mail address or the password is wrong");
 
-/// Whether a signed-in user's password is `password`: guessed as often as at the door.
+/// Whether a signed-in user's password is `password`: guessed as often as on the sign-in page.
 pub(super) async fn check_password(
     services: &Services,
     user: &User,

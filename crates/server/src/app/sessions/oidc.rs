@@ -62,7 +62,7 @@ pub async fn finish(
 ) -> Result<String, SignInError> {
     let provider = provider(services)?;
     let secret = SignInSecret::parse(secret).filter(|secret| secret.is_state(&answer.state));
-    // Before anything of the answer is shown: otherwise a link could have the door say anything.
+    // Before anything of the answer is shown: otherwise a link could have the sign-in page say anything.
     let secret = secret.ok_or(NOT_BEGUN)?;
     let Some(code) = answer.code.filter(|_| answer.error.is_none()) else {
         let words: Vec<String> = [answer.error, answer.error_description].into_iter().flatten().collect();

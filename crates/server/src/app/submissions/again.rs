@@ -6,7 +6,7 @@ use overnight_domain::json::{Json, ObjectWriter};
 use overnight_domain::records::{BatchRecord, RequestRecord};
 use overnight_domain::scheduler::AccountKey;
 
-use super::drafts::{Draft, Place};
+use super::drafts::{Draft, DraftSource};
 use super::sending::{Terms, send};
 use crate::app::errors::AppError;
 use crate::app::pages::Pages;
@@ -66,7 +66,7 @@ fn draft(record: &RequestRecord) -> Result<Draft, AppError> {
         create.string("webhook", webhook);
     }
     Ok(Draft {
-        place: Place::Request(record.summary.id),
+        source: DraftSource::Request(record.summary.id),
         body: Ok(create.finish().into_string().into_bytes()),
     })
 }

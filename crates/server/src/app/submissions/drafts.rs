@@ -8,7 +8,7 @@ use crate::app::pages::Pages;
 
 /// A request that is to be made.
 pub(super) struct Draft {
-    pub(super) place: Place,
+    pub(super) source: DraftSource,
     /// The body of Create Request, or why there is none.
     pub(super) body: Result<Vec<u8>, String>,
 }
@@ -18,16 +18,16 @@ pub(super) trait Drafts: Pages<Row = Draft> + Clone {}
 
 impl<P: Pages<Row = Draft> + Clone> Drafts for P {}
 
-/// What a request is made of.
+/// The source of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum DraftSource {
     /// A line of a text, counted from 1.
     Line(usize),
     /// A request that was made before.
     Request(RequestId),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DraftSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
@@ -40,7 +40,7 @@ impl fmt::Display for Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftFault {
     /// Which.
-    pub place: Place,
+    pub source: DraftSource,
     /// For people: a whole sentence without a full stop.
     pub message: String,
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use overnight_domain::faults::codes;
 use overnight_wire::prompts::Shape;
 
-use super::drafts::{Draft, Place};
+use super::drafts::{Draft, DraftSource};
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::pages::Pages;
@@ -75,7 +75,7 @@ impl Pages for Lines {
             let text = line.trim_ascii();
             let body = Shape::of(text).and_then(|shape| shape.create_body(text));
             let body = body.map_err(|fault| format!("the line {fault}"));
-            drafts.push(Draft { place: Place::Line(self.number), body });
+            drafts.push(Draft { source: DraftSource::Line(self.number), body });
         }
         Ok(Some(drafts).filter(|drafts| !drafts.is_empty()))
     }

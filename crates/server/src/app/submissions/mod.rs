@@ -13,7 +13,7 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
 pub use self::again::send_again;
-pub use self::drafts::{DraftFault, Place};
+pub use self::drafts::{DraftFault, DraftSource};
 use self::lines::Lines;
 pub use self::lines::TEXT_BYTES_MAX;
 pub use self::review::{Checked, ModelShare};

@@ -96,7 +96,7 @@ impl Checked {
     fn refuse(&mut self, draft: &Draft, message: String) {
         self.faults_total += 1;
         if self.faults.len() < FAULTS_KEPT_MAX {
-            self.faults.push(DraftFault { place: draft.place, message });
+            self.faults.push(DraftFault { source: draft.source, message });
         }
     }
 
@@ -116,9 +116,9 @@ impl Checked {
 }
 
 pub(super) fn invalid(faults: Vec<DraftFault>, total: usize) -> AppError {
-    let details = faults.into_iter().map(|DraftFault { place, message }| InputFault {
-        message: format!("{place}: {message}"),
-        param: place.to_string(),
+    let details = faults.into_iter().map(|DraftFault { source, message }| InputFault {
+        message: format!("{source}: {message}"),
+        param: source.to_string(),
         id: None,
         code: codes::INVALID_LINE,
     });

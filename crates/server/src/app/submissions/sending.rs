@@ -93,7 +93,7 @@ async fn store_all(
         let mut requests = Vec::with_capacity(page.len());
         for draft in page {
             let request = reviewed(services, &draft)
-                .map_err(|message| invalid(vec![DraftFault { place: draft.place, message }], 1))?;
+                .map_err(|message| invalid(vec![DraftFault { source: draft.source, message }], 1))?;
             requests.push(request.into_request(services, account));
         }
         ids.extend(requests.iter().map(|request| request.id));

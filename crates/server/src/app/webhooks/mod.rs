@@ -1,6 +1,6 @@
 //! Webhooks: what they say, what they are signed with, what was told, telling it again, and testing a receiver.
 
-mod own;
+mod account_view;
 mod probe;
 
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 use overnight_wire::native::events::write_event;
 
-pub use self::own::{failure_told, get_own, list_own_deliveries, list_own_events, replay_own};
+pub use self::account_view::{failure_told, get_own, list_own_deliveries, list_own_events, replay_own};
 pub use self::probe::send_test;
 use super::errors::AppError;
 use super::{Services, accounts};
@@ -18,7 +18,7 @@ use crate::config::Millis;
 use crate::store::outbox::webhook_secrets;
 pub use crate::store::outbox::webhook_secrets::WebhookSecret;
 use crate::store::outbox::{self, DeliveryFilter, EventFilter, Payload, Replay};
-pub use crate::store::outbox::{DeliveryRecord, EventRecord, EventState, TryPlace};
+pub use crate::store::outbox::{DeliveryCursor, DeliveryRecord, EventRecord, EventState};
 
 /// The body that tells of an event, as it was sent before or is to be from now on.
 pub fn payload(payload: &Payload) -> Bytes {

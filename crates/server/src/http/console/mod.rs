@@ -33,7 +33,7 @@ use super::context::Shared;
 
 /// Everything under `/console`.
 pub(super) fn routes(context: &Shared) -> Router<Shared> {
-    let door = Router::new()
+    let sign_in = Router::new()
         .route("/sign-in", get(sign_in::page).post(sign_in::sign_in))
         .route("/invitation/{token}", get(invitations::page).post(invitations::join))
         .route("/sign-in/link/{token}", get(sign_in::link_page).post(sign_in::sign_in_by_link))
@@ -81,7 +81,7 @@ pub(super) fn routes(context: &Shared) -> Router<Shared> {
         .method_not_allowed_fallback(replies::no_such_page);
     let console = pages
         .layer(middleware::from_fn_with_state(Arc::clone(context), live::watch))
-        .merge(door)
+        .merge(sign_in)
         .route("/assets/{file}", get(replies::asset))
         .layer(middleware::from_fn_with_state(Arc::clone(context), guard::admit));
     Router::new().nest("/console", console)

@@ -1,4 +1,4 @@
-//! The door for those whom an OpenID provider knows: there, and back. It begins with a link, because a form may lead nowhere else.
+//! Sign-in by an OpenID provider: the redirect and the callback. It begins with a link, because a form may lead nowhere else.
 
 use axum::extract::RawQuery;
 use axum::http::{HeaderMap, header};

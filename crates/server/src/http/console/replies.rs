@@ -65,7 +65,7 @@ pub(super) fn page(page: &impl Page) -> PageResult {
     Ok(response)
 }
 
-/// A page of the door.
+/// A page for signing in.
 pub(super) fn page_with(status: StatusCode, page: &impl Template) -> PageResult {
     Ok(html(status, page.render()?))
 }

@@ -1,4 +1,4 @@
-//! The door: by password, by a link that works once, and out again. Who comes by another service: see `oidc.rs`.
+//! Signing in by password or by a one-time link, and signing out. Sign-in by an OpenID provider: `oidc.rs`.
 
 use axum::extract::{Path, RawQuery};
 use axum::http::{StatusCode, header};
@@ -22,11 +22,17 @@ pub(super) async fn page(guest: Guest, RawQuery(query): RawQuery) -> PageResult 
     if guest.visitor.is_some() {
         return replies::see_other(&destination(&guest.origin, &next));
     }
-    door(&guest, StatusCode::OK, &next, "", None)
+    sign_in_page(&guest, StatusCode::OK, &next, "", None)
 }
 
 /// The page at which somebody signs in.
-fn door(guest: &Guest, status: StatusCode, next: &str, email: &str, refused: Option<String>) -> PageResult {
+fn sign_in_page(
+    guest: &Guest,
+    status: StatusCode,
+    next: &str,
+    email: &str,
+    refused: Option<String>,
+) -> PageResult {
     let base = &*guest.origin.base;
     let provider = oidc::name(&guest.context.services).map(|name| {
         let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
@@ -38,7 +44,7 @@ fn door(guest: &Guest, status: StatusCode, next: &str, email: &str, refused: Opt
 /// The same page, which says why nobody was signed in.
 pub(super) fn refused(guest: &Guest, error: SignInError, next: &str, email: &str) -> PageResult {
     let (status, refused) = told(error)?;
-    door(guest, status, next, email, Some(refused))
+    sign_in_page(guest, status, next, email, Some(refused))
 }
 
 /// `POST /console/sign-in`.
@@ -88,7 +94,7 @@ pub(super) async fn sign_out(visit: Visit) -> PageResult {
     Ok(out(&visit.origin))
 }
 
-/// Leads a browser to the door that has nothing to show any more.
+/// Redirects a signed-out browser to the sign-in page.
 pub(super) fn out(origin: &ConsoleOrigin) -> Response {
     let mut response = PageError::Elsewhere(format!("{}/sign-in", origin.base)).into_response();
     if let Some(cookie) = Cookie::session(origin).forget() {

@@ -32,7 +32,7 @@ pub(super) struct Guest {
     asked: String,
 }
 
-/// Somebody who is signed in. Others are led to the door.
+/// A signed-in user. Other visitors are redirected to the sign-in page.
 pub(super) struct Visit {
     pub(super) context: Shared,
     pub(super) origin: ConsoleOrigin,

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use overnight_domain::ids::BatchKind;
 use overnight_wire::native::batches::{
-    BatchCreated, BatchStatus, CreateBatch, FullBatch, write_created, write_full, write_status,
+    BatchCreated, BatchSummary, CreateBatch, FullBatch, write_created, write_full, write_status,
 };
 use overnight_wire::native::requests::{self as request_shapes, FullRequest, RequestSummary};
 
@@ -67,7 +67,7 @@ pub(in crate::http) async fn get(
 #[utoipa::path(get, path = "/v1/batches/{batch_id}/status", operation_id = "get_batch_status",
     tag = "Batches",
     params(("batch_id" = String, Path, description = "The identifier of the batch.")),
-    responses((status = 200, description = "How the batch stands.", body = BatchStatus), Always, OfPath))]
+    responses((status = 200, description = "How the batch stands.", body = BatchSummary), Always, OfPath))]
 pub(in crate::http) async fn get_status(
     State(context): State<Shared>,
     caller: Caller,

@@ -54,21 +54,21 @@ pub enum NewBatchOutcome {
 
 statements! {
     RESOLVE over [Bytes] = {
-        sqlite: "SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+        sqlite: "SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
             WHERE r.account = ?1 AND r.id = ?2",
-        postgres: "SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+        postgres: "SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
             WHERE r.account = $1 AND r.id = ANY ($2::bytea[])",
     };
     /// Keeps others from starting or ending requests: those in the queue, and then all of them.
     LOCK_IN_QUEUE over [Integer] = {
         postgres: "SELECT count(*) FROM (
-            SELECT 1 FROM unnest($1::bigint[]) AS j(value) JOIN progress p ON p.seq = j.value
-            JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq
+            SELECT 1 FROM unnest($1::bigint[]) AS j(value) JOIN request_states rs ON rs.seq = j.value
+            JOIN queue q ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
             FOR UPDATE OF q) locked",
     };
     LOCK over [Integer] = {
         postgres: "SELECT count(*) FROM (
-            SELECT 1 FROM progress WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked",
+            SELECT 1 FROM request_states WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked",
     };
     /// How many requests of an account may be grouped, by state.
     FREE over [Integer] = {
@@ -77,15 +77,15 @@ statements! {
             JOIN current_states s ON s.seq = j.value WHERE s.account = $1 AND s.batch IS NULL GROUP BY s.state",
     };
     JOIN over [Integer] = {
-        sqlite: "UPDATE progress SET batch = ?1 WHERE seq = ?2",
-        postgres: "UPDATE progress SET batch = $1 WHERE seq = ANY ($2::bigint[])",
+        sqlite: "UPDATE request_states SET batch = ?1 WHERE seq = ?2",
+        postgres: "UPDATE request_states SET batch = $1 WHERE seq = ANY ($2::bigint[])",
     };
     JOIN_IN_QUEUE over [Integer] = {
         sqlite: "UPDATE queue SET batch = ?1 WHERE (model, account, sort_key, seq) IN (
-            SELECT p.model, p.account, p.sort_key, p.seq FROM progress p WHERE p.seq = ?2 AND p.state = 1 /* queued */)",
+            SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM request_states rs WHERE rs.seq = ?2 AND rs.state = 1 /* queued */)",
         postgres: "UPDATE queue SET batch = $1 WHERE (model, account, sort_key, seq) IN (
-            SELECT p.model, p.account, p.sort_key, p.seq FROM unnest($2::bigint[]) AS j(value)
-            JOIN progress p ON p.seq = j.value WHERE p.state = 1 /* queued */)",
+            SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM unnest($2::bigint[]) AS j(value)
+            JOIN request_states rs ON rs.seq = j.value WHERE rs.state = 1 /* queued */)",
     };
     INSERT = "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)

@@ -56,9 +56,9 @@ statements! {
         WHERE account = ? AND completed_at IS NULL AND cancelled_at IS NULL LIMIT ? + 0) v";
     /// What was charged for a batch's requests, and what is held for those that live.
     COST = "SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) AS amount,
-               CAST(coalesce(sum(CASE WHEN p.state < 3 /* live */ THEN p.hold ELSE 0 END), 0) AS BIGINT) AS held
-        FROM progress p LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL
-        WHERE p.batch = ? AND p.batch IS NOT NULL";
+               CAST(coalesce(sum(CASE WHEN rs.state < 3 /* live */ THEN rs.hold ELSE 0 END), 0) AS BIGINT) AS held
+        FROM request_states rs LEFT JOIN ledger l ON l.result = rs.result_seq AND l.result IS NOT NULL
+        WHERE rs.batch = ? AND rs.batch IS NOT NULL";
 }
 
 /// The first and the last number that [`LIST`] gives to a status.

@@ -81,6 +81,6 @@ impl Drop for Checkpointer {
 /// What cannot be copied now is copied the next time; a disk that fails says so at the next commit.
 fn checkpoint(sqlite: &Sqlite) {
     if let Err(error) = sqlite.run(CHECKPOINT) {
-        tracing::warn!(%error, "a checkpoint failed; the log is kept and copied later");
+        tracing::warn!(%error, "checkpoint failed; the write-ahead log stays until the next one");
     }
 }

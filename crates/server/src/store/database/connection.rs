@@ -78,7 +78,7 @@ impl Connection {
     /// Runs a statement that returns a row; the first.
     pub(in crate::store) async fn fetch_one(&mut self, statement: Statement) -> Result<Row, StoreError> {
         let row = self.fetch(statement).await?.into_iter().next();
-        row.ok_or(StoreError::Damaged("a row that is always there"))
+        row.ok_or(StoreError::Damaged("a required row is missing"))
     }
 
     /// Takes part in the checkpoints that `checkpointer` makes.

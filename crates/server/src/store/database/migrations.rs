@@ -13,7 +13,7 @@ statements! {
     VERSION_OF_SERVER = { postgres: "SELECT coalesce(max(version), 0) AS version FROM schema_version" };
 }
 
-/// A numbered step, for each database.
+/// One numbered migration, with a text for each database.
 struct Migration {
     sqlite: &'static str,
     postgres: &'static str,
@@ -29,7 +29,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 9] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -38,13 +38,14 @@ const MIGRATIONS: [Migration; 8] = [
     migration!("0006_console.sql"),
     migration!("0007_current_requests.sql"),
     migration!("0008_tries_max.sql"),
+    migration!("0009_standard_names.sql"),
 ];
 
 /// The number of the newest migration that this program knows.
 pub(in crate::store) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
-/// Runs what is missing; the numbers that were found and that there are now. A database that is newer than this program
-/// is refused untouched.
+/// Runs missing migrations; returns the number found and the number now. A newer database is refused and left
+/// unchanged.
 pub(in crate::store) async fn run(connection: &mut Connection) -> Result<(i64, i64), StoreError> {
     let found = version(connection).await?;
     if found > NEWEST {
@@ -63,7 +64,7 @@ pub(in crate::store) async fn run(connection: &mut Connection) -> Result<(i64, i
 }
 
 /// Readers change no schema.
-const READ_ONLY: StoreError = StoreError::Damaged("a connection that may not write");
+const READ_ONLY: StoreError = StoreError::Damaged("a read-only connection");
 
 /// The number of the newest migration that the database has seen; 0 where it is empty.
 pub(in crate::store) async fn version(connection: &mut Connection) -> Result<i64, StoreError> {
@@ -88,10 +89,10 @@ fn run_on_sqlite(connection: &mut rusqlite::Connection, number: i64, file: &str)
     Ok(tx.commit()?)
 }
 
-/// How often a change is tried that meets those who use the schema.
+/// The most attempts at a migration while other nodes lock the schema.
 const TRIES_MAX: u32 = 60;
 
-/// Nodes that start together wait for one another. Those who use the schema are not held up behind one that reads for long.
+/// Nodes that start together wait for each other. The lock timeout keeps a long read from blocking every other node.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7305807); SET LOCAL lock_timeout = '2s';
     CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())";
 
@@ -103,7 +104,7 @@ async fn run_on_postgres(
     for _ in 0..TRIES_MAX {
         match try_on_postgres(connection, number, file).await {
             Err(error) if error.trouble() == Trouble::Again => {
-                tracing::warn!(%error, number, "the schema is in use, and is changed a little later");
+                tracing::warn!(%error, number, "schema in use; retrying migration");
                 connection.execute(sqlx::raw_sql("SELECT pg_sleep(1)")).await?;
             }
             outcome => return outcome,

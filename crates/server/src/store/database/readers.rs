@@ -56,7 +56,7 @@ impl Readers {
     /// The first row of a read that always has one.
     pub(in crate::store) async fn fetch_one(&self, statement: Statement) -> Result<Row, StoreError> {
         let row = self.fetch_optional(statement).await?;
-        row.ok_or(StoreError::Damaged("a row that is always there"))
+        row.ok_or(StoreError::Damaged("a required row is missing"))
     }
 
     /// A connection for several reads. Unless it is given back it is closed, so that what an abandoned read left under

@@ -27,7 +27,7 @@ struct EndProcess;
 impl Drop for EndProcess {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            tracing::error!("a thread of the database panicked: the process ends");
+            tracing::error!("a database thread panicked; the process ends");
             std::process::exit(EXIT_PANIC);
         }
     }

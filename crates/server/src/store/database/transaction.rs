@@ -14,7 +14,7 @@ use crate::store::error::StoreError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct Numbered {
     /// The process, one transaction of which is open at a time.
-    pub(in crate::store) owner: i64,
+    pub(in crate::store) node: i64,
     /// Rises with each.
     pub(in crate::store) number: i64,
 }
@@ -56,16 +56,16 @@ pub(in crate::store) struct Tx<'c> {
     lives_for: Option<u32>,
 }
 
-/// A process that was stopped in the middle of a transaction must not keep its locks, and nobody waits for one as long as a
-/// heart may stand still.
+/// A node that stops in the middle of a transaction must not keep its locks, and a wait for a lock is shorter than the age at
+/// which peers remove a node.
 const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
      SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '3s'";
 
 impl Connection {
     async fn begin_to_write(&mut self, numbered: Option<Numbered>) -> Result<(), StoreError> {
         let Self::Postgres(connection) = self else { return self.execute_all("BEGIN IMMEDIATE").await };
-        let note = numbered.map(|Numbered { owner, number }| {
-            format!("UPDATE commits SET number = {number} WHERE owner = {owner}")
+        let note = numbered.map(|Numbered { node, number }| {
+            format!("UPDATE commit_markers SET number = {number} WHERE node = {node}")
         });
         let text = [BEGIN_ON_POSTGRES, KEYS_ON_POSTGRES, note.as_deref().unwrap_or_default()];
         connection.run(&text.join(";")).await
@@ -221,16 +221,16 @@ async fn complete<T>(
 }
 
 statements! {
-    LAST_COMMIT = { postgres: "SELECT number FROM commits WHERE owner = ? FOR UPDATE" };
+    LAST_COMMIT = { postgres: "SELECT number FROM commit_markers WHERE node = ? FOR UPDATE" };
 }
 
 /// What became of a transaction whose commit was not answered. Waits while it is still being committed: its number is
 /// locked until then.
 pub(in crate::store) async fn outcome_of(
     connection: &mut Connection,
-    Numbered { owner, number }: Numbered,
+    Numbered { node, number }: Numbered,
 ) -> Result<Outcome, StoreError> {
-    let rows = connection.fetch(LAST_COMMIT.bind(owner)).await?;
+    let rows = connection.fetch(LAST_COMMIT.bind(node)).await?;
     let last = rows.first().map(|row| row.get::<i64>("number")).transpose()?;
     Ok(if last == Some(number) { Outcome::Committed } else { Outcome::RolledBack })
 }

@@ -35,7 +35,7 @@ pub(super) async fn apply(
     let mut completed = Vec::new();
     for (&batch, delta) in deltas {
         let found = tx.fetch(LOCK.bind(batch)).await?;
-        let row = found.first().ok_or(StoreError::Damaged("a request names a batch that is not there"))?;
+        let row = found.first().ok_or(StoreError::Damaged("a request names a missing batch"))?;
         let counters = row::counters(row)?.plus(delta);
         let before = row::batch_state(row)?;
         let state = before.observe(&counters, now);

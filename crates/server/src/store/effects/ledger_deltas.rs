@@ -14,9 +14,9 @@ use crate::store::ledger::balances::{self, Balance};
 use crate::store::ledger::entries::{self, Charge};
 use crate::store::ledger::spend::{self, Spent};
 
-/// What was pinned with a request when it was accepted.
+/// The hold and the price point that were fixed when the request was accepted.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::store) struct Pinned {
+pub(in crate::store) struct AcceptedPrice {
     pub(in crate::store) hold: i64,
     /// `None` where it costs nothing.
     pub(in crate::store) pricing: Option<Pricing>,
@@ -44,8 +44,8 @@ pub(in crate::store) struct LedgerDeltas {
     is_locked: bool,
 }
 
-impl Pinned {
-    /// Reads `hold, input, output`, the last two of `prices`.
+impl AcceptedPrice {
+    /// Reads `hold, input, output`, the last two of `price_points`.
     pub(in crate::store) fn read(row: &Row) -> Result<Self, StoreError> {
         let (input, output) = (row.get::<Option<Credits>>("input")?, row.get::<Option<Credits>>("output")?);
         let pricing = input.zip(output).map(|(input, output)| Pricing { input, output });
@@ -66,18 +66,18 @@ impl LedgerDeltas {
     }
 
     /// A request completed: what it used is charged, and its hold released.
-    pub(in crate::store) fn capture(&mut self, completed: Completed, pinned: Pinned) {
+    pub(in crate::store) fn capture(&mut self, completed: Completed, accepted: AcceptedPrice) {
         let Completed { group, request, result, prompt_tokens, completion_tokens, now } = completed;
         let tokens = (prompt_tokens.max(0).unsigned_abs(), completion_tokens.max(0).unsigned_abs());
-        let (account, hold) = (group.account.0, Credits::from_nanos(pinned.hold));
+        let (account, hold) = (group.account.0, Credits::from_nanos(accepted.hold));
         let mut amount = 0;
-        if let Some(pricing) = pinned.pricing {
+        if let Some(pricing) = accepted.pricing {
             let (charge, shortfall) = pricing.capture(hold, tokens.0, tokens.1);
             amount = charge.nanos();
             self.shortfall = self.shortfall.saturating_add(shortfall.nanos());
             self.charges.push(Charge { group, request, result, amount, now });
         }
-        self.add_delta(account, Balance { balance: -amount, held: -pinned.hold });
+        self.add_delta(account, Balance { balance: -amount, held: -accepted.hold });
         let spent = Spent { requests: 1, prompt_tokens, completion_tokens, amount };
         self.spent.entry(spend::Key::new(group, now)).or_default().add(&spent);
         self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::completed(&spent));

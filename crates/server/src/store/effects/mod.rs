@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 use self::events::NewEvents;
 pub(super) use self::events::{EventContext, low_half};
 use self::ledger_deltas::LedgerDeltas;
-pub(super) use self::ledger_deltas::{Completed, Pinned};
+pub(super) use self::ledger_deltas::{AcceptedPrice, Completed};
 use super::StoreError;
 use super::database::Tx;
 
@@ -73,10 +73,15 @@ impl Effects {
     }
 
     /// A request completed: its hold is released, and what it used is charged.
-    pub(super) fn completed(&mut self, request: &EndedRequest, completed: Completed, pinned: Pinned) {
+    pub(super) fn completed(
+        &mut self,
+        request: &EndedRequest,
+        completed: Completed,
+        accepted: AcceptedPrice,
+    ) {
         self.moved(request.batch, request.from, request.to, request.now);
         self.events.request_ended(request.seq, request.to, request.lane, request.ended_at);
-        self.ledger.capture(completed, pinned);
+        self.ledger.capture(completed, accepted);
     }
 
     /// A batch completed, or its cancel is done.

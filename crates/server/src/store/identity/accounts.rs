@@ -93,7 +93,7 @@ pub(in crate::store) async fn insert_in(
     let NewAccount { id, name, created_at, is_activated, credits, webhook_secret } = account;
     let activated_at = is_activated.then_some(*created_at);
     let rows = tx.fetch(INSERT.bind(*id).bind(name.as_str()).bind(*created_at).bind(activated_at)).await?;
-    let mut made = read(rows.first().ok_or(StoreError::Damaged("an account that was made"))?)?;
+    let mut made = read(rows.first().ok_or(StoreError::Damaged("a created account"))?)?;
     webhook_secrets::insert_in(made.key, webhook_secret, *created_at, tx).await?;
     if *credits != Credits::ZERO {
         let source = format!("{id} bootstrap");

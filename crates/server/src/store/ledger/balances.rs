@@ -67,7 +67,7 @@ pub(in crate::store) async fn apply(
     let values = shifts.iter().flat_map(|(account, by)| [*account, by.balance, by.held].map(Value::from));
     let touched = tx.execute(APPLY.over([], values.collect())).await?;
     if touched != shifts.len() as u64 {
-        return Err(StoreError::Damaged("an account whose money moved"));
+        return Err(StoreError::Damaged("the account of a balance change"));
     }
     Ok(())
 }

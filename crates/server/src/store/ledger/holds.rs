@@ -3,9 +3,9 @@
 
 use overnight_domain::money::Credits;
 
-use crate::store::ledger::prices::PriceKey;
+use crate::store::ledger::price_points::PriceKey;
 
-/// What a request is to hold, and the price that is pinned with it.
+/// What a request is to hold, and the price point at which it was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
     /// The most that it may cost.

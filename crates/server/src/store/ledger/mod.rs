@@ -5,7 +5,7 @@ pub(super) mod balances;
 pub(super) mod entries;
 pub mod holds;
 pub mod payments;
-pub mod prices;
+pub mod price_points;
 pub mod spend;
 
 pub(super) use self::entries::book_in;

@@ -56,31 +56,31 @@ pub(in crate::store) struct ReportEngines {
 statements! {
     /// What another process forgets at this moment is passed over.
     FORGET = {
-        sqlite: "DELETE FROM engine_reports WHERE owner NOT IN (SELECT seq FROM owners)",
-        postgres: "DELETE FROM engine_reports WHERE (owner, name) IN (
-            SELECT e.owner, e.name FROM engine_reports e
-            WHERE NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = e.owner) FOR UPDATE SKIP LOCKED)",
+        sqlite: "DELETE FROM engine_reports WHERE node NOT IN (SELECT seq FROM nodes)",
+        postgres: "DELETE FROM engine_reports WHERE (node, name) IN (
+            SELECT e.node, e.name FROM engine_reports e
+            WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = e.node) FOR UPDATE SKIP LOCKED)",
     };
     STORE over [Integer, Text, Integer, Text, Integer, Integer, Integer, Integer, Text] = {
         sqlite: "INSERT INTO engine_reports
-                (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+                (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-            ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+            ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason",
         postgres: "INSERT INTO engine_reports
-                (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+                (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
                                  $7::bigint[], $8::bigint[], $9::text[])
-            ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+            ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason",
     };
-    LIST = "SELECT o.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
+    LIST = "SELECT n.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
                e.paused_until, e.reason
-        FROM engine_reports e JOIN owners o ON o.seq = e.owner ORDER BY e.name, o.name, e.owner";
+        FROM engine_reports e JOIN nodes n ON n.seq = e.node ORDER BY e.name, n.name, e.node";
 }
 
 impl Operation for ReportEngines {
@@ -95,8 +95,8 @@ impl Operation for ReportEngines {
     async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<()>, StoreError> {
         write.tx.execute(FORGET.unbound()).await?;
         for Job { operation, .. } in jobs {
-            let owner = write.node.key;
-            let values = operation.engines.iter().flat_map(|engine| operation.row(owner, engine)).collect();
+            let node = write.node.key;
+            let values = operation.engines.iter().flat_map(|engine| operation.row(node, engine)).collect();
             write.tx.execute(STORE.over([], values)).await?;
         }
         Ok(vec![(); jobs.len()])
@@ -104,10 +104,10 @@ impl Operation for ReportEngines {
 }
 
 impl ReportEngines {
-    fn row(&self, owner: i64, engine: &EngineState) -> [Value; 9] {
+    fn row(&self, node: i64, engine: &EngineState) -> [Value; 9] {
         let pause = engine.pause.as_ref();
         [
-            owner.into(),
+            node.into(),
             engine.name.as_str().into(),
             self.now.into(),
             engine.models.join("\n").as_str().into(),

@@ -11,37 +11,36 @@ use crate::store::{Store, StoreError};
 statements! {
     /// Reads the whole queue, as a start does anyway to count it: an index of leased rows would be written by every lease
     /// and every settle.
-    VOID_ALL = { sqlite: "UPDATE queue SET phase = 0 /* waiting */, owner = NULL WHERE phase = 1 /* leased */" };
-    FORGET_ALL = { sqlite: "DELETE FROM owners" };
-    FORGET_ALL_COMMITS = { sqlite: "DELETE FROM commits" };
-    /// Where processes of several machines share the database, hearts are judged by its time.
+    RECLAIM_ALL = { sqlite: "UPDATE queue SET phase = 0 /* waiting */, node = NULL WHERE phase = 1 /* leased */" };
+    DELETE_ALL = { sqlite: "DELETE FROM nodes" };
+    DELETE_ALL_COMMIT_MARKERS = { sqlite: "DELETE FROM commit_markers" };
+    /// Nodes that share a PostgreSQL compare heartbeats by the database's clock.
     REGISTER = {
-        sqlite: "INSERT INTO owners (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq",
-        postgres: "INSERT INTO owners (name, schedules, heartbeat_at)
+        sqlite: "INSERT INTO nodes (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq",
+        postgres: "INSERT INTO nodes (name, schedules, heartbeat_at)
             VALUES (?, ?, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * ?::bigint) RETURNING seq",
     };
-    BEGIN_COMMITS = "INSERT INTO commits (owner, number) VALUES (?, 0)";
-    BEAT = {
-        sqlite: "INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
+    INSERT_COMMIT_MARKER = "INSERT INTO commit_markers (node, number) VALUES (?, 0)";
+    HEARTBEAT = {
+        sqlite: "INSERT INTO nodes (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
-        postgres: "INSERT INTO owners (seq, name, schedules, heartbeat_at)
+        postgres: "INSERT INTO nodes (seq, name, schedules, heartbeat_at)
             VALUES (?, ?, ?, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * ?::bigint)
             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at",
     };
-    /// Those whose heart has not beaten since a time; on PostgreSQL, for so long.
+    /// Nodes whose heartbeat is older than a time (SQLite) or an age (PostgreSQL).
     STALE = {
-        sqlite: "SELECT seq FROM owners WHERE heartbeat_at < ? AND seq <> ?",
-        postgres: "SELECT seq FROM owners
+        sqlite: "SELECT seq FROM nodes WHERE heartbeat_at < ? AND seq <> ?",
+        postgres: "SELECT seq FROM nodes
             WHERE heartbeat_at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ?::bigint AND seq <> ?
             FOR UPDATE SKIP LOCKED",
     };
-    VOID = "UPDATE queue SET phase = 0 /* waiting */, owner = NULL WHERE phase = 1 /* leased */ AND owner = ?";
-    FORGET = "DELETE FROM owners WHERE seq = ?";
-    FORGET_DRIVER = "DELETE FROM drivers WHERE owner = ?";
+    RECLAIM = "UPDATE queue SET phase = 0 /* waiting */, node = NULL WHERE phase = 1 /* leased */ AND node = ?";
+    DELETE = "DELETE FROM nodes WHERE seq = ?";
+    DELETE_REPLICAS = "DELETE FROM node_replicas WHERE node = ?";
 }
 
-/// Registers this process, which people know by `name`. A folder has one server at a time, so every lease found there is
-/// void at once.
+/// Registers this node under `name`. A folder has one server at a time, so the start reclaims every lease found there.
 pub(in crate::store) async fn begin(
     connection: &mut Connection,
     name: &str,
@@ -50,34 +49,34 @@ pub(in crate::store) async fn begin(
 ) -> Result<Node, StoreError> {
     let work = async |tx: &mut Tx<'_>| {
         if tx.dialect() == Dialect::Sqlite {
-            tx.execute(VOID_ALL.unbound()).await?;
+            tx.execute(RECLAIM_ALL.unbound()).await?;
             outbox::interrupt_all(tx).await?;
-            tx.execute(FORGET_ALL.unbound()).await?;
-            tx.execute(FORGET_ALL_COMMITS.unbound()).await?;
+            tx.execute(DELETE_ALL.unbound()).await?;
+            tx.execute(DELETE_ALL_COMMIT_MARKERS.unbound()).await?;
         }
         let rows = tx.fetch(REGISTER.bind(name).bind(schedules).bind(now)).await?;
-        let key = rows.first().ok_or(StoreError::Damaged("a process that was registered"))?.get("seq")?;
-        tx.execute(BEGIN_COMMITS.bind(key)).await?;
+        let key = rows.first().ok_or(StoreError::Damaged("a registered node"))?.get("seq")?;
+        tx.execute(INSERT_COMMIT_MARKER.bind(key)).await?;
         Ok(Node { key, name: name.to_owned(), schedules })
     };
     in_transaction(connection, work).await
 }
 
-/// Renews every lease of this process. Where other nodes judge its heart, no long group of writes holds a beat up.
-pub async fn beat(store: &Store, now: i64) -> Result<(), StoreError> {
+/// Renews every lease of this node. On PostgreSQL the heartbeat bypasses the writer, so that no long write group delays it.
+pub async fn heartbeat(store: &Store, now: i64) -> Result<(), StoreError> {
     match (store.dialect(), store.node()) {
-        (Dialect::Postgres, Some(node)) => store.readers().fetch_all(beat_of(node, now)).await.map(drop),
+        (Dialect::Postgres, Some(node)) => store.readers().fetch_all(heartbeat_of(node, now)).await.map(drop),
         _ => store.writer().write(Heartbeat { now }).await,
     }
 }
 
-fn beat_of(node: &Node, now: i64) -> Statement {
-    BEAT.bind(node.key).bind(node.name.as_str()).bind(node.schedules).bind(now)
+fn heartbeat_of(node: &Node, now: i64) -> Statement {
+    HEARTBEAT.bind(node.key).bind(node.name.as_str()).bind(node.schedules).bind(now)
 }
 
-/// Gives back the leases of other processes whose heart has not beaten for `lease_ms`; how many.
-pub async fn void_stale(store: &Store, now: i64, lease_ms: i64) -> Result<u64, StoreError> {
-    store.writer().write(VoidLeases { now, lease_ms }).await
+/// Removes nodes whose heartbeat is older than `lease_ms` and reclaims their leases; how many leases.
+pub async fn reclaim_stale(store: &Store, now: i64, lease_ms: i64) -> Result<u64, StoreError> {
+    store.writer().write(ReclaimLeases { now, lease_ms }).await
 }
 
 pub(in crate::store) struct Heartbeat {
@@ -91,17 +90,17 @@ impl Operation for Heartbeat {
 
     async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<()>, StoreError> {
         let now = jobs.iter().map(|job| job.operation.now).max().unwrap_or(0);
-        write.tx.execute(beat_of(write.node, now)).await?;
+        write.tx.execute(heartbeat_of(write.node, now)).await?;
         Ok(vec![(); jobs.len()])
     }
 }
 
-pub(in crate::store) struct VoidLeases {
+pub(in crate::store) struct ReclaimLeases {
     now: i64,
     lease_ms: i64,
 }
 
-impl Operation for VoidLeases {
+impl Operation for ReclaimLeases {
     type Answer = u64;
     const CLASS: WriteClass = WriteClass::Control;
     const ORDER: WriteOrder = WriteOrder::ReclaimLeases;
@@ -115,7 +114,7 @@ impl Operation for VoidLeases {
             };
             let mut count = 0;
             for row in write.tx.fetch(STALE.bind(bound).bind(write.node.key)).await? {
-                count += forget(row.get("seq")?, write).await?;
+                count += reclaim(row.get("seq")?, write).await?;
             }
             counts.push(count);
         }
@@ -123,16 +122,16 @@ impl Operation for VoidLeases {
     }
 }
 
-/// Gives back the leases of a process, and forgets it; how many leases. The engine replicas that it drove are free.
-async fn forget(owner: i64, write: &mut WriteTransaction<'_>) -> Result<u64, StoreError> {
-    let count = write.tx.execute(VOID.bind(owner)).await?;
-    outbox::interrupt(owner, &mut write.tx).await?;
-    write.tx.execute(FORGET.bind(owner)).await?;
-    write.tx.execute(FORGET_DRIVER.bind(owner)).await?;
+/// Reclaims the leases and replicas of a node and removes it; how many leases.
+async fn reclaim(node: i64, write: &mut WriteTransaction<'_>) -> Result<u64, StoreError> {
+    let count = write.tx.execute(RECLAIM.bind(node)).await?;
+    outbox::interrupt(node, &mut write.tx).await?;
+    write.tx.execute(DELETE.bind(node)).await?;
+    write.tx.execute(DELETE_REPLICAS.bind(node)).await?;
     Ok(count)
 }
 
-/// Gives back everything that this process holds, so that others need not wait until its lease has run out.
+/// Releases everything that this node holds, so that peers need not wait until its lease expires.
 pub async fn leave(store: &Store) -> Result<(), StoreError> {
     store.writer().write(ReleaseAll).await
 }
@@ -145,7 +144,7 @@ impl Operation for ReleaseAll {
     const ORDER: WriteOrder = WriteOrder::ReleaseAll;
 
     async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<()>, StoreError> {
-        forget(write.node.key, write).await?;
+        reclaim(write.node.key, write).await?;
         Ok(vec![(); jobs.len()])
     }
 }

@@ -6,4 +6,4 @@ pub(super) mod lifecycle;
 pub mod replicas;
 
 pub(super) use self::lifecycle::begin;
-pub use self::lifecycle::{beat, leave, void_stale};
+pub use self::lifecycle::{heartbeat, leave, reclaim_stale};

@@ -1,5 +1,5 @@
-//! Which process drives which engine replica. A replica is driven by one process at a time; those of a process that died
-//! are free.
+//! The assignment of engine replicas to nodes. One node at a time drives a replica; the replicas of a removed node are
+//! free.
 
 use crate::store::database::{Dialect, Value, statements};
 use crate::store::write_transaction::WriteTransaction;
@@ -8,46 +8,46 @@ use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
 statements! {
-    GIVE_UP = { postgres: "UPDATE replicas SET owner = NULL WHERE owner = ? AND name = ANY (?::text[])" };
-    /// Takes free ones; what another process is taking at this moment is passed over.
-    TAKE = { postgres: "UPDATE replicas SET owner = ?, taken_at = ? WHERE name IN (
+    RELEASE = { postgres: "UPDATE replicas SET node = NULL WHERE node = ? AND name = ANY (?::text[])" };
+    /// Takes free replicas and skips rows that another node has locked.
+    TAKE = { postgres: "UPDATE replicas SET node = ?, taken_at = ? WHERE name IN (
             SELECT r.name FROM replicas r WHERE r.name = ANY (?::text[])
-              AND (r.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = r.owner))
+              AND (r.node IS NULL OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = r.node))
             ORDER BY r.name LIMIT ? + 0 FOR UPDATE SKIP LOCKED
         )" };
-    SAY_DRIVER = { postgres: "WITH me(seq) AS (SELECT seq FROM owners WHERE seq = ?)
-        INSERT INTO drivers (owner, name) SELECT me.seq, v.name FROM me, unnest(?::text[]) AS v(name)
+    INSERT_NODE_REPLICAS = { postgres: "WITH me(seq) AS (SELECT seq FROM nodes WHERE seq = ?)
+        INSERT INTO node_replicas (node, name) SELECT me.seq, v.name FROM me, unnest(?::text[]) AS v(name)
         ON CONFLICT DO NOTHING" };
-    SHARE = { postgres: "SELECT ceil(coalesce(sum(1.0 / c.drivers), 0) - 0.001)::bigint AS share FROM (
-            SELECT count(*) AS drivers FROM drivers d JOIN owners o ON o.seq = d.owner
-            WHERE d.name = ANY (?::text[]) GROUP BY d.name HAVING bool_or(d.owner = ?)) c" };
-    HELD = { postgres: "SELECT name FROM replicas WHERE owner = ? AND name = ANY (?::text[]) ORDER BY name" };
+    SHARE = { postgres: "SELECT ceil(coalesce(sum(1.0 / c.nodes), 0) - 0.001)::bigint AS share FROM (
+            SELECT count(*) AS nodes FROM node_replicas r JOIN nodes n ON n.seq = r.node
+            WHERE r.name = ANY (?::text[]) GROUP BY r.name HAVING bool_or(r.node = ?)) c" };
+    HELD = { postgres: "SELECT name FROM replicas WHERE node = ? AND name = ANY (?::text[]) ORDER BY name" };
     MAKE = { postgres: "INSERT INTO replicas (name, taken_at) SELECT name, ? FROM unnest(?::text[]) AS v(name)
         ON CONFLICT DO NOTHING" };
 }
 
-/// What a process wants of the replicas that it shares with others.
+/// A node's claim to replicas that it shares with other nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Those that it could drive, by name.
+    /// Replicas that it could drive, by name.
     pub names: Vec<String>,
-    /// Those that it drives no more.
+    /// Replicas that it stops driving.
     pub giving_up: Vec<String>,
     /// When, in milliseconds.
     pub now: i64,
 }
 
-/// What a process has.
+/// The replicas of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
     /// The replicas that it drives, by name.
     pub held: Vec<String>,
-    /// How many it should drive, so that every process has about as many.
+    /// The number that it should drive, so that every node drives about as many.
     pub share: usize,
 }
 
-/// Gives up what is to be given up, and takes free replicas up to this process's share. Where nothing is shared
-/// everything is held.
+/// Releases the replicas of `giving_up` and takes free replicas up to this node's share. On SQLite the node holds every
+/// replica.
 pub async fn claim(store: &Store, claim: Claim) -> Result<Claimed, StoreError> {
     if store.dialect() == Dialect::Sqlite {
         return Ok(Claimed { share: claim.names.len(), held: claim.names });
@@ -73,7 +73,7 @@ impl Claim {
     async fn take(&self, write: &mut WriteTransaction<'_>) -> Result<Claimed, StoreError> {
         let me = write.node.key;
         if !self.giving_up.is_empty() {
-            write.tx.execute(GIVE_UP.bind(me).bind(list(&self.giving_up))).await?;
+            write.tx.execute(RELEASE.bind(me).bind(list(&self.giving_up))).await?;
         }
         let share = self.share(write).await?;
         let mut held = self.held(write).await?;
@@ -87,12 +87,12 @@ impl Claim {
         Ok(Claimed { held, share })
     }
 
-    /// As many replicas as are this process's share: of each, one part in as many as could drive it. None while the others
-    /// hold this process for dead.
+    /// This node's share: the sum over replicas of one divided by the number of nodes that could drive the replica. Zero
+    /// while peers have removed this node.
     async fn share(&self, write: &mut WriteTransaction<'_>) -> Result<usize, StoreError> {
-        write.tx.execute(SAY_DRIVER.bind(write.node.key).bind(list(&self.names))).await?;
+        write.tx.execute(INSERT_NODE_REPLICAS.bind(write.node.key).bind(list(&self.names))).await?;
         let rows = write.tx.fetch(SHARE.bind(list(&self.names)).bind(write.node.key)).await?;
-        let share: i64 = rows.first().ok_or(StoreError::Damaged("a count of processes"))?.get("share")?;
+        let share: i64 = rows.first().ok_or(StoreError::Damaged("a count of nodes"))?.get("share")?;
         Ok(usize::try_from(share).unwrap_or(0))
     }
 
@@ -101,7 +101,7 @@ impl Claim {
         rows.iter().map(|row| row.get("name")).collect()
     }
 
-    /// A replica that no process has named before gets its row.
+    /// Inserts rows for replicas that no node has named before.
     async fn make(&self, write: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
         write.tx.execute(MAKE.bind(self.now).bind(list(&self.names))).await.map(drop)
     }

@@ -18,15 +18,15 @@ pub struct Check {
 /// Each rule: its words, what it looks at, and what breaks it.
 pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
     (
-        "every request has one progress row, of the same account and model",
+        "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
-        "SELECT count(*) AS breaches FROM requests r FULL JOIN progress p ON p.seq = r.seq
-         WHERE p.seq IS NULL OR r.seq IS NULL OR p.account <> r.account OR p.model <> r.model",
+        "SELECT count(*) AS breaches FROM requests r FULL JOIN request_states rs ON rs.seq = r.seq
+         WHERE rs.seq IS NULL OR r.seq IS NULL OR rs.account <> r.account OR rs.model <> r.model",
     ),
     (
         "a state has the times that belong to it, in their order",
-        "SELECT count(*) AS count FROM progress",
-        "SELECT count(*) AS breaches FROM progress WHERE state NOT BETWEEN 0 AND 5
+        "SELECT count(*) AS count FROM request_states",
+        "SELECT count(*) AS breaches FROM request_states WHERE state NOT BETWEEN 0 AND 5
             OR (ended_at IS NOT NULL) <> (state >= 3)
             OR state = 2
             OR (state < 2 AND in_progress_at IS NOT NULL)
@@ -35,40 +35,40 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
     ),
     (
         "a request has a result exactly if it completed or failed, and the result is its own",
-        "SELECT count(*) AS count FROM progress WHERE state >= 3",
-        "SELECT count(*) AS breaches FROM progress p LEFT JOIN results s ON s.seq = p.result_seq
-         WHERE (p.state IN (3, 4)) <> (s.seq IS NOT NULL) OR s.request <> p.seq",
+        "SELECT count(*) AS count FROM request_states WHERE state >= 3",
+        "SELECT count(*) AS breaches FROM request_states rs LEFT JOIN results s ON s.seq = rs.result_seq
+         WHERE (rs.state IN (3, 4)) <> (s.seq IS NOT NULL) OR s.request <> rs.seq",
     ),
     (
         "no result without its request: none is stored twice",
         "SELECT count(*) AS count FROM results",
-        "SELECT count(*) AS breaches FROM results s LEFT JOIN progress p ON p.seq = s.request AND p.result_seq = s.seq
-         WHERE p.seq IS NULL",
+        "SELECT count(*) AS breaches FROM results s LEFT JOIN request_states rs ON rs.seq = s.request AND rs.result_seq = s.seq
+         WHERE rs.seq IS NULL",
     ),
     (
         "only a completed request has usage, and it is not negative",
         "SELECT count(*) AS count FROM results",
-        "SELECT count(*) AS breaches FROM results s JOIN progress p ON p.seq = s.request
-         WHERE (p.state = 3) <> (s.prompt_tokens IS NOT NULL AND s.completion_tokens IS NOT NULL)
+        "SELECT count(*) AS breaches FROM results s JOIN request_states rs ON rs.seq = s.request
+         WHERE (rs.state = 3) <> (s.prompt_tokens IS NOT NULL AND s.completion_tokens IS NOT NULL)
             OR s.prompt_tokens < 0 OR s.completion_tokens < 0",
     ),
     (
         "exactly the queued and the running stand in the queue, each at its own place",
         "SELECT count(*) AS count FROM queue",
         // Each looks the other up by its key: the queue has no other way to it, and may be long.
-        "SELECT (SELECT count(*) FROM progress p
-             LEFT JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq
-             WHERE p.state = 1 AND (q.seq IS NULL OR coalesce(q.batch, 0) <> coalesce(p.batch, 0)
-                 OR q.hold <> p.hold OR coalesce(q.price, 0) <> coalesce(p.price, 0)
-                 OR coalesce(q.lane, 0) <> coalesce(p.lane, 0)))
-           + (SELECT count(*) FROM queue q LEFT JOIN progress p ON p.seq = q.seq
-             WHERE p.seq IS NULL OR p.state <> 1 OR q.model <> p.model OR q.account <> p.account OR q.sort_key <> p.sort_key) AS breaches",
+        "SELECT (SELECT count(*) FROM request_states rs
+             LEFT JOIN queue q ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
+             WHERE rs.state = 1 AND (q.seq IS NULL OR coalesce(q.batch, 0) <> coalesce(rs.batch, 0)
+                 OR q.hold <> rs.hold OR coalesce(q.price, 0) <> coalesce(rs.price, 0)
+                 OR coalesce(q.lane, 0) <> coalesce(rs.lane, 0)))
+           + (SELECT count(*) FROM queue q LEFT JOIN request_states rs ON rs.seq = q.seq
+             WHERE rs.seq IS NULL OR rs.state <> 1 OR q.model <> rs.model OR q.account <> rs.account OR q.sort_key <> rs.sort_key) AS breaches",
     ),
     (
-        "a leased request is in progress and has a living owner",
+        "a leased request is in progress and has a living node",
         "SELECT count(*) AS count FROM queue WHERE phase = 1",
-        "SELECT count(*) AS breaches FROM queue q LEFT JOIN owners o ON o.seq = q.owner
-         WHERE q.phase = 1 AND (q.in_progress_at IS NULL OR o.seq IS NULL)",
+        "SELECT count(*) AS breaches FROM queue q LEFT JOIN nodes n ON n.seq = q.node
+         WHERE q.phase = 1 AND (q.in_progress_at IS NULL OR n.seq IS NULL)",
     ),
     (
         "a batch's counters equal its requests' states",
@@ -106,16 +106,16 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
     ),
     (
         "an account holds what its live requests hold",
-        "SELECT count(*) AS count FROM progress WHERE state < 3 AND hold <> 0",
+        "SELECT count(*) AS count FROM request_states WHERE state < 3 AND hold <> 0",
         "SELECT count(*) AS breaches FROM accounts a LEFT JOIN (
-             SELECT account, CAST(sum(hold) AS BIGINT) AS held FROM progress WHERE state < 3 GROUP BY account
+             SELECT account, CAST(sum(hold) AS BIGINT) AS held FROM request_states WHERE state < 3 GROUP BY account
          ) h ON h.account = a.seq WHERE a.held <> coalesce(h.held, 0)",
     ),
     (
         "no hold is negative, and only what has a price holds anything",
-        "SELECT count(*) AS count FROM progress",
-        "SELECT count(*) AS breaches FROM progress p LEFT JOIN prices x ON x.seq = p.price
-         WHERE p.hold < 0 OR (p.price IS NULL AND p.hold <> 0) OR (p.price IS NOT NULL AND x.seq IS NULL)",
+        "SELECT count(*) AS count FROM request_states",
+        "SELECT count(*) AS breaches FROM request_states rs LEFT JOIN price_points x ON x.seq = rs.price
+         WHERE rs.hold < 0 OR (rs.price IS NULL AND rs.hold <> 0) OR (rs.price IS NOT NULL AND x.seq IS NULL)",
     ),
     (
         "no account has less than nothing available, but for what a refund or dispute took",
@@ -127,25 +127,25 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
     (
         "a completed request that had a price is charged once, to its account, and no other request is",
         "SELECT count(*) AS count FROM ledger WHERE kind = 2",
-        "SELECT (SELECT count(*) FROM progress p LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL
-             WHERE (p.state = 3 AND p.price IS NOT NULL) <> (l.seq IS NOT NULL)
-                OR l.account <> p.account OR l.model <> p.model OR l.kind <> 2)
+        "SELECT (SELECT count(*) FROM request_states rs LEFT JOIN ledger l ON l.result = rs.result_seq AND l.result IS NOT NULL
+             WHERE (rs.state = 3 AND rs.price IS NOT NULL) <> (l.seq IS NOT NULL)
+                OR l.account <> rs.account OR l.model <> rs.model OR l.kind <> 2)
            + (SELECT count(*) FROM ledger l LEFT JOIN results s ON s.seq = l.result
              LEFT JOIN requests r ON r.seq = s.request
              WHERE (l.kind = 2) <> (l.result IS NOT NULL) OR (l.kind = 2 AND (r.seq IS NULL OR r.id <> l.request))) AS breaches",
     ),
     (
-        "a charge is what was used at the price that was pinned, and never above the hold",
+        "a charge is what was used at the price that was accepted, and never above the hold",
         "SELECT count(*) AS count FROM ledger WHERE kind = 2",
         // Products beyond 64 bits are left out: tokens by the trillion.
-        "SELECT count(*) AS breaches FROM ledger l JOIN results s ON s.seq = l.result JOIN progress p ON p.seq = s.request
-         JOIN prices x ON x.seq = p.price
-         WHERE l.amount > 0 OR -l.amount > p.hold OR CASE
+        "SELECT count(*) AS breaches FROM ledger l JOIN results s ON s.seq = l.result JOIN request_states rs ON rs.seq = s.request
+         JOIN price_points x ON x.seq = rs.price
+         WHERE l.amount > 0 OR -l.amount > rs.hold OR CASE
            WHEN s.prompt_tokens > 4000000000000000000 / (x.input + 1) THEN FALSE
            WHEN s.completion_tokens > 4000000000000000000 / (x.output + 1) THEN FALSE
-           WHEN (s.prompt_tokens * x.input + s.completion_tokens * x.output + 999999) / 1000000 < p.hold
+           WHEN (s.prompt_tokens * x.input + s.completion_tokens * x.output + 999999) / 1000000 < rs.hold
            THEN -l.amount <> (s.prompt_tokens * x.input + s.completion_tokens * x.output + 999999) / 1000000
-           ELSE -l.amount <> p.hold END",
+           ELSE -l.amount <> rs.hold END",
     ),
     (
         "what was spent by day and model is what was charged",
@@ -170,19 +170,19 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
     (
         "what ended and names a webhook has one event, of its kind and its account's, and nothing else has one but a test",
         "SELECT count(*) AS count FROM events",
-        "SELECT (SELECT count(*) FROM progress p LEFT JOIN events e ON e.request = p.seq
-             WHERE p.lane IS NOT NULL AND (p.state >= 3) <> (e.seq IS NOT NULL))
+        "SELECT (SELECT count(*) FROM request_states rs LEFT JOIN events e ON e.request = rs.seq
+             WHERE rs.lane IS NOT NULL AND (rs.state >= 3) <> (e.seq IS NOT NULL))
            + (SELECT count(*) FROM batches b LEFT JOIN events e ON e.batch = b.seq
              WHERE b.lane IS NOT NULL AND (b.completed_at IS NOT NULL OR (b.cancelled_at IS NOT NULL AND b.cancelling = 0))
                  <> (e.seq IS NOT NULL))
-           + (SELECT count(*) FROM progress p JOIN requests r ON r.seq = p.seq
-             WHERE p.state < 3 AND (r.webhook IS NULL) <> (p.lane IS NULL))
+           + (SELECT count(*) FROM request_states rs JOIN requests r ON r.seq = rs.seq
+             WHERE rs.state < 3 AND (r.webhook IS NULL) <> (rs.lane IS NULL))
            + (SELECT count(*) FROM batches b WHERE b.completed_at IS NULL AND b.cancelled_at IS NULL
                  AND (b.webhook IS NULL) <> (b.lane IS NULL))
-           + (SELECT count(*) FROM events e LEFT JOIN progress p ON p.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
+           + (SELECT count(*) FROM events e LEFT JOIN request_states rs ON rs.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
              WHERE e.kind <> 5 AND ((e.request IS NULL) = (e.batch IS NULL)
-                OR coalesce(p.account, b.account, -1) <> e.account OR coalesce(p.lane, b.lane, -1) <> e.lane
-                OR e.kind <> CASE WHEN e.request IS NOT NULL THEN p.state - 3
+                OR coalesce(rs.account, b.account, -1) <> e.account OR coalesce(rs.lane, b.lane, -1) <> e.lane
+                OR e.kind <> CASE WHEN e.request IS NOT NULL THEN rs.state - 3
                                   WHEN b.completed_at IS NOT NULL THEN 3 ELSE 4 END))
            + (SELECT count(*) FROM events e LEFT JOIN accounts a ON a.seq = e.account
              WHERE e.kind = 5 AND (e.request IS NOT NULL OR e.batch IS NOT NULL OR e.url IS NULL OR e.payload IS NULL
@@ -191,10 +191,10 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
     (
         "an event waits, or is being sent by a living process, or has ended",
         "SELECT count(*) AS count FROM events",
-        "SELECT count(*) AS breaches FROM events e LEFT JOIN owners o ON o.seq = e.owner
+        "SELECT count(*) AS breaches FROM events e LEFT JOIN nodes n ON n.seq = e.node
          WHERE e.state NOT BETWEEN 0 AND 2 OR (e.state = 0) <> (e.ended_at IS NULL)
-            OR (e.state = 0) <> ((e.due_at IS NULL) <> (e.owner IS NULL)) OR (e.due_at IS NOT NULL AND e.owner IS NOT NULL)
-            OR (e.owner IS NOT NULL AND o.seq IS NULL) OR (e.number > 0 AND (e.payload IS NULL OR e.url IS NULL))",
+            OR (e.state = 0) <> ((e.due_at IS NULL) <> (e.node IS NULL)) OR (e.due_at IS NOT NULL AND e.node IS NOT NULL)
+            OR (e.node IS NOT NULL AND n.seq IS NULL) OR (e.number > 0 AND (e.payload IS NULL OR e.url IS NULL))",
     ),
     (
         "every try of an event is kept, and one that was delivered was answered so last",
@@ -202,7 +202,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
         "SELECT (SELECT count(*) FROM events e LEFT JOIN (
                  SELECT event, count(*) AS tries, max(number) AS last FROM deliveries GROUP BY event) d ON d.event = e.seq
              LEFT JOIN deliveries f ON f.event = e.seq AND f.number = e.number
-             WHERE coalesce(d.tries, 0) <> e.number - CASE WHEN e.owner IS NULL THEN 0 ELSE 1 END
+             WHERE coalesce(d.tries, 0) <> e.number - CASE WHEN e.node IS NULL THEN 0 ELSE 1 END
                 OR coalesce(d.last, 0) <> coalesce(d.tries, 0)
                 OR (e.state = 1 AND coalesce(f.status, 0) NOT BETWEEN 200 AND 299))
            + (SELECT count(*) FROM deliveries d LEFT JOIN events e ON e.seq = d.event

@@ -46,19 +46,19 @@ statements! {
     FIND_DUE = "SELECT e.seq AS event, e.id AS event_id, e.account, e.kind, e.number, e.payload, e.created_at AS happened_at,
                coalesce(e.url, r.webhook, b.webhook) AS url, r.id IS NOT NULL AS is_of_request,
                coalesce(r.id, b.id) AS id, coalesce(r.created_at, b.created_at) AS created_at,
-               coalesce(p.in_progress_at, b.in_progress_at) AS in_progress_at,
-               p.state, p.ready_at, p.ended_at, r.expires_at,
+               coalesce(rs.in_progress_at, b.in_progress_at) AS in_progress_at,
+               rs.state, rs.ready_at, rs.ended_at, r.expires_at,
                b.completed_at, b.cancelled_at, b.registered, b.in_progress, b.completed, b.failed, b.cancelled
-        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN progress p ON p.seq = e.request
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN request_states rs ON rs.seq = e.request
         LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.lane = ? AND e.due_at IS NOT NULL AND e.due_at <= ? ORDER BY e.due_at, e.seq LIMIT ? + 0";
     IS_ALIVE = {
-        sqlite: "SELECT 1 FROM owners WHERE seq = ?",
-        postgres: "SELECT 1 FROM owners WHERE seq = ? FOR KEY SHARE",
+        sqlite: "SELECT 1 FROM nodes WHERE seq = ?",
+        postgres: "SELECT 1 FROM nodes WHERE seq = ? FOR KEY SHARE",
     };
     /// What another node is writing at this moment is passed over.
     TAKE over [Integer, Integer, Text, Bytes] = {
-        sqlite: "UPDATE events SET owner = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
+        sqlite: "UPDATE events SET node = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
                    url = coalesce(url, ?5), payload = coalesce(payload, ?6)
             WHERE seq = ?3 AND number = ?4 AND due_at IS NOT NULL RETURNING seq, failures, tries_max",
         postgres: "WITH w AS (
@@ -67,7 +67,7 @@ statements! {
                 CROSS JOIN LATERAL (
                     SELECT seq FROM events WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL
                     FOR UPDATE SKIP LOCKED) e
-            ) UPDATE events SET owner = $1, claimed_at = $2, due_at = NULL, number = number + 1,
+            ) UPDATE events SET node = $1, claimed_at = $2, due_at = NULL, number = number + 1,
                      url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
               FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures, events.tries_max",
     };
@@ -166,7 +166,7 @@ impl Operation for ClaimEvents {
         jobs: &[Job<Self>],
         write: &mut WriteTransaction<'_>,
     ) -> Result<Vec<ClaimedEvents>, StoreError> {
-        // Who was taken for dead takes nothing before its heart has beaten again: nobody would give that back.
+        // A removed node claims nothing before its next heartbeat: no peer would reclaim that event.
         if write.tx.fetch(IS_ALIVE.bind(write.node.key)).await?.is_empty() {
             return Ok(vec![BTreeMap::new(); jobs.len()]);
         }

@@ -1,43 +1,43 @@
-//! Tries whose process died. Nobody knows whether their receivers heard of them, so they are made again at once, and count
-//! for nothing in the schedule.
+//! Delivery attempts whose node died. Their outcome is unknown, so they are repeated at once and do not count in the
+//! schedule.
 
 use crate::store::StoreError;
 use crate::store::database::{Dialect, Tx, statements};
 
-/// Why nothing is known of such a try.
+/// The failure of such an attempt.
 const INTERRUPTED: &str = "interrupted";
 
 statements! {
     NOTE = { sqlite: "INSERT INTO deliveries (event, number, account, started_at, failure)
-        SELECT seq, number, account, claimed_at, ? FROM events WHERE owner = ?" };
-    GIVE_BACK = { sqlite: "UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = ?" };
-    /// Both at once: who has concluded the try meanwhile comes first or last.
+        SELECT seq, number, account, claimed_at, ? FROM events WHERE node = ?" };
+    RELEASE = { sqlite: "UPDATE events SET due_at = claimed_at, node = NULL WHERE node = ?" };
+    /// One statement, so that a concurrent result is recorded entirely before or after it.
     ON_POSTGRES = { postgres: "WITH back AS (
-            UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = ? RETURNING seq, number, account, claimed_at
+            UPDATE events SET due_at = claimed_at, node = NULL WHERE node = ? RETURNING seq, number, account, claimed_at
         ) INSERT INTO deliveries (event, number, account, started_at, failure)
           SELECT seq, number, account, claimed_at, ? FROM back" };
     NOTE_ALL = { sqlite: "INSERT INTO deliveries (event, number, account, started_at, failure)
-        SELECT seq, number, account, claimed_at, ? FROM events WHERE owner IS NOT NULL" };
-    GIVE_ALL_BACK = { sqlite: "UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner IS NOT NULL" };
+        SELECT seq, number, account, claimed_at, ? FROM events WHERE node IS NOT NULL" };
+    RELEASE_ALL = { sqlite: "UPDATE events SET due_at = claimed_at, node = NULL WHERE node IS NOT NULL" };
 }
 
-/// Gives back the events that a process was sending.
-pub(in crate::store) async fn interrupt(owner: i64, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+/// Releases the events that a node was sending.
+pub(in crate::store) async fn interrupt(node: i64, tx: &mut Tx<'_>) -> Result<(), StoreError> {
     match tx.dialect() {
         Dialect::Sqlite => {
-            tx.execute(NOTE.bind(INTERRUPTED).bind(owner)).await?;
-            tx.execute(GIVE_BACK.bind(owner)).await?;
+            tx.execute(NOTE.bind(INTERRUPTED).bind(node)).await?;
+            tx.execute(RELEASE.bind(node)).await?;
         }
         Dialect::Postgres => {
-            tx.execute(ON_POSTGRES.bind(owner).bind(INTERRUPTED)).await?;
+            tx.execute(ON_POSTGRES.bind(node).bind(INTERRUPTED)).await?;
         }
     }
     Ok(())
 }
 
-/// Gives back every event that is being sent: a folder has one server at a time, and this is the next one.
+/// Releases every event that is being sent: a folder has one server at a time, and this one has just started.
 pub(in crate::store) async fn interrupt_all(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.execute(NOTE_ALL.bind(INTERRUPTED)).await?;
-    tx.execute(GIVE_ALL_BACK.unbound()).await?;
+    tx.execute(RELEASE_ALL.unbound()).await?;
     Ok(())
 }

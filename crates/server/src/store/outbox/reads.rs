@@ -75,24 +75,24 @@ pub struct DeliveryRecord {
 
 statements! {
     OF_ACCOUNT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.account = ? AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
           AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0";
     OF_ALL = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
           AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0";
     FIND = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.id = ?";
     FIND_OWN = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.id = ? AND e.account = ?";
@@ -179,7 +179,7 @@ fn read_subject(row: &Row) -> Result<Option<String>, StoreError> {
 
 /// A try, by what it is told by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TryPlace {
+pub struct DeliveryCursor {
     /// The event.
     pub event: EventId,
     /// Which of its tries.
@@ -194,7 +194,7 @@ pub struct DeliveryFilter {
     /// Of which event; `None` for all.
     pub event: Option<EventId>,
     /// Those behind this one.
-    pub before: Option<TryPlace>,
+    pub before: Option<DeliveryCursor>,
     /// How many at most.
     pub limit: u32,
 }
@@ -218,8 +218,8 @@ pub async fn list_deliveries(
 }
 
 /// Behind which `started_at, event, number` a list goes on; `None` where there is no such try.
-async fn find_place(store: &Store, before: Option<TryPlace>) -> Result<Option<[i64; 3]>, StoreError> {
-    let Some(TryPlace { event, number }) = before else { return Ok(Some([i64::MAX; 3])) };
+async fn find_place(store: &Store, before: Option<DeliveryCursor>) -> Result<Option<[i64; 3]>, StoreError> {
+    let Some(DeliveryCursor { event, number }) = before else { return Ok(Some([i64::MAX; 3])) };
     let found = store.readers().fetch_optional(FIND_PLACE.bind(event).bind(number)).await?;
     found.map(|row| Ok([row.get("started_at")?, row.get("event")?, row.get("number")?])).transpose()
 }

@@ -19,7 +19,7 @@ pub enum Replay {
 
 statements! {
     REPLAY = "UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = ?, ended_at = NULL
-        WHERE id = ? AND owner IS NULL";
+        WHERE id = ? AND node IS NULL";
     IS_THERE = "SELECT 1 FROM events WHERE id = ?";
     REPLAY_EXHAUSTED = "UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = ?, ended_at = NULL
         WHERE account = ? AND state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */";

@@ -60,7 +60,7 @@ pub async fn list_of(
             Ok(read) => secrets.entry(row.get("account")?).or_default().push(read.secret),
             // What is wrong with one says nothing of the others.
             Err(error) => {
-                tracing::error!(%error, account = row.get::<i64>("account")?, "a secret cannot be read");
+                tracing::error!(%error, account = row.get::<i64>("account")?, "webhook secret cannot be read");
             }
         }
     }

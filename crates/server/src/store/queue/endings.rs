@@ -54,9 +54,9 @@ statements! {
     };
     /// Ends those that are in the state that they are believed to be in.
     END over [Integer, Integer, Integer, Integer, Integer, Integer, Integer] = {
-        sqlite: "UPDATE progress SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
+        sqlite: "UPDATE request_states SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
             WHERE seq = ?1 AND state = ?2 RETURNING seq, batch, result_seq, account, hold, lane",
-        postgres: "UPDATE progress SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
+        postgres: "UPDATE request_states SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
                    ended_at = v.stopped_at, result_seq = v.result
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(request, believed, new_state, still_ready_at, started_at, stopped_at, result)

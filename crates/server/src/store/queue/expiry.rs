@@ -16,14 +16,14 @@ use crate::store::{Store, StoreError};
 
 statements! {
     IS_OVERDUE = "SELECT EXISTS (
-        SELECT 1 FROM progress WHERE deadline > ? AND deadline <= ? AND state < 3 /* live */) AS is_overdue";
+        SELECT 1 FROM request_states WHERE deadline > ? AND deadline <= ? AND state < 3 /* live */) AS is_overdue";
     NEXT_DEADLINE = {
         sqlite: "SELECT min(deadline) AS deadline FROM (
             SELECT min(deadline) AS deadline FROM queue
-            UNION ALL SELECT min(deadline) FROM progress WHERE state = 0 /* gathering */) d",
+            UNION ALL SELECT min(deadline) FROM request_states WHERE state = 0 /* gathering */) d",
         postgres: "SELECT min(deadline) AS deadline FROM (
             SELECT min(deadline) AS deadline FROM queue
-            UNION ALL SELECT min(deadline) FROM progress WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL) d",
+            UNION ALL SELECT min(deadline) FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL) d",
     };
     OVERDUE = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at, deadline FROM current_states
         WHERE deadline > ? AND deadline <= ? AND state < 3 /* live */ ORDER BY deadline, seq LIMIT ? + 0";

@@ -31,9 +31,9 @@ pub async fn take(
     store.writer().write(LeaseRun { group, positions, now }).await
 }
 
-/// How a lease is given back.
+/// How a lease is released.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GiveBack {
+pub struct ReleaseLease {
     /// The lease that it ends.
     pub lease: Lease,
     /// When it may be tried again, in milliseconds.
@@ -45,8 +45,8 @@ pub struct GiveBack {
 }
 
 /// Puts a leased request back into the queue; `false` where the lease was no longer held.
-pub async fn give_back(store: &Store, give_back: GiveBack) -> Result<bool, StoreError> {
-    store.writer().write(give_back).await
+pub async fn release_lease(store: &Store, release: ReleaseLease) -> Result<bool, StoreError> {
+    store.writer().write(release).await
 }
 
 statements! {
@@ -60,15 +60,15 @@ statements! {
     };
     /// Leases it. What was in progress before keeps the time since when.
     ///
-    /// On PostgreSQL it looks too. What another node is writing at this moment is passed over. Who was taken for dead leases
-    /// nothing before its heart has beaten again: nobody would give that back. Each row is locked in a search of its own:
+    /// On PostgreSQL it looks too. What another node is writing at this moment is passed over. A removed node leases
+    /// nothing before its next heartbeat: no peer would reclaim that lease. Each row is locked in a search of its own:
     /// joined, the whole group would be read for the sake of its two columns.
     LEASE over [Bytes, Integer] = {
-        sqlite: "UPDATE queue SET phase = 1 /* leased */, owner = ?1, lease_epoch = lease_epoch + 1,
+        sqlite: "UPDATE queue SET phase = 1 /* leased */, node = ?1, lease_epoch = lease_epoch + 1,
                    in_progress_at = coalesce(in_progress_at, ?2)
             WHERE model = ?3 AND account = ?4 AND sort_key = ?5 AND seq = ?6",
-        postgres: "WITH k(owner, now, model, account) AS (
-                SELECT o.seq, $2::bigint, $3::bigint, $4::bigint FROM owners o WHERE o.seq = $1 FOR KEY SHARE
+        postgres: "WITH k(node, now, model, account) AS (
+                SELECT n.seq, $2::bigint, $3::bigint, $4::bigint FROM nodes n WHERE n.seq = $1 FOR KEY SHARE
             ), v(sort_key, seq) AS (
                 SELECT * FROM unnest($5::bytea[], $6::bigint[])
             ), w AS (
@@ -78,13 +78,13 @@ statements! {
                       AND q.phase = 0 /* waiting */
                       AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
                     FOR UPDATE OF q SKIP LOCKED) q
-            ) UPDATE queue q SET phase = 1 /* leased */, owner = k.owner, lease_epoch = q.lease_epoch + 1,
+            ) UPDATE queue q SET phase = 1 /* leased */, node = k.node, lease_epoch = q.lease_epoch + 1,
                      in_progress_at = coalesce(q.in_progress_at, k.now)
               FROM w, k WHERE q.model = w.model AND q.account = w.account AND q.sort_key = w.sort_key AND q.seq = w.seq
               RETURNING q.seq, q.lease_epoch, w.in_progress_at, q.batch",
     };
-    RETURN = "UPDATE queue SET phase = 0 /* waiting */, owner = NULL, retry_at = ?, attempts = attempts + ?, suspect = ?
-        WHERE phase = 1 /* leased */ AND owner = ?
+    RETURN = "UPDATE queue SET phase = 0 /* waiting */, node = NULL, retry_at = ?, attempts = attempts + ?, suspect = ?
+        WHERE phase = 1 /* leased */ AND node = ?
           AND model = ? AND account = ? AND sort_key = ? AND seq = ? AND lease_epoch = ?";
     /// Those of a list of leases that are held no more.
     LIST_LOST over [Integer, Integer, Bytes, Integer, Integer] = {
@@ -198,25 +198,25 @@ pub(in crate::store) fn push_key(values: &mut Vec<Value>, key: &QueueKey) {
     values.push(position.seq.into());
 }
 
-impl Operation for GiveBack {
+impl Operation for ReleaseLease {
     type Answer = bool;
     const CLASS: WriteClass = WriteClass::Control;
-    const ORDER: WriteOrder = WriteOrder::GiveBack;
+    const ORDER: WriteOrder = WriteOrder::ReleaseLease;
 
     async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<bool>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
-        for Job { operation: give_back, .. } in jobs {
-            let QueueKey { group, position } = &give_back.lease.key;
+        for Job { operation: release, .. } in jobs {
+            let QueueKey { group, position } = &release.lease.key;
             let update = RETURN
-                .bind(give_back.retry_at)
-                .bind(give_back.counted)
-                .bind(give_back.suspect)
+                .bind(release.retry_at)
+                .bind(release.counted)
+                .bind(release.suspect)
                 .bind(write.node.key)
                 .bind(group.model)
                 .bind(group.account)
                 .bind(position.sort_key.as_bytes())
                 .bind(position.seq)
-                .bind(give_back.lease.epoch);
+                .bind(release.lease.epoch);
             answers.push(write.tx.execute(update).await? == 1);
         }
         Ok(answers)

@@ -18,16 +18,16 @@ pub struct Live {
 
 statements! {
     LIST_MODELS = "SELECT seq FROM models ORDER BY seq";
-    /// A stretch of the queue's key.
+    /// A range of the queue's key.
     OF_ACCOUNT = "SELECT count(*) - count(in_progress_at) AS waiting, count(in_progress_at) AS in_progress,
                min(deadline) AS oldest_deadline
         FROM queue WHERE model = ? AND account = ?";
     /// What gathers of all accounts is looked at, a little while's requests; by the index of the account, all that it ever
     /// had would be.
     GATHERING = {
-        sqlite: "SELECT count(*) AS waiting, 0 AS in_progress, min(deadline) AS oldest_deadline FROM progress
+        sqlite: "SELECT count(*) AS waiting, 0 AS in_progress, min(deadline) AS oldest_deadline FROM request_states
             WHERE state = 0 /* gathering */ AND account + 0 = ?",
-        postgres: "SELECT count(*) AS waiting, 0 AS in_progress, min(deadline) AS oldest_deadline FROM progress
+        postgres: "SELECT count(*) AS waiting, 0 AS in_progress, min(deadline) AS oldest_deadline FROM request_states
             WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND account + 0 = ?",
     };
     OF_MODEL = "SELECT count(*) AS waiting FROM queue WHERE model = ? AND phase = 0 /* waiting */";

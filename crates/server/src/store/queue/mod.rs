@@ -1,10 +1,10 @@
 //! The queue: requests enter it in key order, are scanned, leased and settled, and leave it whichever way they end.
 
-pub(super) mod candidates;
 pub(super) mod endings;
 pub mod expiry;
 pub mod leases;
 pub mod live_counts;
+pub(super) mod queue_scan;
 pub mod releases;
 pub(super) mod results;
 pub(super) mod scan;

@@ -29,24 +29,24 @@ pub(in crate::store) struct Release {
 
 statements! {
     /// The last of the first so many ready requests, where there are that many.
-    BOUNDARY = { sqlite: "SELECT ready_at, seq FROM progress WHERE state = 0 /* gathering */ AND ready_at <= ?
+    BOUNDARY = { sqlite: "SELECT ready_at, seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at <= ?
         ORDER BY ready_at, seq LIMIT 1 OFFSET ? + 0" };
-    COUNT = { sqlite: "SELECT model, account, count(*) AS count FROM progress
+    COUNT = { sqlite: "SELECT model, account, count(*) AS count FROM request_states
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?) GROUP BY model, account" };
     FILL = { sqlite: "INSERT INTO queue
             (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price, lane)
-        SELECT model, account, sort_key, seq, 0 /* waiting */, deadline, cost, 0, 0, 0, 0, batch, hold, price, lane FROM progress
+        SELECT model, account, sort_key, seq, 0 /* waiting */, deadline, cost, 0, 0, 0, 0, batch, hold, price, lane FROM request_states
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?) ORDER BY model, account, sort_key, seq" };
-    MARK = { sqlite: "UPDATE progress SET state = 1 /* queued */
+    MARK = { sqlite: "UPDATE request_states SET state = 1 /* queued */
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?)" };
     /// All of it at once. What gathers no more leaves the index of `ready_at`, so that its later changes touch no index. What
     /// another node is writing at this moment is passed over.
     RELEASE_ON_POSTGRES = { postgres: "WITH ready AS (
-            SELECT seq FROM progress WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND ready_at <= ?
+            SELECT seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND ready_at <= ?
             ORDER BY ready_at, seq LIMIT ? + 0 FOR UPDATE SKIP LOCKED
         ), moved AS (
-            UPDATE progress p SET state = 1 /* queued */, ready_at = NULL FROM ready r WHERE p.seq = r.seq
-            RETURNING p.model, p.account, p.sort_key, p.seq, p.deadline, p.cost, p.batch, p.hold, p.price, p.lane
+            UPDATE request_states rs SET state = 1 /* queued */, ready_at = NULL FROM ready r WHERE rs.seq = r.seq
+            RETURNING rs.model, rs.account, rs.sort_key, rs.seq, rs.deadline, rs.cost, rs.batch, rs.hold, rs.price, rs.lane
         ), filled AS (
             INSERT INTO queue
                 (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price, lane)
@@ -56,8 +56,8 @@ statements! {
         ) SELECT model, account, count(*) AS count FROM filled GROUP BY model, account" };
     /// The earliest `ready_at` of what gathers.
     NEXT_READY_AT = {
-        sqlite: "SELECT min(ready_at) AS ready_at FROM progress WHERE state = 0 /* gathering */",
-        postgres: "SELECT min(ready_at) AS ready_at FROM progress WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL",
+        sqlite: "SELECT min(ready_at) AS ready_at FROM request_states WHERE state = 0 /* gathering */",
+        postgres: "SELECT min(ready_at) AS ready_at FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL",
     };
 }
 

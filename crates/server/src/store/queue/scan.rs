@@ -4,7 +4,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{Backlog, Candidate, Position, QueuePartition};
 
 use crate::store::database::{Dialect, Row, Value, statements};
-use crate::store::queue::candidates::{look_behind, read_candidate};
+use crate::store::queue::queue_scan::{read_candidate, scan_after};
 use crate::store::queue::releases::{self, read_backlog, read_group};
 use crate::store::queue::sweep_cursors;
 use crate::store::{Store, StoreError};
@@ -31,7 +31,7 @@ statements! {
 
 /// Waiting requests of a group behind `after` that may be tried by `now`, in order; and whether no more lie behind.
 ///
-/// Where nodes share the queue, `after` does not count: it is the next stretch of the sweep that they share.
+/// Where nodes share the queue, `after` does not count: it is the next run of the sweep that they share.
 pub async fn look(
     store: &Store,
     group: QueuePartition,
@@ -41,7 +41,7 @@ pub async fn look(
 ) -> Result<(Vec<Candidate>, bool), StoreError> {
     let candidates = match store.dialect() {
         Dialect::Sqlite => {
-            let rows = store.readers().fetch_all(look_behind(group, after, limit, now)).await?;
+            let rows = store.readers().fetch_all(scan_after(group, after, limit, now)).await?;
             rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?
         }
         Dialect::Postgres => sweep_cursors::take(store, group, limit, now).await?,

@@ -1,9 +1,9 @@
-//! The sweep that nodes share: its cursor is a row, and who looks takes the next stretch.
+//! The sweep that nodes share: its cursor is a row, and each scan takes the next run.
 
 use overnight_domain::scheduler::{Candidate, Position, QueuePartition};
 
 use crate::store::database::{Tx, statements};
-use crate::store::queue::candidates::{look_behind, read_candidate, read_position};
+use crate::store::queue::queue_scan::{read_candidate, read_position, scan_after};
 use crate::store::{Store, StoreError};
 
 statements! {
@@ -31,19 +31,19 @@ async fn go_on(
     limit: u32,
     now: i64,
 ) -> Result<Vec<Candidate>, StoreError> {
-    // Where a crash sets the cursor back, a stretch is looked at twice: no commit needs to wait for that.
+    // Where a crash sets the cursor back, a run is scanned twice: no commit needs to wait for that.
     tx.execute(COMMIT_WITHOUT_WAITING.unbound()).await?;
     let mut after = cursor(tx, group).await?;
     loop {
-        let rows = tx.fetch(look_behind(group, after.as_ref(), limit, now)).await?;
-        let stretch = rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?;
-        if let Some(last) = stretch.last() {
+        let rows = tx.fetch(scan_after(group, after.as_ref(), limit, now)).await?;
+        let run = rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?;
+        if let Some(last) = run.last() {
             let Position { sort_key, seq } = &last.position;
             let update = GO_ON.bind(sort_key.as_bytes()).bind(*seq);
             tx.execute(update.bind(group.model).bind(group.account)).await?;
         }
-        if !stretch.is_empty() || after.take().is_none() {
-            return Ok(stretch);
+        if !run.is_empty() || after.take().is_none() {
+            return Ok(run);
         }
     }
 }

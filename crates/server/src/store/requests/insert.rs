@@ -67,8 +67,8 @@ pub(in crate::store) static REQUESTS: Columns<NewRequest> = Columns::new(
     ],
 );
 
-pub(in crate::store) static PROGRESS: Columns<NewRequest> = Columns::new(
-    "progress",
+pub(in crate::store) static REQUEST_STATES: Columns<NewRequest> = Columns::new(
+    "request_states",
     &[
         Column::number("seq"),
         Column::new("account", Kind::Integer, |request| request.account.into()),
@@ -88,8 +88,8 @@ pub(in crate::store) static PROGRESS: Columns<NewRequest> = Columns::new(
     ],
 );
 
-pub(in crate::store) static REQUESTS_WITH_PROGRESS: JointColumns<NewRequest> =
-    JointColumns::new("requests_seq_seq", [&REQUESTS, &PROGRESS]);
+pub(in crate::store) static REQUESTS_WITH_STATES: JointColumns<NewRequest> =
+    JointColumns::new("requests_seq_seq", [&REQUESTS, &REQUEST_STATES]);
 
 impl Operation for NewRequest {
     type Answer = Admission;
@@ -120,11 +120,11 @@ async fn store(requests: &[&NewRequest], write: &mut WriteTransaction<'_>) -> Re
             let first = write.sequences.request;
             let numbered = || (first..).zip(requests.iter().copied());
             write.tx.execute(REQUESTS.insert(numbered())).await?;
-            write.tx.execute(PROGRESS.insert(numbered())).await?;
+            write.tx.execute(REQUEST_STATES.insert(numbered())).await?;
             write.sequences.request += requests.len() as i64;
         }
         Dialect::Postgres => {
-            write.tx.execute(REQUESTS_WITH_PROGRESS.insert(requests.iter().copied())).await?;
+            write.tx.execute(REQUESTS_WITH_STATES.insert(requests.iter().copied())).await?;
         }
     }
     Ok(())

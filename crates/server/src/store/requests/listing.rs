@@ -98,14 +98,14 @@ statements! {
         ORDER BY seq DESC LIMIT ? + 0",
     };
     /// The last row that is looked at for a page.
-    FLOOR_OF_ACCOUNT = "SELECT seq FROM progress WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
-    FLOOR_OF_BATCH = "SELECT seq FROM progress WHERE batch = ? AND batch IS NOT NULL AND seq < ?
+    FLOOR_OF_ACCOUNT = "SELECT seq FROM request_states WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
+    FLOOR_OF_BATCH = "SELECT seq FROM request_states WHERE batch = ? AND batch IS NOT NULL AND seq < ?
         ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
     FIND_CHARGE = "SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id = ? AND account = ?";
     FIND_ID = "SELECT id FROM requests WHERE seq = ?";
     LIST_ERRORS = "SELECT CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
-        FROM progress p LEFT JOIN results t ON t.seq = p.result_seq
-        WHERE p.batch = ? AND p.batch IS NOT NULL AND p.state = 4 /* failed */ ORDER BY p.seq LIMIT ? + 0";
+        FROM request_states rs LEFT JOIN results t ON t.seq = rs.result_seq
+        WHERE rs.batch = ? AND rs.batch IS NOT NULL AND rs.state = 4 /* failed */ ORDER BY rs.seq LIMIT ? + 0";
 }
 
 /// A page of a list, and the last row that is looked at for one.

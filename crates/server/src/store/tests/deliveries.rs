@@ -13,7 +13,7 @@ use crate::store::nodes;
 use crate::store::operations::audit;
 use crate::store::outbox::webhook_secrets;
 use crate::store::outbox::{
-    self, Claim, Conclusion, DeliveryFilter, DeliveryRecord, Due, EventState, Payload, Replay,
+    self, AttemptResult, Claim, DeliveryFilter, DeliveryRecord, Due, EventState, Payload, Replay,
 };
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START};
@@ -23,8 +23,8 @@ pub(super) fn claim_of(due: &Due, payload: &[u8]) -> Claim {
 }
 
 /// A try that was answered so.
-pub(super) fn answered(due: &Due, status: u16, state: EventState, due_at: Option<i64>) -> Conclusion {
-    Conclusion {
+pub(super) fn answered(due: &Due, status: u16, state: EventState, due_at: Option<i64>) -> AttemptResult {
+    AttemptResult {
         seq: due.seq,
         number: due.number + 1,
         started_at: START + 10,
@@ -38,8 +38,8 @@ pub(super) fn answered(due: &Due, status: u16, state: EventState, due_at: Option
     }
 }
 
-pub(super) async fn conclude(store: &Store, conclusion: Conclusion) -> bool {
-    outbox::conclude_all(store, Arc::new([conclusion])).await.expect("a conclusion")[0]
+pub(super) async fn record(store: &Store, result: AttemptResult) -> bool {
+    outbox::record_attempt_results(store, Arc::new([result])).await.expect("a result")[0]
 }
 
 /// One event that is due.
@@ -63,8 +63,8 @@ on_both!(a_replay_between_a_look_and_its_claim_has_the_whole_schedule_before_it)
 async fn a_replay_between_a_look_and_its_claim_has_the_whole_schedule_before_it(mut fixture: Fixture) {
     let due = with_one_event(&mut fixture).await;
     claim(&fixture, &due, b"it", START + 10).await;
-    let failed = Conclusion { failures: 8, ..answered(&due, 500, EventState::Live, Some(START + 20)) };
-    conclude(&fixture.store, failed).await;
+    let failed = AttemptResult { failures: 8, ..answered(&due, 500, EventState::Live, Some(START + 20)) };
+    record(&fixture.store, failed).await;
     let again = fixture.due(START + 20).await.remove(0);
     outbox::replay(&fixture.store, again.id, START + 15).await.expect("a replay");
     assert_eq!(failures_at_claim(&fixture, &again).await, 0);
@@ -79,8 +79,8 @@ async fn an_event_is_claimed_once_and_sent_as_it_was_first(mut fixture: Fixture)
     assert_eq!(fixture.events().await[0].sending_since, Some(START + 10));
     fixture.assert_sound().await;
     let failed = answered(&due, 500, EventState::Live, Some(START + 5_000));
-    assert!(conclude(&fixture.store, failed.clone()).await);
-    assert!(!conclude(&fixture.store, failed).await, "it is told once what came of a try");
+    assert!(record(&fixture.store, failed.clone()).await);
+    assert!(!record(&fixture.store, failed).await, "it is told once what came of a try");
     assert!(fixture.due(START + 4_999).await.is_empty());
     assert_eq!(claim(&fixture, &due, b"second", START + 5_000).await, 0, "it was tried since it was read");
     let again = fixture.due(START + 5_000).await.remove(0);
@@ -101,10 +101,10 @@ on_both!(every_try_is_kept);
 async fn every_try_is_kept(mut fixture: Fixture) {
     let due = with_one_event(&mut fixture).await;
     claim(&fixture, &due, b"it", START + 10).await;
-    conclude(&fixture.store, answered(&due, 500, EventState::Live, Some(START + 20))).await;
+    record(&fixture.store, answered(&due, 500, EventState::Live, Some(START + 20))).await;
     let again = fixture.due(START + 20).await.remove(0);
     claim(&fixture, &again, b"it", START + 20).await;
-    conclude(&fixture.store, answered(&again, 204, EventState::Delivered, None)).await;
+    record(&fixture.store, answered(&again, 204, EventState::Delivered, None)).await;
     let event = fixture.events().await.remove(0);
     assert_eq!((event.state, event.tries, event.ended_at), (EventState::Delivered, 2, Some(START + 13)));
     let tries = tries_of(&fixture, Some(event.id)).await;
@@ -122,8 +122,8 @@ async fn who_died_while_sending_gives_its_events_back(mut fixture: Fixture) {
     let again = fixture.due(START + 10).await.remove(0);
     assert_eq!(again.number, 1);
     assert_eq!(failures_at_claim(&fixture, &again).await, 0, "it counts for nothing in the schedule");
-    conclude(&fixture.store, answered(&again, 200, EventState::Delivered, None)).await;
-    assert!(!conclude(&fixture.store, answered(&due, 200, EventState::Delivered, None)).await, "too late");
+    record(&fixture.store, answered(&again, 200, EventState::Delivered, None)).await;
+    assert!(!record(&fixture.store, answered(&due, 200, EventState::Delivered, None)).await, "too late");
     let tries = tries_of(&fixture, None).await;
     assert_eq!(tries.len(), 2);
     assert_eq!((tries[1].failure.as_deref(), tries[1].started_at), (Some("interrupted"), START + 10));
@@ -142,15 +142,15 @@ async fn of_two_nodes_one_sends_and_the_dead_one_is_heard_no_more() {
     let (ours, theirs) = tokio::join!(claims(fixture.store.clone()), claims(other.clone()));
     assert_eq!(ours + theirs, 1);
     let (sender, survivor) = if ours == 1 { (&fixture.store, &other) } else { (&other, &fixture.store) };
-    nodes::void_stale(survivor, START, 0).await.expect("a look for the dead");
-    assert!(!conclude(sender, answered(&due, 200, EventState::Delivered, None)).await);
+    nodes::reclaim_stale(survivor, START, 0).await.expect("a look for the dead");
+    assert!(!record(sender, answered(&due, 200, EventState::Delivered, None)).await);
     let again =
         outbox::find_due(survivor, events_lane(&fixture).await, START + 10, 9).await.expect("what is due");
     let taken = outbox::claim(sender, vec![claim_of(&again[0], b"it")], START + 20).await.expect("a claim");
     assert!(taken.is_empty(), "who is taken for dead takes nothing");
     let taken = outbox::claim(survivor, vec![claim_of(&again[0], b"it")], START + 20).await.expect("a claim");
     assert!(taken.contains_key(&due.seq));
-    assert!(conclude(survivor, answered(&again[0], 200, EventState::Delivered, None)).await);
+    assert!(record(survivor, answered(&again[0], 200, EventState::Delivered, None)).await);
     fixture.assert_sound().await;
     other.close().await;
 }
@@ -163,7 +163,7 @@ async fn events_lane(fixture: &Fixture) -> DeliveryLane {
 async fn with_one_given_up(fixture: &mut Fixture) -> Due {
     let due = with_one_event(fixture).await;
     claim(fixture, &due, b"it", START + 10).await;
-    assert!(conclude(&fixture.store, answered(&due, 410, EventState::Exhausted, None)).await);
+    assert!(record(&fixture.store, answered(&due, 410, EventState::Exhausted, None)).await);
     assert!(fixture.due(i64::MAX).await.is_empty());
     due
 }
@@ -190,7 +190,7 @@ async fn all_that_was_given_up_can_be_told_again(mut fixture: Fixture) {
     assert_eq!(replayed().await.expect("replays"), 0);
     let again = fixture.due(START + 200).await.remove(0);
     claim(&fixture, &again, b"something else", START + 200).await;
-    conclude(&fixture.store, answered(&again, 500, EventState::Live, Some(START + 300))).await;
+    record(&fixture.store, answered(&again, 500, EventState::Live, Some(START + 300))).await;
     assert_eq!(fixture.due(START + 300).await[0].payload, Payload::Kept(Bytes::from_static(b"it")));
     fixture.assert_sound().await;
 }
@@ -248,7 +248,7 @@ on_both!(the_audit_finds_what_is_wrong_with_events);
 async fn the_audit_finds_what_is_wrong_with_events(mut fixture: Fixture) {
     let due = with_one_event(&mut fixture).await;
     outbox::claim(&fixture.store, vec![claim_of(&due, b"it")], START + 10).await.expect("a claim");
-    conclude(&fixture.store, answered(&due, 200, EventState::Delivered, None)).await;
+    record(&fixture.store, answered(&due, 200, EventState::Delivered, None)).await;
     fixture.assert_sound().await;
     let mut connection = fixture.store.connect().await.expect("a connection");
     for (damage, repair) in [
@@ -261,7 +261,10 @@ async fn the_audit_finds_what_is_wrong_with_events(mut fixture: Fixture) {
         ("UPDATE deliveries SET status = 500", "UPDATE deliveries SET status = 200"),
         ("UPDATE deliveries SET failure = 'tls'", "UPDATE deliveries SET failure = NULL"),
         ("UPDATE deliveries SET number = 3", "UPDATE deliveries SET number = 1"),
-        ("UPDATE progress SET lane = NULL", "UPDATE progress SET lane = (SELECT lane FROM events)"),
+        (
+            "UPDATE request_states SET lane = NULL",
+            "UPDATE request_states SET lane = (SELECT lane FROM events)",
+        ),
     ] {
         connection.execute(sql(damage)).await.expect("damage");
         let checks = audit::run(&fixture.store).await.expect("an audit");

@@ -54,10 +54,10 @@ async fn of_each_living_node_the_report_is_told_under_its_name() {
     report(&other, std::slice::from_ref(&idle), START).await;
     let told = list(&fixture.store).await;
     assert!(told.len() == 2 && told.contains(&(START, idle.clone())), "{told:?}");
-    nodes::void_stale(&other, START, 0).await.expect("a look for the dead");
+    nodes::reclaim_stale(&other, START, 0).await.expect("a look for the dead");
     assert_eq!(list(&other).await, [(START, idle.clone())]);
     // Who was taken for dead is heard again when it is alive.
-    nodes::beat(&fixture.store, START).await.expect("a heartbeat");
+    nodes::heartbeat(&fixture.store, START).await.expect("a heartbeat");
     report(&fixture.store, &[engine("gpu-0")], START + 1).await;
     assert_eq!(list(&other).await.len(), 2);
     nodes::leave(&other).await.expect("a farewell");

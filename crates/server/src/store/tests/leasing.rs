@@ -4,7 +4,7 @@ use overnight_domain::requests::RequestStatus;
 
 use crate::store::nodes;
 use crate::store::queue;
-use crate::store::queue::leases::{self, GiveBack};
+use crate::store::queue::leases::{self, ReleaseLease};
 use crate::store::queue::releases;
 use crate::store::tests::{Fixture, START};
 
@@ -56,9 +56,9 @@ async fn a_settle_under_an_old_epoch_touches_nothing(mut fixture: Fixture) {
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     let old = fixture.lease().await.remove(0);
-    let back = GiveBack { lease: old.clone(), retry_at: START, counted: true, suspect: true };
-    assert!(leases::give_back(&fixture.store, back.clone()).await.expect("a give-back"));
-    assert!(!leases::give_back(&fixture.store, back).await.expect("a second give-back"));
+    let back = ReleaseLease { lease: old.clone(), retry_at: START, counted: true, suspect: true };
+    assert!(leases::release_lease(&fixture.store, back.clone()).await.expect("a release"));
+    assert!(!leases::release_lease(&fixture.store, back).await.expect("a second release"));
     let (candidates, _) = queue::look(&fixture.store, fixture.group(), None, 9, START).await.expect("a look");
     assert_eq!((candidates[0].attempts, candidates[0].suspect), (1, true));
     let new = fixture.lease().await.remove(0);
@@ -75,8 +75,8 @@ async fn old_and_new_epoch_in_one_group_settle_once(mut fixture: Fixture) {
     fixture.insert(&[1]).await;
     fixture.release().await;
     let old = fixture.lease().await.remove(0);
-    let back = GiveBack { lease: old.clone(), retry_at: START, counted: false, suspect: false };
-    assert!(leases::give_back(&fixture.store, back).await.expect("a give-back"));
+    let back = ReleaseLease { lease: old.clone(), retry_at: START, counted: false, suspect: false };
+    assert!(leases::release_lease(&fixture.store, back).await.expect("a release"));
     let new = fixture.lease().await.remove(0);
     let (fenced, valid) = tokio::join!(fixture.settle(&old, START + 2), fixture.settle(&new, START + 2));
     assert_eq!((fenced, valid), (false, true));
@@ -88,15 +88,15 @@ async fn a_request_that_backs_off_is_not_seen_before_its_time(mut fixture: Fixtu
     fixture.insert(&[1]).await;
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
-    let back = GiveBack { lease: lease.clone(), retry_at: START + 9, counted: false, suspect: false };
-    assert!(leases::give_back(&fixture.store, back).await.expect("a give-back"));
+    let back = ReleaseLease { lease: lease.clone(), retry_at: START + 9, counted: false, suspect: false };
+    assert!(leases::release_lease(&fixture.store, back).await.expect("a release"));
     assert!(fixture.look().await.is_empty());
     let (later, _) = queue::look(&fixture.store, fixture.group(), None, 9, START + 9).await.expect("a look");
     assert_eq!(later.len(), 1);
 }
 
-on_both!(every_lease_found_at_start_is_void);
-async fn every_lease_found_at_start_is_void(mut fixture: Fixture) {
+on_both!(every_lease_found_at_start_is_reclaimed);
+async fn every_lease_found_at_start_is_reclaimed(mut fixture: Fixture) {
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     let before = fixture.lease().await.remove(0);
@@ -114,7 +114,7 @@ async fn a_living_process_keeps_its_leases(mut fixture: Fixture) {
     fixture.insert(&[1]).await;
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
-    nodes::beat(&fixture.store, START + 100).await.expect("a heartbeat");
-    assert_eq!(nodes::void_stale(&fixture.store, START + 100, 10_000).await.expect("a sweep"), 0);
+    nodes::heartbeat(&fixture.store, START + 100).await.expect("a heartbeat");
+    assert_eq!(nodes::reclaim_stale(&fixture.store, START + 100, 10_000).await.expect("a sweep"), 0);
     assert!(fixture.settle(&lease, START + 2).await);
 }

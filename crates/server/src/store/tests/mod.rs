@@ -1,4 +1,4 @@
-//! Tests of the store on real databases, through its public doors: one suite, on SQLite and on PostgreSQL.
+//! Tests of the store on real databases, through its public functions: one suite, on SQLite and on PostgreSQL.
 
 /// Declares a test of the store, which runs on both databases.
 macro_rules! on_both {
@@ -29,15 +29,16 @@ mod leasing;
 mod listing;
 mod live_counts;
 mod lives;
+mod migrations;
 mod money;
-mod moving;
 mod nodes;
 mod opening;
 mod paging;
 mod plans;
-mod probes;
 mod schemas;
 mod statements;
+mod test_events;
+mod transfer;
 mod users;
 mod webhooks;
 mod wholes;
@@ -68,7 +69,7 @@ use crate::store::requests::models;
 use crate::store::{Durability, Store, StoreOptions, requests};
 
 use crate::clock::{ManualClock, SharedClock, SystemClock};
-use crate::store::ledger::prices;
+use crate::store::ledger::price_points;
 use crate::store::queue;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
@@ -126,7 +127,7 @@ impl Fixture {
     pub(super) async fn restart(&mut self) {
         self.store.close().await;
         self.store = open(&self.options).await;
-        crate::store::nodes::void_stale(&self.store, START, 0).await.expect("a look for the dead");
+        crate::store::nodes::reclaim_stale(&self.store, START, 0).await.expect("a look for the dead");
     }
 
     /// Another node on the same database, with a folder of its own.
@@ -164,7 +165,7 @@ impl Fixture {
     pub(super) async fn hold(&self, amount: &str) -> Option<Hold> {
         let per_million = |text: &str| text.parse().expect("credits");
         let pricing = Pricing { input: per_million("1000000"), output: per_million("2000000") };
-        let price = prices::ensure(&self.store, pricing).await.expect("a price");
+        let price = price_points::ensure(&self.store, pricing).await.expect("a price");
         Some(Hold { amount: amount.parse().expect("credits"), price })
     }
 

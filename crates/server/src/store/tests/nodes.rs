@@ -37,14 +37,14 @@ async fn a_node_that_slept_through_its_lease_finds_its_writes_refused() {
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     let slept = fixture.lease().await.remove(0);
-    assert_eq!(nodes::void_stale(&other, START, 60_000).await.expect("a look"), 0);
-    assert_eq!(nodes::void_stale(&other, START, 0).await.expect("a look"), 1);
+    assert_eq!(nodes::reclaim_stale(&other, START, 60_000).await.expect("a look"), 0);
+    assert_eq!(nodes::reclaim_stale(&other, START, 0).await.expect("a look"), 1);
     assert!(!fixture.settle(&slept, START + 2).await);
     let positions = fixture.look().await;
     let lease =
         leases::take(&other, fixture.group(), positions, START).await.expect("a lease").leases.remove(0);
     assert!(!fixture.settle(&slept, START + 3).await);
-    nodes::beat(&fixture.store, START).await.expect("the sleeper wakes");
+    nodes::heartbeat(&fixture.store, START).await.expect("the sleeper wakes");
     assert!(!fixture.settle(&slept, START + 4).await);
     assert!(settle(&other, fixture.settlement(&lease, START + 5)).await.expect("a settle"));
     assert_eq!(fixture.status(id).await, RequestStatus::Completed);
@@ -52,15 +52,14 @@ async fn a_node_that_slept_through_its_lease_finds_its_writes_refused() {
 }
 
 #[tokio::test]
-async fn nodes_take_stretches_of_one_sweep_that_comes_round() {
+async fn nodes_take_runs_of_one_sweep_that_comes_round() {
     let mut fixture = Fixture::on_postgres().await;
     let (other, _folder) = fixture.node().await;
     fixture.insert(&[1, 2, 2, 3, 4]).await;
     fixture.release().await;
     let look = async |store| {
-        let (stretch, reached_end) =
-            queue::look(store, fixture.group(), None, 2, START).await.expect("a look");
-        let keys: Vec<u8> = stretch.iter().map(|it| it.position.sort_key.as_bytes()[0]).collect();
+        let (run, reached_end) = queue::look(store, fixture.group(), None, 2, START).await.expect("a look");
+        let keys: Vec<u8> = run.iter().map(|it| it.position.sort_key.as_bytes()[0]).collect();
         (keys, reached_end)
     };
     assert_eq!(look(&fixture.store).await, (vec![1, 2], false));
@@ -90,7 +89,7 @@ async fn replicas_are_driven_by_one_node_each_and_shared_out_evenly() {
     nodes::leave(&fixture.store).await.expect("a farewell");
     assert_eq!(claim(&other, &[]).await, held(&["a", "b", "c"], 3));
     assert_eq!(claim(&fixture.store, &[]).await, held(&[], 0), "the dead claim nothing");
-    nodes::beat(&fixture.store, START).await.expect("a heartbeat");
+    nodes::heartbeat(&fixture.store, START).await.expect("a heartbeat");
     assert_eq!(claim(&fixture.store, &[]).await, held(&[], 2));
     assert_eq!(claim(&other, &["c"]).await, held(&["a", "b"], 2));
     assert_eq!(claim(&fixture.store, &[]).await, held(&["c"], 2));
@@ -123,19 +122,19 @@ async fn a_node_learns_which_of_its_leases_others_ended() {
     assert!(lost().await.is_empty());
     requests::cancel(&other, fixture.account, ids[1], START).await.expect("a cancel");
     assert_eq!(lost().await, held[1..2]);
-    nodes::void_stale(&other, START, 0).await.expect("a look for the dead");
+    nodes::reclaim_stale(&other, START, 0).await.expect("a look for the dead");
     assert_eq!(lost().await.len(), 3);
 }
 
 #[tokio::test]
-async fn who_is_held_for_dead_leases_nothing_before_its_heart_beats_again() {
+async fn a_removed_node_leases_nothing_before_its_next_heartbeat() {
     let mut fixture = Fixture::on_postgres().await;
     let (other, _folder) = fixture.node().await;
     fixture.insert(&[1]).await;
     fixture.release().await;
-    nodes::void_stale(&other, START, 0).await.expect("a look for the dead");
+    nodes::reclaim_stale(&other, START, 0).await.expect("a look for the dead");
     assert!(fixture.lease().await.is_empty());
-    nodes::beat(&fixture.store, START).await.expect("a heartbeat");
+    nodes::heartbeat(&fixture.store, START).await.expect("a heartbeat");
     assert_eq!(fixture.lease().await.len(), 1);
     fixture.assert_sound().await;
 }

@@ -10,10 +10,10 @@ use crate::store::ledger::entries;
 use crate::store::lists::search::{self, Search};
 use crate::store::operations::audit;
 use crate::store::outbox;
-use crate::store::queue::candidates;
 use crate::store::queue::expiry;
 use crate::store::queue::leases;
 use crate::store::queue::live_counts;
+use crate::store::queue::queue_scan;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
 use crate::store::requests::{Direction, Scope};
@@ -32,9 +32,17 @@ async fn check_on_postgres(fixture: &Fixture, statement: Statement, wanted: &str
     let plan: Vec<String> = rows.iter().map(|row| row.get("QUERY PLAN").expect("a line")).collect();
     tx.rollback().await.expect("an end");
     assert!(plan.iter().any(|line| line.contains(wanted)), "{text}\nwants {wanted}\n{plan:#?}");
-    for table in
-        ["requests", "progress", "queue", "results", "batches", "accounts", "prices", "ledger", "events"]
-    {
+    for table in [
+        "requests",
+        "request_states",
+        "queue",
+        "results",
+        "batches",
+        "accounts",
+        "price_points",
+        "ledger",
+        "events",
+    ] {
         let whole = format!("Seq Scan on {table}");
         assert!(!plan.iter().any(|line| line.contains(&whole)), "{text}\n{plan:#?}");
     }
@@ -51,7 +59,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let mut statements = vec![
         releases::RELEASE_ON_POSTGRES.bind(START).bind(9i64),
         releases::NEXT_READY_AT.unbound(),
-        candidates::look_behind(fixture.group(), None, 9, START),
+        queue_scan::scan_after(fixture.group(), None, 9, START),
         settle::end_on_postgres_by(&settlements.iter().collect::<Vec<_>>(), 1),
         expiry::OVERDUE.bind(0i64).bind(START).bind(9i64),
         expiry::IS_OVERDUE.bind(0i64).bind(START),
@@ -71,7 +79,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let claims = vec![1i64.into(), 0i64.into(), "https://a.example".into(), b"{}".as_slice().into()];
     let by = || [1i64, START].map(Value::from);
     statements.push(outbox::TAKE.over(by(), claims));
-    statements.push(outbox::CONCLUDE.over([1i64.into()], row(6)));
+    statements.push(outbox::RECORD.over([1i64.into()], row(6)));
     statements.push(outbox::ON_POSTGRES.bind(1i64).bind("interrupted"));
     statements.push(api_keys::NOTE.over([], row(2)));
     statements.push(live_counts::OF_ACCOUNT.bind(fixture.model).bind(fixture.account));
@@ -135,7 +143,7 @@ async fn the_queue_is_searched_by_its_key() {
     let whole_key = "SEARCH queue USING PRIMARY KEY (model=? AND account=? AND sort_key=? AND seq=?)";
     check(
         &fixture,
-        candidates::LOOK.sqlite,
+        queue_scan::SCAN.sqlite,
         &["SEARCH queue USING PRIMARY KEY (model=? AND account=? AND (sort_key,seq)>(?,?))"],
     )
     .await;
@@ -145,36 +153,39 @@ async fn the_queue_is_searched_by_its_key() {
     for bulk in [&leases::LEASE, &settle::LEAVE] {
         check(&fixture, bulk.sqlite, &[whole_key]).await;
     }
-    check(&fixture, settle::END.sqlite, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    check(&fixture, settle::END.sqlite, &["SEARCH request_states USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     check(&fixture, leases::RETURN.sqlite, &[whole_key]).await;
 }
 
 #[tokio::test]
-async fn what_is_counted_is_a_stretch_of_a_key() {
+async fn what_is_counted_is_a_range_of_a_key() {
     let fixture = Fixture::on_sqlite().await;
     let of_account = "SEARCH queue USING PRIMARY KEY (model=? AND account=?)";
     check(&fixture, live_counts::OF_ACCOUNT.sqlite, &[of_account]).await;
     check(&fixture, live_counts::OF_MODEL.sqlite, &["SEARCH queue USING PRIMARY KEY (model=?)"]).await;
     let gathering = plan(&fixture, live_counts::GATHERING.sqlite).await;
-    assert!(gathering.iter().any(|line| line.contains("USING INDEX progress_gathering")), "{gathering:?}");
+    assert!(
+        gathering.iter().any(|line| line.contains("USING INDEX request_states_gathering")),
+        "{gathering:?}"
+    );
 }
 
 #[tokio::test]
-async fn progress_is_found_by_seq_or_by_an_index() {
+async fn request_states_are_found_by_seq_or_by_an_index() {
     let fixture = Fixture::on_sqlite().await;
-    let gathering = "SEARCH progress USING INDEX progress_gathering";
-    let covering = "SEARCH progress USING COVERING INDEX progress_gathering (ready_at<?)";
+    let gathering = "SEARCH request_states USING INDEX request_states_gathering";
+    let covering = "SEARCH request_states USING COVERING INDEX request_states_gathering (ready_at<?)";
     check(&fixture, releases::BOUNDARY.sqlite, &[covering]).await;
     check(&fixture, releases::COUNT.sqlite, &[gathering]).await;
     check(&fixture, releases::FILL.sqlite, &[gathering]).await;
     check(&fixture, releases::MARK.sqlite, &[gathering]).await;
-    let due = "USING INDEX progress_by_deadline (deadline>? AND deadline<?)";
-    check(&fixture, expiry::OVERDUE.sqlite, &[&format!("SEARCH p {due}"), IN_QUEUE]).await;
-    check(&fixture, expiry::IS_OVERDUE.sqlite, &[&format!("SEARCH progress {due}")]).await;
+    let due = "USING INDEX request_states_by_deadline (deadline>? AND deadline<?)";
+    check(&fixture, expiry::OVERDUE.sqlite, &[&format!("SEARCH rs {due}"), IN_QUEUE]).await;
+    check(&fixture, expiry::IS_OVERDUE.sqlite, &[&format!("SEARCH request_states {due}")]).await;
     check(
         &fixture,
         batches::LIVE_OF_BATCH.sqlite,
-        &["SEARCH p USING INDEX progress_by_batch (batch=? AND seq>?)", IN_QUEUE],
+        &["SEARCH rs USING INDEX request_states_by_batch (batch=? AND seq>?)", IN_QUEUE],
     )
     .await;
 }
@@ -216,7 +227,7 @@ async fn what_is_due_is_found_however_much_is_not() {
     .await;
     let by_key = "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)";
     check(&fixture, outbox::TAKE.sqlite, &[by_key]).await;
-    check(&fixture, outbox::CONCLUDE.sqlite, &[by_key]).await;
+    check(&fixture, outbox::RECORD.sqlite, &[by_key]).await;
     check(&fixture, outbox::NOTE.sqlite, &["SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     check(
         &fixture,
@@ -236,27 +247,32 @@ async fn what_is_due_is_found_however_much_is_not() {
         &["SEARCH d USING INDEX deliveries_by_account (account=? AND (started_at,event,number)<(?,?,?))"],
     )
     .await;
-    check(&fixture, outbox::GIVE_BACK.sqlite, &["SEARCH events USING INDEX events_sending (owner=?)"]).await;
+    check(&fixture, outbox::RELEASE.sqlite, &["SEARCH events USING INDEX events_sending (node=?)"]).await;
 }
 
 #[tokio::test]
 async fn a_batch_is_grouped_in_time_that_grows_with_its_size_alone() {
     let fixture = Fixture::on_sqlite().await;
-    check(&fixture, batches::RESOLVE.sqlite, &["SEARCH r USING INDEX", "SEARCH p USING INTEGER PRIMARY KEY"])
+    check(
+        &fixture,
+        batches::RESOLVE.sqlite,
+        &["SEARCH r USING INDEX", "SEARCH rs USING INTEGER PRIMARY KEY"],
+    )
+    .await;
+    check(&fixture, batches::FREE.sqlite, &["SEARCH rs USING INTEGER PRIMARY KEY (rowid=?)", IN_QUEUE]).await;
+    check(&fixture, batches::JOIN.sqlite, &["SEARCH request_states USING INTEGER PRIMARY KEY (rowid=?)"])
         .await;
-    check(&fixture, batches::FREE.sqlite, &["SEARCH p USING INTEGER PRIMARY KEY (rowid=?)", IN_QUEUE]).await;
-    check(&fixture, batches::JOIN.sqlite, &["SEARCH progress USING INTEGER PRIMARY KEY (rowid=?)"]).await;
 }
 
 #[tokio::test]
 async fn pages_start_at_their_cursor() {
     let fixture = Fixture::on_sqlite().await;
     for (scope, index) in [
-        (Scope::Account(fixture.account), "progress_by_account (account=?"),
-        (Scope::Batch(1), "progress_by_batch (batch=?"),
+        (Scope::Account(fixture.account), "request_states_by_account (account=?"),
+        (Scope::Batch(1), "request_states_by_batch (batch=?"),
     ] {
         for (direction, bound) in [(Direction::OldestFirst, "seq>?"), (Direction::NewestFirst, "seq<?")] {
-            let step = format!("SEARCH p USING INDEX {index} AND {bound})");
+            let step = format!("SEARCH rs USING INDEX {index} AND {bound})");
             for sql in [requests::summaries(scope, direction), requests::records(scope, direction)] {
                 check(&fixture, sql.sqlite, &[&step, "SEARCH r USING INTEGER PRIMARY KEY", IN_QUEUE]).await;
             }
@@ -275,15 +291,15 @@ async fn lists_for_people_start_at_their_cursor_too() {
         IN_QUEUE,
     ];
     for (scope, index) in [
-        (Scope::Account(fixture.account), "progress_by_account (account=?"),
-        (Scope::Batch(1), "progress_by_batch (batch=?"),
+        (Scope::Account(fixture.account), "request_states_by_account (account=?"),
+        (Scope::Batch(1), "request_states_by_batch (batch=?"),
     ] {
-        let first = format!("SEARCH p USING INDEX {index} AND seq>? AND seq<?)");
+        let first = format!("SEARCH rs USING INDEX {index} AND seq>? AND seq<?)");
         check(&fixture, requests::list_of(scope).0.sqlite, &[&[first.as_str()], &joined[..]].concat()).await;
-        let floor = format!("SEARCH progress USING COVERING INDEX {index} AND seq<?)");
+        let floor = format!("SEARCH request_states USING COVERING INDEX {index} AND seq<?)");
         check(&fixture, requests::list_of(scope).1.sqlite, &[&floor]).await;
     }
-    let by_batch = "SEARCH p USING INDEX progress_by_batch (batch=?)";
+    let by_batch = "SEARCH rs USING INDEX request_states_by_batch (batch=?)";
     check(&fixture, requests::LIST_ERRORS.sqlite, &[by_batch, joined[2]]).await;
     check(&fixture, requests::FIND_CHARGE.sqlite, &["SEARCH r USING COVERING INDEX", joined[2], joined[3]])
         .await;

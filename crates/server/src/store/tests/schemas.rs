@@ -8,7 +8,7 @@ use crate::clock::ManualClock;
 use crate::store::database::migrations;
 use crate::store::database::{Dialect, Kind, sql};
 use crate::store::schema::{self, Schema};
-use crate::store::tests::moving::Target;
+use crate::store::tests::transfer::Target;
 use crate::store::tests::{Fixture, START};
 use crate::store::{FolderLock, Store, StoreError};
 

@@ -119,7 +119,7 @@ fn every_code_in_a_statement_has_its_name() {
 /// Tables that grow with the work.
 const GROWING: [&str; 9] = [
     "requests",
-    "progress",
+    "request_states",
     "queue",
     "results",
     "batches",
@@ -131,7 +131,7 @@ const GROWING: [&str; 9] = [
 
 /// Indexes with a predicate that few rows meet. Any other index is as long as its table.
 const OF_FEW: [&str; 6] = [
-    "progress_gathering",
+    "request_states_gathering",
     "events_due",
     "events_sending",
     "events_live_tests",
@@ -142,8 +142,8 @@ const OF_FEW: [&str; 6] = [
 /// Statements that read a whole table, and why they may.
 const READS_ALL: &[(&str, &str)] = &[
     ("nodes::engine_reports::LIST", "a row for each node and replica, and no more"),
-    ("nodes::lifecycle::VOID", "an index of leases would be written by every lease; a node ends rarely"),
-    ("nodes::lifecycle::VOID_ALL", "the same at a start, which counts the queue anyway"),
+    ("nodes::lifecycle::RECLAIM", "an index of leases would be written by every lease; a node ends rarely"),
+    ("nodes::lifecycle::RECLAIM_ALL", "the same at a start, which counts the queue anyway"),
     ("outbox::reads::COUNT_EXHAUSTED", "asked by `doctor` alone"),
     ("queue::scan::BACKLOGS", "once, when a node starts"),
     ("queue::expiry::NEXT_DEADLINE", "once, when a node starts"),

@@ -17,10 +17,10 @@ use crate::store::writer::Writer;
 use crate::store::writer::group::{CrashPoint, Done, Failure, WriteGroup};
 use crate::store::writer::queues::WriteQueues;
 
-const DISK: &str = "the disk is full, or another process holds the database";
-const AWAY: &str = "the database does not answer, or takes no writes";
+const DISK: &str = "the disk is full or another process locks the database";
+const AWAY: &str = "the database does not answer or accepts no writes";
 const BUSY: &str = "other nodes write the same rows";
-const PROBE_MS: i64 = 1_000;
+const TEST_WRITE_MS: i64 = 1_000;
 const EXIT_IO_ERROR: i32 = 74;
 /// A group that meets another node's at the same rows this often is run member by member.
 const AGAIN_MAX: u32 = 5;
@@ -28,11 +28,11 @@ const AGAIN_MAX: u32 = 5;
 const OUTCOME_MS: i64 = 100;
 
 statements! {
-    /// Writes a little, to see whether anything can be written.
-    PROBE = {
-        sqlite: "INSERT INTO settings (name, value) VALUES ('probe', randomblob(16384))
+    /// The test write, which shows whether the database accepts writes.
+    TEST_WRITE = {
+        sqlite: "INSERT INTO settings (name, value) VALUES ('test_write', randomblob(16384))
             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        postgres: "INSERT INTO settings (name, value) VALUES ('probe', ''::bytea)
+        postgres: "INSERT INTO settings (name, value) VALUES ('test_write', ''::bytea)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
     };
 }
@@ -169,7 +169,7 @@ impl WriterCore {
                 continue;
             };
             metrics::counter!("overnight_store_unanswered_commits_total").increment(1);
-            tracing::warn!(%error, "a commit was not answered: the database is asked what became of it");
+            tracing::warn!(%error, "commit not answered; reading its outcome from the database");
             match self.outcome_of(id, clock).await {
                 Some(Outcome::Committed) => {
                     self.answer(Done { group: undone, outcome: *outcome });
@@ -189,7 +189,7 @@ impl WriterCore {
             match self.ask_outcome(id).await {
                 Ok(outcome) => break Some(outcome),
                 Err(_) if self.queues.is_closed() => break None,
-                Err(error) => tracing::warn!(%error, "the database does not say what became of a commit"),
+                Err(error) => tracing::warn!(%error, "reading the outcome of a commit failed; retrying"),
             }
             clock.sleep_until(clock.now() + OUTCOME_MS).await;
         };
@@ -226,19 +226,19 @@ impl WriterCore {
         }
     }
 
-    /// Refuses writes, reads go on; tries each second whether the database takes writes again.
+    /// Refuses writes until a test write succeeds; one is tried each second. Reads continue.
     async fn refuse_until_well(&mut self, group: WriteGroup, error: &StoreError, clock: &SharedClock) {
         let why = match self.connection.dialect() {
             Dialect::Sqlite => DISK,
             Dialect::Postgres => AWAY,
         };
-        tracing::error!(%error, "the store refuses writes for a while: {why}");
+        tracing::error!(%error, "store unavailable; refusing writes: {why}");
         self.queues.set_refusing(Some(why));
         group.refuse(|| StoreError::Unavailable(why));
         while !self.queues.is_closed() {
-            match self.probe().await {
+            match self.write_for_test().await {
                 Ok(()) => {
-                    tracing::info!("the store takes writes again");
+                    tracing::info!("store available; accepting writes");
                     break;
                 }
                 Err(error) if error.trouble() == Trouble::Fatal => {
@@ -246,7 +246,7 @@ impl WriterCore {
                 }
                 Err(_) => {}
             }
-            clock.sleep_until(clock.now() + PROBE_MS).await;
+            clock.sleep_until(clock.now() + TEST_WRITE_MS).await;
             while let Some(group) = self.queues.take() {
                 group.refuse(|| StoreError::Unavailable(why));
             }
@@ -255,21 +255,21 @@ impl WriterCore {
         self.queues.set_refusing(None);
     }
 
-    async fn probe(&mut self) -> Result<(), StoreError> {
+    async fn write_for_test(&mut self) -> Result<(), StoreError> {
         if self.connection.dialect() == Dialect::Postgres {
             self.connection = self.database.connect().await?;
         }
-        self.connection.execute(PROBE.unbound()).await.map(drop)
+        self.connection.execute(TEST_WRITE.unbound()).await.map(drop)
     }
 
-    /// After an I/O error nobody knows what is on this machine's disk: the process ends, and the next start reads it
-    /// afresh. What a server says ends no process.
+    /// After an I/O error the state of this machine's disk is unknown: the process ends, and the next start reads the
+    /// disk again. An error of a PostgreSQL server ends no process.
     fn give_up(&self, group: WriteGroup, error: StoreError) {
         match (self.connection.dialect(), error) {
             (_, StoreError::Stopped) => group.refuse(|| StoreError::Stopped),
             (Dialect::Sqlite, error) => end_process(&error),
             (Dialect::Postgres, error) => {
-                tracing::error!(%error, "the store refused a write that it does not understand");
+                tracing::error!(%error, "store refused a write group");
                 group.refuse(|| StoreError::Refused(error.to_string()));
             }
         }
@@ -278,7 +278,7 @@ impl WriterCore {
 
 #[expect(clippy::exit, reason = "no answer may be given, and no destructor may write")]
 fn end_process(error: &StoreError) -> ! {
-    tracing::error!(%error, "the store failed: the process ends, and what was acknowledged is on disk");
+    tracing::error!(%error, "store failed; the process ends, acknowledged writes are on disk");
     std::process::exit(EXIT_IO_ERROR)
 }
 

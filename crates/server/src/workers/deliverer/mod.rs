@@ -16,7 +16,7 @@ use crate::app::write_retry::write_with_retry;
 use crate::app::{Services, webhooks};
 use crate::store::StoreError;
 use crate::store::outbox::webhook_secrets;
-use crate::store::outbox::{self, Claim, Conclusion, Due, EventState};
+use crate::store::outbox::{self, AttemptResult, Claim, Due, EventState};
 use crate::webhooks::Sender;
 
 /// The outbox is looked into at least this often: other processes, and operators, make events due too.
@@ -33,7 +33,7 @@ pub struct Deliverer {
     services: Services,
     sender: Arc<Sender>,
     permits: Permits,
-    tries: JoinSet<Conclusion>,
+    tries: JoinSet<AttemptResult>,
     /// How many lanes there were at the last look.
     lanes: usize,
 }
@@ -58,7 +58,7 @@ impl Deliverer {
             tokio::select! {
                 () = &mut stopped => break,
                 () = self.services.store.events_written() => {}
-                Some(tried) = self.tries.join_next() => self.conclude(tried).await,
+                Some(tried) = self.tries.join_next() => self.record(tried).await,
                 () = self.services.clock.sleep_until(look_at) => {}
             }
             self.rest().await;
@@ -69,7 +69,7 @@ impl Deliverer {
         loop {
             tokio::select! {
                 tried = self.tries.join_next() => match tried {
-                    Some(tried) => self.conclude(tried).await,
+                    Some(tried) => self.record(tried).await,
                     None => return,
                 },
                 () = self.services.clock.sleep_until(too_late) => return,
@@ -141,7 +141,7 @@ impl Deliverer {
         let (signed, unsigned): (Vec<_>, Vec<_>) =
             permits.into_iter().partition(|(due, _)| secrets.contains_key(&due.account.0));
         if let Some((due, _)) = unsigned.first() {
-            tracing::error!(event = %due.id, "account has no webhook secret; its webhooks wait until one is made by rotation");
+            tracing::error!(event = %due.id, "account has no webhook secret; its events wait for a rotation");
         }
         if signed.is_empty() {
             return Ok(());
@@ -162,23 +162,23 @@ impl Deliverer {
     }
 
     /// Notes what came of a try, and of all that have ended with it.
-    async fn conclude(&mut self, first: Result<Conclusion, JoinError>) {
+    async fn record(&mut self, first: Result<AttemptResult, JoinError>) {
         let mut tried = vec![first];
         tried.extend(std::iter::from_fn(|| self.tries.try_join_next()));
-        let mut conclusions = Vec::with_capacity(tried.len());
+        let mut results = Vec::with_capacity(tried.len());
         for outcome in tried {
             match outcome {
-                Ok(conclusion) => conclusions.push(conclusion),
+                Ok(result) => results.push(result),
                 Err(error) => {
-                    tracing::error!(%error, "webhook delivery attempt ended without an outcome; it is made again after a restart");
+                    tracing::error!(%error, "delivery attempt ended without an outcome; it is repeated after a restart");
                 }
             }
         }
-        let conclusions: Arc<[Conclusion]> = conclusions.into();
-        let write = |conclusions| outbox::conclude_all(&self.services.store, conclusions);
+        let results: Arc<[AttemptResult]> = results.into();
+        let write = |results| outbox::record_attempt_results(&self.services.store, results);
         let clock = &self.services.clock;
-        let counted = write_with_retry(clock, "what came of webhooks", Arc::clone(&conclusions), write).await;
-        count(&conclusions, &counted);
+        let counted = write_with_retry(clock, "webhook delivery attempts", Arc::clone(&results), write).await;
+        count(&results, &counted);
         self.show();
     }
 
@@ -192,9 +192,9 @@ fn claim_of(due: &Due) -> Claim {
     Claim { seq: *seq, number: *number, url: url.clone(), payload: webhooks::payload(payload) }
 }
 
-fn count(conclusions: &[Conclusion], counted: &[Option<bool>]) {
+fn count(results: &[AttemptResult], counted: &[Option<bool>]) {
     let mut exhausted = 0;
-    for (conclusion, counted) in conclusions.iter().zip(counted) {
+    for (result, counted) in results.iter().zip(counted) {
         match counted {
             Some(true) => {}
             Some(false) => {
@@ -204,24 +204,24 @@ fn count(conclusions: &[Conclusion], counted: &[Option<bool>]) {
             }
             None => {
                 tracing::error!(
-                    seq = conclusion.seq,
-                    "webhook outcome not stored; it is sent again after a restart"
+                    seq = result.seq,
+                    "delivery outcome not stored; the event is sent again after a restart"
                 );
                 continue;
             }
         }
-        let outcome = match conclusion.state {
+        let outcome = match result.state {
             EventState::Delivered => "delivered",
             EventState::Exhausted => "exhausted",
             EventState::Live => "failed",
         };
-        exhausted += usize::from(conclusion.state == EventState::Exhausted);
+        exhausted += usize::from(result.state == EventState::Exhausted);
         metrics::counter!("overnight_webhook_tries_total", "outcome" => outcome).increment(1);
     }
     if exhausted > 0 {
         tracing::warn!(
             exhausted,
-            "webhooks were given up: `overnight webhook events --state exhausted` names them"
+            "events exhausted; list them with `overnight webhook events --state exhausted`"
         );
     }
 }

@@ -43,6 +43,6 @@ pub(super) struct Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.permits.room().give_back(self.lane);
+        self.permits.room().release(self.lane);
     }
 }

@@ -8,7 +8,7 @@ use overnight_domain::webhooks::{Answer, Next, after};
 
 use super::permits::Permit;
 use crate::app::Services;
-use crate::store::outbox::{Claimed, Conclusion, Due, EventState};
+use crate::store::outbox::{AttemptResult, Claimed, Due, EventState};
 use crate::webhooks::{Hold, Message, Sender};
 
 /// A claimed event.
@@ -22,7 +22,7 @@ pub(super) struct Try {
 
 impl Try {
     /// Makes it.
-    pub(super) async fn run(self, services: Services, sender: Arc<Sender>) -> Conclusion {
+    pub(super) async fn run(self, services: Services, sender: Arc<Sender>) -> AttemptResult {
         let Self { due, claimed, payload, secrets, permit } = self;
         let started_at = services.clock.now();
         let timestamp_s = started_at.div_euclid(1_000);
@@ -42,7 +42,7 @@ impl Try {
             Next::Exhausted => (EventState::Exhausted, None),
             Next::Retry { after_ms } => (EventState::Live, Some(now + after_ms)),
         };
-        Conclusion {
+        AttemptResult {
             seq: due.seq,
             number: due.number + 1,
             started_at,

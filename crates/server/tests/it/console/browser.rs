@@ -92,12 +92,12 @@ impl Browser {
     /// Whether a page of signed-in people is shown.
     pub(super) async fn is_signed_in(&mut self) -> bool {
         let answered = self.get("/console/you").await;
-        assert!(answered.status == 200 || is_led_to_the_door(&answered), "{answered:?}");
+        assert!(answered.status == 200 || is_redirected_to_sign_in(&answered), "{answered:?}");
         answered.status == 200
     }
 }
 
 /// Whether a browser is sent to where somebody signs in.
-pub(super) fn is_led_to_the_door(answered: &Answered) -> bool {
+pub(super) fn is_redirected_to_sign_in(answered: &Answered) -> bool {
     answered.status == 303 && answered.header("location").starts_with("/console/sign-in")
 }

@@ -40,7 +40,7 @@ async fn who_is_not_signed_in_follows_nothing() {
     let followed = raw.send(asking("/console/you", "a=b")).await.rest().await;
     assert!(followed.starts_with("HTTP/1.1 204 "), "{followed}");
     let mut raw = app.raw().await;
-    let door = raw.send(asking("/console/sign-in", "a=b")).await.rest().await;
-    assert!(door.contains("content-type: text/html"), "{door}");
+    let page = raw.send(asking("/console/sign-in", "a=b")).await.rest().await;
+    assert!(page.contains("content-type: text/html"), "{page}");
     app.stop().await;
 }

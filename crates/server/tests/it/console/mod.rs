@@ -1,7 +1,6 @@
-//! The console over a real socket: its door, who may do what behind it, and how it is guarded.
+//! The console over a real socket: sign-in, the rights of each role, and how it is guarded.
 
 mod browser;
-mod door;
 mod forwarded;
 mod guard;
 mod live;
@@ -9,6 +8,7 @@ mod oidc;
 mod outages;
 mod roles;
 mod searches;
+mod sign_in;
 
 use overnight_domain::roles::Role;
 use overnight_server::app::accounts::{self, Account};

@@ -79,9 +79,9 @@ async fn a_known_address_signs_in_and_is_known_by_its_subject_from_then_on() {
     let [account, _] = both_accounts(app).await;
     member(app, &account, "a@example.com", Role::Viewer).await;
     let mut browser = Browser::new(app);
-    let door = browser.get("/console/sign-in?next=/console/you").await;
+    let page = browser.get("/console/sign-in?next=/console/you").await;
     let link = "<a href=\"/console/sign-in/oidc?next=%2Fconsole%2Fyou\">Sign in with Example</a>";
-    assert!(door.text().contains(link), "{}", door.text());
+    assert!(page.text().contains(link), "{}", page.text());
 
     let led = browser.get("/console/sign-in/oidc?next=%2Fconsole%2Fyou%3Fa%3Db").await;
     let cookie = led.header("set-cookie").to_owned();

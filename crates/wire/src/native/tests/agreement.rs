@@ -131,7 +131,7 @@ proptest! {
     fn batch_records_are_told_the_same_twice(batch in batch(), ids in proptest::collection::vec(any::<u128>(), 0..5)) {
         let ids: Vec<_> = ids.into_iter().map(RequestId::from_bits).collect();
         agree::<batches::BatchCreated>(|out| batches::write_created(&batch, out));
-        agree::<batches::BatchStatus>(|out| batches::write_status(&batch, out));
+        agree::<batches::BatchSummary>(|out| batches::write_status(&batch, out));
         agree::<batches::FullBatch>(|out| batches::write_full(&batch, &ids, out));
     }
 

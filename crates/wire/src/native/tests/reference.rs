@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use crate::native::batches::{BatchCreated, BatchStatus, CreateBatch, FullBatch};
+use crate::native::batches::{BatchCreated, BatchSummary, CreateBatch, FullBatch};
 use crate::native::chat::ChatCompletionRequest;
 use crate::native::errors::ErrorEnvelope;
 use crate::native::events::Event;
@@ -26,7 +26,7 @@ fn schemas() -> Value {
     add::<FullRequest>(&mut schemas);
     add::<CreateBatch>(&mut schemas);
     add::<BatchCreated>(&mut schemas);
-    add::<BatchStatus>(&mut schemas);
+    add::<BatchSummary>(&mut schemas);
     add::<FullBatch>(&mut schemas);
     add::<ModelList>(&mut schemas);
     add::<ErrorEnvelope>(&mut schemas);
@@ -100,7 +100,7 @@ fn every_example_is_one_of_its_type() {
     example::<RequestCreated>();
     example::<RequestSummary>();
     example::<BatchCreated>();
-    example::<BatchStatus>();
+    example::<BatchSummary>();
     example::<ChatCompletionRequest>();
     example::<ErrorEnvelope>();
     example::<Event>();

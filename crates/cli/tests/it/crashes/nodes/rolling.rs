@@ -56,9 +56,9 @@ async fn a_rolling_restart_fails_no_call_and_loses_no_work() {
     let world = World::new(2, &engine_that_takes(200));
     let mut nodes = vec![world.start("a", AT_ONCE).await, world.start("b", AT_ONCE).await];
     let key = nodes[0].key();
-    let doors = nodes.iter().map(|node| (node.address().to_owned(), node.client_with(&key))).collect();
+    let clients = nodes.iter().map(|node| (node.address().to_owned(), node.client_with(&key))).collect();
     let stop = Arc::<AtomicBool>::default();
-    let calls = tokio::spawn(balance(doors, Arc::clone(&stop)));
+    let calls = tokio::spawn(balance(clients, Arc::clone(&stop)));
     for node in &mut nodes {
         pause(500).await;
         node.signal("TERM");

@@ -112,7 +112,7 @@
       mark(false);
       if (source?.readyState !== EventSource.CLOSED) return;
       source = null;
-      // Whoever was signed out meanwhile is led to the door.
+      // A visitor who was signed out meanwhile is redirected to the sign-in page.
       const answer = await fetch(location.href, { redirect: "manual" }).catch(() => null);
       if (answer?.type === "opaqueredirect") location.reload();
     };

@@ -97,12 +97,13 @@ pub(super) fn read_line(line: &[u8], dialect: Dialect) -> Result<Line, String> {
     let (name, cells): (Cow<'_, str>, Vec<Cell<'_>>) =
         serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let table = TABLES.iter().find(|table| table.name == name);
-    let table = table.ok_or_else(|| format!("there is no table {name:?}"))?;
+    let table = table.ok_or_else(|| format!("unknown table {name:?}"))?;
     if cells.len() != table.columns.len() {
-        return Err(format!("a row of {name} has {} values, and not {}", table.columns.len(), cells.len()));
+        return Err(format!("a row of {name} must have {} values, not {}", table.columns.len(), cells.len()));
     }
     let read = |(column, cell): (&Column, _)| {
-        read_cell(column.form, cell, dialect).ok_or_else(|| format!("{name}.{} cannot be that", column.name))
+        read_cell(column.form, cell, dialect)
+            .ok_or_else(|| format!("invalid value for {name}.{}", column.name))
     };
     let row = table.columns.iter().zip(cells).map(read).collect::<Result<_, _>>()?;
     Ok(Line::Row(table, row))

@@ -29,8 +29,8 @@ pub async fn import(options: &StoreOptions, input: impl BufRead) -> Result<Count
 }
 
 fn read_header(lines: &mut Lines<impl BufRead>) -> Result<(), ImportError> {
-    const FOREIGN: &str = "this is no file that `overnight export` wrote";
-    const OTHER: &str = "this file is of another release: export and import with the same";
+    const FOREIGN: &str = "the file was not written by `overnight export`";
+    const OTHER: &str = "the file was written by another release; export and import with the same release";
     let line = match lines.next() {
         Err(ImportError::Cut { .. }) => return Err(lines.fault(FOREIGN)),
         line => line?,

@@ -48,7 +48,7 @@ impl<R: BufRead> Lines<R> {
     pub(super) fn blame(&self, error: StoreError) -> ImportError {
         match error.trouble() {
             Trouble::Constraint => {
-                self.fault(&format!("this row or one shortly before was refused: {error}"))
+                self.fault(&format!("the store refused this row or one shortly before: {error}"))
             }
             _ => error.into(),
         }

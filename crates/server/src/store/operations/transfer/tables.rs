@@ -1,9 +1,9 @@
-//! What is moved, table by table: which columns, in which form, in which order, and the statements for it.
+//! The transferred tables: their columns, form and order, and the statements for them.
 //!
-//! Not moved is what belongs to the processes at work (owners, commits, drivers, engine_reports, replicas, sweeps), what lets
-//! somebody in for a while (sessions, sign_in_links, invitations, sign_in_failures), and what is written only to see whether it can be (the
-//! setting `probe`). A lease is one of those processes' too: what is leased is told as waiting, and an event that is being sent as due, without the
-//! try of which nothing is known yet.
+//! Not transferred: the state of running nodes (nodes, commit_markers, node_replicas, engine_reports, replicas, sweeps),
+//! temporary access (sessions, sign_in_links, invitations, sign_in_failures), and the writer's test write (the setting
+//! `test_write`). A lease belongs to a running node too: a leased request is exported as waiting, and an event that is
+//! being sent as due, without the delivery whose outcome is unknown.
 
 use crate::store::database::Kind;
 
@@ -102,7 +102,7 @@ pub(super) static TABLES: [Table; 20] = [
         columns: &[
             text("name"), bytes("value"),
         ],
-        only: Some("name <> 'probe'"), ..Table::PLAIN
+        only: Some("name <> 'test_write'"), ..Table::PLAIN
     },
     Table {
         name: "accounts", key: &["seq"],
@@ -128,7 +128,7 @@ pub(super) static TABLES: [Table; 20] = [
         is_numbered: true, ..Table::PLAIN
     },
     Table {
-        name: "prices", key: &["seq"],
+        name: "price_points", key: &["seq"],
         columns: &[
             integer("seq"), integer("input"), integer("output"),
         ],
@@ -143,7 +143,7 @@ pub(super) static TABLES: [Table; 20] = [
         weight: Some("octet_length(body) + coalesce(octet_length(metadata), 0)"), is_numbered: true, ..Table::PLAIN
     },
     Table {
-        name: "progress", key: &["seq"],
+        name: "request_states", key: &["seq"],
         columns: &[
             integer("seq"), integer("account"), integer("model"), integer("state"), integer("batch"),
             gathering("ready_at").read_as("CASE WHEN state = 0 THEN ready_at END"), integer("deadline"),
@@ -157,7 +157,7 @@ pub(super) static TABLES: [Table; 20] = [
         columns: &[
             integer("model"), integer("account"), bytes("sort_key"), integer("seq"),
             integer("phase").read_as("CAST(0 AS BIGINT)"), integer("deadline"), integer("cost"), integer("lease_epoch"),
-            integer("owner").read_as("CAST(NULL AS BIGINT)"), integer("attempts"), integer("retry_at"),
+            integer("node").read_as("CAST(NULL AS BIGINT)"), integer("attempts"), integer("retry_at"),
             integer("suspect"), integer("in_progress_at"), integer("batch"), integer("hold"), integer("price"),
             integer("lane"),
         ],
@@ -216,9 +216,9 @@ pub(super) static TABLES: [Table; 20] = [
         columns: &[
             integer("seq"), bytes("id"), integer("account"), integer("lane"), integer("kind"), integer("request"),
             integer("batch"), integer("created_at"), integer("state"),
-            integer("due_at").read_as("CASE WHEN owner IS NOT NULL THEN claimed_at ELSE due_at END"),
-            integer("owner").read_as("CAST(NULL AS BIGINT)"), integer("claimed_at"), integer("ended_at"),
-            integer("number").read_as("number - CASE WHEN owner IS NOT NULL THEN 1 ELSE 0 END"), integer("failures"),
+            integer("due_at").read_as("CASE WHEN node IS NOT NULL THEN claimed_at ELSE due_at END"),
+            integer("node").read_as("CAST(NULL AS BIGINT)"), integer("claimed_at"), integer("ended_at"),
+            integer("number").read_as("number - CASE WHEN node IS NOT NULL THEN 1 ELSE 0 END"), integer("failures"),
             integer("tries_max"), text("url"), json("payload"),
         ],
         weight: Some("coalesce(octet_length(payload), 0)"), is_numbered: true, ..Table::PLAIN
@@ -273,10 +273,10 @@ mod tests {
     async fn every_column_moves_but_those_of_the_processes_at_work() {
         let mut kept = catalogue(&Fixture::on_sqlite().await).await;
         for table in [
-            "commits",
-            "drivers",
+            "commit_markers",
+            "node_replicas",
             "engine_reports",
-            "owners",
+            "nodes",
             "replicas",
             "sessions",
             "sign_in_failures",

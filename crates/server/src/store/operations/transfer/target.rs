@@ -7,23 +7,23 @@ use crate::store::operations::transfer::tables::{TABLES, Table};
 use crate::store::{FolderLock, StoreError, StoreOptions, schema};
 
 /// What every opening of a store writes, and an import replaces.
-const MADE_BY_OPENING: [&str; 3] = ["settings", "models", "prices"];
+const MADE_BY_OPENING: [&str; 3] = ["settings", "models", "price_points"];
 
 /// The transaction waits for a file that may come slowly. Whoever starts meanwhile waits for its end.
 const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
     SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = 0;
-    LOCK TABLE settings, accounts, models, prices, requests, owners IN EXCLUSIVE MODE";
+    LOCK TABLE settings, accounts, models, price_points, requests, nodes IN EXCLUSIVE MODE";
 
 statements! {
     /// A node whose heartbeat is younger than a minute, by the database's time.
     SERVING = {
-        postgres: "SELECT coalesce(nullif(name, ''), 'a service') AS name FROM owners
+        postgres: "SELECT coalesce(nullif(name, ''), 'a service') AS name FROM nodes
             WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds' LIMIT 1",
     };
 }
 
 /// What the audit's joins are planned by: nothing has counted the new rows yet.
-const ANALYZE: &str = "ANALYZE accounts, requests, progress, queue, results, batches, batch_members, ledger, spend, events, deliveries";
+const ANALYZE: &str = "ANALYZE accounts, requests, request_states, queue, results, batches, batch_members, ledger, spend, events, deliveries";
 
 /// A store that nobody else serves.
 pub(super) struct Target {
@@ -59,7 +59,9 @@ impl Target {
                 return Err(ImportError::NotEmpty { table: table.name });
             }
         }
-        self.connection.execute_all("DELETE FROM settings; DELETE FROM models; DELETE FROM prices").await?;
+        self.connection
+            .execute_all("DELETE FROM settings; DELETE FROM models; DELETE FROM price_points")
+            .await?;
         Ok(())
     }
 

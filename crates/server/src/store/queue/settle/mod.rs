@@ -17,7 +17,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
 
 use crate::store::database::{Dialect, Row};
-use crate::store::effects::{Completed, EndedRequest, Pinned};
+use crate::store::effects::{AcceptedPrice, Completed, EndedRequest};
 use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::WriteOrder;
@@ -54,14 +54,14 @@ pub struct Settlement {
 #[derive(Debug, Clone, Copy)]
 struct Held {
     batch: Option<i64>,
-    pinned: Pinned,
+    accepted: AcceptedPrice,
     lane: Option<i64>,
 }
 
 impl Held {
     /// Reads `batch, hold, input, output, lane`.
     fn read(row: &Row) -> Result<Self, StoreError> {
-        Ok(Self { batch: row.get("batch")?, pinned: Pinned::read(row)?, lane: row.get("lane")? })
+        Ok(Self { batch: row.get("batch")?, accepted: AcceptedPrice::read(row)?, lane: row.get("lane")? })
     }
 }
 
@@ -90,7 +90,7 @@ impl Settlement {
             account: group.account.0,
             batch: held.batch,
             lane: held.lane,
-            hold: held.pinned.hold,
+            hold: held.accepted.hold,
             from: RequestStatus::InProgress,
             to: self.ending.status(),
             now,
@@ -100,7 +100,7 @@ impl Settlement {
             Ending::Failed => write.effects.ended(&ended),
             Ending::Completed { prompt_tokens, completion_tokens } => {
                 let completed = Completed { group, request, result, prompt_tokens, completion_tokens, now };
-                write.effects.completed(&ended, completed, held.pinned);
+                write.effects.completed(&ended, completed, held.accepted);
             }
         }
     }

@@ -18,7 +18,7 @@ statements! {
             ), gone AS (
                 DELETE FROM queue q USING v
                 WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key AND q.seq = v.seq
-                  AND q.phase = 1 /* leased */ AND q.lease_epoch = v.lease_epoch AND q.owner = $1
+                  AND q.phase = 1 /* leased */ AND q.lease_epoch = v.lease_epoch AND q.node = $1
                   AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
                 RETURNING q.seq, q.lease_epoch, q.batch, q.lane, q.in_progress_at,
                           greatest(v.ended_at, q.in_progress_at) AS ended_at,
@@ -26,18 +26,18 @@ statements! {
             ), numbered AS (
                 SELECT nextval('results_seq_seq') AS result_seq, gone.* FROM gone
             ), moved AS (
-                UPDATE progress p SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
-                       result_seq = n.result_seq FROM numbered n WHERE p.seq = n.seq
-                RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, p.hold, p.price
+                UPDATE request_states rs SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
+                       result_seq = n.result_seq FROM numbered n WHERE rs.seq = n.seq
+                RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, rs.hold, rs.price
             ), stored AS (
                 INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body)
                 SELECT result_seq, seq, prompt_tokens, completion_tokens, body FROM numbered
             ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at
-              FROM moved m LEFT JOIN prices x ON x.seq = m.price",
+              FROM moved m LEFT JOIN price_points x ON x.seq = m.price",
     };
 }
 
-pub(in crate::store) fn end_by(settlements: &[&Settlement], owner: i64) -> Statement {
+pub(in crate::store) fn end_by(settlements: &[&Settlement], node: i64) -> Statement {
     let mut values = Vec::with_capacity(10 * settlements.len());
     for settlement in settlements {
         leases::push_key(&mut values, &settlement.lease.key);
@@ -49,7 +49,7 @@ pub(in crate::store) fn end_by(settlements: &[&Settlement], owner: i64) -> State
         values.push(tokens.map(|(_, written)| written).into());
         values.push(settlement.body.clone().into());
     }
-    END.over([owner.into()], values)
+    END.over([node.into()], values)
 }
 
 pub(super) async fn end(

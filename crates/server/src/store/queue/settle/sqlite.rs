@@ -14,15 +14,15 @@ statements! {
     /// cancel.
     HELD over [Integer, Integer, Bytes, Integer, Integer] = {
         sqlite: "SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.output, q.lane
-            FROM queue q LEFT JOIN batches b ON b.seq = q.batch LEFT JOIN prices x ON x.seq = q.price
+            FROM queue q LEFT JOIN batches b ON b.seq = q.batch LEFT JOIN price_points x ON x.seq = q.price
             WHERE q.model = ?2 AND q.account = ?3 AND q.sort_key = ?4 AND q.seq = ?5
-              AND q.phase = 1 /* leased */ AND q.lease_epoch = ?6 AND q.owner = ?1 AND b.cancelled_at IS NULL",
+              AND q.phase = 1 /* leased */ AND q.lease_epoch = ?6 AND q.node = ?1 AND b.cancelled_at IS NULL",
     };
     LEAVE over [Integer, Integer, Bytes, Integer] = {
         sqlite: "DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4",
     };
     END over [Integer, Integer, Integer, Integer, Integer] = {
-        sqlite: "UPDATE progress SET state = ?2, in_progress_at = ?3, ended_at = ?4, result_seq = ?5 WHERE seq = ?1",
+        sqlite: "UPDATE request_states SET state = ?2, in_progress_at = ?3, ended_at = ?4, result_seq = ?5 WHERE seq = ?1",
     };
 }
 

@@ -35,43 +35,43 @@ INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
 INSERT INTO batch_members (batch, place, ids) VALUES ($1, $2, $3);
 
 -- batches::insert::JOIN, SQLite
-UPDATE progress SET batch = ?1 WHERE seq = ?2;
+UPDATE request_states SET batch = ?1 WHERE seq = ?2;
 
 -- batches::insert::JOIN, PostgreSQL
-UPDATE progress SET batch = $1 WHERE seq = ANY ($2::bigint[]);
+UPDATE request_states SET batch = $1 WHERE seq = ANY ($2::bigint[]);
 
 -- batches::insert::JOIN_IN_QUEUE, SQLite
 UPDATE queue SET batch = ?1 WHERE (model, account, sort_key, seq) IN (
-            SELECT p.model, p.account, p.sort_key, p.seq FROM progress p WHERE p.seq = ?2 AND p.state = 1 /* queued */);
+            SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM request_states rs WHERE rs.seq = ?2 AND rs.state = 1 /* queued */);
 
 -- batches::insert::JOIN_IN_QUEUE, PostgreSQL
 UPDATE queue SET batch = $1 WHERE (model, account, sort_key, seq) IN (
-            SELECT p.model, p.account, p.sort_key, p.seq FROM unnest($2::bigint[]) AS j(value)
-            JOIN progress p ON p.seq = j.value WHERE p.state = 1 /* queued */);
+            SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM unnest($2::bigint[]) AS j(value)
+            JOIN request_states rs ON rs.seq = j.value WHERE rs.state = 1 /* queued */);
 
 -- batches::insert::LOCK, PostgreSQL
 SELECT count(*) FROM (
-            SELECT 1 FROM progress WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked;
+            SELECT 1 FROM request_states WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE) locked;
 
 -- batches::insert::LOCK_IN_QUEUE, PostgreSQL
 SELECT count(*) FROM (
-            SELECT 1 FROM unnest($1::bigint[]) AS j(value) JOIN progress p ON p.seq = j.value
-            JOIN queue q ON q.model = p.model AND q.account = p.account AND q.sort_key = p.sort_key AND q.seq = p.seq
+            SELECT 1 FROM unnest($1::bigint[]) AS j(value) JOIN request_states rs ON rs.seq = j.value
+            JOIN queue q ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
             FOR UPDATE OF q) locked;
 
 -- batches::insert::RESOLVE, SQLite
-SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
             WHERE r.account = ?1 AND r.id = ?2;
 
 -- batches::insert::RESOLVE, PostgreSQL
-SELECT r.id, r.seq, p.batch FROM requests r JOIN progress p ON p.seq = r.seq
+SELECT r.id, r.seq, rs.batch FROM requests r JOIN request_states rs ON rs.seq = r.seq
             WHERE r.account = $1 AND r.id = ANY ($2::bytea[]);
 
 -- batches::listing::COST, both
 SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) AS amount,
-               CAST(coalesce(sum(CASE WHEN p.state < 3 /* live */ THEN p.hold ELSE 0 END), 0) AS BIGINT) AS held
-        FROM progress p LEFT JOIN ledger l ON l.result = p.result_seq AND l.result IS NOT NULL
-        WHERE p.batch = $1 AND p.batch IS NOT NULL;
+               CAST(coalesce(sum(CASE WHEN rs.state < 3 /* live */ THEN rs.hold ELSE 0 END), 0) AS BIGINT) AS held
+        FROM request_states rs LEFT JOIN ledger l ON l.result = rs.result_seq AND l.result IS NOT NULL
+        WHERE rs.batch = $1 AND rs.batch IS NOT NULL;
 
 -- batches::listing::COUNT_LIVE, both
 SELECT count(*) AS count FROM (SELECT 1 FROM batches

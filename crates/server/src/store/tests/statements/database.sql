@@ -20,5 +20,5 @@ INSERT INTO settings (name, value) VALUES ('sort_key_secret', coalesce($1::bytea
             ON CONFLICT DO NOTHING;
 
 -- database::transaction::LAST_COMMIT, PostgreSQL
-SELECT number FROM commits WHERE owner = $1 FOR UPDATE;
+SELECT number FROM commit_markers WHERE node = $1 FOR UPDATE;
 

@@ -89,11 +89,11 @@ UPDATE payments SET session = $1 WHERE id = $2;
 -- ledger::payments::PAYS_ANOTHER, both
 SELECT seq FROM payments WHERE reference = $1 AND id <> $2;
 
--- ledger::prices::FIND, both
-SELECT seq FROM prices WHERE input = $1 AND output = $2;
+-- ledger::price_points::FIND, both
+SELECT seq FROM price_points WHERE input = $1 AND output = $2;
 
--- ledger::prices::INSERT, both
-INSERT INTO prices (input, output) VALUES ($1, $2) ON CONFLICT (input, output) DO NOTHING;
+-- ledger::price_points::INSERT, both
+INSERT INTO price_points (input, output) VALUES ($1, $2) ON CONFLICT (input, output) DO NOTHING;
 
 -- ledger::spend::ADD, SQLite
 INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_tokens, amount)

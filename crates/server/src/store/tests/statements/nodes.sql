@@ -1,31 +1,31 @@
 -- nodes::engine_reports::FORGET, SQLite
-DELETE FROM engine_reports WHERE owner NOT IN (SELECT seq FROM owners);
+DELETE FROM engine_reports WHERE node NOT IN (SELECT seq FROM nodes);
 
 -- nodes::engine_reports::FORGET, PostgreSQL
-DELETE FROM engine_reports WHERE (owner, name) IN (
-            SELECT e.owner, e.name FROM engine_reports e
-            WHERE NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = e.owner) FOR UPDATE SKIP LOCKED);
+DELETE FROM engine_reports WHERE (node, name) IN (
+            SELECT e.node, e.name FROM engine_reports e
+            WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = e.node) FOR UPDATE SKIP LOCKED);
 
 -- nodes::engine_reports::LIST, both
-SELECT o.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
+SELECT n.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
                e.paused_until, e.reason
-        FROM engine_reports e JOIN owners o ON o.seq = e.owner ORDER BY e.name, o.name, e.owner;
+        FROM engine_reports e JOIN nodes n ON n.seq = e.node ORDER BY e.name, n.name, e.node;
 
 -- nodes::engine_reports::STORE, SQLite
 INSERT INTO engine_reports
-                (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+                (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-            ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+            ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason;
 
 -- nodes::engine_reports::STORE, PostgreSQL
 INSERT INTO engine_reports
-                (owner, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+                (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
                                  $7::bigint[], $8::bigint[], $9::text[])
-            ON CONFLICT (owner, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
+            ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason;
@@ -33,75 +33,75 @@ INSERT INTO engine_reports
 -- nodes::hints::GIVE, PostgreSQL
 SELECT 1 FROM pg_notify('overnight', '');
 
--- nodes::lifecycle::BEAT, SQLite
-INSERT INTO owners (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
+-- nodes::lifecycle::DELETE, both
+DELETE FROM nodes WHERE seq = $1;
+
+-- nodes::lifecycle::DELETE_ALL, SQLite
+DELETE FROM nodes;
+
+-- nodes::lifecycle::DELETE_ALL_COMMIT_MARKERS, SQLite
+DELETE FROM commit_markers;
+
+-- nodes::lifecycle::DELETE_REPLICAS, both
+DELETE FROM node_replicas WHERE node = $1;
+
+-- nodes::lifecycle::HEARTBEAT, SQLite
+INSERT INTO nodes (seq, name, schedules, heartbeat_at) VALUES (?, ?, ?, ?)
             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at;
 
--- nodes::lifecycle::BEAT, PostgreSQL
-INSERT INTO owners (seq, name, schedules, heartbeat_at)
+-- nodes::lifecycle::HEARTBEAT, PostgreSQL
+INSERT INTO nodes (seq, name, schedules, heartbeat_at)
             VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * $4::bigint)
             ON CONFLICT (seq) DO UPDATE SET heartbeat_at = excluded.heartbeat_at;
 
--- nodes::lifecycle::BEGIN_COMMITS, both
-INSERT INTO commits (owner, number) VALUES ($1, 0);
+-- nodes::lifecycle::INSERT_COMMIT_MARKER, both
+INSERT INTO commit_markers (node, number) VALUES ($1, 0);
 
--- nodes::lifecycle::FORGET, both
-DELETE FROM owners WHERE seq = $1;
+-- nodes::lifecycle::RECLAIM, both
+UPDATE queue SET phase = 0 /* waiting */, node = NULL WHERE phase = 1 /* leased */ AND node = $1;
 
--- nodes::lifecycle::FORGET_ALL, SQLite
-DELETE FROM owners;
-
--- nodes::lifecycle::FORGET_ALL_COMMITS, SQLite
-DELETE FROM commits;
-
--- nodes::lifecycle::FORGET_DRIVER, both
-DELETE FROM drivers WHERE owner = $1;
+-- nodes::lifecycle::RECLAIM_ALL, SQLite
+UPDATE queue SET phase = 0 /* waiting */, node = NULL WHERE phase = 1 /* leased */;
 
 -- nodes::lifecycle::REGISTER, SQLite
-INSERT INTO owners (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq;
+INSERT INTO nodes (name, schedules, heartbeat_at) VALUES (?, ?, ?) RETURNING seq;
 
 -- nodes::lifecycle::REGISTER, PostgreSQL
-INSERT INTO owners (name, schedules, heartbeat_at)
+INSERT INTO nodes (name, schedules, heartbeat_at)
             VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 0 * $3::bigint) RETURNING seq;
 
 -- nodes::lifecycle::STALE, SQLite
-SELECT seq FROM owners WHERE heartbeat_at < ? AND seq <> ?;
+SELECT seq FROM nodes WHERE heartbeat_at < ? AND seq <> ?;
 
 -- nodes::lifecycle::STALE, PostgreSQL
-SELECT seq FROM owners
+SELECT seq FROM nodes
             WHERE heartbeat_at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $1::bigint AND seq <> $2
             FOR UPDATE SKIP LOCKED;
 
--- nodes::lifecycle::VOID, both
-UPDATE queue SET phase = 0 /* waiting */, owner = NULL WHERE phase = 1 /* leased */ AND owner = $1;
-
--- nodes::lifecycle::VOID_ALL, SQLite
-UPDATE queue SET phase = 0 /* waiting */, owner = NULL WHERE phase = 1 /* leased */;
-
--- nodes::replicas::GIVE_UP, PostgreSQL
-UPDATE replicas SET owner = NULL WHERE owner = $1 AND name = ANY ($2::text[]);
-
 -- nodes::replicas::HELD, PostgreSQL
-SELECT name FROM replicas WHERE owner = $1 AND name = ANY ($2::text[]) ORDER BY name;
+SELECT name FROM replicas WHERE node = $1 AND name = ANY ($2::text[]) ORDER BY name;
+
+-- nodes::replicas::INSERT_NODE_REPLICAS, PostgreSQL
+WITH me(seq) AS (SELECT seq FROM nodes WHERE seq = $1)
+        INSERT INTO node_replicas (node, name) SELECT me.seq, v.name FROM me, unnest($2::text[]) AS v(name)
+        ON CONFLICT DO NOTHING;
 
 -- nodes::replicas::MAKE, PostgreSQL
 INSERT INTO replicas (name, taken_at) SELECT name, $1 FROM unnest($2::text[]) AS v(name)
         ON CONFLICT DO NOTHING;
 
--- nodes::replicas::SAY_DRIVER, PostgreSQL
-WITH me(seq) AS (SELECT seq FROM owners WHERE seq = $1)
-        INSERT INTO drivers (owner, name) SELECT me.seq, v.name FROM me, unnest($2::text[]) AS v(name)
-        ON CONFLICT DO NOTHING;
+-- nodes::replicas::RELEASE, PostgreSQL
+UPDATE replicas SET node = NULL WHERE node = $1 AND name = ANY ($2::text[]);
 
 -- nodes::replicas::SHARE, PostgreSQL
-SELECT ceil(coalesce(sum(1.0 / c.drivers), 0) - 0.001)::bigint AS share FROM (
-            SELECT count(*) AS drivers FROM drivers d JOIN owners o ON o.seq = d.owner
-            WHERE d.name = ANY ($1::text[]) GROUP BY d.name HAVING bool_or(d.owner = $2)) c;
+SELECT ceil(coalesce(sum(1.0 / c.nodes), 0) - 0.001)::bigint AS share FROM (
+            SELECT count(*) AS nodes FROM node_replicas r JOIN nodes n ON n.seq = r.node
+            WHERE r.name = ANY ($1::text[]) GROUP BY r.name HAVING bool_or(r.node = $2)) c;
 
 -- nodes::replicas::TAKE, PostgreSQL
-UPDATE replicas SET owner = $1, taken_at = $2 WHERE name IN (
+UPDATE replicas SET node = $1, taken_at = $2 WHERE name IN (
             SELECT r.name FROM replicas r WHERE r.name = ANY ($3::text[])
-              AND (r.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.seq = r.owner))
+              AND (r.node IS NULL OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = r.node))
             ORDER BY r.name LIMIT $4 + 0 FOR UPDATE SKIP LOCKED
         );
 

@@ -1,22 +1,44 @@
+-- outbox::attempt_results::NOTE, SQLite
+INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
+            SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1;
+
+-- outbox::attempt_results::NOTE, PostgreSQL
+INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
+            SELECT v.event, v.number, e.account, v.started_at, v.duration_ms, v.status, v.failure
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
+                AS v(event, number, started_at, duration_ms, status, failure)
+            JOIN events e ON e.seq = v.event;
+
+-- outbox::attempt_results::RECORD, SQLite
+UPDATE events SET node = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
+            WHERE seq = ?2 AND number = ?3 AND node = ?1 RETURNING seq;
+
+-- outbox::attempt_results::RECORD, PostgreSQL
+UPDATE events
+            SET node = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
+            FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+                AS v(event, try, new_state, next_at, stopped_at, failed)
+            WHERE seq = v.event AND number = v.try AND node = $1 RETURNING seq;
+
 -- outbox::claims::FIND_DUE, both
 SELECT e.seq AS event, e.id AS event_id, e.account, e.kind, e.number, e.payload, e.created_at AS happened_at,
                coalesce(e.url, r.webhook, b.webhook) AS url, r.id IS NOT NULL AS is_of_request,
                coalesce(r.id, b.id) AS id, coalesce(r.created_at, b.created_at) AS created_at,
-               coalesce(p.in_progress_at, b.in_progress_at) AS in_progress_at,
-               p.state, p.ready_at, p.ended_at, r.expires_at,
+               coalesce(rs.in_progress_at, b.in_progress_at) AS in_progress_at,
+               rs.state, rs.ready_at, rs.ended_at, r.expires_at,
                b.completed_at, b.cancelled_at, b.registered, b.in_progress, b.completed, b.failed, b.cancelled
-        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN progress p ON p.seq = e.request
+        FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN request_states rs ON rs.seq = e.request
         LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.lane = $1 AND e.due_at IS NOT NULL AND e.due_at <= $2 ORDER BY e.due_at, e.seq LIMIT $3 + 0;
 
 -- outbox::claims::IS_ALIVE, SQLite
-SELECT 1 FROM owners WHERE seq = ?;
+SELECT 1 FROM nodes WHERE seq = ?;
 
 -- outbox::claims::IS_ALIVE, PostgreSQL
-SELECT 1 FROM owners WHERE seq = $1 FOR KEY SHARE;
+SELECT 1 FROM nodes WHERE seq = $1 FOR KEY SHARE;
 
 -- outbox::claims::TAKE, SQLite
-UPDATE events SET owner = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
+UPDATE events SET node = ?1, claimed_at = ?2, due_at = NULL, number = number + 1,
                    url = coalesce(url, ?5), payload = coalesce(payload, ?6)
             WHERE seq = ?3 AND number = ?4 AND due_at IS NOT NULL RETURNING seq, failures, tries_max;
 
@@ -27,51 +49,29 @@ WITH w AS (
                 CROSS JOIN LATERAL (
                     SELECT seq FROM events WHERE seq = v.event AND number = v.tried AND due_at IS NOT NULL
                     FOR UPDATE SKIP LOCKED) e
-            ) UPDATE events SET owner = $1, claimed_at = $2, due_at = NULL, number = number + 1,
+            ) UPDATE events SET node = $1, claimed_at = $2, due_at = NULL, number = number + 1,
                      url = coalesce(url, w.leads_to), payload = coalesce(payload, w.sent)
               FROM w WHERE events.seq = w.seq RETURNING events.seq, events.failures, events.tries_max;
 
--- outbox::conclusions::CONCLUDE, SQLite
-UPDATE events SET owner = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
-            WHERE seq = ?2 AND number = ?3 AND owner = ?1 RETURNING seq;
-
--- outbox::conclusions::CONCLUDE, PostgreSQL
-UPDATE events
-            SET owner = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
-            FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-                AS v(event, try, new_state, next_at, stopped_at, failed)
-            WHERE seq = v.event AND number = v.try AND owner = $1 RETURNING seq;
-
--- outbox::conclusions::NOTE, SQLite
-INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
-            SELECT ?1, ?2, e.account, ?3, ?4, ?5, ?6 FROM events e WHERE e.seq = ?1;
-
--- outbox::conclusions::NOTE, PostgreSQL
-INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
-            SELECT v.event, v.number, e.account, v.started_at, v.duration_ms, v.status, v.failure
-            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
-                AS v(event, number, started_at, duration_ms, status, failure)
-            JOIN events e ON e.seq = v.event;
-
--- outbox::interruptions::GIVE_ALL_BACK, SQLite
-UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner IS NOT NULL;
-
--- outbox::interruptions::GIVE_BACK, SQLite
-UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = ?;
-
 -- outbox::interruptions::NOTE, SQLite
 INSERT INTO deliveries (event, number, account, started_at, failure)
-        SELECT seq, number, account, claimed_at, ? FROM events WHERE owner = ?;
+        SELECT seq, number, account, claimed_at, ? FROM events WHERE node = ?;
 
 -- outbox::interruptions::NOTE_ALL, SQLite
 INSERT INTO deliveries (event, number, account, started_at, failure)
-        SELECT seq, number, account, claimed_at, ? FROM events WHERE owner IS NOT NULL;
+        SELECT seq, number, account, claimed_at, ? FROM events WHERE node IS NOT NULL;
 
 -- outbox::interruptions::ON_POSTGRES, PostgreSQL
 WITH back AS (
-            UPDATE events SET due_at = claimed_at, owner = NULL WHERE owner = $1 RETURNING seq, number, account, claimed_at
+            UPDATE events SET due_at = claimed_at, node = NULL WHERE node = $1 RETURNING seq, number, account, claimed_at
         ) INSERT INTO deliveries (event, number, account, started_at, failure)
           SELECT seq, number, account, claimed_at, $2 FROM back;
+
+-- outbox::interruptions::RELEASE, SQLite
+UPDATE events SET due_at = claimed_at, node = NULL WHERE node = ?;
+
+-- outbox::interruptions::RELEASE_ALL, SQLite
+UPDATE events SET due_at = claimed_at, node = NULL WHERE node IS NOT NULL;
 
 -- outbox::lanes::LIST, both
 WITH RECURSIVE lanes(lane) AS (
@@ -83,34 +83,20 @@ WITH RECURSIVE lanes(lane) AS (
                  (SELECT min(e.due_at) FROM events e WHERE e.due_at IS NOT NULL AND e.lane = v.lane) AS due_at
           FROM lanes v WHERE v.lane IS NOT NULL;
 
--- outbox::probes::INSERT, both
-INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
-
--- outbox::probes::LIVE_TEST, both
-SELECT 1 FROM events
-        WHERE account = $1 AND kind = 5 /* webhook.test */ AND state = 0 /* live */ LIMIT 1;
-
--- outbox::probes::LOCK_ACCOUNT, SQLite
-SELECT seq FROM accounts WHERE seq = ?;
-
--- outbox::probes::LOCK_ACCOUNT, PostgreSQL
-SELECT seq FROM accounts WHERE seq = $1 FOR UPDATE;
-
 -- outbox::reads::COUNT_EXHAUSTED, both
 SELECT count(*) AS count FROM events
         WHERE state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */ AND ended_at > $1;
 
 -- outbox::reads::FIND, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.id = $1;
 
 -- outbox::reads::FIND_OWN, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.id = $1 AND e.account = $2;
@@ -121,7 +107,7 @@ SELECT d.started_at, d.event, d.number FROM events e JOIN deliveries d ON d.even
 
 -- outbox::reads::OF_ACCOUNT, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.account = $1 AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = $2), 9223372036854775807)
@@ -129,7 +115,7 @@ SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state
 
 -- outbox::reads::OF_ALL, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
-               CASE WHEN e.owner IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
+               CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = $1), 9223372036854775807)
@@ -170,11 +156,25 @@ SELECT 1 FROM events WHERE id = $1;
 
 -- outbox::replays::REPLAY, both
 UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = $1, ended_at = NULL
-        WHERE id = $2 AND owner IS NULL;
+        WHERE id = $2 AND node IS NULL;
 
 -- outbox::replays::REPLAY_EXHAUSTED, both
 UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = $1, ended_at = NULL
         WHERE account = $2 AND state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */;
+
+-- outbox::test_events::INSERT, both
+INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
+-- outbox::test_events::LIVE_TEST, both
+SELECT 1 FROM events
+        WHERE account = $1 AND kind = 5 /* webhook.test */ AND state = 0 /* live */ LIMIT 1;
+
+-- outbox::test_events::LOCK_ACCOUNT, SQLite
+SELECT seq FROM accounts WHERE seq = ?;
+
+-- outbox::test_events::LOCK_ACCOUNT, PostgreSQL
+SELECT seq FROM accounts WHERE seq = $1 FOR UPDATE;
 
 -- outbox::webhook_secrets::DELETE_ENDED, both
 DELETE FROM webhook_secrets WHERE account = $1 AND (expires_at <= $2 OR seq NOT IN (

@@ -1,14 +1,9 @@
--- queue::candidates::LOOK, both
-SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
-        WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND phase = 0 /* waiting */ AND retry_at <= $5
-        ORDER BY sort_key, seq LIMIT $6 + 0;
-
 -- queue::endings::END, SQLite
-UPDATE progress SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
+UPDATE request_states SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
             WHERE seq = ?1 AND state = ?2 RETURNING seq, batch, result_seq, account, hold, lane;
 
 -- queue::endings::END, PostgreSQL
-UPDATE progress SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
+UPDATE request_states SET state = v.new_state, ready_at = v.still_ready_at, in_progress_at = v.started_at,
                    ended_at = v.stopped_at, result_seq = v.result
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(request, believed, new_state, still_ready_at, started_at, stopped_at, result)
@@ -33,30 +28,30 @@ SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at 
 
 -- queue::expiry::IS_OVERDUE, both
 SELECT EXISTS (
-        SELECT 1 FROM progress WHERE deadline > $1 AND deadline <= $2 AND state < 3 /* live */) AS is_overdue;
+        SELECT 1 FROM request_states WHERE deadline > $1 AND deadline <= $2 AND state < 3 /* live */) AS is_overdue;
 
 -- queue::expiry::NEXT_DEADLINE, SQLite
 SELECT min(deadline) AS deadline FROM (
             SELECT min(deadline) AS deadline FROM queue
-            UNION ALL SELECT min(deadline) FROM progress WHERE state = 0 /* gathering */) d;
+            UNION ALL SELECT min(deadline) FROM request_states WHERE state = 0 /* gathering */) d;
 
 -- queue::expiry::NEXT_DEADLINE, PostgreSQL
 SELECT min(deadline) AS deadline FROM (
             SELECT min(deadline) AS deadline FROM queue
-            UNION ALL SELECT min(deadline) FROM progress WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL) d;
+            UNION ALL SELECT min(deadline) FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL) d;
 
 -- queue::expiry::OVERDUE, both
 SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at, deadline FROM current_states
         WHERE deadline > $1 AND deadline <= $2 AND state < 3 /* live */ ORDER BY deadline, seq LIMIT $3 + 0;
 
 -- queue::leases::LEASE, SQLite
-UPDATE queue SET phase = 1 /* leased */, owner = ?1, lease_epoch = lease_epoch + 1,
+UPDATE queue SET phase = 1 /* leased */, node = ?1, lease_epoch = lease_epoch + 1,
                    in_progress_at = coalesce(in_progress_at, ?2)
             WHERE model = ?3 AND account = ?4 AND sort_key = ?5 AND seq = ?6;
 
 -- queue::leases::LEASE, PostgreSQL
-WITH k(owner, now, model, account) AS (
-                SELECT o.seq, $2::bigint, $3::bigint, $4::bigint FROM owners o WHERE o.seq = $1 FOR KEY SHARE
+WITH k(node, now, model, account) AS (
+                SELECT n.seq, $2::bigint, $3::bigint, $4::bigint FROM nodes n WHERE n.seq = $1 FOR KEY SHARE
             ), v(sort_key, seq) AS (
                 SELECT * FROM unnest($5::bytea[], $6::bigint[])
             ), w AS (
@@ -66,7 +61,7 @@ WITH k(owner, now, model, account) AS (
                       AND q.phase = 0 /* waiting */
                       AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
                     FOR UPDATE OF q SKIP LOCKED) q
-            ) UPDATE queue q SET phase = 1 /* leased */, owner = k.owner, lease_epoch = q.lease_epoch + 1,
+            ) UPDATE queue q SET phase = 1 /* leased */, node = k.node, lease_epoch = q.lease_epoch + 1,
                      in_progress_at = coalesce(q.in_progress_at, k.now)
               FROM w, k WHERE q.model = w.model AND q.account = w.account AND q.sort_key = w.sort_key AND q.seq = w.seq
               RETURNING q.seq, q.lease_epoch, w.in_progress_at, q.batch;
@@ -84,8 +79,8 @@ SELECT v.seq FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], 
                   AND q.seq = v.seq AND q.phase = 1 /* leased */ AND q.lease_epoch = v.lease_epoch);
 
 -- queue::leases::RETURN, both
-UPDATE queue SET phase = 0 /* waiting */, owner = NULL, retry_at = $1, attempts = attempts + $2, suspect = $3
-        WHERE phase = 1 /* leased */ AND owner = $4
+UPDATE queue SET phase = 0 /* waiting */, node = NULL, retry_at = $1, attempts = attempts + $2, suspect = $3
+        WHERE phase = 1 /* leased */ AND node = $4
           AND model = $5 AND account = $6 AND sort_key = $7 AND seq = $8 AND lease_epoch = $9;
 
 -- queue::leases::WAITING, SQLite
@@ -95,11 +90,11 @@ SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch
               AND q.phase = 0 /* waiting */ AND b.cancelled_at IS NULL;
 
 -- queue::live_counts::GATHERING, SQLite
-SELECT count(*) AS waiting, 0 AS in_progress, min(deadline) AS oldest_deadline FROM progress
+SELECT count(*) AS waiting, 0 AS in_progress, min(deadline) AS oldest_deadline FROM request_states
             WHERE state = 0 /* gathering */ AND account + 0 = ?;
 
 -- queue::live_counts::GATHERING, PostgreSQL
-SELECT count(*) AS waiting, 0 AS in_progress, min(deadline) AS oldest_deadline FROM progress
+SELECT count(*) AS waiting, 0 AS in_progress, min(deadline) AS oldest_deadline FROM request_states
             WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND account + 0 = $1;
 
 -- queue::live_counts::LIST_MODELS, both
@@ -113,37 +108,42 @@ SELECT count(*) - count(in_progress_at) AS waiting, count(in_progress_at) AS in_
 -- queue::live_counts::OF_MODEL, both
 SELECT count(*) AS waiting FROM queue WHERE model = $1 AND phase = 0 /* waiting */;
 
+-- queue::queue_scan::SCAN, both
+SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
+        WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND phase = 0 /* waiting */ AND retry_at <= $5
+        ORDER BY sort_key, seq LIMIT $6 + 0;
+
 -- queue::releases::BOUNDARY, SQLite
-SELECT ready_at, seq FROM progress WHERE state = 0 /* gathering */ AND ready_at <= ?
+SELECT ready_at, seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at <= ?
         ORDER BY ready_at, seq LIMIT 1 OFFSET ? + 0;
 
 -- queue::releases::COUNT, SQLite
-SELECT model, account, count(*) AS count FROM progress
+SELECT model, account, count(*) AS count FROM request_states
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?) GROUP BY model, account;
 
 -- queue::releases::FILL, SQLite
 INSERT INTO queue
             (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price, lane)
-        SELECT model, account, sort_key, seq, 0 /* waiting */, deadline, cost, 0, 0, 0, 0, batch, hold, price, lane FROM progress
+        SELECT model, account, sort_key, seq, 0 /* waiting */, deadline, cost, 0, 0, 0, 0, batch, hold, price, lane FROM request_states
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?) ORDER BY model, account, sort_key, seq;
 
 -- queue::releases::MARK, SQLite
-UPDATE progress SET state = 1 /* queued */
+UPDATE request_states SET state = 1 /* queued */
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?);
 
 -- queue::releases::NEXT_READY_AT, SQLite
-SELECT min(ready_at) AS ready_at FROM progress WHERE state = 0 /* gathering */;
+SELECT min(ready_at) AS ready_at FROM request_states WHERE state = 0 /* gathering */;
 
 -- queue::releases::NEXT_READY_AT, PostgreSQL
-SELECT min(ready_at) AS ready_at FROM progress WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL;
+SELECT min(ready_at) AS ready_at FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL;
 
 -- queue::releases::RELEASE_ON_POSTGRES, PostgreSQL
 WITH ready AS (
-            SELECT seq FROM progress WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND ready_at <= $1
+            SELECT seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND ready_at <= $1
             ORDER BY ready_at, seq LIMIT $2 + 0 FOR UPDATE SKIP LOCKED
         ), moved AS (
-            UPDATE progress p SET state = 1 /* queued */, ready_at = NULL FROM ready r WHERE p.seq = r.seq
-            RETURNING p.model, p.account, p.sort_key, p.seq, p.deadline, p.cost, p.batch, p.hold, p.price, p.lane
+            UPDATE request_states rs SET state = 1 /* queued */, ready_at = NULL FROM ready r WHERE rs.seq = r.seq
+            RETURNING rs.model, rs.account, rs.sort_key, rs.seq, rs.deadline, rs.cost, rs.batch, rs.hold, rs.price, rs.lane
         ), filled AS (
             INSERT INTO queue
                 (model, account, sort_key, seq, phase, deadline, cost, lease_epoch, attempts, retry_at, suspect, batch, hold, price, lane)
@@ -184,7 +184,7 @@ WITH v AS (
             ), gone AS (
                 DELETE FROM queue q USING v
                 WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key AND q.seq = v.seq
-                  AND q.phase = 1 /* leased */ AND q.lease_epoch = v.lease_epoch AND q.owner = $1
+                  AND q.phase = 1 /* leased */ AND q.lease_epoch = v.lease_epoch AND q.node = $1
                   AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
                 RETURNING q.seq, q.lease_epoch, q.batch, q.lane, q.in_progress_at,
                           greatest(v.ended_at, q.in_progress_at) AS ended_at,
@@ -192,23 +192,23 @@ WITH v AS (
             ), numbered AS (
                 SELECT nextval('results_seq_seq') AS result_seq, gone.* FROM gone
             ), moved AS (
-                UPDATE progress p SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
-                       result_seq = n.result_seq FROM numbered n WHERE p.seq = n.seq
-                RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, p.hold, p.price
+                UPDATE request_states rs SET state = n.state, in_progress_at = n.in_progress_at, ended_at = n.ended_at,
+                       result_seq = n.result_seq FROM numbered n WHERE rs.seq = n.seq
+                RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, rs.hold, rs.price
             ), stored AS (
                 INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body)
                 SELECT result_seq, seq, prompt_tokens, completion_tokens, body FROM numbered
             ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at
-              FROM moved m LEFT JOIN prices x ON x.seq = m.price;
+              FROM moved m LEFT JOIN price_points x ON x.seq = m.price;
 
 -- queue::settle::sqlite::END, SQLite
-UPDATE progress SET state = ?2, in_progress_at = ?3, ended_at = ?4, result_seq = ?5 WHERE seq = ?1;
+UPDATE request_states SET state = ?2, in_progress_at = ?3, ended_at = ?4, result_seq = ?5 WHERE seq = ?1;
 
 -- queue::settle::sqlite::HELD, SQLite
 SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.output, q.lane
-            FROM queue q LEFT JOIN batches b ON b.seq = q.batch LEFT JOIN prices x ON x.seq = q.price
+            FROM queue q LEFT JOIN batches b ON b.seq = q.batch LEFT JOIN price_points x ON x.seq = q.price
             WHERE q.model = ?2 AND q.account = ?3 AND q.sort_key = ?4 AND q.seq = ?5
-              AND q.phase = 1 /* leased */ AND q.lease_epoch = ?6 AND q.owner = ?1 AND b.cancelled_at IS NULL;
+              AND q.phase = 1 /* leased */ AND q.lease_epoch = ?6 AND q.node = ?1 AND b.cancelled_at IS NULL;
 
 -- queue::settle::sqlite::LEAVE, SQLite
 DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4;

@@ -26,16 +26,16 @@ SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id 
 SELECT id FROM requests WHERE seq = $1;
 
 -- requests::listing::FLOOR_OF_ACCOUNT, both
-SELECT seq FROM progress WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3 + 0;
+SELECT seq FROM request_states WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3 + 0;
 
 -- requests::listing::FLOOR_OF_BATCH, both
-SELECT seq FROM progress WHERE batch = $1 AND batch IS NOT NULL AND seq < $2
+SELECT seq FROM request_states WHERE batch = $1 AND batch IS NOT NULL AND seq < $2
         ORDER BY seq DESC LIMIT 1 OFFSET $3 + 0;
 
 -- requests::listing::LIST_ERRORS, both
 SELECT CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
-        FROM progress p LEFT JOIN results t ON t.seq = p.result_seq
-        WHERE p.batch = $1 AND p.batch IS NOT NULL AND p.state = 4 /* failed */ ORDER BY p.seq LIMIT $2 + 0;
+        FROM request_states rs LEFT JOIN results t ON t.seq = rs.result_seq
+        WHERE rs.batch = $1 AND rs.batch IS NOT NULL AND rs.state = 4 /* failed */ ORDER BY rs.seq LIMIT $2 + 0;
 
 -- requests::listing::LIST_OF_ACCOUNT, SQLite
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,

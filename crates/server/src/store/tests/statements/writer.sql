@@ -1,8 +1,8 @@
--- writer::core::PROBE, SQLite
-INSERT INTO settings (name, value) VALUES ('probe', randomblob(16384))
+-- writer::core::TEST_WRITE, SQLite
+INSERT INTO settings (name, value) VALUES ('test_write', randomblob(16384))
             ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
--- writer::core::PROBE, PostgreSQL
-INSERT INTO settings (name, value) VALUES ('probe', ''::bytea)
+-- writer::core::TEST_WRITE, PostgreSQL
+INSERT INTO settings (name, value) VALUES ('test_write', ''::bytea)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 

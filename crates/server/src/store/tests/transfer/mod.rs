@@ -1,9 +1,10 @@
-//! Moving house: out of one database and into the other.
+//! Export and import: out of one database and into the other.
 
-mod furniture;
 mod refusals;
-mod trips;
+mod round_trips;
+mod sample_data;
 
+pub(super) use self::sample_data::insert_sample_data;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use overnight_testkit::postgres::Cluster;
@@ -42,7 +43,7 @@ impl Target {
     }
 }
 
-async fn exported(store: &Store) -> Vec<u8> {
+pub(super) async fn exported(store: &Store) -> Vec<u8> {
     let mut file = Vec::new();
     export(store, &mut file).await.expect("an export");
     file

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::store::identity::accounts;
 use crate::store::operations::transfer::ImportError;
-use crate::store::tests::moving::{Target, exported};
+use crate::store::tests::transfer::{Target, exported};
 use crate::store::tests::{Fixture, START};
 use crate::store::{Store, StoreError};
 
@@ -117,7 +117,7 @@ async fn rows_that_break_what_must_hold_are_refused_and_so_are_those_that_stand_
             lines.into_iter().filter(|line| !line.starts_with(&start)).map(str::to_owned).collect()
         }
     };
-    for table in ["progress", "results"] {
+    for table in ["request_states", "results"] {
         let refused = refusal(&sealed(&file, without(table))).await;
         assert!(matches!(refused, ImportError::Unsound { breaches: 1.., .. }), "{table}: {refused}");
     }
@@ -135,7 +135,7 @@ async fn a_store_that_holds_work_takes_no_import(fixture: Fixture) {
     let server_url = fixture.options.server_url.clone();
     let mut connection = fixture.store.connect().await.expect("a connection");
     if server_url.is_some() {
-        connection.execute_all("DELETE FROM owners").await.expect("a look at nobody");
+        connection.execute_all("DELETE FROM nodes").await.expect("a look at nobody");
     }
     connection.close().await.expect("an end");
     let target = Target { options: fixture.options, folder: fixture._folder };
@@ -159,7 +159,7 @@ async fn a_store_that_is_served_takes_no_import() {
     assert!(matches!(refused, Err(ImportError::Served { .. })), "{refused:?}");
     let mut connection = serving.connect().await.expect("a connection");
     serving.close().await;
-    let hour_ago = "UPDATE owners SET heartbeat_at = heartbeat_at - 3600000";
+    let hour_ago = "UPDATE nodes SET heartbeat_at = heartbeat_at - 3600000";
     connection.execute_all(hour_ago).await.expect("an hour that passes");
     on_postgres.import(file.as_bytes()).await.expect("an import once nobody serves");
 }

@@ -13,7 +13,7 @@ use crate::store::ledger::payments::{self, Payment};
 use crate::store::outbox::webhook_secrets;
 use crate::store::outbox::{self, EventState, NewTest};
 use crate::store::queue::expiry;
-use crate::store::queue::leases::{self, GiveBack};
+use crate::store::queue::leases::{self, ReleaseLease};
 use crate::store::queue::settle::{self, Ending, Settlement};
 use crate::store::requests::{self, NewRequest};
 use crate::store::tests::{Fixture, START, deliveries, grouping};
@@ -22,7 +22,7 @@ use crate::store::tests::{Fixture, START, deliveries, grouping};
 const LARGE_BYTES: usize = 9 << 20;
 
 /// Requests in every state, batches at every point of their lives, keys, and bodies with everything that JSON allows.
-pub(super) async fn furnish(fixture: &mut Fixture) {
+pub(in crate::store::tests) async fn insert_sample_data(fixture: &mut Fixture) {
     add_keys(fixture).await;
     order_credits(fixture).await;
     tell_of_ends(fixture).await;
@@ -65,8 +65,8 @@ async fn tell_of_ends(fixture: &mut Fixture) {
     outbox::claim(&fixture.store, claims, START + 2).await.expect("claims");
     let delivered = deliveries::answered(&due[0], 200, EventState::Delivered, None);
     let failed = deliveries::answered(&due[1], 500, EventState::Live, Some(START + 5_000));
-    for conclusion in [delivered, failed] {
-        assert!(deliveries::conclude(&fixture.store, conclusion).await);
+    for result in [delivered, failed] {
+        assert!(deliveries::record(&fixture.store, result).await);
     }
     let test = NewTest {
         id: EventId::from_bits(5),
@@ -104,7 +104,7 @@ async fn order_credits(fixture: &Fixture) {
     assert_eq!(booking.expect("a booking"), Booking::Booked);
 }
 
-/// Two completed, one failed, one given back, two at their engines.
+/// Two completed, one failed, one released, two at their engines.
 async fn leave_in_progress(fixture: &Fixture) {
     let leases = fixture.lease().await;
     for lease in &leases[..2] {
@@ -114,8 +114,8 @@ async fn leave_in_progress(fixture: &Fixture) {
     let failed = Settlement { ending: Ending::Failed, ..failed };
     assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
     let lease = leases[3].clone();
-    let back = GiveBack { lease, retry_at: START + 99, counted: true, suspect: true };
-    assert!(leases::give_back(&fixture.store, back).await.expect("a lease given back"));
+    let back = ReleaseLease { lease, retry_at: START + 99, counted: true, suspect: true };
+    assert!(leases::release_lease(&fixture.store, back).await.expect("a released lease"));
 }
 
 async fn group(fixture: &mut Fixture, ids: &[RequestId], metadata: Option<&[u8]>) -> NewBatch {

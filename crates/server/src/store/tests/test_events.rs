@@ -9,9 +9,10 @@ use crate::store::database::{Dialect, sql};
 use crate::store::identity::accounts;
 use crate::store::operations::audit;
 use crate::store::outbox::{
-    self, Claimed, DeliveryFilter, Due, EventFilter, EventState, NewTest, Payload, TryPlace,
+    self, Claimed, DeliveryCursor, DeliveryFilter, Due, EventFilter, EventState, NewTest, Payload,
 };
-use crate::store::tests::deliveries::{answered, claim_of, conclude};
+use crate::store::tests::deliveries::{answered, claim_of, record};
+use crate::store::tests::migrations::{self, VIEWS_OF_0008};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{Fixture, START, new_account};
 
@@ -42,7 +43,7 @@ async fn a_test_is_due_once_with_all_that_is_sent(fixture: Fixture) {
     fixture.assert_sound().await;
     assert_eq!(claim(&fixture, &due).await, Claimed { failures: 0, tries_max: Some(1) });
     assert!(!insert(&fixture, 6).await, "it is being sent");
-    assert!(conclude(&fixture.store, answered(&due, 500, EventState::Exhausted, None)).await);
+    assert!(record(&fixture.store, answered(&due, 500, EventState::Exhausted, None)).await);
     assert_eq!(outbox::count_exhausted(&fixture.store, 0).await.expect("a count"), 0);
     let replayed = outbox::replay_exhausted(&fixture.store, fixture.account, START + 20).await;
     assert_eq!(replayed.expect("replays"), 0);
@@ -59,14 +60,11 @@ const BEFORE_0008: &str = "UPDATE events SET failures = 1048576; ALTER TABLE eve
 on_both!(a_test_that_was_due_when_the_schema_grew_is_tried_once_still);
 async fn a_test_that_was_due_when_the_schema_grew_is_tried_once_still(mut fixture: Fixture) {
     assert!(insert(&fixture, 5).await);
-    let mut connection = fixture.store.connect().await.expect("a connection");
-    connection.execute_all(BEFORE_0008).await.expect("an old database");
-    let version = match connection.dialect() {
+    let version = match fixture.store.dialect() {
         Dialect::Sqlite => "PRAGMA user_version = 7",
         Dialect::Postgres => "DELETE FROM schema_version WHERE version >= 8",
     };
-    connection.execute_all(version).await.expect("an old database");
-    drop(connection);
+    migrations::take_back(&fixture, &[VIEWS_OF_0008, BEFORE_0008, version]).await;
     fixture.restart().await;
     let due = fixture.due(START).await.remove(0);
     assert_eq!(claim(&fixture, &due).await, Claimed { failures: 0, tries_max: Some(1) });
@@ -120,7 +118,7 @@ async fn events_and_tries_are_listed_page_by_page(mut fixture: Fixture) {
     for due in fixture.due(START + 10).await {
         claim(&fixture, &due).await;
         let failed = answered(&due, 500, EventState::Live, Some(START + 20));
-        assert!(conclude(&fixture.store, failed).await);
+        assert!(record(&fixture.store, failed).await);
     }
     let account = Some(fixture.account);
     let all: Vec<EventId> = fixture.events().await.iter().rev().map(|event| event.id).collect();
@@ -138,7 +136,7 @@ async fn events_and_tries_are_listed_page_by_page(mut fixture: Fixture) {
         let filter = DeliveryFilter { account, event: None, before, limit: 2 };
         let page = outbox::list_deliveries(&fixture.store, filter).await.expect("tries");
         let Some(last) = page.last() else { break };
-        before = Some(TryPlace { event: last.event, number: last.number });
+        before = Some(DeliveryCursor { event: last.event, number: last.number });
         tried.extend(page.iter().map(|tried| tried.event));
     }
     assert_eq!(tried, all);

@@ -181,13 +181,15 @@ async fn who_signs_out_is_out_and_everywhere_means_everywhere() {
     let mut first = signed_in(&app, &user).await;
     let mut kept = first.copy();
     let mut second = signed_in(&app, &user).await;
-    assert!(super::browser::is_led_to_the_door(&first.post("/console/sign-out", &[]).await));
+    assert!(super::browser::is_redirected_to_sign_in(&first.post("/console/sign-out", &[]).await));
     assert!(first.cookie_header().is_empty() && !kept.is_signed_in().await, "the cookie opens nothing more");
     assert!(second.is_signed_in().await);
 
     let mut third = signed_in(&app, &user).await;
     let unused = link(&app, &user).await;
-    assert!(super::browser::is_led_to_the_door(&second.post("/console/you/sign-out-everywhere", &[]).await));
+    assert!(super::browser::is_redirected_to_sign_in(
+        &second.post("/console/you/sign-out-everywhere", &[]).await
+    ));
     assert!(!second.is_signed_in().await && !third.is_signed_in().await);
     assert_eq!(Browser::new(&app).post(&unused, &[]).await.status, 403, "nor does a link");
     app.stop().await;
@@ -226,7 +228,7 @@ async fn nobody_takes_the_e_mail_address_of_somebody_who_is_yet_to_come() {
 }
 
 #[tokio::test]
-async fn whoever_was_led_to_the_door_gets_where_they_wanted() {
+async fn a_redirect_to_sign_in_returns_to_the_wanted_page() {
     let app = TestApp::start().await;
     with_password(&app, "a@example.com").await;
     let mut browser = Browser::new(&app);

@@ -1,4 +1,4 @@
-//! Waiting requests as a look sees them.
+//! The scan of the queue: waiting requests of a queue partition in key order.
 
 use overnight_domain::scheduler::{Candidate, Position, QueuePartition};
 use overnight_domain::sort_key::SortKey;
@@ -7,13 +7,13 @@ use crate::store::StoreError;
 use crate::store::database::{Row, Statement, statements};
 
 statements! {
-    LOOK = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
+    SCAN = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
         WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 /* waiting */ AND retry_at <= ?
         ORDER BY sort_key, seq LIMIT ? + 0";
 }
 
-/// Those of a group behind a place that may be tried by `now`, in order.
-pub(in crate::store) fn look_behind(
+/// Requests of a queue partition after a position that may be tried by `now`, in order.
+pub(in crate::store) fn scan_after(
     group: QueuePartition,
     after: Option<&Position>,
     limit: u32,
@@ -23,7 +23,7 @@ pub(in crate::store) fn look_behind(
         Some(position) => (position.sort_key.as_bytes(), position.seq),
         None => ([].as_slice(), i64::MIN),
     };
-    LOOK.bind(group.model).bind(group.account).bind(sort_key).bind(seq).bind(now).bind(limit)
+    SCAN.bind(group.model).bind(group.account).bind(sort_key).bind(seq).bind(now).bind(limit)
 }
 
 pub(in crate::store) fn read_candidate(row: &Row) -> Result<Candidate, StoreError> {

@@ -7,7 +7,7 @@ use super::replay;
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::store::outbox::{
-    self, DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, EventState, TryPlace,
+    self, DeliveryCursor, DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, EventState,
 };
 
 /// What an account is told of every failure to reach an address. Whether a name led nowhere, to an address that is not
@@ -51,7 +51,7 @@ pub async fn list_own_deliveries(
     services: &Services,
     account: AccountKey,
     event: Option<EventId>,
-    before: Option<TryPlace>,
+    before: Option<DeliveryCursor>,
     limit: u32,
 ) -> Result<Vec<DeliveryRecord>, AppError> {
     for id in event.into_iter().chain(before.map(|place| place.event)) {

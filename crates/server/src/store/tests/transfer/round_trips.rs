@@ -5,8 +5,8 @@ use overnight_domain::requests::RequestStatus;
 use crate::store::identity::accounts;
 use crate::store::operations::transfer::Counts;
 use crate::store::requests::models;
-use crate::store::tests::moving::furniture::furnish;
-use crate::store::tests::moving::{Target, exported};
+use crate::store::tests::transfer::sample_data::insert_sample_data;
+use crate::store::tests::transfer::{Target, exported};
 use crate::store::tests::{Fixture, START, grouping, new_account};
 use crate::store::{Store, batches, requests};
 
@@ -22,7 +22,7 @@ async fn moved(source: Fixture, target: Target, file: &[u8]) -> (Fixture, Counts
 #[tokio::test]
 async fn what_goes_from_sqlite_to_postgres_and_back_is_the_same() {
     let mut on_sqlite = Fixture::on_sqlite().await;
-    furnish(&mut on_sqlite).await;
+    insert_sample_data(&mut on_sqlite).await;
     let file = exported(&on_sqlite.store).await;
     let secret = *on_sqlite.store.sort_key_secret();
 
@@ -42,7 +42,7 @@ async fn what_goes_from_sqlite_to_postgres_and_back_is_the_same() {
         "api_keys",
         "models",
         "requests",
-        "progress",
+        "request_states",
         "results",
         "batches",
         "events",
@@ -58,7 +58,7 @@ async fn what_is_new_comes_behind_what_was_moved() {
         (Fixture::on_sqlite().await, Target::on_postgres()),
         (Fixture::on_postgres().await, Target::on_sqlite()),
     ] {
-        furnish(&mut source).await;
+        insert_sample_data(&mut source).await;
         let file = exported(&source.store).await;
         let (mut fixture, _) = moved(source, target, &file).await;
 
@@ -89,7 +89,7 @@ async fn what_is_new_comes_behind_what_was_moved() {
 
 on_both!(an_export_while_requests_move_is_of_one_moment);
 async fn an_export_while_requests_move_is_of_one_moment(mut fixture: Fixture) {
-    furnish(&mut fixture).await;
+    insert_sample_data(&mut fixture).await;
     let fresh: Vec<_> = (0..200).map(|key| fixture.request(key)).collect();
     let work = async {
         for request in fresh {

@@ -1,26 +1,26 @@
-//! The prices that requests were ever accepted at.
+//! Price points: the pairs of prices at which requests were accepted.
 
 use overnight_domain::money::Pricing;
 
 use crate::store::database::statements;
 use crate::store::{Store, StoreError};
 
-/// A pair of prices, by its row number.
+/// A price point, by its row number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceKey(pub i64);
 
 statements! {
-    INSERT = "INSERT INTO prices (input, output) VALUES (?, ?) ON CONFLICT (input, output) DO NOTHING";
-    FIND = "SELECT seq FROM prices WHERE input = ? AND output = ?";
+    INSERT = "INSERT INTO price_points (input, output) VALUES (?, ?) ON CONFLICT (input, output) DO NOTHING";
+    FIND = "SELECT seq FROM price_points WHERE input = ? AND output = ?";
 }
 
-/// The key of these prices; new ones get a row.
+/// The key of a price point; a new one gets a row.
 pub async fn ensure(store: &Store, pricing: Pricing) -> Result<PriceKey, StoreError> {
     let (input, output) = (pricing.input.nanos(), pricing.output.nanos());
     let ensured = store.transaction(async move |tx| {
         tx.execute(INSERT.bind(input).bind(output)).await?;
         let rows = tx.fetch(FIND.bind(input).bind(output)).await?;
-        rows.first().ok_or(StoreError::Damaged("a pair of prices"))?.get("seq")
+        rows.first().ok_or(StoreError::Damaged("a price point"))?.get("seq")
     });
     ensured.await.map(PriceKey)
 }

@@ -12,10 +12,10 @@ export async function byLink(page, link) {
   await isIn(page);
 }
 
-/// Waits until the door is behind somebody.
+/// Waits until a visitor is signed in.
 export const isIn = (page) => page.waitForURL((url) => !url.pathname.includes("/sign-in"));
 
-/// Signs in at the door.
+/// Signs in on the sign-in page.
 export async function byPassword(page, email, password = PASSWORD) {
   await page.goto(`${world.console}/sign-in`);
   await page.getByLabel("E-mail address").fill(email);

@@ -1,4 +1,4 @@
-//! What came of a try. It counts if the event is still this process's, tried as often as it was then.
+//! The result of a delivery attempt. It counts only while this node still holds the event under the same attempt number.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
 
-/// What came of a try. Times are in milliseconds.
+/// The result of a delivery attempt. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conclusion {
+pub struct AttemptResult {
     /// The event.
     pub seq: i64,
     /// Which of its tries it was, counted from 1.
@@ -35,24 +35,27 @@ pub struct Conclusion {
     pub now: i64,
 }
 
-/// Notes tries and what becomes of their events, in one transaction; whether each counted.
-pub async fn conclude_all(store: &Store, conclusions: Arc<[Conclusion]>) -> Result<Vec<bool>, StoreError> {
-    store.writer().write(ConcludeTries { conclusions }).await
+/// Records delivery attempts and the new states of their events in one transaction; whether each counted.
+pub async fn record_attempt_results(
+    store: &Store,
+    results: Arc<[AttemptResult]>,
+) -> Result<Vec<bool>, StoreError> {
+    store.writer().write(RecordAttemptResults { results }).await
 }
 
-pub(in crate::store) struct ConcludeTries {
-    conclusions: Arc<[Conclusion]>,
+pub(in crate::store) struct RecordAttemptResults {
+    results: Arc<[AttemptResult]>,
 }
 
 statements! {
-    CONCLUDE over [Integer, Integer, Integer, Integer, Integer, Integer] = {
-        sqlite: "UPDATE events SET owner = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
-            WHERE seq = ?2 AND number = ?3 AND owner = ?1 RETURNING seq",
+    RECORD over [Integer, Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "UPDATE events SET node = NULL, state = ?4, due_at = ?5, ended_at = ?6, failures = ?7
+            WHERE seq = ?2 AND number = ?3 AND node = ?1 RETURNING seq",
         postgres: "UPDATE events
-            SET owner = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
+            SET node = NULL, state = v.new_state, due_at = v.next_at, ended_at = v.stopped_at, failures = v.failed
             FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(event, try, new_state, next_at, stopped_at, failed)
-            WHERE seq = v.event AND number = v.try AND owner = $1 RETURNING seq",
+            WHERE seq = v.event AND number = v.try AND node = $1 RETURNING seq",
     };
     NOTE over [Integer, Integer, Integer, Integer, Integer, Text] = {
         sqlite: "INSERT INTO deliveries (event, number, account, started_at, duration_ms, status, failure)
@@ -65,13 +68,13 @@ statements! {
     };
 }
 
-impl Operation for ConcludeTries {
+impl Operation for RecordAttemptResults {
     type Answer = Vec<bool>;
     const CLASS: WriteClass = WriteClass::Control;
-    const ORDER: WriteOrder = WriteOrder::ConcludeAttempts;
+    const ORDER: WriteOrder = WriteOrder::RecordAttemptResults;
 
     fn rows(&self) -> usize {
-        self.conclusions.len()
+        self.results.len()
     }
 
     async fn apply(
@@ -80,27 +83,27 @@ impl Operation for ConcludeTries {
     ) -> Result<Vec<Vec<bool>>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for job in jobs {
-            answers.push(job.operation.conclude(write).await?);
+            answers.push(job.operation.record(write).await?);
         }
         Ok(answers)
     }
 }
 
-impl ConcludeTries {
-    async fn conclude(&self, write: &mut WriteTransaction<'_>) -> Result<Vec<bool>, StoreError> {
-        let mut counted = HashSet::with_capacity(self.conclusions.len());
-        let values = self.conclusions.iter().flat_map(Conclusion::event).collect();
-        for row in write.tx.fetch(CONCLUDE.over([write.node.key.into()], values)).await? {
+impl RecordAttemptResults {
+    async fn record(&self, write: &mut WriteTransaction<'_>) -> Result<Vec<bool>, StoreError> {
+        let mut counted = HashSet::with_capacity(self.results.len());
+        let values = self.results.iter().flat_map(AttemptResult::event).collect();
+        for row in write.tx.fetch(RECORD.over([write.node.key.into()], values)).await? {
             counted.insert(row.get::<i64>("seq")?);
         }
-        let is_counted = |conclusion: &&Conclusion| counted.contains(&conclusion.seq);
-        let tries = self.conclusions.iter().filter(is_counted).flat_map(Conclusion::delivery).collect();
+        let is_counted = |result: &&AttemptResult| counted.contains(&result.seq);
+        let tries = self.results.iter().filter(is_counted).flat_map(AttemptResult::delivery).collect();
         write.tx.execute(NOTE.over([], tries)).await?;
-        Ok(self.conclusions.iter().map(|conclusion| is_counted(&conclusion)).collect())
+        Ok(self.results.iter().map(|result| is_counted(&result)).collect())
     }
 }
 
-impl Conclusion {
+impl AttemptResult {
     fn event(&self) -> [Value; 6] {
         let ended_at = (self.state != EventState::Live).then_some(self.now);
         [

@@ -1,0 +1,220 @@
+//! Databases of earlier schemas: each migration keeps their rows.
+
+use overnight_domain::requests::RequestStatus;
+
+use crate::store::database::{Dialect, sql};
+use crate::store::outbox::webhook_secrets;
+use crate::store::queue::expiry;
+use crate::store::schema;
+use crate::store::tests::transfer::{exported, insert_sample_data};
+use crate::store::tests::webhooks::{HOOK, cancel};
+use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
+
+/// Undoes 0009 as far as both databases have the same text for it, but for the views.
+macro_rules! before_0009 {
+    () => {
+        "
+    DROP VIEW current_requests;
+    DROP VIEW current_states;
+    ALTER TABLE queue RENAME COLUMN node TO owner;
+    ALTER TABLE events RENAME COLUMN node TO owner;
+    ALTER TABLE replicas RENAME COLUMN node TO owner;
+    ALTER TABLE engine_reports RENAME COLUMN node TO owner;
+    ALTER TABLE node_replicas RENAME COLUMN node TO owner;
+    ALTER TABLE commit_markers RENAME COLUMN node TO owner;
+    ALTER TABLE request_states RENAME TO progress;
+    ALTER TABLE price_points RENAME TO prices;
+    ALTER TABLE nodes RENAME TO owners;
+    ALTER TABLE node_replicas RENAME TO drivers;
+    ALTER TABLE commit_markers RENAME TO commits;
+    DROP INDEX request_states_by_account;
+    DROP INDEX request_states_by_batch;
+    DROP INDEX request_states_gathering;
+    DROP INDEX request_states_by_deadline;
+    CREATE INDEX progress_by_account ON progress (account, seq);
+    CREATE INDEX progress_by_batch ON progress (batch, seq) WHERE batch IS NOT NULL;
+    CREATE INDEX progress_by_deadline ON progress (deadline);"
+    };
+}
+
+/// The same, with the parts that differ between the databases and the number of the schema.
+const BEFORE_0009_ON_SQLITE: &str = concat!(
+    before_0009!(),
+    "CREATE INDEX progress_gathering ON progress (ready_at, seq) WHERE state = 0;
+    PRAGMA user_version = 8;"
+);
+const BEFORE_0009_ON_POSTGRES: &str = concat!(
+    before_0009!(),
+    "CREATE INDEX progress_gathering ON progress (ready_at, seq) WHERE ready_at IS NOT NULL;
+    ALTER INDEX request_states_pkey RENAME TO progress_pkey;
+    ALTER INDEX price_points_pkey RENAME TO prices_pkey;
+    ALTER INDEX price_points_input_output_key RENAME TO prices_input_output_key;
+    ALTER SEQUENCE price_points_seq_seq RENAME TO prices_seq_seq;
+    ALTER INDEX nodes_pkey RENAME TO owners_pkey;
+    ALTER SEQUENCE nodes_seq_seq RENAME TO owners_seq_seq;
+    ALTER INDEX node_replicas_pkey RENAME TO drivers_pkey;
+    ALTER INDEX commit_markers_pkey RENAME TO commits_pkey;
+    DELETE FROM schema_version WHERE version >= 9;"
+);
+
+/// The views of 0008.
+pub(super) const VIEWS_OF_0008: &str = include_str!("../../../migrations/sqlite/0007_current_requests.sql");
+
+/// Undoes 0009, then earlier migrations with the texts of `earlier`.
+pub(super) async fn take_back(fixture: &Fixture, earlier: &[&'static str]) {
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    let before_0009 = match connection.dialect() {
+        Dialect::Sqlite => BEFORE_0009_ON_SQLITE,
+        Dialect::Postgres => BEFORE_0009_ON_POSTGRES,
+    };
+    for texts in [&[before_0009], earlier] {
+        for text in texts {
+            connection.execute_all(text).await.expect("an old database");
+        }
+    }
+    connection.close().await.expect("an end");
+}
+
+/// Each table, index, view and sequence of the schema, and its definition.
+async fn definitions(fixture: &Fixture) -> Vec<(String, String)> {
+    let list = match fixture.store.dialect() {
+        Dialect::Sqlite => {
+            "SELECT type || ' ' || name AS name, replace(replace(coalesce(sql, ''), '\"', ''), '/* in progress */', '') AS text FROM sqlite_schema ORDER BY 1"
+        }
+        Dialect::Postgres => {
+            "SELECT c.relkind::text || ' ' || c.relname AS name, concat_ws(' ', c.reloptions::text,
+                    CASE c.relkind WHEN 'i' THEN pg_get_indexdef(c.oid) WHEN 'v' THEN pg_get_viewdef(c.oid) END,
+                    pg_get_serial_sequence(c.oid::regclass::text, a.attname), (
+                        SELECT string_agg(conname || ' ' || pg_get_constraintdef(oid), ', ' ORDER BY conname)
+                        FROM pg_constraint WHERE conrelid = c.oid)) AS text
+             FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'seq' AND c.relkind = 'r'
+             WHERE c.relnamespace = current_schema()::regnamespace ORDER BY 1"
+        }
+    };
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    let rows = connection.fetch(sql(list)).await.expect("the schema");
+    connection.close().await.expect("an end");
+    rows.iter().map(|row| (row.get("name").expect("a name"), row.get("text").expect("a text"))).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
+}
+
+on_both!(a_store_of_schema_8_keeps_every_row_under_the_new_names);
+async fn a_store_of_schema_8_keeps_every_row_under_the_new_names(mut fixture: Fixture) {
+    let fresh = (definitions(&fixture).await, catalogue(&fixture).await);
+    insert_sample_data(&mut fixture).await;
+    fixture.restart().await;
+    let rows = exported(&fixture.store).await;
+    fixture.store.close().await;
+    take_back(&fixture, &[VIEWS_OF_0008]).await;
+    assert!(catalogue(&fixture).await.contains_key("progress"), "this is schema 8");
+    assert_eq!(schema::read(&fixture.options).await.expect("a number").now, 8);
+    fixture.restart().await;
+    assert!(rows == exported(&fixture.store).await, "the rows differ");
+    assert_eq!((definitions(&fixture).await, catalogue(&fixture).await), fresh);
+    let renamed = ["owner", "owners", "progress", "prices", "drivers", "commits"];
+    for word in fresh.0.iter().flat_map(|(name, text)| [name, text]).flat_map(|text| words(text)) {
+        assert!(!renamed.iter().any(|old| word == *old || word.starts_with(&format!("{old}_"))), "{word}");
+    }
+    fixture.assert_sound().await;
+    assert!(!fixture.lease().await.is_empty());
+    fixture.assert_sound().await;
+}
+
+/// What 0006 and 0005 did, undone; the views of 0007 are gone with 0009.
+macro_rules! before_0005 {
+    () => {
+        "
+    DROP TABLE users;
+    DROP TABLE members;
+    DROP TABLE sessions;
+    DROP TABLE sign_in_links;
+    DROP TABLE invitations;
+    DROP TABLE sign_in_failures;
+    DROP TABLE activity;
+    DROP TABLE engine_reports;
+    ALTER TABLE api_keys DROP COLUMN last_used_at;
+    DROP INDEX batches_live;
+    DROP TABLE events;
+    DROP TABLE deliveries;
+    DROP TABLE webhook_secrets;
+    ALTER TABLE progress DROP COLUMN lane;
+    ALTER TABLE queue DROP COLUMN lane;
+    ALTER TABLE batches DROP COLUMN lane"
+    };
+}
+
+/// What 0006 to 0002 did, undone.
+const BEFORE_0002: &str = concat!(
+    before_0005!(),
+    ";
+    ALTER TABLE accounts DROP COLUMN balance;
+    ALTER TABLE accounts DROP COLUMN held;
+    ALTER TABLE accounts DROP COLUMN payments_activated_at;
+    ALTER TABLE progress DROP COLUMN hold;
+    ALTER TABLE progress DROP COLUMN price;
+    ALTER TABLE queue DROP COLUMN hold;
+    ALTER TABLE queue DROP COLUMN price;
+    DROP TABLE prices;
+    DROP TABLE ledger;
+    DROP TABLE spend;
+    DROP TABLE payments;
+    ALTER TABLE requests DROP COLUMN max_tokens;
+    ALTER TABLE queue DROP COLUMN batch;
+    ALTER TABLE owners DROP COLUMN name;
+    ALTER TABLE owners DROP COLUMN schedules;
+    DROP TABLE sweeps;
+    DROP TABLE replicas;
+    DROP TABLE drivers;
+    DROP TABLE commits;
+    UPDATE progress SET state = 2, in_progress_at = q.in_progress_at
+        FROM queue q WHERE q.seq = progress.seq AND q.in_progress_at IS NOT NULL;
+    ALTER TABLE queue DROP COLUMN in_progress_at;
+    DROP INDEX progress_by_deadline;
+    CREATE INDEX progress_live ON progress (model, deadline) WHERE state < 3;
+    PRAGMA user_version = 1"
+);
+
+#[tokio::test]
+async fn what_was_in_progress_stays_so_when_the_schema_grows() {
+    let mut fixture = Fixture::on_sqlite().await;
+    let id = fixture.insert(&[1]).await[0];
+    fixture.release().await;
+    fixture.lease().await;
+    fixture.insert(&[2]).await;
+    take_back(&fixture, &[BEFORE_0002]).await;
+    fixture.restart().await;
+    assert_eq!(fixture.status(id).await, RequestStatus::InProgress);
+    fixture.assert_sound().await;
+    assert_eq!(fixture.lease().await.len(), 1);
+    assert!(expiry::is_overdue(&fixture.store, START + DAY_MS).await.expect("a read"));
+}
+
+/// The same; then the number of the schema in either database.
+const BEFORE_0005: &str = before_0005!();
+
+on_both!(what_lives_when_events_come_is_told_of_and_what_had_ended_is_not);
+async fn what_lives_when_events_come_is_told_of_and_what_had_ended_is_not(mut fixture: Fixture) {
+    let ended = fixture.insert_told(1, HOOK).await;
+    cancel(&fixture, ended, START + 1).await;
+    let queued = fixture.insert_told(2, HOOK).await;
+    fixture.release().await;
+    let gathering = fixture.insert_told(3, HOOK).await;
+    let version = match fixture.store.dialect() {
+        Dialect::Sqlite => "PRAGMA user_version = 4",
+        Dialect::Postgres => "DELETE FROM schema_version WHERE version >= 5",
+    };
+    take_back(&fixture, &[BEFORE_0005, version]).await;
+    fixture.restart().await;
+    fixture.assert_sound().await;
+    for id in [queued, gathering] {
+        cancel(&fixture, id, START + 2).await;
+    }
+    let subjects: Vec<_> = fixture.events().await.into_iter().filter_map(|event| event.subject).collect();
+    assert_eq!(subjects, [queued, gathering].map(|id| id.to_string()));
+    let secrets = webhook_secrets::list(&fixture.store, fixture.account, START).await.expect("the secrets");
+    assert!(matches!(secrets.as_slice(), [secret] if secret.secret.bytes().len() == 32), "{secrets:?}");
+    fixture.assert_sound().await;
+}
