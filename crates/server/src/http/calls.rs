@@ -24,6 +24,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const API: &str = "/v1";
 
 /// Carries one call through, in a span that names it in all that is logged on its way. The account stands in it once it is known.
+/// `next` is the handler that `router.rs` names.
 pub(super) async fn handle(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let timer = CallTimer::start(request.method(), request.extensions().get::<MatchedPath>());
     let call: CallId = context.services.ids.next(context.services.clock.now());

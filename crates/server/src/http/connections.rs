@@ -36,6 +36,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// What a connection is served with.
 pub(super) struct Connection {
     pub(super) context: Shared,
+    /// Made in `router.rs`: a call passes `calls::handle`, then its handler.
     pub(super) router: Router,
     pub(super) peer: Peer,
     pub(super) stopping: watch::Receiver<bool>,

@@ -36,7 +36,7 @@ impl<K: Kind> FromRequestParts<Shared> for PathId<K> {
     }
 }
 
-/// What the guide's cancel path names: the prefix tells a request from a batch.
+/// What a cancel path names: the prefix tells a request from a batch.
 pub(super) enum CancelTarget {
     /// One request.
     Request(RequestId),

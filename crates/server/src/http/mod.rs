@@ -1,6 +1,6 @@
 //! The HTTP API. A handler is a sentence: extract, call one use case, answer.
 //!
-//! `router.rs` lists every route. Each dialect is a folder with its handlers. Every call passes `calls.rs`, which
+//! `router.rs` lists every route. The native dialect has its handlers in `native/`, the console in `console/`. Every call passes `calls.rs`, which
 //! names it, lets it in, and gives every refusal its one shape.
 
 mod answers;

@@ -1,4 +1,5 @@
-//! Every route there is; those that the reference describes stand in `openapi/routes.rs`.
+//! All routes. Those of the API reference are listed in `openapi/routes.rs`, with their handlers in `native/`; those of the
+//! console in `console/mod.rs`.
 
 use std::sync::Arc;
 

@@ -106,7 +106,7 @@ async fn keep_up(context: Shared) {
 struct Server {
     context: Shared,
     router: Router,
-    slots: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
     connections: JoinSet<()>,
 }
@@ -118,8 +118,8 @@ impl Server {
         connections_max: usize,
         stopping: watch::Receiver<bool>,
     ) -> Self {
-        let slots = Arc::new(Semaphore::new(connections_max));
-        Self { context: Arc::clone(context), router, slots, stopping, connections: JoinSet::new() }
+        let permits = Arc::new(Semaphore::new(connections_max));
+        Self { context: Arc::clone(context), router, permits, stopping, connections: JoinSet::new() }
     }
 
     async fn run(mut self, listener: TcpListener) {
@@ -128,8 +128,8 @@ impl Server {
             tokio::select! {
                 () = asked_to_stop(&mut stopping) => break,
                 Some(_) = self.connections.join_next() => {}
-                accepted = accept(&listener, &self.slots) => match accepted {
-                    Ok((stream, peer, slot)) => self.begin(stream, peer, slot),
+                accepted = accept(&listener, &self.permits) => match accepted {
+                    Ok((stream, peer, permit)) => self.begin(stream, peer, permit),
                     Err(error) => {
                         tracing::warn!(%error, "accepting a connection failed");
                         let clock = &self.context.services.clock;
@@ -147,7 +147,7 @@ impl Server {
         }
     }
 
-    fn begin(&mut self, stream: TcpStream, peer: SocketAddr, slot: OwnedSemaphorePermit) {
+    fn begin(&mut self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
         let connection = Connection {
             context: Arc::clone(&self.context),
             router: self.router.clone(),
@@ -157,7 +157,7 @@ impl Server {
         self.connections.spawn(async move {
             let _counted = metrics::ConnectionCounter::open();
             connection.run(stream).await;
-            drop(slot);
+            drop(permit);
         });
     }
 }
@@ -165,9 +165,9 @@ impl Server {
 /// The next connection, once there is room for one: the others wait with the kernel.
 async fn accept(
     listener: &TcpListener,
-    slots: &Arc<Semaphore>,
+    permits: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    let slot = Arc::clone(slots).acquire_owned().await.map_err(io::Error::other)?;
+    let permit = Arc::clone(permits).acquire_owned().await.map_err(io::Error::other)?;
     let (stream, address) = listener.accept().await?;
-    Ok((stream, address, slot))
+    Ok((stream, address, permit))
 }

@@ -18,6 +18,7 @@ pub(super) struct Attempts {
     pub(super) replicas: Arc<Replicas>,
     pub(super) prompts: Arc<Prompts>,
     pub(super) answers: UnboundedSender<SchedulerInput>,
+    /// To `settler::run`, which stores them.
     pub(super) completions: UnboundedSender<Settlement>,
 }
 

@@ -109,7 +109,7 @@ impl StoreError {
     /// Whether the same may be asked again later: nothing was done, and the reason is one that passes.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Unavailable(_) | Self::Stopped => true,
+            Self::Unavailable(_) | Self::Stopped | Self::Pooled => true,
             Self::Database(_) => matches!(self.trouble(), Trouble::Again | Trouble::Refusing),
             _ => false,
         }
@@ -128,6 +128,13 @@ impl StoreError {
             Self::Pooled => Trouble::Refusing,
             _ => Trouble::Fatal,
         }
+    }
+
+    /// Whether this machine's disk failed or lost what was written: nobody knows what is on it.
+    pub(super) fn is_disk_failure(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, SystemIoFailure};
+        let Self::Database(DatabaseError::Sqlite(error)) = self else { return false };
+        matches!(error.sqlite_error_code(), Some(SystemIoFailure | DatabaseCorrupt | NotADatabase))
     }
 
     /// Whether the connection is of no more use, so that what was last asked on it has an unknown outcome.
@@ -168,5 +175,28 @@ fn trouble_of_postgres(code: &str) -> Trouble {
         Trouble::Refusing
     } else {
         Trouble::Constraint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi::{
+        Error, SQLITE_BUSY, SQLITE_CONSTRAINT, SQLITE_CORRUPT, SQLITE_FULL, SQLITE_IOERR_FSYNC,
+        SQLITE_IOERR_READ, SQLITE_NOTADB,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_disk_that_failed_is_told_from_a_database_that_refuses() {
+        let is_disk_failure =
+            |code| StoreError::from(rusqlite::Error::SqliteFailure(Error::new(code), None)).is_disk_failure();
+        assert!(
+            [SQLITE_IOERR_FSYNC, SQLITE_IOERR_READ, SQLITE_CORRUPT, SQLITE_NOTADB]
+                .map(is_disk_failure)
+                .iter()
+                .all(|it| *it)
+        );
+        assert!(![SQLITE_FULL, SQLITE_BUSY, SQLITE_CONSTRAINT].map(is_disk_failure).iter().any(|it| *it));
     }
 }

@@ -33,7 +33,7 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
 /// Browsers that came by https come by https from then on.
 const TRANSPORT_SECURITY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// Lets a call through, or says why not.
+/// Lets a call through, or says why not. `next` is `live::watch`, then the handler that `console/mod.rs` names.
 pub(super) async fn admit(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let origin = context.services.config.console_origin();
     let mut response = match &origin {

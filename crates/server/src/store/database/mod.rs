@@ -30,7 +30,7 @@ pub(super) use self::readers::Readers;
 pub(super) use self::row::Row;
 pub(super) use self::sql::{Sql, statements, texts};
 pub(super) use self::statement::{Statement, sql};
-pub(super) use self::thread::spawn as spawn_thread;
+pub(super) use self::thread::{end_process, spawn as spawn_thread};
 #[cfg(test)]
 pub(super) use self::transaction::LIVES_FOR;
 pub(super) use self::transaction::{

@@ -10,6 +10,7 @@ use crate::store::StoreError;
 use crate::store::database::sqlite::{Sqlite, SqliteOptions};
 
 const EXIT_PANIC: i32 = 70;
+const EXIT_IO_ERROR: i32 = 74;
 
 /// Starts a thread. A panic on it ends the process: nobody knows what it left half done.
 pub(in crate::store) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
@@ -31,6 +32,13 @@ impl Drop for EndProcess {
             std::process::exit(EXIT_PANIC);
         }
     }
+}
+
+/// Ends the process, whose disk failed: nobody knows what is on it, and the next start reads it again.
+#[expect(clippy::exit, reason = "no answer may be given, and no destructor may write")]
+pub(in crate::store) fn end_process(error: &StoreError) -> ! {
+    tracing::error!(%error, "store failed; the process ends, acknowledged writes are on disk");
+    std::process::exit(EXIT_IO_ERROR)
 }
 
 type Work = Box<dyn FnOnce(&mut Sqlite) + Send>;

@@ -78,16 +78,16 @@ impl NewEvents {
         }
     }
 
-    /// Writes what was written_events; how much that was.
+    /// Writes the events that were added; returns how many.
     pub(in crate::store) async fn write(
         &mut self,
         context: &EventContext,
         tx: &mut Tx<'_>,
     ) -> Result<usize, StoreError> {
-        let written_events = std::mem::take(&mut self.0);
-        let values = written_events.iter().flat_map(|event| event.values(context)).collect();
+        let events = std::mem::take(&mut self.0);
+        let values = events.iter().flat_map(|event| event.values(context)).collect();
         tx.execute(INSERT.over([], values)).await?;
-        Ok(written_events.len())
+        Ok(events.len())
     }
 }
 

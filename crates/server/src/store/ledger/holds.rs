@@ -1,5 +1,4 @@
-//! Holds: a request is taken in only where its account can pay the most that it may cost, and that much is set aside
-//! for it until it ends.
+//! What a request holds of its account's credits until it ends. `requests/insert.rs` decides on admission.
 
 use overnight_domain::money::Credits;
 

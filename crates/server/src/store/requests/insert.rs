@@ -1,14 +1,16 @@
 //! Taking a request in.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use overnight_domain::ids::RequestId;
+use overnight_domain::money::Credits;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::SortKey;
 
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
 use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::outbox::lane_of;
-use crate::store::requests::admission::admit;
 use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::WriteOrder;
@@ -128,4 +130,33 @@ async fn store(requests: &[&NewRequest], write: &mut WriteTransaction<'_>) -> Re
         }
     }
     Ok(())
+}
+
+/// Decides about each of these requests, in the order of arrival, and adds the holds of those taken to their accounts.
+async fn admit(
+    arrivals: &[(AccountKey, Option<Hold>)],
+    write: &mut WriteTransaction<'_>,
+) -> Result<Vec<Admission>, StoreError> {
+    let priced = arrivals.iter().filter(|(_, hold)| hold.is_some());
+    let accounts: BTreeSet<i64> = priced.map(|(account, _)| account.0).collect();
+    if accounts.is_empty() {
+        return Ok(vec![Admission::Taken; arrivals.len()]);
+    }
+    let mut available = write.effects.ledger.available(accounts, &mut write.tx).await?;
+    let mut admissions = Vec::with_capacity(arrivals.len());
+    for (AccountKey(account), hold) in arrivals {
+        let Some(Hold { amount: required, .. }) = *hold else {
+            admissions.push(Admission::Taken);
+            continue;
+        };
+        let left = available.get_mut(account).ok_or(StoreError::Damaged("an account with a key"))?;
+        admissions.push(if *left >= required.nanos() {
+            *left -= required.nanos();
+            write.effects.ledger.hold(*account, required.nanos());
+            Admission::Taken
+        } else {
+            Admission::Refused { required, available: Credits::from_nanos(*left) }
+        });
+    }
+    Ok(admissions)
 }

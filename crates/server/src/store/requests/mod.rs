@@ -1,6 +1,5 @@
 //! Requests: taken in, cancelled, read.
 
-mod admission;
 pub(in crate::store) mod cancel;
 mod insert;
 pub(in crate::store) mod listing;

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use crate::clock::SharedClock;
 use crate::store::database::{
-    self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, outcome_of, statements,
+    self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, end_process, outcome_of, statements,
 };
 use crate::store::error::{StoreError, Trouble};
 use crate::store::write_transaction::{Sequences, WriteContext};
@@ -21,7 +21,6 @@ const DISK: &str = "the disk is full or another process locks the database";
 const AWAY: &str = "the database does not answer or accepts no writes";
 const BUSY: &str = "other nodes write the same rows";
 const TEST_WRITE_MS: i64 = 1_000;
-const EXIT_IO_ERROR: i32 = 74;
 /// A group that meets another node's at the same rows this often is run member by member.
 const AGAIN_MAX: u32 = 5;
 /// How often what became of a commit is asked for.
@@ -274,12 +273,6 @@ impl WriterCore {
             }
         }
     }
-}
-
-#[expect(clippy::exit, reason = "no answer may be given, and no destructor may write")]
-fn end_process(error: &StoreError) -> ! {
-    tracing::error!(%error, "store failed; the process ends, acknowledged writes are on disk");
-    std::process::exit(EXIT_IO_ERROR)
 }
 
 /// The writer in the hand of a test: nothing is written but what it asks for.

@@ -27,6 +27,9 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Puts an operation in line and waits until it is durable. Once in line it is done even if the asker leaves.
+    ///
+    /// `WriterCore::run` (`core.rs`) takes what is in line as a group. `WriteGroup::run` (`group.rs`) calls
+    /// [`Operation::apply`], which stands in the file of `O`, commits, and answers.
     pub(super) async fn write<O: Operation>(&self, operation: O) -> Result<O::Answer, StoreError> {
         let (reply, answer) = oneshot::channel();
         let job: Box<dyn Jobs> = Job { operation, reply }.into();

@@ -37,7 +37,7 @@ pub(in crate::store) trait Operation: Sized + Send + Sync + 'static {
         size_of::<Self>()
     }
 
-    /// Does them all, in order; one answer for each.
+    /// Does them all, in order; one answer for each. A `WriteGroup` calls it, once for all of its jobs of this operation.
     fn apply(
         jobs: &[Job<Self>],
         write: &mut WriteTransaction<'_>,

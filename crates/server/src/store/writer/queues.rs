@@ -39,7 +39,7 @@ struct Waiting {
 }
 
 impl WriteQueues {
-    /// Puts a write in line. Intake is refused when its queue is full or the disk takes no writes.
+    /// Puts a write in line for [`Self::take`]. Intake is refused when its queue is full or the disk takes no writes.
     pub(super) fn push(&self, write: Box<dyn Jobs>) -> Result<(), StoreError> {
         let mut waiting = self.waiting();
         if waiting.closed {
@@ -64,7 +64,7 @@ impl WriteQueues {
         Ok(())
     }
 
-    /// The next group: control first, then intake, each up to its limit; `None` when nothing waits.
+    /// The next group, for `WriterCore::run`: control first, then intake, each up to its limit; `None` when nothing waits.
     pub(super) fn take(&self) -> Option<WriteGroup> {
         let mut waiting = self.waiting();
         let mut group = WriteGroup::default();

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use crate::store::StoreError;
 #[cfg(test)]
 use crate::store::database::LIVES_FOR;
-use crate::store::database::{Connection, Tx, in_transaction};
+use crate::store::database::{Connection, Tx, end_process, in_transaction};
 use crate::store::writer::Writer;
 
 type Work = dyn for<'c> FnOnce(&'c mut Connection) -> Pin<Box<dyn Future<Output = ()> + 'c>> + Send;
@@ -28,7 +28,8 @@ impl Writer {
         self.queues.takes_transactions()
     }
 
-    /// Has `work` done in a transaction of its own. Once in line it is done even if the asker leaves.
+    /// Has `work` done in a transaction of its own. Once in line it is done even if the asker leaves. As in a group, an I/O
+    /// error ends the process.
     pub(in crate::store) async fn transact<T: Send + 'static>(
         &self,
         work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -40,7 +41,13 @@ impl Writer {
             Box::pin(async move {
                 #[cfg(test)]
                 LIVES_FOR.set(lives_for);
-                let _ = reply.send(in_transaction(connection, work).await);
+                let outcome = in_transaction(connection, work).await;
+                if let Err(error) = &outcome
+                    && error.is_disk_failure()
+                {
+                    end_process(error);
+                }
+                let _ = reply.send(outcome);
             })
         })))?;
         // A writer that refuses writes drops what waits.
