@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Latency of durable creates under a steady load: POST /v1/requests of 8 KB, over 64 connections.
+"""Latency of durable creates under a steady load: POST /v1/requests of 7.3 KB, over 64 connections.
 
 usage: measure-latency.py PORT API_KEY MODEL [PER_SECOND] [SECONDS]
 

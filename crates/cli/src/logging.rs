@@ -31,10 +31,7 @@ where
         filter = filter
             .with_targets(["sqlx", "hyper", "h2"].map(|library| (library, level.min(LevelFilter::WARN))));
     }
-    let log = tracing_subscriber::fmt()
-        .with_max_level(LevelFilter::TRACE)
-        .with_ansi(is_coloured)
-        .with_writer(writer);
+    let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(is_coloured).with_writer(writer);
     match config.log_format {
         LogFormat::Text => log.finish().with(filter).init(),
         LogFormat::Json => log.json().flatten_event(true).finish().with(filter).init(),

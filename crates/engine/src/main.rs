@@ -16,7 +16,10 @@ const PREPARING_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let asked = env::var("RUST_LOG").ok().and_then(|directives| directives.parse().ok());
+    let asked = env::var("RUST_LOG").ok().and_then(|text| {
+        let directives = text.split(',').map(str::trim).filter(|it| !it.is_empty());
+        directives.collect::<Vec<_>>().join(",").parse().ok()
+    });
     let filter: Targets = asked.unwrap_or_else(|| {
         Targets::new().with_default(LevelFilter::INFO).with_target("llama-cpp-2", LevelFilter::WARN)
     });

@@ -1,5 +1,12 @@
 -- Tables and columns take the names of the glossary. It is the only migration that renames: nothing had been released before
--- it, and no node of an earlier schema may run during it or after it.
+-- it, and no node of an earlier schema may run during it or after it: one that does refuses the migration.
+
+LOCK TABLE owners IN EXCLUSIVE MODE;
+DO $$ BEGIN
+    IF EXISTS (SELECT FROM owners WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds') THEN
+        RAISE EXCEPTION 'nodes of an earlier schema are running: stop all of them, then migrate';
+    END IF;
+END $$;
 
 DROP VIEW current_requests;
 DROP VIEW current_states;

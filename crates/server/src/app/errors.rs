@@ -158,7 +158,7 @@ impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
         match error {
             error if !error.is_passing() => Self::Internal(error),
-            StoreError::Database(_) => Self::StoreAway { cause: error, advice: None },
+            StoreError::Database(_) | StoreError::Pooled => Self::StoreAway { cause: error, advice: None },
             error => Self::Unavailable(error.to_string()),
         }
     }
@@ -175,6 +175,7 @@ mod tests {
         let away = AppError::from(StoreError::Database(DatabaseError::Postgres(said.into())));
         assert_eq!(away.to_string(), "the store is not available at the moment: try again");
         assert!(away.in_full().contains("10.1.2.3"), "{}", away.in_full());
+        assert_eq!(AppError::from(StoreError::Pooled).to_string(), away.to_string());
         let full = AppError::from(StoreError::Unavailable("the disk is full"));
         let told = "the service cannot do this now: the store accepts no writes now: the disk is full";
         assert_eq!((full.to_string(), full.in_full()), (told.to_owned(), told.to_owned()));

@@ -36,7 +36,7 @@ pub async fn read(options: &StoreOptions) -> Result<Schema, StoreError> {
 }
 
 /// Brings the store of `options` up to date; makes it where there is none. On PostgreSQL older programs go on beside
-/// it. An older schema in a folder changes only while nobody serves the folder: a program there knows its own alone.
+/// it, unless a migration refuses them (0009). An older schema in a folder changes only while nobody serves the folder: a program there knows its own alone.
 ///
 /// # Errors
 /// The database cannot be used, is newer than this program, or is in a folder that a process serves with an older schema.

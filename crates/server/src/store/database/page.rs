@@ -67,7 +67,11 @@ impl PageWriter {
         start..self.bytes.len()
     }
 
-    pub(super) fn finish(self) -> Page {
+    /// The page, without the room that it did not need: its bytes may be kept for long.
+    pub(super) fn finish(mut self) -> Page {
+        if self.bytes.capacity() > 2 * self.bytes.len() {
+            self.bytes.shrink_to_fit();
+        }
         Page { columns: self.columns, slots: self.slots, bytes: self.bytes.into() }
     }
 }

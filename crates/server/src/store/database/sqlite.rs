@@ -20,6 +20,10 @@ const STATEMENTS_KEPT: usize = 512;
 /// How long the write-ahead log may get before it is copied, in pages.
 pub(super) const LOG_PAGES: i32 = 4_000;
 
+/// The most room that a page gets before its rows are known.
+const SLOTS_AHEAD: usize = 16 << 10;
+const BYTES_AHEAD: usize = 1 << 20;
+
 /// Pages that who writes keeps, in KiB: it comes back to the same ones from all over the tables.
 const WRITER_CACHE_KIB: i64 = 64 << 10;
 
@@ -75,7 +79,7 @@ impl SqliteOptions {
 
     fn prepare(&self, connection: &Connection) -> rusqlite::Result<()> {
         let set = |name: &str, value: &dyn rusqlite::ToSql| connection.pragma_update(None, name, value);
-        // A plan that depends on bound values is made anew whenever they change: at every page of a list.
+        // A plan that depends on bound values is made anew whenever they are bound: at every page of a list.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         let cache_kib = if self.is_read_only { READER_CACHE_KIB } else { WRITER_CACHE_KIB };
         set("foreign_keys", &"off")?;
@@ -128,7 +132,8 @@ impl Sqlite {
             }
         }
         let page = Arc::new(page.finish());
-        (answer.slots, answer.bytes) = page.lengths();
+        let (slots, bytes) = page.lengths();
+        (answer.slots, answer.bytes) = (slots.min(SLOTS_AHEAD), bytes.min(BYTES_AHEAD));
         let row = |number| Row::Sqlite(SqliteRow::new(Arc::clone(&page), number));
         Ok((0..page.rows()).map(row).collect())
     }

@@ -37,7 +37,7 @@ impl Drop for EndProcess {
 /// Ends the process, whose disk failed: nobody knows what is on it, and the next start reads it again.
 #[expect(clippy::exit, reason = "no answer may be given, and no destructor may write")]
 pub(in crate::store) fn end_process(error: &StoreError) -> ! {
-    tracing::error!(%error, "store failed; the process ends, acknowledged writes are on disk");
+    tracing::error!(%error, "store failed; the process ends");
     std::process::exit(EXIT_IO_ERROR)
 }
 

@@ -178,7 +178,8 @@ async fn read_records(
             return Ok(Page { rows, next });
         } else if let Some(record) = find_record_at(store, seq).await?.filter(|it| filter.holds(&it.summary))
         {
-            large_bytes += record.body.len() + record.result.as_ref().map_or(0, Bytes::len);
+            let others = [&record.metadata, &record.result].map(|part| part.as_ref().map_or(0, Bytes::len));
+            large_bytes += record.body.len() + others.iter().sum::<usize>();
             rows.push(record);
         }
         next = Some(seq);

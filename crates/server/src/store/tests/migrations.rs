@@ -54,7 +54,8 @@ const BEFORE_0009_ON_POSTGRES: &str = concat!(
     ALTER SEQUENCE nodes_seq_seq RENAME TO owners_seq_seq;
     ALTER INDEX node_replicas_pkey RENAME TO drivers_pkey;
     ALTER INDEX commit_markers_pkey RENAME TO commits_pkey;
-    DELETE FROM schema_version WHERE version >= 9;"
+    DELETE FROM schema_version WHERE version >= 9;
+    UPDATE owners SET heartbeat_at = 0;"
 );
 
 /// The views of 0008.
@@ -111,6 +112,9 @@ async fn a_store_of_schema_8_keeps_every_row_under_the_new_names(mut fixture: Fi
     take_back(&fixture, &[VIEWS_OF_0008]).await;
     assert!(catalogue(&fixture).await.contains_key("progress"), "this is schema 8");
     assert_eq!(schema::read(&fixture.options).await.expect("a number").now, 8);
+    if fixture.store.dialect() == Dialect::Postgres {
+        assert_running_nodes_refuse_it(&fixture).await;
+    }
     fixture.restart().await;
     assert!(rows == exported(&fixture.store).await, "the rows differ");
     assert_eq!((definitions(&fixture).await, catalogue(&fixture).await), fresh);
@@ -121,6 +125,18 @@ async fn a_store_of_schema_8_keeps_every_row_under_the_new_names(mut fixture: Fi
     fixture.assert_sound().await;
     assert!(!fixture.lease().await.is_empty());
     fixture.assert_sound().await;
+}
+
+/// On PostgreSQL nothing else keeps a migration away from nodes that know the old names only.
+async fn assert_running_nodes_refuse_it(fixture: &Fixture) {
+    const BEAT: &str = "UPDATE owners SET heartbeat_at = extract(epoch FROM clock_timestamp()) * 1000";
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    connection.execute_all(BEAT).await.expect("a running node");
+    let refused = schema::bring_up_to_date(&fixture.options).await.expect_err("a node runs");
+    assert!(refused.to_string().contains("stop all of them"), "{refused}");
+    assert_eq!(schema::read(&fixture.options).await.expect("a number").now, 8);
+    connection.execute_all("UPDATE owners SET heartbeat_at = 0").await.expect("a stopped node");
+    connection.close().await.expect("an end");
 }
 
 /// What 0006 and 0005 did, undone; the views of 0007 are gone with 0009.
