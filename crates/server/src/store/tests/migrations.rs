@@ -112,9 +112,7 @@ async fn a_store_of_schema_8_keeps_every_row_under_the_new_names(mut fixture: Fi
     take_back(&fixture, &[VIEWS_OF_0008]).await;
     assert!(catalogue(&fixture).await.contains_key("progress"), "this is schema 8");
     assert_eq!(schema::read(&fixture.options).await.expect("a number").now, 8);
-    if fixture.store.dialect() == Dialect::Postgres {
-        assert_running_nodes_refuse_it(&fixture).await;
-    }
+    assert_running_nodes_refuse_it(&fixture).await;
     fixture.restart().await;
     assert!(rows == exported(&fixture.store).await, "the rows differ");
     assert_eq!((definitions(&fixture).await, catalogue(&fixture).await), fresh);
@@ -130,6 +128,9 @@ async fn a_store_of_schema_8_keeps_every_row_under_the_new_names(mut fixture: Fi
 /// On PostgreSQL nothing else keeps a migration away from nodes that know the old names only.
 async fn assert_running_nodes_refuse_it(fixture: &Fixture) {
     const BEAT: &str = "UPDATE owners SET heartbeat_at = extract(epoch FROM clock_timestamp()) * 1000";
+    if fixture.store.dialect() == Dialect::Sqlite {
+        return;
+    }
     let mut connection = fixture.store.connect().await.expect("a connection");
     connection.execute_all(BEAT).await.expect("a running node");
     let refused = schema::bring_up_to_date(&fixture.options).await.expect_err("a node runs");
