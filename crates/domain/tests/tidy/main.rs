@@ -10,7 +10,6 @@ mod imports;
 mod invariants;
 mod items;
 mod leftovers;
-mod limits;
 mod manifests;
 mod modules;
 mod paths;
@@ -59,11 +58,6 @@ fn every_dependency_is_named() {
 #[test]
 fn modules_name_each_other_in_no_circle() {
     hold(circles::circles_between_modules);
-}
-
-#[test]
-fn no_limit_is_a_bare_variable() {
-    hold(limits::bare_limits);
 }
 
 #[test]

@@ -24,7 +24,7 @@ statements! {
     };
     MARK = "UPDATE batches SET cancelled_at = ?, cancelling = 1 WHERE seq = ?";
     LIVE_OF_BATCH = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
-        WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state < 3 /* live */ ORDER BY seq LIMIT ? + 0";
+        WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state < 3 /* live */ ORDER BY seq LIMIT ?";
     UNMARK = "UPDATE batches SET cancelling = 0 WHERE seq = ? AND cancelling = 1 RETURNING lane";
 }
 

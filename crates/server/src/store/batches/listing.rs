@@ -38,7 +38,7 @@ statements! {
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
-        ORDER BY seq DESC LIMIT ? + 0",
+        ORDER BY seq DESC LIMIT ?",
         postgres: "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
         FROM batches WHERE account = ? AND seq < ? AND seq >= ?
@@ -47,13 +47,13 @@ statements! {
           AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
             OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
               AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
-        ORDER BY seq DESC LIMIT ? + 0",
+        ORDER BY seq DESC LIMIT ?",
     };
     /// The last row that is looked at for a page.
-    FLOOR = "SELECT seq FROM batches WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
+    FLOOR = "SELECT seq FROM batches WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
     FIND_ID = "SELECT id FROM batches WHERE seq = ?";
     COUNT_LIVE = "SELECT count(*) AS count FROM (SELECT 1 FROM batches
-        WHERE account = ? AND completed_at IS NULL AND cancelled_at IS NULL LIMIT ? + 0) v";
+        WHERE account = ? AND completed_at IS NULL AND cancelled_at IS NULL LIMIT ?) v";
     /// What was charged for a batch's requests, and what is held for those that live.
     COST = "SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) AS amount,
                CAST(coalesce(sum(CASE WHEN rs.state < 3 /* live */ THEN rs.hold ELSE 0 END), 0) AS BIGINT) AS held

@@ -15,7 +15,7 @@ statements! {
         FROM batches WHERE id = ? AND account = ?";
     PAGE = "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
-        FROM batches WHERE account = ? AND seq > ? ORDER BY seq LIMIT ? + 0";
+        FROM batches WHERE account = ? AND seq > ? ORDER BY seq LIMIT ?";
     LIST_MEMBERS = "SELECT ids FROM batch_members WHERE batch = ? ORDER BY place";
 }
 

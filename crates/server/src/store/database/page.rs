@@ -87,7 +87,7 @@ impl Page {
         (self.slots.len(), self.bytes.len())
     }
 
-    /// The number of the column of this name. The search begins at the column `expected`.
+    /// The number of the column of this name. The column `expected` is looked at first.
     pub(super) fn column(&self, name: &str, expected: usize) -> Option<usize> {
         if self.columns.get(expected).is_some_and(|column| **column == *name) {
             return Some(expected);

@@ -164,3 +164,25 @@ fn bind(statement: &mut CachedStatement<'_>, shared: &[Value], row: &[Value]) ->
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+    use crate::store::database::sql;
+
+    #[test]
+    fn a_statement_is_planned_once_whatever_is_bound() {
+        const TEXT: &str = "SELECT name FROM sqlite_schema LIMIT ?";
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("test.db");
+        let options = SqliteOptions { path, page_bytes: 4_096, is_durable: false, is_read_only: false };
+        let mut sqlite = options.open().expect("a file");
+        for limit in 1i64..4 {
+            sqlite.fetch(&sql(TEXT).bind(limit)).expect("a read");
+        }
+        let prepared = sqlite.connection.prepare_cached(TEXT).expect("a statement");
+        assert_eq!(prepared.get_status(StatementStatus::RePrepare), 0);
+    }
+}

@@ -35,7 +35,7 @@ statements! {
     FIND_AMOUNT = "SELECT amount FROM ledger WHERE kind = ? AND source = ? AND source IS NOT NULL";
     LIST = "SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS model
         FROM ledger l LEFT JOIN models m ON m.seq = l.model
-        WHERE l.account = ? AND l.seq < ? AND l.kind BETWEEN ? AND ? ORDER BY l.seq DESC LIMIT ? + 0";
+        WHERE l.account = ? AND l.seq < ? AND l.kind BETWEEN ? AND ? ORDER BY l.seq DESC LIMIT ?";
 }
 
 /// The charge of a request that completed; its amount is what is taken.

@@ -13,7 +13,7 @@ statements! {
     TAKE = { postgres: "UPDATE replicas SET node = ?, taken_at = ? WHERE name IN (
             SELECT r.name FROM replicas r WHERE r.name = ANY (?::text[])
               AND (r.node IS NULL OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = r.node))
-            ORDER BY r.name LIMIT ? + 0 FOR UPDATE SKIP LOCKED
+            ORDER BY r.name LIMIT ? FOR UPDATE SKIP LOCKED
         )" };
     INSERT_NODE_REPLICAS = { postgres: "WITH me(seq) AS (SELECT seq FROM nodes WHERE seq = ?)
         INSERT INTO node_replicas (node, name) SELECT me.seq, v.name FROM me, unnest(?::text[]) AS v(name)

@@ -51,7 +51,7 @@ statements! {
                b.completed_at, b.cancelled_at, b.registered, b.in_progress, b.completed, b.failed, b.cancelled
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN request_states rs ON rs.seq = e.request
         LEFT JOIN batches b ON b.seq = e.batch
-        WHERE e.lane = ? AND e.due_at IS NOT NULL AND e.due_at <= ? ORDER BY e.due_at, e.seq LIMIT ? + 0";
+        WHERE e.lane = ? AND e.due_at IS NOT NULL AND e.due_at <= ? ORDER BY e.due_at, e.seq LIMIT ?";
     IS_ALIVE = {
         sqlite: "SELECT 1 FROM nodes WHERE seq = ?",
         postgres: "SELECT 1 FROM nodes WHERE seq = ? FOR KEY SHARE",

@@ -79,13 +79,13 @@ statements! {
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.account = ? AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
-          AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0";
+          AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ?";
     OF_ALL = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
                CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
-          AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ? + 0";
+          AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ?";
     FIND = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
                CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
@@ -101,23 +101,23 @@ statements! {
         FROM deliveries d JOIN events e ON e.seq = d.event
         LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE d.account = ? AND (d.started_at, d.event, d.number) < (?, ?, ?)
-        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0";
+        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ?";
     TRIES_OF_ALL = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
                d.status, d.failure, e.url
         FROM deliveries d JOIN events e ON e.seq = d.event
         LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE d.event > 0 AND (d.started_at, d.event, d.number) < (?, ?, ?)
-        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ? + 0";
+        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT ?";
     TRIES_OF_EVENT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
                d.status, d.failure, e.url
         FROM deliveries d JOIN events e ON e.seq = d.event
         LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
-        WHERE e.id = ? AND d.number < ? ORDER BY d.number DESC LIMIT ? + 0";
+        WHERE e.id = ? AND d.number < ? ORDER BY d.number DESC LIMIT ?";
     TRIES_OF_OWN_EVENT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
                d.status, d.failure, e.url
         FROM deliveries d JOIN events e ON e.seq = d.event
         LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
-        WHERE e.id = ? AND d.account = ? AND d.number < ? ORDER BY d.number DESC LIMIT ? + 0";
+        WHERE e.id = ? AND d.account = ? AND d.number < ? ORDER BY d.number DESC LIMIT ?";
     /// Where a list of tries goes on.
     FIND_PLACE = "SELECT d.started_at, d.event, d.number FROM events e JOIN deliveries d ON d.event = e.seq
         WHERE e.id = ? AND d.number = ?";

@@ -38,7 +38,7 @@ statements! {
     };
     END = "UPDATE webhook_secrets SET expires_at = ? WHERE account = ? AND (expires_at IS NULL OR expires_at > ?)";
     DELETE_ENDED = "DELETE FROM webhook_secrets WHERE account = ? AND (expires_at <= ? OR seq NOT IN (
-            SELECT seq FROM webhook_secrets WHERE account = ? ORDER BY seq DESC LIMIT ? + 0))";
+            SELECT seq FROM webhook_secrets WHERE account = ? ORDER BY seq DESC LIMIT ?))";
     INSERT = "INSERT INTO webhook_secrets (account, secret, created_at) VALUES (?, ?, ?)";
 }
 

@@ -26,7 +26,7 @@ statements! {
             UNION ALL SELECT min(deadline) FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL) d",
     };
     OVERDUE = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at, deadline FROM current_states
-        WHERE deadline > ? AND deadline <= ? AND state < 3 /* live */ ORDER BY deadline, seq LIMIT ? + 0";
+        WHERE deadline > ? AND deadline <= ? AND state < 3 /* live */ ORDER BY deadline, seq LIMIT ?";
 }
 
 /// Up to when every request with a deadline has ended, in milliseconds: nothing live has an earlier deadline.

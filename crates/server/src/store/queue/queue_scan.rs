@@ -9,7 +9,7 @@ use crate::store::database::{Row, Statement, statements};
 statements! {
     SCAN = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
         WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 /* waiting */ AND retry_at <= ?
-        ORDER BY sort_key, seq LIMIT ? + 0";
+        ORDER BY sort_key, seq LIMIT ?";
 }
 
 /// Requests of a queue partition after a position that may be tried by `now`, in order.

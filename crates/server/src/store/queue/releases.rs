@@ -30,7 +30,7 @@ pub(in crate::store) struct Release {
 statements! {
     /// The last of the first so many ready requests, where there are that many.
     BOUNDARY = { sqlite: "SELECT ready_at, seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at <= ?
-        ORDER BY ready_at, seq LIMIT 1 OFFSET ? + 0" };
+        ORDER BY ready_at, seq LIMIT 1 OFFSET ?" };
     COUNT = { sqlite: "SELECT model, account, count(*) AS count FROM request_states
         WHERE state = 0 /* gathering */ AND (ready_at, seq) <= (?, ?) GROUP BY model, account" };
     FILL = { sqlite: "INSERT INTO queue
@@ -43,7 +43,7 @@ statements! {
     /// another node is writing at this moment is passed over.
     RELEASE_ON_POSTGRES = { postgres: "WITH ready AS (
             SELECT seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND ready_at <= ?
-            ORDER BY ready_at, seq LIMIT ? + 0 FOR UPDATE SKIP LOCKED
+            ORDER BY ready_at, seq LIMIT ? FOR UPDATE SKIP LOCKED
         ), moved AS (
             UPDATE request_states rs SET state = 1 /* queued */, ready_at = NULL FROM ready r WHERE rs.seq = r.seq
             RETURNING rs.model, rs.account, rs.sort_key, rs.seq, rs.deadline, rs.cost, rs.batch, rs.hold, rs.price, rs.lane

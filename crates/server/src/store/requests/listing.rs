@@ -68,7 +68,7 @@ statements! {
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
-        ORDER BY seq DESC LIMIT ? + 0",
+        ORDER BY seq DESC LIMIT ?",
         postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
@@ -76,7 +76,7 @@ statements! {
           AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
             OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
               AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
-        ORDER BY seq DESC LIMIT ? + 0",
+        ORDER BY seq DESC LIMIT ?",
     };
     /// The same of a batch.
     LIST_OF_BATCH = {
@@ -87,7 +87,7 @@ statements! {
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
-        ORDER BY seq DESC LIMIT ? + 0",
+        ORDER BY seq DESC LIMIT ?",
         postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
                CASE WHEN state = 4 /* failed */ AND octet_length(result) <= 16384 THEN result END AS error, metadata
@@ -95,17 +95,17 @@ statements! {
           AND (? = 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0
             OR ((position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)
               AND (position(? IN metadata) > 0 OR position(? IN metadata) > 0 OR position(? IN metadata) > 0)))
-        ORDER BY seq DESC LIMIT ? + 0",
+        ORDER BY seq DESC LIMIT ?",
     };
     /// The last row that is looked at for a page.
-    FLOOR_OF_ACCOUNT = "SELECT seq FROM request_states WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
+    FLOOR_OF_ACCOUNT = "SELECT seq FROM request_states WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
     FLOOR_OF_BATCH = "SELECT seq FROM request_states WHERE batch = ? AND batch IS NOT NULL AND seq < ?
-        ORDER BY seq DESC LIMIT 1 OFFSET ? + 0";
+        ORDER BY seq DESC LIMIT 1 OFFSET ?";
     FIND_CHARGE = "SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id = ? AND account = ?";
     FIND_ID = "SELECT id FROM requests WHERE seq = ?";
     LIST_ERRORS = "SELECT CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
         FROM request_states rs LEFT JOIN results t ON t.seq = rs.result_seq
-        WHERE rs.batch = ? AND rs.batch IS NOT NULL AND rs.state = 4 /* failed */ ORDER BY rs.seq LIMIT ? + 0";
+        WHERE rs.batch = ? AND rs.batch IS NOT NULL AND rs.state = 4 /* failed */ ORDER BY rs.seq LIMIT ?";
 }
 
 /// A page of a list, and the last row that is looked at for one.

@@ -72,36 +72,36 @@ pub struct Page<T> {
 statements! {
     SUMMARIES_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE account = ? AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ? + 0";
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     SUMMARIES_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ? + 0";
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
     SUMMARIES_OF_BATCH_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ? + 0";
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     SUMMARIES_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ? + 0";
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
     RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE account = ? AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ? + 0";
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     RECORDS_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ? + 0";
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
     RECORDS_OF_BATCH_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ? + 0";
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     RECORDS_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ? + 0";
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
 }
 
 pub(in crate::store) const fn summaries(scope: Scope, direction: Direction) -> &'static Sql {

@@ -45,7 +45,7 @@ impl Table {
         let fitting = weight.map(|weight| {
             format!(
                 "SELECT count(*) AS count FROM (SELECT sum(weight) OVER (ORDER BY {key}) AS bytes FROM (
-                     SELECT {key}, {weight} AS weight FROM {name} WHERE ({key}) > ({places}) ORDER BY {key} LIMIT ? + 0
+                     SELECT {key}, {weight} AS weight FROM {name} WHERE ({key}) > ({places}) ORDER BY {key} LIMIT ?
                  ) r) s WHERE bytes <= ?"
             )
         });
@@ -55,7 +55,7 @@ impl Table {
         TableStatements {
             any: kept(format!("SELECT 1 FROM {name} LIMIT 1")),
             page: kept(format!(
-                "SELECT {reads} FROM {name} WHERE ({key}) > ({places}){only} ORDER BY {key} LIMIT ? + 0"
+                "SELECT {reads} FROM {name} WHERE ({key}) > ({places}){only} ORDER BY {key} LIMIT ?"
             )),
             fitting: fitting.map(kept),
             insert: insert(name, &names, columns.iter().map(|column| column.form.kind()).collect()),

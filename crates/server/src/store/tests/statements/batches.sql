@@ -3,7 +3,7 @@ SELECT seq FROM batches WHERE cancelling = 1;
 
 -- batches::cancel::LIVE_OF_BATCH, both
 SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
-        WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state < 3 /* live */ ORDER BY seq LIMIT $3 + 0;
+        WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state < 3 /* live */ ORDER BY seq LIMIT $3;
 
 -- batches::cancel::LOCK, SQLite
 SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches
@@ -75,13 +75,13 @@ SELECT CAST(coalesce(sum(l.amount), 0) AS BIGINT) AS amount,
 
 -- batches::listing::COUNT_LIVE, both
 SELECT count(*) AS count FROM (SELECT 1 FROM batches
-        WHERE account = $1 AND completed_at IS NULL AND cancelled_at IS NULL LIMIT $2 + 0) v;
+        WHERE account = $1 AND completed_at IS NULL AND cancelled_at IS NULL LIMIT $2) v;
 
 -- batches::listing::FIND_ID, both
 SELECT id FROM batches WHERE seq = $1;
 
 -- batches::listing::FLOOR, both
-SELECT seq FROM batches WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3 + 0;
+SELECT seq FROM batches WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3;
 
 -- batches::listing::LIST, SQLite
 SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
@@ -92,7 +92,7 @@ SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
-        ORDER BY seq DESC LIMIT ? + 0;
+        ORDER BY seq DESC LIMIT ?;
 
 -- batches::listing::LIST, PostgreSQL
 SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
@@ -103,7 +103,7 @@ SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
           AND ($6 = 0 OR position($7 IN metadata) > 0 OR position($8 IN metadata) > 0 OR position($9 IN metadata) > 0
             OR ((position($10 IN metadata) > 0 OR position($11 IN metadata) > 0 OR position($12 IN metadata) > 0)
               AND (position($13 IN metadata) > 0 OR position($14 IN metadata) > 0 OR position($15 IN metadata) > 0)))
-        ORDER BY seq DESC LIMIT $16 + 0;
+        ORDER BY seq DESC LIMIT $16;
 
 -- batches::reads::FIND, both
 SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
@@ -116,5 +116,5 @@ SELECT ids FROM batch_members WHERE batch = $1 ORDER BY place;
 -- batches::reads::PAGE, both
 SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
-        FROM batches WHERE account = $1 AND seq > $2 ORDER BY seq LIMIT $3 + 0;
+        FROM batches WHERE account = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 

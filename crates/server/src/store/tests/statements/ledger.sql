@@ -56,7 +56,7 @@ INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
 -- ledger::entries::LIST, both
 SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS model
         FROM ledger l LEFT JOIN models m ON m.seq = l.model
-        WHERE l.account = $1 AND l.seq < $2 AND l.kind BETWEEN $3 AND $4 ORDER BY l.seq DESC LIMIT $5 + 0;
+        WHERE l.account = $1 AND l.seq < $2 AND l.kind BETWEEN $3 AND $4 ORDER BY l.seq DESC LIMIT $5;
 
 -- ledger::entries::MOVE_BALANCE, both
 UPDATE accounts SET balance = balance + $1

@@ -102,6 +102,6 @@ SELECT ceil(coalesce(sum(1.0 / c.nodes), 0) - 0.001)::bigint AS share FROM (
 UPDATE replicas SET node = $1, taken_at = $2 WHERE name IN (
             SELECT r.name FROM replicas r WHERE r.name = ANY ($3::text[])
               AND (r.node IS NULL OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = r.node))
-            ORDER BY r.name LIMIT $4 + 0 FOR UPDATE SKIP LOCKED
+            ORDER BY r.name LIMIT $4 FOR UPDATE SKIP LOCKED
         );
 

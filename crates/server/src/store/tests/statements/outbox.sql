@@ -29,7 +29,7 @@ SELECT e.seq AS event, e.id AS event_id, e.account, e.kind, e.number, e.payload,
                b.completed_at, b.cancelled_at, b.registered, b.in_progress, b.completed, b.failed, b.cancelled
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN request_states rs ON rs.seq = e.request
         LEFT JOIN batches b ON b.seq = e.batch
-        WHERE e.lane = $1 AND e.due_at IS NOT NULL AND e.due_at <= $2 ORDER BY e.due_at, e.seq LIMIT $3 + 0;
+        WHERE e.lane = $1 AND e.due_at IS NOT NULL AND e.due_at <= $2 ORDER BY e.due_at, e.seq LIMIT $3;
 
 -- outbox::claims::IS_ALIVE, SQLite
 SELECT 1 FROM nodes WHERE seq = ?;
@@ -111,7 +111,7 @@ SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.account = $1 AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = $2), 9223372036854775807)
-          AND e.state BETWEEN $3 AND $4 ORDER BY e.seq DESC LIMIT $5 + 0;
+          AND e.state BETWEEN $3 AND $4 ORDER BY e.seq DESC LIMIT $5;
 
 -- outbox::reads::OF_ALL, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
@@ -119,7 +119,7 @@ SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = $1), 9223372036854775807)
-          AND e.state BETWEEN $2 AND $3 ORDER BY e.seq DESC LIMIT $4 + 0;
+          AND e.state BETWEEN $2 AND $3 ORDER BY e.seq DESC LIMIT $4;
 
 -- outbox::reads::TRIES_OF_ACCOUNT, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
@@ -127,7 +127,7 @@ SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_a
         FROM deliveries d JOIN events e ON e.seq = d.event
         LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE d.account = $1 AND (d.started_at, d.event, d.number) < ($2, $3, $4)
-        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT $5 + 0;
+        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT $5;
 
 -- outbox::reads::TRIES_OF_ALL, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
@@ -135,21 +135,21 @@ SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_a
         FROM deliveries d JOIN events e ON e.seq = d.event
         LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
         WHERE d.event > 0 AND (d.started_at, d.event, d.number) < ($1, $2, $3)
-        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT $4 + 0;
+        ORDER BY d.started_at DESC, d.event DESC, d.number DESC LIMIT $4;
 
 -- outbox::reads::TRIES_OF_EVENT, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
                d.status, d.failure, e.url
         FROM deliveries d JOIN events e ON e.seq = d.event
         LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
-        WHERE e.id = $1 AND d.number < $2 ORDER BY d.number DESC LIMIT $3 + 0;
+        WHERE e.id = $1 AND d.number < $2 ORDER BY d.number DESC LIMIT $3;
 
 -- outbox::reads::TRIES_OF_OWN_EVENT, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
                d.status, d.failure, e.url
         FROM deliveries d JOIN events e ON e.seq = d.event
         LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
-        WHERE e.id = $1 AND d.account = $2 AND d.number < $3 ORDER BY d.number DESC LIMIT $4 + 0;
+        WHERE e.id = $1 AND d.account = $2 AND d.number < $3 ORDER BY d.number DESC LIMIT $4;
 
 -- outbox::replays::IS_THERE, both
 SELECT 1 FROM events WHERE id = $1;
@@ -178,7 +178,7 @@ SELECT seq FROM accounts WHERE seq = $1 FOR UPDATE;
 
 -- outbox::webhook_secrets::DELETE_ENDED, both
 DELETE FROM webhook_secrets WHERE account = $1 AND (expires_at <= $2 OR seq NOT IN (
-            SELECT seq FROM webhook_secrets WHERE account = $3 ORDER BY seq DESC LIMIT $4 + 0));
+            SELECT seq FROM webhook_secrets WHERE account = $3 ORDER BY seq DESC LIMIT $4));
 
 -- outbox::webhook_secrets::END, both
 UPDATE webhook_secrets SET expires_at = $1 WHERE account = $2 AND (expires_at IS NULL OR expires_at > $3);

@@ -42,7 +42,7 @@ SELECT min(deadline) AS deadline FROM (
 
 -- queue::expiry::OVERDUE, both
 SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at, deadline FROM current_states
-        WHERE deadline > $1 AND deadline <= $2 AND state < 3 /* live */ ORDER BY deadline, seq LIMIT $3 + 0;
+        WHERE deadline > $1 AND deadline <= $2 AND state < 3 /* live */ ORDER BY deadline, seq LIMIT $3;
 
 -- queue::leases::LEASE, SQLite
 UPDATE queue SET phase = 1 /* leased */, node = ?1, lease_epoch = lease_epoch + 1,
@@ -111,11 +111,11 @@ SELECT count(*) AS waiting FROM queue WHERE model = $1 AND phase = 0 /* waiting 
 -- queue::queue_scan::SCAN, both
 SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
         WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND phase = 0 /* waiting */ AND retry_at <= $5
-        ORDER BY sort_key, seq LIMIT $6 + 0;
+        ORDER BY sort_key, seq LIMIT $6;
 
 -- queue::releases::BOUNDARY, SQLite
 SELECT ready_at, seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at <= ?
-        ORDER BY ready_at, seq LIMIT 1 OFFSET ? + 0;
+        ORDER BY ready_at, seq LIMIT 1 OFFSET ?;
 
 -- queue::releases::COUNT, SQLite
 SELECT model, account, count(*) AS count FROM request_states
@@ -140,7 +140,7 @@ SELECT min(ready_at) AS ready_at FROM request_states WHERE state = 0 /* gatherin
 -- queue::releases::RELEASE_ON_POSTGRES, PostgreSQL
 WITH ready AS (
             SELECT seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL AND ready_at <= $1
-            ORDER BY ready_at, seq LIMIT $2 + 0 FOR UPDATE SKIP LOCKED
+            ORDER BY ready_at, seq LIMIT $2 FOR UPDATE SKIP LOCKED
         ), moved AS (
             UPDATE request_states rs SET state = 1 /* queued */, ready_at = NULL FROM ready r WHERE rs.seq = r.seq
             RETURNING rs.model, rs.account, rs.sort_key, rs.seq, rs.deadline, rs.cost, rs.batch, rs.hold, rs.price, rs.lane

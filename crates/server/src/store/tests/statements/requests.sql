@@ -26,16 +26,16 @@ SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id 
 SELECT id FROM requests WHERE seq = $1;
 
 -- requests::listing::FLOOR_OF_ACCOUNT, both
-SELECT seq FROM request_states WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3 + 0;
+SELECT seq FROM request_states WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3;
 
 -- requests::listing::FLOOR_OF_BATCH, both
 SELECT seq FROM request_states WHERE batch = $1 AND batch IS NOT NULL AND seq < $2
-        ORDER BY seq DESC LIMIT 1 OFFSET $3 + 0;
+        ORDER BY seq DESC LIMIT 1 OFFSET $3;
 
 -- requests::listing::LIST_ERRORS, both
 SELECT CASE WHEN octet_length(t.body) <= 16384 THEN t.body END AS error
         FROM request_states rs LEFT JOIN results t ON t.seq = rs.result_seq
-        WHERE rs.batch = $1 AND rs.batch IS NOT NULL AND rs.state = 4 /* failed */ ORDER BY rs.seq LIMIT $2 + 0;
+        WHERE rs.batch = $1 AND rs.batch IS NOT NULL AND rs.state = 4 /* failed */ ORDER BY rs.seq LIMIT $2;
 
 -- requests::listing::LIST_OF_ACCOUNT, SQLite
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
@@ -45,7 +45,7 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
-        ORDER BY seq DESC LIMIT ? + 0;
+        ORDER BY seq DESC LIMIT ?;
 
 -- requests::listing::LIST_OF_ACCOUNT, PostgreSQL
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
@@ -55,7 +55,7 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
           AND ($8 = 0 OR position($9 IN metadata) > 0 OR position($10 IN metadata) > 0 OR position($11 IN metadata) > 0
             OR ((position($12 IN metadata) > 0 OR position($13 IN metadata) > 0 OR position($14 IN metadata) > 0)
               AND (position($15 IN metadata) > 0 OR position($16 IN metadata) > 0 OR position($17 IN metadata) > 0)))
-        ORDER BY seq DESC LIMIT $18 + 0;
+        ORDER BY seq DESC LIMIT $18;
 
 -- requests::listing::LIST_OF_BATCH, SQLite
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
@@ -65,7 +65,7 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
           AND (? = 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0
             OR ((instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)
               AND (instr(metadata, ?) > 0 OR instr(metadata, ?) > 0 OR instr(metadata, ?) > 0)))
-        ORDER BY seq DESC LIMIT ? + 0;
+        ORDER BY seq DESC LIMIT ?;
 
 -- requests::listing::LIST_OF_BATCH, PostgreSQL
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
@@ -75,7 +75,7 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
           AND ($8 = 0 OR position($9 IN metadata) > 0 OR position($10 IN metadata) > 0 OR position($11 IN metadata) > 0
             OR ((position($12 IN metadata) > 0 OR position($13 IN metadata) > 0 OR position($14 IN metadata) > 0)
               AND (position($15 IN metadata) > 0 OR position($16 IN metadata) > 0 OR position($17 IN metadata) > 0)))
-        ORDER BY seq DESC LIMIT $18 + 0;
+        ORDER BY seq DESC LIMIT $18;
 
 -- requests::models::FIND, both
 SELECT seq FROM models WHERE name = $1;
@@ -92,46 +92,46 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE account = $1 AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9 + 0;
+          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
 
 -- requests::pages::RECORDS_OF_ACCOUNT_OLDEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9 + 0;
+          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
 
 -- requests::pages::RECORDS_OF_BATCH_NEWEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9 + 0;
+          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
 
 -- requests::pages::RECORDS_OF_BATCH_OLDEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9 + 0;
+          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
 
 -- requests::pages::SUMMARIES_OF_ACCOUNT_NEWEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE account = $1 AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9 + 0;
+          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
 
 -- requests::pages::SUMMARIES_OF_ACCOUNT_OLDEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9 + 0;
+          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
 
 -- requests::pages::SUMMARIES_OF_BATCH_NEWEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9 + 0;
+          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
 
 -- requests::pages::SUMMARIES_OF_BATCH_OLDEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9 + 0;
+          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
 
