@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use overnight_client::{Client, FullRequest, RequestFilter};
 use overnight_domain::ids::RequestId;
 use overnight_domain::json::{Json, minimize};
+use overnight_wire::native::requests::CREATE_MEMBERS;
 use sha2::{Digest, Sha256};
 
 use crate::errors::CliError;
@@ -35,7 +36,7 @@ pub(crate) async fn adopt_lost(
         if unknown.is_empty() {
             break;
         }
-        let Some(fingerprint) = of_create_body(&reader.create_body(index)?) else { continue };
+        let Some(fingerprint) = of_members(&reader.create_body(index)?) else { continue };
         let Some(same) = unknown.get_mut(&fingerprint) else { continue };
         if let Some((id, created_at)) = same.pop() {
             adopted.push(Asked { index, id, created_at });
@@ -62,33 +63,31 @@ async fn unknown_requests(
         let request = request?;
         let is_known = RequestId::parse(&request.id).is_some_and(|id| known.contains(&id));
         if !is_known && request.batch_id.is_none() {
-            unknown.entry(of_request(&request)).or_default().push((request.id, request.created_at));
+            let Some(fingerprint) = of_request(&request) else { continue };
+            unknown.entry(fingerprint).or_default().push((request.id, request.created_at));
         }
     }
     Ok(unknown)
 }
 
-fn of_request(request: &FullRequest) -> Fingerprint {
-    let metadata = request.metadata.as_ref().map_or("null", |metadata| metadata.get());
-    of_parts(request.request_body.get(), metadata, request.webhook.as_deref())
+fn of_request(request: &FullRequest) -> Option<Fingerprint> {
+    of_members(&serde_json::to_vec(request).ok()?)
 }
 
-/// As the service keeps it: white space outside strings removed, defaults filled in.
-fn of_create_body(body: &[u8]) -> Option<Fingerprint> {
-    let text = minimize(body, 0).ok()?;
+/// Of the members of Create Request, in its body or in the full record that the service keeps: without white space outside
+/// strings, with defaults filled in.
+fn of_members(text: &[u8]) -> Option<Fingerprint> {
+    let text = minimize(text, 0).ok()?;
     let object = text.as_json().to_object()?;
-    let metadata = object.get("metadata").map_or("{}", Json::as_str);
-    let webhook = object.get_some("webhook").and_then(Json::decode_string);
-    Some(of_parts(object.get("request_body")?.as_str(), metadata, webhook.as_deref()))
-}
-
-fn of_parts(request_body: &str, metadata: &str, webhook: Option<&str>) -> Fingerprint {
     let mut hash = Sha256::new();
-    for part in [request_body, metadata, webhook.unwrap_or_default()] {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
+    for (name, default) in CREATE_MEMBERS {
+        let default = default.map(|text| Json::from_stored(text.as_bytes())).transpose().ok()?;
+        let value = object.get(name).or(default)?;
+        let value = value.decode_string().unwrap_or(value.as_str().into());
+        hash.update(value.len().to_le_bytes());
+        hash.update(value.as_bytes());
     }
-    hash.finalize().into()
+    Some(hash.finalize().into())
 }
 
 #[cfg(test)]
@@ -102,18 +101,19 @@ mod tests {
                 r#"{{"id":"req_1","status":"registered","created_at":1,"expires_at":2,"batch_id":null,"metadata":{metadata},
                 "request_body":{{"model":"m","seed":1e3}},"completion_window":"24h","webhook":{webhook}}}"#
             );
-            of_request(&serde_json::from_str(&text).unwrap())
+            of_request(&serde_json::from_str(&text).unwrap()).expect("a full record")
         };
         let sent = |beside: &str| {
-            of_create_body(
+            of_members(
                 format!("{{ \"request_body\": {{\"model\" :\"m\", \"seed\":1e3}}{beside}}}").as_bytes(),
             )
+            .expect("a body of Create Request")
         };
-        assert_eq!(sent(""), Some(kept("{}", "null")));
-        assert_eq!(sent(", \"webhook\": null, \"completion_window\": \"24h\""), Some(kept("{}", "null")));
-        assert_eq!(sent(", \"metadata\": null"), Some(kept("null", "null")));
-        assert_eq!(sent(", \"metadata\": {\"a\": 1}"), Some(kept("{\"a\":1}", "null")));
-        assert_eq!(sent(", \"webhook\": \"https:\\/\\/a\""), Some(kept("{}", "\"https://a\"")));
-        assert_ne!(sent(", \"metadata\": {\"a\": 2}"), Some(kept("{\"a\":1}", "null")));
+        assert_eq!(sent(""), kept("{}", "null"));
+        assert_eq!(sent(", \"webhook\": null, \"completion_window\": \"24h\""), kept("{}", "null"));
+        assert_eq!(sent(", \"metadata\": null"), kept("null", "null"));
+        assert_eq!(sent(", \"metadata\": {\"a\": 1}"), kept("{\"a\":1}", "null"));
+        assert_eq!(sent(", \"webhook\": \"https:\\/\\/a\""), kept("{}", "\"https://a\""));
+        assert_ne!(sent(", \"metadata\": {\"a\": 2}"), kept("{\"a\":1}", "null"));
     }
 }

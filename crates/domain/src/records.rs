@@ -19,6 +19,23 @@ pub struct RequestSummary {
     pub expires_at: i64,
 }
 
+/// What a client sends with a request beside its body, and reads back unchanged. Nothing here changes the answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientFields {
+    /// A JSON object; `None` where the client sent null.
+    pub metadata: Option<Bytes>,
+    /// The URL that is notified when the request ends.
+    pub webhook: Option<String>,
+}
+
+impl ClientFields {
+    /// How many bytes of memory they hold beside their own size.
+    pub fn heap_bytes(&self) -> usize {
+        let Self { metadata, webhook } = self;
+        metadata.as_ref().map_or(0, Bytes::len) + webhook.as_ref().map_or(0, String::len)
+    }
+}
+
 /// A whole request. Bodies are JSON without white space outside strings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestRecord {
@@ -26,12 +43,10 @@ pub struct RequestRecord {
     pub summary: RequestSummary,
     /// The batch it belongs to, if any.
     pub batch_id: Option<BatchId>,
-    /// The client's metadata, a JSON object; `None` where the client sent null.
-    pub metadata: Option<Bytes>,
+    /// What the client sent beside the body.
+    pub client: ClientFields,
     /// The chat-completion request as taken in, a JSON object.
     pub body: Bytes,
-    /// Where to tell of its end.
-    pub webhook: Option<String>,
     /// The completion or the error, a JSON object; `None` until it completed or failed.
     pub result: Option<Bytes>,
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures_util::future::try_join_all;
 use overnight_domain::json::Json;
 use overnight_domain::money::TokenBound;
+use overnight_domain::records::ClientFields;
 use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueuePartition};
 use overnight_domain::sort_key::SortKey;
 use overnight_server::app::{Services, bootstrap, store_options};
@@ -116,8 +117,10 @@ async fn create(
             cost: COST,
             hold,
             max_tokens: None,
-            metadata: Some(b"{}".to_vec().into()),
-            webhook: webhook.map(str::to_owned),
+            client: ClientFields {
+                metadata: Some(b"{}".to_vec().into()),
+                webhook: webhook.map(str::to_owned),
+            },
             body: body.into(),
         }
     });

@@ -55,6 +55,8 @@ fn lines_that_fail_or_are_refused_carry_the_error_and_are_asked_again() {
         (&json!("failed"), &json!("engine_rejected"))
     );
     assert_eq!((&results[2]["status"], &results[2]["id"]), (&json!("refused"), &Value::Null));
+    assert_eq!((&results[2]["request_body"], &results[2]["metadata"]), (&refused, &json!({})));
+    assert_eq!((&results[2]["completion_window"], &results[2]["webhook"]), (&json!("24h"), &Value::Null));
     assert_eq!(results[2]["result_body"]["error"]["details"][0]["param"], "request_body.messages");
     assert_eq!(
         (&results[3]["error"]["code"], &results[3]["response"]),

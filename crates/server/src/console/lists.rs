@@ -112,7 +112,7 @@ impl RequestPage {
 
     /// The metadata, where there is anything in it.
     fn metadata(&self) -> Option<String> {
-        let text = String::from_utf8_lossy(self.record.metadata.as_deref()?).into_owned();
+        let text = String::from_utf8_lossy(self.record.client.metadata.as_deref()?).into_owned();
         Some(text).filter(|text| text != "{}")
     }
 }

@@ -196,9 +196,9 @@ async fn what_failed_is_sent_again_as_a_batch_of_its_own() {
     let mut sent = Vec::new();
     for id in whole.requests_ids {
         let record = requests::get_record(&app.services, app.account, id).await.expect("a request");
-        assert_eq!(record.webhook.as_deref(), Some(hook));
+        assert_eq!(record.client.webhook.as_deref(), Some(hook));
         let body: Value = serde_json::from_slice(&record.body).expect("JSON");
-        sent.push((body["messages"][0]["content"].clone(), record.metadata));
+        sent.push((body["messages"][0]["content"].clone(), record.client.metadata));
     }
     assert_eq!(sent, [(json!("p1"), None), (json!("p3"), Some(Bytes::from(r#"{"number":3}"#)))]);
     app.stop().await;

@@ -34,7 +34,7 @@ impl World<'_> {
                 requests::list_records(&services, account, &requests::ListQuery::default()).await?;
             while let Some(records) = pages.next_page().await? {
                 for record in records {
-                    let tag = texts::tag(record.metadata.as_deref())
+                    let tag = texts::tag(record.client.metadata.as_deref())
                         .ok_or_else(|| Broken(format!("{record:?} has no tag")))?;
                     ensure!(shown.insert(tag), "request {tag} is shown twice");
                     self.book.name(record.summary.id, tag)?;

@@ -1,6 +1,6 @@
 //! Requests: what a client sends to create one, and what it reads of one.
 
-use overnight_domain::records::{self, RequestRecord};
+use overnight_domain::records::{self, ClientFields, RequestRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -20,6 +20,15 @@ pub enum CompletionWindow {
     #[serde(rename = "24h")]
     Hours24,
 }
+
+/// The members of [`CreateRequest`], each with the JSON text that an absent one stands for; `None` for one that is required. A
+/// [`FullRequest`] has them all.
+pub const CREATE_MEMBERS: [(&str, Option<&str>); 4] = [
+    ("metadata", Some("{}")),
+    ("request_body", None),
+    ("completion_window", Some("\"24h\"")),
+    ("webhook", Some("null")),
+];
 
 /// A chat completion to be answered within its completion window.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -241,17 +250,31 @@ pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
         Some(id) => push_id(id, out),
         None => push("null", out),
     }
-    push_key("metadata", out);
-    push_json_or_null(request.metadata.as_deref(), out);
-    push_key("request_body", out);
-    out.extend_from_slice(&request.body);
-    push(",\"completion_window\":\"24h\",\"webhook\":", out);
-    push_string_or_null(request.webhook.as_deref(), out);
+    out.push(b',');
+    write_sent(request, out);
     if let Some(result) = &request.result {
         push_key("result_body", out);
         out.extend_from_slice(result);
     }
     out.push(b'}');
+}
+
+/// Appends the body of a Create Request that sends the same again.
+pub fn write_create(request: &RequestRecord, out: &mut Vec<u8>) {
+    out.push(b'{');
+    write_sent(request, out);
+    out.push(b'}');
+}
+
+/// The members of [`CREATE_MEMBERS`], in their order.
+fn write_sent(request: &RequestRecord, out: &mut Vec<u8>) {
+    let ClientFields { metadata, webhook } = &request.client;
+    push("\"metadata\":", out);
+    push_json_or_null(metadata.as_deref(), out);
+    push_key("request_body", out);
+    out.extend_from_slice(&request.body);
+    push(",\"completion_window\":\"24h\",\"webhook\":", out);
+    push_string_or_null(webhook.as_deref(), out);
 }
 
 /// The keys that both records begin with.

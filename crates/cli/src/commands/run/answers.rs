@@ -1,9 +1,11 @@
 //! The line that a run writes for each line of the prompts.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use overnight_client::ErrorBody;
-use serde::{Deserialize, Serialize};
+use overnight_wire::native::requests::CREATE_MEMBERS;
+use serde::{Deserialize, Serialize, Serializer as _};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -89,38 +91,34 @@ pub(super) fn of_record<'a>(
     serde_json::to_vec(&line).map(Cow::Owned)
 }
 
-/// The line for one that the service would not take, from the body of Create Request that was sent for it.
+/// The line for a request that the service refused: all that was sent of Create Request, and the error.
 pub(super) fn of_refusal(
     shape: Shape,
     body: &[u8],
     status: u16,
     error: &ErrorBody,
 ) -> serde_json::Result<Vec<u8>> {
-    #[derive(Deserialize)]
-    struct Sent<'a> {
-        #[serde(borrow)]
-        request_body: &'a RawValue,
-        #[serde(borrow)]
-        metadata: Option<&'a RawValue>,
-    }
-    let sent: Sent<'_> = serde_json::from_slice(body)?;
-    let told = json!({ "error": error });
+    let sent: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_slice(body)?;
+    let result = serde_json::value::to_raw_value(&json!({ "error": error }))?;
     if shape == Shape::OpenAiBatch {
-        let kept: Option<Kept<'_>> =
-            sent.metadata.map(|kept| serde_json::from_str(kept.get())).transpose()?;
-        let body = &serde_json::value::to_raw_value(&told)?;
-        let response = Some(OpenAiResponse { status_code: status, request_id: &error.request_id, body });
+        let kept =
+            sent.get("metadata").map(|kept| serde_json::from_str::<Kept<'_>>(kept.get())).transpose()?;
+        let response =
+            Some(OpenAiResponse { status_code: status, request_id: &error.request_id, body: &result });
         let custom_id = kept.map(|kept| kept.custom_id);
         return serde_json::to_vec(&OpenAiLine { id: None, custom_id, response, error: None });
     }
-    #[derive(Serialize)]
-    struct Refused<'a> {
-        id: Option<&'a str>,
-        status: &'a str,
-        metadata: Option<&'a RawValue>,
-        request_body: &'a RawValue,
-        result_body: serde_json::Value,
+    let status = serde_json::value::to_raw_value("refused")?;
+    let mut line = vec![("id", RawValue::NULL), ("status", &*status)];
+    for (name, default) in CREATE_MEMBERS {
+        if let Some(value) = sent.get(name) {
+            line.push((name, value));
+        } else if let Some(text) = default {
+            line.push((name, serde_json::from_str(text)?));
+        }
     }
-    let Sent { request_body, metadata } = sent;
-    serde_json::to_vec(&Refused { id: None, status: "refused", metadata, request_body, result_body: told })
+    line.push(("result_body", &result));
+    let mut out = Vec::new();
+    serde_json::Serializer::new(&mut out).collect_map(line)?;
+    Ok(out)
 }

@@ -4,18 +4,17 @@ use bytes::Bytes;
 use overnight_domain::chat::ChatBody;
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::json::{JsonText, RawObject};
-use overnight_domain::records::RequestSummary;
+use overnight_domain::records::{ClientFields, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::sort_key::SortKey;
+use overnight_wire::native::requests::CREATE_MEMBERS;
 
 use crate::app::errors::AppError;
 use crate::app::models::Model;
 use crate::app::{Models, Services, input};
 use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::requests::{self, NewRequest};
-
-const FIELDS: [&str; 4] = ["request_body", "metadata", "completion_window", "webhook"];
 
 /// Takes a request in from the JSON text of Create Request's body. Once this returns, it survives anything.
 ///
@@ -66,8 +65,7 @@ pub(in crate::app) struct Reviewed<'s> {
     chat: ChatBody,
     /// The model that it names.
     pub(in crate::app) model: &'s Model,
-    metadata: Option<Vec<u8>>,
-    webhook: Option<String>,
+    client: ClientFields,
 }
 
 /// Reads the JSON text of Create Request's body. Nothing is stored.
@@ -82,13 +80,17 @@ pub(in crate::app) fn review<'s>(services: &'s Services, body: &[u8]) -> Result<
 fn review_text<'s>(services: &'s Services, text: &JsonText) -> Result<Reviewed<'s>, AppError> {
     let config = &services.config;
     let mut faults = Faults::default();
-    let Some(object) = input::object(text, &FIELDS, &mut faults) else { return Err(faults.into()) };
+    let Some(object) = input::object(text, &CREATE_MEMBERS.map(|(name, _)| name), &mut faults) else {
+        return Err(faults.into());
+    };
     let chat = chat_body(services, &object, &mut faults);
-    let metadata = input::metadata(&object, &config.limits, &mut faults);
-    let webhook = input::webhook(&object, &config.webhooks, &mut faults);
+    let client = ClientFields {
+        metadata: input::metadata(&object, &config.limits, &mut faults).map(Bytes::from),
+        webhook: input::webhook(&object, &config.webhooks, &mut faults),
+    };
     check_completion_window(&object, &mut faults);
     let Some((chat, model)) = chat.filter(|_| faults.is_empty()) else { return Err(faults.into()) };
-    Ok(Reviewed { chat, model, metadata, webhook })
+    Ok(Reviewed { chat, model, client })
 }
 
 impl Reviewed<'_> {
@@ -100,7 +102,7 @@ impl Reviewed<'_> {
     /// The request as it is to be stored, made now.
     pub(in crate::app) fn into_request(self, services: &Services, account: AccountKey) -> NewRequest {
         let hold = self.hold();
-        let Self { chat, model, metadata, webhook } = self;
+        let Self { chat, model, client } = self;
         let now = services.clock.now();
         NewRequest {
             id: services.ids.next(now),
@@ -113,8 +115,7 @@ impl Reviewed<'_> {
             cost: i64::from(chat.estimate_cost(&model.config.sizing())),
             hold,
             max_tokens: Some(chat.max_tokens(&model.config.sizing())),
-            metadata: metadata.map(Bytes::from),
-            webhook,
+            client,
             body: chat.body.into_string().into_bytes().into(),
         }
     }

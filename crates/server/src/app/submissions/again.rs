@@ -2,9 +2,9 @@
 
 use overnight_domain::faults::codes;
 use overnight_domain::ids::BatchId;
-use overnight_domain::json::{Json, ObjectWriter};
 use overnight_domain::records::{BatchRecord, RequestRecord};
 use overnight_domain::scheduler::AccountKey;
+use overnight_wire::native::requests::write_create;
 
 use super::drafts::{Draft, DraftSource};
 use super::sending::{Terms, send};
@@ -12,13 +12,12 @@ use crate::app::errors::AppError;
 use crate::app::pages::Pages;
 use crate::app::request_pages::RecordPages;
 use crate::app::{Services, batches};
-use crate::store::StoreError;
 
 /// What failed of a batch, to be sent again.
 #[derive(Clone)]
 struct Failed(RecordPages);
 
-/// Makes new requests from the bodies, metadata and webhooks of those of a batch that failed, and groups them as a batch
+/// Sends those requests of a batch that failed again, with all that the client sent, and groups them as a batch
 /// with the same webhook, named as the old one with " (again)" behind. As with [`super::submit`], all of them are made or
 /// none.
 ///
@@ -52,21 +51,12 @@ impl Pages for Failed {
     async fn next_page(&mut self) -> Result<Option<Vec<Draft>>, AppError> {
         tokio::task::yield_now().await;
         let Some(records) = self.0.next_page().await? else { return Ok(None) };
-        records.iter().map(draft).collect::<Result<Vec<_>, _>>().map(Some)
+        Ok(Some(records.iter().map(draft).collect()))
     }
 }
 
-fn draft(record: &RequestRecord) -> Result<Draft, AppError> {
-    let damaged = |_| AppError::Internal(StoreError::Damaged("the body of a request"));
-    let mut create = ObjectWriter::with_capacity(record.body.len() + 256);
-    create.json("request_body", Json::from_stored(&record.body).map_err(damaged)?);
-    let metadata = record.metadata.as_deref().unwrap_or(b"null");
-    create.json("metadata", Json::from_stored(metadata).map_err(damaged)?);
-    if let Some(webhook) = &record.webhook {
-        create.string("webhook", webhook);
-    }
-    Ok(Draft {
-        source: DraftSource::Request(record.summary.id),
-        body: Ok(create.finish().into_string().into_bytes()),
-    })
+fn draft(record: &RequestRecord) -> Draft {
+    let mut body = Vec::with_capacity(record.body.len() + 256);
+    write_create(record, &mut body);
+    Draft { source: DraftSource::Request(record.summary.id), body: Ok(body) }
 }

@@ -37,8 +37,12 @@ impl<R> Column<R> {
         Self { name, content: Content::Fixed(text) }
     }
 
+    pub(in crate::store) const fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// What it holds, if that is a value of the statement.
-    const fn kind(&self) -> Option<Kind> {
+    pub(in crate::store) const fn kind(&self) -> Option<Kind> {
         match self.content {
             Content::Number => Some(Kind::Integer),
             Content::Value(kind, _) => Some(kind),

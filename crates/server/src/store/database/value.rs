@@ -27,6 +27,8 @@ pub(in crate::store) enum Value {
 pub(in crate::store) enum Kind {
     Integer,
     Bytes,
+    /// JSON text, stored as bytes.
+    Json,
     Text,
 }
 
@@ -35,7 +37,7 @@ impl Kind {
     pub(in crate::store) const fn on_postgres(self) -> &'static str {
         match self {
             Self::Integer => "bigint",
-            Self::Bytes => "bytea",
+            Self::Bytes | Self::Json => "bytea",
             Self::Text => "text",
         }
     }
@@ -78,7 +80,7 @@ pub(super) fn columns(kinds: &[Kind], rows: &[Value]) -> Vec<Value> {
         let values = rows.iter().skip(place).step_by(kinds.len());
         match kind {
             Kind::Integer => Value::Integers(values.map(Value::integer).collect()),
-            Kind::Bytes => Value::ByteStrings(values.map(Value::bytes).collect()),
+            Kind::Bytes | Kind::Json => Value::ByteStrings(values.map(Value::bytes).collect()),
             Kind::Text => Value::Texts(values.map(Value::text).collect()),
         }
     };

@@ -21,6 +21,6 @@ pub(in crate::store) static RESULTS: Columns<NewResult> = Columns::new(
         Column::new("completion_tokens", Kind::Integer, |result| {
             result.tokens.map(|(_, written)| written).into()
         }),
-        Column::new("body", Kind::Bytes, |result| result.body.clone().into()),
+        Column::new("body", Kind::Json, |result| result.body.clone().into()),
     ],
 );

@@ -2,72 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use bytes::Bytes;
-use overnight_domain::ids::RequestId;
 use overnight_domain::money::Credits;
-use overnight_domain::scheduler::{AccountKey, ModelKey};
-use overnight_domain::sort_key::SortKey;
+use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
 use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::outbox::lane_of;
+use crate::store::requests::records::{NewRequest, REQUESTS};
 use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::WriteOrder;
 use crate::store::{Store, StoreError};
-
-/// A request to be taken in. Times are in milliseconds.
-#[derive(Debug, Clone)]
-pub struct NewRequest {
-    /// Its identifier.
-    pub id: RequestId,
-    /// Who sends it.
-    pub account: AccountKey,
-    /// The model it names.
-    pub model: ModelKey,
-    /// When it came.
-    pub created_at: i64,
-    /// When its completion window ends.
-    pub expires_at: i64,
-    /// When it has gathered long enough.
-    pub ready_at: i64,
-    /// Its place in the sweep.
-    pub sort_key: SortKey,
-    /// Estimated work, in tokens.
-    pub cost: i64,
-    /// What it may cost; `None` where it costs nothing.
-    pub hold: Option<Hold>,
-    /// The output limit of one completion, which the engine is sent; `None` for that of the settings when it is sent.
-    pub max_tokens: Option<u32>,
-    /// A JSON object, or `None` for null.
-    pub metadata: Option<Bytes>,
-    /// Where to tell of its end.
-    pub webhook: Option<String>,
-    /// The chat-completion request: JSON without white space outside strings.
-    pub body: Bytes,
-}
 
 /// Stores a request, if its account can pay for it. Once this returns, what was taken survives the end of the process and
 /// power loss.
 pub async fn insert(store: &Store, request: NewRequest) -> Result<Admission, StoreError> {
     store.writer().write(request).await
 }
-
-pub(in crate::store) static REQUESTS: Columns<NewRequest> = Columns::new(
-    "requests",
-    &[
-        Column::number("seq"),
-        Column::new("id", Kind::Bytes, |request| request.id.into()),
-        Column::new("account", Kind::Integer, |request| request.account.into()),
-        Column::new("model", Kind::Integer, |request| request.model.into()),
-        Column::new("created_at", Kind::Integer, |request| request.created_at.into()),
-        Column::new("expires_at", Kind::Integer, |request| request.expires_at.into()),
-        Column::new("metadata", Kind::Bytes, |request| request.metadata.clone().into()),
-        Column::new("webhook", Kind::Text, |request| request.webhook.clone().into()),
-        Column::new("body", Kind::Bytes, |request| request.body.clone().into()),
-        Column::new("max_tokens", Kind::Integer, |request| request.max_tokens.map(i64::from).into()),
-    ],
-);
 
 pub(in crate::store) static REQUEST_STATES: Columns<NewRequest> = Columns::new(
     "request_states",
@@ -85,7 +36,7 @@ pub(in crate::store) static REQUEST_STATES: Columns<NewRequest> = Columns::new(
         }),
         Column::new("price", Kind::Integer, |request| request.hold.map(|hold| hold.price.0).into()),
         Column::new("lane", Kind::Integer, |request| {
-            lane_of(request.account, request.webhook.as_deref()).into()
+            lane_of(request.account, request.client.webhook.as_deref()).into()
         }),
     ],
 );
@@ -99,7 +50,7 @@ impl Operation for NewRequest {
     const ORDER: WriteOrder = WriteOrder::NewRequest;
 
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.body.len() + self.metadata.as_ref().map_or(0, Bytes::len)
+        size_of::<Self>() + self.body.len() + self.client.heap_bytes()
     }
 
     async fn apply(

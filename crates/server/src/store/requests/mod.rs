@@ -5,9 +5,10 @@ mod insert;
 pub(in crate::store) mod listing;
 pub mod models;
 pub(in crate::store) mod pages;
+pub(in crate::store) mod records;
 
 pub use self::cancel::{CancelOutcome, cancel};
-pub use self::insert::{NewRequest, insert};
+pub use self::insert::insert;
 #[cfg(test)]
 pub(super) use self::listing::{FIND_CHARGE, LIST_ERRORS, list_newest_of, list_of};
 pub use self::listing::{
@@ -15,24 +16,19 @@ pub use self::listing::{
 };
 pub use self::pages::{Direction, Filter, Page, Scope, page_records, page_summaries};
 #[cfg(test)]
-pub(super) use self::pages::{records, summaries};
+pub(super) use self::pages::{records_of, summaries_of};
+pub use self::records::{NewRequest, find_record};
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::records::{RequestRecord, RequestSummary};
+use overnight_domain::records::RequestSummary;
 use overnight_domain::scheduler::AccountKey;
 
-use crate::store::database::{Row, statements};
+use crate::store::database::statements;
 use crate::store::{Store, StoreError, row};
 
 statements! {
     FIND_SUMMARY = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE id = ? AND account = ?";
-    FIND_RECORD = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result
-        FROM current_requests WHERE id = ? AND account = ?";
-    FIND_RECORD_AT = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result
-        FROM current_requests WHERE seq = ?";
     FIND_SEQ = "SELECT seq FROM requests WHERE id = ? AND account = ?";
 }
 
@@ -44,33 +40,6 @@ pub async fn find_summary(
 ) -> Result<Option<RequestSummary>, StoreError> {
     let query = FIND_SUMMARY.bind(id).bind(account);
     store.readers().fetch_optional(query).await?.as_ref().map(row::request_summary).transpose()
-}
-
-/// The whole record of a request of `account`.
-pub async fn find_record(
-    store: &Store,
-    account: AccountKey,
-    id: RequestId,
-) -> Result<Option<RequestRecord>, StoreError> {
-    let query = FIND_RECORD.bind(id).bind(account);
-    store.readers().fetch_optional(query).await?.as_ref().map(read_record).transpose()
-}
-
-/// The whole record of the request in row `seq`.
-async fn find_record_at(store: &Store, seq: i64) -> Result<Option<RequestRecord>, StoreError> {
-    let query = FIND_RECORD_AT.bind(seq);
-    store.readers().fetch_optional(query).await?.as_ref().map(read_record).transpose()
-}
-
-fn read_record(row: &Row) -> Result<RequestRecord, StoreError> {
-    Ok(RequestRecord {
-        summary: row::request_summary(row)?,
-        batch_id: row.get("batch_id")?,
-        metadata: row.share("metadata")?,
-        body: row.share("body")?.ok_or(StoreError::DamagedColumn("body"))?,
-        webhook: row.get("webhook")?,
-        result: row.share("result")?,
-    })
 }
 
 /// The row number of a request of `account`: where a list goes on after it.

@@ -7,7 +7,10 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::store::database::{Sql, Statement, statements};
-use crate::store::requests::{find_record_at, read_record};
+use crate::store::requests::records::{
+    RECORDS_OF_ACCOUNT_NEWEST_FIRST, RECORDS_OF_ACCOUNT_OLDEST_FIRST, RECORDS_OF_BATCH_NEWEST_FIRST,
+    RECORDS_OF_BATCH_OLDEST_FIRST, find_record_at, read_record,
+};
 use crate::store::{Store, StoreError, row};
 
 /// Status records of a page.
@@ -82,29 +85,9 @@ statements! {
     SUMMARIES_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
-    RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
-               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE account = ? AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
-    RECORDS_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
-               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
-    RECORDS_OF_BATCH_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
-               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
-    RECORDS_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
-               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
 }
 
-pub(in crate::store) const fn summaries(scope: Scope, direction: Direction) -> &'static Sql {
+pub(in crate::store) const fn summaries_of(scope: Scope, direction: Direction) -> &'static Sql {
     match (scope, direction) {
         (Scope::Account(_), Direction::OldestFirst) => &SUMMARIES_OF_ACCOUNT_OLDEST_FIRST,
         (Scope::Account(_), Direction::NewestFirst) => &SUMMARIES_OF_ACCOUNT_NEWEST_FIRST,
@@ -113,7 +96,7 @@ pub(in crate::store) const fn summaries(scope: Scope, direction: Direction) -> &
     }
 }
 
-pub(in crate::store) const fn records(scope: Scope, direction: Direction) -> &'static Sql {
+pub(in crate::store) const fn records_of(scope: Scope, direction: Direction) -> &'static Sql {
     match (scope, direction) {
         (Scope::Account(_), Direction::OldestFirst) => &RECORDS_OF_ACCOUNT_OLDEST_FIRST,
         (Scope::Account(_), Direction::NewestFirst) => &RECORDS_OF_ACCOUNT_NEWEST_FIRST,
@@ -131,7 +114,7 @@ pub async fn page_summaries(
     limit: Option<i64>,
 ) -> Result<Page<RequestSummary>, StoreError> {
     let want = limit.map_or(SUMMARIES, |limit| limit.min(SUMMARIES));
-    let query = bind(summaries(scope, filter.direction), scope, filter, after, want);
+    let query = bind(summaries_of(scope, filter.direction), scope, filter, after, want);
     let found = store.readers().fetch_all(query).await?;
     let rows = found.iter().map(row::request_summary).collect::<Result<Vec<_>, _>>()?;
     let last = found.last().filter(|_| rows.len() as i64 >= want);
@@ -167,7 +150,7 @@ async fn read_records(
     after: Option<i64>,
     want: i64,
 ) -> Result<Page<RequestRecord>, StoreError> {
-    let query = bind(records(scope, filter.direction), scope, filter, after, want);
+    let query = bind(records_of(scope, filter.direction), scope, filter, after, want);
     let found = store.readers().fetch_all(query).await?;
     let (mut rows, mut next, mut large_bytes) = (Vec::with_capacity(found.len()), None, 0);
     for row in &found {
@@ -178,8 +161,8 @@ async fn read_records(
             return Ok(Page { rows, next });
         } else if let Some(record) = find_record_at(store, seq).await?.filter(|it| filter.holds(&it.summary))
         {
-            let others = [&record.metadata, &record.result].map(|part| part.as_ref().map_or(0, Bytes::len));
-            large_bytes += record.body.len() + others.iter().sum::<usize>();
+            let result_bytes = record.result.as_ref().map_or(0, Bytes::len);
+            large_bytes += record.body.len() + result_bytes + record.client.heap_bytes();
             rows.push(record);
         }
         next = Some(seq);

@@ -18,7 +18,8 @@ impl Fixture {
     /// Takes in a request with these metadata.
     async fn insert_with(&mut self, metadata: Option<&str>) -> RequestId {
         let metadata = metadata.map(|text| text.as_bytes().to_vec());
-        let request = NewRequest { metadata: metadata.map(Bytes::from), ..self.request(1) };
+        let mut request = self.request(1);
+        request.client.metadata = metadata.map(Bytes::from);
         let id = request.id;
         requests::insert(&self.store, request).await.expect("an insert");
         id
@@ -83,7 +84,11 @@ on_both!(what_the_database_finds_and_is_not_meant_ends_a_page_too);
 async fn what_the_database_finds_and_is_not_meant_ends_a_page_too(mut fixture: Fixture) {
     // Both words stand in every one of them, and never as a key and its value.
     let new: Vec<_> = (0..1_100)
-        .map(|_| NewRequest { metadata: Some(br#"{"b":"a"}"#.to_vec().into()), ..fixture.request(1) })
+        .map(|_| {
+            let mut request = fixture.request(1);
+            request.client.metadata = Some(br#"{"b":"a"}"#.to_vec().into());
+            request
+        })
         .collect();
     let inserts = new.into_iter().map(|new| requests::insert(&fixture.store, new));
     assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));

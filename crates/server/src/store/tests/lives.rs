@@ -23,7 +23,7 @@ async fn a_request_lives_from_insert_to_result(mut fixture: Fixture) {
         RequestState::Completed { in_progress_at: START + 1, ended_at: START + 5 }
     );
     assert_eq!(record.result.as_deref(), Some(br#"{"object":"chat.completion"}"#.as_slice()));
-    assert_eq!(record.metadata.as_deref(), Some(b"{}".as_slice()));
+    assert_eq!(record.client.metadata.as_deref(), Some(b"{}".as_slice()));
     fixture.assert_sound().await;
 }
 

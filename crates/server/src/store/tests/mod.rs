@@ -50,6 +50,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use overnight_domain::ids::{AccountId, BatchId, IdSequence, RequestId};
 use overnight_domain::money::Pricing;
+use overnight_domain::records::ClientFields;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueuePartition};
 use overnight_domain::sort_key::SortKey;
@@ -153,8 +154,7 @@ impl Fixture {
             cost: 10,
             hold: None,
             max_tokens: None,
-            metadata: Some(b"{}".as_slice().into()),
-            webhook: None,
+            client: ClientFields { metadata: Some(b"{}".as_slice().into()), ..ClientFields::default() },
             body: format!(r#"{{"model":"tiny","messages":[{{"role":"user","content":"{key}"}}]}}"#)
                 .into_bytes()
                 .into(),

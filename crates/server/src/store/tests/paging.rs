@@ -1,6 +1,6 @@
 //! Long lists, page by page.
 
-use overnight_domain::records::RequestRecord;
+use overnight_domain::records::{ClientFields, RequestRecord};
 use overnight_domain::requests::RequestStatus;
 
 use crate::store::batches::{self, NewBatch};
@@ -59,8 +59,7 @@ on_both!(a_line_says_what_the_record_says);
 async fn a_line_says_what_the_record_says(mut fixture: Fixture) {
     let ids = fixture.insert(&[1, 2, 3]).await;
     let mut told = fixture.request(4);
-    told.metadata = None;
-    told.webhook = Some("https://example.com/é,;".into());
+    told.client = ClientFields { metadata: None, webhook: Some("https://example.com/é,;".into()) };
     requests::insert(&fixture.store, told.clone()).await.expect("an insert");
     fixture.release().await;
     let leases = fixture.lease().await;

@@ -273,7 +273,7 @@ async fn pages_start_at_their_cursor() {
     ] {
         for (direction, bound) in [(Direction::OldestFirst, "seq>?"), (Direction::NewestFirst, "seq<?")] {
             let step = format!("SEARCH rs USING INDEX {index} AND {bound})");
-            for sql in [requests::summaries(scope, direction), requests::records(scope, direction)] {
+            for sql in [requests::summaries_of(scope, direction), requests::records_of(scope, direction)] {
                 check(&fixture, sql.sqlite, &[&step, "SEARCH r USING INTEGER PRIMARY KEY", IN_QUEUE]).await;
             }
         }

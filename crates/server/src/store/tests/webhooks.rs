@@ -9,7 +9,7 @@ use crate::store::outbox::{self, Due, EventFilter, EventRecord, Payload};
 use crate::store::queue::expiry;
 use crate::store::queue::leases;
 use crate::store::queue::settle::{self, Ending, Settlement};
-use crate::store::requests::{self, NewRequest};
+use crate::store::requests;
 use crate::store::tests::{DAY_MS, Fixture, START, grouping};
 
 pub(super) const HOOK: &str = "https://hooks.example/overnight";
@@ -17,7 +17,8 @@ pub(super) const HOOK: &str = "https://hooks.example/overnight";
 impl Fixture {
     /// Takes in a request whose end is to be told at `webhook`.
     pub(super) async fn insert_told(&mut self, key: u8, webhook: &str) -> RequestId {
-        let request = NewRequest { webhook: Some(webhook.to_owned()), ..self.request(key) };
+        let mut request = self.request(key);
+        request.client.webhook = Some(webhook.to_owned());
         let id = request.id;
         requests::insert(&self.store, request).await.expect("an insert");
         id

@@ -2,13 +2,15 @@
 
 use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
-use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
+use overnight_domain::records::{BatchRecord, ClientFields, RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestState;
 use overnight_domain::webhooks::{Event, EventKind, Subject};
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
+use crate::native::requests::{CREATE_MEMBERS, CreateRequest, FullRequest};
 use crate::native::{batches, events, requests};
 
 fn rewritten<T: DeserializeOwned + Serialize>(text: &[u8]) -> String {
@@ -76,9 +78,8 @@ fn request() -> impl Strategy<Value = RequestRecord> {
         |(summary, batch_id, metadata, body, webhook, result)| RequestRecord {
             summary,
             batch_id,
-            metadata: metadata.map(Into::into),
+            client: ClientFields { metadata: metadata.map(Into::into), webhook },
             body: body.into(),
-            webhook,
             result: result.map(Into::into),
         },
     )
@@ -124,7 +125,17 @@ proptest! {
     #[test]
     fn request_records_are_told_the_same_twice(request in request()) {
         agree::<requests::RequestSummary>(|out| requests::write_status(&request.summary, out));
-        agree::<requests::FullRequest>(|out| requests::write_full(&request, out));
+        agree::<FullRequest>(|out| requests::write_full(&request, out));
+        let (mut full, mut create) = (Vec::new(), Vec::new());
+        requests::write_full(&request, &mut full);
+        requests::write_create(&request, &mut create);
+        serde_json::from_slice::<CreateRequest>(&create).expect("a body of Create Request");
+        let full: Map<String, Value> = serde_json::from_slice(&full).expect("an object");
+        let create: Map<String, Value> = serde_json::from_slice(&create).expect("an object");
+        assert_eq!(create.len(), CREATE_MEMBERS.len());
+        for (name, _) in CREATE_MEMBERS {
+            assert_eq!(create.get(name).expect("a member of Create Request"), &full[name]);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
-use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
+use overnight_domain::records::{BatchRecord, ClientFields, RequestRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
 use overnight_domain::webhooks::{Event, EventKind, Subject};
 
@@ -57,9 +57,11 @@ fn a_full_request_passes_its_bodies_through() {
             ended_at: CREATED_AT + 5000,
         }),
         batch_id: Some(BatchId::from_bits(2)),
-        metadata: Some("{}".into()),
+        client: ClientFields {
+            metadata: Some("{}".into()),
+            webhook: Some("https://example.com/?q=\"".to_owned()),
+        },
         body: r#"{"model":"m","seed":1.50e0}"#.into(),
-        webhook: Some("https://example.com/?q=\"".to_owned()),
         result: Some(r#"{"object":"chat.completion"}"#.into()),
     };
     assert_eq!(
@@ -79,9 +81,8 @@ fn a_full_request_without_extras_says_null_and_has_no_result() {
     let record = RequestRecord {
         summary: summary(RequestState::Queued),
         batch_id: None,
-        metadata: None,
+        client: ClientFields::default(),
         body: "{}".into(),
-        webhook: None,
         result: None,
     };
     assert!(written(|out| requests::write_full(&record, out)).ends_with(concat!(

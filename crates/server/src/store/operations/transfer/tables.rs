@@ -5,7 +5,8 @@
 //! `test_write`). A lease belongs to a running node too: a leased request is exported as waiting, and an event that is
 //! being sent as due, without the delivery whose outcome is unknown.
 
-use crate::store::database::Kind;
+use crate::store::database::{self, Kind};
+use crate::store::requests::records;
 
 /// A table that is kept.
 pub(super) struct Table {
@@ -24,6 +25,7 @@ pub(super) struct Table {
 }
 
 /// A column that is kept.
+#[derive(Clone, Copy)]
 pub(super) struct Column {
     /// Its name.
     pub(super) name: &'static str,
@@ -50,6 +52,15 @@ pub(super) enum Form {
 }
 
 impl Form {
+    const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Integer => Self::Integer,
+            Kind::Bytes => Self::Bytes,
+            Kind::Json => Self::Json,
+            Kind::Text => Self::Text,
+        }
+    }
+
     pub(super) const fn kind(self) -> Kind {
         match self {
             Self::Integer | Self::Gathering => Kind::Integer,
@@ -94,6 +105,18 @@ const fn json(name: &'static str) -> Column {
     Column::new(name, Form::Json)
 }
 
+/// The columns that a new row fills.
+const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column; N] {
+    let mut all = [integer(""); N];
+    let mut place = 0;
+    while place < N {
+        let column = &columns[place];
+        all[place] = Column::new(column.name(), Form::of(column.kind().expect("a value in each column")));
+        place += 1;
+    }
+    all
+}
+
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
 pub(super) static TABLES: [Table; 20] = [
@@ -136,10 +159,7 @@ pub(super) static TABLES: [Table; 20] = [
     },
     Table {
         name: "requests", key: &["seq"],
-        columns: &[
-            integer("seq"), bytes("id"), integer("account"), integer("model"), integer("created_at"),
-            integer("expires_at"), json("metadata"), text("webhook"), json("body"), integer("max_tokens"),
-        ],
+        columns: &inserted::<{ records::COLUMNS.len() }, _>(records::COLUMNS),
         weight: Some("octet_length(body) + coalesce(octet_length(metadata), 0)"), is_numbered: true, ..Table::PLAIN
     },
     Table {

@@ -1,13 +1,3 @@
--- requests::FIND_RECORD, both
-SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result
-        FROM current_requests WHERE id = $1 AND account = $2;
-
--- requests::FIND_RECORD_AT, both
-SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result
-        FROM current_requests WHERE seq = $1;
-
 -- requests::FIND_SEQ, both
 SELECT seq FROM requests WHERE id = $1 AND account = $2;
 
@@ -87,34 +77,6 @@ INSERT INTO models (name) VALUES (?1) ON CONFLICT (name) DO NOTHING;
 INSERT INTO models (name) SELECT v.name FROM unnest($1::text[]) AS v(name) ORDER BY v.name
             ON CONFLICT (name) DO NOTHING;
 
--- requests::pages::RECORDS_OF_ACCOUNT_NEWEST_FIRST, both
-SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
-               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE account = $1 AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
-
--- requests::pages::RECORDS_OF_ACCOUNT_OLDEST_FIRST, both
-SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
-               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
-
--- requests::pages::RECORDS_OF_BATCH_NEWEST_FIRST, both
-SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
-               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
-
--- requests::pages::RECORDS_OF_BATCH_OLDEST_FIRST, both
-SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
-               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
-
 -- requests::pages::SUMMARIES_OF_ACCOUNT_NEWEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE account = $1 AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
@@ -132,6 +94,44 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
 
 -- requests::pages::SUMMARIES_OF_BATCH_OLDEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
+
+-- requests::records::FIND_RECORD, both
+SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
+               webhook, result
+        FROM current_requests WHERE id = $1 AND account = $2;
+
+-- requests::records::FIND_RECORD_AT, both
+SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
+               webhook, result
+        FROM current_requests WHERE seq = $1;
+
+-- requests::records::RECORDS_OF_ACCOUNT_NEWEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE account = $1 AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
+
+-- requests::records::RECORDS_OF_ACCOUNT_OLDEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
+
+-- requests::records::RECORDS_OF_BATCH_NEWEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
+          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
+
+-- requests::records::RECORDS_OF_BATCH_OLDEST_FIRST, both
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
           AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
 

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use overnight_domain::ids::{EventId, KeyId, PaymentId, RequestId};
 use overnight_domain::money::Credits;
+use overnight_domain::records::ClientFields;
 use overnight_domain::sort_key::SortKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
@@ -157,13 +158,16 @@ fn odd_requests(fixture: &mut Fixture) -> Vec<NewRequest> {
     let text = format!(r#"{{"content":"{plain}{wide}{escapes}","n":[-0.5e+10,null,true]}}"#);
     let large = format!(r#"{{"content":"{}"}}"#, "\\\"".repeat(LARGE_BYTES / 4));
     let mut odd = fixture.request(20);
-    (odd.body, odd.metadata) = (text.clone().into_bytes().into(), Some(text.into_bytes().into()));
-    odd.webhook = Some("https://example.org/hook".to_owned());
+    odd.body = text.clone().into_bytes().into();
+    odd.client = ClientFields {
+        metadata: Some(text.into_bytes().into()),
+        webhook: Some("https://example.org/hook".to_owned()),
+    };
     let mut large_one = fixture.request(21);
-    (large_one.body, large_one.metadata) = (large.into_bytes().into(), None);
+    (large_one.body, large_one.client.metadata) = (large.into_bytes().into(), None);
     let many = (0..300).map(|number: u32| NewRequest {
         sort_key: SortKey::from_bytes(&number.to_be_bytes()),
-        metadata: None,
+        client: ClientFields::default(),
         ..fixture.request(22)
     });
     many.chain([odd, large_one]).collect()

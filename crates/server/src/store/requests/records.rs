@@ -1,0 +1,114 @@
+//! Whole requests: the columns as they are written, and the records as they are read.
+
+use bytes::Bytes;
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::{ClientFields, RequestRecord};
+use overnight_domain::scheduler::{AccountKey, ModelKey};
+use overnight_domain::sort_key::SortKey;
+
+use crate::store::database::{Column, Columns, Kind, Row, statements};
+use crate::store::ledger::holds::Hold;
+use crate::store::{Store, StoreError, row};
+
+/// A request to be taken in. Times are in milliseconds.
+#[derive(Debug, Clone)]
+pub struct NewRequest {
+    /// Its identifier.
+    pub id: RequestId,
+    /// Who sends it.
+    pub account: AccountKey,
+    /// The model it names.
+    pub model: ModelKey,
+    /// When it came.
+    pub created_at: i64,
+    /// When its completion window ends.
+    pub expires_at: i64,
+    /// When it has gathered long enough.
+    pub ready_at: i64,
+    /// Its place in the sweep.
+    pub sort_key: SortKey,
+    /// Estimated work, in tokens.
+    pub cost: i64,
+    /// What it may cost; `None` where it costs nothing.
+    pub hold: Option<Hold>,
+    /// The output limit of one completion, which the engine is sent; `None` for that of the settings when it is sent.
+    pub max_tokens: Option<u32>,
+    /// What the client sent beside the body.
+    pub client: ClientFields,
+    /// The chat-completion request: JSON without white space outside strings.
+    pub body: Bytes,
+}
+
+/// The columns of the table `requests`, which no write changes. They are also what is exported and imported of it.
+pub(in crate::store) const COLUMNS: &[Column<NewRequest>] = &[
+    Column::number("seq"),
+    Column::new("id", Kind::Bytes, |request| request.id.into()),
+    Column::new("account", Kind::Integer, |request| request.account.into()),
+    Column::new("model", Kind::Integer, |request| request.model.into()),
+    Column::new("created_at", Kind::Integer, |request| request.created_at.into()),
+    Column::new("expires_at", Kind::Integer, |request| request.expires_at.into()),
+    Column::new("metadata", Kind::Json, |request| request.client.metadata.clone().into()),
+    Column::new("webhook", Kind::Text, |request| request.client.webhook.clone().into()),
+    Column::new("body", Kind::Json, |request| request.body.clone().into()),
+    Column::new("max_tokens", Kind::Integer, |request| request.max_tokens.map(i64::from).into()),
+];
+
+pub(in crate::store) static REQUESTS: Columns<NewRequest> = Columns::new("requests", COLUMNS);
+
+statements! {
+    FIND_RECORD = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
+               webhook, result
+        FROM current_requests WHERE id = ? AND account = ?";
+    FIND_RECORD_AT = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
+               webhook, result
+        FROM current_requests WHERE seq = ?";
+    RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE account = ? AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
+    RECORDS_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
+    RECORDS_OF_BATCH_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
+    RECORDS_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+               CASE WHEN bytes <= 16384 THEN result END AS result
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
+}
+
+/// The whole record of a request of `account`.
+pub async fn find_record(
+    store: &Store,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<Option<RequestRecord>, StoreError> {
+    let query = FIND_RECORD.bind(id).bind(account);
+    store.readers().fetch_optional(query).await?.as_ref().map(read_record).transpose()
+}
+
+/// The whole record of the request in row `seq`.
+pub(in crate::store) async fn find_record_at(
+    store: &Store,
+    seq: i64,
+) -> Result<Option<RequestRecord>, StoreError> {
+    let query = FIND_RECORD_AT.bind(seq);
+    store.readers().fetch_optional(query).await?.as_ref().map(read_record).transpose()
+}
+
+pub(in crate::store) fn read_record(row: &Row) -> Result<RequestRecord, StoreError> {
+    Ok(RequestRecord {
+        summary: row::request_summary(row)?,
+        batch_id: row.get("batch_id")?,
+        client: ClientFields { metadata: row.share("metadata")?, webhook: row.get("webhook")? },
+        body: row.share("body")?.ok_or(StoreError::DamagedColumn("body"))?,
+        result: row.share("result")?,
+    })
+}
