@@ -1,8 +1,10 @@
 //! The schema: one for both databases, and brought up to date without serving.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
+use std::{env, fs};
+
+use sha2::{Digest, Sha256};
 
 use crate::clock::ManualClock;
 use crate::store::database::migrations;
@@ -64,6 +66,34 @@ fn both_databases_have_migrations_of_the_same_names() {
     let numbers: Vec<i64> =
         on_sqlite.iter().map(|name| name[..4].parse().expect("a number of four digits")).collect();
     assert_eq!(numbers, (1..=migrations::NEWEST).collect::<Vec<_>>(), "each is in the list, in order");
+}
+
+/// Databases exist that ran them. `UPDATE=1` adds the lines of new files, and changes none.
+#[test]
+fn no_migration_changed_since_it_was_recorded() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
+    let mut recorded = fs::read_to_string(folder.join("SHA256SUMS")).expect("the list of sums");
+    let mut files = BTreeSet::new();
+    for database in ["sqlite", "postgres"] {
+        for entry in fs::read_dir(folder.join(database)).expect("the folder of migrations") {
+            let name = entry.expect("a file").file_name().into_string().expect("a name");
+            files.insert(format!("{database}/{name}"));
+        }
+    }
+    for name in &files {
+        let sum = Sha256::digest(fs::read(folder.join(name)).expect("a migration"));
+        let line = format!("{sum:x}  {name}\n");
+        let is_recorded = recorded.lines().any(|line| line.ends_with(&format!("  {name}")));
+        if !is_recorded && env::var_os("UPDATE").is_some() {
+            recorded.push_str(&line);
+            fs::write(folder.join("SHA256SUMS"), &recorded).expect("the list is written");
+        }
+        assert!(
+            recorded.contains(&line),
+            "{name} is new (run this test with UPDATE=1) or was changed: {line}"
+        );
+    }
+    assert_eq!(recorded.lines().count(), files.len(), "a recorded migration is gone");
 }
 
 async fn set_version(fixture: &Fixture, version: &'static str) {
