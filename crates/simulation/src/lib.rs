@@ -4,7 +4,7 @@
 //! back; the process crashes before and after a commit and between two, and is restarted. Virtual time goes from event to
 //! event, and one operation runs at a time, so a seed replays a run exactly, which its trace's hash shows.
 //!
-//! The clients keep a book of what they were told, against which everything the service shows is held:
+//! An oracle keeps what clients were told, and everything the service shows is checked against it:
 //!
 //! - an acknowledged request or batch exists once ever after, any other at most once;
 //! - states only move forward, what has ended never changes, what was cancelled never completes;
@@ -15,13 +15,13 @@
 //! - every request ends by its deadline, and none expires where capacity suffices;
 //! - the store's audit finds nothing, after every start and at the end, when nothing is left in the queue.
 
-mod book;
 mod broken;
 mod chance;
 mod engines;
 mod events;
 mod leases;
 mod life;
+mod oracle;
 mod outcomes;
 mod pending;
 mod plan;

@@ -1,4 +1,4 @@
-//! The books of the key-value cache's cells: which are free, and how many sequences share each other one.
+//! Bookkeeping of the key-value cache's cells: which are free, and how many sequences share each other one.
 
 /// Counts the sequences that hold each of a fixed number of cells, and those among them that run.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The decoder together with exact books of what its key-value cache holds.
+//! The decoder together with an exact record of what its key-value cache holds.
 //!
 //! A sequence that ends stays in the cache for its prefix, until its cells or its number are needed or too many are
 //! kept: the one used longest ago goes first. A new sequence starts as a copy of the longest prefix that any sequence, running or kept,
@@ -34,7 +34,7 @@ struct Sequence {
     usage: Use,
 }
 
-/// A [`Decoder`] and the books of its cache.
+/// A [`Decoder`] and the record of its cache.
 #[derive(Debug)]
 pub struct Cache<D> {
     decoder: D,
@@ -46,7 +46,7 @@ pub struct Cache<D> {
 }
 
 impl<D: Decoder> Cache<D> {
-    /// Books for a decoder whose sequences are all empty.
+    /// The record for a decoder whose sequences are all empty.
     #[must_use]
     pub fn new(decoder: D, capacity: Capacity) -> Self {
         let empty = || Sequence { tokens: Vec::new(), cells: Vec::new(), usage: Use::Free };
@@ -119,7 +119,7 @@ impl<D: Decoder> Cache<D> {
         Some(started)
     }
 
-    /// Computes one step and books its tokens.
+    /// Computes one step and records its tokens.
     ///
     /// # Errors
     /// [`DecodeFailed`]; then every sequence of the batch has to be forgotten.

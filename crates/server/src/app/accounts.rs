@@ -14,7 +14,7 @@ use crate::store::identity::accounts::{self, NewAccount};
 pub use crate::store::ledger::Entry;
 use crate::store::ledger::spend;
 pub use crate::store::ledger::spend::SpendRecord;
-use crate::store::ledger::{self, Booking, NewEntry};
+use crate::store::ledger::{self, NewEntry, Posting};
 
 /// Makes an account without credits, whose payments are not activated; every process sees it once this returns.
 ///
@@ -100,12 +100,12 @@ pub async fn activate(services: &Services, id: AccountId) -> Result<Account, App
 pub struct Grant {
     /// What it is for; repeated with it, nothing changes.
     pub source: String,
-    /// Whether it was booked now.
+    /// Whether it was posted now.
     pub is_new: bool,
 }
 
 /// Grants credits, or takes some back where `amount` is negative; they count from the moment this returns. Whether it was
-/// booked, or the same `source` and amount was before: then nothing changed. Without a source each grant is one of its own.
+/// posted, or the same `source` and amount was before: then nothing changed. Without a source each grant is one of its own.
 ///
 /// # Errors
 ///
@@ -129,7 +129,7 @@ pub async fn grant(
     let name = source.map_or_else(|| services.ids.next::<GrantKind>(now).to_string(), str::to_owned);
     let source = format!("{id} {name}");
     let entry = NewEntry { account: account.key, kind: EntryKind::Grant, amount, source, now };
-    let booked = ledger::book(&services.store, &entry).await.map_err(|error| match AppError::from(error) {
+    let posted = ledger::post(&services.store, &entry).await.map_err(|error| match AppError::from(error) {
         // A commit whose answer was lost may have been done.
         AppError::StoreAway { cause, .. } => {
             let advice = Some(format!("to be granted once, repeat it with --source {name}"));
@@ -137,9 +137,9 @@ pub async fn grant(
         }
         other => other,
     });
-    match booked? {
-        Booking::Booked => Ok(Grant { source: name, is_new: true }),
-        Booking::BookedBefore => {
+    match posted? {
+        Posting::Posted => Ok(Grant { source: name, is_new: true }),
+        Posting::PostedBefore => {
             let before = ledger::find_amount(&services.store, EntryKind::Grant, &entry.source).await?;
             match before.filter(|before| *before != amount) {
                 None => Ok(Grant { source: name, is_new: false }),
@@ -150,7 +150,7 @@ pub async fn grant(
                 }
             }
         }
-        Booking::Refused => {
+        Posting::Refused => {
             let message = match amount < Credits::ZERO {
                 true => {
                     format!("is more than the account has: {} credits are available", account.available())

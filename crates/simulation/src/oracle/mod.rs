@@ -1,4 +1,4 @@
-//! The clients' book: what they sent, what they were told, and what they saw. Whatever the service shows later must agree.
+//! The test oracle: what clients sent, what they were told, and what they saw. Whatever the service shows later must agree.
 
 mod batches;
 mod requests;
@@ -16,14 +16,14 @@ use super::tags::Tag;
 
 /// Everything the clients know.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct Oracle {
     pub(super) requests: BTreeMap<Tag, RequestFacts>,
     pub(super) batches: BTreeMap<Tag, BatchFacts>,
     tags: BTreeMap<u128, Tag>,
     last_tag: Tag,
 }
 
-impl Book {
+impl Oracle {
     pub(super) fn next_tag(&mut self) -> Tag {
         self.last_tag += 1;
         self.last_tag

@@ -7,10 +7,10 @@ use overnight_server::store::queue::settle;
 
 use super::World;
 use super::scheduling::TELL_MS;
-use crate::book::Offer;
 use crate::broken::Step;
 use crate::engines::{Flight, Verdict, Weather};
 use crate::events::{Client, Event, Late, LateKind};
+use crate::oracle::Offer;
 use crate::outcomes::Outcome;
 use crate::plan::MODELS;
 use crate::tags::Tag;
@@ -20,9 +20,9 @@ impl World<'_> {
     /// An engine is done with a request.
     pub(super) async fn answer(&mut self, replica: ReplicaKey, lease: &Lease) -> Step {
         let Some(flight) = self.engines.land(replica, lease) else { return Ok(()) };
-        let nature = self.book.request(flight.request)?.nature;
+        let nature = self.oracle.request(flight.request)?.nature;
         let verdict = self.engines.judge(replica, nature, &mut self.chance);
-        let model = self.book.request(flight.request)?.model;
+        let model = self.oracle.request(flight.request)?.model;
         let text = match verdict {
             Verdict::Answer => self.draw_text(flight.request, lease),
             Verdict::ForeignAnswer => self.draw_text(flight.request + 1, lease),
@@ -62,7 +62,7 @@ impl World<'_> {
         must_be_refused: bool,
     ) -> Step {
         let now = self.timeline.now();
-        self.book.request(flight.request)?.offers.insert(text.clone(), Offer::Open);
+        self.oracle.request(flight.request)?.offers.insert(text.clone(), Offer::Open);
         let store = self.life()?.store().clone();
         let operation = async move {
             let settlement = commands::settlement_of(flight.lease.clone(), completion, now);
@@ -80,7 +80,7 @@ impl World<'_> {
     /// An attempt failed. A connection that is gone says nothing of the engine: it may answer yet.
     pub(super) fn fail(&mut self, flight: &Flight, error: AttemptError) -> Step {
         self.summary.attempts_failed += 1;
-        let facts = self.book.request(flight.request)?;
+        let facts = self.oracle.request(flight.request)?;
         match &error {
             AttemptError::Status { code: 400..=499, .. } => facts.refusals += 1,
             AttemptError::NotACompletion(_) | AttemptError::BadUsage(_) => facts.nonsense += 1,

@@ -5,10 +5,10 @@ use overnight_server::app::{batches, requests};
 use overnight_server::store::CrashPoint;
 
 use super::World;
-use crate::book::{BatchFacts, RequestFacts};
 use crate::broken::Step;
 use crate::engines::Nature;
 use crate::events::{Client, Event};
+use crate::oracle::{BatchFacts, RequestFacts};
 use crate::outcomes::Outcome;
 use crate::plan::MODELS;
 use crate::tags::Tag;
@@ -75,7 +75,7 @@ impl World<'_> {
             let requests: Vec<Tag> =
                 sent.iter().filter(|(_, it)| *it == account).map(|(tag, _)| *tag).collect();
             let requests = requests.into_iter().filter(|_| self.chance.strikes(share)).collect();
-            let batch = self.book.next_tag();
+            let batch = self.oracle.next_tag();
             self.timeline.after(at + delay_ms, Event::Client(Client::Group { batch, account, requests }));
             if is_large || self.chance.strikes(450) {
                 let delay_ms = delay_ms + self.chance.between(1, 12_000);
@@ -92,7 +92,7 @@ impl World<'_> {
     }
 
     fn draw_request(&mut self, account: AccountKey) -> Tag {
-        let tag = self.book.next_tag();
+        let tag = self.oracle.next_tag();
         let model = usize::from(self.chance.strikes(350));
         let nature = match self.chance.between(0, 999) {
             0..=9 => Nature::Invalid,
@@ -101,7 +101,7 @@ impl World<'_> {
             _ => Nature::Plain,
         };
         let prompt = texts::prompt(MODELS[model], tag, &mut self.chance);
-        self.book.requests.insert(tag, RequestFacts::new(tag, account, model, prompt, nature));
+        self.oracle.requests.insert(tag, RequestFacts::new(tag, account, model, prompt, nature));
         tag
     }
 
@@ -140,7 +140,7 @@ impl World<'_> {
         let services = life.services.clone();
         match client {
             Client::Create(request) => {
-                let facts = self.book.request(request)?;
+                let facts = self.oracle.request(request)?;
                 facts.is_sent = true;
                 let (account, body) = (facts.account, texts::create_request(&facts.prompt, request));
                 let operation = async move {
@@ -151,7 +151,7 @@ impl World<'_> {
             }
             Client::Cancel(request) => {
                 let Some(id) = self.id_of(request) else { return Ok(()) };
-                let account = self.book.request(request)?.account;
+                let account = self.oracle.request(request)?.account;
                 self.hasten(&[request]);
                 let operation = async move {
                     let answer = requests::cancel(&services, account, id).await;
@@ -171,7 +171,7 @@ impl World<'_> {
                     .map(|id| id.to_string())
                     .collect();
                 let body = texts::create_batch(&ids, batch);
-                self.book.batches.insert(batch, BatchFacts::new(batch, account, requests));
+                self.oracle.batches.insert(batch, BatchFacts::new(batch, account, requests));
                 let operation = async move {
                     let answer = batches::create(&services, account, body.as_bytes()).await;
                     Outcome::Grouped { batch, answer }
@@ -179,7 +179,7 @@ impl World<'_> {
                 self.begin(false, Box::pin(operation)).await
             }
             Client::CancelGroup(batch) => {
-                let Some(facts) = self.book.batches.get(&batch) else { return Ok(()) };
+                let Some(facts) = self.oracle.batches.get(&batch) else { return Ok(()) };
                 let (Some(id), account) = (facts.id, facts.account) else { return Ok(()) };
                 let requests = facts.requests.clone();
                 self.cancelling.insert(batch);

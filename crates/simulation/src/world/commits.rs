@@ -53,7 +53,7 @@ impl World<'_> {
 
     /// While a group is written, answers come and stand in line before whatever its askers do next.
     async fn arrive_meanwhile(&mut self) -> Step {
-        let of_cancels = self.cancelling.iter().filter_map(|batch| self.book.batches.get(batch));
+        let of_cancels = self.cancelling.iter().filter_map(|batch| self.oracle.batches.get(batch));
         let mut hasty: Vec<Tag> = of_cancels.flat_map(|facts| facts.requests.iter().copied()).collect();
         if self.chance.strikes(30) {
             hasty.extend(self.engines.requests());

@@ -11,10 +11,10 @@ use overnight_server::store::queue::expiry;
 
 use super::World;
 use super::scheduling::TELL_MS;
-use crate::book::Offer;
 use crate::broken::{Broken, Step, ensure};
 use crate::engines::Flight;
 use crate::events::{Duty, Event};
+use crate::oracle::Offer;
 use crate::outcomes::Outcome;
 use crate::tags::Tag;
 
@@ -49,20 +49,20 @@ impl World<'_> {
     fn note_created(&mut self, request: Tag, answer: Result<RequestSummary, AppError>) -> Step {
         if let Err(AppError::InsufficientCredits { required, available }) = answer {
             ensure!(required > available, "request {request} was refused with {available} for {required}");
-            self.book.request(request)?.is_refused = true;
+            self.oracle.request(request)?.is_refused = true;
             self.summary.creates_refused += 1;
             return Ok(());
         }
         let summary = answer?;
         self.note(format_args!("request {request} is {}", summary.id));
-        self.book.name(summary.id, request)?;
-        let facts = self.book.request(request)?;
+        self.oracle.name(summary.id, request)?;
+        let facts = self.oracle.request(request)?;
         facts.is_acknowledged = true;
         facts.see(&summary)
     }
 
     fn note_cancelled(&mut self, request: Tag, answer: Result<RequestRecord, AppError>) -> Step {
-        let facts = self.book.request(request)?;
+        let facts = self.oracle.request(request)?;
         match answer {
             Ok(record) => {
                 facts.is_cancel_acknowledged = true;
@@ -81,21 +81,21 @@ impl World<'_> {
     }
 
     fn note_grouped(&mut self, batch: Tag, answer: Result<BatchRecord, AppError>) -> Step {
-        let facts = self.book.batch(batch)?;
+        let facts = self.oracle.batch(batch)?;
         let requests = facts.requests.clone();
         match answer {
             Ok(record) => {
                 facts.id = Some(record.id);
                 for request in requests {
-                    let taken = self.book.request(request)?.batch.replace(batch);
+                    let taken = self.oracle.request(request)?.batch.replace(batch);
                     ensure!(taken.is_none_or(|it| it == batch), "request {request} is in two batches");
                 }
             }
             Err(AppError::Invalid(faults)) => {
                 let is_taken =
-                    |request: &Tag| self.book.requests.get(request).is_some_and(|it| it.batch.is_some());
+                    |request: &Tag| self.oracle.requests.get(request).is_some_and(|it| it.batch.is_some());
                 ensure!(requests.iter().any(is_taken), "batch {batch} was refused: {faults:?}");
-                self.book.batches.remove(&batch);
+                self.oracle.batches.remove(&batch);
                 self.summary.batches_refused += 1;
             }
             Err(error) => return Err(error.into()),
@@ -108,7 +108,7 @@ impl World<'_> {
         match answer {
             Ok(whole) => {
                 self.summary.batch_cancels += 1;
-                self.book.batch(batch)?.is_cancel_acknowledged = true;
+                self.oracle.batch(batch)?.is_cancel_acknowledged = true;
                 self.see_batch(batch, &whole.record).await
             }
             Err(AppError::AlreadyEnded { .. }) => self.look_at_batch(batch).await,
@@ -169,7 +169,7 @@ impl World<'_> {
         self.check_fenced(lease, must_be_refused, is_settled)?;
         let was_over = self.leases.is_over(lease);
         self.leases.end(lease);
-        let facts = self.book.request(*request)?;
+        let facts = self.oracle.request(*request)?;
         facts.offers.insert(text.to_owned(), if is_settled { Offer::Taken } else { Offer::Refused });
         if is_settled || must_be_refused || was_over {
             return Ok(());
@@ -224,6 +224,6 @@ impl World<'_> {
 
     /// A request's identifier, where the client knows it.
     pub(super) fn id_of(&self, request: Tag) -> Option<RequestId> {
-        self.book.requests.get(&request)?.id
+        self.oracle.requests.get(&request)?.id
     }
 }

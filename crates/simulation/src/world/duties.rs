@@ -62,7 +62,7 @@ impl World<'_> {
         match kind {
             LateKind::Completion => {
                 let text = self.draw_text(request, &lease);
-                let model = MODELS[self.book.request(request)?.model];
+                let model = MODELS[self.oracle.request(request)?.model];
                 let Ok(completion) = parse_completion(texts::completion(&text).as_bytes(), model) else {
                     return Ok(());
                 };

@@ -22,13 +22,13 @@ use overnight_server::config::Config;
 use overnight_server::store::identity::accounts::{self, NewAccount};
 
 use self::couriers::Couriers;
-use crate::book::Book;
 use crate::broken::{Broken, Step, ensure};
 use crate::chance::Chance;
 use crate::engines::{Engines, Weather};
 use crate::events::{Client, Duty, Event};
 use crate::leases::Leases;
 use crate::life::Life;
+use crate::oracle::Oracle;
 use crate::pending::Operation;
 use crate::plan::Plan;
 use crate::summary::Summary;
@@ -50,7 +50,7 @@ pub(super) struct World<'f> {
     pub(super) trace: Trace,
     timeline: Timeline,
     pub(super) summary: Summary,
-    book: Book,
+    oracle: Oracle,
     leases: Leases,
     couriers: Couriers,
     engines: Engines,
@@ -81,7 +81,7 @@ impl<'f> World<'f> {
             trace: Trace::new(),
             timeline: Timeline::new(),
             summary: Summary::default(),
-            book: Book::default(),
+            oracle: Oracle::default(),
             leases: Leases::default(),
             couriers: Couriers::default(),
             engines: Engines::new(&[]),
@@ -192,17 +192,17 @@ impl<'f> World<'f> {
 
     fn is_finished(&self) -> bool {
         self.life.as_ref().is_some_and(|life| life.pending.is_empty())
-            && self.book.requests.values().all(|facts| !facts.is_live())
+            && self.oracle.requests.values().all(|facts| !facts.is_live())
     }
 
     async fn conclude_run(&mut self) -> Step {
         self.verify().await?;
         self.audit().await?;
-        let live = self.book.requests.values().find(|facts| facts.is_live());
+        let live = self.oracle.requests.values().find(|facts| facts.is_live());
         ensure!(live.is_none(), "a request has not ended though every engine is well: {live:?}");
         self.check_rest().await?;
         self.check_outbox().await?;
-        self.book.count(&mut self.summary);
+        self.oracle.count(&mut self.summary);
         ensure!(
             !self.plan.is_calm || self.summary.expired == 0,
             "{} requests expired though capacity sufficed",

@@ -136,9 +136,9 @@ impl World<'_> {
         };
         ensure!(prompt.is_some(), "the prompt of seq {seq} is gone");
         let Some(prompt) = prompt else { return Ok(()) };
-        let request = self.book.tag_of(prompt.id)?;
+        let request = self.oracle.tag_of(prompt.id)?;
         ensure!(
-            prompt.body == self.book.request(request)?.prompt.as_bytes(),
+            prompt.body == self.oracle.request(request)?.prompt.as_bytes(),
             "request {request} is sent with another body"
         );
         self.engines.send(replica, Flight { lease: lease.clone(), request })?;

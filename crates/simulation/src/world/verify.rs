@@ -37,14 +37,14 @@ impl World<'_> {
                     let tag = texts::tag(record.client.metadata.as_deref())
                         .ok_or_else(|| Broken(format!("{record:?} has no tag")))?;
                     ensure!(shown.insert(tag), "request {tag} is shown twice");
-                    self.book.name(record.summary.id, tag)?;
-                    let facts = self.book.request(tag)?;
+                    self.oracle.name(record.summary.id, tag)?;
+                    let facts = self.oracle.request(tag)?;
                     ensure!(facts.account == account, "request {tag} is shown to another account");
                     facts.see_record(&record)?;
                 }
             }
         }
-        for facts in self.book.requests.values() {
+        for facts in self.oracle.requests.values() {
             let is_lost = facts.id.is_some() && !shown.contains(&facts.tag);
             ensure!(!is_lost, "request {} was acknowledged and is gone", facts.tag);
         }
@@ -62,22 +62,22 @@ impl World<'_> {
                         .ok_or_else(|| Broken(format!("{batch:?} has no tag")))?;
                     ensure!(shown.insert(tag), "batch {tag} is shown twice");
                     let members: Step<Vec<Tag>> =
-                        batch.requests_ids.iter().map(|id| self.book.tag_of(*id)).collect();
-                    let (members, facts) = (members?, self.book.batch(tag)?);
+                        batch.requests_ids.iter().map(|id| self.oracle.tag_of(*id)).collect();
+                    let (members, facts) = (members?, self.oracle.batch(tag)?);
                     ensure!(
                         facts.account == account && facts.requests == members,
                         "batch {tag} holds {members:?}, not {:?}",
                         facts.requests
                     );
                     for request in members {
-                        let taken = self.book.request(request)?.batch.replace(tag);
+                        let taken = self.oracle.request(request)?.batch.replace(tag);
                         ensure!(taken.is_none_or(|it| it == tag), "request {request} is in two batches");
                     }
                     self.see_batch(tag, &batch.record).await?;
                 }
             }
         }
-        for facts in self.book.batches.values() {
+        for facts in self.oracle.batches.values() {
             let is_lost = facts.id.is_some() && !shown.contains(&facts.tag);
             ensure!(!is_lost, "batch {} was acknowledged and is gone", facts.tag);
         }
@@ -86,22 +86,22 @@ impl World<'_> {
 
     /// Compares a batch that was just read with its requests, read now.
     pub(super) async fn see_batch(&mut self, tag: Tag, record: &BatchRecord) -> Step {
-        let account = self.book.batch(tag)?.account;
+        let account = self.oracle.batch(tag)?.account;
         let services = self.life()?.services.clone();
         let mut pages = batches::list_requests(&services, account, record.id).await?;
         let mut statuses = Vec::new();
         while let Some(page) = pages.next_page().await? {
             for summary in page {
                 statuses.push(summary.state.status());
-                let request = self.book.tag_of(summary.id)?;
-                self.book.request(request)?.see(&summary)?;
+                let request = self.oracle.tag_of(summary.id)?;
+                self.oracle.request(request)?.see(&summary)?;
             }
         }
-        self.book.batch(tag)?.see(record, &statuses)
+        self.oracle.batch(tag)?.see(record, &statuses)
     }
 
     pub(super) async fn look_at_batch(&mut self, tag: Tag) -> Step {
-        let facts = self.book.batch(tag)?;
+        let facts = self.oracle.batch(tag)?;
         let (Some(id), account) = (facts.id, facts.account) else { return Ok(()) };
         let services = self.life()?.services.clone();
         let record = batches::get_record(&services, account, id).await?;
@@ -117,7 +117,7 @@ impl World<'_> {
     }
 
     pub(super) async fn is_marked(&mut self, tag: Tag) -> Step<bool> {
-        let facts = self.book.batch(tag)?;
+        let facts = self.oracle.batch(tag)?;
         let (Some(id), account) = (facts.id, facts.account) else { return Ok(false) };
         let services = self.life()?.services.clone();
         let record = batches::get_record(&services, account, id).await?;
@@ -128,14 +128,15 @@ impl World<'_> {
     pub(super) async fn look_at_request(&mut self, account: AccountKey, id: RequestId) -> Step<bool> {
         let services = self.life()?.services.clone();
         let record = requests::get_record(&services, account, id).await?;
-        let tag = self.book.tag_of(id)?;
-        self.book.request(tag)?.see_record(&record)?;
+        let tag = self.oracle.tag_of(id)?;
+        self.oracle.request(tag)?.see_record(&record)?;
         Ok(record.summary.state.is_terminal())
     }
 
     /// The expirer has had its turn at `now`: nothing that was overdue then is live.
     pub(super) async fn check_overdue(&mut self, now: i64) -> Step {
-        let overdue = self.book.requests.values().filter(|facts| facts.is_live() && facts.expires_at <= now);
+        let overdue =
+            self.oracle.requests.values().filter(|facts| facts.is_live() && facts.expires_at <= now);
         let overdue: Vec<_> =
             overdue.filter_map(|facts| Some((facts.tag, facts.account, facts.id?))).collect();
         for (tag, account, id) in overdue {
@@ -150,7 +151,7 @@ impl World<'_> {
         if self.timeline.elapsed() < self.punctual_from {
             return Ok(());
         }
-        let late = self.book.requests.values().find(|it| it.is_live() && it.expires_at + GRACE_MS < now);
+        let late = self.oracle.requests.values().find(|it| it.is_live() && it.expires_at + GRACE_MS < now);
         ensure!(late.is_none(), "a request outlived its deadline: {late:?}");
         Ok(())
     }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use url::form_urlencoded::{self, Serializer};
 
-use super::{Book, Grant, Person, State, Trouble, tokens};
+use super::{Grant, Person, Records, State, Trouble, tokens};
 use crate::time;
 
 /// How long an ID token holds, in seconds.
@@ -37,7 +37,7 @@ pub(super) fn router(state: Arc<State>) -> Router {
 }
 
 async fn configuration(Shared(state): Shared<Arc<State>>) -> Response {
-    state.book().discoveries += 1;
+    state.records().discoveries += 1;
     let at = |path: &str| format!("{}{path}", state.issuer);
     axum::Json(json!({
         "issuer": state.issuer,
@@ -55,7 +55,7 @@ async fn configuration(Shared(state): Shared<Arc<State>>) -> Response {
 }
 
 async fn keys(Shared(state): Shared<Arc<State>>) -> Response {
-    axum::Json(json!({"keys": [state.book().key.public()]})).into_response()
+    axum::Json(json!({"keys": [state.records().key.public()]})).into_response()
 }
 
 /// Sends whoever comes back at once, as the person who was chosen.
@@ -73,9 +73,9 @@ async fn authorize(Shared(state): Shared<Arc<State>>, RawQuery(query): RawQuery)
         return (StatusCode::BAD_REQUEST, format!("this is no request to sign in: {fields:?}"))
             .into_response();
     }
-    let mut book = state.book();
+    let mut records = state.records();
     let mut answer = Serializer::new(String::new());
-    if book.trouble == Some(Trouble::Denied) {
+    if records.trouble == Some(Trouble::Denied) {
         answer.append_pair("error", "access_denied");
         answer.append_pair("error_description", "The person <b>did not</b> want it");
     } else {
@@ -83,12 +83,12 @@ async fn authorize(Shared(state): Shared<Arc<State>>, RawQuery(query): RawQuery)
             challenge: field("code_challenge"),
             nonce: field("nonce"),
             return_url: field("redirect_uri"),
-            person: book.person.clone(),
-            trouble: book.trouble,
+            person: records.person.clone(),
+            trouble: records.trouble,
         };
-        let code = book.fresh("code");
+        let code = records.fresh("code");
         answer.append_pair("code", &code);
-        book.codes.insert(code, grant);
+        records.codes.insert(code, grant);
     }
     answer.append_pair("state", &field("state"));
     let location = format!("{}?{}", field("redirect_uri"), answer.finish());
@@ -104,9 +104,9 @@ async fn token(Shared(state): Shared<Arc<State>>, headers: HeaderMap, body: Byte
     }
     let fields = fields(&body);
     let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
-    let mut book = state.book();
+    let mut records = state.records();
     // A code is used up by a wrong use too.
-    let grant = book.codes.remove(&field("code"));
+    let grant = records.codes.remove(&field("code"));
     let verifier = URL_SAFE_NO_PAD.encode(Sha256::digest(field("code_verifier")));
     let is_right = |grant: &Grant| {
         field("grant_type") == "authorization_code"
@@ -116,15 +116,15 @@ async fn token(Shared(state): Shared<Arc<State>>, headers: HeaderMap, body: Byte
     let Some(grant) = grant.filter(is_right) else {
         return refused(StatusCode::BAD_REQUEST, "invalid_grant");
     };
-    let access = book.fresh("access");
-    let Ok(id_token) = id_token(&state, &book, &grant) else {
+    let access = records.fresh("access");
+    let Ok(id_token) = id_token(&state, &records, &grant) else {
         return refused(StatusCode::INTERNAL_SERVER_ERROR, "server_error");
     };
     let mut person = grant.person;
     if grant.trouble == Some(Trouble::WrongUserInfo) {
         person.subject.push_str("-other");
     }
-    book.accesses.insert(access.clone(), person);
+    records.accesses.insert(access.clone(), person);
     axum::Json(json!({
         "access_token": access, "token_type": "Bearer", "expires_in": VALID, "id_token": id_token,
     }))
@@ -134,7 +134,7 @@ async fn token(Shared(state): Shared<Arc<State>>, headers: HeaderMap, body: Byte
 async fn user_info(Shared(state): Shared<Arc<State>>, headers: HeaderMap) -> Response {
     let sent = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let access = sent.and_then(|sent| sent.strip_prefix("Bearer ")).unwrap_or_default();
-    match state.book().accesses.get(access) {
+    match state.records().accesses.get(access) {
         Some(person) => {
             let mut claims = json!({"sub": person.subject});
             tell_email(&mut claims, person);
@@ -144,7 +144,7 @@ async fn user_info(Shared(state): Shared<Arc<State>>, headers: HeaderMap) -> Res
     }
 }
 
-fn id_token(state: &State, book: &Book, grant: &Grant) -> io::Result<String> {
+fn id_token(state: &State, records: &Records, grant: &Grant) -> io::Result<String> {
     let is = |trouble| grant.trouble == Some(trouble);
     let now = time::unix_seconds();
     let (issued_at, expires_at) =
@@ -161,10 +161,10 @@ fn id_token(state: &State, book: &Book, grant: &Grant) -> io::Result<String> {
         tell_email(&mut claims, &grant.person);
     }
     match grant.trouble {
-        Some(Trouble::ForeignSignature) => book.foreign_key.sign(&claims),
+        Some(Trouble::ForeignSignature) => records.foreign_key.sign(&claims),
         Some(Trouble::Unsigned) => Ok(tokens::unsigned(&claims)),
         Some(Trouble::SignedWithSecret) => tokens::signed_with(&state.client_secret, &claims),
-        _ => book.key.sign(&claims),
+        _ => records.key.sign(&claims),
     }
 }
 

@@ -65,12 +65,12 @@ struct State {
     issuer: String,
     client_id: String,
     client_secret: String,
-    book: Mutex<Book>,
+    records: Mutex<Records>,
 }
 
 /// What moves.
 #[derive(Debug)]
-struct Book {
+struct Records {
     key: SigningKey,
     foreign_key: SigningKey,
     person: Person,
@@ -100,7 +100,7 @@ impl OpenIdProvider {
     pub async fn start(client_id: &str, client_secret: &str) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let book = Book {
+        let records = Records {
             key: SigningKey::new("first")?,
             foreign_key: SigningKey::new("first")?,
             person: Person::default(),
@@ -114,7 +114,7 @@ impl OpenIdProvider {
             issuer: format!("http://{address}"),
             client_id: client_id.to_owned(),
             client_secret: client_secret.to_owned(),
-            book: Mutex::new(book),
+            records: Mutex::new(records),
         });
         let router = http::router(Arc::clone(&state));
         let server = tokio::spawn(async move {
@@ -136,12 +136,12 @@ impl OpenIdProvider {
 
     /// Whoever is sent there from now on is this person.
     pub fn present(&self, person: Person) {
-        self.state.book().person = person;
+        self.state.records().person = person;
     }
 
     /// Lets the sign-ins that begin from now on go wrong, or well again.
     pub fn trouble(&self, trouble: Option<Trouble>) {
-        self.state.book().trouble = trouble;
+        self.state.records().trouble = trouble;
     }
 
     /// Signs with another key from now on.
@@ -149,14 +149,14 @@ impl OpenIdProvider {
     /// # Errors
     /// No key could be made.
     pub fn change_key(&self) -> io::Result<()> {
-        let mut book = self.state.book();
-        book.key = SigningKey::new("second")?;
+        let mut records = self.state.records();
+        records.key = SigningKey::new("second")?;
         Ok(())
     }
 
     /// How often it was asked what it is.
     pub fn discovery_count(&self) -> usize {
-        self.state.book().discoveries
+        self.state.records().discoveries
     }
 }
 
@@ -167,13 +167,13 @@ impl Drop for OpenIdProvider {
 }
 
 impl State {
-    /// The book. A panic of one test's thread must not hide in the poison of another's.
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The records. A panic of one test's thread must not hide in the poison of another's.
+    fn records(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Book {
+impl Records {
     /// A text that was never given before.
     fn fresh(&mut self, what: &str) -> String {
         self.made += 1;

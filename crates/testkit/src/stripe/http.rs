@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::book::{Answer, Kept};
 use super::form::{self, WrongField};
+use super::records::{Answer, Kept};
 use super::{State, Trouble};
 
 /// The calls that there are.
@@ -42,8 +42,8 @@ async fn create(Shared(state): Shared<Arc<State>>, headers: HeaderMap, body: Byt
         return respond((status, body));
     }
     let key = text(&headers, HeaderName::from_static("idempotency-key"));
-    let mut book = state.book();
-    match key.map(|key| book.kept(key, &fields)) {
+    let mut records = state.records();
+    match key.map(|key| records.kept(key, &fields)) {
         Some(Kept::Same(answer)) => {
             let mut response = respond(answer);
             response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
@@ -56,13 +56,13 @@ async fn create(Shared(state): Shared<Arc<State>>, headers: HeaderMap, body: Byt
         }
         Some(Kept::Nothing) | None => {}
     }
-    let answer = match book.trouble.take() {
+    let answer = match records.trouble.take() {
         Some(Trouble::TooMany) => return respond(too_many()),
         Some(Trouble::Failure) => failure(),
-        None => (StatusCode::OK, book.create(&fields)),
+        None => (StatusCode::OK, records.create(&fields)),
     };
     if let Some(key) = key {
-        book.keep(key, fields, answer.clone());
+        records.keep(key, fields, answer.clone());
     }
     respond(answer)
 }
@@ -71,15 +71,15 @@ async fn list(Shared(state): Shared<Arc<State>>, headers: HeaderMap, RawQuery(qu
     if let Err(refused) = check_caller(&state, &headers) {
         return respond(refused);
     }
-    let mut book = state.book();
-    match book.trouble.take() {
+    let mut records = state.records();
+    match records.trouble.take() {
         Some(Trouble::TooMany) => return respond(too_many()),
         Some(Trouble::Failure) => return respond(failure()),
         None => {}
     }
     let fields = form::fields(query.unwrap_or_default().as_bytes());
     let intent = fields.get("payment_intent").map_or("", String::as_str);
-    let Some(sessions) = book.sessions_of(intent) else {
+    let Some(sessions) = records.sessions_of(intent) else {
         let message = format!("No such payment_intent: '{intent}'");
         return respond(error(404, "invalid_request_error", Some("resource_missing"), &message));
     };
@@ -97,7 +97,7 @@ async fn retrieve(
     if let Err(refused) = check_caller(&state, &headers) {
         return respond(refused);
     }
-    match state.book().sessions.get(&session) {
+    match state.records().sessions.get(&session) {
         Some(found) => respond((StatusCode::OK, found.clone())),
         None => {
             let message = format!("No such checkout.session: {session}");

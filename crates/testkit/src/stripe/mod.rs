@@ -4,10 +4,10 @@
 //! As Stripe does, it keeps the first answer of an idempotency key, be it a failure, and refuses the key with other
 //! parameters. What never reached the work behind a call is not kept: a wrong key, a missing field, a call too many.
 
-mod book;
 mod events;
 mod form;
 mod http;
+mod records;
 mod signing;
 
 use std::io;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use self::book::Book;
+use self::records::Records;
 pub use self::signing::sign;
 
 /// A running stand-in on a loopback port of its own. Dropped, it stops.
@@ -50,7 +50,7 @@ pub struct Happening {
 #[derive(Debug)]
 struct State {
     secret_key: String,
-    book: Mutex<Book>,
+    records: Mutex<Records>,
 }
 
 impl Stripe {
@@ -61,7 +61,7 @@ impl Stripe {
     pub async fn start(secret_key: &str) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let state = Arc::new(State { secret_key: secret_key.to_owned(), book: Mutex::default() });
+        let state = Arc::new(State { secret_key: secret_key.to_owned(), records: Mutex::default() });
         let router = http::router(Arc::clone(&state));
         let server = tokio::spawn(async move {
             // It ends with the test that started it.
@@ -77,12 +77,12 @@ impl Stripe {
 
     /// Lets the next call that is rightly made go wrong.
     pub fn trouble(&self, trouble: Trouble) {
-        self.book().trouble = Some(trouble);
+        self.records().trouble = Some(trouble);
     }
 
     /// How many sessions were made.
     pub fn session_count(&self) -> usize {
-        self.book().sessions.len()
+        self.records().sessions.len()
     }
 
     /// The payer pays with a card: `checkout.session.completed`, paid.
@@ -90,7 +90,7 @@ impl Stripe {
     /// # Panics
     /// There is no such session, or it is paid.
     pub fn pay(&self, session: &str) -> Happening {
-        self.book().pay(session)
+        self.records().pay(session)
     }
 
     /// The payer pays from a bank account: the session is completed first and paid later, with an event for each.
@@ -98,12 +98,12 @@ impl Stripe {
     /// # Panics
     /// There is no such session, or it is paid.
     pub fn pay_late(&self, session: &str) -> Happening {
-        self.book().pay_late(session)
+        self.records().pay_late(session)
     }
 
     /// Somebody pays for something else over the same account: a payment intent that no session made.
     pub fn pay_elsewhere(&self) -> String {
-        self.book().pay_elsewhere()
+        self.records().pay_elsewhere()
     }
 
     /// So many minor units of a payment are paid back: `refund.created` and `charge.refunded`.
@@ -111,7 +111,7 @@ impl Stripe {
     /// # Panics
     /// There is no such payment intent.
     pub fn refund(&self, intent: &str, amount: i64) -> Happening {
-        self.book().refund(intent, amount)
+        self.records().refund(intent, amount)
     }
 
     /// A refund comes back: `refund.updated`, `refund.failed` and `charge.refund.updated`.
@@ -119,7 +119,7 @@ impl Stripe {
     /// # Panics
     /// There is no such refund.
     pub fn fail_refund(&self, refund: &str) -> Happening {
-        self.book().fail_refund(refund)
+        self.records().fail_refund(refund)
     }
 
     /// The payer's bank takes so many minor units of a payment back: `charge.dispute.created` and
@@ -128,7 +128,7 @@ impl Stripe {
     /// # Panics
     /// There is no such payment intent.
     pub fn dispute(&self, intent: &str, amount: i64) -> Happening {
-        self.book().dispute(intent, amount)
+        self.records().dispute(intent, amount)
     }
 
     /// A dispute is decided for us: `charge.dispute.closed` and `charge.dispute.funds_reinstated`.
@@ -136,11 +136,11 @@ impl Stripe {
     /// # Panics
     /// There is no such dispute.
     pub fn win_dispute(&self, dispute: &str) -> Happening {
-        self.book().win_dispute(dispute)
+        self.records().win_dispute(dispute)
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.state.book()
+    fn records(&self) -> MutexGuard<'_, Records> {
+        self.state.records()
     }
 }
 
@@ -151,8 +151,8 @@ impl Drop for Stripe {
 }
 
 impl State {
-    /// The book. A panic of one test's thread must not hide in the poison of another's.
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The records. A panic of one test's thread must not hide in the poison of another's.
+    fn records(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,7 +13,7 @@ pub(super) type Answer = (StatusCode, Value);
 
 /// Everything so far. Objects are kept as Stripe shows them.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct Records {
     /// What the next call meets.
     pub(super) trouble: Option<Trouble>,
     pub(super) sessions: BTreeMap<String, Value>,
@@ -34,7 +34,7 @@ pub(super) enum Kept {
     Other,
 }
 
-impl Book {
+impl Records {
     fn name(&mut self, prefix: &str) -> String {
         self.named_count += 1;
         format!("{prefix}_{:024}", self.named_count)

@@ -20,7 +20,7 @@ pub struct Account {
     pub name: String,
     /// When it was made, in Unix seconds.
     pub created_at: i64,
-    /// The sum of everything booked: grants and payments, less charges.
+    /// The sum of everything posted: grants and payments, less charges.
     #[cfg_attr(feature = "openapi", schema(pattern = r"^-?\d+(\.\d+)?$"))]
     pub balance: String,
     /// What is set aside for requests that have not ended: the most that they may cost.

@@ -38,7 +38,7 @@ struct Record {
     created_at: i64,
     kind: &'static str,
     amount: String,
-    /// What it was booked for; null for a charge.
+    /// What it was posted for; null for a charge.
     source: Option<String>,
     /// What was charged; null for anything else.
     request: Option<String>,

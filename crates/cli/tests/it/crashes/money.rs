@@ -1,4 +1,4 @@
-//! The books balance: many accounts create, cancel, fail and complete while the service is killed.
+//! The ledger balances: many accounts create, cancel, fail and complete while the service is killed.
 //!
 //! `OVERNIGHT_SOAK_REQUESTS` sets how many creates and cancels are sent.
 
@@ -44,12 +44,12 @@ struct Customer {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_books_balance_though_the_service_is_killed() {
+async fn the_ledger_balances_though_the_service_is_killed() {
     balance("", requests_count(100_000)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_books_balance_on_postgresql_though_the_service_is_killed() {
+async fn the_ledger_balances_on_postgresql_though_the_service_is_killed() {
     let cluster = Cluster::start(&ClusterOptions::default()).expect("a PostgreSQL");
     let url = cluster.database("overnight").expect("a database");
     balance(&format!("database_url = \"{url}\"\nlease = \"1s\"\n"), requests_count(100_000) / 5).await;

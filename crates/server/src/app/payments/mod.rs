@@ -1,4 +1,4 @@
-//! Payments: credits are ordered, paid at the provider, and booked when the provider tells of it.
+//! Payments: credits are ordered, paid at the provider, and posted when the provider tells of it.
 
 mod notices;
 
@@ -35,7 +35,7 @@ pub async fn list(services: &Services, account: AccountId) -> Result<Vec<Payment
     Ok(payments::list(&services.store, account.key).await?)
 }
 
-/// Orders credits for an account: what this returns is where to pay. They are booked, and the account's payments
+/// Orders credits for an account: what this returns is where to pay. They are posted, and the account's payments
 /// activated, when the provider tells that it was paid.
 ///
 /// # Errors

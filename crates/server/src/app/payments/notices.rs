@@ -1,5 +1,5 @@
 //! What the provider tells of payments, more than once and in any order. Every entry has the provider's own name for what
-//! happened as its source, so that each is booked once.
+//! happened as its source, so that each is posted once.
 
 use overnight_domain::money::{Credits, EntryKind};
 
@@ -7,18 +7,18 @@ use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::payment::{Notice, NoticeRefused, Receipt};
 use crate::store::ledger::payments::{self, Payment};
-use crate::store::ledger::{self, Booking, NewEntry};
+use crate::store::ledger::{self, NewEntry, Posting};
 
 /// What became of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
     /// The ledger has a new entry.
-    Booked,
+    Posted,
     /// It was told before.
-    BookedBefore,
+    PostedBefore,
     /// It concerns nothing of ours.
     Nothing,
-    /// What was paid is not what was ordered, and nothing was booked: the operator is told why.
+    /// What was paid is not what was ordered, and nothing was posted: the operator is told why.
     Doubtful(&'static str),
 }
 
@@ -39,7 +39,7 @@ pub fn unsigned() -> AppError {
     AppError::Notice(NoticeRefused::NoSignature)
 }
 
-/// Books what the provider tells. Once this returns it need not be told again.
+/// Posts what the provider tells. Once this returns it need not be told again.
 ///
 /// # Errors
 ///
@@ -49,7 +49,7 @@ pub async fn hear(services: &Services, signature: &[u8], body: &[u8]) -> Result<
     let notice = notice.inspect_err(note_disbelief)?;
     let heard = match &notice {
         Notice::Nothing => Heard::Nothing,
-        Notice::Paid(receipt) => book_payment(services, receipt).await?,
+        Notice::Paid(receipt) => post_payment(services, receipt).await?,
         Notice::Refund { id, reference, amount, currency, is_standing } => {
             let (kind, amount, stands) = (EntryKind::Refund, *amount, *is_standing);
             take_back(services, Reversal { kind, id, reference, amount, currency, stands }).await?
@@ -63,7 +63,7 @@ pub async fn hear(services: &Services, signature: &[u8], body: &[u8]) -> Result<
     Ok(heard)
 }
 
-/// Asks the provider whether an order was paid, and books it if so: for where it could not tell.
+/// Asks the provider whether an order was paid, and posts it if so: for where it could not tell.
 ///
 /// # Errors
 ///
@@ -73,13 +73,13 @@ pub async fn check(services: &Services, order: &Payment) -> Result<Heard, AppErr
         return Ok(Heard::Nothing);
     };
     match services.payments.find_receipt_of_session(session).await? {
-        Some(receipt) => book_payment(services, &receipt).await,
+        Some(receipt) => post_payment(services, &receipt).await,
         None => Ok(Heard::Nothing),
     }
 }
 
-/// Books the credits of an order, or the part of them that was paid.
-async fn book_payment(services: &Services, receipt: &Receipt) -> Result<Heard, AppError> {
+/// Posts the credits of an order, or the part of them that was paid.
+async fn post_payment(services: &Services, receipt: &Receipt) -> Result<Heard, AppError> {
     let Some(ordered) = payments::find(&services.store, receipt.payment).await? else {
         return Ok(Heard::Nothing);
     };
@@ -91,12 +91,12 @@ async fn book_payment(services: &Services, receipt: &Receipt) -> Result<Heard, A
         return Ok(Heard::Doubtful("nothing of its price was paid"));
     }
     let paid = Payment { credits, amount: receipt.amount, ..ordered };
-    let booking = payments::book(&services.store, &paid, &receipt.reference, services.clock.now()).await?;
+    let posting = payments::post(&services.store, &paid, &receipt.reference, services.clock.now()).await?;
     let why = "its payment paid another order, or its account would have more than a billion credits";
-    Ok(heard(booking, why))
+    Ok(heard(posting, why))
 }
 
-/// Books what takes money back. What was undone by now is booked both ways, whatever was heard before.
+/// Posts what takes money back. What was undone by now is posted both ways, whatever was heard before.
 async fn take_back(services: &Services, reversal: Reversal<'_>) -> Result<Heard, AppError> {
     let Reversal { kind, id, reference, amount, currency, stands } = reversal;
     let Some(payment) = find_payment(services, reference).await? else {
@@ -108,29 +108,29 @@ async fn take_back(services: &Services, reversal: Reversal<'_>) -> Result<Heard,
     let credits = payment.credits.share(amount, payment.amount);
     let (account, amount, source, now) = (payment.account, -credits, id.to_owned(), services.clock.now());
     let entry = NewEntry { account, kind, amount, source, now };
-    let booking = match stands {
-        true => ledger::book(&services.store, &entry).await?,
-        false => ledger::book_undone(&services.store, &entry, &format!("{id} undone")).await?,
+    let posting = match stands {
+        true => ledger::post(&services.store, &entry).await?,
+        false => ledger::post_undone(&services.store, &entry, &format!("{id} undone")).await?,
     };
-    Ok(heard(booking, "its account would owe more than a billion credits"))
+    Ok(heard(posting, "its account would owe more than a billion credits"))
 }
 
-/// The order that was paid. Where the payment has not been told of yet, the provider is asked, and it is booked first.
+/// The order that was paid. Where the payment has not been told of yet, the provider is asked, and it is posted first.
 async fn find_payment(services: &Services, reference: &str) -> Result<Option<Payment>, AppError> {
     if let Some(payment) = payments::find_paid(&services.store, reference).await? {
         return Ok(Some(payment));
     }
     if let Some(receipt) = services.payments.find_receipt(reference).await? {
-        book_payment(services, &receipt).await?;
+        post_payment(services, &receipt).await?;
     }
     Ok(payments::find_paid(&services.store, reference).await?)
 }
 
-const fn heard(booking: Booking, why_refused: &'static str) -> Heard {
-    match booking {
-        Booking::Booked => Heard::Booked,
-        Booking::BookedBefore => Heard::BookedBefore,
-        Booking::Refused => Heard::Doubtful(why_refused),
+const fn heard(posting: Posting, why_refused: &'static str) -> Heard {
+    match posting {
+        Posting::Posted => Heard::Posted,
+        Posting::PostedBefore => Heard::PostedBefore,
+        Posting::Refused => Heard::Doubtful(why_refused),
     }
 }
 
@@ -153,15 +153,15 @@ fn note(notice: &Notice, heard: Heard) {
     };
     match heard {
         Heard::Doubtful(why) => {
-            let say = "a payment was told of and is not booked: look at it at the provider";
+            let say = "a payment was told of and is not posted: look at it at the provider";
             tracing::error!(id, reference, amount, currency, why, "{say}");
             count("doubtful");
         }
-        Heard::Booked => {
-            tracing::info!(id, reference, amount, currency, "payment notice booked");
-            count("booked");
+        Heard::Posted => {
+            tracing::info!(id, reference, amount, currency, "payment notice posted");
+            count("posted");
         }
-        Heard::BookedBefore => count("booked_before"),
+        Heard::PostedBefore => count("posted_before"),
         Heard::Nothing => {
             tracing::info!(id, reference, "payment notice ignored: not a payment of this service");
             count("nothing");

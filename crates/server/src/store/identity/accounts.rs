@@ -7,7 +7,7 @@ use overnight_domain::webhooks::signature::SigningSecret;
 
 use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::api_keys::{self, NewApiKey};
-use crate::store::ledger::{self, Booking, NewEntry};
+use crate::store::ledger::{self, NewEntry, Posting};
 use crate::store::outbox::webhook_secrets;
 use crate::store::{Store, StoreError};
 
@@ -98,8 +98,8 @@ pub(in crate::store) async fn insert_in(
     if *credits != Credits::ZERO {
         let source = format!("{id} bootstrap");
         let (account, kind, amount, now) = (made.key, EntryKind::Grant, *credits, *created_at);
-        let booking = ledger::book_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
-        if booking != Booking::Booked {
+        let posting = ledger::post_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
+        if posting != Posting::Posted {
             return Err(StoreError::Damaged("the first entry of an account"));
         }
         made.balance = amount;

@@ -57,7 +57,7 @@ pub(in crate::store) async fn insert_charges(charges: &[Charge], tx: &mut Tx<'_>
     tx.execute(INSERT_CHARGES.over([], values.collect())).await.map(drop)
 }
 
-/// An entry to be booked that is no charge.
+/// An entry to be posted that is no charge.
 #[derive(Debug, Clone)]
 pub struct NewEntry {
     /// Whose balance it moves.
@@ -66,7 +66,7 @@ pub struct NewEntry {
     pub kind: EntryKind,
     /// By how much.
     pub amount: Credits,
-    /// What it is booked for: of one kind and source there is one entry.
+    /// What it is posted for: of one kind and source there is one entry.
     pub source: String,
     /// When, in milliseconds.
     pub now: i64,
@@ -74,30 +74,30 @@ pub struct NewEntry {
 
 /// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Booking {
+pub enum Posting {
     /// It is in the ledger, and the balance has moved.
-    Booked,
+    Posted,
     /// It was there before; nothing changed.
-    BookedBefore,
+    PostedBefore,
     /// It would take more than is available, or the account to more than it can have; nothing changed.
     Refused,
 }
 
-/// Books an entry at once, beside a running service too.
-pub async fn book(store: &Store, entry: &NewEntry) -> Result<Booking, StoreError> {
+/// Posts an entry at once, beside a running service too.
+pub async fn post(store: &Store, entry: &NewEntry) -> Result<Posting, StoreError> {
     let entry = entry.clone();
-    store.transaction(async move |tx| book_in(&entry, tx).await).await
+    store.transaction(async move |tx| post_in(&entry, tx).await).await
 }
 
-/// Books what takes money back and was undone by now: the entry, and what moves the balance back under the source `undoing`.
-pub async fn book_undone(store: &Store, entry: &NewEntry, undoing: &str) -> Result<Booking, StoreError> {
+/// Posts what takes money back and was undone by now: the entry, and what moves the balance back under the source `undoing`.
+pub async fn post_undone(store: &Store, entry: &NewEntry, undoing: &str) -> Result<Posting, StoreError> {
     let taking = entry.clone();
     let giving = NewEntry { amount: -taking.amount, source: undoing.to_owned(), ..taking.clone() };
-    let booking = async move |tx: &mut Tx<'_>| match book_in(&taking, tx).await? {
-        Booking::Refused => Ok(Booking::Refused),
-        Booking::Booked | Booking::BookedBefore => book_in(&giving, tx).await,
+    let posting = async move |tx: &mut Tx<'_>| match post_in(&taking, tx).await? {
+        Posting::Refused => Ok(Posting::Refused),
+        Posting::Posted | Posting::PostedBefore => post_in(&giving, tx).await,
     };
-    store.transaction(booking).await
+    store.transaction(posting).await
 }
 
 /// The amount of the entry of this kind and source.
@@ -110,12 +110,12 @@ pub async fn find_amount(
     found.map(|row| row.get("amount")).transpose()
 }
 
-/// Books an entry in a transaction, which is undone where it is refused.
-pub(in crate::store) async fn book_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Result<Booking, StoreError> {
+/// Posts an entry in a transaction, which is undone where it is refused.
+pub(in crate::store) async fn post_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Result<Posting, StoreError> {
     let NewEntry { account, kind, amount, source, now } = entry;
     let insert = INSERT.bind(*account).bind(code(*kind)).bind(amount.nanos()).bind(*now);
     if tx.execute(insert.bind(source.as_str())).await? == 0 {
-        return Ok(Booking::BookedBefore);
+        return Ok(Posting::PostedBefore);
     }
     let least = if kind.may_overdraw() || *amount >= Credits::ZERO { i64::MIN } else { 0 };
     let update = MOVE_BALANCE
@@ -128,15 +128,15 @@ pub(in crate::store) async fn book_in(entry: &NewEntry, tx: &mut Tx<'_>) -> Resu
         .bind(least);
     if tx.execute(update).await? == 0 {
         tx.undo();
-        return Ok(Booking::Refused);
+        return Ok(Posting::Refused);
     }
-    Ok(Booking::Booked)
+    Ok(Posting::Posted)
 }
 
 /// An entry. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its row number: entries are booked in this order.
+    /// Its row number: entries are posted in this order.
     pub seq: i64,
     /// Why the balance moved.
     pub kind: EntryKind,
@@ -144,7 +144,7 @@ pub struct Entry {
     pub amount: Credits,
     /// When.
     pub created_at: i64,
-    /// What it was booked for, of what is no charge.
+    /// What it was posted for, of what is no charge.
     pub source: Option<String>,
     /// The request that was charged.
     pub request: Option<RequestId>,

@@ -8,5 +8,5 @@ pub mod payments;
 pub mod price_points;
 pub mod spend;
 
-pub(super) use self::entries::book_in;
-pub use self::entries::{Booking, Entry, NewEntry, book, book_undone, find_amount, list};
+pub(super) use self::entries::post_in;
+pub use self::entries::{Entry, NewEntry, Posting, find_amount, list, post, post_undone};

@@ -5,7 +5,7 @@ use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Tx, statements};
-use crate::store::ledger::entries::{self, Booking, NewEntry};
+use crate::store::ledger::entries::{self, NewEntry, Posting};
 use crate::store::{Store, StoreError};
 
 /// An order of credits. Times are in milliseconds.
@@ -81,28 +81,28 @@ pub async fn find_paid(store: &Store, reference: &str) -> Result<Option<Payment>
     store.readers().fetch_optional(FIND_PAID.bind(reference)).await?.as_ref().map(read).transpose()
 }
 
-/// Books what an order brought: its credits, and its account's payments are activated. Told again, it changes nothing.
-pub async fn book(store: &Store, paid: &Payment, reference: &str, now: i64) -> Result<Booking, StoreError> {
+/// Posts what an order brought: its credits, and its account's payments are activated. Told again, it changes nothing.
+pub async fn post(store: &Store, paid: &Payment, reference: &str, now: i64) -> Result<Posting, StoreError> {
     let (paid, reference) = (paid.clone(), reference.to_owned());
-    store.transaction(async move |tx| book_in(&paid, &reference, now, tx).await).await
+    store.transaction(async move |tx| post_in(&paid, &reference, now, tx).await).await
 }
 
-async fn book_in(paid: &Payment, reference: &str, now: i64, tx: &mut Tx<'_>) -> Result<Booking, StoreError> {
+async fn post_in(paid: &Payment, reference: &str, now: i64, tx: &mut Tx<'_>) -> Result<Posting, StoreError> {
     if !tx.fetch(PAYS_ANOTHER.bind(reference).bind(paid.id)).await?.is_empty() {
-        return Ok(Booking::Refused);
+        return Ok(Posting::Refused);
     }
     let update =
         NOTE_PAID.bind(now).bind(reference).bind(paid.credits.nanos()).bind(paid.amount).bind(paid.id);
     if tx.execute(update).await? == 0 {
-        return Ok(Booking::BookedBefore);
+        return Ok(Posting::PostedBefore);
     }
     tx.execute(ACTIVATE.bind(now).bind(paid.account)).await?;
     let (account, kind, amount, source) = (paid.account, EntryKind::TopUp, paid.credits, paid.id.to_string());
-    let booking = entries::book_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
-    if booking != Booking::Booked {
+    let posting = entries::post_in(&NewEntry { account, kind, amount, source, now }, tx).await?;
+    if posting != Posting::Posted {
         tx.undo();
     }
-    Ok(booking)
+    Ok(posting)
 }
 
 fn read(row: &Row) -> Result<Payment, StoreError> {

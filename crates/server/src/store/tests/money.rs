@@ -8,7 +8,7 @@ use overnight_domain::money::{Credits, EntryKind};
 use crate::store::identity::accounts;
 use crate::store::ledger::holds::Admission;
 use crate::store::ledger::spend;
-use crate::store::ledger::{self, Booking, Entry, NewEntry};
+use crate::store::ledger::{self, Entry, NewEntry, Posting};
 use crate::store::queue::expiry;
 use crate::store::queue::settle;
 use crate::store::requests::NewRequest;
@@ -41,9 +41,9 @@ async fn entries(fixture: &Fixture) -> Vec<Entry> {
     ledger::list(&fixture.store, fixture.account, None, i64::MAX, 1_000).await.expect("the ledger")
 }
 
-async fn book(store: &Store, fixture: &Fixture, kind: EntryKind, amount: &str, source: &str) -> Booking {
+async fn post(store: &Store, fixture: &Fixture, kind: EntryKind, amount: &str, source: &str) -> Posting {
     let (account, amount, source) = (fixture.account, credits(amount), source.to_owned());
-    ledger::book(store, &NewEntry { account, kind, amount, source, now: START }).await.expect("a booking")
+    ledger::post(store, &NewEntry { account, kind, amount, source, now: START }).await.expect("a posting")
 }
 
 async fn a_hold_is_captured_or_released_with_the_end_of_its_request(mut fixture: Fixture) {
@@ -135,7 +135,7 @@ async fn nodes_that_race_for_the_last_credits_take_no_more_than_there_are() {
 }
 
 async fn what_has_no_price_costs_nothing_and_holds_nothing(mut fixture: Fixture) {
-    book(&fixture.store, &fixture, EntryKind::Refund, "-101", "re_1").await;
+    post(&fixture.store, &fixture, EntryKind::Refund, "-101", "re_1").await;
     fixture.insert(&[1]).await;
     fixture.release().await;
     assert!(fixture.settle(&fixture.lease().await[0], START + 1).await);
@@ -146,26 +146,26 @@ async fn what_has_no_price_costs_nothing_and_holds_nothing(mut fixture: Fixture)
 }
 on_both!(what_has_no_price_costs_nothing_and_holds_nothing);
 
-async fn an_entry_is_booked_once_for_its_source(fixture: Fixture) {
+async fn an_entry_is_posted_once_for_its_source(fixture: Fixture) {
     let store = &fixture.store;
-    assert_eq!(book(store, &fixture, EntryKind::TopUp, "25", "pay_1").await, Booking::Booked);
-    assert_eq!(book(store, &fixture, EntryKind::TopUp, "25", "pay_1").await, Booking::BookedBefore);
-    assert_eq!(book(store, &fixture, EntryKind::Refund, "-10", "pay_1").await, Booking::Booked);
-    let both = [(); 8].map(|()| book(store, &fixture, EntryKind::TopUp, "1", "pay_2"));
-    let booked = join_all(both).await.into_iter().filter(|booking| *booking == Booking::Booked);
-    assert_eq!(booked.count(), 1);
+    assert_eq!(post(store, &fixture, EntryKind::TopUp, "25", "pay_1").await, Posting::Posted);
+    assert_eq!(post(store, &fixture, EntryKind::TopUp, "25", "pay_1").await, Posting::PostedBefore);
+    assert_eq!(post(store, &fixture, EntryKind::Refund, "-10", "pay_1").await, Posting::Posted);
+    let both = [(); 8].map(|()| post(store, &fixture, EntryKind::TopUp, "1", "pay_2"));
+    let posted = join_all(both).await.into_iter().filter(|posting| *posting == Posting::Posted);
+    assert_eq!(posted.count(), 1);
     assert_account(&fixture, ["116", "0", "116"]).await;
     fixture.assert_sound().await;
 }
-on_both!(an_entry_is_booked_once_for_its_source);
+on_both!(an_entry_is_posted_once_for_its_source);
 
 async fn what_is_held_cannot_be_taken_back_but_by_the_one_who_paid(mut fixture: Fixture) {
     insert(&mut fixture, 1, "60").await;
     let store = fixture.store.clone();
-    assert_eq!(book(&store, &fixture, EntryKind::Grant, "-40.1", "a").await, Booking::Refused);
-    assert_eq!(book(&store, &fixture, EntryKind::Grant, "-40", "a").await, Booking::Booked);
-    assert_eq!(book(&store, &fixture, EntryKind::Grant, "1000000000", "b").await, Booking::Refused);
-    assert_eq!(book(&store, &fixture, EntryKind::Dispute, "-50", "d").await, Booking::Booked);
+    assert_eq!(post(&store, &fixture, EntryKind::Grant, "-40.1", "a").await, Posting::Refused);
+    assert_eq!(post(&store, &fixture, EntryKind::Grant, "-40", "a").await, Posting::Posted);
+    assert_eq!(post(&store, &fixture, EntryKind::Grant, "1000000000", "b").await, Posting::Refused);
+    assert_eq!(post(&store, &fixture, EntryKind::Dispute, "-50", "d").await, Posting::Posted);
     assert_account(&fixture, ["10", "60", "-50"]).await;
     // Not even what may cost nothing is taken in; what was is still done.
     let refused = Admission::Refused { required: Credits::ZERO, available: credits("-50") };

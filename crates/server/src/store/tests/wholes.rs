@@ -17,7 +17,7 @@ use crate::store::identity::sign_ups::Joining;
 use crate::store::identity::users;
 use crate::store::identity::users::{Credentials, NewUser, User};
 use crate::store::ledger;
-use crate::store::ledger::{Booking, NewEntry};
+use crate::store::ledger::{NewEntry, Posting};
 use crate::store::tests::users::{insert, invite, new_link, new_user, session};
 use crate::store::tests::{Fixture, START, new_account};
 use crate::store::{Store, StoreError};
@@ -204,8 +204,8 @@ async fn an_account_with_a_key_is_made_with_it_or_not_at_all(fixture: Fixture) {
     fixture.assert_sound().await;
 }
 
-on_both!(what_was_taken_back_and_undone_is_booked_both_ways_or_not_at_all);
-async fn what_was_taken_back_and_undone_is_booked_both_ways_or_not_at_all(fixture: Fixture) {
+on_both!(what_was_taken_back_and_undone_is_posted_both_ways_or_not_at_all);
+async fn what_was_taken_back_and_undone_is_posted_both_ways_or_not_at_all(fixture: Fixture) {
     let (store, account) = (&fixture.store, fixture.account);
     let entry = |source: &str, amount: &str| NewEntry {
         account,
@@ -215,13 +215,13 @@ async fn what_was_taken_back_and_undone_is_booked_both_ways_or_not_at_all(fixtur
         now: START,
     };
     let (one, other) = (entry("dp_1", "-25"), entry("dp_2", "-999999999"));
-    let book =
-        async |entry: &NewEntry| ledger::book_undone(store, entry, &format!("{} undone", entry.source)).await;
-    assert_eq!(done_as_a_whole(store, 4, async || book(&one).await).await, Booking::Booked);
-    assert_eq!(book(&one).await.expect("a booking"), Booking::BookedBefore);
-    assert_eq!(ledger::book(store, &other).await.expect("a booking"), Booking::Booked);
+    let post =
+        async |entry: &NewEntry| ledger::post_undone(store, entry, &format!("{} undone", entry.source)).await;
+    assert_eq!(done_as_a_whole(store, 4, async || post(&one).await).await, Posting::Posted);
+    assert_eq!(post(&one).await.expect("a posting"), Posting::PostedBefore);
+    assert_eq!(ledger::post(store, &other).await.expect("a posting"), Posting::Posted);
     let before = everything(store).await.expect("a read");
-    assert_eq!(book(&entry("dp_3", "-999999999")).await.expect("a refusal"), Booking::Refused);
+    assert_eq!(post(&entry("dp_3", "-999999999")).await.expect("a refusal"), Posting::Refused);
     assert_eq!(everything(store).await.expect("a read"), before, "what is not taken is not given back");
     fixture.assert_sound().await;
 }

@@ -1,8 +1,8 @@
 //! Who takes payments: the client of Stripe against its stand-in, and the provider of those who have none.
 
-mod booking;
 mod checkouts;
 mod notices;
+mod posting;
 mod receipts;
 mod unusable;
 

@@ -90,7 +90,7 @@ fn entry(kind: EntryKind, amount: &str) -> (EntryKind, String) {
 }
 
 #[tokio::test]
-async fn a_payment_told_five_times_and_once_by_a_forger_is_booked_once() {
+async fn a_payment_told_five_times_and_once_by_a_forger_is_posted_once() {
     let shop = Shop::open().await;
     shop.customer.get("/v1/models").await.refused(402, "payments_not_activated");
     let top_up = shop.order("12.5").await;
@@ -134,7 +134,7 @@ async fn what_is_repeated_later_or_changed_or_unsigned_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_refund_told_before_its_payment_is_booked_after_it() {
+async fn a_refund_told_before_its_payment_is_posted_after_it() {
     let shop = Shop::open().await;
     let paid = shop.stripe.pay(session_of(&shop.order("10").await));
     let refund = shop.stripe.refund(&paid.id, 500);
@@ -191,7 +191,7 @@ async fn a_payment_that_was_never_told_of_is_found_by_asking() {
         }
         heard
     };
-    assert_eq!(asked().await, [Heard::Nothing, Heard::Booked]);
+    assert_eq!(asked().await, [Heard::Nothing, Heard::Posted]);
     assert_eq!(asked().await, [Heard::Nothing, Heard::Nothing]);
     // Told at last.
     shop.tell_all(&paid.events).await;
@@ -200,7 +200,7 @@ async fn a_payment_that_was_never_told_of_is_found_by_asking() {
 }
 
 #[tokio::test]
-async fn a_payment_that_another_order_claims_too_is_booked_for_the_first() {
+async fn a_payment_that_another_order_claims_too_is_posted_for_the_first() {
     let shop = Shop::open().await;
     let (first, second) = (shop.order("4").await, shop.order("5").await);
     let paid = shop.stripe.pay(session_of(&first));
@@ -213,7 +213,7 @@ async fn a_payment_that_another_order_claims_too_is_booked_for_the_first() {
 }
 
 #[tokio::test]
-async fn what_is_not_ours_is_answered_and_books_nothing() {
+async fn what_is_not_ours_is_answered_and_posts_nothing() {
     let shop = Shop::open().await;
     let elsewhere = shop.stripe.pay_elsewhere();
     shop.tell_all(&shop.stripe.refund(&elsewhere, 100).events).await;

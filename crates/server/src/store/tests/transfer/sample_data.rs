@@ -9,7 +9,7 @@ use overnight_domain::webhooks::signature::SigningSecret;
 
 use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome};
 use crate::store::identity::api_keys::{self, NewApiKey};
-use crate::store::ledger::Booking;
+use crate::store::ledger::Posting;
 use crate::store::ledger::payments::{self, Payment};
 use crate::store::outbox::webhook_secrets;
 use crate::store::outbox::{self, EventState, NewTest};
@@ -101,8 +101,8 @@ async fn order_credits(fixture: &Fixture) {
         payments::insert(&fixture.store, &order(number)).await.expect("an order");
     }
     payments::note_session(&fixture.store, order(1).id, "cs_1").await.expect("a note");
-    let booking = payments::book(&fixture.store, &order(2), "pi_1", START + 1).await;
-    assert_eq!(booking.expect("a booking"), Booking::Booked);
+    let posting = payments::post(&fixture.store, &order(2), "pi_1", START + 1).await;
+    assert_eq!(posting.expect("a posting"), Posting::Posted);
 }
 
 /// Two completed, one failed, one released, two at their engines.
