@@ -80,27 +80,27 @@ async fn fill(
 ) -> Result<(), StoreError> {
     let account = accounts::list(&services.store).await?.first().map_or(AccountKey(1), |account| account.key);
     let model = services.models.iter().next().map_or(ModelKey(1), |model| model.key);
-    let group = QueuePartition { model, account };
+    let partition = QueuePartition { model, account };
     for first in (0..requests).step_by(AT_ONCE) {
-        create(services, group, first..requests.min(first + AT_ONCE), webhook.as_deref()).await?;
+        create(services, partition, first..requests.min(first + AT_ONCE), webhook.as_deref()).await?;
         releases::release(&services.store, services.clock.now(), u32::MAX).await?;
     }
     if stage == Stage::Completed {
-        complete(services, group).await?;
+        complete(services, partition).await?;
     }
     Ok(())
 }
 
 async fn create(
     services: &Services,
-    group: QueuePartition,
+    partition: QueuePartition,
     numbers: std::ops::Range<usize>,
     webhook: Option<&str>,
 ) -> Result<(), StoreError> {
     let mut body = CreateBody::new();
     let now = services.clock.now();
     let secret = services.store.sort_key_secret();
-    let model = services.models.get(group.model);
+    let model = services.models.get(partition.model);
     let price = model.and_then(|model| model.price);
     let hold = price.map(|(price, pricing)| Hold { amount: pricing.hold(BOUND), price });
     let new = numbers.map(|number| {
@@ -108,8 +108,8 @@ async fn create(
         let sort_key = Json::from_stored(&body).map(|body| SortKey::compute(secret, body));
         NewRequest {
             id: services.ids.next(now),
-            account: group.account,
-            model: group.model,
+            account: partition.account,
+            model: partition.model,
             created_at: now,
             expires_at: now + WINDOW_MS,
             ready_at: now,
@@ -130,16 +130,16 @@ async fn create(
 }
 
 /// Leases and settles everything in key order, run by run.
-async fn complete(services: &Services, group: QueuePartition) -> Result<(), StoreError> {
+async fn complete(services: &Services, partition: QueuePartition) -> Result<(), StoreError> {
     let completion = Bytes::from(workload::completion());
     let mut after: Option<Position> = None;
     loop {
         let now = services.clock.now();
-        let (found, reached_end) = queue::look(&services.store, group, after.as_ref(), LOOK, now).await?;
+        let (found, reached_end) = queue::look(&services.store, partition, after.as_ref(), LOOK, now).await?;
         after = found.last().map(|candidate| candidate.position.clone());
         for run in found.chunks(RUN) {
             let positions = run.iter().map(|candidate| candidate.position.clone()).collect();
-            let leased = leases::take(&services.store, group, positions, now).await?;
+            let leased = leases::take(&services.store, partition, positions, now).await?;
             let settlements = leased.leases.iter().map(|lease| settlement(lease, &completion, now));
             try_join_all(settlements.map(|settlement| settle::settle(&services.store, settlement))).await?;
         }

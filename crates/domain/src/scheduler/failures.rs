@@ -40,8 +40,8 @@ impl Scheduler {
             return;
         }
         let Some(held) = self.let_go(seq) else { return };
-        let group = held.lease.key.group;
-        self.model(group.model).settle(group.account, held.cost.saturating_sub(cost.max(1)));
+        let partition = held.lease.key.partition;
+        self.model(partition.model).settle(partition.account, held.cost.saturating_sub(cost.max(1)));
         self.note_success(held.replica, now);
     }
 

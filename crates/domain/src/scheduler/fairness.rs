@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::groups::GroupState;
 use super::messages::{AccountKey, Candidate, Position};
+use super::partitions::PartitionState;
 
-/// Groups of a model that are scanned together.
+/// Partitions of a model that are scanned together.
 const LOOKS_MAX: usize = 8;
-/// Candidates kept between turns, of all groups of a model together.
+/// Candidates kept between turns, of all partitions of a model together.
 const KEPT_MAX: usize = 8192;
 /// A quantum is worth at most this many mean requests: one full run.
 const QUANTUM_REQUESTS_MAX: i64 = 256;
@@ -20,28 +20,28 @@ pub(super) struct Suspect {
     pub(super) candidate: Candidate,
 }
 
-/// The groups of one model and whose turn it is.
+/// The partitions of one model and whose turn it is.
 #[derive(Debug, Default)]
 pub(super) struct Model {
-    pub(super) groups: BTreeMap<AccountKey, GroupState>,
+    pub(super) partitions: BTreeMap<AccountKey, PartitionState>,
     /// Suspects that were seen; they are leased one by one, before anything else.
     pub(super) suspects: VecDeque<Suspect>,
     /// Requests its replicas may have in flight, together.
     pub(super) capacity: i64,
-    /// Its groups' sweeps are shared with other nodes.
+    /// Its partitions' sweeps are shared with other nodes.
     is_shared: bool,
-    /// Groups that may have work, whose turn comes first in front.
+    /// Partitions that may have work, whose turn comes first in front.
     ring: VecDeque<AccountKey>,
     /// A moving mean of the costs leased.
     mean_cost: i64,
-    /// What each group got in this round.
+    /// What each partition got in this round.
     quantum: i64,
 }
 
 /// Whose turn it is.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
-    /// The group to lease from: its window is not empty.
+    /// The partition to lease from: its window is not empty.
     pub(super) account: Option<AccountKey>,
     /// Scans that must be made for it or for the next ones.
     pub(super) scans: Vec<(AccountKey, Option<Position>)>,
@@ -59,21 +59,21 @@ impl Model {
         Self { capacity, is_shared, ..Self::default() }
     }
 
-    /// The group's state, made where it is new.
-    pub(super) fn group(&mut self, account: AccountKey, now: i64) -> &mut GroupState {
-        self.groups.entry(account).or_insert_with(|| GroupState::new(self.is_shared, now))
+    /// The partition's state, made where it is new.
+    pub(super) fn partition(&mut self, account: AccountKey, now: i64) -> &mut PartitionState {
+        self.partitions.entry(account).or_insert_with(|| PartitionState::new(self.is_shared, now))
     }
 
-    /// Gives a group that may have work its place in the ring.
+    /// Gives a partition that may have work its place in the ring.
     pub(super) fn enlist(&mut self, account: AccountKey) {
-        let Some(group) = self.groups.get_mut(&account) else { return };
-        if !group.in_ring && group.is_visible() {
-            group.in_ring = true;
+        let Some(partition) = self.partitions.get_mut(&account) else { return };
+        if !partition.in_ring && partition.is_visible() {
+            partition.in_ring = true;
             self.ring.push_back(account);
         }
     }
 
-    /// Whose turn it is to lease about `wanted` requests; groups that `skips` names are passed over, and keep their turn.
+    /// Whose turn it is to lease about `wanted` requests; partitions that `skips` names are passed over, and keep their turn.
     pub(super) fn choose(&mut self, wanted: usize, skips: impl Fn(AccountKey) -> bool, now: i64) -> Choice {
         let mut choice = Choice::default();
         loop {
@@ -100,25 +100,27 @@ impl Model {
         let (mut least_debt, mut any_left) = (None, false);
         let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
         while let Some(&account) = self.ring.get(index) {
-            let Some(group) = self.groups.get_mut(&account).filter(|group| group.is_visible()) else {
+            let Some(partition) =
+                self.partitions.get_mut(&account).filter(|partition| partition.is_visible())
+            else {
                 self.leave(index);
                 continue;
             };
             index += 1;
-            if group.deficit <= 0 {
-                least_debt = least_debt.max(Some(group.deficit));
+            if partition.deficit <= 0 {
+                least_debt = least_debt.max(Some(partition.deficit));
                 continue;
             }
             any_left = true;
             if skips(account) {
                 continue;
             }
-            if group.sweep.window_len() > 0 {
+            if partition.sweep.window_len() > 0 {
                 return Walk::Found(account);
             }
-            scans.extend(group.sweep.ask(now).map(|after| (account, after)));
+            scans.extend(partition.sweep.ask(now).map(|after| (account, after)));
             pending += 1;
-            hoped = hoped.saturating_add(group.visible_count());
+            hoped = hoped.saturating_add(partition.visible_count());
             if pending >= LOOKS_MAX || hoped >= wanted {
                 return Walk::Wait;
             }
@@ -131,31 +133,31 @@ impl Model {
 
     fn leave(&mut self, index: usize) {
         let Some(account) = self.ring.remove(index) else { return };
-        if let Some(group) = self.groups.get_mut(&account) {
-            group.in_ring = false;
-            group.deficit = group.deficit.min(0);
+        if let Some(partition) = self.partitions.get_mut(&account) {
+            partition.in_ring = false;
+            partition.deficit = partition.deficit.min(0);
         }
     }
 
-    /// As many rounds at once as it takes until the group with the smallest debt may go on. A group without work pays
+    /// As many rounds at once as it takes until the partition with the smallest debt may go on. A partition without work pays
     /// its debts off but saves nothing up.
     fn begin_round(&mut self, debt: i64) {
         let quantum = self.next_quantum();
         self.quantum = quantum;
         let rounds = debt.saturating_neg() / quantum + 1;
-        for group in self.groups.values_mut() {
-            let sum = group.deficit.saturating_add(rounds.saturating_mul(quantum));
-            group.deficit = if group.in_ring { sum } else { sum.min(0) };
+        for partition in self.partitions.values_mut() {
+            let sum = partition.deficit.saturating_add(rounds.saturating_mul(quantum));
+            partition.deficit = if partition.in_ring { sum } else { sum.min(0) };
         }
     }
 
-    /// What each group may take in the next round: as much as the model's replicas work on at once, so that one slot takes
+    /// What each partition may take in the next round: as much as the model's replicas work on at once, so that one slot takes
     /// turns by the request and a fleet by the run.
     fn next_quantum(&self) -> i64 {
         self.mean_cost.saturating_mul(self.capacity.clamp(1, QUANTUM_REQUESTS_MAX)).max(1)
     }
 
-    /// A run is being leased: its group pays, and its turn ends where nothing is left.
+    /// A run is being leased: its partition pays, and its turn ends where nothing is left.
     pub(super) fn charge(&mut self, account: AccountKey, run: &[Candidate]) {
         let mut sum = 0_i64;
         for candidate in run {
@@ -170,30 +172,30 @@ impl Model {
         self.settle(account, sum.saturating_neg());
     }
 
-    /// Corrects what a group was charged: `refund` less than it was, or more where negative.
+    /// Corrects what a partition was charged: `refund` less than it was, or more where negative.
     pub(super) fn settle(&mut self, account: AccountKey, refund: i64) {
         let quantum = self.quantum;
-        let Some(group) = self.groups.get_mut(&account) else { return };
-        let had_left = group.deficit > 0;
-        group.deficit = group.deficit.saturating_add(refund).min(quantum);
-        if !group.in_ring {
-            group.deficit = group.deficit.min(0);
+        let Some(partition) = self.partitions.get_mut(&account) else { return };
+        let had_left = partition.deficit > 0;
+        partition.deficit = partition.deficit.saturating_add(refund).min(quantum);
+        if !partition.in_ring {
+            partition.deficit = partition.deficit.min(0);
         } else if had_left
-            && group.deficit <= 0
+            && partition.deficit <= 0
             && let Some(index) = self.ring.iter().position(|it| *it == account)
         {
             self.ring.remove(index);
             self.ring.push_back(account);
-            group.sweep.trim((KEPT_MAX / self.ring.len()).clamp(8, 128));
+            partition.sweep.trim((KEPT_MAX / self.ring.len()).clamp(8, 128));
         }
     }
 
-    /// Once a second: forgets groups that have long been quiet; true where any may be scanned again.
+    /// Once a second: forgets partitions that have long been quiet; true where any may be scanned again.
     pub(super) fn repair(&mut self, now: i64) -> bool {
         let mut again = Vec::new();
-        self.groups.retain(|account, group| {
-            let is_over = group.repair(now) && group.held == 0;
-            if !group.in_ring && group.is_visible() {
+        self.partitions.retain(|account, partition| {
+            let is_over = partition.repair(now) && partition.held == 0;
+            if !partition.in_ring && partition.is_visible() {
                 again.push(*account);
             }
             !is_over

@@ -74,13 +74,13 @@ impl Scheduler {
             replica.forget(seq);
         }
         self.touched.insert(held.replica);
-        self.unhold(held.lease.key.group, 1);
+        self.unhold(held.lease.key.partition, 1);
         Some(held)
     }
 
-    pub(super) fn unhold(&mut self, group: QueuePartition, count: usize) {
+    pub(super) fn unhold(&mut self, partition: QueuePartition, count: usize) {
         if let Some(state) =
-            self.models.get_mut(&group.model).and_then(|it| it.groups.get_mut(&group.account))
+            self.models.get_mut(&partition.model).and_then(|it| it.partitions.get_mut(&partition.account))
         {
             state.held = state.held.saturating_sub(count);
         }
@@ -89,13 +89,13 @@ impl Scheduler {
     /// Puts a request that was let go back into the queue.
     pub(super) fn release_lease(&mut self, held: HeldLease, retry_at: i64, mark: Mark, now: i64) {
         let Mark { counted, suspect } = mark;
-        let group = held.lease.key.group;
-        let model = self.model(group.model);
-        let wake_at = model.group(group.account, now).delay(retry_at, now);
+        let partition = held.lease.key.partition;
+        let model = self.model(partition.model);
+        let wake_at = model.partition(partition.account, now).delay(retry_at, now);
         if !counted {
-            model.settle(group.account, held.cost);
+            model.settle(partition.account, held.cost);
         }
-        self.timers.set(Timer::Group(group), Some(wake_at));
+        self.timers.set(Timer::Partition(partition), Some(wake_at));
         self.out.push(SchedulerCommand::ReleaseLease { lease: held.lease, retry_at, counted, suspect });
     }
 

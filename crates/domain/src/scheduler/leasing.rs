@@ -99,7 +99,7 @@ impl Scheduler {
         }
         let Some(Suspect { account, candidate }) = state.suspects.pop_front() else { return };
         replica.solo = Some(candidate.position.seq);
-        state.group(account, now).held += 1;
+        state.partition(account, now).held += 1;
         self.release_buffered(key, now);
         self.ask_lease(key, QueuePartition { model, account }, vec![candidate], now);
     }
@@ -141,7 +141,7 @@ impl Scheduler {
         true
     }
 
-    /// Takes up to `wanted` neighbours of the group whose turn it is, and scans ahead where its window is short.
+    /// Takes up to `wanted` neighbours of the partition whose turn it is, and scans ahead where its window is short.
     /// Nothing where a scan must answer first; with requests buffered, a short run waits for the scan that may lengthen
     /// it.
     fn take_run(
@@ -158,20 +158,23 @@ impl Scheduler {
         loop {
             let choice = state.choose(wanted, is_asked, now);
             let scan = |(account, after)| SchedulerCommand::Scan {
-                group: QueuePartition { model, account },
+                partition: QueuePartition { model, account },
                 after,
                 limit,
             };
             self.out.extend(choice.scans.into_iter().map(scan));
             let account = choice.account?;
-            let group = state.group(account, now);
-            self.out.extend(group.scan_ahead(wanted, now).map(|after| scan((account, after))));
-            if group.sweep.window_len() < wanted && group.sweep.is_asked() && !replica.buffered.is_empty() {
+            let partition = state.partition(account, now);
+            self.out.extend(partition.scan_ahead(wanted, now).map(|after| scan((account, after))));
+            if partition.sweep.window_len() < wanted
+                && partition.sweep.is_asked()
+                && !replica.buffered.is_empty()
+            {
                 return None;
             }
-            let run = group.take(wanted, now);
+            let run = partition.take(wanted, now);
             if !run.is_empty() {
-                self.out.extend(group.scan_ahead(wanted, now).map(|after| scan((account, after))));
+                self.out.extend(partition.scan_ahead(wanted, now).map(|after| scan((account, after))));
                 return Some((account, run));
             }
         }
@@ -183,12 +186,12 @@ impl Scheduler {
         limit.min(self.settings.look_max)
     }
 
-    fn ask_lease(&mut self, key: ReplicaKey, group: QueuePartition, run: Vec<Candidate>, now: i64) {
+    fn ask_lease(&mut self, key: ReplicaKey, partition: QueuePartition, run: Vec<Candidate>, now: i64) {
         let positions = run.iter().map(|it| it.position.clone()).collect();
-        self.model(group.model).charge(group.account, &run);
+        self.model(partition.model).charge(partition.account, &run);
         if let Some(replica) = self.replicas.get_mut(&key) {
-            replica.asks.insert(group, Ask { run, asked_at: now, ended: BTreeSet::new() });
+            replica.asks.insert(partition, Ask { run, asked_at: now, ended: BTreeSet::new() });
         }
-        self.out.push(SchedulerCommand::Lease { replica: key, group, positions });
+        self.out.push(SchedulerCommand::Lease { replica: key, partition, positions });
     }
 }

@@ -25,7 +25,7 @@ pub struct QueuePartition {
     pub account: AccountKey,
 }
 
-/// A place in a group's order.
+/// A place in a partition's order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
     /// Requests that share a prompt prefix share the first bytes.
@@ -34,11 +34,11 @@ pub struct Position {
     pub seq: i64,
 }
 
-/// A queue row: the request `position.seq` waiting in `group`.
+/// A queue row: the request `position.seq` waiting in `partition`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct QueueKey {
     /// Its part of the queue.
-    pub group: QueuePartition,
+    pub partition: QueuePartition,
     /// Its place there.
     pub position: Position,
 }
@@ -46,7 +46,7 @@ pub struct QueueKey {
 /// What a scan saw of one waiting request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its place in the group that was scanned.
+    /// Its place in the partition that was scanned.
     pub position: Position,
     /// Estimated work: input tokens and twice the output tokens it may use.
     pub cost: i64,
@@ -67,11 +67,11 @@ pub struct Lease {
     pub epoch: i64,
 }
 
-/// How much of a group waits.
+/// How much of a partition waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
     /// The part of the queue.
-    pub group: QueuePartition,
+    pub partition: QueuePartition,
     /// Its waiting requests.
     pub count: i64,
 }
@@ -157,13 +157,13 @@ pub enum SchedulerInput {
         /// When the next release is due: now if the limit was reached, else the earliest `ready_at` still gathering.
         next_ready_at: Option<i64>,
     },
-    /// Groups that have requests which may be tried by now, as a poll of the store saw: where other nodes fill the queue
+    /// Partitions that have requests which may be tried by now, as a poll of the store saw: where other nodes fill the queue
     /// too. What is known to wait stays known.
     Waiting(Vec<QueuePartition>),
     /// The answer to a scan.
     Candidates {
-        /// The group that was scanned.
-        group: QueuePartition,
+        /// The partition that was scanned.
+        partition: QueuePartition,
         /// Waiting requests behind the cursor, in order.
         candidates: Vec<Candidate>,
         /// No waiting request lies behind the last of `candidates`.
@@ -173,8 +173,8 @@ pub enum SchedulerInput {
     Leased {
         /// The replica it was taken for.
         replica: ReplicaKey,
-        /// The group.
-        group: QueuePartition,
+        /// The partition.
+        partition: QueuePartition,
         /// What was taken.
         leases: Vec<Lease>,
         /// What was asked for and had gone (cancelled, expired), by `seq`.
@@ -223,22 +223,22 @@ pub enum SchedulerCommand {
         /// How many at most.
         limit: u32,
     },
-    /// Read waiting requests of a group that may be tried by now. Answered by [`SchedulerInput::Candidates`].
+    /// Read waiting requests of a partition that may be tried by now. Answered by [`SchedulerInput::Candidates`].
     Scan {
-        /// The group.
-        group: QueuePartition,
+        /// The partition.
+        partition: QueuePartition,
         /// Behind this place; from the start where `None`. Where nodes share the sweep its own cursor counts instead.
         after: Option<Position>,
         /// How many at most.
         limit: u32,
     },
     /// Take these for one replica, if they still wait. Answered by [`SchedulerInput::Leased`]; one at a time per
-    /// replica and group.
+    /// replica and partition.
     Lease {
         /// Where they will run.
         replica: ReplicaKey,
-        /// The group.
-        group: QueuePartition,
+        /// The partition.
+        partition: QueuePartition,
         /// A run of neighbours.
         positions: Vec<Position>,
     },

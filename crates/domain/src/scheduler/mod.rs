@@ -1,8 +1,8 @@
 //! Decides what runs where and when. Pure: inputs and the time go in, commands come out.
 //!
 //! A walk through it: [`SchedulerInput::Gathering`] sets when a release is due (`releases`);
-//! [`SchedulerInput::Released`] tells how much waits in each group (`groups`); a replica with room (`replicas`) asks
-//! whose turn it is (`fairness`), which scans ahead of that group's cursor (`sweep`); the run that was seen is leased,
+//! [`SchedulerInput::Released`] tells how much waits in each partition (`partitions`); a replica with room (`replicas`) asks
+//! whose turn it is (`fairness`), which scans ahead of that partition's cursor (`sweep`); the run that was seen is leased,
 //! buffered and sent (`leasing`); what fails is judged by its kind (`attempts`) and by how the replica fares
 //! (`breaker`, `failures`, `health`).
 
@@ -10,11 +10,11 @@ mod attempts;
 mod breaker;
 mod failures;
 mod fairness;
-mod groups;
 mod health;
 mod leases_held;
 mod leasing;
 mod messages;
+mod partitions;
 mod queries;
 mod queueing;
 mod random;
@@ -41,7 +41,7 @@ use replicas::ReplicaState;
 pub use settings::Settings;
 use timers::{Timer, Timers};
 
-/// The scheduler. Its memory is bounded by the groups that have work and the requests it holds a lease of.
+/// The scheduler. Its memory is bounded by the partitions that have work and the requests it holds a lease of.
 ///
 /// The same seed, inputs and times bring the same commands. It relies on three promises of its shell: a
 /// [`SchedulerInput::Tick`] comes at least once a second; every [`SchedulerCommand::Send`] that is not aborted is
@@ -101,12 +101,12 @@ impl Scheduler {
                 self.releases.answer(!added.is_empty(), next_ready_at, now);
                 self.enqueue(&added, now);
             }
-            SchedulerInput::Waiting(groups) => self.note_waiting(&groups, now),
-            SchedulerInput::Candidates { group, candidates, reached_end } => {
-                self.see(group, candidates, reached_end, now);
+            SchedulerInput::Waiting(partitions) => self.note_waiting(&partitions, now),
+            SchedulerInput::Candidates { partition, candidates, reached_end } => {
+                self.see(partition, candidates, reached_end, now);
             }
-            SchedulerInput::Leased { replica, group, leases, gone: _ } => {
-                self.hold(replica, group, leases, now);
+            SchedulerInput::Leased { replica, partition, leases, gone: _ } => {
+                self.hold(replica, partition, leases, now);
             }
             SchedulerInput::Completed { seq, cost } => self.complete(seq, cost, now),
             SchedulerInput::AttemptFailed { seq, error } => self.fail_attempt(seq, error, now),
@@ -138,7 +138,7 @@ impl Scheduler {
                     self.redo(now);
                     self.touch_all();
                 }
-                Timer::Group(group) => self.mature(group, now),
+                Timer::Partition(partition) => self.mature(partition, now),
                 Timer::Replica(replica) => {
                     self.touched.insert(replica);
                 }
@@ -165,7 +165,7 @@ impl Scheduler {
         self.touched.extend(serving.map(|(key, _)| *key));
     }
 
-    /// The model's groups, made where it is new.
+    /// The model's partitions, made where it is new.
     fn model(&mut self, key: ModelKey) -> &mut Model {
         let (replicas, is_shared) = (&self.replicas, self.settings.is_shared);
         self.models.entry(key).or_insert_with(|| Model::new(replica_set::capacity(replicas, key), is_shared))

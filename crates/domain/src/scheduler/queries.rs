@@ -44,7 +44,7 @@ impl Scheduler {
     pub fn waiting(&self, model: ModelKey) -> i64 {
         let Some(model) = self.models.get(&model) else { return 0 };
         let aside = i64::try_from(model.suspects.len()).unwrap_or(i64::MAX);
-        model.groups.values().fold(aside, |sum, group| sum.saturating_add(group.waiting()))
+        model.partitions.values().fold(aside, |sum, partition| sum.saturating_add(partition.waiting()))
     }
 
     /// Whether no request is leased or being leased: what a shutdown waits for.

@@ -16,8 +16,8 @@ impl Scheduler {
     pub(super) fn recount(&mut self, backlogs: &[Backlog], now: i64) {
         for model in self.models.values_mut() {
             model.suspects.clear();
-            for group in model.groups.values_mut() {
-                group.recount(now);
+            for partition in model.partitions.values_mut() {
+                partition.recount(now);
             }
         }
         self.enqueue(backlogs, now);
@@ -26,44 +26,45 @@ impl Scheduler {
     /// Requests entered the queue.
     pub(super) fn enqueue(&mut self, added: &[Backlog], now: i64) {
         for backlog in added {
-            let QueuePartition { model, account } = backlog.group;
+            let QueuePartition { model, account } = backlog.partition;
             let state = self.model(model);
-            state.group(account, now).add(backlog.count, now);
+            state.partition(account, now).add(backlog.count, now);
             state.enlist(account);
             self.touch_model(model);
         }
     }
 
-    /// A poll of the store saw that these groups have waiting requests, whoever brought them there.
-    pub(super) fn note_waiting(&mut self, groups: &[QueuePartition], now: i64) {
-        for group in groups {
-            let state = self.model(group.model);
-            state.group(group.account, now).hear(now);
-            state.enlist(group.account);
-            self.touch_model(group.model);
+    /// A poll of the store saw that these partitions have waiting requests, whoever brought them there.
+    pub(super) fn note_waiting(&mut self, partitions: &[QueuePartition], now: i64) {
+        for partition in partitions {
+            let state = self.model(partition.model);
+            state.partition(partition.account, now).hear(now);
+            state.enlist(partition.account);
+            self.touch_model(partition.model);
         }
     }
 
-    /// The retry time of some requests of the group has come.
-    pub(super) fn mature(&mut self, group: QueuePartition, now: i64) {
-        let Some(model) = self.models.get_mut(&group.model) else { return };
-        let next_at = model.groups.get_mut(&group.account).and_then(|state| state.mature(now));
-        model.enlist(group.account);
-        self.timers.set(Timer::Group(group), next_at);
-        self.touch_model(group.model);
+    /// The retry time of some requests of the partition has come.
+    pub(super) fn mature(&mut self, partition: QueuePartition, now: i64) {
+        let Some(model) = self.models.get_mut(&partition.model) else { return };
+        let next_at = model.partitions.get_mut(&partition.account).and_then(|state| state.mature(now));
+        model.enlist(partition.account);
+        self.timers.set(Timer::Partition(partition), next_at);
+        self.touch_model(partition.model);
     }
 
     /// A scan was answered. What is held already, or past its deadline, is left out; suspects are set aside.
     pub(super) fn see(
         &mut self,
-        group: QueuePartition,
+        partition: QueuePartition,
         candidates: Vec<Candidate>,
         reached_end: bool,
         now: i64,
     ) {
-        let claimed = self.claimed(group);
-        let Some(model) = self.models.get_mut(&group.model) else { return };
-        let Some(state) = model.groups.get_mut(&group.account).filter(|it| it.sweep.is_asked()) else {
+        let claimed = self.claimed(partition);
+        let Some(model) = self.models.get_mut(&partition.model) else { return };
+        let Some(state) = model.partitions.get_mut(&partition.account).filter(|it| it.sweep.is_asked())
+        else {
             return;
         };
         let last = candidates.last().map(|it| it.position.clone());
@@ -77,30 +78,30 @@ impl Scheduler {
             if model.suspects.len() < SUSPECTS_MAX {
                 state.sweep.find();
                 state.remove(1, now);
-                model.suspects.push_back(Suspect { account: group.account, candidate });
+                model.suspects.push_back(Suspect { account: partition.account, candidate });
             }
         }
         let is_empty = state.sweep.absorb(fresh.into_iter(), last, reached_end, now);
         state.correct(is_empty, now);
-        model.enlist(group.account);
-        self.touch_model(group.model);
+        model.enlist(partition.account);
+        self.touch_model(partition.model);
     }
 
-    /// Requests of the group that are being leased, were set aside or wait in its window.
-    fn claimed(&self, group: QueuePartition) -> BTreeSet<i64> {
-        let asks = self.replicas.values().filter_map(|replica| replica.asks.get(&group));
+    /// Requests of the partition that are being leased, were set aside or wait in its window.
+    fn claimed(&self, partition: QueuePartition) -> BTreeSet<i64> {
+        let asks = self.replicas.values().filter_map(|replica| replica.asks.get(&partition));
         let asked = asks.flat_map(|ask| &ask.run).map(|it| it.position.seq);
-        let model = self.models.get(&group.model);
+        let model = self.models.get(&partition.model);
         let aside = model.into_iter().flat_map(|it| &it.suspects).map(|it| it.candidate.position.seq);
-        let state = model.and_then(|it| it.groups.get(&group.account));
+        let state = model.and_then(|it| it.partitions.get(&partition.account));
         let window = state.into_iter().flat_map(|it| it.sweep.window_seqs());
         asked.chain(aside).chain(window).collect()
     }
 
     /// A lease was answered: what was taken waits for a slot; the rest had gone.
-    pub(super) fn hold(&mut self, key: ReplicaKey, group: QueuePartition, leases: Vec<Lease>, now: i64) {
+    pub(super) fn hold(&mut self, key: ReplicaKey, partition: QueuePartition, leases: Vec<Lease>, now: i64) {
         self.touched.insert(key);
-        let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&group));
+        let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&partition));
         let (run, ended) = ask.map(|ask| (ask.run, ask.ended)).unwrap_or_default();
         let mut run: BTreeMap<_, _> = run.into_iter().map(|it| (it.position.seq, it)).collect();
         for lease in leases {
@@ -113,9 +114,9 @@ impl Scheduler {
                 None => self.return_unknown(lease, now),
             }
         }
-        self.unhold(group, run.len());
+        self.unhold(partition, run.len());
         let refund = run.values().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
-        self.model(group.model).settle(group.account, refund);
+        self.model(partition.model).settle(partition.account, refund);
         if let Some(replica) = self.replicas.get_mut(&key) {
             replica.solo = replica.solo.filter(|solo| !run.contains_key(solo));
         }
@@ -125,7 +126,7 @@ impl Scheduler {
         let seq = held.seq();
         if let Some(before) = self.leases_held.get(&seq) {
             if before.lease.epoch >= held.lease.epoch {
-                self.unhold(held.lease.key.group, 1);
+                self.unhold(held.lease.key.partition, 1);
                 return;
             }
             self.drop_held(seq);
@@ -144,19 +145,19 @@ impl Scheduler {
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
             replica.forget(seq);
         }
-        self.unhold(held.lease.key.group, 1);
+        self.unhold(held.lease.key.partition, 1);
         let mark = held.unchanged();
         self.release_lease(held, now, mark, now);
     }
 
     /// A lease that came after its answer had been given up.
     fn return_unknown(&mut self, lease: Lease, now: i64) {
-        let group = lease.key.group;
+        let partition = lease.key.partition;
         let is_held =
             self.leases_held.get(&lease.key.position.seq).is_some_and(|it| it.lease.epoch >= lease.epoch);
         if !is_held {
-            let wake_at = self.model(group.model).group(group.account, now).delay(now, now);
-            self.timers.set(Timer::Group(group), Some(wake_at));
+            let wake_at = self.model(partition.model).partition(partition.account, now).delay(now, now);
+            self.timers.set(Timer::Partition(partition), Some(wake_at));
             self.out.push(SchedulerCommand::ReleaseLease {
                 lease,
                 retry_at: now,

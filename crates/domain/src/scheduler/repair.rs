@@ -1,4 +1,4 @@
-//! What a tick repairs: answers that never came, writes that could not be made, groups that only seem empty.
+//! What a tick repairs: answers that never came, writes that could not be made, partitions that only seem empty.
 
 use super::Scheduler;
 use super::fairness::Suspect;
@@ -34,30 +34,32 @@ impl Scheduler {
         let mut overdue = Vec::new();
         for (key, replica) in &mut self.replicas {
             let asks = replica.asks.iter().filter(|(_, ask)| now - ask.asked_at >= LEASE_PATIENCE_MS);
-            overdue.extend(asks.map(|(group, _)| (*key, *group)));
+            overdue.extend(asks.map(|(partition, _)| (*key, *partition)));
             replica.probe = replica.probe.filter(|probe| now - probe.asked_at < PROBE_PATIENCE_MS);
         }
-        for (key, group) in overdue {
-            self.undo_lease(key, group, now);
+        for (key, partition) in overdue {
+            self.undo_lease(key, partition, now);
         }
         for model in self.models.values_mut() {
             model.repair(now);
         }
-        self.models.retain(|_, model| !model.groups.is_empty() || !model.suspects.is_empty());
+        self.models.retain(|_, model| !model.partitions.is_empty() || !model.suspects.is_empty());
     }
 
     /// A command could not be performed: the store is away for a moment.
     pub(super) fn undo(&mut self, command: SchedulerCommand, now: i64) {
         match command {
             SchedulerCommand::Release { .. } => self.releases.undo(now),
-            SchedulerCommand::Scan { group, .. } => {
-                if let Some(state) =
-                    self.models.get_mut(&group.model).and_then(|it| it.groups.get_mut(&group.account))
+            SchedulerCommand::Scan { partition, .. } => {
+                if let Some(state) = self
+                    .models
+                    .get_mut(&partition.model)
+                    .and_then(|it| it.partitions.get_mut(&partition.account))
                 {
                     state.sweep.undo();
                 }
             }
-            SchedulerCommand::Lease { replica, group, .. } => self.undo_lease(replica, group, now),
+            SchedulerCommand::Lease { replica, partition, .. } => self.undo_lease(replica, partition, now),
             SchedulerCommand::ReleaseLease { .. } | SchedulerCommand::Fail { .. } => {
                 self.undone.push(command);
             }
@@ -85,37 +87,38 @@ impl Scheduler {
     pub(super) fn redo(&mut self, now: i64) {
         for command in std::mem::take(&mut self.undone) {
             if let SchedulerCommand::ReleaseLease { lease, retry_at, .. } = &command {
-                let group = lease.key.group;
-                let wake_at = self.model(group.model).group(group.account, now).delay(*retry_at, now);
-                self.timers.set(Timer::Group(group), Some(wake_at));
+                let partition = lease.key.partition;
+                let wake_at =
+                    self.model(partition.model).partition(partition.account, now).delay(*retry_at, now);
+                self.timers.set(Timer::Partition(partition), Some(wake_at));
             }
             self.out.push(command);
         }
     }
 
     /// A lease took nothing: what it was to take waits in front of the cursor again.
-    fn undo_lease(&mut self, key: ReplicaKey, group: QueuePartition, now: i64) {
-        let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&group));
+    fn undo_lease(&mut self, key: ReplicaKey, partition: QueuePartition, now: i64) {
+        let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&partition));
         let (Some(ask), Some(replica)) = (ask, self.replicas.get_mut(&key)) else { return };
         let solo = replica.solo.filter(|solo| ask.run.iter().any(|it| it.position.seq == *solo));
         if solo.is_some() {
             replica.solo = None;
         }
-        let model = self.model(group.model);
+        let model = self.model(partition.model);
         let cost = ask.run.iter().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
         let count = ask.run.len();
-        let state = model.group(group.account, now);
+        let state = model.partition(partition.account, now);
         state.held = state.held.saturating_sub(count);
         let left: Vec<_> = ask.run.into_iter().filter(|it| !ask.ended.contains(&it.position.seq)).collect();
         if solo.is_some() {
-            let account = group.account;
+            let account = partition.account;
             left.into_iter().for_each(|candidate| model.suspects.push_front(Suspect { account, candidate }));
         } else {
             state.add(i64::try_from(left.len()).unwrap_or(i64::MAX), now);
             state.sweep.put_back(left);
         }
-        model.settle(group.account, cost);
-        model.enlist(group.account);
+        model.settle(partition.account, cost);
+        model.enlist(partition.account);
         self.touched.insert(key);
     }
 }

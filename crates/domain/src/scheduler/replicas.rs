@@ -9,7 +9,7 @@ use super::retries::Backoff;
 
 /// Leases that may wait for a slot at most.
 const AHEAD_MAX: usize = 256;
-/// Leases of different groups that may be under way for one replica.
+/// Leases of different partitions that may be under way for one replica.
 const ASKS_MAX: usize = 8;
 /// How long a broken connection waits for a second one before the replica is held to be alive.
 const BURST_MS: i64 = 500;

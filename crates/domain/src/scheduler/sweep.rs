@@ -1,4 +1,4 @@
-//! The sweep of one group: a cursor moves through its order and wraps at the end, so that every request is passed
+//! The sweep of one partition: a cursor moves through its order and wraps at the end, so that every request is passed
 //! once per revolution. A window of what the last scans saw lies in front of the cursor.
 //!
 //! Where nodes share a sweep, its cursor is the store's: a scan moves it on and brings the next run, which nobody
@@ -14,7 +14,7 @@ const WINDOW_MS: i64 = 30_000;
 /// A scan that was never answered is asked again after this long.
 const PATIENCE_MS: i64 = 15_000;
 
-/// A group's cursor and window.
+/// A partition's cursor and window.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     is_shared: bool,
@@ -67,7 +67,7 @@ impl Sweep {
     }
 
     /// A scan's answer: `fresh` are the candidates that were not known to be held, `last` is the last of all. True
-    /// where a whole revolution saw nothing to do, so the group is empty.
+    /// where a whole revolution saw nothing to do, so the partition is empty.
     pub(super) fn absorb(
         &mut self,
         fresh: impl Iterator<Item = Candidate>,

@@ -11,8 +11,8 @@ pub(super) enum Timer {
     Release,
     /// The store may be asked again.
     Store,
-    /// Given-back requests of a group may be tried again.
-    Group(QueuePartition),
+    /// Given-back requests of a partition may be tried again.
+    Partition(QueuePartition),
     /// A replica's rest is over.
     Replica(ReplicaKey),
 }

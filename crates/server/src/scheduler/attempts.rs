@@ -28,7 +28,7 @@ impl Attempts {
     pub(super) async fn run(self: Arc<Self>, replica: ReplicaKey, lease: Lease) {
         let span = tracing::info_span!(
             "attempt",
-            model = self.replicas.model_name(lease.key.group.model),
+            model = self.replicas.model_name(lease.key.partition.model),
             replica = self.replicas.name(replica),
             request = field::Empty,
         );
@@ -48,7 +48,7 @@ impl Attempts {
                 return self.answer(SchedulerInput::Undone(SchedulerCommand::Send { replica, lease }));
             }
         };
-        match self.replicas.complete(replica, lease.key.group.model, &prompt).await {
+        match self.replicas.complete(replica, lease.key.partition.model, &prompt).await {
             Ok(completion) => {
                 let cost = commands::cost_of(&completion);
                 let _ = self.completions.send(commands::settlement_of(lease, completion, self.clock.now()));

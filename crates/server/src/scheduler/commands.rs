@@ -50,15 +50,16 @@ async fn attempt(
                 next_ready_at: released.next_ready_at,
             }))
         }
-        SchedulerCommand::Scan { group, after, limit } => {
-            let (candidates, reached_end) = queue::look(store, *group, after.as_ref(), *limit, now).await?;
-            Ok(Some(SchedulerInput::Candidates { group: *group, candidates, reached_end }))
+        SchedulerCommand::Scan { partition, after, limit } => {
+            let (candidates, reached_end) =
+                queue::look(store, *partition, after.as_ref(), *limit, now).await?;
+            Ok(Some(SchedulerInput::Candidates { partition: *partition, candidates, reached_end }))
         }
-        SchedulerCommand::Lease { replica, group, positions } => {
-            let leased = leases::take(store, *group, positions.clone(), now).await?;
+        SchedulerCommand::Lease { replica, partition, positions } => {
+            let leased = leases::take(store, *partition, positions.clone(), now).await?;
             Ok(Some(SchedulerInput::Leased {
                 replica: *replica,
-                group: *group,
+                partition: *partition,
                 leases: leased.leases,
                 gone: leased.gone,
             }))

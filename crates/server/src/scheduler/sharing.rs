@@ -159,7 +159,7 @@ async fn listen(services: Services, hint: Arc<Notify>) {
 async fn poll(services: &Services, claim: Claim, leases: &[Lease]) -> Result<Polled, StoreError> {
     let (store, now) = (&services.store, claim.now);
     let claimed = replicas::claim(store, claim).await?;
-    let mut inputs = vec![SchedulerInput::Waiting(queue::waiting_groups(store, now).await?)];
+    let mut inputs = vec![SchedulerInput::Waiting(queue::waiting_partitions(store, now).await?)];
     if let Some(ready_at) = queue::next_ready_at(store).await? {
         inputs.push(SchedulerInput::Gathering { ready_at });
     }

@@ -123,7 +123,7 @@ impl World<'_> {
             }
             (
                 SchedulerCommand::Lease { positions, .. },
-                Some(SchedulerInput::Leased { replica, group, leases, gone }),
+                Some(SchedulerInput::Leased { replica, partition, leases, gone }),
             ) => {
                 ensure!(
                     leases.len() + gone.len() == positions.len(),
@@ -133,7 +133,7 @@ impl World<'_> {
                     self.leases.take(lease)?;
                 }
                 self.fetch_prompts(&leases).await?;
-                self.tell_soon(SchedulerInput::Leased { replica, group, leases, gone });
+                self.tell_soon(SchedulerInput::Leased { replica, partition, leases, gone });
             }
             (SchedulerCommand::ReleaseLease { lease, .. } | SchedulerCommand::Fail { lease, .. }, None) => {
                 self.leases.end(lease);

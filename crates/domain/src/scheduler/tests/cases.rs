@@ -3,7 +3,7 @@
 use super::super::*;
 use super::desk::Desk;
 use super::store::End;
-use super::{candidate, group, position, replica};
+use super::{candidate, partition, position, replica};
 
 #[test]
 fn requests_are_sent_in_key_order_up_to_the_limit_and_slots_refill() {
@@ -34,7 +34,7 @@ fn a_release_is_asked_for_when_the_earliest_request_has_gathered() {
     assert_eq!(scheduler.on(SchedulerInput::Tick, 899), []);
     assert!(scheduler.on(SchedulerInput::Tick, 900).contains(&SchedulerCommand::Release { limit: 1024 }));
     assert_eq!(scheduler.on(SchedulerInput::Tick, 950), [], "one release at a time");
-    let added = vec![Backlog { group: group(1), count: 1 }];
+    let added = vec![Backlog { partition: partition(1), count: 1 }];
     let again = scheduler.on(SchedulerInput::Released { added, next_ready_at: Some(950) }, 951);
     assert_eq!(again, [SchedulerCommand::Release { limit: 1024 }]);
     let held = scheduler.on(SchedulerInput::Released { added: vec![], next_ready_at: Some(950) }, 952);
@@ -70,16 +70,20 @@ fn a_cancelled_request_is_aborted_and_its_slot_is_used_again() {
 fn a_request_that_ends_while_it_is_being_leased_is_never_sent() {
     let mut scheduler = Scheduler::new(Settings::default(), 1);
     scheduler.on(SchedulerInput::Replicas(vec![replica(1, 4)]), 0);
-    let backlog = Backlog { group: group(1), count: 1 };
+    let backlog = Backlog { partition: partition(1), count: 1 };
     scheduler.on(SchedulerInput::Released { added: vec![backlog], next_ready_at: None }, 0);
     let candidates = vec![candidate(1)];
-    let asked =
-        scheduler.on(SchedulerInput::Candidates { group: group(1), candidates, reached_end: true }, 1);
+    let asked = scheduler
+        .on(SchedulerInput::Candidates { partition: partition(1), candidates, reached_end: true }, 1);
     assert!(matches!(&asked[0], SchedulerCommand::Lease { positions, .. } if *positions == [position(1)]));
     scheduler.on(SchedulerInput::Ended { seqs: vec![1] }, 2);
-    let lease = Lease { key: QueueKey { group: group(1), position: position(1) }, epoch: 1 };
-    let leased =
-        SchedulerInput::Leased { replica: ReplicaKey(1), group: group(1), leases: vec![lease], gone: vec![] };
+    let lease = Lease { key: QueueKey { partition: partition(1), position: position(1) }, epoch: 1 };
+    let leased = SchedulerInput::Leased {
+        replica: ReplicaKey(1),
+        partition: partition(1),
+        leases: vec![lease],
+        gone: vec![],
+    };
     assert!(scheduler.on(leased, 3).iter().all(|it| !matches!(it, SchedulerCommand::Send { .. })));
     assert!(scheduler.is_idle());
 }
@@ -135,9 +139,9 @@ fn a_drained_scheduler_gives_back_what_was_not_sent_and_starts_nothing() {
 #[test]
 fn a_restart_finds_rows_whose_retry_time_no_count_tells() {
     let mut desk = Desk::new(&[2]);
-    desk.store.insert(group(1), candidate(1));
+    desk.store.insert(partition(1), candidate(1));
     desk.store.release_later(1, desk.now + 25_000);
-    desk.feed(SchedulerInput::Backlogs(vec![Backlog { group: group(1), count: 1 }]));
+    desk.feed(SchedulerInput::Backlogs(vec![Backlog { partition: partition(1), count: 1 }]));
     assert_eq!(desk.waiting(), 0, "the scan that saw nothing corrected the count");
     desk.wait(50_000);
     assert_eq!(desk.hear(), ["send 1 to 1"]);
@@ -169,16 +173,17 @@ fn what_other_nodes_brought_into_a_shared_queue_is_heard_of_and_leased() {
     let settings = Settings { is_shared: true, ..Settings::default() };
     let mut scheduler = Scheduler::new(settings, 1);
     scheduler.on(SchedulerInput::Replicas(vec![replica(1, 2)]), 0);
-    let heard = scheduler.on(SchedulerInput::Waiting(vec![group(1)]), 1);
+    let heard = scheduler.on(SchedulerInput::Waiting(vec![partition(1)]), 1);
     assert!(matches!(heard[..], [SchedulerCommand::Scan { after: None, limit: 128, .. }, ..]), "{heard:?}");
     let (candidates, reached_end) = (vec![candidate(5), candidate(6), candidate(7)], false);
-    let leased = scheduler.on(SchedulerInput::Candidates { group: group(1), candidates, reached_end }, 2);
+    let leased =
+        scheduler.on(SchedulerInput::Candidates { partition: partition(1), candidates, reached_end }, 2);
     assert!(
         leased
             .iter()
             .any(|it| matches!(it, SchedulerCommand::Lease { positions, .. } if positions.len() == 2))
     );
-    assert_eq!(scheduler.on(SchedulerInput::Waiting(vec![group(1)]), 3), [], "it is known already");
+    assert_eq!(scheduler.on(SchedulerInput::Waiting(vec![partition(1)]), 3), [], "it is known already");
 }
 
 #[test]

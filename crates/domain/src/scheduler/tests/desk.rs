@@ -3,7 +3,7 @@
 use super::super::leases_held::Mark;
 use super::super::*;
 use super::store::{End, Store};
-use super::{MODEL, candidate, group, replica};
+use super::{MODEL, candidate, partition, replica};
 
 /// A scheduler, its store, and what it asked of engines and operators, in words.
 pub(super) struct Desk {
@@ -33,13 +33,13 @@ impl Desk {
 
     /// Requests enter an account's queue.
     pub(super) fn enqueue(&mut self, account: i64, seqs: impl IntoIterator<Item = i64>) {
-        let group = group(account);
+        let partition = partition(account);
         let mut count = 0;
         for seq in seqs {
-            self.store.insert(group, candidate(seq));
+            self.store.insert(partition, candidate(seq));
             count += 1;
         }
-        let added = vec![Backlog { group, count }];
+        let added = vec![Backlog { partition, count }];
         self.feed(SchedulerInput::Released { added, next_ready_at: None });
     }
 
@@ -58,8 +58,8 @@ impl Desk {
             SchedulerCommand::Release { .. } => {
                 return Some(SchedulerInput::Released { added: vec![], next_ready_at: None });
             }
-            SchedulerCommand::Scan { group, after, limit } => {
-                return Some(self.store.scan(group, after.as_ref(), limit, self.now));
+            SchedulerCommand::Scan { partition, after, limit } => {
+                return Some(self.store.scan(partition, after.as_ref(), limit, self.now));
             }
             SchedulerCommand::Lease { .. } => return Some(self.store.lease(command, self.now)),
             SchedulerCommand::WakeAt { at } => {

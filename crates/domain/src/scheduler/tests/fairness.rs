@@ -6,11 +6,11 @@ use super::super::AccountKey;
 use super::super::fairness::Model;
 use super::{candidate, position};
 
-/// Lets groups with endless work take turns, `run` requests at a time, until `runs` were taken; the cost each got.
+/// Lets partitions with endless work take turns, `run` requests at a time, until `runs` were taken; the cost each got.
 fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
     let mut model = Model::new(capacity, false);
     for (account, _) in (1_i64..).zip(costs) {
-        model.group(AccountKey(account), 0).add(i64::MAX, 0);
+        model.partition(AccountKey(account), 0).add(i64::MAX, 0);
         model.enlist(AccountKey(account));
     }
     let mut got = BTreeMap::new();
@@ -28,11 +28,11 @@ fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
                     candidate
                 })
                 .collect();
-            let group = model.group(account, 0);
-            group.sweep.absorb(seen.into_iter(), Some(position(seq)), false, 0);
+            let partition = model.partition(account, 0);
+            partition.sweep.absorb(seen.into_iter(), Some(position(seq)), false, 0);
         }
         let Some(account) = choice.account else { continue };
-        let run = model.group(account, 0).take(run, 0);
+        let run = model.partition(account, 0).take(run, 0);
         *got.entry(account).or_insert(0) += run.iter().map(|it| it.cost).sum::<i64>();
         model.charge(account, &run);
         taken += 1;
@@ -63,25 +63,25 @@ fn one_slot_takes_turns_by_the_request() {
 fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
     let mut model = Model::new(8, false);
     let (heavy, light) = (AccountKey(1), AccountKey(2));
-    model.group(heavy, 0).add(1_000, 0);
+    model.partition(heavy, 0).add(1_000, 0);
     model.enlist(heavy);
     let mut turns = Vec::new();
     for turn in 0..40_i64 {
         if turn == 20 {
-            model.group(light, 0).add(1, 0);
+            model.partition(light, 0).add(1, 0);
             model.enlist(light);
         }
         let mut choice = model.choose(4, |_| false, 0);
         while choice.account.is_none() {
             for (account, _) in &choice.scans {
                 let seen = (0..4).map(|index| candidate(turn * 4 + index));
-                let group = model.group(*account, 0);
-                group.sweep.absorb(seen, Some(position(turn * 4 + 3)), false, 0);
+                let partition = model.partition(*account, 0);
+                partition.sweep.absorb(seen, Some(position(turn * 4 + 3)), false, 0);
             }
             choice = model.choose(4, |_| false, 0);
         }
         let account = choice.account.unwrap();
-        let run = model.group(account, 0).take(4, 0);
+        let run = model.partition(account, 0).take(4, 0);
         model.charge(account, &run);
         turns.push(account);
     }
@@ -93,17 +93,17 @@ fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
 fn an_idle_account_saves_nothing_up_and_real_usage_is_settled() {
     let mut model = Model::new(1, false);
     let account = AccountKey(1);
-    model.group(account, 0).add(2, 0);
+    model.partition(account, 0).add(2, 0);
     model.enlist(account);
     let choice = model.choose(1, |_| false, 0);
     assert_eq!(choice.scans.len(), 1);
-    model.group(account, 0).sweep.absorb([candidate(1)].into_iter(), Some(position(1)), true, 0);
+    model.partition(account, 0).sweep.absorb([candidate(1)].into_iter(), Some(position(1)), true, 0);
     assert_eq!(model.choose(1, |_| false, 0).account, Some(account));
-    let run = model.group(account, 0).take(1, 0);
+    let run = model.partition(account, 0).take(1, 0);
     model.charge(account, &run);
-    assert!(model.group(account, 0).deficit < 0);
+    assert!(model.partition(account, 0).deficit < 0);
     model.settle(account, -1_000);
-    assert!(model.group(account, 0).deficit < -1_000, "it used more than was estimated");
+    assert!(model.partition(account, 0).deficit < -1_000, "it used more than was estimated");
     model.settle(account, i64::MAX);
-    assert!(model.group(account, 0).deficit <= 100, "no more than a quantum is saved");
+    assert!(model.partition(account, 0).deficit <= 100, "no more than a quantum is saved");
 }

@@ -4,7 +4,7 @@ mod cases;
 mod desk;
 mod failures;
 mod fairness;
-mod groups;
+mod partitions;
 mod replicas;
 mod store;
 mod sweep;
@@ -17,7 +17,7 @@ use crate::sort_key::SortKey;
 
 const MODEL: ModelKey = ModelKey(1);
 
-fn group(account: i64) -> QueuePartition {
+fn partition(account: i64) -> QueuePartition {
     QueuePartition { model: MODEL, account: AccountKey(account) }
 }
 

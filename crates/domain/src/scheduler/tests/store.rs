@@ -31,9 +31,9 @@ pub(super) struct Store {
 }
 
 impl Store {
-    pub(super) fn insert(&mut self, group: QueuePartition, seen: Candidate) {
-        self.places.insert(seen.position.seq, (group, seen.position.clone()));
-        let key = (group, seen.position.clone());
+    pub(super) fn insert(&mut self, partition: QueuePartition, seen: Candidate) {
+        self.places.insert(seen.position.seq, (partition, seen.position.clone()));
+        let key = (partition, seen.position.clone());
         self.rows.insert(key, Row { seen, retry_at: 0, epoch: 0, is_leased: false });
     }
 
@@ -43,28 +43,29 @@ impl Store {
 
     pub(super) fn scan(
         &self,
-        group: QueuePartition,
+        partition: QueuePartition,
         after: Option<&Position>,
         limit: u32,
         now: i64,
     ) -> SchedulerInput {
         let limit = usize::try_from(limit).unwrap();
         let visible = |row: &&Row| !row.is_leased && row.retry_at <= now;
-        let all = self.rows.iter().filter(|((it, _), _)| *it == group).map(|(_, row)| row).filter(visible);
+        let all =
+            self.rows.iter().filter(|((it, _), _)| *it == partition).map(|(_, row)| row).filter(visible);
         let mut behind = all.filter(|row| after.is_none_or(|after| row.seen.position > *after));
         let candidates: Vec<_> = behind.by_ref().take(limit).map(|row| row.seen.clone()).collect();
         let reached_end = behind.next().is_none();
-        SchedulerInput::Candidates { group, candidates, reached_end }
+        SchedulerInput::Candidates { partition, candidates, reached_end }
     }
 
     pub(super) fn lease(&mut self, command: SchedulerCommand, now: i64) -> SchedulerInput {
-        let SchedulerCommand::Lease { replica, group, positions } = command else {
+        let SchedulerCommand::Lease { replica, partition, positions } = command else {
             panic!("no lease: {command:?}")
         };
         let (mut leases, mut gone) = (Vec::new(), Vec::new());
         for position in positions {
-            let key = QueueKey { group, position };
-            match self.rows.get_mut(&(group, key.position.clone())) {
+            let key = QueueKey { partition, position };
+            match self.rows.get_mut(&(partition, key.position.clone())) {
                 Some(row) if !row.is_leased && row.retry_at <= now => {
                     row.is_leased = true;
                     row.epoch += 1;
@@ -73,11 +74,11 @@ impl Store {
                 _ => gone.push(key.position.seq),
             }
         }
-        SchedulerInput::Leased { replica, group, leases, gone }
+        SchedulerInput::Leased { replica, partition, leases, gone }
     }
 
     fn leased(&mut self, lease: &Lease) -> Option<&mut Row> {
-        let row = self.rows.get_mut(&(lease.key.group, lease.key.position.clone()))?;
+        let row = self.rows.get_mut(&(lease.key.partition, lease.key.position.clone()))?;
         (row.is_leased && row.epoch == lease.epoch).then_some(row)
     }
 

@@ -1,4 +1,4 @@
-//! The sweep of one group.
+//! The sweep of one partition.
 
 use super::super::sweep::Sweep;
 use super::{candidate, position};
@@ -27,7 +27,7 @@ fn looks_follow_the_order_and_wrap_at_the_end() {
 }
 
 #[test]
-fn a_group_is_empty_only_after_a_whole_revolution_that_saw_nothing() {
+fn a_partition_is_empty_only_after_a_whole_revolution_that_saw_nothing() {
     let mut sweep = Sweep::default();
     sweep.ask(0);
     assert!(!answer(&mut sweep, &[5], false));

@@ -3,7 +3,7 @@
 use super::super::*;
 use super::desk::Desk;
 use super::store::End;
-use super::{candidate, group};
+use super::{candidate, partition};
 
 #[test]
 fn connections_that_break_together_make_suspects_that_run_alone() {
@@ -77,11 +77,11 @@ fn suspects_take_one_replica_while_the_others_go_on() {
     for seq in 1..=2 {
         let mut seen = candidate(seq);
         seen.suspect = true;
-        desk.store.insert(group(1), seen);
+        desk.store.insert(partition(1), seen);
     }
     desk.enqueue(1, 3..=20);
     desk.feed(SchedulerInput::Released {
-        added: vec![Backlog { group: group(1), count: 2 }],
+        added: vec![Backlog { partition: partition(1), count: 2 }],
         next_ready_at: None,
     });
     let said = desk.hear();
@@ -136,13 +136,16 @@ fn a_lease_or_look_that_was_not_made_is_asked_for_again() {
             .cloned()
     };
     scheduler.on(SchedulerInput::Replicas(vec![super::replica(1, 4)]), 0);
-    let backlog = Backlog { group: group(1), count: 1 };
+    let backlog = Backlog { partition: partition(1), count: 1 };
     let scan = asks(&scheduler.on(SchedulerInput::Released { added: vec![backlog], next_ready_at: None }, 0))
         .unwrap();
     assert_eq!(asks(&scheduler.on(SchedulerInput::Undone(scan.clone()), 1)), None);
     assert_eq!(asks(&scheduler.on(SchedulerInput::Tick, 501)), Some(scan));
-    let seen =
-        SchedulerInput::Candidates { group: group(1), candidates: vec![candidate(1)], reached_end: true };
+    let seen = SchedulerInput::Candidates {
+        partition: partition(1),
+        candidates: vec![candidate(1)],
+        reached_end: true,
+    };
     let lease = asks(&scheduler.on(seen, 502)).unwrap();
     assert_eq!(asks(&scheduler.on(SchedulerInput::Undone(lease.clone()), 503)), None);
     assert_eq!(asks(&scheduler.on(SchedulerInput::Tick, 1_003)), Some(lease.clone()));

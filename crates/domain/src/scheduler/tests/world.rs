@@ -6,7 +6,7 @@ use super::super::leases_held::Mark;
 use super::super::random::Random;
 use super::super::*;
 use super::store::{End, Store};
-use super::{candidate, group, replica};
+use super::{candidate, partition, replica};
 
 /// How often things go wrong, per thousand.
 #[derive(Debug, Clone, Copy, Default)]
@@ -85,17 +85,17 @@ impl World {
 
     /// Requests of an account enter the queue now, each of this cost.
     pub(super) fn enqueue(&mut self, account: i64, seqs: std::ops::Range<i64>, cost: i64) {
-        let (group, count) = (group(account), seqs.end - seqs.start);
+        let (partition, count) = (partition(account), seqs.end - seqs.start);
         for seq in seqs {
             let mut seen = candidate(seq);
             seen.cost = cost;
-            self.store.insert(group, seen);
+            self.store.insert(partition, seen);
             if self.strikes(self.luck.cancel) {
                 let at = self.random.up_to(5_000);
                 self.later(at, Event::Cancel(seq));
             }
         }
-        let added = vec![Backlog { group, count }];
+        let added = vec![Backlog { partition, count }];
         self.tell(SchedulerInput::Released { added, next_ready_at: None });
     }
 
@@ -195,8 +195,8 @@ impl World {
             SchedulerCommand::Release { .. } => {
                 SchedulerInput::Released { added: vec![], next_ready_at: None }
             }
-            SchedulerCommand::Scan { group, after, limit } => {
-                self.store.scan(group, after.as_ref(), limit, self.now)
+            SchedulerCommand::Scan { partition, after, limit } => {
+                self.store.scan(partition, after.as_ref(), limit, self.now)
             }
             SchedulerCommand::Lease { .. } => {
                 self.leases += 1;

@@ -25,7 +25,7 @@ pub(in crate::store) struct AcceptedPrice {
 /// A request that completed.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Completed {
-    pub(in crate::store) group: QueuePartition,
+    pub(in crate::store) partition: QueuePartition,
     pub(in crate::store) request: i64,
     pub(in crate::store) result: i64,
     pub(in crate::store) prompt_tokens: i64,
@@ -67,19 +67,19 @@ impl LedgerDeltas {
 
     /// A request completed: what it used is charged, and its hold released.
     pub(in crate::store) fn capture(&mut self, completed: Completed, accepted: AcceptedPrice) {
-        let Completed { group, request, result, prompt_tokens, completion_tokens, now } = completed;
+        let Completed { partition, request, result, prompt_tokens, completion_tokens, now } = completed;
         let tokens = (prompt_tokens.max(0).unsigned_abs(), completion_tokens.max(0).unsigned_abs());
-        let (account, hold) = (group.account.0, Credits::from_nanos(accepted.hold));
+        let (account, hold) = (partition.account.0, Credits::from_nanos(accepted.hold));
         let mut amount = 0;
         if let Some(pricing) = accepted.pricing {
             let (charge, shortfall) = pricing.capture(hold, tokens.0, tokens.1);
             amount = charge.nanos();
             self.shortfall = self.shortfall.saturating_add(shortfall.nanos());
-            self.charges.push(Charge { group, request, result, amount, now });
+            self.charges.push(Charge { partition, request, result, amount, now });
         }
         self.add_delta(account, Balance { balance: -amount, held: -accepted.hold });
         let spent = Spent { requests: 1, prompt_tokens, completion_tokens, amount };
-        self.spent.entry(spend::Key::new(group, now)).or_default().add(&spent);
+        self.spent.entry(spend::Key::new(partition, now)).or_default().add(&spent);
         self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::completed(&spent));
     }
 

@@ -41,7 +41,7 @@ statements! {
 /// The charge of a request that completed; its amount is what is taken.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store) struct Charge {
-    pub(in crate::store) group: QueuePartition,
+    pub(in crate::store) partition: QueuePartition,
     pub(in crate::store) request: i64,
     pub(in crate::store) result: i64,
     pub(in crate::store) amount: i64,
@@ -50,9 +50,9 @@ pub(in crate::store) struct Charge {
 
 /// Enters charges. Of one result there is one: a second is a broken constraint.
 pub(in crate::store) async fn insert_charges(charges: &[Charge], tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let values = charges.iter().flat_map(|Charge { group, request, result, amount, now }| {
+    let values = charges.iter().flat_map(|Charge { partition, request, result, amount, now }| {
         let kind = code(EntryKind::Charge);
-        [group.account.0, kind, -amount, *now, *result, group.model.0, *request].map(Value::from)
+        [partition.account.0, kind, -amount, *now, *result, partition.model.0, *request].map(Value::from)
     });
     tx.execute(INSERT_CHARGES.over([], values.collect())).await.map(drop)
 }

@@ -20,8 +20,8 @@ pub(in crate::store) struct Key {
 
 impl Key {
     /// The day of `now`, in UTC.
-    pub(in crate::store) const fn new(group: QueuePartition, now: i64) -> Self {
-        Self { account: group.account.0, day: day_of(now), model: group.model.0 }
+    pub(in crate::store) const fn new(partition: QueuePartition, now: i64) -> Self {
+        Self { account: partition.account.0, day: day_of(now), model: partition.model.0 }
     }
 }
 

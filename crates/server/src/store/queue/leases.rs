@@ -21,14 +21,14 @@ pub struct Leased {
     pub gone: Vec<i64>,
 }
 
-/// Leases the requests at `positions` of `group` that still wait and belong to no cancelled batch.
+/// Leases the requests at `positions` of `partition` that still wait and belong to no cancelled batch.
 pub async fn take(
     store: &Store,
-    group: QueuePartition,
+    partition: QueuePartition,
     positions: Vec<Position>,
     now: i64,
 ) -> Result<Leased, StoreError> {
-    store.writer().write(LeaseRun { group, positions, now }).await
+    store.writer().write(LeaseRun { partition, positions, now }).await
 }
 
 /// How a lease is released.
@@ -62,7 +62,7 @@ statements! {
     ///
     /// On PostgreSQL it looks too. What another node is writing at this moment is passed over. A removed node leases
     /// nothing before its next heartbeat: no peer would reclaim that lease. Each row is locked in a search of its own:
-    /// joined, the whole group would be read for the sake of its two columns.
+    /// joined, the whole partition would be read for the sake of its two columns.
     LEASE over [Bytes, Integer] = {
         sqlite: "UPDATE queue SET phase = 1 /* leased */, node = ?1, lease_epoch = lease_epoch + 1,
                    in_progress_at = coalesce(in_progress_at, ?2)
@@ -100,7 +100,7 @@ statements! {
 }
 
 pub(in crate::store) struct LeaseRun {
-    group: QueuePartition,
+    partition: QueuePartition,
     positions: Vec<Position>,
     now: i64,
 }
@@ -115,7 +115,7 @@ impl LeaseRun {
         for position in &self.positions {
             match epochs.remove(&position.seq) {
                 Some(epoch) => {
-                    let key = QueueKey { group: self.group, position: position.clone() };
+                    let key = QueueKey { partition: self.partition, position: position.clone() };
                     leased.leases.push(Lease { key, epoch });
                 }
                 None => leased.gone.push(position.seq),
@@ -152,7 +152,7 @@ impl LeaseRun {
     }
 
     fn shared(&self, write: &WriteTransaction<'_>) -> [Value; 4] {
-        let QueuePartition { model, account } = self.group;
+        let QueuePartition { model, account } = self.partition;
         [write.node.key.into(), self.now.into(), model.into(), account.into()]
     }
 
@@ -191,9 +191,9 @@ impl Operation for LeaseRun {
 
 /// Adds `model, account, sort_key, seq`: the key of the queue.
 pub(in crate::store) fn push_key(values: &mut Vec<Value>, key: &QueueKey) {
-    let QueueKey { group, position } = key;
-    values.push(group.model.into());
-    values.push(group.account.into());
+    let QueueKey { partition, position } = key;
+    values.push(partition.model.into());
+    values.push(partition.account.into());
     values.push(position.sort_key.as_bytes().into());
     values.push(position.seq.into());
 }
@@ -206,14 +206,14 @@ impl Operation for ReleaseLease {
     async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<bool>, StoreError> {
         let mut answers = Vec::with_capacity(jobs.len());
         for Job { operation: release, .. } in jobs {
-            let QueueKey { group, position } = &release.lease.key;
+            let QueueKey { partition, position } = &release.lease.key;
             let update = RETURN
                 .bind(release.retry_at)
                 .bind(release.counted)
                 .bind(release.suspect)
                 .bind(write.node.key)
-                .bind(group.model)
-                .bind(group.account)
+                .bind(partition.model)
+                .bind(partition.account)
                 .bind(position.sort_key.as_bytes())
                 .bind(position.seq)
                 .bind(release.lease.epoch);

@@ -12,5 +12,5 @@ pub mod settle;
 pub(super) mod sweep_cursors;
 
 pub use self::scan::{
-    Prompt, backlogs, find_prompt, list_small_prompts, look, next_ready_at, waiting_groups,
+    Prompt, backlogs, find_prompt, list_small_prompts, look, next_ready_at, waiting_partitions,
 };

@@ -14,7 +14,7 @@ statements! {
 
 /// Requests of a queue partition after a position that may be tried by `now`, in order.
 pub(in crate::store) fn scan_after(
-    group: QueuePartition,
+    partition: QueuePartition,
     after: Option<&Position>,
     limit: u32,
     now: i64,
@@ -23,7 +23,7 @@ pub(in crate::store) fn scan_after(
         Some(position) => (position.sort_key.as_bytes(), position.seq),
         None => ([].as_slice(), i64::MIN),
     };
-    SCAN.bind(group.model).bind(group.account).bind(sort_key).bind(seq).bind(now).bind(limit)
+    SCAN.bind(partition.model).bind(partition.account).bind(sort_key).bind(seq).bind(now).bind(limit)
 }
 
 pub(in crate::store) fn read_candidate(row: &Row) -> Result<Candidate, StoreError> {

@@ -11,7 +11,7 @@ use crate::store::{Store, StoreError};
 /// What a release moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Released {
-    /// What entered the queue, by group.
+    /// What entered the queue, by partition.
     pub added: Vec<Backlog>,
     /// The earliest `ready_at` still gathering, in milliseconds; it lies in the past where the limit was reached.
     pub next_ready_at: Option<i64>,
@@ -110,10 +110,10 @@ impl Release {
 
 /// Reads `model, account, count`.
 pub(in crate::store) fn read_backlog(row: &Row) -> Result<Backlog, StoreError> {
-    Ok(Backlog { group: read_group(row)?, count: row.get("count")? })
+    Ok(Backlog { partition: read_partition(row)?, count: row.get("count")? })
 }
 
 /// Reads `model, account`.
-pub(in crate::store) fn read_group(row: &Row) -> Result<QueuePartition, StoreError> {
+pub(in crate::store) fn read_partition(row: &Row) -> Result<QueuePartition, StoreError> {
     Ok(QueuePartition { model: row.get("model")?, account: row.get("account")? })
 }

@@ -5,14 +5,14 @@ use overnight_domain::scheduler::{Backlog, Candidate, Position, QueuePartition};
 
 use crate::store::database::{Dialect, Row, Value, statements};
 use crate::store::queue::queue_scan::{read_candidate, scan_after};
-use crate::store::queue::releases::{self, read_backlog, read_group};
+use crate::store::queue::releases::{self, read_backlog, read_partition};
 use crate::store::queue::sweep_cursors;
 use crate::store::{Store, StoreError};
 
 statements! {
     BACKLOGS = "SELECT model, account, count(*) AS count FROM queue WHERE phase = 0 /* waiting */ GROUP BY model, account";
-    /// Walks from group to group by the queue's key, however many requests each has.
-    WAITING_GROUPS = { postgres: "WITH RECURSIVE g(model, account) AS (
+    /// Walks from partition to partition by the queue's key, however many requests each has.
+    WAITING_PARTITIONS = { postgres: "WITH RECURSIVE g(model, account) AS (
             (SELECT model, account FROM queue ORDER BY model, account LIMIT 1)
             UNION ALL
             SELECT n.model, n.account FROM g CROSS JOIN LATERAL (
@@ -29,36 +29,36 @@ statements! {
     FIND_PROMPT = "SELECT seq, id, body, max_tokens FROM requests WHERE seq = ?";
 }
 
-/// Waiting requests of a group behind `after` that may be tried by `now`, in order; and whether no more lie behind.
+/// Waiting requests of a partition behind `after` that may be tried by `now`, in order; and whether no more lie behind.
 ///
 /// Where nodes share the queue, `after` does not count: it is the next run of the sweep that they share.
 pub async fn look(
     store: &Store,
-    group: QueuePartition,
+    partition: QueuePartition,
     after: Option<&Position>,
     limit: u32,
     now: i64,
 ) -> Result<(Vec<Candidate>, bool), StoreError> {
     let candidates = match store.dialect() {
         Dialect::Sqlite => {
-            let rows = store.readers().fetch_all(scan_after(group, after, limit, now)).await?;
+            let rows = store.readers().fetch_all(scan_after(partition, after, limit, now)).await?;
             rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?
         }
-        Dialect::Postgres => sweep_cursors::take(store, group, limit, now).await?,
+        Dialect::Postgres => sweep_cursors::take(store, partition, limit, now).await?,
     };
     let reached_end = candidates.len() < limit as usize;
     Ok((candidates, reached_end))
 }
 
-/// What waits in the queue, by group: read once, when the process starts.
+/// What waits in the queue, by partition: read once, when the process starts.
 pub async fn backlogs(store: &Store) -> Result<Vec<Backlog>, StoreError> {
     store.readers().fetch_all(BACKLOGS.unbound()).await?.iter().map(read_backlog).collect()
 }
 
-/// The groups that have requests which may be tried by `now`: what a node asks on PostgreSQL, where others fill the queue
+/// The partitions that have requests which may be tried by `now`: what a node asks on PostgreSQL, where others fill the queue
 /// too.
-pub async fn waiting_groups(store: &Store, now: i64) -> Result<Vec<QueuePartition>, StoreError> {
-    store.readers().fetch_all(WAITING_GROUPS.bind(now)).await?.iter().map(read_group).collect()
+pub async fn waiting_partitions(store: &Store, now: i64) -> Result<Vec<QueuePartition>, StoreError> {
+    store.readers().fetch_all(WAITING_PARTITIONS.bind(now)).await?.iter().map(read_partition).collect()
 }
 
 /// The earliest `ready_at` of what gathers, in milliseconds.

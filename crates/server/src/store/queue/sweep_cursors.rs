@@ -14,33 +14,33 @@ statements! {
     GO_ON = { postgres: "UPDATE sweeps SET sort_key = ?, seq = ? WHERE model = ? AND account = ?" };
 }
 
-/// The next waiting requests of a group that may be tried by `now`, `limit` at most; the sweep goes on behind them. At
+/// The next waiting requests of a partition that may be tried by `now`, `limit` at most; the sweep goes on behind them. At
 /// the end it comes round. Nothing where nothing waits at all.
 pub(in crate::store) async fn take(
     store: &Store,
-    group: QueuePartition,
+    partition: QueuePartition,
     limit: u32,
     now: i64,
 ) -> Result<Vec<Candidate>, StoreError> {
-    store.transaction(async move |tx| go_on(tx, group, limit, now).await).await
+    store.transaction(async move |tx| go_on(tx, partition, limit, now).await).await
 }
 
 async fn go_on(
     tx: &mut Tx<'_>,
-    group: QueuePartition,
+    partition: QueuePartition,
     limit: u32,
     now: i64,
 ) -> Result<Vec<Candidate>, StoreError> {
     // Where a crash sets the cursor back, a run is scanned twice: no commit needs to wait for that.
     tx.execute(COMMIT_WITHOUT_WAITING.unbound()).await?;
-    let mut after = cursor(tx, group).await?;
+    let mut after = cursor(tx, partition).await?;
     loop {
-        let rows = tx.fetch(scan_after(group, after.as_ref(), limit, now)).await?;
+        let rows = tx.fetch(scan_after(partition, after.as_ref(), limit, now)).await?;
         let run = rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?;
         if let Some(last) = run.last() {
             let Position { sort_key, seq } = &last.position;
             let update = GO_ON.bind(sort_key.as_bytes()).bind(*seq);
-            tx.execute(update.bind(group.model).bind(group.account)).await?;
+            tx.execute(update.bind(partition.model).bind(partition.account)).await?;
         }
         if !run.is_empty() || after.take().is_none() {
             return Ok(run);
@@ -49,10 +49,10 @@ async fn go_on(
 }
 
 /// Where the sweep stands; nobody else takes of it until the transaction ends.
-async fn cursor(tx: &mut Tx<'_>, group: QueuePartition) -> Result<Option<Position>, StoreError> {
-    let rows = tx.fetch(CURSOR.bind(group.model).bind(group.account)).await?;
+async fn cursor(tx: &mut Tx<'_>, partition: QueuePartition) -> Result<Option<Position>, StoreError> {
+    let rows = tx.fetch(CURSOR.bind(partition.model).bind(partition.account)).await?;
     let Some(row) = rows.first() else {
-        tx.execute(BEGIN.bind(group.model).bind(group.account)).await?;
+        tx.execute(BEGIN.bind(partition.model).bind(partition.account)).await?;
         return Ok(None);
     };
     read_position(row).map(Some)

@@ -30,7 +30,7 @@ async fn a_look_goes_on_behind_its_cursor() {
     fixture.insert(&[1, 2, 2, 3]).await;
     fixture.release().await;
     let all = fixture.look().await;
-    let look = |after| queue::look(&fixture.store, fixture.group(), after, 2, START);
+    let look = |after| queue::look(&fixture.store, fixture.partition(), after, 2, START);
     let (behind, reached_end) = look(Some(&all[1])).await.expect("a look");
     assert_eq!(behind.into_iter().map(|candidate| candidate.position).collect::<Vec<_>>(), all[2..]);
     assert!(!reached_end);
@@ -43,7 +43,7 @@ async fn a_request_is_leased_once_at_a_time(mut fixture: Fixture) {
     fixture.insert(&[1, 2]).await;
     fixture.release().await;
     let positions = fixture.look().await;
-    let take = || leases::take(&fixture.store, fixture.group(), positions.clone(), START);
+    let take = || leases::take(&fixture.store, fixture.partition(), positions.clone(), START);
     let (first, second) = tokio::join!(take(), take());
     let (first, second) = (first.expect("a lease"), second.expect("a lease"));
     assert_eq!(first.leases.len() + second.leases.len(), 2);
@@ -59,7 +59,8 @@ async fn a_settle_under_an_old_epoch_touches_nothing(mut fixture: Fixture) {
     let back = ReleaseLease { lease: old.clone(), retry_at: START, counted: true, suspect: true };
     assert!(leases::release_lease(&fixture.store, back.clone()).await.expect("a release"));
     assert!(!leases::release_lease(&fixture.store, back).await.expect("a second release"));
-    let (candidates, _) = queue::look(&fixture.store, fixture.group(), None, 9, START).await.expect("a look");
+    let (candidates, _) =
+        queue::look(&fixture.store, fixture.partition(), None, 9, START).await.expect("a look");
     assert_eq!((candidates[0].attempts, candidates[0].suspect), (1, true));
     let new = fixture.lease().await.remove(0);
     assert!(new.epoch > old.epoch);
@@ -91,7 +92,8 @@ async fn a_request_that_backs_off_is_not_seen_before_its_time(mut fixture: Fixtu
     let back = ReleaseLease { lease: lease.clone(), retry_at: START + 9, counted: false, suspect: false };
     assert!(leases::release_lease(&fixture.store, back).await.expect("a release"));
     assert!(fixture.look().await.is_empty());
-    let (later, _) = queue::look(&fixture.store, fixture.group(), None, 9, START + 9).await.expect("a look");
+    let (later, _) =
+        queue::look(&fixture.store, fixture.partition(), None, 9, START + 9).await.expect("a look");
     assert_eq!(later.len(), 1);
 }
 

@@ -138,7 +138,7 @@ impl Fixture {
         (open(&options).await, folder)
     }
 
-    pub(super) fn group(&self) -> QueuePartition {
+    pub(super) fn partition(&self) -> QueuePartition {
         QueuePartition { model: self.model, account: self.account }
     }
 
@@ -190,14 +190,14 @@ impl Fixture {
 
     pub(super) async fn look(&self) -> Vec<Position> {
         let (candidates, _) =
-            queue::look(&self.store, self.group(), None, 1_000, START).await.expect("a look");
+            queue::look(&self.store, self.partition(), None, 1_000, START).await.expect("a look");
         candidates.into_iter().map(|candidate| candidate.position).collect()
     }
 
     /// Leases everything that waits.
     pub(super) async fn lease(&self) -> Vec<Lease> {
         let positions = self.look().await;
-        leases::take(&self.store, self.group(), positions, START + 1).await.expect("a lease").leases
+        leases::take(&self.store, self.partition(), positions, START + 1).await.expect("a lease").leases
     }
 
     pub(super) fn folder(&self) -> &Path {

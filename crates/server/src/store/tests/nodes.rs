@@ -22,7 +22,7 @@ async fn two_nodes_never_hold_one_request() {
     fixture.insert(&(0..64).collect::<Vec<_>>()).await;
     fixture.release().await;
     let positions = fixture.look().await;
-    let take = |store| leases::take(store, fixture.group(), positions.clone(), START);
+    let take = |store| leases::take(store, fixture.partition(), positions.clone(), START);
     let (mine, its) = tokio::join!(take(&fixture.store), take(&other));
     let (mine, its) = (mine.expect("a lease"), its.expect("a lease"));
     assert_eq!(mine.leases.len() + its.leases.len(), 64);
@@ -42,7 +42,7 @@ async fn a_node_that_slept_through_its_lease_finds_its_writes_refused() {
     assert!(!fixture.settle(&slept, START + 2).await);
     let positions = fixture.look().await;
     let lease =
-        leases::take(&other, fixture.group(), positions, START).await.expect("a lease").leases.remove(0);
+        leases::take(&other, fixture.partition(), positions, START).await.expect("a lease").leases.remove(0);
     assert!(!fixture.settle(&slept, START + 3).await);
     nodes::heartbeat(&fixture.store, START).await.expect("the sleeper wakes");
     assert!(!fixture.settle(&slept, START + 4).await);
@@ -58,7 +58,8 @@ async fn nodes_take_runs_of_one_sweep_that_comes_round() {
     fixture.insert(&[1, 2, 2, 3, 4]).await;
     fixture.release().await;
     let look = async |store| {
-        let (run, reached_end) = queue::look(store, fixture.group(), None, 2, START).await.expect("a look");
+        let (run, reached_end) =
+            queue::look(store, fixture.partition(), None, 2, START).await.expect("a look");
         let keys: Vec<u8> = run.iter().map(|it| it.position.sort_key.as_bytes()[0]).collect();
         (keys, reached_end)
     };
@@ -67,9 +68,9 @@ async fn nodes_take_runs_of_one_sweep_that_comes_round() {
     assert_eq!(look(&fixture.store).await, (vec![4], true));
     assert_eq!(look(&other).await, (vec![1, 2], false), "the sweep came round");
     let positions = fixture.look().await;
-    leases::take(&other, fixture.group(), positions, START).await.expect("a lease");
+    leases::take(&other, fixture.partition(), positions, START).await.expect("a lease");
     assert_eq!(look(&fixture.store).await.0, [1, 2], "what lay before the cursor waits still");
-    assert_eq!(queue::waiting_groups(&other, START).await.expect("a poll"), [fixture.group()]);
+    assert_eq!(queue::waiting_partitions(&other, START).await.expect("a poll"), [fixture.partition()]);
 }
 
 #[tokio::test]
@@ -152,7 +153,7 @@ async fn counters_are_right_whoever_writes_at_the_same_time() {
         let work = async |store| {
             let released = queue::releases::release(store, START, 1_000).await;
             let positions = fixture.look().await;
-            let leased = leases::take(store, fixture.group(), positions, START + 1).await?;
+            let leased = leases::take(store, fixture.partition(), positions, START + 1).await?;
             let ends = leased.leases.iter().map(|lease| settle(store, fixture.settlement(lease, START + 2)));
             join_all(ends).await.into_iter().collect::<Result<Vec<_>, _>>()?;
             released.map(drop)
@@ -239,7 +240,7 @@ async fn a_pooler_may_lend_a_server_for_one_transaction_at_a_time() {
     let ids = fixture.insert(&(0..32).collect::<Vec<_>>()).await;
     fixture.release().await;
     let positions = fixture.look().await;
-    let take = |store| leases::take(store, fixture.group(), positions.clone(), START);
+    let take = |store| leases::take(store, fixture.partition(), positions.clone(), START);
     let (mine, its) = tokio::join!(take(&fixture.store), take(&other));
     let leases = [mine.expect("a lease").leases, its.expect("a lease").leases];
     let ends = leases.iter().zip([&fixture.store, &other]).flat_map(|(leases, store)| {

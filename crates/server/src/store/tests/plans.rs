@@ -59,7 +59,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let mut statements = vec![
         releases::RELEASE_ON_POSTGRES.bind(START).bind(9i64),
         releases::NEXT_READY_AT.unbound(),
-        queue_scan::scan_after(fixture.group(), None, 9, START),
+        queue_scan::scan_after(fixture.partition(), None, 9, START),
         settle::end_on_postgres_by(&settlements.iter().collect::<Vec<_>>(), 1),
         expiry::OVERDUE.bind(0i64).bind(START).bind(9i64),
         expiry::IS_OVERDUE.bind(0i64).bind(START),

@@ -170,7 +170,7 @@ async fn two_nodes_that_end_the_last_of_a_batch_tell_of_it_once() {
         let batch = batch_told(&mut fixture, &[2 * round, 2 * round + 1]).await;
         fixture.release().await;
         let [ours, theirs]: [Position; 2] = fixture.look().await.try_into().expect("two requests");
-        let take = |store, position| leases::take(store, fixture.group(), vec![position], START + 1);
+        let take = |store, position| leases::take(store, fixture.partition(), vec![position], START + 1);
         let ours = take(&fixture.store, ours).await.expect("a lease").leases.remove(0);
         let theirs = take(&other, theirs).await.expect("a lease").leases.remove(0);
         let settle_theirs = settle::settle(&other, fixture.settlement(&theirs, START + 10));

@@ -84,10 +84,10 @@ impl Settlement {
 
     /// Notes what this end, which is written, brings about besides.
     fn note_effects(&self, held: &Held, result: i64, ended_at: i64, write: &mut WriteTransaction<'_>) {
-        let (group, request, now) = (self.lease.key.group, self.seq(), self.now);
+        let (partition, request, now) = (self.lease.key.partition, self.seq(), self.now);
         let ended = EndedRequest {
             seq: request,
-            account: group.account.0,
+            account: partition.account.0,
             batch: held.batch,
             lane: held.lane,
             hold: held.accepted.hold,
@@ -99,7 +99,8 @@ impl Settlement {
         match self.ending {
             Ending::Failed => write.effects.ended(&ended),
             Ending::Completed { prompt_tokens, completion_tokens } => {
-                let completed = Completed { group, request, result, prompt_tokens, completion_tokens, now };
+                let completed =
+                    Completed { partition, request, result, prompt_tokens, completion_tokens, now };
                 write.effects.completed(&ended, completed, held.accepted);
             }
         }

@@ -165,7 +165,7 @@ SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= ?1 AN
 SELECT seq, id, body, max_tokens FROM requests
             WHERE octet_length(body) <= $1 AND seq = ANY ($2::bigint[]);
 
--- queue::scan::WAITING_GROUPS, PostgreSQL
+-- queue::scan::WAITING_PARTITIONS, PostgreSQL
 WITH RECURSIVE g(model, account) AS (
             (SELECT model, account FROM queue ORDER BY model, account LIMIT 1)
             UNION ALL

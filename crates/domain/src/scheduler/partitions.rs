@@ -1,6 +1,6 @@
-//! What is known of one group: its sweep, hints of how much waits, what it is owed, and when to scan again.
+//! What is known of one partition: its sweep, hints of how much waits, what it is owed, and when to scan again.
 //!
-//! Counts are hints: a whole revolution that saw nothing corrects them to zero. The other way round, a group that seems
+//! Counts are hints: a whole revolution that saw nothing corrects them to zero. The other way round, a partition that seems
 //! empty is scanned all the same: every 10 s while any of its requests is held or waits for its retry, else 10, 20,
 //! 40 … s after it went quiet, and then it is forgotten. So no wrong count stalls a request: a retry time that the
 //! counts of a restart do not tell, a write that was slower than the scan behind it.
@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 use super::messages::{Candidate, Position};
 use super::sweep::Sweep;
 
-/// The first interval of scans at a group that seems empty.
+/// The first interval of scans at a partition that seems empty.
 pub(super) const RECHECK_MS: i64 = 10_000;
-/// A quiet group is forgotten when its interval would pass this: more than the longest retry time.
+/// A quiet partition is forgotten when its interval would pass this: more than the longest retry time.
 const FORGET_MS: i64 = 20 * 60_000;
-/// Retry times are counted in steps of this, so that a group's memory is bounded.
+/// Retry times are counted in steps of this, so that a partition's memory is bounded.
 const RETRY_STEP_MS: i64 = 64;
 /// A request whose lease was released is scanned for no sooner than this, so that the write comes first.
 const WRITE_MS: i64 = 50;
 
-/// A group's state; a few hundred bytes and its window.
+/// A partition's state; a few hundred bytes and its window.
 #[derive(Debug, Default)]
-pub(super) struct GroupState {
+pub(super) struct PartitionState {
     pub(super) sweep: Sweep,
     /// Waiting requests that a scan can see by now.
     count: i64,
@@ -39,7 +39,7 @@ pub(super) struct GroupState {
     recheck_ms: i64,
 }
 
-impl GroupState {
+impl PartitionState {
     pub(super) fn new(is_shared: bool, now: i64) -> Self {
         let sweep = Sweep::new(is_shared);
         Self { sweep, recheck_at: now + RECHECK_MS, recheck_ms: RECHECK_MS, ..Self::default() }
@@ -135,7 +135,7 @@ impl GroupState {
         self.stay_awake(now);
     }
 
-    /// Once a second: scans again where the group only seems empty. True where it can be forgotten.
+    /// Once a second: scans again where the partition only seems empty. True where it can be forgotten.
     pub(super) fn repair(&mut self, now: i64) -> bool {
         self.sweep.repair(now);
         if self.is_visible() || self.sweep.is_asked() || now < self.recheck_at {

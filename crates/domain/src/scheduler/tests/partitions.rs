@@ -1,0 +1,73 @@
+//! What is known of one partition.
+
+use super::super::partitions::PartitionState;
+use super::{candidate, position};
+
+#[test]
+fn a_retry_becomes_visible_when_its_time_has_come_and_not_before() {
+    let mut partition = PartitionState::new(false, 0);
+    let at = partition.delay(1_000, 0);
+    assert!((1_000..=1_064).contains(&at));
+    assert_eq!(partition.delay(5_000, 0), at, "the earliest time is the one to wake up for");
+    assert!(!partition.is_visible() && partition.waiting() == 2);
+    assert_eq!(partition.mature(at - 1), Some(at));
+    assert!(partition.mature(at).is_some_and(|next| next >= 5_000));
+    assert!(partition.is_visible() && partition.waiting() == 2);
+}
+
+#[test]
+fn a_request_given_back_at_once_is_not_looked_for_before_the_write() {
+    assert!(PartitionState::new(false, 0).delay(0, 0) >= 50);
+}
+
+#[test]
+fn an_empty_revolution_corrects_the_count_and_the_partition_is_looked_at_again_until_forgotten() {
+    let mut partition = PartitionState::new(false, 0);
+    partition.add(7, 0);
+    partition.sweep.ask(0);
+    let is_empty = partition.sweep.absorb(std::iter::empty(), None, true, 0);
+    partition.correct(is_empty, 0);
+    assert!(!partition.is_visible() && partition.waiting() == 0);
+    let mut scans = Vec::new();
+    for second in 0..10_000 {
+        if partition.repair(second * 1_000) {
+            break;
+        }
+        if partition.is_visible() {
+            scans.push(second);
+            partition.sweep.ask(second * 1_000);
+            let is_empty = partition.sweep.absorb(std::iter::empty(), None, true, second * 1_000);
+            partition.correct(is_empty, second * 1_000);
+        }
+    }
+    assert_eq!(scans, [10, 30, 70, 150, 310, 630]);
+}
+
+#[test]
+fn a_partition_with_held_requests_is_looked_at_every_ten_seconds() {
+    let mut partition = PartitionState::new(false, 0);
+    partition.held = 1;
+    for round in 1..50 {
+        let now = round * 10_000;
+        assert!(!partition.repair(now) && partition.is_visible());
+        partition.sweep.ask(now);
+        let is_empty = partition.sweep.absorb(std::iter::empty(), None, true, now);
+        partition.correct(is_empty, now);
+    }
+}
+
+#[test]
+fn a_look_in_the_middle_of_the_order_does_not_end_the_suspicion_of_a_wrong_count() {
+    let mut partition = PartitionState::new(false, 0);
+    partition.add(1, 0);
+    partition.sweep.ask(0);
+    partition.sweep.absorb([candidate(5)].into_iter(), Some(position(5)), false, 0);
+    partition.correct(false, 0);
+    assert_eq!(partition.take(1, 0).len(), 1);
+    partition.repair(10_000);
+    assert!(partition.is_visible());
+    assert_eq!(partition.sweep.ask(10_000), Some(Some(position(5))));
+    let is_empty = partition.sweep.absorb(std::iter::empty(), None, true, 10_000);
+    partition.correct(is_empty, 10_000);
+    assert!(partition.is_visible(), "what lies before the cursor was not scanned yet");
+}
