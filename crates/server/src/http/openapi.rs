@@ -1,6 +1,5 @@
 //! The reference in OpenAPI's terms, drawn from the handlers.
 
-mod routes;
 mod webhooks;
 
 use std::sync::LazyLock;
@@ -14,12 +13,12 @@ use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
 };
 use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
 
-pub(super) use self::routes::routes;
 use self::webhooks::Webhooks;
-use super::answers;
+use super::{answers, native};
 
-/// What the routes are added to.
+/// What the routes of `native/mod.rs` are added to.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -69,7 +68,7 @@ pub fn openapi_json() -> String {
 
 /// The document.
 pub(super) fn document() -> Document {
-    routes().into_openapi()
+    OpenApiRouter::with_openapi(Base::openapi()).merge(native::routes()).into_openapi()
 }
 
 static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi_json().into());

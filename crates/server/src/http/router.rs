@@ -1,5 +1,4 @@
-//! All routes. Those of the API reference are listed in `openapi/routes.rs`, with their handlers in `native/`; those of the
-//! console in `console/mod.rs`.
+//! All routes. Those of the API are listed in `native/mod.rs`, those of the console in `console/mod.rs`.
 
 use std::sync::Arc;
 
@@ -7,7 +6,7 @@ use axum::routing::{get, post};
 use axum::{Router, middleware};
 
 use super::context::{Context, Shared, Timeouts};
-use super::{calls, console, docs, health, metrics, openapi, payments};
+use super::{calls, console, docs, health, metrics, native, openapi, payments};
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
@@ -44,7 +43,7 @@ pub(super) fn assemble(context: Shared) -> Router {
     if !context.services.config.role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }
-    let routes = open_routes(&context.services).merge(Router::from(openapi::routes()));
+    let routes = open_routes(&context.services).merge(Router::from(native::routes()));
     finish(routes.merge(console::routes(&context)), context)
 }
 

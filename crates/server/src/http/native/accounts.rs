@@ -15,7 +15,7 @@ use crate::http::extract::Caller;
 /// The account that the key belongs to, and its credits.
 #[utoipa::path(get, path = "/v1/account", operation_id = "get_account", tag = "Account",
     responses((status = 200, description = "The account.", body = Account), Always))]
-pub(in crate::http) async fn get(State(context): State<Shared>, caller: Caller) -> Answer {
+pub(super) async fn get(State(context): State<Shared>, caller: Caller) -> Answer {
     let account = accounts::record(&accounts::get_own(&context.services, caller.0).await?);
     // Writing to memory cannot fail.
     Ok(answers::ok(|out| drop(serde_json::to_writer(out, &account))))

@@ -27,7 +27,7 @@ fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
 #[utoipa::path(get, path = "/v1/batches", operation_id = "list_batches", tag = "Batches",
     responses((status = 200, description = "One batch on each line.", body = FullBatch,
         content_type = "application/x-ndjson"), Always))]
-pub(in crate::http) async fn list(State(context): State<Shared>, caller: Caller) -> Answer {
+pub(super) async fn list(State(context): State<Shared>, caller: Caller) -> Answer {
     Ok(json_lines::answer(batches::list(&context.services, caller.0), write_whole).await?)
 }
 
@@ -39,7 +39,7 @@ pub(in crate::http) async fn list(State(context): State<Shared>, caller: Caller)
 #[utoipa::path(post, path = "/v1/batches", operation_id = "create_batch", tag = "Batches",
     request_body(content = CreateBatch, content_type = "application/json"),
     responses((status = 201, description = "The batch.", body = BatchCreated), Always, OfBody))]
-pub(in crate::http) async fn create(
+pub(super) async fn create(
     State(context): State<Shared>,
     caller: Caller,
     JsonBody(body): JsonBody,
@@ -54,7 +54,7 @@ pub(in crate::http) async fn create(
 #[utoipa::path(get, path = "/v1/batches/{batch_id}", operation_id = "get_batch", tag = "Batches",
     params(("batch_id" = String, Path, description = "The identifier of the batch.")),
     responses((status = 200, description = "The batch.", body = FullBatch), Always, OfPath))]
-pub(in crate::http) async fn get(
+pub(super) async fn get(
     State(context): State<Shared>,
     caller: Caller,
     PathId(id): PathId<BatchKind>,
@@ -68,7 +68,7 @@ pub(in crate::http) async fn get(
     tag = "Batches",
     params(("batch_id" = String, Path, description = "The identifier of the batch.")),
     responses((status = 200, description = "How the batch stands.", body = BatchSummary), Always, OfPath))]
-pub(in crate::http) async fn get_status(
+pub(super) async fn get_status(
     State(context): State<Shared>,
     caller: Caller,
     PathId(id): PathId<BatchKind>,
@@ -85,7 +85,7 @@ pub(in crate::http) async fn get_status(
     params(("batch_id" = String, Path, description = "The identifier of the batch.")),
     responses((status = 200, description = "One request on each line.", body = RequestSummary,
         content_type = "application/x-ndjson"), Always, OfPath))]
-pub(in crate::http) async fn get_requests(
+pub(super) async fn get_requests(
     State(context): State<Shared>,
     caller: Caller,
     PathId(id): PathId<BatchKind>,
@@ -103,7 +103,7 @@ pub(in crate::http) async fn get_requests(
     params(("batch_id" = String, Path, description = "The identifier of the batch.")),
     responses((status = 200, description = "One request on each line.", body = FullRequest,
         content_type = "application/x-ndjson"), Always, OfPath))]
-pub(in crate::http) async fn get_results(
+pub(super) async fn get_results(
     State(context): State<Shared>,
     caller: Caller,
     PathId(id): PathId<BatchKind>,
@@ -122,11 +122,7 @@ pub(in crate::http) async fn get_results(
     params(("batch_id" = String, Path, description = "The identifier of the batch, or of a request.")),
     responses((status = 200, description = "The cancelled batch.", body = FullBatch),
         Always, OfPath, OfCancel))]
-pub(in crate::http) async fn cancel(
-    State(context): State<Shared>,
-    caller: Caller,
-    target: CancelTarget,
-) -> Answer {
+pub(super) async fn cancel(State(context): State<Shared>, caller: Caller, target: CancelTarget) -> Answer {
     match target {
         CancelTarget::Batch(id) => {
             let batch = batches::cancel(&context.services, caller.0, id).await?;

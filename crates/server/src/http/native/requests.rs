@@ -26,11 +26,7 @@ use crate::http::queries::RequestsQuery;
         only how it stands. Takes `true`, `false`, `1` and `0`; without it, `false`."), RequestFilter),
     responses((status = 200, description = "One request on each line.", body = RequestLine,
         content_type = "application/x-ndjson"), Always, OfQuery))]
-pub(in crate::http) async fn list(
-    State(context): State<Shared>,
-    caller: Caller,
-    query: RequestsQuery,
-) -> Answer {
+pub(super) async fn list(State(context): State<Shared>, caller: Caller, query: RequestsQuery) -> Answer {
     let services = &context.services;
     if query.full {
         let pages = requests::list_records(services, caller.0, &query.list).await?;
@@ -49,7 +45,7 @@ pub(in crate::http) async fn list(
     request_body(content = CreateRequest, content_type = "application/json"),
     responses((status = 201, description = "The request, in an array of one.", body = [RequestCreated]),
         Always, OfBody))]
-pub(in crate::http) async fn create(
+pub(super) async fn create(
     State(context): State<Shared>,
     caller: Caller,
     JsonBody(body): JsonBody,
@@ -65,7 +61,7 @@ pub(in crate::http) async fn create(
     params(("request_id" = String, Path, description = "The identifier of the request.")),
     responses((status = 200, description = "The request, in an array of one.", body = [FullRequest]),
         Always, OfPath))]
-pub(in crate::http) async fn get(
+pub(super) async fn get(
     State(context): State<Shared>,
     caller: Caller,
     PathId(id): PathId<RequestKind>,
@@ -79,7 +75,7 @@ pub(in crate::http) async fn get(
     tag = "Requests",
     params(("request_id" = String, Path, description = "The identifier of the request.")),
     responses((status = 200, description = "How the request stands.", body = RequestSummary), Always, OfPath))]
-pub(in crate::http) async fn get_status(
+pub(super) async fn get_status(
     State(context): State<Shared>,
     caller: Caller,
     PathId(id): PathId<RequestKind>,
@@ -97,7 +93,7 @@ pub(in crate::http) async fn get_status(
     params(("request_id" = String, Path, description = "The identifier of the request.")),
     responses((status = 200, description = "The cancelled request.", body = FullRequest),
         Always, OfPath, OfCancel))]
-pub(in crate::http) async fn cancel(
+pub(super) async fn cancel(
     State(context): State<Shared>,
     caller: Caller,
     PathId(id): PathId<RequestKind>,
