@@ -20,7 +20,6 @@ pub mod queue;
 pub mod requests;
 mod row;
 pub mod schema;
-mod write_transaction;
 mod writer;
 mod writes;
 

@@ -18,8 +18,8 @@ use crate::store::nodes;
 use crate::store::options::StoreOptions;
 use crate::store::queue::expiry::Passed;
 use crate::store::schema;
-use crate::store::write_transaction::{Node, Sequences, WriteContext};
 use crate::store::writer::{ManualWriter, Writer, WriterCore};
+use crate::store::writes::{Node, Sequences, WriteContext};
 
 statements! {
     TAKE_TURN = { postgres: "SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE" };

@@ -7,9 +7,8 @@ use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::statements;
 use crate::store::queue::endings::{End, Live, end_all};
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError, row};
 
 const CHUNK: u32 = 1_000;

@@ -8,9 +8,8 @@ use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Dialect, Row, Value, statements};
 use crate::store::outbox::lane_of;
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError, row};
 
 pub(super) const IDS_PER_ROW: usize = 512;

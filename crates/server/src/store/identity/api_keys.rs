@@ -4,9 +4,8 @@ use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Tx, Value, statements};
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
 /// A key to be made.

@@ -1,9 +1,8 @@
 //! What each process says of the engine replicas that it has in its settings, for people who look at any of them.
 
 use crate::store::database::{Row, Value, statements};
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
 /// What a process knows of an engine replica.

@@ -3,9 +3,8 @@
 
 use crate::store::database::{Connection, Dialect, Statement, Tx, in_transaction, statements};
 use crate::store::outbox;
-use crate::store::write_transaction::{Node, WriteTransaction};
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{Node, WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
 statements! {

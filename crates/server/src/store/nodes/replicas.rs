@@ -2,9 +2,8 @@
 //! free.
 
 use crate::store::database::{Dialect, Value, statements};
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
 statements! {

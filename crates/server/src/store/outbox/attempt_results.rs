@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use crate::store::database::{Value, statements};
 use crate::store::event_states::EventState;
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
 /// The result of a delivery attempt. Times are in milliseconds.

@@ -10,9 +10,8 @@ use overnight_domain::webhooks::{DeliveryLane, Event, Subject};
 
 use crate::store::database::{Row, Value, statements};
 use crate::store::event_states::kind_of;
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError, row};
 
 /// An event that is due.

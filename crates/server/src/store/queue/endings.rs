@@ -11,7 +11,7 @@ use crate::store::database::{Dialect, Row, Value, statements};
 use crate::store::effects::EndedRequest;
 use crate::store::queue::results::{NewResult, RESULTS};
 use crate::store::row;
-use crate::store::write_transaction::WriteTransaction;
+use crate::store::writes::WriteTransaction;
 
 /// A request that may be ended.
 pub(in crate::store) struct Live {

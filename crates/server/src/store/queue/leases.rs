@@ -7,9 +7,8 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, Position, QueueKey, QueuePartition};
 
 use crate::store::database::{Dialect, Row, Value, statements};
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
 /// What a lease took.

@@ -3,9 +3,8 @@
 use overnight_domain::scheduler::{Backlog, QueuePartition};
 
 use crate::store::database::{Dialect, Row, statements};
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
 /// What a release moved.

@@ -9,9 +9,8 @@ use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
 use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::outbox::lane_of;
 use crate::store::requests::records::{NewRequest, REQUESTS};
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
 /// Stores a request, if its account can pay for it. Once this returns, what was taken survives the end of the process and

@@ -3,7 +3,7 @@
 use crate::store::database::Sql;
 use crate::store::{
     batches, database, effects, identity, ledger, nodes, opening, operations, outbox, queue, requests,
-    write_transaction, writer,
+    writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -61,7 +61,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         requests::models::STATEMENTS,
         requests::pages::STATEMENTS,
         requests::records::STATEMENTS,
-        write_transaction::STATEMENTS,
         writer::core::STATEMENTS,
+        writes::STATEMENTS,
     ]
 }

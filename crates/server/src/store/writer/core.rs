@@ -12,10 +12,10 @@ use crate::store::database::{
     self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, end_process, outcome_of, statements,
 };
 use crate::store::error::{StoreError, Trouble};
-use crate::store::write_transaction::{Sequences, WriteContext};
 use crate::store::writer::Writer;
 use crate::store::writer::group::{CrashPoint, Done, Failure, WriteGroup};
 use crate::store::writer::queues::WriteQueues;
+use crate::store::writes::{Sequences, WriteContext};
 
 const DISK: &str = "the disk is full or another process locks the database";
 const AWAY: &str = "the database does not answer or accepts no writes";

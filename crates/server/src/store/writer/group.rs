@@ -6,8 +6,7 @@ use super::operation::{Answers, Jobs};
 use crate::store::database::{CommitError, Connection, Numbered};
 use crate::store::effects::AfterCommit;
 use crate::store::error::StoreError;
-use crate::store::write_transaction::{Sequences, WriteContext, WriteTransaction};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{Sequences, WriteContext, WriteOrder, WriteTransaction};
 
 /// Where a simulated crash finds a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +123,7 @@ impl WriteGroup {
         }
     }
 
+    /// Does every operation for all of its jobs: [`Jobs::apply`] is the `Operation::apply` that stands in the file of its noun.
     async fn apply(&self, write: &mut WriteTransaction<'_>) -> Result<Vec<Answers>, StoreError> {
         let mut answers = Vec::with_capacity(self.0.len());
         for jobs in self.0.values() {

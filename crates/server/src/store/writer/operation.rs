@@ -6,8 +6,7 @@ use std::pin::Pin;
 use tokio::sync::oneshot;
 
 use crate::store::error::StoreError;
-use crate::store::write_transaction::WriteTransaction;
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 
 /// Which of the two queues a write waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,9 +18,8 @@ use overnight_domain::scheduler::Lease;
 
 use crate::store::database::{Dialect, Row};
 use crate::store::effects::{AcceptedPrice, Completed, EndedRequest};
-use crate::store::write_transaction::WriteTransaction;
 use crate::store::writer::{Job, Operation, WriteClass};
-use crate::store::writes::WriteOrder;
+use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError, row};
 
 /// How a leased request ended.

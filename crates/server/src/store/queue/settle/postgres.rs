@@ -6,7 +6,7 @@ use crate::store::StoreError;
 use crate::store::database::{Statement, statements};
 use crate::store::queue::leases;
 use crate::store::queue::settle::{Held, LeaseName, Settlement, read_name};
-use crate::store::write_transaction::WriteTransaction;
+use crate::store::writes::WriteTransaction;
 
 statements! {
     /// All of it at once: the rows that are deleted say for whom the rest is written.

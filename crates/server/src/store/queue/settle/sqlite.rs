@@ -7,7 +7,7 @@ use crate::store::database::{Row, Statement, Value, statements};
 use crate::store::queue::leases;
 use crate::store::queue::results::{NewResult, RESULTS};
 use crate::store::queue::settle::{Held, LeaseName, Settlement, read_name};
-use crate::store::write_transaction::WriteTransaction;
+use crate::store::writes::WriteTransaction;
 
 statements! {
     /// A lease that is held. A batch that is marked cancelled holds its requests back: they end with the next chunk of its
