@@ -19,7 +19,7 @@ const BYTES_PER_TOKEN: usize = 4;
 const TOKENS_HELD_PER_MESSAGE: usize = 32;
 
 /// An output token takes about as long as so many input tokens.
-const OUTPUT_WEIGHT: u32 = 2;
+pub(super) const OUTPUT_WEIGHT: u32 = 2;
 
 /// How the requests to a model are sized before they have run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

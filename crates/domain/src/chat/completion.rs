@@ -1,5 +1,6 @@
 //! What the engine answers.
 
+use super::body::OUTPUT_WEIGHT;
 use crate::faults::Quoted;
 use crate::json::{Json, JsonText, ObjectWriter, RawObject, minimize};
 
@@ -21,6 +22,14 @@ pub struct Usage {
     pub completion_tokens: u64,
     /// The engine's own total.
     pub total_tokens: u64,
+}
+
+impl Usage {
+    /// What the request took of its engine, in tokens: input plus twice the output. Fairness counts it.
+    pub fn cost(&self) -> i64 {
+        let output = self.completion_tokens.saturating_mul(OUTPUT_WEIGHT.into());
+        i64::try_from(self.prompt_tokens.saturating_add(output)).unwrap_or(i64::MAX)
+    }
 }
 
 /// No answer has more tokens: sums of counts up to this fit everywhere.

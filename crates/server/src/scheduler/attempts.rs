@@ -1,28 +1,50 @@
-//! One attempt: a leased request goes to an engine, and its answer to the store.
+//! Attempts: a leased request goes to an engine, and its completion to the store. One write stores all completions that
+//! came while the one before was made durable.
 
 use std::sync::Arc;
 
 use overnight_domain::scheduler::{Lease, ReplicaKey, SchedulerCommand, SchedulerInput};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
 use tracing::{Instrument, Span, field};
 
 use super::commands;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
+use crate::app::Services;
+use crate::app::write_retry::write_with_retry;
 use crate::clock::SharedClock;
-use crate::store::queue::settle::Settlement;
+use crate::store::queue::settle::{self, Settlement};
+
+/// How many completions one write stores at most.
+const SETTLED_AT_ONCE: usize = 256;
 
 /// What every attempt needs.
 pub(super) struct Attempts {
-    pub(super) clock: SharedClock,
-    pub(super) replicas: Arc<Replicas>,
-    pub(super) prompts: Arc<Prompts>,
-    pub(super) answers: UnboundedSender<SchedulerInput>,
-    /// To `settler::run`, which stores them.
-    pub(super) completions: UnboundedSender<Settlement>,
+    clock: SharedClock,
+    replicas: Arc<Replicas>,
+    prompts: Arc<Prompts>,
+    /// To `Shell::work_until`, which feeds them to the scheduler.
+    answers: UnboundedSender<SchedulerInput>,
+    /// To [`settle_all`].
+    completions: UnboundedSender<Settlement>,
 }
 
 impl Attempts {
+    /// Attempts that tell the scheduler through `answers`; and the task that stores their completions, which ends once
+    /// all of them have.
+    pub(super) fn begin(
+        services: &Services,
+        replicas: Arc<Replicas>,
+        prompts: Arc<Prompts>,
+        answers: UnboundedSender<SchedulerInput>,
+    ) -> (Arc<Self>, JoinHandle<()>) {
+        let (completions, completed) = unbounded_channel();
+        let settling = tokio::spawn(settle_all(services.clone(), completed));
+        let clock = Arc::clone(&services.clock);
+        (Arc::new(Self { clock, replicas, prompts, answers, completions }), settling)
+    }
+
     /// Sends the request, tells the scheduler how it went, and hands a completion on to be stored. Aborting its task
     /// drops the connection to the engine. What is logged meanwhile says who answers whom: the request once it is read.
     pub(super) async fn run(self: Arc<Self>, replica: ReplicaKey, lease: Lease) {
@@ -50,8 +72,8 @@ impl Attempts {
         };
         match self.replicas.complete(replica, lease.key.partition.model, &prompt).await {
             Ok(completion) => {
-                let cost = commands::cost_of(&completion);
-                let _ = self.completions.send(commands::settlement_of(lease, completion, self.clock.now()));
+                let cost = completion.usage.cost();
+                let _ = self.completions.send(Settlement::completed(lease, completion, self.clock.now()));
                 self.answer(SchedulerInput::Completed { seq, cost });
             }
             Err(error) => {
@@ -65,5 +87,30 @@ impl Attempts {
     /// The scheduler may be gone already, when the process ends.
     fn answer(&self, input: SchedulerInput) {
         let _ = self.answers.send(input);
+    }
+}
+
+/// Settles until everyone who could send has left: the work is done, and must be lost neither to an abort nor to a
+/// store that is away for a moment.
+async fn settle_all(services: Services, mut completions: UnboundedReceiver<Settlement>) {
+    let mut settlements = Vec::new();
+    while completions.recv_many(&mut settlements, SETTLED_AT_ONCE).await > 0 {
+        store(&services, settlements.drain(..).collect()).await;
+    }
+}
+
+async fn store(services: &Services, settlements: Arc<[Settlement]>) {
+    let settle = |settlements| settle::settle_all(&services.store, settlements);
+    let held = write_with_retry(&services.clock, "results", Arc::clone(&settlements), settle).await;
+    let settled = held.iter().filter(|held| **held == Some(true)).count();
+    metrics::counter!("overnight_requests_completed_total").increment(settled as u64);
+    for (settlement, held) in settlements.iter().zip(held) {
+        match held {
+            Some(held) => commands::count_fenced_write(held),
+            None => {
+                let seq = settlement.lease.key.position.seq;
+                tracing::error!(seq, "result not stored; its request runs again or expires");
+            }
+        }
     }
 }

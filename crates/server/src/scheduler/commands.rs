@@ -1,8 +1,7 @@
 //! What the scheduler asks of the store, and the store's answers as the scheduler's next inputs. The service and the
 //! simulation both act through here.
 
-use overnight_domain::chat::Completion;
-use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
+use overnight_domain::scheduler::{SchedulerCommand, SchedulerInput};
 
 use crate::app::failures;
 use crate::store::queue;
@@ -83,22 +82,6 @@ async fn attempt(
         }
         _ => Ok(None),
     }
-}
-
-/// The end of a request that an engine answered.
-pub fn settlement_of(lease: Lease, completion: Completion, now: i64) -> Settlement {
-    let ending = Ending::Completed {
-        prompt_tokens: i64::try_from(completion.usage.prompt_tokens).unwrap_or(i64::MAX),
-        completion_tokens: i64::try_from(completion.usage.completion_tokens).unwrap_or(i64::MAX),
-    };
-    Settlement { lease, ending, body: completion.body.into_string().into(), now }
-}
-
-/// Input tokens and twice the output tokens: what fairness counts.
-pub fn cost_of(completion: &Completion) -> i64 {
-    let usage = completion.usage;
-    i64::try_from(usage.prompt_tokens.saturating_add(usage.completion_tokens.saturating_mul(2)))
-        .unwrap_or(i64::MAX)
 }
 
 /// Counts a write that was fenced off: its lease was no longer held, so it changed nothing.

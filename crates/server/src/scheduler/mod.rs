@@ -6,7 +6,6 @@ pub mod commands;
 mod prompts;
 mod replicas;
 mod reports;
-mod settler;
 mod sharing;
 mod shell;
 

@@ -17,7 +17,6 @@ use super::commands;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
 use super::reports::{self, Reports};
-use super::settler;
 use super::sharing::{Heard, Sharing};
 use crate::app::{HEARD_EVERY_MS, Services};
 use crate::store::StoreError;
@@ -34,7 +33,7 @@ pub struct Shell {
     scheduler: Scheduler,
     prompts: Arc<Prompts>,
     attempts: Arc<Attempts>,
-    settler: JoinHandle<()>,
+    settling: JoinHandle<()>,
     in_flight: HashMap<i64, AbortHandle>,
     /// Where other nodes work on the same database.
     sharing: Option<Sharing>,
@@ -50,23 +49,17 @@ impl Shell {
     pub async fn new(services: Services, replicas: Arc<Replicas>) -> Result<Self, StoreError> {
         let seed = u64::from_le_bytes(first_eight(services.ids.random()));
         let (answers, inputs) = mpsc::unbounded_channel();
-        let (completions, completed) = mpsc::unbounded_channel();
         let prompts = Arc::new(Prompts::new(services.store.clone()));
-        let attempts = Attempts {
-            clock: Arc::clone(&services.clock),
-            replicas: Arc::clone(&replicas),
-            prompts: Arc::clone(&prompts),
-            answers: answers.clone(),
-            completions,
-        };
+        let (attempts, settling) =
+            Attempts::begin(&services, Arc::clone(&replicas), Arc::clone(&prompts), answers.clone());
         let is_shared = services.store.is_shared();
         let sharing = is_shared.then(|| Sharing::new(services.clone(), shared_names(&replicas)));
         let settings = Settings { is_shared, ..Settings::default() };
         let mut shell = Self {
             sharing,
             reports: Reports::new(services.clone()),
-            settler: tokio::spawn(settler::run(services.clone(), completed)),
-            attempts: Arc::new(attempts),
+            attempts,
+            settling,
             prompts,
             scheduler: Scheduler::new(settings, seed),
             in_flight: HashMap::new(),
@@ -301,7 +294,7 @@ impl Shell {
         drop(self.attempts);
         let clock = Arc::clone(&self.services.clock);
         tokio::select! {
-            _ = self.settler => {}
+            _ = self.settling => {}
             () = clock.sleep_until(clock.now() + STORE_MS) => {
                 tracing::warn!("store unavailable at shutdown; last results not stored, their requests run again");
             }

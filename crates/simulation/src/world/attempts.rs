@@ -2,8 +2,7 @@
 
 use overnight_domain::chat::{BadCompletion, Completion, parse_completion};
 use overnight_domain::scheduler::{AttemptError, Lease, ReplicaKey, SchedulerInput};
-use overnight_server::scheduler::commands;
-use overnight_server::store::queue::settle;
+use overnight_server::store::queue::settle::{self, Settlement};
 
 use super::World;
 use super::scheduling::TELL_MS;
@@ -40,7 +39,7 @@ impl World<'_> {
         };
         let completion = parse_completion(texts::completion(&text).as_bytes(), MODELS[model]);
         let Ok(completion) = completion else { return Ok(()) };
-        let (seq, cost) = (lease.key.position.seq, commands::cost_of(&completion));
+        let (seq, cost) = (lease.key.position.seq, completion.usage.cost());
         let delay_ms = self.chance.between(0, TELL_MS);
         self.timeline.after(delay_ms, Event::Tell(SchedulerInput::Completed { seq, cost }));
         if self.chance.strikes(30) {
@@ -65,7 +64,7 @@ impl World<'_> {
         self.oracle.request(flight.request)?.offers.insert(text.clone(), Offer::Open);
         let store = self.life()?.store().clone();
         let operation = async move {
-            let settlement = commands::settlement_of(flight.lease.clone(), completion, now);
+            let settlement = Settlement::completed(flight.lease.clone(), completion, now);
             let answer = settle::settle(&store, settlement).await;
             Outcome::Settled { flight, text, must_be_refused, answer }
         };

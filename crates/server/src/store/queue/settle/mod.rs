@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use overnight_domain::chat::Completion;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
 
@@ -73,6 +74,15 @@ fn read_name(row: &Row) -> Result<LeaseName, StoreError> {
 }
 
 impl Settlement {
+    /// The end of a request that an engine answered.
+    pub fn completed(lease: Lease, completion: Completion, now: i64) -> Self {
+        let ending = Ending::Completed {
+            prompt_tokens: i64::try_from(completion.usage.prompt_tokens).unwrap_or(i64::MAX),
+            completion_tokens: i64::try_from(completion.usage.completion_tokens).unwrap_or(i64::MAX),
+        };
+        Self { lease, ending, body: completion.body.into_string().into(), now }
+    }
+
     const fn seq(&self) -> i64 {
         self.lease.key.position.seq
     }
