@@ -9,7 +9,6 @@ use overnight_domain::requests::{InvalidTransition, RequestState, RequestStatus}
 use crate::store::StoreError;
 use crate::store::database::{Dialect, Row, Value, statements};
 use crate::store::effects::EndedRequest;
-use crate::store::queue::results::{NewResult, RESULTS};
 use crate::store::row;
 use crate::store::writes::WriteTransaction;
 
@@ -61,6 +60,11 @@ statements! {
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
                 AS v(request, believed, new_state, still_ready_at, started_at, stopped_at, result)
             WHERE seq = v.request AND state = v.believed RETURNING seq, batch, result_seq, account, hold, lane",
+    };
+    STORE_ERROR over [Integer, Integer, Bytes] = {
+        sqlite: "INSERT INTO results (seq, request, body) VALUES (?1, ?2, ?3)",
+        postgres: "INSERT INTO results (seq, request, body)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS v(seq, request, body)",
     };
     READ_AGAIN over [Integer] = {
         sqlite: "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
@@ -139,7 +143,7 @@ async fn end_progress(
         values.extend([seq, row::stored_code(&from), row::code(&to)].map(Value::from));
         values.extend([ready_at, to.in_progress_at(), to.ended_at(), numbers.next()].map(Value::from));
     }
-    let (mut ended, mut results) = (Vec::with_capacity(states.len()), Vec::new());
+    let (mut ended, mut errors) = (Vec::with_capacity(states.len()), Vec::new());
     for row in write.tx.fetch(END.over([], values)).await? {
         let seq = row.get("seq")?;
         let Some(from) = states.remove(&seq) else { continue };
@@ -155,12 +159,11 @@ async fn end_progress(
             ended_at: now,
         });
         ended.push(seq);
-        if let (Some(result_seq), End::Failed(body)) = (row.get("result_seq")?, end) {
-            results.push((result_seq, NewResult { request: seq, tokens: None, body: body.clone() }));
+        if let (Some(result_seq), End::Failed(body)) = (row.get::<Option<i64>>("result_seq")?, end) {
+            errors.extend([Value::from(result_seq), seq.into(), body.clone().into()]);
         }
     }
-    let results = results.iter().map(|(number, result)| (*number, result));
-    write.tx.execute(RESULTS.insert(results)).await?;
+    write.tx.execute(STORE_ERROR.over([], errors)).await?;
     Ok(ended)
 }
 

@@ -6,7 +6,6 @@ pub mod leases;
 pub mod live_counts;
 pub(super) mod queue_scan;
 pub mod releases;
-pub(super) mod results;
 pub(super) mod scan;
 pub mod settle;
 pub(super) mod sweep_cursors;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::store::StoreError;
-use crate::store::database::{Statement, statements};
+use crate::store::database::{Statement, Value, statements};
 use crate::store::queue::leases;
 use crate::store::queue::settle::{Held, LeaseName, Settlement, read_name};
 use crate::store::writes::WriteTransaction;
@@ -44,9 +44,8 @@ pub(in crate::store) fn end_by(settlements: &[&Settlement], node: i64) -> Statem
         values.push(settlement.lease.epoch.into());
         values.push(settlement.ending.code().into());
         values.push(settlement.now.into());
-        let tokens = settlement.ending.tokens();
-        values.push(tokens.map(|(read, _)| read).into());
-        values.push(tokens.map(|(_, written)| written).into());
+        let (prompt_tokens, completion_tokens) = settlement.ending.tokens().unzip();
+        values.extend([prompt_tokens, completion_tokens].map(Value::from));
         values.push(settlement.body.clone().into());
     }
     END.over([node.into()], values)

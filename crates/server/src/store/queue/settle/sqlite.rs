@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use crate::store::StoreError;
 use crate::store::database::{Row, Statement, Value, statements};
 use crate::store::queue::leases;
-use crate::store::queue::results::{NewResult, RESULTS};
 use crate::store::queue::settle::{Held, LeaseName, Settlement, read_name};
 use crate::store::writes::WriteTransaction;
 
@@ -23,6 +22,9 @@ statements! {
     };
     END over [Integer, Integer, Integer, Integer, Integer] = {
         sqlite: "UPDATE request_states SET state = ?2, in_progress_at = ?3, ended_at = ?4, result_seq = ?5 WHERE seq = ?1",
+    };
+    STORE over [Integer, Integer, Integer, Integer, Bytes] = {
+        sqlite: "INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body) VALUES (?1, ?2, ?3, ?4, ?5)",
     };
 }
 
@@ -77,14 +79,15 @@ async fn find_held(
 fn survivors_statements(survivors: &[Survivor<'_>]) -> [Statement; 3] {
     let count = survivors.len();
     let (mut keys, mut states, mut results) =
-        (Vec::with_capacity(4 * count), Vec::with_capacity(5 * count), Vec::with_capacity(count));
+        (Vec::with_capacity(4 * count), Vec::with_capacity(5 * count), Vec::with_capacity(5 * count));
     for Survivor { settlement, in_progress_at, ended_at, result_seq } in survivors {
         leases::push_key(&mut keys, &settlement.lease.key);
         let (seq, state) = (settlement.seq(), settlement.ending.code());
         states.extend([seq, state, *in_progress_at, *ended_at, *result_seq].map(Value::from));
-        let (tokens, body) = (settlement.ending.tokens(), settlement.body.clone());
-        results.push((*result_seq, NewResult { request: seq, tokens, body }));
+        results.extend([*result_seq, seq].map(Value::from));
+        let (prompt_tokens, completion_tokens) = settlement.ending.tokens().unzip();
+        results.extend([prompt_tokens, completion_tokens].map(Value::from));
+        results.push(settlement.body.clone().into());
     }
-    let results = RESULTS.insert(results.iter().map(|(number, result)| (*number, result)));
-    [LEAVE.over([], keys), END.over([], states), results]
+    [LEAVE.over([], keys), END.over([], states), STORE.over([], results)]
 }

@@ -26,6 +26,13 @@ SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at 
 SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_states
             WHERE seq = ANY ($1::bigint[]);
 
+-- queue::endings::STORE_ERROR, SQLite
+INSERT INTO results (seq, request, body) VALUES (?1, ?2, ?3);
+
+-- queue::endings::STORE_ERROR, PostgreSQL
+INSERT INTO results (seq, request, body)
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS v(seq, request, body);
+
 -- queue::expiry::IS_OVERDUE, both
 SELECT EXISTS (
         SELECT 1 FROM request_states WHERE deadline > $1 AND deadline <= $2 AND state < 3 /* live */) AS is_overdue;
@@ -212,6 +219,9 @@ SELECT q.seq, q.lease_epoch, q.in_progress_at, q.batch, q.hold, x.input, x.outpu
 
 -- queue::settle::sqlite::LEAVE, SQLite
 DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = ?4;
+
+-- queue::settle::sqlite::STORE, SQLite
+INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body) VALUES (?1, ?2, ?3, ?4, ?5);
 
 -- queue::sweep_cursors::BEGIN, PostgreSQL
 INSERT INTO sweeps (model, account, sort_key, seq) VALUES ($1, $2, ''::bytea, 0)
