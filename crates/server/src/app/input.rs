@@ -10,7 +10,7 @@ use url::{Host, Url};
 use super::errors::AppError;
 use crate::config::WebhooksConfig;
 use crate::spelling::nearest;
-use crate::store::lists::search::Search;
+use crate::store::lists::Search;
 
 /// The longest text that is looked for, in characters. A browser counts none of them less than once, so that what the
 /// console's forms let through is taken.

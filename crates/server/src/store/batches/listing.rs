@@ -7,9 +7,8 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::batches::reads::read;
-use crate::store::database::{Row, Statement, statements};
-use crate::store::lists::pages::{self, ListPage, Listed};
-use crate::store::lists::search::{self, Search};
+use crate::store::database::{Statement, statements};
+use crate::store::lists::{self, ListPage, Search};
 use crate::store::{Store, StoreError};
 
 /// How many batches are looked through for a page.
@@ -28,7 +27,7 @@ pub struct ListFilter {
 }
 
 statements! {
-    /// What is searched for is bound as [`search::bind`] says.
+    /// What is searched for is bound as [`lists::bind_search`] says.
     LIST = {
         sqlite: "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
@@ -95,19 +94,9 @@ pub(in crate::store) async fn list_newest_of(
     let statement = |behind: i64, limit: usize| -> Statement {
         let (first, last) = codes(filter.status);
         let query = LIST.bind(account).bind(behind).bind(floor.unwrap_or(i64::MIN)).bind(first).bind(last);
-        search::bind(filter.search.as_ref(), query).bind(limit as i64)
+        lists::bind_search(filter.search.as_ref(), query).bind(limit as i64)
     };
-    pages::page(store, before, floor, filter.search.as_ref(), statement).await
-}
-
-impl Listed for BatchRecord {
-    fn read(row: &Row) -> Result<Self, StoreError> {
-        read(row)
-    }
-
-    fn metadata(&self) -> Option<&[u8]> {
-        self.metadata.as_deref()
-    }
+    lists::page(store, before, floor, filter.search.as_ref(), statement, read).await
 }
 
 /// The identifier of the batch in row `seq`.

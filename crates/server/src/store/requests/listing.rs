@@ -7,8 +7,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::store::database::{Row, Sql, Statement, statements};
-use crate::store::lists::pages::{self, ListPage, Listed};
-use crate::store::lists::search::{self, Search};
+use crate::store::lists::{self, ListPage, Search};
 use crate::store::requests::Scope;
 use crate::store::{Store, StoreError, row};
 
@@ -43,8 +42,6 @@ pub struct ListedRequest {
     pub charge: RequestCharge,
     /// The result of a failed one, unless that is longer than 16 KiB.
     pub error: Option<Vec<u8>>,
-    /// The client's metadata.
-    pub metadata: Option<Vec<u8>>,
 }
 
 /// What a request used and cost.
@@ -59,7 +56,7 @@ pub struct RequestCharge {
 }
 
 statements! {
-    /// What is searched for is bound as [`search::bind`] says.
+    /// What is searched for is bound as [`lists::bind_search`] says.
     LIST_OF_ACCOUNT = {
         sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,
@@ -149,28 +146,21 @@ pub(in crate::store) async fn list_newest_of(
             .bind(last)
             .bind(model)
             .bind(model);
-        search::bind(filter.search.as_ref(), query).bind(limit as i64)
+        lists::bind_search(filter.search.as_ref(), query).bind(limit as i64)
     };
-    pages::page(store, before, floor, filter.search.as_ref(), statement).await
+    lists::page(store, before, floor, filter.search.as_ref(), statement, read).await
 }
 
-impl Listed for ListedRequest {
-    fn read(row: &Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            summary: row::request_summary(row)?,
-            batch_id: row.get("batch_id")?,
-            model: row.get("model_name")?,
-            body: row.get("body")?,
-            body_bytes: row.get("body_bytes")?,
-            charge: read_charge(row)?,
-            error: row.get("error")?,
-            metadata: row.get("metadata")?,
-        })
-    }
-
-    fn metadata(&self) -> Option<&[u8]> {
-        self.metadata.as_deref()
-    }
+fn read(row: &Row) -> Result<ListedRequest, StoreError> {
+    Ok(ListedRequest {
+        summary: row::request_summary(row)?,
+        batch_id: row.get("batch_id")?,
+        model: row.get("model_name")?,
+        body: row.get("body")?,
+        body_bytes: row.get("body_bytes")?,
+        charge: read_charge(row)?,
+        error: row.get("error")?,
+    })
 }
 
 fn read_charge(row: &Row) -> Result<RequestCharge, StoreError> {

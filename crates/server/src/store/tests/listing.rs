@@ -7,8 +7,7 @@ use overnight_domain::requests::RequestStatus;
 
 use crate::store::batches::{self, NewBatch};
 use crate::store::identity::accounts;
-use crate::store::lists::pages::{ListPage, PAGE_ROWS};
-use crate::store::lists::search::Search;
+use crate::store::lists::{ListPage, PAGE_ROWS, Search};
 use crate::store::queue::settle::{self, Ending, Settlement};
 use crate::store::requests::models;
 use crate::store::requests::{self, ListFilter, ListedRequest, NewRequest, RequestCharge, Scope};

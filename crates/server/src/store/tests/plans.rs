@@ -7,7 +7,7 @@ use crate::store::database::{Dialect, Sql, Statement, Tx, Value, sql};
 use crate::store::identity::api_keys;
 use crate::store::ledger::balances;
 use crate::store::ledger::entries;
-use crate::store::lists::search::{self, Search};
+use crate::store::lists::{self, Search};
 use crate::store::operations::audit;
 use crate::store::outbox;
 use crate::store::queue::expiry;
@@ -98,7 +98,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
 fn lists_for_people() -> Vec<Statement> {
     let bound = |sql: &Sql, numbers: &[i64]| {
         let query = numbers.iter().fold(sql.unbound(), |query, number| query.bind(*number));
-        search::bind(Some(&Search::new("a=b")), query).bind(51i64)
+        lists::bind_search(Some(&Search::new("a=b")), query).bind(51i64)
     };
     let mut statements = vec![
         bound(&batches::LIST, &[1, 9, 0, 0, 3]),

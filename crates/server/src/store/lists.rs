@@ -1,9 +1,64 @@
-//! Finding text in metadata. The database looks for it as it may stand in JSON, without reading the JSON; what is asked of
-//! one key is then looked at once more.
+//! Lists for people: the newest first, a few on a page, and no more than so many looked through for one.
+//!
+//! A search finds text in metadata. The database looks for it as it may stand in JSON, without reading the JSON; what is asked
+//! of one key is then looked at once more.
 
 use overnight_domain::json::{Json, Kind, quote};
 
-use crate::store::database::{Statement, Value};
+use crate::store::database::{Row, Statement, Value};
+use crate::store::{Store, StoreError};
+
+/// Rows of a page.
+pub const PAGE_ROWS: usize = 50;
+
+/// How often the database is asked for one page: what it finds may not be what was looked for.
+const ASKED_MAX: usize = 20;
+
+/// A page of a list. Places are row numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListPage<T> {
+    /// The rows, the newest first: [`PAGE_ROWS`] at most.
+    pub rows: Vec<T>,
+    /// Behind which the next page begins; `None` where there is none, or nobody knows.
+    pub next: Option<i64>,
+    /// Behind which to look on, where so much was looked through that the page was ended before it was full.
+    pub looked_through: Option<i64>,
+}
+
+/// The next page behind `before`. `floor` is the last row that is looked at, where there are more behind it; `statement`
+/// asks for so many rows behind one, which `read` reads. They have their row number in the column `seq`, and in `metadata`
+/// that in which a text is searched for.
+pub(in crate::store) async fn page<T>(
+    store: &Store,
+    before: Option<i64>,
+    floor: Option<i64>,
+    search: Option<&Search>,
+    statement: impl Fn(i64, usize) -> Statement,
+    read: fn(&Row) -> Result<T, StoreError>,
+) -> Result<ListPage<T>, StoreError> {
+    const WANTED: usize = PAGE_ROWS + 1;
+    let (mut rows, mut last_on_page) = (Vec::new(), None);
+    let mut behind = before.unwrap_or(i64::MAX);
+    for _ in 0..ASKED_MAX {
+        let found = store.readers().fetch_all(statement(behind, WANTED)).await?;
+        for row in &found {
+            behind = row.get("seq")?;
+            let metadata: Option<&[u8]> = row.get("metadata")?;
+            if !search.is_none_or(|search| search.holds(metadata)) {
+                continue;
+            }
+            if rows.len() == PAGE_ROWS {
+                return Ok(ListPage { rows, next: last_on_page, looked_through: None });
+            }
+            last_on_page = Some(behind);
+            rows.push(read(row)?);
+        }
+        if found.len() < WANTED {
+            return Ok(ListPage { rows, next: None, looked_through: floor });
+        }
+    }
+    Ok(ListPage { rows, next: None, looked_through: Some(behind) })
+}
 
 /// How the same text may stand in JSON.
 type Spellings = [Vec<u8>; 3];
@@ -32,7 +87,7 @@ impl Search {
     }
 
     /// Whether these metadata, which the database found, hold it.
-    pub(in crate::store) fn holds(&self, metadata: Option<&[u8]>) -> bool {
+    fn holds(&self, metadata: Option<&[u8]>) -> bool {
         let Some(metadata) = metadata else { return false };
         self.pair
             .as_ref()
@@ -42,7 +97,7 @@ impl Search {
 
 /// Adds the values of the condition of a list: whether anything is looked for; the text as it may stand; and the key and the
 /// value of a pair, all of them each as they may stand.
-pub(in crate::store) fn bind(search: Option<&Search>, query: Statement) -> Statement {
+pub(in crate::store) fn bind_search(search: Option<&Search>, query: Statement) -> Statement {
     const NOTHING: [Option<Vec<u8>>; 3] = [None, None, None];
     let some = |spellings: Spellings| spellings.map(Some);
     let pair = search.and_then(|search| search.pair.as_ref());
