@@ -1,6 +1,7 @@
 //! What the console's pages look like: each page is a struct of what it shows and a template beside it in `templates/console`.
 //! Nothing here reads or changes anything, and whatever is shown is text: templates escape it, and no filter switches that off.
 
+mod batches;
 mod chart;
 mod credits;
 mod format;
@@ -12,21 +13,24 @@ mod new;
 mod operator;
 mod overview;
 mod prompt;
+mod requests;
 mod sign_in;
 mod webhooks;
 mod you;
 
+pub(crate) use self::batches::{BatchPage, BatchesPage};
 pub(crate) use self::chart::Chart;
 pub(crate) use self::credits::{CreditsPage, ModelSpend};
 pub(crate) use self::format::Money;
 pub(crate) use self::keys::KeysPage;
 pub(crate) use self::layout::{AccountBadge, Assets, ErrorPage, Layout, NoAccountPage, Page, Section, flash};
-pub(crate) use self::lists::{BatchPage, BatchesPage, ListParams, NextPage, RequestPage, RequestsPage};
+pub(crate) use self::lists::{ListParams, NextPage};
 pub(crate) use self::members::AccountPage;
 pub(crate) use self::new::NewPage;
 pub(crate) use self::operator::OperatorPage;
 pub(crate) use self::overview::{EngineRow, OverviewPage};
 pub(crate) use self::prompt::{Answer, Prompt};
+pub(crate) use self::requests::{RequestPage, RequestsPage};
 pub(crate) use self::sign_in::{InvitationPage, LinkPage, SignInPage};
 pub(crate) use self::webhooks::{EventPage, WebhooksPage};
 pub(crate) use self::you::YouPage;

@@ -1,0 +1,57 @@
+//! The list of requests, and each of them by itself.
+
+use askama::Template;
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::RequestRecord;
+use overnight_domain::requests::RequestStatus;
+
+use super::format::filters;
+use super::layout::pages;
+use super::lists::{ListParams, NextPage};
+use super::prompt::{Answer, Prompt};
+use super::{Layout, Section};
+use crate::app::requests::{RequestCharge, RequestRow};
+use crate::app::waiting::WaitingReason;
+
+/// The requests of an account.
+#[derive(Template)]
+#[template(path = "console/requests.html")]
+pub(crate) struct RequestsPage<'a> {
+    pub(crate) layout: Layout,
+    pub(crate) params: ListParams,
+    pub(crate) models: Vec<&'a str>,
+    pub(crate) rows: Vec<RequestRow>,
+    pub(crate) next_page: NextPage<RequestId>,
+    /// Whether this is the first page.
+    pub(crate) is_first: bool,
+    pub(crate) url: String,
+}
+
+/// A request.
+#[derive(Template)]
+#[template(path = "console/request.html")]
+pub(crate) struct RequestPage {
+    pub(crate) layout: Layout,
+    pub(crate) record: RequestRecord,
+    pub(crate) prompt: Prompt,
+    pub(crate) answer: Option<Answer>,
+    pub(crate) charge: RequestCharge,
+    /// Why it waits, if it does, and until when that is known.
+    pub(crate) waiting: Option<WaitingReason>,
+    pub(crate) may_work: bool,
+    pub(crate) url: String,
+}
+
+impl RequestPage {
+    fn status(&self) -> RequestStatus {
+        self.record.summary.state.status()
+    }
+
+    /// The metadata, where there is anything in it.
+    fn metadata(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(self.record.client.metadata.as_deref()?).into_owned();
+        Some(text).filter(|text| text != "{}")
+    }
+}
+
+pages!(RequestsPage<'_>, RequestPage);
