@@ -1,7 +1,7 @@
 //! Who belongs to which account: listed, given another role, dismissed. How they come to it: see `invitations.rs`.
 
 use overnight_domain::faults::codes;
-use overnight_domain::ids::UserId;
+use overnight_domain::ids::{AccountId, UserId};
 use overnight_domain::roles::Role;
 
 use super::errors::AppError;
@@ -20,16 +20,20 @@ pub async fn accounts_of(services: &Services, user: &User) -> Result<Vec<(Accoun
     Ok(members::accounts_of(&services.store, user.key).await?)
 }
 
-/// What a user may be in an account: an operator is an owner of every one.
+/// The account with this identifier, and what a user may be in it: an operator is an owner of every one.
 ///
 /// # Errors
 ///
 /// [`AppError::NotFound`] where the account is none of the user's, as where there is none.
-pub async fn role_in(services: &Services, user: &User, account: &Account) -> Result<Role, AppError> {
-    if user.is_operator {
-        return Ok(Role::Owner);
-    }
-    members::find(&services.store, account.key, user.key).await?.ok_or(AppError::NotFound("account"))
+pub async fn account_of(
+    services: &Services,
+    user: &User,
+    account: AccountId,
+) -> Result<(Account, Role), AppError> {
+    let found = members::find_account(&services.store, account, user.key).await?;
+    let (account, role) = found.ok_or(AppError::NotFound("account"))?;
+    let role = if user.is_operator { Some(Role::Owner) } else { role };
+    Ok((account, role.ok_or(AppError::NotFound("account"))?))
 }
 
 /// The members of an account, in the order in which they came.

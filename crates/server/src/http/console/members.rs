@@ -26,8 +26,8 @@ pub(super) async fn change(visit: MemberVisit, form: Form) -> PageResult {
         Ok(()) => {
             let flash = if role.is_some() { "member_changed" } else { "member_dismissed" };
             // Who dismissed themselves has no business here any more.
-            let is_still =
-                members::role_in(visit.services(), &visit.visit.visitor.user, &visit.account).await.is_ok();
+            let (services, user) = (visit.services(), &visit.visit.visitor.user);
+            let is_still = members::account_of(services, user, visit.account.id).await.is_ok();
             let here =
                 if is_still { visit.at(&format!("account?flash={flash}")) } else { visit.visit.origin.base };
             replies::see_other(&here)

@@ -13,7 +13,7 @@ use super::assets;
 use super::cookies::Cookie;
 use super::live::IsLook;
 use super::replies::PageError;
-use crate::app::accounts::{self, Account};
+use crate::app::accounts::Account;
 use crate::app::errors::AppError;
 use crate::app::sessions::{self, Browser, Visitor};
 use crate::app::{Services, batches, members};
@@ -118,9 +118,8 @@ impl FromRequestParts<Shared> for MemberVisit {
         let path: Vec<String> = params.iter().map(|(_, value)| value.to_owned()).collect();
         let id = path.first().and_then(|text| AccountId::parse(text)).ok_or(PageError::NoSuchPage)?;
         let services = &visit.context.services;
-        let account = accounts::get(services, id).await?;
-        calls::name_account(account.id);
-        let role = members::role_in(services, &visit.visitor.user, &account).await?;
+        calls::name_account(id);
+        let (account, role) = members::account_of(services, &visit.visitor.user, id).await?;
         Ok(Self { visit, account, role, path })
     }
 }

@@ -1,5 +1,6 @@
 //! Who belongs to which account, and as what.
 
+use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
 
@@ -34,7 +35,8 @@ statements! {
     LIST = "SELECT m.role, m.created_at AS member_created_at, u.seq, u.id, u.email, u.password IS NOT NULL AS has_password, u.issuer,
                u.is_operator, u.created_at, u.signed_in_at
         FROM members m JOIN users u ON u.seq = m.user_seq WHERE m.account = ? ORDER BY m.created_at, u.seq";
-    FIND = "SELECT role FROM members WHERE account = ? AND user_seq = ?";
+    FIND_ACCOUNT = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at
+        FROM accounts a LEFT JOIN members m ON m.account = a.seq AND m.user_seq = ? WHERE a.id = ?";
     LIST_ACCOUNTS = "SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at
         FROM members m JOIN accounts a ON a.seq = m.account WHERE m.user_seq = ? ORDER BY m.created_at, a.seq";
     INSERT = "INSERT INTO members (account, user_seq, role, created_at)
@@ -54,10 +56,20 @@ pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<Member>, Sto
     store.readers().fetch_all(LIST.bind(account)).await?.iter().map(read).collect()
 }
 
-/// What a user is in an account.
-pub async fn find(store: &Store, account: AccountKey, user: i64) -> Result<Option<Role>, StoreError> {
-    let row = store.readers().fetch_optional(FIND.bind(account).bind(user)).await?;
-    row.as_ref().map(read_role).transpose()
+/// The account with this identifier, and what a user is in it; `None` for the role of one who is no member.
+pub async fn find_account(
+    store: &Store,
+    account: AccountId,
+    user: i64,
+) -> Result<Option<(Account, Option<Role>)>, StoreError> {
+    let Some(row) = store.readers().fetch_optional(FIND_ACCOUNT.bind(user).bind(account)).await? else {
+        return Ok(None);
+    };
+    let role = match row.get::<Option<i64>>("role")? {
+        Some(_) => Some(read_role(&row)?),
+        None => None,
+    };
+    Ok(Some((accounts::read(&row)?, role)))
 }
 
 /// The accounts that a user belongs to, in the order in which they came to them.

@@ -1,8 +1,7 @@
 //! Those who sign in, what they belong to, and where they are signed in.
 
-use overnight_domain::ids::UserId;
+use overnight_domain::ids::{AccountId, UserId};
 use overnight_domain::roles::Role;
-use overnight_domain::scheduler::AccountKey;
 
 use crate::store::Store;
 use crate::store::identity::invitations::{self, Invitation};
@@ -12,6 +11,14 @@ use crate::store::identity::sign_in_failures;
 use crate::store::identity::sign_ups;
 use crate::store::identity::users::{self, Credentials, NewUser, User};
 use crate::store::tests::{Fixture, START, new_account};
+
+/// What a user is in the account of the fixture.
+pub(super) async fn role_of(fixture: &Fixture, user: &User) -> Option<Role> {
+    let found = members::find_account(&fixture.store, new_account(7).id, user.key).await.expect("a read");
+    let (account, role) = found.expect("an account");
+    assert_eq!(account.key, fixture.account);
+    role
+}
 
 pub(super) async fn insert(
     store: &Store,
@@ -115,7 +122,18 @@ async fn who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere(fixture: Fix
     sessions::insert(store, user.key, &session(3, START)).await.expect("nothing");
     members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("nothing");
     assert!(sessions::list(store, user.key).await.expect("sessions").is_empty());
-    assert_eq!(members::find(store, fixture.account, user.key).await.expect("a read"), None);
+    assert_eq!(role_of(&fixture, &user).await, None);
+}
+
+on_both!(an_account_is_found_with_what_a_user_is_in_it);
+async fn an_account_is_found_with_what_a_user_is_in_it(fixture: Fixture) {
+    let store = &fixture.store;
+    let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
+    assert_eq!(role_of(&fixture, &user).await, None);
+    members::insert(store, fixture.account, user.key, Role::Viewer, START).await.expect("a member");
+    assert_eq!(role_of(&fixture, &user).await, Some(Role::Viewer));
+    let nowhere = members::find_account(store, AccountId::from_bits(1), user.key).await.expect("a read");
+    assert_eq!(nowhere, None);
 }
 
 on_both!(an_account_keeps_an_owner);
@@ -140,8 +158,6 @@ async fn an_account_keeps_an_owner(fixture: Fixture) {
     both.sort_by_key(|change| *change == MemberChange::LastOwner);
     assert_eq!(both, [MemberChange::Done, MemberChange::LastOwner], "of two who leave at once one stays");
     assert_eq!(members::list(store, account).await.expect("members").len(), 1);
-    let nowhere = members::find(store, AccountKey(account.0 + 1), one.key).await.expect("a read");
-    assert_eq!(nowhere, None);
     let stayed = members::list(store, account).await.expect("members")[0].user.key;
     let accounts = members::accounts_of(store, stayed).await.expect("accounts");
     assert_eq!(
@@ -277,9 +293,9 @@ async fn an_address_that_a_provider_has_verified_accepts_all_that_invite_it(fixt
     assert_eq!(sign_up(3, "d@e.f").await, None);
     let (stranger, own) = sign_up(8, "g@h.i").await.expect("a user");
     let own = own.expect("an account");
-    assert_eq!(members::find(store, own.key, stranger.key).await.expect("a read"), Some(Role::Owner));
-    let role = members::find(store, fixture.account, user.key).await.expect("a read");
-    assert_eq!(role, Some(Role::Developer));
+    let found = members::find_account(store, own.id, stranger.key).await.expect("a read");
+    assert_eq!(found, Some((own, Some(Role::Owner))));
+    assert_eq!(role_of(&fixture, &user).await, Some(Role::Developer));
     invitations::remove(store, fixture.account, "v@y.z").await.expect("a removal");
     assert!(invitations::list(store, fixture.account, START).await.expect("a list").is_empty());
 }

@@ -18,7 +18,7 @@ use crate::store::identity::users;
 use crate::store::identity::users::{Credentials, NewUser, User};
 use crate::store::ledger;
 use crate::store::ledger::{NewEntry, Posting};
-use crate::store::tests::users::{insert, invite, new_link, new_user, session};
+use crate::store::tests::users::{insert, invite, new_link, new_user, role_of, session};
 use crate::store::tests::{Fixture, START, new_account};
 use crate::store::{Store, StoreError};
 
@@ -149,8 +149,7 @@ async fn who_joins_by_an_invitation_is_a_signed_in_member_or_nobody(fixture: Fix
     let joined = done_as_a_whole(store, 4, async || join(2, "a@b.c", 1).await).await;
     let Joining::Joined(user) = joined else { panic!("nobody joined: {joined:?}") };
     assert!(user.has_password);
-    let role = members::find(store, fixture.account, user.key).await.expect("a read");
-    assert_eq!(role, Some(Role::Developer));
+    assert_eq!(role_of(&fixture, &user).await, Some(Role::Developer));
     assert_eq!(sessions::list(store, user.key).await.expect("sessions").len(), 1);
     let before = everything(store).await.expect("a read");
     assert_eq!(join(3, "d@e.f", 1).await.expect("a refusal"), Joining::Ended);

@@ -76,8 +76,9 @@ DELETE FROM invitations WHERE sha256 = $1 AND expires_at > $2 RETURNING account,
 -- identity::members::DELETE, both
 DELETE FROM members WHERE account = $1 AND user_seq = $2;
 
--- identity::members::FIND, both
-SELECT role FROM members WHERE account = $1 AND user_seq = $2;
+-- identity::members::FIND_ACCOUNT, both
+SELECT m.role, a.seq, a.id, a.name, a.created_at, a.balance, a.held, a.payments_activated_at
+        FROM accounts a LEFT JOIN members m ON m.account = a.seq AND m.user_seq = $1 WHERE a.id = $2;
 
 -- identity::members::INSERT, both
 INSERT INTO members (account, user_seq, role, created_at)
