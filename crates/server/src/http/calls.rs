@@ -3,19 +3,21 @@
 
 use std::panic::AssertUnwindSafe;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use overnight_domain::ids::{AccountId, CallId};
+use overnight_domain::scheduler::AccountKey;
 use tracing::{Instrument, Span, field};
 
 use super::context::{Context, Shared};
 use super::errors::{self, Refusal};
-use super::extract::Caller;
 use super::metrics::CallTimer;
 use crate::app::api_keys;
+use crate::app::errors::AppError;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -23,8 +25,20 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Under this everything needs a key, whether anything is served there or not.
 const API: &str = "/v1";
 
+/// The account whose API key authenticated the call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Caller(pub(super) AccountKey);
+
+impl FromRequestParts<Shared> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
+        parts.extensions.get().copied().ok_or(Refusal::App(AppError::InvalidApiKey))
+    }
+}
+
 /// Carries one call through, in a span that names it in all that is logged on its way. The account stands in it once it is known.
-/// `next` is the handler that `router.rs` names.
+/// `next` is the handler, which `native/mod.rs` or `console/mod.rs` names by its path.
 pub(super) async fn handle(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let timer = CallTimer::start(request.method(), request.extensions().get::<MatchedPath>());
     let call: CallId = context.services.ids.next(context.services.clock.now());

@@ -4,24 +4,11 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use overnight_domain::faults::codes;
 use overnight_domain::ids::{BatchId, Id, Kind, RequestId};
-use overnight_domain::scheduler::AccountKey;
 
 use super::context::Shared;
 use super::errors::Refusal;
 use super::{percent, queries};
 use crate::app::errors::AppError;
-
-/// The account whose API key authenticated the call.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Caller(pub(super) AccountKey);
-
-impl FromRequestParts<Shared> for Caller {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
-        parts.extensions.get().copied().ok_or(Refusal::App(AppError::InvalidApiKey))
-    }
-}
 
 /// The identifier in the path, of a call that takes no query. A text that is none becomes the identifier zero, which
 /// nothing has, so that it is looked up as any other.

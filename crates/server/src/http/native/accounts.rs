@@ -6,9 +6,9 @@ use overnight_wire::native::accounts::Account;
 use super::refusals::Always;
 use crate::app::accounts;
 use crate::http::answers;
+use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
-use crate::http::extract::Caller;
 
 /// Get your account
 ///

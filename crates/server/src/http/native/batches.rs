@@ -12,9 +12,10 @@ use crate::app::batches::{self, WholeBatch};
 use crate::app::requests;
 use crate::http::answers;
 use crate::http::bodies::JsonBody;
+use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
-use crate::http::extract::{Caller, CancelTarget, PathId};
+use crate::http::extract::{CancelTarget, PathId};
 use crate::http::json_lines;
 
 fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {

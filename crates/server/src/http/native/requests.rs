@@ -11,9 +11,10 @@ use super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery};
 use crate::app::requests;
 use crate::http::answers::{self, array_of_one};
 use crate::http::bodies::JsonBody;
+use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
-use crate::http::extract::{Caller, PathId};
+use crate::http::extract::PathId;
 use crate::http::json_lines;
 use crate::http::queries::RequestsQuery;
 
