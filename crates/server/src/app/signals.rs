@@ -57,7 +57,7 @@ impl Signals {
         }
     }
 
-    /// Everything that was said since the last time.
+    /// Everything that was said since the last time, for the scheduler: `Shell::drain_signals`.
     pub fn take(&self) -> News {
         let gathering_until = self.gathering_until.swap(NOTHING, Ordering::AcqRel);
         let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));

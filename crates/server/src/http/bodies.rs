@@ -134,7 +134,7 @@ async fn drop_rest(mut rest: Received) {
     rest.body = None;
 }
 
-/// The body of a call that takes JSON and no query.
+/// The body of a call that takes JSON and no query. `Connection::run` has put it under its time-outs, as [`Received`].
 pub(super) struct JsonBody(pub(super) Bytes);
 
 impl FromRequest<Shared> for JsonBody {

@@ -50,7 +50,7 @@ impl From<askama::Error> for PageError {
     }
 }
 
-/// Goes with a page: whether it changes while it is looked at.
+/// Goes with a page to `live::watch`: whether it changes while it is looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IsFollowed(pub(super) bool);
 

@@ -17,7 +17,7 @@ use crate::store::event_states::kind_code;
 pub(in crate::store) struct EventContext {
     /// The installation's secret: nobody can tell the identifier of an event beforehand.
     pub(in crate::store) secret: [u8; 32],
-    /// Notified when events are durable.
+    /// Notified when events are durable; the deliverer waits for it with `Store::events_written`.
     pub(in crate::store) written: Arc<Notify>,
 }
 

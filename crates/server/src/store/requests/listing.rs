@@ -1,4 +1,4 @@
-//! Requests as people look through them.
+//! Requests as people look through them. `current_requests` is the view of the newest migration that creates it.
 
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::money::Credits;
