@@ -29,7 +29,7 @@ pub struct ClientFields {
 }
 
 impl ClientFields {
-    /// How many bytes of memory they hold beside their own size.
+    /// How many bytes of the client's they hold.
     pub fn heap_bytes(&self) -> usize {
         let Self { metadata, webhook } = self;
         metadata.as_ref().map_or(0, Bytes::len) + webhook.as_ref().map_or(0, String::len)
@@ -66,4 +66,15 @@ pub struct BatchRecord {
     pub webhook: Option<String>,
     /// The client's metadata, a JSON object; `None` where the client sent null.
     pub metadata: Option<Vec<u8>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bytes_of_every_field_count() {
+        let client = ClientFields { metadata: Some("{}".into()), webhook: Some("https".to_owned()) };
+        assert_eq!((client.heap_bytes(), ClientFields::default().heap_bytes()), (7, 0));
+    }
 }

@@ -6,14 +6,14 @@ use overnight_domain::requests::RequestStatus;
 use super::Services;
 use super::errors::AppError;
 use super::pages::Pages;
-use crate::store::requests::{self, Filter, Page, Scope};
+use crate::store::requests::{self, Filter, Page, PageScope};
 use crate::store::{Store, StoreError};
 
 /// A position in a list of requests.
 #[derive(Clone)]
 pub(in crate::app) struct Cursor {
     pub(in crate::app) store: Store,
-    pub(in crate::app) scope: Scope,
+    pub(in crate::app) scope: PageScope,
     pub(in crate::app) filter: Filter,
     pub(in crate::app) after: Option<i64>,
     pub(in crate::app) left: Option<u64>,
@@ -49,7 +49,7 @@ impl Cursor {
     fn of_batch(services: &Services, batch: i64) -> Self {
         Self {
             store: services.store.clone(),
-            scope: Scope::Batch(batch),
+            scope: PageScope::Batch(batch),
             filter: Filter::default(),
             after: None,
             left: None,

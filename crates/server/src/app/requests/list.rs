@@ -8,7 +8,7 @@ use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::request_pages::{Cursor, RecordPages, SummaryPages};
 use crate::store::requests::models;
-use crate::store::requests::{self, Direction, Filter, Scope};
+use crate::store::requests::{self, Direction, Filter, PageScope};
 
 /// Which requests to list. Times are in Unix seconds, as clients read them.
 #[derive(Debug, Clone, Default)]
@@ -78,7 +78,7 @@ async fn of_account(services: &Services, account: AccountKey, query: &ListQuery)
         model,
         created_after: query.created_after.map(|second| milliseconds(second).saturating_add(999)),
         created_before: query.created_before.map(milliseconds),
-        direction: query.direction,
     };
-    Ok(Cursor { store, scope: Scope::Account(account), filter, after, left: query.limit, is_over })
+    let scope = PageScope::Account(account, query.direction);
+    Ok(Cursor { store, scope, filter, after, left: query.limit, is_over })
 }

@@ -8,11 +8,19 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::store::database::{Row, Sql, Statement, statements};
 use crate::store::lists::{self, ListPage, Search};
-use crate::store::requests::Scope;
 use crate::store::{Store, StoreError, row};
 
 /// How many requests are looked through for a page.
 pub(in crate::store) const LOOKED_MAX: u32 = 20_000;
+
+/// Which requests a list is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All of an account.
+    Account(AccountKey),
+    /// All of a batch, by its row number.
+    Batch(i64),
+}
 
 /// Which requests are listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

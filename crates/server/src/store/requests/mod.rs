@@ -12,9 +12,9 @@ pub use self::insert::insert;
 #[cfg(test)]
 pub(super) use self::listing::{FIND_CHARGE, LIST_ERRORS, list_newest_of, list_of};
 pub use self::listing::{
-    ListFilter, ListedRequest, RequestCharge, find_charge, find_id, list_errors, list_newest,
+    ListFilter, ListedRequest, RequestCharge, Scope, find_charge, find_id, list_errors, list_newest,
 };
-pub use self::pages::{Direction, Filter, Page, Scope, page_records, page_summaries};
+pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_summaries};
 #[cfg(test)]
 pub(super) use self::pages::{records_of, summaries_of};
 pub use self::records::{NewRequest, find_record};

@@ -8,8 +8,8 @@ use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::store::database::{Sql, Statement, statements};
 use crate::store::requests::records::{
-    RECORDS_OF_ACCOUNT_NEWEST_FIRST, RECORDS_OF_ACCOUNT_OLDEST_FIRST, RECORDS_OF_BATCH_NEWEST_FIRST,
-    RECORDS_OF_BATCH_OLDEST_FIRST, find_record_at, read_record,
+    RECORDS_OF_ACCOUNT_NEWEST_FIRST, RECORDS_OF_ACCOUNT_OLDEST_FIRST, RECORDS_OF_BATCH, find_record_at,
+    read_record,
 };
 use crate::store::{Store, StoreError, row};
 
@@ -22,15 +22,6 @@ const RECORDS: i64 = 256;
 /// With so many bytes of large bodies a page ends. A request is large if it has more than 16,384 bytes.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// Which requests a list is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// All of an account.
-    Account(AccountKey),
-    /// All of a batch, by its row number.
-    Batch(i64),
-}
-
 /// In which order a list runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Direction {
@@ -39,6 +30,15 @@ pub enum Direction {
     OldestFirst,
     /// In the opposite order.
     NewestFirst,
+}
+
+/// Which requests a list is of, and in which order it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageScope {
+    /// All of an account.
+    Account(AccountKey, Direction),
+    /// All of a batch, by its row number, in order of arrival.
+    Batch(i64),
 }
 
 /// Which requests of its scope a list holds. Times are in milliseconds.
@@ -52,8 +52,6 @@ pub struct Filter {
     pub created_after: Option<i64>,
     /// Those created before this time.
     pub created_before: Option<i64>,
-    /// The order.
-    pub direction: Direction,
 }
 
 impl Filter {
@@ -79,42 +77,37 @@ statements! {
     SUMMARIES_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
-    SUMMARIES_OF_BATCH_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+    SUMMARIES_OF_BATCH = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
-    SUMMARIES_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
 }
 
-pub(in crate::store) const fn summaries_of(scope: Scope, direction: Direction) -> &'static Sql {
-    match (scope, direction) {
-        (Scope::Account(_), Direction::OldestFirst) => &SUMMARIES_OF_ACCOUNT_OLDEST_FIRST,
-        (Scope::Account(_), Direction::NewestFirst) => &SUMMARIES_OF_ACCOUNT_NEWEST_FIRST,
-        (Scope::Batch(_), Direction::OldestFirst) => &SUMMARIES_OF_BATCH_OLDEST_FIRST,
-        (Scope::Batch(_), Direction::NewestFirst) => &SUMMARIES_OF_BATCH_NEWEST_FIRST,
+pub(in crate::store) const fn summaries_of(scope: PageScope) -> &'static Sql {
+    match scope {
+        PageScope::Account(_, Direction::OldestFirst) => &SUMMARIES_OF_ACCOUNT_OLDEST_FIRST,
+        PageScope::Account(_, Direction::NewestFirst) => &SUMMARIES_OF_ACCOUNT_NEWEST_FIRST,
+        PageScope::Batch(_) => &SUMMARIES_OF_BATCH,
     }
 }
 
-pub(in crate::store) const fn records_of(scope: Scope, direction: Direction) -> &'static Sql {
-    match (scope, direction) {
-        (Scope::Account(_), Direction::OldestFirst) => &RECORDS_OF_ACCOUNT_OLDEST_FIRST,
-        (Scope::Account(_), Direction::NewestFirst) => &RECORDS_OF_ACCOUNT_NEWEST_FIRST,
-        (Scope::Batch(_), Direction::OldestFirst) => &RECORDS_OF_BATCH_OLDEST_FIRST,
-        (Scope::Batch(_), Direction::NewestFirst) => &RECORDS_OF_BATCH_NEWEST_FIRST,
+pub(in crate::store) const fn records_of(scope: PageScope) -> &'static Sql {
+    match scope {
+        PageScope::Account(_, Direction::OldestFirst) => &RECORDS_OF_ACCOUNT_OLDEST_FIRST,
+        PageScope::Account(_, Direction::NewestFirst) => &RECORDS_OF_ACCOUNT_NEWEST_FIRST,
+        PageScope::Batch(_) => &RECORDS_OF_BATCH,
     }
 }
 
 /// A page of status records after `after`, `limit` rows at most.
 pub async fn page_summaries(
     store: &Store,
-    scope: Scope,
+    scope: PageScope,
     filter: &Filter,
     after: Option<i64>,
     limit: Option<i64>,
 ) -> Result<Page<RequestSummary>, StoreError> {
     let want = limit.map_or(SUMMARIES, |limit| limit.min(SUMMARIES));
-    let query = bind(summaries_of(scope, filter.direction), scope, filter, after, want);
+    let query = bind(summaries_of(scope), scope, filter, after, want);
     let found = store.readers().fetch_all(query).await?;
     let rows = found.iter().map(row::request_summary).collect::<Result<Vec<_>, _>>()?;
     let last = found.last().filter(|_| rows.len() as i64 >= want);
@@ -127,7 +120,7 @@ pub async fn page_summaries(
 /// out.
 pub async fn page_records(
     store: &Store,
-    scope: Scope,
+    scope: PageScope,
     filter: &Filter,
     after: Option<i64>,
     limit: Option<i64>,
@@ -145,12 +138,12 @@ pub async fn page_records(
 
 async fn read_records(
     store: &Store,
-    scope: Scope,
+    scope: PageScope,
     filter: &Filter,
     after: Option<i64>,
     want: i64,
 ) -> Result<Page<RequestRecord>, StoreError> {
-    let query = bind(records_of(scope, filter.direction), scope, filter, after, want);
+    let query = bind(records_of(scope), scope, filter, after, want);
     let found = store.readers().fetch_all(query).await?;
     let (mut rows, mut next, mut large_bytes) = (Vec::with_capacity(found.len()), None, 0);
     for row in &found {
@@ -170,14 +163,11 @@ async fn read_records(
     Ok(Page { rows, next: next.filter(|_| found.len() as i64 >= want) })
 }
 
-fn bind(sql: &'static Sql, scope: Scope, filter: &Filter, after: Option<i64>, limit: i64) -> Statement {
-    let key = match scope {
-        Scope::Account(account) => account.0,
-        Scope::Batch(batch) => batch,
-    };
-    let start = match filter.direction {
-        Direction::OldestFirst => i64::MIN,
-        Direction::NewestFirst => i64::MAX,
+fn bind(sql: &'static Sql, scope: PageScope, filter: &Filter, after: Option<i64>, limit: i64) -> Statement {
+    let (key, start) = match scope {
+        PageScope::Account(AccountKey(account), Direction::OldestFirst) => (account, i64::MIN),
+        PageScope::Account(AccountKey(account), Direction::NewestFirst) => (account, i64::MAX),
+        PageScope::Batch(batch) => (batch, i64::MIN),
     };
     let (first, last) = row::codes(filter.status);
     let model = filter.model.map(|model| model.0);

@@ -72,16 +72,11 @@ statements! {
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
-    RECORDS_OF_BATCH_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+    RECORDS_OF_BATCH = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
-    RECORDS_OF_BATCH_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
-               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
-          AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
 }
 
 /// The whole record of a request of `account`.

@@ -4,7 +4,7 @@ use overnight_domain::records::{ClientFields, RequestRecord};
 use overnight_domain::requests::RequestStatus;
 
 use crate::store::batches::{self, NewBatch};
-use crate::store::requests::{self, Direction, Filter, Scope, page_records, page_summaries};
+use crate::store::requests::{self, Direction, Filter, NewRequest, PageScope, page_records, page_summaries};
 use crate::store::tests::{Fixture, START};
 
 on_both!(pages_in_both_directions_hold_every_row_once);
@@ -12,9 +12,9 @@ async fn pages_in_both_directions_hold_every_row_once(mut fixture: Fixture) {
     let new: Vec<_> = (0..1_100u32).map(|n| fixture.request(n.to_le_bytes()[0])).collect();
     let inserts = new.into_iter().map(|new| requests::insert(&fixture.store, new));
     assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
-    let scope = Scope::Account(fixture.account);
+    let filter = Filter::default();
     for direction in [Direction::OldestFirst, Direction::NewestFirst] {
-        let filter = Filter { direction, ..Filter::default() };
+        let scope = PageScope::Account(fixture.account, direction);
         let (mut after, mut ids, mut records) = (None, Vec::new(), Vec::new());
         loop {
             let page = page_summaries(&fixture.store, scope, &filter, after, None).await.expect("a page");
@@ -55,32 +55,51 @@ async fn a_page_of_large_bodies_stays_small(mut fixture: Fixture) {
     assert_eq!(sizes, [4, 3], "a page ends after the body that takes it past its limit");
 }
 
-on_both!(a_line_says_what_the_record_says);
-async fn a_line_says_what_the_record_says(mut fixture: Fixture) {
-    let ids = fixture.insert(&[1, 2, 3]).await;
-    let mut told = fixture.request(4);
-    told.client = ClientFields { metadata: None, webhook: Some("https://example.com/é,;".into()) };
-    requests::insert(&fixture.store, told.clone()).await.expect("an insert");
+on_both!(every_list_shows_the_record_as_it_was_sent);
+async fn every_list_shows_the_record_as_it_was_sent(mut fixture: Fixture) {
+    let mut ids = fixture.insert(&[1, 2, 3]).await;
+    let mut small = fixture.request(4);
+    small.client = ClientFields { metadata: None, webhook: Some("https://example.com/é,;".into()) };
+    let mut large = NewRequest { body: vec![b' '; 16_385].into(), ..fixture.request(5) };
+    large.client = ClientFields { metadata: Some("{}".into()), webhook: Some("https://example.org".into()) };
+    for request in [&small, &large] {
+        requests::insert(&fixture.store, request.clone()).await.expect("an insert");
+        ids.push(request.id);
+    }
     fixture.release().await;
     let leases = fixture.lease().await;
     assert!(fixture.settle(&leases[0], START + 5).await);
     requests::cancel(&fixture.store, fixture.account, ids[1], START + 6).await.expect("a cancel");
-    let batch = fixture.batch_id();
-    let members = batches::resolve(&fixture.store, fixture.account, &ids).await.expect("a look");
     let account = fixture.account;
-    let batch = NewBatch { id: batch, account, created_at: START, webhook: None, metadata: None, members };
+    let members = batches::resolve(&fixture.store, account, &ids).await.expect("a look");
+    let id = fixture.batch_id();
+    let batch = NewBatch { id, account, created_at: START, webhook: None, metadata: None, members };
     batches::insert(&fixture.store, batch).await.expect("a batch");
-    let lines = pages(&fixture).await.concat();
-    assert_eq!(lines.len(), 4);
-    for line in lines {
-        let record = requests::find_record(&fixture.store, account, line.summary.id).await.expect("a read");
-        assert_eq!(Some(line), record);
+    let (batch, _) = batches::find(&fixture.store, account, id).await.expect("a read").expect("a batch");
+    for scope in [
+        PageScope::Account(account, Direction::OldestFirst),
+        PageScope::Account(account, Direction::NewestFirst),
+        PageScope::Batch(batch),
+    ] {
+        let lines = pages_of(&fixture, scope).await.concat();
+        assert_eq!(lines.len(), 5);
+        for line in lines {
+            let id = line.summary.id;
+            for sent in [&small, &large].into_iter().filter(|sent| sent.id == id) {
+                assert_eq!((&line.client, &line.body), (&sent.client, &sent.body), "{scope:?}");
+            }
+            let record = requests::find_record(&fixture.store, account, id).await.expect("a read");
+            assert_eq!(Some(line), record, "{scope:?}");
+        }
     }
 }
 
 /// Every whole record of the account, page by page.
 async fn pages(fixture: &Fixture) -> Vec<Vec<RequestRecord>> {
-    let scope = Scope::Account(fixture.account);
+    pages_of(fixture, PageScope::Account(fixture.account, Direction::default())).await
+}
+
+async fn pages_of(fixture: &Fixture, scope: PageScope) -> Vec<Vec<RequestRecord>> {
     let (mut after, mut pages) = (None, Vec::new());
     loop {
         let page =
@@ -97,7 +116,7 @@ on_both!(filters_hold_what_they_name);
 async fn filters_hold_what_they_name(mut fixture: Fixture) {
     let ids = fixture.insert(&[1, 2, 3]).await;
     requests::cancel(&fixture.store, fixture.account, ids[1], START).await.expect("a cancel");
-    let scope = Scope::Account(fixture.account);
+    let scope = PageScope::Account(fixture.account, Direction::default());
     let list = async |filter: Filter| {
         let page = page_summaries(&fixture.store, scope, &filter, None, None).await.expect("a page");
         page.rows.into_iter().map(|row| row.id).collect::<Vec<_>>()

@@ -16,7 +16,7 @@ use crate::store::queue::live_counts;
 use crate::store::queue::queue_scan;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
-use crate::store::requests::{Direction, Scope};
+use crate::store::requests::{Direction, PageScope, Scope};
 use crate::store::tests::{Fixture, START};
 use crate::store::{batches, requests};
 
@@ -267,15 +267,15 @@ async fn a_batch_is_grouped_in_time_that_grows_with_its_size_alone() {
 #[tokio::test]
 async fn pages_start_at_their_cursor() {
     let fixture = Fixture::on_sqlite().await;
+    let account = |direction| PageScope::Account(fixture.account, direction);
     for (scope, index) in [
-        (Scope::Account(fixture.account), "request_states_by_account (account=?"),
-        (Scope::Batch(1), "request_states_by_batch (batch=?"),
+        (account(Direction::OldestFirst), "request_states_by_account (account=? AND seq>?)"),
+        (account(Direction::NewestFirst), "request_states_by_account (account=? AND seq<?)"),
+        (PageScope::Batch(1), "request_states_by_batch (batch=? AND seq>?)"),
     ] {
-        for (direction, bound) in [(Direction::OldestFirst, "seq>?"), (Direction::NewestFirst, "seq<?")] {
-            let step = format!("SEARCH rs USING INDEX {index} AND {bound})");
-            for sql in [requests::summaries_of(scope, direction), requests::records_of(scope, direction)] {
-                check(&fixture, sql.sqlite, &[&step, "SEARCH r USING INTEGER PRIMARY KEY", IN_QUEUE]).await;
-            }
+        let step = format!("SEARCH rs USING INDEX {index}");
+        for sql in [requests::summaries_of(scope), requests::records_of(scope)] {
+            check(&fixture, sql.sqlite, &[&step, "SEARCH r USING INTEGER PRIMARY KEY", IN_QUEUE]).await;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Requests, from Create Request to their result.
 
 use overnight_domain::requests::RequestStatus;
+use overnight_wire::native::requests::CREATE_MEMBERS;
 use serde_json::{Value, json};
 
 use crate::support::{MODEL, TestApp, keys};
@@ -75,8 +76,10 @@ async fn what_a_client_sends_is_kept_and_what_it_leaves_out_has_its_default() {
         body
     };
     let plain = TestApp::quick_start("hello");
-    check(&app, &plain, "metadata", &json!({})).await;
-    check(&app, &plain, "webhook", &Value::Null).await;
+    for (member, default) in CREATE_MEMBERS {
+        let Some(default) = default else { continue };
+        check(&app, &plain, member, &serde_json::from_str(default).expect("JSON")).await;
+    }
     check(&app, &plain, "batch_id", &Value::Null).await;
     check(&app, &with("metadata", Value::Null), "metadata", &Value::Null).await;
     let metadata = json!({"batch_name": "nightly", "n": [1, {"deep": null}]});

@@ -6,6 +6,7 @@ mod guard;
 mod live;
 mod oidc;
 mod outages;
+mod requests;
 mod roles;
 mod searches;
 mod sign_in;

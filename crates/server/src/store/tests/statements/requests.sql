@@ -87,12 +87,7 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
         FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
           AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
 
--- requests::pages::SUMMARIES_OF_BATCH_NEWEST_FIRST, both
-SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
-
--- requests::pages::SUMMARIES_OF_BATCH_OLDEST_FIRST, both
+-- requests::pages::SUMMARIES_OF_BATCH, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
           AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
@@ -121,14 +116,7 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
         FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
           AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
 
--- requests::records::RECORDS_OF_BATCH_NEWEST_FIRST, both
-SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
-               CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
-
--- requests::records::RECORDS_OF_BATCH_OLDEST_FIRST, both
+-- requests::records::RECORDS_OF_BATCH, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
