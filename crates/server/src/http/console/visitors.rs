@@ -118,8 +118,8 @@ impl FromRequestParts<Shared> for MemberVisit {
         let path: Vec<String> = params.iter().map(|(_, value)| value.to_owned()).collect();
         let id = path.first().and_then(|text| AccountId::parse(text)).ok_or(PageError::NoSuchPage)?;
         let services = &visit.context.services;
-        calls::name_account(id);
         let (account, role) = members::account_of(services, &visit.visitor.user, id).await?;
+        calls::name_account(account.id);
         Ok(Self { visit, account, role, path })
     }
 }
