@@ -71,7 +71,7 @@ pub struct Services {
     pub api_key_cache: Arc<ApiKeyCache>,
     /// Makes and compares the hashes of passwords.
     pub passwords: Arc<Passwords>,
-    /// Caches counts of live requests.
+    /// Caches counts of live requests, and lets one long search run at a time.
     pub live_counts: Arc<LiveCountCache>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,

@@ -77,6 +77,7 @@ impl EngineClient {
 
     /// Sends a stored request body and waits for its completion, within `request_timeout`. The engine is sent its own
     /// name of `model` and an explicit output limit: `max_tokens`, where the body has none. Dropped, the connection is closed and the engine stops working.
+    /// Called by `Attempts` (`scheduler/attempts.rs`), which hands the completion on to be settled.
     ///
     /// # Errors
     /// Why this attempt brought no completion; whether another may is the scheduler's to say.

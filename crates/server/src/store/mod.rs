@@ -1,7 +1,7 @@
 //! The durable queue: everything that is kept, and the only SQL there is.
 //!
 //! One writer writes, in groups that share a transaction; readers are a pool that sees what is committed. Statements
-//! stand in the file of their noun. See `ARCHITECTURE.md` for the rooms, the tables and the invariants.
+//! stand in the file of their noun. See `ARCHITECTURE.md` for the modules, the tables and the invariants.
 
 pub mod batches;
 mod database;

@@ -36,8 +36,8 @@ impl Cookie {
         pairs.find(|(name, _)| *name == self.name).map(|(_, value)| value)
     }
 
-    /// Has the browser keep `value` until it is closed. `Lax`, and not `Strict`: a link in a letter leads to a page, and not to a
-    /// door.
+    /// Has the browser keep `value` until it is closed. `Lax` instead of `Strict`, so that a link in an e-mail opens its page without
+    /// another sign-in.
     pub(super) fn set(&self, value: &str) -> Option<HeaderValue> {
         self.write(value, "")
     }

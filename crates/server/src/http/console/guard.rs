@@ -37,7 +37,7 @@ const TRANSPORT_SECURITY: HeaderValue = HeaderValue::from_static("max-age=315360
 pub(super) async fn admit(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let origin = context.services.config.console_origin();
     let mut response = match &origin {
-        // The page that says so has its looks.
+        // The error page needs its style sheet.
         Err(_) if request.uri().path().starts_with("/assets/") => next.run(request).await,
         Err(why) => replies::no_console(*why),
         Ok(origin) => match refusal(origin, request.method(), request.headers(), request.uri().authority()) {

@@ -175,7 +175,7 @@ impl MemberVisit {
         format!("{}/{}/{page}", self.visit.origin.base, self.account.id)
     }
 
-    /// What stands around a page of this account.
+    /// The layout of a page of this account.
     pub(super) async fn layout(&self, section: Section) -> Result<Layout, AppError> {
         let mut layout = self.visit.bare_layout(section);
         layout.live_batches = batches::count_live(self.services(), self.account.key).await?;

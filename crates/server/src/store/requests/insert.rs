@@ -56,6 +56,7 @@ impl Operation for NewRequest {
         jobs: &[Job<Self>],
         write: &mut WriteTransaction<'_>,
     ) -> Result<Vec<Admission>, StoreError> {
+        // Before accounts are locked: every node locks batches first.
         write.effects.apply_batch_counters(&mut write.tx).await?;
         let requests = || jobs.iter().map(|job| &job.operation);
         let arrivals: Vec<_> = requests().map(|request| (request.account, request.hold)).collect();

@@ -1,4 +1,4 @@
-//! Requests as people look through them. `current_requests` is the view of the newest migration that creates it.
+//! Requests as the console lists them, from the view `current_requests`: the newest migration with `CREATE VIEW current_requests`.
 
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::money::Credits;
@@ -64,7 +64,8 @@ pub struct RequestCharge {
 }
 
 statements! {
-    /// What is searched for is bound as [`lists::bind_search`] says.
+    /// Bound in this order: the account; the row before which to go on; the last row to look at; the range of states; the model,
+    /// twice; what [`lists::bind_search`] binds; the limit.
     LIST_OF_ACCOUNT = {
         sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, model_name, body_bytes,
                CASE WHEN body_bytes <= 16384 THEN body END AS body, prompt_tokens, completion_tokens, charged,

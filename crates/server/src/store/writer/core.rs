@@ -158,7 +158,7 @@ impl WriterCore {
                 }
                 Err(failure) => failure,
             };
-            let Some((id, outcome)) = unanswered else {
+            let Some((id, answers)) = unanswered else {
                 tries += 1;
                 if error.trouble() != Trouble::Again || tries == AGAIN_MAX {
                     return Err((undone, error));
@@ -171,7 +171,7 @@ impl WriterCore {
             tracing::warn!(%error, "commit not answered; reading its outcome from the database");
             match self.outcome_of(id, clock).await {
                 Some(Outcome::Committed) => {
-                    self.answer(Done { group: undone, outcome: *outcome });
+                    self.answer(Done { group: undone, answers: *answers });
                     return Ok(());
                 }
                 Some(_) => group = undone,

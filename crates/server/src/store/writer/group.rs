@@ -24,12 +24,12 @@ pub(super) struct WriteGroup(BTreeMap<WriteOrder, Box<dyn Jobs>>);
 /// A group that is durable, and of which no asker knows yet.
 pub(super) struct Done {
     pub(super) group: WriteGroup,
-    pub(super) outcome: Outcome,
+    pub(super) answers: GroupAnswers,
 }
 
 /// What is answered once a group is durable: to its askers, and to the metrics.
-pub(super) struct Outcome {
-    answers: Vec<Answers>,
+pub(super) struct GroupAnswers {
+    of_operations: Vec<Answers>,
     after_commit: AfterCommit,
 }
 
@@ -38,14 +38,14 @@ pub(super) struct Failure {
     pub(super) group: WriteGroup,
     pub(super) error: StoreError,
     /// Where its commit was not answered: the number by which its outcome is asked for, and the answers if it was made.
-    pub(super) unanswered: Option<(Numbered, Box<Outcome>)>,
+    pub(super) unanswered: Option<(Numbered, Box<GroupAnswers>)>,
 }
 
 impl Done {
     /// Answers the askers.
     pub(super) fn answer(self) {
-        self.outcome.after_commit.run();
-        for (jobs, answers) in self.group.0.into_values().zip(self.outcome.answers) {
+        self.answers.after_commit.run();
+        for (jobs, answers) in self.group.0.into_values().zip(self.answers.of_operations) {
             jobs.answer(answers);
         }
     }
@@ -110,15 +110,15 @@ impl WriteGroup {
             return Err(Failure::not_done(self, error));
         }
         let (committed, after_commit) = write.commit().await;
-        let outcome = Outcome { answers, after_commit };
+        let answers = GroupAnswers { of_operations: answers, after_commit };
         match committed {
             Ok(next) => {
                 *sequences = next;
-                Ok(Done { group: self, outcome })
+                Ok(Done { group: self, answers })
             }
             Err(CommitError::NotDone(error)) => Err(Failure::not_done(self, error)),
             Err(CommitError::Unknown(id, error)) => {
-                Err(Failure { group: self, error, unanswered: Some((id, Box::new(outcome))) })
+                Err(Failure { group: self, error, unanswered: Some((id, Box::new(answers))) })
             }
         }
     }

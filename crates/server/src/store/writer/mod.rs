@@ -1,5 +1,6 @@
 //! The one writer. Writes that arrive together share a transaction and its fsync; each asker is answered only after
-//! the commit. The writer runs as a task of its own, or by hand, where a test chooses what joins and where it crashes.
+//! the commit. The writer runs on a thread of its own (SQLite) or as a task (PostgreSQL), or step by step in a test that chooses
+//! what joins and where it crashes.
 
 pub(in crate::store) mod core;
 mod group;

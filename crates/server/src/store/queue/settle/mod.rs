@@ -91,7 +91,7 @@ impl Settlement {
         (self.seq(), self.lease.epoch)
     }
 
-    /// Notes what this end, which is written, brings about besides.
+    /// Notes what this end brings about besides. If its rows are not written, the transaction is undone, effects included.
     fn note_effects(&self, held: &Held, result: i64, ended_at: i64, write: &mut WriteTransaction<'_>) {
         let (partition, request, now) = (self.lease.key.partition, self.seq(), self.now);
         let ended = EndedRequest {
