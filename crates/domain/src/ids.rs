@@ -201,6 +201,9 @@ mod tests {
             let id = RequestId::from_bits(bits);
             prop_assert_eq!(RequestId::parse(&id.to_string()), Some(id));
             prop_assert_eq!(BatchId::parse(&id.to_string()), None);
+            let mut text = b"\"".to_vec();
+            id.append_to(&mut text);
+            prop_assert_eq!(String::from_utf8_lossy(&text), format!("\"{id}"));
         }
 
         #[test]

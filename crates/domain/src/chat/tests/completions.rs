@@ -25,6 +25,7 @@ fn a_completion_keeps_everything_but_white_space_and_the_model() {
     let kept = answer(r#"[{"message":{"role":"assistant","content":"a\n b"},"x":1.0}]"#, USAGE);
     assert_eq!(completion.body.as_str(), kept.replace("org/M", "mine"));
     assert_eq!(completion.usage, Usage { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 });
+    assert_eq!(completion.usage.cost(), 3 + 2 * 5);
 }
 
 #[test]
