@@ -8,3 +8,16 @@ set(LLAMA_BUILD_COMMON OFF CACHE BOOL "" FORCE)
 if(NOT APPLE)
     set(CMAKE_UNITY_BUILD ON)
 endif()
+
+# Of libllama only the tokenizers are hot: the arithmetic is ggml's, which keeps -O3. The other files also share large headers,
+# which are parsed once (GCC crashes where it reads what was parsed for another -O).
+function(compile_libllama_faster)
+    target_compile_options(llama PRIVATE -O1)
+    target_precompile_headers(llama PRIVATE src/llama-model.h src/llama-graph.h src/llama-context.h
+        <algorithm> <functional> <map> <string> <unordered_map> <vector>)
+    set_source_files_properties(src/llama-vocab.cpp src/unicode.cpp TARGET_DIRECTORY llama
+        PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+if(PROJECT_NAME STREQUAL "llama.cpp" AND NOT MSVC)
+    cmake_language(DEFER CALL compile_libllama_faster)
+endif()

@@ -25,6 +25,8 @@ mod workload;
 use std::io;
 use std::path::PathBuf;
 
+use futures_util::future::LocalBoxFuture;
+
 pub use self::peers::{Peer, run as run_peer};
 pub use self::report::{Figure, Report};
 
@@ -79,7 +81,12 @@ impl Benchmark {
 ///
 /// # Errors
 /// A child process did not start or broke off, or the folder cannot be used.
-pub async fn run(benchmark: Benchmark, options: &Options) -> io::Result<Report> {
+pub fn run(benchmark: Benchmark, options: &Options) -> LocalBoxFuture<'_, io::Result<Report>> {
+    // Boxed, so that it is compiled here, optimised like the service, and not as a part of the program.
+    Box::pin(measure(benchmark, options))
+}
+
+async fn measure(benchmark: Benchmark, options: &Options) -> io::Result<Report> {
     match benchmark {
         Benchmark::Create => create::run(options).await,
         Benchmark::Billing => billing::run(options).await,

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -38,7 +39,12 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// # Errors
 /// Whatever keeps the engine from serving, as a sentence.
-pub async fn serve(arguments: Arguments) -> Result<(), Failure> {
+pub fn serve(arguments: Arguments) -> Pin<Box<dyn Future<Output = Result<(), Failure>>>> {
+    // Boxed, so that it is compiled here, and not a second time as a part of the program.
+    Box::pin(start(arguments))
+}
+
+async fn start(arguments: Arguments) -> Result<(), Failure> {
     let mut input = io::BufReader::new(io::stdin());
     let Some(key) = parent::read_key(&mut input)? else { return Ok(()) };
     let parent_gone = parent::watch(input);

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -78,7 +79,12 @@ impl Service {
     ///
     /// # Errors
     /// What could not be opened, made or listened on; the lock is taken first, so a second server touches nothing.
-    pub async fn start(mut config: Config) -> Result<Self, ServiceError> {
+    pub fn start(config: Config) -> BoxFuture<'static, Result<Self, ServiceError>> {
+        // Boxed, so that the whole service is compiled here and not as a part of each program that starts it.
+        Box::pin(Self::start_all(config))
+    }
+
+    async fn start_all(mut config: Config) -> Result<Self, ServiceError> {
         // The scheduler may settle before the first route is there.
         http::install_metrics();
         let clock: SharedClock = Arc::new(SystemClock);
@@ -150,7 +156,11 @@ impl Service {
 
     /// Lets no new work begin, answers the calls under way, gives what the engines and then the webhooks have in flight the
     /// time that the settings allow, and closes the store. What is not done by then is done by another node, or after the next start.
-    pub async fn shutdown(mut self) {
+    pub fn shutdown(self) -> BoxFuture<'static, ()> {
+        Box::pin(self.stop_all())
+    }
+
+    async fn stop_all(mut self) {
         let Services { clock, config, signals, .. } = &self.services;
         signals.stop();
         let _ = self.stop_scheduler.send(true);

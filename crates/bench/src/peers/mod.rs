@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use axum::Router;
 use axum::serve::ListenerExt;
+use futures_util::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
@@ -71,7 +72,11 @@ pub(super) struct Listening {
 ///
 /// # Errors
 /// Whatever kept it from doing so.
-pub async fn run(peer: Peer) -> io::Result<()> {
+pub fn run(peer: Peer) -> LocalBoxFuture<'static, io::Result<()>> {
+    Box::pin(play(peer))
+}
+
+async fn play(peer: Peer) -> io::Result<()> {
     match peer {
         Peer::Noop => noop::serve(listen().await?).await,
         Peer::Insert { database_url } => insert::serve(listen().await?, &database_url).await,

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
@@ -78,10 +79,13 @@ impl Store {
 
     /// Opens the store beside a running server, or without one: reads, and the short writes of operator commands. A
     /// folder's schema does not change under the server.
-    pub async fn open_beside(options: &StoreOptions) -> Result<Self, StoreError> {
-        make_folder(&options.folder)?;
-        schema::bring_up_to_date(options).await?;
-        Self::assemble(options, None, Writer::default()).await
+    pub fn open_beside(options: &StoreOptions) -> BoxFuture<'_, Result<Self, StoreError>> {
+        // Boxed, so that it is compiled here and not as a part of each command.
+        Box::pin(async {
+            make_folder(&options.folder)?;
+            schema::bring_up_to_date(options).await?;
+            Self::assemble(options, None, Writer::default()).await
+        })
     }
 
     async fn open_core(options: &StoreOptions, now: i64) -> Result<(Self, WriterCore), StoreError> {
