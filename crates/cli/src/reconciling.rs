@@ -63,15 +63,19 @@ async fn unknown_requests(
         let request = request?;
         let is_known = RequestId::parse(&request.id).is_some_and(|id| known.contains(&id));
         if !is_known && request.batch_id.is_none() {
-            let Some(fingerprint) = of_request(&request) else { continue };
-            unknown.entry(fingerprint).or_default().push((request.id, request.created_at));
+            let (id, created_at) = (request.id.clone(), request.created_at);
+            let unreadable = || CliError::unavailable(format!("the service's record of {id} cannot be read"));
+            let fingerprint = of_request(request).ok_or_else(unreadable)?;
+            unknown.entry(fingerprint).or_default().push((id, created_at));
         }
     }
     Ok(unknown)
 }
 
-fn of_request(request: &FullRequest) -> Option<Fingerprint> {
-    of_members(&serde_json::to_vec(request).ok()?)
+fn of_request(mut request: FullRequest) -> Option<Fingerprint> {
+    // It was not sent, and may be nested deeper than what was.
+    request.result_body = None;
+    of_members(&serde_json::to_vec(&request).ok()?)
 }
 
 /// Of the members of Create Request, in its body or in the full record that the service keeps: without white space outside
@@ -83,7 +87,9 @@ fn of_members(text: &[u8]) -> Option<Fingerprint> {
     for (name, default) in CREATE_MEMBERS {
         let default = default.map(|text| Json::from_stored(text.as_bytes())).transpose().ok()?;
         let value = object.get(name).or(default)?;
-        let value = value.decode_string().unwrap_or(value.as_str().into());
+        let decoded = value.decode_string();
+        hash.update([u8::from(decoded.is_some())]);
+        let value = decoded.unwrap_or(value.as_str().into());
         hash.update(value.len().to_le_bytes());
         hash.update(value.as_bytes());
     }
@@ -96,12 +102,13 @@ mod tests {
 
     #[test]
     fn a_line_and_the_record_that_the_service_keeps_of_it_are_told_to_be_the_same() {
+        let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
         let kept = |metadata: &str, webhook: &str| {
             let text = format!(
                 r#"{{"id":"req_1","status":"registered","created_at":1,"expires_at":2,"batch_id":null,"metadata":{metadata},
-                "request_body":{{"model":"m","seed":1e3}},"completion_window":"24h","webhook":{webhook}}}"#
+                "request_body":{{"model":"m","seed":1e3}},"completion_window":"24h","webhook":{webhook},"result_body":{deep}}}"#
             );
-            of_request(&serde_json::from_str(&text).unwrap()).expect("a full record")
+            of_request(serde_json::from_str(&text).unwrap()).expect("a full record")
         };
         let sent = |beside: &str| {
             of_members(
@@ -114,6 +121,7 @@ mod tests {
         assert_eq!(sent(", \"metadata\": null"), kept("null", "null"));
         assert_eq!(sent(", \"metadata\": {\"a\": 1}"), kept("{\"a\":1}", "null"));
         assert_eq!(sent(", \"webhook\": \"https:\\/\\/a\""), kept("{}", "\"https://a\""));
+        assert_ne!(sent(", \"webhook\": \"null\""), kept("{}", "null"));
         assert_ne!(sent(", \"metadata\": {\"a\": 2}"), kept("{\"a\":1}", "null"));
     }
 }

@@ -38,7 +38,7 @@ impl FromRequestParts<Shared> for Caller {
 }
 
 /// Carries one call through, in a span that names it in all that is logged on its way. The account stands in it once it is known.
-/// `next` is the handler: `native/mod.rs` lists those of the API, each with its path beside it, `console/mod.rs` those of the console.
+/// `next` is the handler: `native/mod.rs` lists those of the API, each of which names its path, `console/mod.rs` those of the console.
 pub(super) async fn handle(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let timer = CallTimer::start(request.method(), request.extensions().get::<MatchedPath>());
     let call: CallId = context.services.ids.next(context.services.clock.now());

@@ -26,7 +26,7 @@ pub(super) struct Attempts {
     prompts: Arc<Prompts>,
     /// To `Shell::work_until`, which feeds them to the scheduler.
     answers: UnboundedSender<SchedulerInput>,
-    /// To [`settle_all`].
+    /// To [`settle_until_closed`].
     completions: UnboundedSender<Settlement>,
 }
 
@@ -40,7 +40,7 @@ impl Attempts {
         answers: UnboundedSender<SchedulerInput>,
     ) -> (Arc<Self>, JoinHandle<()>) {
         let (completions, completed) = unbounded_channel();
-        let settling = tokio::spawn(settle_all(services.clone(), completed));
+        let settling = tokio::spawn(settle_until_closed(services.clone(), completed));
         let clock = Arc::clone(&services.clock);
         (Arc::new(Self { clock, replicas, prompts, answers, completions }), settling)
     }
@@ -92,14 +92,14 @@ impl Attempts {
 
 /// Settles until everyone who could send has left: the work is done, and must be lost neither to an abort nor to a
 /// store that is away for a moment.
-async fn settle_all(services: Services, mut completions: UnboundedReceiver<Settlement>) {
+async fn settle_until_closed(services: Services, mut completions: UnboundedReceiver<Settlement>) {
     let mut settlements = Vec::new();
     while completions.recv_many(&mut settlements, SETTLED_AT_ONCE).await > 0 {
-        store(&services, settlements.drain(..).collect()).await;
+        settle_page(&services, settlements.drain(..).collect()).await;
     }
 }
 
-async fn store(services: &Services, settlements: Arc<[Settlement]>) {
+async fn settle_page(services: &Services, settlements: Arc<[Settlement]>) {
     let settle = |settlements| settle::settle_all(&services.store, settlements);
     let held = write_with_retry(&services.clock, "results", Arc::clone(&settlements), settle).await;
     let settled = held.iter().filter(|held| **held == Some(true)).count();

@@ -26,8 +26,8 @@ pub struct ListPage<T> {
 }
 
 /// The next page behind `before`. `floor` is the last row that is looked at, where there are more behind it; `statement`
-/// asks for so many rows behind one, which `read` reads. They have their row number in the column `seq`, and in `metadata`
-/// that in which a text is searched for.
+/// asks for so many rows behind one, which `read` reads. Each row has its number in the column `seq` and the searched text in
+/// `metadata`.
 pub(in crate::store) async fn page<T>(
     store: &Store,
     before: Option<i64>,

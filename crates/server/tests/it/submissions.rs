@@ -204,6 +204,26 @@ async fn what_failed_is_sent_again_as_a_batch_of_its_own() {
     app.stop().await;
 }
 
+/// The service writes out members that the client left out.
+#[tokio::test]
+async fn a_request_as_long_as_the_limit_is_sent_again() {
+    let app = TestApp::start().await;
+    let bytes_max = app.services.config.limits.request_body_bytes;
+    let sized = |length: usize| json!({"request_body": chat(&"p".repeat(length))}).to_string();
+    let body = sized(bytes_max - sized(0).len());
+    assert_eq!(body.len(), bytes_max);
+    let created = app.client().send("POST", "/v1/requests", body).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let id = created.json()[0]["id"].clone();
+    let batch = app.client().post("/v1/batches", &json!({"requests_ids": [id]})).await;
+    assert_eq!(batch.status, 201, "{}", batch.text());
+    let batch = BatchId::parse(batch.json()["id"].as_str().expect("an id")).expect("an id");
+    app.settle_all(RequestStatus::Failed).await;
+    let again = submissions::send_again(&app.services, app.account, batch).await.expect("a batch");
+    assert_eq!(again.counters.total(), 1);
+    app.stop().await;
+}
+
 #[tokio::test]
 async fn a_foreign_batch_is_not_sent_again_and_payments_have_to_be_activated() {
     let app = TestApp::start().await;

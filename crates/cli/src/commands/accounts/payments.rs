@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// Its identifier, acct_….
     #[arg(value_parser = parse_id)]
     account: AccountId,
-    /// Ask the provider about those that are not paid, and post what was.
+    /// Ask the provider about those that are not paid, and credit what was.
     #[arg(long)]
     check: bool,
 }
@@ -73,10 +73,10 @@ pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         for order in payments::list(&services, account).await? {
             // What is wrong with one says nothing of the others.
             match payments::check(&services, &order).await {
-                Ok(Heard::Posted) => output.note(&format!("{} was paid and is posted", order.id)),
+                Ok(Heard::Posted) => output.note(&format!("{} was paid and is credited", order.id)),
                 Ok(Heard::PostedBefore | Heard::Nothing) => {}
                 Ok(Heard::Doubtful(why)) => {
-                    output.say(&format!("{} was paid, and is not posted: {why}", order.id));
+                    output.say(&format!("{} was paid, and is not credited: {why}", order.id));
                     exit = Exit::Failed;
                 }
                 Err(error) => {

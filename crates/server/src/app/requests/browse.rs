@@ -13,7 +13,7 @@ use crate::app::failures::Failure;
 use crate::app::{Services, batches, input};
 pub use crate::store::requests::RequestCharge;
 use crate::store::requests::models;
-use crate::store::requests::{self, ListFilter, ListedRequest, Scope};
+use crate::store::requests::{self, ListFilter, ListScope, ListedRequest};
 
 /// How much of what was asked a row shows, in characters.
 const EXCERPT_CHARS_MAX: usize = 120;
@@ -83,9 +83,9 @@ pub async fn browse(
         None => None,
     };
     let scope = match query.batch {
-        None => Scope::Account(account),
+        None => ListScope::Account(account),
         Some(id) => match batches::find(services, account, id).await {
-            Ok((batch, _)) => Scope::Batch(batch),
+            Ok((batch, _)) => ListScope::Batch(batch),
             Err(AppError::NotFound(_)) => return Ok(RequestsPage::default()),
             Err(error) => return Err(error),
         },

@@ -56,7 +56,7 @@ impl Pages for Failed {
 }
 
 fn draft(record: &RequestRecord) -> Draft {
-    let mut body = Vec::with_capacity(record.body.len() + 256);
+    let mut body = Vec::with_capacity(record.body.len() + record.client.heap_bytes() + 128);
     write_create(record, &mut body);
     Draft { source: DraftSource::Request(record.summary.id), body: Ok(body) }
 }

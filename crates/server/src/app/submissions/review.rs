@@ -4,7 +4,7 @@ use overnight_domain::faults::codes;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 
-use super::drafts::{Draft, DraftFault, Drafts};
+use super::drafts::{Draft, DraftFault, DraftSource, Drafts};
 use crate::app::errors::{AppError, InputFault, InvalidInput};
 use crate::app::requests::{Reviewed, review};
 use crate::app::{Services, accounts};
@@ -73,7 +73,8 @@ pub(super) async fn review_all(
 pub(super) fn reviewed<'s>(services: &'s Services, draft: &Draft) -> Result<Reviewed<'s>, String> {
     let body = draft.body.as_ref().map_err(String::clone)?;
     let bytes_max = services.config.limits.request_body_bytes;
-    if body.len() > bytes_max {
+    // A stored request was within the limit when it came.
+    if body.len() > bytes_max && matches!(draft.source, DraftSource::Line(_)) {
         return Err(format!("the request is longer than {bytes_max} bytes"));
     }
     review(services, body).map_err(|error| error.to_string())

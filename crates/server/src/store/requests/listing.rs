@@ -15,7 +15,7 @@ pub(in crate::store) const LOOKED_MAX: u32 = 20_000;
 
 /// Which requests a list is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum ListScope {
     /// All of an account.
     Account(AccountKey),
     /// All of a batch, by its row number.
@@ -115,17 +115,17 @@ statements! {
 }
 
 /// A page of a list, and the last row that is looked at for one.
-pub(in crate::store) const fn list_of(scope: Scope) -> (&'static Sql, &'static Sql) {
+pub(in crate::store) const fn list_of(scope: ListScope) -> (&'static Sql, &'static Sql) {
     match scope {
-        Scope::Account(_) => (&LIST_OF_ACCOUNT, &FLOOR_OF_ACCOUNT),
-        Scope::Batch(_) => (&LIST_OF_BATCH, &FLOOR_OF_BATCH),
+        ListScope::Account(_) => (&LIST_OF_ACCOUNT, &FLOOR_OF_ACCOUNT),
+        ListScope::Batch(_) => (&LIST_OF_BATCH, &FLOOR_OF_BATCH),
     }
 }
 
 /// A page of requests behind the one in row `before`, the newest first; 20,000 are looked through at most.
 pub async fn list_newest(
     store: &Store,
-    scope: Scope,
+    scope: ListScope,
     filter: &ListFilter,
     before: Option<i64>,
 ) -> Result<ListPage<ListedRequest>, StoreError> {
@@ -135,12 +135,12 @@ pub async fn list_newest(
 /// The same with so many looked through at most.
 pub(in crate::store) async fn list_newest_of(
     store: &Store,
-    scope: Scope,
+    scope: ListScope,
     filter: &ListFilter,
     before: Option<i64>,
     looked_max: u32,
 ) -> Result<ListPage<ListedRequest>, StoreError> {
-    let (Scope::Account(AccountKey(key)) | Scope::Batch(key)) = scope;
+    let (ListScope::Account(AccountKey(key)) | ListScope::Batch(key)) = scope;
     let (list, floor) = list_of(scope);
     let floor = floor.bind(key).bind(before.unwrap_or(i64::MAX)).bind(looked_max - 1);
     let floor = store.readers().fetch_optional(floor).await?.map(|row| row.get::<i64>("seq")).transpose()?;

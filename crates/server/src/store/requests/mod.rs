@@ -12,7 +12,7 @@ pub use self::insert::insert;
 #[cfg(test)]
 pub(super) use self::listing::{FIND_CHARGE, LIST_ERRORS, list_newest_of, list_of};
 pub use self::listing::{
-    ListFilter, ListedRequest, RequestCharge, Scope, find_charge, find_id, list_errors, list_newest,
+    ListFilter, ListScope, ListedRequest, RequestCharge, find_charge, find_id, list_errors, list_newest,
 };
 pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_summaries};
 #[cfg(test)]

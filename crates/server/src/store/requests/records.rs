@@ -1,4 +1,4 @@
-//! Whole requests: the columns as they are written, and the records as they are read.
+//! Whole requests: the columns as they are written and exported, and the records as they are read.
 
 use bytes::Bytes;
 use overnight_domain::ids::RequestId;
@@ -39,7 +39,8 @@ pub struct NewRequest {
     pub body: Bytes,
 }
 
-/// The columns of the table `requests`, which no write changes. They are also what is exported and imported of it.
+/// The columns of the table `requests`, which no write changes. In the order of the table, which is also that
+/// of the rows of an export.
 pub(in crate::store) const COLUMNS: &[Column<NewRequest>] = &[
     Column::number("seq"),
     Column::new("id", Kind::Bytes, |request| request.id.into()),

@@ -10,7 +10,7 @@ use crate::store::identity::accounts;
 use crate::store::lists::{ListPage, PAGE_ROWS, Search};
 use crate::store::queue::settle::{self, Ending, Settlement};
 use crate::store::requests::models;
-use crate::store::requests::{self, ListFilter, ListedRequest, NewRequest, RequestCharge, Scope};
+use crate::store::requests::{self, ListFilter, ListScope, ListedRequest, NewRequest, RequestCharge};
 use crate::store::tests::{Fixture, START, grouping, new_account};
 
 impl Fixture {
@@ -33,7 +33,7 @@ impl Fixture {
     }
 
     async fn newest(&self, filter: &ListFilter, before: Option<i64>) -> ListPage<ListedRequest> {
-        let scope = Scope::Account(self.account);
+        let scope = ListScope::Account(self.account);
         requests::list_newest(&self.store, scope, filter, before).await.expect("a page")
     }
 
@@ -62,7 +62,7 @@ on_both!(so_many_are_looked_through_for_a_page_and_then_it_says_so);
 async fn so_many_are_looked_through_for_a_page_and_then_it_says_so(mut fixture: Fixture) {
     let wanted = fixture.insert_with(Some(r#"{"a":"needle"}"#)).await;
     fixture.insert_many(25).await;
-    let scope = Scope::Account(fixture.account);
+    let scope = ListScope::Account(fixture.account);
     let filter = ListFilter { search: Some(Search::new("needle")), ..ListFilter::default() };
     let (mut before, mut pages) = (None, 0);
     let found = loop {
@@ -199,7 +199,7 @@ async fn a_row_says_what_a_request_is_used_and_cost(mut fixture: Fixture) {
     assert_eq!(charge_of(fixture.account).await.expect("a read"), Some(charge()));
     let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
     assert_eq!(charge_of(other).await.expect("a read"), None);
-    let theirs = Scope::Account(other);
+    let theirs = ListScope::Account(other);
     let page = requests::list_newest(&fixture.store, theirs, &ListFilter::default(), None).await;
     assert!(page.expect("a page").rows.is_empty());
 }
@@ -237,13 +237,13 @@ async fn requests_are_filtered_by_state_model_and_batch(mut fixture: Fixture) {
     batches::insert(&fixture.store, batch).await.expect("a batch");
     let (batch, _) =
         batches::find(&fixture.store, fixture.account, batch_id).await.expect("a read").expect("the batch");
-    let account = Scope::Account(fixture.account);
+    let account = ListScope::Account(fixture.account);
     for (scope, status, model, expected) in [
         (account, Some(RequestStatus::InProgress), None, vec![ids[2], ids[0]]),
         (account, Some(RequestStatus::Registered), None, vec![other_id]),
         (account, None, Some(model), vec![other_id]),
-        (Scope::Batch(batch), None, None, vec![ids[2], ids[1]]),
-        (Scope::Batch(batch), Some(RequestStatus::Cancelled), None, vec![ids[1]]),
+        (ListScope::Batch(batch), None, None, vec![ids[2], ids[1]]),
+        (ListScope::Batch(batch), Some(RequestStatus::Cancelled), None, vec![ids[1]]),
     ] {
         let filter = ListFilter { status, model, search: None };
         let page = requests::list_newest(&fixture.store, scope, &filter, None).await.expect("a page");

@@ -16,7 +16,7 @@ use crate::store::queue::live_counts;
 use crate::store::queue::queue_scan;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
-use crate::store::requests::{Direction, PageScope, Scope};
+use crate::store::requests::{Direction, ListScope, PageScope};
 use crate::store::tests::{Fixture, START};
 use crate::store::{batches, requests};
 
@@ -108,7 +108,7 @@ fn lists_for_people() -> Vec<Statement> {
         requests::FIND_CHARGE.bind([0; 16]).bind(1i64),
         requests::LIST_ERRORS.bind(1i64).bind(9i64),
     ];
-    for scope in [Scope::Account(AccountKey(1)), Scope::Batch(1)] {
+    for scope in [ListScope::Account(AccountKey(1)), ListScope::Batch(1)] {
         let (list, floor) = requests::list_of(scope);
         statements.push(bound(list, &[1, 9, 0, 0, 5, 1, 1]));
         statements.push(floor.bind(1i64).bind(9i64).bind(19_999i64));
@@ -291,8 +291,8 @@ async fn lists_for_people_start_at_their_cursor_too() {
         IN_QUEUE,
     ];
     for (scope, index) in [
-        (Scope::Account(fixture.account), "request_states_by_account (account=?"),
-        (Scope::Batch(1), "request_states_by_batch (batch=?"),
+        (ListScope::Account(fixture.account), "request_states_by_account (account=?"),
+        (ListScope::Batch(1), "request_states_by_batch (batch=?"),
     ] {
         let first = format!("SEARCH rs USING INDEX {index} AND seq>? AND seq<?)");
         check(&fixture, requests::list_of(scope).0.sqlite, &[&[first.as_str()], &joined[..]].concat()).await;
