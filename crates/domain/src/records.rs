@@ -29,6 +29,11 @@ pub struct ClientFields {
 }
 
 impl ClientFields {
+    /// Those of a request that is sent without any.
+    pub fn absent() -> Self {
+        Self { metadata: Some(Bytes::from_static(b"{}")), ..Self::default() }
+    }
+
     /// How many bytes of the client's they hold.
     pub fn heap_bytes(&self) -> usize {
         let Self { metadata, webhook } = self;

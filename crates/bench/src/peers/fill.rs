@@ -105,7 +105,7 @@ async fn create(
     let hold = price.map(|(price, pricing)| Hold { amount: pricing.hold(BOUND), price });
     let new = numbers.map(|number| {
         let body = body.chat(number).to_vec();
-        let client = ClientFields { metadata: Some("{}".into()), webhook: webhook.map(str::to_owned) };
+        let client = ClientFields { webhook: webhook.map(str::to_owned), ..ClientFields::absent() };
         let sort_key = Json::from_stored(&body).map(|body| SortKey::compute(secret, body));
         NewRequest {
             id: services.ids.next(now),

@@ -154,7 +154,7 @@ impl Fixture {
             cost: 10,
             hold: None,
             max_tokens: None,
-            client: ClientFields { metadata: Some(b"{}".as_slice().into()), ..ClientFields::default() },
+            client: ClientFields::absent(),
             body: format!(r#"{{"model":"tiny","messages":[{{"role":"user","content":"{key}"}}]}}"#)
                 .into_bytes()
                 .into(),
