@@ -91,7 +91,8 @@ pub(super) fn of_record<'a>(
     serde_json::to_vec(&line).map(Cow::Owned)
 }
 
-/// The line for a request that the service refused: all that was sent of Create Request, and the error.
+/// The line for a request that the service refused: the members of Create Request, with the default of each that was not sent, and
+/// the error.
 pub(super) fn of_refusal(
     shape: Shape,
     body: &[u8],

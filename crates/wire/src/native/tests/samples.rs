@@ -89,6 +89,9 @@ fn a_full_request_without_extras_says_null_and_has_no_result() {
         r#""expires_at":1751586400,"batch_id":null,"metadata":null,"request_body":{},"#,
         r#""completion_window":"24h","webhook":null}"#
     )));
+    let create = written(|out| requests::write_create(&record, out));
+    let places = requests::CREATE_MEMBERS.map(|(name, _)| create.find(name).expect("a member"));
+    assert!(places.is_sorted(), "the members are written in the order of their list: {create}");
 }
 
 fn batch(state: BatchState) -> BatchRecord {
