@@ -1,6 +1,7 @@
 //! Continuous batching: which sequences run, and what goes into each step.
 //!
-//! Requests wait in order of arrival. Each choice of a request becomes a sequence; a sequence starts when the cache
+//! Requests wait in order of arrival, and take turns where they have several choices. Each choice of a request becomes a
+//! sequence; a sequence starts when the cache
 //! surely holds its prompt and its longest answer, so that nothing that started is ever thrown out. Before a step,
 //! cancelled requests leave and waiting ones join. A request that shares a longer prefix with a prompt under way than
 //! the cache holds yet waits for it, and lets others pass meanwhile: so a shared prefix is computed once, however

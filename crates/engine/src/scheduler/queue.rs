@@ -35,7 +35,8 @@ impl Requests {
         self.all.get(&key).map(|request| (key, request))
     }
 
-    /// Begins the next choice of a waiting request.
+    /// Begins the next choice of a waiting request. For a further one it goes to the end of the queue: a request of many choices
+    /// takes turns with those that came after it.
     pub(super) fn begin_choice(&mut self, key: u64, cached_tokens: usize) -> Option<(usize, &Request)> {
         let request = self.all.get_mut(&key)?;
         let choice = request.begun;
@@ -43,8 +44,9 @@ impl Requests {
             request.cached_tokens = cached_tokens;
         }
         request.begun += 1;
-        if request.begun == request.choices.len() {
-            self.waiting.retain(|&waiting| waiting != key);
+        self.waiting.retain(|&waiting| waiting != key);
+        if request.begun < request.choices.len() {
+            self.waiting.push_back(key);
         }
         Some((choice, request))
     }

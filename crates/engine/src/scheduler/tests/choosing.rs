@@ -86,3 +86,20 @@ fn no_step_is_larger_than_allowed_and_long_prompts_go_in_chunks() {
         }
     }
 }
+
+#[test]
+fn a_request_of_many_choices_takes_turns_with_those_that_came_after_it() {
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    let mut greedy_ones: Vec<_> =
+        ["a", "b"].map(|prompt| bench.submit(prompt, Generation { choices: 128, ..greedy(20) })).into();
+    bench.scheduler.step();
+    let mut single = bench.submit("c", greedy(20));
+    // All sequences are taken: it begins when the first of them end, and ends with the next ones.
+    for _ in 0..45 {
+        bench.scheduler.step();
+    }
+    assert_eq!(single.try_recv().expect("an answer").expect("a completion").choices.len(), 1);
+    assert!(greedy_ones.iter_mut().all(|answer| answer.try_recv().is_err()));
+    bench.finish();
+    assert!(greedy_ones.into_iter().all(|answer| completion(answer).choices.len() == 128));
+}
