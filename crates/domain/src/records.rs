@@ -54,6 +54,30 @@ pub struct RequestRecord {
     pub body: Bytes,
     /// The completion or the error, a JSON object; `None` until it completed or failed.
     pub result: Option<Bytes>,
+    /// The attempts that failed, oldest first. Only the record of a single request has them.
+    pub attempts: Vec<FailedAttempt>,
+}
+
+/// A failed attempt that counts against its request, as its owner may see it: it names neither address nor replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedAttempt {
+    /// When it ended, in milliseconds.
+    pub at: i64,
+    /// The HTTP status of the engine's answer, where there was one other than 2xx.
+    pub status: Option<u16>,
+    /// The engine's words where it refused, else what was wrong; at most [`FailedAttempt::MESSAGE_BYTES_MAX`].
+    pub message: String,
+}
+
+impl FailedAttempt {
+    /// The longest message that is kept, in bytes.
+    pub const MESSAGE_BYTES_MAX: usize = 1_024;
+
+    /// An attempt that ended at `at`; of a longer message the beginning is kept.
+    pub fn new(at: i64, status: Option<u16>, mut message: String) -> Self {
+        message.truncate(message.floor_char_boundary(Self::MESSAGE_BYTES_MAX));
+        Self { at, status, message }
+    }
 }
 
 /// A batch without the list of its requests. Times are in milliseconds.

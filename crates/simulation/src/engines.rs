@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use overnight_domain::scheduler::{AttemptError, Lease, Replica, ReplicaKey};
+use overnight_domain::scheduler::{AttemptError, Lease, ProbeOutcome, Replica, ReplicaKey};
 
 use super::broken::{Step, ensure};
 use super::chance::Chance;
@@ -106,9 +106,13 @@ impl Engines {
         }
     }
 
-    /// Whether it answers `GET /models` with the engine's key.
-    pub(super) fn is_well(&self, replica: ReplicaKey) -> bool {
-        !matches!(self.weather(replica), Weather::Down | Weather::Silent | Weather::Barred)
+    /// What it makes of a probe.
+    pub(super) fn probe(&self, replica: ReplicaKey) -> ProbeOutcome {
+        match self.weather(replica) {
+            Weather::Full => ProbeOutcome::Busy,
+            Weather::Down | Weather::Silent | Weather::Barred => ProbeOutcome::Failed("out of order".into()),
+            Weather::Fair | Weather::Flaky | Weather::Lying | Weather::Slow => ProbeOutcome::Healthy,
+        }
     }
 
     pub(super) fn is_idle(&self) -> bool {

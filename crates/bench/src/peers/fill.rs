@@ -153,5 +153,6 @@ fn settlement(lease: &Lease, completion: &Bytes, now: i64) -> Settlement {
         ending: Ending::Completed { prompt_tokens: 240, completion_tokens: 180 },
         body: completion.clone(),
         now,
+        attempt: None,
     }
 }

@@ -3,7 +3,7 @@
 use super::path::Path;
 use super::review::Review;
 use super::{fields, messages};
-use crate::faults::Faults;
+use crate::faults::{Faults, codes};
 use crate::json::{Json, JsonText, RawObject};
 use crate::limits::Limits;
 use crate::money::TokenBound;
@@ -20,6 +20,12 @@ const TOKENS_HELD_PER_MESSAGE: usize = 32;
 
 /// An output token takes about as long as so many input tokens.
 pub(super) const OUTPUT_WEIGHT: u32 = 2;
+
+/// The longest answer of an engine that is taken in, in bytes.
+pub const ANSWER_BYTES_MAX: usize = 16 << 20;
+
+/// Bytes of an answer for each log probability: a token, its number and its bytes with the words around them.
+const BYTES_PER_LOGPROB: u64 = 64;
 
 /// How the requests to a model are sized before they have run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +47,9 @@ pub struct ChatBody {
     pub max_output_tokens: Option<u32>,
     /// How many completions are asked for: 1 to 128.
     pub n: u32,
+    /// How many log probabilities each token of the answer comes with: none, or the token's own and those of `top_logprobs`
+    /// others.
+    pub logprobs: u32,
     /// How many messages there are: at least one.
     pub message_count: usize,
     /// How many media parts there are; each is priced as an image, sound and files too.
@@ -65,6 +74,7 @@ impl ChatBody {
         let totals = messages::check_messages(&mut review, &body, &path);
         let max_output_tokens = fields::read_max_tokens(&mut review, &body, &path);
         let n = fields::read_n(&mut review, &body, &path);
+        let logprobs = fields::read_logprobs(&mut review, &body, &path);
         fields::check_scalars(&mut review, &body, &path);
         fields::check_response_format(&mut review, &body, &path);
         fields::check_template_arguments(&mut review, &body, &path);
@@ -76,6 +86,7 @@ impl ChatBody {
             model,
             max_output_tokens,
             n,
+            logprobs,
             message_count: totals.message_count,
             image_count: totals.media.count,
             input_bytes: prompt_bytes(&body).saturating_sub(totals.media.image_data_bytes),
@@ -96,6 +107,19 @@ impl ChatBody {
     /// The output limit of one completion, which the engine is sent.
     pub fn max_tokens(&self, sizing: &Sizing) -> u32 {
         self.max_output_tokens.unwrap_or(sizing.default_max_tokens)
+    }
+
+    /// Refuses a body, which stands at `path`, whose answer would exceed [`ANSWER_BYTES_MAX`] if it used its output limit: an
+    /// engine would work for nothing.
+    pub fn check_answer_size(&self, sizing: &Sizing, path: &str, faults: &mut Faults) {
+        const LOGPROBS_MAX: u64 = ANSWER_BYTES_MAX as u64 / BYTES_PER_LOGPROB;
+        let tokens = u64::from(self.max_tokens(sizing)).saturating_mul(u64::from(self.n));
+        if tokens.saturating_mul(u64::from(self.logprobs)) > LOGPROBS_MAX {
+            let message = format_args!(
+                "asks for too long an answer: with logprobs, n x max_tokens x (1 + top_logprobs) must be at most {LOGPROBS_MAX}"
+            );
+            faults.push(&format!("{path}.logprobs"), codes::OUT_OF_RANGE, message);
+        }
     }
 
     /// The most tokens that it is expected to use, by which its hold is priced: input by its bytes, with 32 tokens a message

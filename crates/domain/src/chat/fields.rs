@@ -22,7 +22,7 @@ const NUMBERS: [(&str, f64, f64); 4] = [
 const BOOLEANS: [&str; 2] = ["logprobs", "stream"];
 
 /// The fields that are read here, and so must not be hidden behind another spelling.
-const READ: [&str; 13] = [
+const READ: [&str; 14] = [
     "model",
     "messages",
     "max_tokens",
@@ -33,6 +33,7 @@ const READ: [&str; 13] = [
     "frequency_penalty",
     "presence_penalty",
     "logprobs",
+    "top_logprobs",
     "response_format",
     "stream",
     "stream_options",
@@ -92,6 +93,19 @@ pub(super) fn read_max_tokens(review: &mut Review<'_>, body: &RawObject<'_>, pat
 /// How many completions are asked for.
 pub(super) fn read_n(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) -> u32 {
     read_integer(review, body, path, "n", N_MAX).unwrap_or(1)
+}
+
+/// How many log probabilities each token of the answer comes with.
+pub(super) fn read_logprobs(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) -> u32 {
+    let top =
+        body.get_some("top_logprobs").map_or(Some(0), |value| value.as_integer_text()?.parse::<u32>().ok());
+    if top.is_none() {
+        review.fault(&path.member("top_logprobs"), codes::WRONG_TYPE, "must be an integer of at least 0");
+    }
+    match body.get_some("logprobs").map(|value| value.as_str()) {
+        Some("true") => top.unwrap_or(0).saturating_add(1),
+        _ => 0,
+    }
 }
 
 /// Checks the types and bounds of the other documented fields.

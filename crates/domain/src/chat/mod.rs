@@ -11,7 +11,7 @@ mod path;
 mod refused;
 mod review;
 
-pub use body::{ChatBody, Sizing};
+pub use body::{ANSWER_BYTES_MAX, ChatBody, Sizing};
 pub use completion::{BadCompletion, Completion, Usage, parse_completion};
 pub use engine_body::engine_body;
 pub use excerpt::excerpt;

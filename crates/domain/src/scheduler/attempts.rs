@@ -1,14 +1,15 @@
 //! What an attempt's error means.
 
 use super::messages::{AttemptError, FailureCode};
+use crate::records::FailedAttempt;
 
 /// What follows from an attempt that brought no result.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is tried again; the replica's breaker hears of it.
-    Again {
-        /// How the replica failed.
-        trouble: Trouble,
+    /// It may be the request's fault or the replica's: the replica's own probe decides.
+    Doubted(Failure),
+    /// The engine never saw the request.
+    Unreached {
         /// For the operator: may name addresses.
         detail: String,
     },
@@ -17,77 +18,98 @@ pub(super) enum Verdict {
         /// What the engine asked for, in milliseconds.
         retry_after_ms: Option<i64>,
     },
-    /// The replica's own probe decides whose fault it is.
-    Doubted {
-        /// The HTTP status.
-        code: u16,
-        /// The engine's words.
-        message: String,
-    },
     /// The request fails at once.
     Final {
         /// Why.
         code: FailureCode,
+        /// The status of the answer, where it was no 2xx.
+        status: Option<u16>,
         /// In words, for the client.
         message: String,
     },
 }
 
-/// How a replica failed an attempt.
+/// How an attempt failed whose fault is not known yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) trouble: Trouble,
+    /// The status of the answer, where it was no 2xx.
+    pub(super) status: Option<u16>,
+    /// The engine's words where it answered, else what happened. Of the latter, only the operator may see: it may name
+    /// addresses.
+    pub(super) detail: String,
+}
+
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// It never saw the request: no attempt.
-    Unreached,
     /// The connection broke: it may have died, and the request may be why.
     Broke,
     /// No answer in time.
     Silent,
-    /// It answered with this status.
-    Answered(u16),
+    /// It answered with a status that says nothing of the request.
+    Answered,
+    /// It refused with a status that may be the operator's mistake.
+    Refused,
     /// Its answer was no chat completion.
     Nonsense,
 }
 
-impl Trouble {
+impl Failure {
     /// The error of a request whose last attempt ended so.
-    pub(super) const fn code(self) -> FailureCode {
-        match self {
-            Self::Nonsense => FailureCode::EngineInvalidResponse,
-            _ => FailureCode::EngineUnavailable,
+    pub(super) const fn code(&self) -> FailureCode {
+        match self.trouble {
+            Trouble::Nonsense => FailureCode::EngineInvalidResponse,
+            Trouble::Refused => FailureCode::EngineRejected,
+            Trouble::Broke | Trouble::Silent | Trouble::Answered => FailureCode::EngineUnavailable,
         }
     }
 
     /// In words for the client; names no address.
-    pub(super) fn describe(self) -> String {
-        match self {
-            Self::Unreached => "the engine could not be reached".into(),
-            Self::Broke => "the connection to the engine broke".into(),
-            Self::Silent => "the engine did not answer in time".into(),
-            Self::Answered(code) => format!("the engine answered with status {code}"),
-            Self::Nonsense => "the engine's answer was no chat completion".into(),
+    pub(super) fn describe(&self) -> String {
+        match (self.status, self.trouble) {
+            (Some(status), _) => format!("the engine answered with status {status}: {}", self.detail),
+            (None, Trouble::Silent) => "the engine did not answer in time".into(),
+            (None, Trouble::Nonsense) => "the engine's answer was no chat completion".into(),
+            (None, _) => "the connection to the engine broke".into(),
         }
+    }
+
+    /// The attempt as its owner sees it.
+    pub(super) fn attempt(&self, at: i64) -> FailedAttempt {
+        let message = match self.status {
+            Some(_) => self.detail.clone(),
+            None => self.describe(),
+        };
+        FailedAttempt::new(at, self.status, message)
+    }
+
+    /// Whether it may mean that the replica died with everything that ran there. A 502 is a gateway's word for that.
+    pub(super) fn may_be_a_death(&self) -> bool {
+        self.trouble == Trouble::Broke || self.status == Some(502)
     }
 }
 
-/// Judges an attempt's error by its kind alone. A 502 is a gateway's word for a broken connection, a 504 for silence;
-/// a redirect is answered by no engine and caused by no client.
+/// Judges an attempt's error by its kind alone. A redirect is answered by no engine and caused by no client.
 pub(super) fn judge(error: AttemptError) -> Verdict {
-    let again = |trouble, detail| Verdict::Again { trouble, detail };
+    let doubted = |trouble, status, detail| Verdict::Doubted(Failure { trouble, status, detail });
+    let invalid = |message| {
+        let code = FailureCode::EngineInvalidResponse;
+        Verdict::Final { code, status: None, message }
+    };
     match error {
-        AttemptError::Connect(detail) => again(Trouble::Unreached, detail),
-        AttemptError::Reset(detail) => again(Trouble::Broke, detail),
-        AttemptError::TimedOut(detail) => again(Trouble::Silent, detail),
-        AttemptError::NotACompletion(detail) => again(Trouble::Nonsense, detail),
-        AttemptError::BadUsage(message) => {
-            Verdict::Final { code: FailureCode::EngineInvalidResponse, message }
-        }
+        AttemptError::Connect(detail) => Verdict::Unreached { detail },
+        AttemptError::Reset(detail) => doubted(Trouble::Broke, None, detail),
+        AttemptError::TimedOut(detail) => doubted(Trouble::Silent, None, detail),
+        AttemptError::NotACompletion(detail) => doubted(Trouble::Nonsense, None, detail),
+        AttemptError::TooLong(message) | AttemptError::BadUsage(message) => invalid(message),
         AttemptError::Status { code, message, retry_after_ms } => match code {
-            400 | 413 | 422 => Verdict::Final { code: FailureCode::EngineRejected, message },
+            400 | 413 | 422 => {
+                Verdict::Final { code: FailureCode::EngineRejected, status: Some(code), message }
+            }
             429 | 503 => Verdict::Busy { retry_after_ms },
-            502 => again(Trouble::Broke, message),
-            504 => again(Trouble::Silent, message),
-            401..=499 if code != 408 && code != 425 => Verdict::Doubted { code, message },
-            _ => again(Trouble::Answered(code), message),
+            401..=499 if code != 408 && code != 425 => doubted(Trouble::Refused, Some(code), message),
+            _ => doubted(Trouble::Answered, Some(code), message),
         },
     }
 }
@@ -99,37 +121,57 @@ mod tests {
     fn check(code: u16) -> String {
         let error = AttemptError::Status { code, message: "words".into(), retry_after_ms: None };
         match judge(error) {
-            Verdict::Again { trouble, .. } => format!("{trouble:?}"),
+            Verdict::Doubted(failure) => format!("{:?}: {}", failure.trouble, failure.describe()),
             Verdict::Busy { .. } => "Busy".into(),
-            Verdict::Doubted { .. } => "Doubted".into(),
-            Verdict::Final { code, message } => format!("{code:?}: {message}"),
+            Verdict::Final { code, status, message } => format!("{code:?} {status:?}: {message}"),
+            Verdict::Unreached { .. } => panic!("a status is an answer"),
         }
     }
 
     #[test]
     fn a_status_is_judged_by_whose_fault_it_can_be() {
-        for (expected, codes) in [
-            ("EngineRejected: words", &[400, 413, 422][..]),
-            ("Busy", &[429, 503]),
-            ("Doubted", &[401, 403, 404, 402, 405, 409, 410, 418, 451]),
-            ("Broke", &[502]),
-            ("Silent", &[504]),
-        ] {
-            for code in codes {
-                assert_eq!(check(*code), expected, "{code}");
-            }
+        for code in [400, 413, 422] {
+            assert_eq!(check(code), format!("EngineRejected Some({code}): words"));
         }
-        for code in [301, 308, 408, 425, 500, 501, 507, 529, 599] {
-            assert_eq!(check(code), format!("Answered({code})"));
+        for code in [429, 503] {
+            assert_eq!(check(code), "Busy");
+        }
+        for code in [401, 403, 404, 402, 405, 409, 410, 418, 451] {
+            assert_eq!(check(code), format!("Refused: the engine answered with status {code}: words"));
+        }
+        for code in [301, 308, 408, 425, 500, 501, 502, 504, 507, 529, 599] {
+            assert_eq!(check(code), format!("Answered: the engine answered with status {code}: words"));
         }
     }
 
     #[test]
-    fn only_an_answer_that_is_no_completion_ends_as_invalid() {
-        assert_eq!(Trouble::Nonsense.code(), FailureCode::EngineInvalidResponse);
-        assert_eq!(Trouble::Broke.code(), FailureCode::EngineUnavailable);
-        let verdict = judge(AttemptError::BadUsage("usage is missing".into()));
-        let code = FailureCode::EngineInvalidResponse;
-        assert_eq!(verdict, Verdict::Final { code, message: "usage is missing".into() });
+    fn an_answer_that_cannot_be_taken_in_is_final() {
+        for error in [AttemptError::BadUsage("words".into()), AttemptError::TooLong("words".into())] {
+            let code = FailureCode::EngineInvalidResponse;
+            assert_eq!(judge(error), Verdict::Final { code, status: None, message: "words".into() });
+        }
+    }
+
+    #[test]
+    fn the_owner_of_a_request_reads_the_engines_words_and_no_address() {
+        let failure = |error| match judge(error) {
+            Verdict::Doubted(failure) => failure,
+            other => panic!("{other:?}"),
+        };
+        let broke = failure(AttemptError::Reset("10.0.0.7:8000: broken pipe".into()));
+        assert_eq!(
+            broke.attempt(7),
+            FailedAttempt::new(7, None, "the connection to the engine broke".into())
+        );
+        let words = format!("{}é", "x".repeat(FailedAttempt::MESSAGE_BYTES_MAX - 1));
+        let status = AttemptError::Status { code: 500, message: words, retry_after_ms: None };
+        let attempt = failure(status).attempt(7);
+        assert_eq!(
+            (attempt.status, attempt.message.len()),
+            (Some(500), FailedAttempt::MESSAGE_BYTES_MAX - 1)
+        );
+        let nonsense = failure(AttemptError::NotACompletion("html".into()));
+        assert_eq!(nonsense.code(), FailureCode::EngineInvalidResponse);
+        assert_eq!(broke.code(), FailureCode::EngineUnavailable);
     }
 }

@@ -10,6 +10,8 @@ use super::partitions::PartitionState;
 const LOOKS_MAX: usize = 8;
 /// Candidates kept between turns, of all partitions of a model together.
 const KEPT_MAX: usize = 8192;
+/// Where a model has several accounts, one part in this many of its slots is out of reach of any single one of them.
+const RESERVED_PART: usize = 8;
 /// A quantum is worth at most this many mean requests: one full run.
 const QUANTUM_REQUESTS_MAX: i64 = 256;
 
@@ -73,6 +75,22 @@ impl Model {
         }
     }
 
+    /// Requests that one account may hold. All, while it is the only one known; else a part is left free, so that requests that
+    /// run until they time out cannot keep every slot from the others.
+    fn share(&self) -> usize {
+        let capacity = usize::try_from(self.capacity).unwrap_or(0);
+        if self.partitions.len() < 2 || capacity < 2 {
+            return usize::MAX;
+        }
+        capacity - (capacity / RESERVED_PART).max(1)
+    }
+
+    /// How many more requests the account may hold.
+    pub(super) fn room_of(&self, account: AccountKey) -> usize {
+        let held = self.partitions.get(&account).map_or(0, |partition| partition.held);
+        self.share().saturating_sub(held)
+    }
+
     /// Whose turn it is to lease about `wanted` requests; partitions that `skips` names are passed over, and keep their turn.
     pub(super) fn choose(&mut self, wanted: usize, skips: impl Fn(AccountKey) -> bool, now: i64) -> Choice {
         let mut choice = Choice::default();
@@ -98,6 +116,7 @@ impl Model {
     ) -> Walk {
         let (mut index, mut pending, mut hoped) = (0, 0, 0_i64);
         let (mut least_debt, mut any_left) = (None, false);
+        let share = self.share();
         let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
         while let Some(&account) = self.ring.get(index) {
             let Some(partition) =
@@ -107,6 +126,9 @@ impl Model {
                 continue;
             };
             index += 1;
+            if partition.held >= share {
+                continue;
+            }
             if partition.deficit <= 0 {
                 least_debt = least_debt.max(Some(partition.deficit));
                 continue;
@@ -146,7 +168,7 @@ impl Model {
         self.quantum = quantum;
         let rounds = debt.saturating_neg() / quantum + 1;
         for partition in self.partitions.values_mut() {
-            let sum = partition.deficit.saturating_add(rounds.saturating_mul(quantum));
+            let sum = partition.deficit.saturating_add(rounds.saturating_mul(quantum)).min(quantum);
             partition.deficit = if partition.in_ring { sum } else { sum.min(0) };
         }
     }

@@ -1,8 +1,10 @@
 //! The leases that this scheduler holds.
 
 use super::Scheduler;
+use super::attempts::Failure;
 use super::messages::{Candidate, Lease, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
+use crate::records::FailedAttempt;
 
 /// Where a leased request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,10 +13,16 @@ pub(super) enum Stage {
     Buffered,
     /// It was sent.
     InFlight,
-    /// Its connection broke amid others: shortly, it is known whether the replica died.
-    Broken,
-    /// The engine refused it, and the replica's own probe is to say whose fault that is. It keeps its slot.
+    /// It failed, and whose fault that is will be known shortly. It keeps its slot.
     Doubted,
+}
+
+/// A failure whose fault is not known yet.
+#[derive(Debug)]
+pub(super) struct Doubt {
+    pub(super) failure: Failure,
+    /// It had the replica to itself.
+    pub(super) was_alone: bool,
 }
 
 /// A leased request.
@@ -29,15 +37,15 @@ pub(super) struct HeldLease {
     pub(super) attempts: u32,
     /// It must run alone.
     pub(super) suspect: bool,
-    /// What the engine answered, while doubted: the status and its words.
-    pub(super) refusal: Option<(u16, String)>,
+    /// How it failed, while doubted.
+    pub(super) doubt: Option<Doubt>,
 }
 
 /// What follows for a request from the end of a lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// The attempt counts against it.
-    pub(super) counted: bool,
+    /// The attempt that counts against it.
+    pub(super) attempt: Option<FailedAttempt>,
     /// It must run alone.
     pub(super) suspect: bool,
 }
@@ -52,13 +60,13 @@ impl HeldLease {
             cost: seen.cost.max(1),
             attempts: seen.attempts,
             suspect: seen.suspect,
-            refusal: None,
+            doubt: None,
         }
     }
 
     /// Nothing follows for it: it is what it was before.
     pub(super) const fn unchanged(&self) -> Mark {
-        Mark { counted: false, suspect: self.suspect }
+        Mark { attempt: None, suspect: self.suspect }
     }
 
     pub(super) const fn seq(&self) -> i64 {
@@ -72,6 +80,8 @@ impl Scheduler {
         let held = self.leases_held.remove(&seq)?;
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
             replica.forget(seq);
+            let was_broken = held.doubt.as_ref().is_some_and(|doubt| doubt.failure.may_be_a_death());
+            replica.broken -= usize::from(was_broken);
         }
         self.touched.insert(held.replica);
         self.unhold(held.lease.key.partition, 1);
@@ -86,17 +96,22 @@ impl Scheduler {
         }
     }
 
-    /// Puts a request that was let go back into the queue.
+    /// Puts a request that was let go back into the queue. Its account is not refunded, whether the attempt counts or not:
+    /// else requests that only fail would win every turn.
     pub(super) fn release_lease(&mut self, held: HeldLease, retry_at: i64, mark: Mark, now: i64) {
-        let Mark { counted, suspect } = mark;
+        let Mark { attempt, suspect } = mark;
         let partition = held.lease.key.partition;
-        let model = self.model(partition.model);
-        let wake_at = model.partition(partition.account, now).delay(retry_at, now);
-        if !counted {
-            model.settle(partition.account, held.cost);
-        }
+        let wake_at = self.model(partition.model).partition(partition.account, now).delay(retry_at, now);
         self.timers.set(Timer::Partition(partition), Some(wake_at));
-        self.out.push(SchedulerCommand::ReleaseLease { lease: held.lease, retry_at, counted, suspect });
+        self.out.push(SchedulerCommand::ReleaseLease { lease: held.lease, retry_at, attempt, suspect });
+    }
+
+    /// Puts a request back that no engine saw: its account is refunded.
+    pub(super) fn release_unseen(&mut self, held: HeldLease, retry_at: i64, now: i64) {
+        let partition = held.lease.key.partition;
+        self.model(partition.model).settle(partition.account, held.cost);
+        let mark = held.unchanged();
+        self.release_lease(held, retry_at, mark, now);
     }
 
     /// Releases the leases that wait for a slot of the replica.
@@ -104,8 +119,7 @@ impl Scheduler {
         let Some(state) = self.replicas.get_mut(&replica) else { return };
         for seq in std::mem::take(&mut state.buffered) {
             if let Some(held) = self.let_go(seq) {
-                let mark = held.unchanged();
-                self.release_lease(held, now, mark, now);
+                self.release_unseen(held, now, now);
             }
         }
     }

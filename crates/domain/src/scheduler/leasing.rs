@@ -164,6 +164,7 @@ impl Scheduler {
             };
             self.out.extend(choice.scans.into_iter().map(scan));
             let account = choice.account?;
+            let wanted = wanted.min(state.room_of(account));
             let partition = state.partition(account, now);
             self.out.extend(partition.scan_ahead(wanted, now).map(|after| scan((account, after))));
             if partition.sweep.window_len() < wanted

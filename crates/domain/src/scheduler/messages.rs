@@ -1,6 +1,7 @@
 //! The scheduler's messages: the inputs it takes and the commands it returns. The shell performs commands and
 //! feeds inputs; the scheduler itself neither waits, nor reads a clock, nor touches a store or an engine.
 
+use crate::records::FailedAttempt;
 use crate::sort_key::SortKey;
 
 /// A model's row number in the store.
@@ -107,8 +108,21 @@ pub enum AttemptError {
     },
     /// A 2xx that is no `chat.completion` object; it may be better the next time.
     NotACompletion(String),
+    /// An answer longer than is taken in; it fails at once.
+    TooLong(String),
     /// A `chat.completion` whose `usage` cannot be charged; it fails at once.
     BadUsage(String),
+}
+
+/// What a replica made of a probe: a tiny completion that any engine can give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProbeOutcome {
+    /// It answered as an engine does that works.
+    Healthy,
+    /// It has no room now (429 or 503): that tells neither way.
+    Busy,
+    /// It does not work; why, in words for the operator.
+    Failed(String),
 }
 
 /// Why a request failed for good, as `result_body.error.code` has it.
@@ -202,12 +216,12 @@ pub enum SchedulerInput {
     /// These leases are held no more: other nodes ended their requests, or took this process for dead. Later leases of the
     /// same requests are.
     Lost(Vec<Lease>),
-    /// The answer to a probe: whether the replica answers `GET /models` and lists each model asked of it.
+    /// The answer to a probe.
     Probed {
         /// The replica.
         replica: ReplicaKey,
-        /// It answered with the engine's key and lists the models.
-        healthy: bool,
+        /// How it answered.
+        outcome: ProbeOutcome,
     },
     /// What a command asked of the store could not be done (the store is away): a write, a scan, or reading the body of
     /// what was to be sent. The scheduler asks again on a later tick.
@@ -261,8 +275,8 @@ pub enum SchedulerCommand {
         lease: Lease,
         /// When it may be tried again, in milliseconds.
         retry_at: i64,
-        /// Whether the attempt counts against it.
-        counted: bool,
+        /// The attempt that counts against it, if one does.
+        attempt: Option<FailedAttempt>,
         /// Whether it must run alone once.
         suspect: bool,
     },
@@ -274,11 +288,15 @@ pub enum SchedulerCommand {
         code: FailureCode,
         /// In words, for the client.
         message: String,
+        /// Its last attempt.
+        attempt: FailedAttempt,
     },
-    /// Ask a replica whether it is well. Answered by [`SchedulerInput::Probed`].
+    /// Ask a replica for a tiny completion. Answered by [`SchedulerInput::Probed`].
     Probe {
         /// The replica.
         replica: ReplicaKey,
+        /// The model that is to complete it.
+        model: ModelKey,
     },
     /// Nothing is sent to a replica for now (its breaker opened): to be said loudly, with the reason.
     Pause {

@@ -3,11 +3,12 @@
 //! A walk through it: [`SchedulerInput::Gathering`] sets when a release is due (`releases`);
 //! [`SchedulerInput::Released`] tells how much waits in each partition (`partitions`); a replica with room (`replicas`) asks
 //! whose turn it is (`fairness`), which scans ahead of that partition's cursor (`sweep`); the run that was seen is leased,
-//! buffered and sent (`leasing`); what fails is judged by its kind (`attempts`) and by how the replica fares
-//! (`breaker`, `failures`, `health`).
+//! buffered and sent (`leasing`); what fails (`failures`) is judged by its kind (`attempts`) and, where that says too little, by
+//! how the replica fares (`doubts`, `health`, `breaker`).
 
 mod attempts;
 mod breaker;
+mod doubts;
 mod failures;
 mod fairness;
 mod health;
@@ -112,7 +113,7 @@ impl Scheduler {
             SchedulerInput::AttemptFailed { seq, error } => self.fail_attempt(seq, error, now),
             SchedulerInput::Ended { seqs } => self.end(&seqs.into_iter().collect()),
             SchedulerInput::Lost(leases) => self.lose(&leases),
-            SchedulerInput::Probed { replica, healthy } => self.answer_probe(replica, healthy, now),
+            SchedulerInput::Probed { replica, outcome } => self.answer_probe(replica, outcome, now),
             SchedulerInput::Undone(command) => self.undo(command, now),
         }
         self.advance(now)

@@ -12,7 +12,7 @@ impl Scheduler {
 
     /// Whether anything is leased, or being leased, for a replica that is used or was.
     pub fn is_driven(&self, replica: ReplicaKey) -> bool {
-        self.replicas.get(&replica).is_some_and(|it| it.claimed() > 0 || !it.broken.is_empty())
+        self.replicas.get(&replica).is_some_and(|it| it.claimed() > 0)
     }
 
     /// The leases that are held.
@@ -20,23 +20,22 @@ impl Scheduler {
         self.leases_held.values().map(|held| &held.lease)
     }
 
-    /// Whether the replica's breaker is open, or half open after it was.
+    /// Whether the replica's breaker is open.
     pub fn is_paused(&self, replica: ReplicaKey) -> bool {
-        self.replicas.get(&replica).is_some_and(|it| !it.breaker.is_closed())
+        self.replicas.get(&replica).is_some_and(|it| it.breaker.is_open())
     }
 
     /// Why the replica was paused last, while it is.
     pub fn pause_reason(&self, replica: ReplicaKey) -> Option<&str> {
         let breaker = &self.replicas.get(&replica)?.breaker;
-        (!breaker.is_closed()).then(|| breaker.reason())
+        breaker.is_open().then(|| breaker.reason())
     }
 
-    /// Until when nothing is sent to the replica, in milliseconds; `None` where it is not paused, or is tried again with
-    /// one request at a time.
+    /// Until when nothing is sent to the replica, in milliseconds; `None` where it is not paused.
     pub fn paused_until(&self, replica: ReplicaKey) -> Option<i64> {
         match self.replicas.get(&replica)?.breaker.health() {
-            Health::Open { until } => Some(until),
-            Health::Closed | Health::HalfOpen { .. } => None,
+            Health::Open { until, .. } => Some(until),
+            Health::Closed => None,
         }
     }
 

@@ -146,8 +146,7 @@ impl Scheduler {
             replica.forget(seq);
         }
         self.unhold(held.lease.key.partition, 1);
-        let mark = held.unchanged();
-        self.release_lease(held, now, mark, now);
+        self.release_unseen(held, now, now);
     }
 
     /// A lease that came after its answer had been given up.
@@ -161,7 +160,7 @@ impl Scheduler {
             self.out.push(SchedulerCommand::ReleaseLease {
                 lease,
                 retry_at: now,
-                counted: false,
+                attempt: None,
                 suspect: false,
             });
         }

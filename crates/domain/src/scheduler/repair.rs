@@ -14,7 +14,7 @@ const REPAIR_MS: i64 = 1_000;
 /// answer comes.
 const LEASE_PATIENCE_MS: i64 = 30_000;
 /// A probe that was never answered is sent again after this long.
-const PROBE_PATIENCE_MS: i64 = 30_000;
+const PROBE_PATIENCE_MS: i64 = 90_000;
 /// A request whose body could not be read is tried again after this long.
 const UNSENT_MS: i64 = 1_000;
 
@@ -68,8 +68,7 @@ impl Scheduler {
                 if self.held_at(seq, Stage::InFlight).is_some_and(|it| it.lease.epoch == lease.epoch)
                     && let Some(held) = self.let_go(seq)
                 {
-                    let mark = held.unchanged();
-                    self.release_lease(held, now + UNSENT_MS, mark, now);
+                    self.release_unseen(held, now + UNSENT_MS, now);
                 }
             }
             // Not writes: a probe is repeated when its answer is overdue, the others bring no answer.

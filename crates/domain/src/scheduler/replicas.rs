@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::breaker::{Breaker, Health};
-use super::messages::{Candidate, QueuePartition, Replica};
+use super::messages::{Candidate, ModelKey, QueuePartition, Replica};
 use super::random::Random;
 use super::retries::Backoff;
 
@@ -11,10 +11,6 @@ use super::retries::Backoff;
 const AHEAD_MAX: usize = 256;
 /// Leases of different partitions that may be under way for one replica.
 const ASKS_MAX: usize = 8;
-/// How long a broken connection waits for a second one before the replica is held to be alive.
-const BURST_MS: i64 = 500;
-/// A half-open replica that nobody asks for is taken back into use after this long.
-const HALF_OPEN_IDLE_MS: i64 = 1_000;
 /// The pause after 429 and 503.
 const BUSY: Backoff = Backoff { base_ms: 250, cap_ms: 5_000 };
 
@@ -32,6 +28,8 @@ pub(super) struct Ask {
 pub(super) struct Probe {
     pub(super) asked_at: i64,
     pub(super) doubts: usize,
+    /// The model that is asked for.
+    pub(super) model: ModelKey,
 }
 
 /// What a run is leased for.
@@ -52,14 +50,13 @@ pub(super) struct ReplicaState {
     pub(super) in_flight: BTreeSet<i64>,
     pub(super) buffered: VecDeque<i64>,
     pub(super) asks: BTreeMap<QueuePartition, Ask>,
-    /// Refused by the engine; in the order of their coming.
+    /// Failed, by whose fault is not known yet; in the order of their coming.
     pub(super) doubts: Vec<i64>,
+    /// How many of the doubts may mean that the replica died.
+    pub(super) broken: usize,
     pub(super) probe: Option<Probe>,
-    /// Connections that broke with others in flight and nothing heard since.
-    pub(super) broken: Vec<i64>,
-    pub(super) broken_at: i64,
-    /// More than one connection broke and nothing succeeded since.
-    pub(super) is_dying: bool,
+    /// No connection could be made, for this model and reason, and nothing was heard since.
+    pub(super) unreached: Option<(ModelKey, String)>,
     /// The request that has had the replica to itself since it was sent.
     pub(super) alone: Option<i64>,
     /// The suspect that is being leased, waits for the replica to drain, or runs.
@@ -80,10 +77,9 @@ impl ReplicaState {
             buffered: VecDeque::new(),
             asks: BTreeMap::new(),
             doubts: Vec::new(),
+            broken: 0,
             probe: None,
-            broken: Vec::new(),
-            broken_at: 0,
-            is_dying: false,
+            unreached: None,
             alone: None,
             solo: None,
             breaker: Breaker::new(),
@@ -95,10 +91,8 @@ impl ReplicaState {
 
     /// Requests it may work on at once.
     pub(super) fn slots(&self) -> usize {
-        let limit = usize::try_from(self.config.max_concurrency).unwrap_or(usize::MAX);
         match self.breaker.health() {
-            Health::Closed => limit,
-            Health::HalfOpen { .. } => limit.min(1),
+            Health::Closed => usize::try_from(self.config.max_concurrency).unwrap_or(usize::MAX),
             Health::Open { .. } => 0,
         }
     }
@@ -125,7 +119,8 @@ impl ReplicaState {
 
     /// Whether requests may be leased for it and sent to it now.
     pub(super) fn is_usable(&self, now: i64) -> bool {
-        !self.retiring && !self.breaker.is_open() && self.busy_until <= now && self.broken.is_empty()
+        let may_be_dead = self.broken > 0 || self.unreached.is_some();
+        !self.retiring && !self.breaker.is_open() && self.busy_until <= now && !may_be_dead
     }
 
     /// Slots that nothing is leased for.
@@ -159,7 +154,6 @@ impl ReplicaState {
     pub(super) fn forget(&mut self, seq: i64) {
         self.in_flight.remove(&seq);
         self.buffered.retain(|it| *it != seq);
-        self.broken.retain(|it| *it != seq);
         if let Some(index) = self.doubts.iter().position(|it| *it == seq) {
             self.doubts.remove(index);
             if let Some(probe) = &mut self.probe
@@ -182,34 +176,18 @@ impl ReplicaState {
         self.busy_until - now
     }
 
-    /// A broken connection has waited long enough for a second one, or none can come.
-    pub(super) fn is_burst_over(&self, now: i64) -> bool {
-        !self.broken.is_empty() && (self.in_flight.is_empty() || now - self.broken_at >= BURST_MS)
-    }
-
-    /// Nobody asks for a half-open replica.
-    pub(super) fn is_idle_half_open(&self, now: i64) -> bool {
-        matches!(self.breaker.health(), Health::HalfOpen { since } if now - since >= HALF_OPEN_IDLE_MS)
-            && self.claimed() == 0
-            && self.broken.is_empty()
-    }
-
     /// When it needs attention next.
     pub(super) fn next_at(&self, now: i64) -> Option<i64> {
         let busy = (self.busy_until > now).then_some(self.busy_until);
-        let broken = (!self.broken.is_empty()).then_some(self.broken_at + BURST_MS);
-        let health = match self.breaker.health() {
-            Health::Open { until } if self.probe.is_none() && !self.retiring => Some(until),
-            Health::HalfOpen { since } if self.claimed() == 0 && self.broken.is_empty() => {
-                Some(since + HALF_OPEN_IDLE_MS)
-            }
+        let probe = match self.breaker.health() {
+            Health::Open { until, .. } if self.probe.is_none() && !self.retiring => Some(until),
             _ => None,
         };
-        [busy, broken, health].into_iter().flatten().min().map(|at| at.max(now + 1))
+        [busy, probe].into_iter().flatten().min().map(|at| at.max(now + 1))
     }
 
     /// It left the list and nothing of it is left.
     pub(super) fn is_gone(&self) -> bool {
-        self.retiring && self.claimed() == 0 && self.broken.is_empty()
+        self.retiring && self.claimed() == 0
     }
 }

@@ -14,13 +14,11 @@ pub struct Settings {
     pub look_max: u32,
     /// Counted attempts after which a request fails.
     pub attempts_max: u32,
-    /// Failures in a row that open a replica's breaker.
-    pub breaker_failures: u32,
     /// The ceiling of the wait before the second attempt, in milliseconds; doubled by each attempt that follows.
     pub retry_base_ms: i64,
     /// The ceiling of every such wait.
     pub retry_cap_ms: i64,
-    /// How long a breaker stays open the first time, in milliseconds; doubled until something succeeds.
+    /// How long a breaker stays open the first time, in milliseconds; doubled until a request completes.
     pub pause_base_ms: i64,
     /// The longest it stays open before the next probe.
     pub pause_cap_ms: i64,
@@ -34,7 +32,6 @@ impl Default for Settings {
             run_max: 256,
             look_max: 512,
             attempts_max: 5,
-            breaker_failures: 5,
             retry_base_ms: 500,
             retry_cap_ms: 60_000,
             pause_base_ms: 500,

@@ -8,9 +8,9 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use hyper::http;
 use hyper::{Method, Request, Response, Uri, body::Incoming};
 use hyper_util::client::legacy::Error as ClientError;
-use overnight_domain::chat::{BadCompletion, Completion, engine_body, parse_completion};
+use overnight_domain::chat::{ANSWER_BYTES_MAX, BadCompletion, Completion, engine_body, parse_completion};
 use overnight_domain::json::Json;
-use overnight_domain::scheduler::AttemptError;
+use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
 use serde::Deserialize;
 use tokio::sync::watch;
 
@@ -21,9 +21,6 @@ use crate::clock::SharedClock;
 use crate::config::EngineConfig;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole};
 
-/// The longest completion taken in, in bytes.
-const COMPLETION_BYTES_MAX: usize = 16 << 20;
-
 /// The longest list of models taken in, in bytes.
 const MODELS_BYTES_MAX: usize = 4 << 20;
 
@@ -33,8 +30,14 @@ const REFUSAL_BYTES_MAX: usize = 64 << 10;
 /// How long the body of an error answer is waited for; its status is known by then.
 const REFUSAL_WAIT_MS: i64 = 5_000;
 
-/// How long a probe may take.
-const PROBE_TIMEOUT_MS: i64 = 10_000;
+/// How long the list of models may take.
+const MODELS_TIMEOUT_MS: i64 = 10_000;
+
+/// How long a probe may take: an engine that works may be busy with long prompts.
+const PROBE_TIMEOUT_MS: i64 = 60_000;
+
+/// What a probe asks.
+const PROBE_BODY: &[u8] = br#"{"model":"","messages":[{"role":"user","content":"Hi"}]}"#;
 
 /// A replica as configured, and the connections to it.
 pub struct EngineClient {
@@ -100,12 +103,40 @@ impl EngineClient {
     ///
     /// # Errors
     /// What is wrong with the engine or its answer, in words.
-    pub async fn probe(&self) -> Result<Vec<String>, String> {
+    pub async fn list_models(&self) -> Result<Vec<String>, String> {
         tokio::select! {
-            listed = self.list_models() => listed,
-            () = self.clock.sleep_until(self.clock.now().saturating_add(PROBE_TIMEOUT_MS)) => {
-                Err(format!("no answer within {} s", PROBE_TIMEOUT_MS / 1_000))
+            listed = self.fetch_models() => listed,
+            () = self.clock.sleep_until(self.clock.now().saturating_add(MODELS_TIMEOUT_MS)) => {
+                Err(format!("no answer within {} s", MODELS_TIMEOUT_MS / 1_000))
             }
+        }
+    }
+
+    /// Asks the engine for one token of `model`, our name of it. It works where it completes that, and also where it
+    /// objects to the request itself (400, 413, 422): then it has read it.
+    pub async fn probe(&self, model: &str) -> ProbeOutcome {
+        let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
+        let asked = Json::from_stored(PROBE_BODY).map_err(|error| AttemptError::Connect(error.to_string()));
+        let answered = async { self.attempt(model, 1, asked?).await };
+        let outcome = tokio::select! {
+            outcome = answered => outcome,
+            () = self.clock.sleep_until(self.clock.now().saturating_add(limit_ms)) => {
+                Err(AttemptError::TimedOut(format!("no answer within {} s", limit_ms / 1_000)))
+            }
+        };
+        match outcome {
+            Ok(_) | Err(AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => ProbeOutcome::Healthy,
+            Err(AttemptError::Status { code: 400 | 413 | 422, .. }) => ProbeOutcome::Healthy,
+            Err(AttemptError::Status { code: 429 | 503, .. }) => ProbeOutcome::Busy,
+            Err(AttemptError::Status { code, message, .. }) => {
+                ProbeOutcome::Failed(format!("status {code}: {message}"))
+            }
+            Err(
+                AttemptError::Connect(why)
+                | AttemptError::Reset(why)
+                | AttemptError::TimedOut(why)
+                | AttemptError::NotACompletion(why),
+            ) => ProbeOutcome::Failed(why),
         }
     }
 
@@ -124,11 +155,11 @@ impl EngineClient {
         if !response.status().is_success() {
             return Err(self.refused(response, &target).await);
         }
-        let answer = read_whole(response.into_body(), COMPLETION_BYTES_MAX).await;
+        let answer = read_whole(response.into_body(), ANSWER_BYTES_MAX).await;
         let answer = answer.map_err(|unread| match unread {
-            Unread::TooLong => AttemptError::NotACompletion(format!(
+            Unread::TooLong => AttemptError::TooLong(format!(
                 "the engine's answer is longer than {} MiB",
-                COMPLETION_BYTES_MAX >> 20
+                ANSWER_BYTES_MAX >> 20
             )),
             Unread::Broken(error) => AttemptError::Reset(in_words(&error)),
         })?;
@@ -138,7 +169,7 @@ impl EngineClient {
         })
     }
 
-    async fn list_models(&self) -> Result<Vec<String>, String> {
+    async fn fetch_models(&self) -> Result<Vec<String>, String> {
         let target = self.target().await?;
         let request = request(Method::GET, &target.models, &target, Bytes::new());
         let request = request.map_err(|error| in_words(&error))?;

@@ -9,7 +9,7 @@ use crate::store::queue::leases;
 use crate::store::queue::leases::ReleaseLease;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
-use crate::store::queue::settle::{Ending, Settlement};
+use crate::store::queue::settle::Settlement;
 use crate::store::{Store, StoreError};
 
 /// Whether a command is the store's, and not the engines' or the clock's.
@@ -63,20 +63,19 @@ async fn attempt(
                 gone: leased.gone,
             }))
         }
-        SchedulerCommand::ReleaseLease { lease, retry_at, counted, suspect } => {
+        SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect } => {
             let release = ReleaseLease {
                 lease: lease.clone(),
                 retry_at: *retry_at,
-                counted: *counted,
+                attempt: attempt.clone(),
                 suspect: *suspect,
             };
             count_fenced_write(leases::release_lease(store, release).await?);
             Ok(None)
         }
-        SchedulerCommand::Fail { lease, code, message } => {
+        SchedulerCommand::Fail { lease, code, message, attempt } => {
             let body = failures::result_body(*code, message);
-            let settlement =
-                Settlement { lease: lease.clone(), ending: Ending::Failed, body: body.into(), now };
+            let settlement = Settlement::failed(lease.clone(), body.into(), attempt.clone(), now);
             count_fenced_write(settle::settle(store, settlement).await?);
             Ok(None)
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use overnight_domain::chat::Completion;
 use overnight_domain::json::Json;
-use overnight_domain::scheduler::{AttemptError, ModelKey, Replica, ReplicaKey};
+use overnight_domain::scheduler::{AttemptError, ModelKey, ProbeOutcome, Replica, ReplicaKey};
 
 use crate::app::Models;
 use crate::engines::{EngineClient, Engines};
@@ -85,15 +85,11 @@ impl Replicas {
         client.complete(&model.config.name, max_tokens, body).await
     }
 
-    /// Whether a replica answers with its key and lists every model it is to serve.
-    pub async fn probe(&self, key: ReplicaKey) -> bool {
-        let Some(client) = self.client(key) else { return false };
-        match client.probe().await {
-            Ok(listed) => client.config().models.values().all(|model| listed.contains(model)),
-            Err(reason) => {
-                tracing::warn!(replica = client.config().name, reason, "engine replica probe failed");
-                false
-            }
+    /// Whether a replica works: it completes a tiny prompt with this model.
+    pub async fn probe(&self, key: ReplicaKey, model: ModelKey) -> ProbeOutcome {
+        match (self.client(key), self.models.get(model)) {
+            (Some(client), Some(model)) => client.probe(&model.config.name).await,
+            _ => ProbeOutcome::Failed("the replica or the model is not configured".into()),
         }
     }
 

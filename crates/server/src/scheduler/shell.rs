@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use overnight_domain::scheduler::{
-    Lease, Replica, ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput, Settings,
+    Lease, ModelKey, Replica, ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput, Settings,
 };
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle};
@@ -217,7 +217,7 @@ impl Shell {
                     handle.abort();
                 }
             }
-            SchedulerCommand::Probe { replica } => self.probe(replica),
+            SchedulerCommand::Probe { replica, model } => self.probe(replica, model),
             SchedulerCommand::Pause { replica, until, reason } => {
                 let name = self.replicas.name(replica);
                 let pause_ms = until - self.services.clock.now();
@@ -255,11 +255,11 @@ impl Shell {
         self.in_flight.insert(seq, task.abort_handle());
     }
 
-    fn probe(&self, replica: ReplicaKey) {
+    fn probe(&self, replica: ReplicaKey, model: ModelKey) {
         let (replicas, answers) = (Arc::clone(&self.replicas), self.answers.clone());
         tokio::spawn(async move {
-            let healthy = replicas.probe(replica).await;
-            let _ = answers.send(SchedulerInput::Probed { replica, healthy });
+            let outcome = replicas.probe(replica, model).await;
+            let _ = answers.send(SchedulerInput::Probed { replica, outcome });
         });
     }
 

@@ -1,12 +1,13 @@
 //! The workers, and writes that are to be fenced off: under leases that are over.
 
 use overnight_domain::chat::parse_completion;
+use overnight_domain::records::FailedAttempt;
 use overnight_domain::scheduler::FailureCode;
 use overnight_server::app::failures;
 use overnight_server::store::queue::leases;
 use overnight_server::store::queue::leases::ReleaseLease;
 use overnight_server::store::queue::settle;
-use overnight_server::store::queue::settle::{Ending, Settlement};
+use overnight_server::store::queue::settle::Settlement;
 use overnight_server::workers;
 
 use super::World;
@@ -71,8 +72,7 @@ impl World<'_> {
             LateKind::Failure | LateKind::ReleaseLease if !must_be_refused => Ok(()),
             LateKind::Failure => {
                 let body = failures::result_body(FailureCode::EngineUnavailable, "a late write");
-                let settlement =
-                    Settlement { lease: lease.clone(), ending: Ending::Failed, body: body.into(), now };
+                let settlement = Settlement::failed(lease.clone(), body.into(), late_attempt(now), now);
                 let operation = async move {
                     let answer = settle::settle(&store, settlement).await;
                     Outcome::WrittenLate { lease, must_be_refused, answer }
@@ -80,8 +80,8 @@ impl World<'_> {
                 self.begin(false, Box::pin(operation)).await
             }
             LateKind::ReleaseLease => {
-                let release =
-                    ReleaseLease { lease: lease.clone(), retry_at: now, counted: true, suspect: false };
+                let attempt = Some(late_attempt(now));
+                let release = ReleaseLease { lease: lease.clone(), retry_at: now, attempt, suspect: false };
                 let operation = async move {
                     let answer = leases::release_lease(&store, release).await;
                     Outcome::WrittenLate { lease, must_be_refused, answer }
@@ -90,4 +90,8 @@ impl World<'_> {
             }
         }
     }
+}
+
+fn late_attempt(now: i64) -> FailedAttempt {
+    FailedAttempt::new(now, None, "a late write".to_owned())
 }

@@ -89,7 +89,7 @@ impl World<'_> {
                         self.haunt(&flight, 200, 5_000);
                     }
                 }
-                SchedulerCommand::Probe { replica } => self.probe(replica),
+                SchedulerCommand::Probe { replica, .. } => self.probe(replica),
                 SchedulerCommand::Pause { .. } => self.summary.pauses += 1,
                 SchedulerCommand::Resume { .. } => {}
                 SchedulerCommand::WakeAt { at } => self.life()?.wake_at = at,
@@ -150,9 +150,9 @@ impl World<'_> {
     fn probe(&mut self, replica: ReplicaKey) {
         // Now and then a probe is never answered.
         if self.is_draining || !self.chance.strikes(20) {
-            let healthy = self.engines.is_well(replica);
+            let outcome = self.engines.probe(replica);
             let latency_ms = self.chance.between(1, 3_000);
-            self.timeline.after(latency_ms, Event::Tell(SchedulerInput::Probed { replica, healthy }));
+            self.timeline.after(latency_ms, Event::Tell(SchedulerInput::Probed { replica, outcome }));
         }
     }
 

@@ -198,6 +198,23 @@ pub struct FullRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = super::results::ResultBody, nullable = false))]
     pub result_body: Option<Box<RawValue>>,
+    /// The attempts to complete it that failed, oldest first: five at most. Only Get Request says them; absent where none
+    /// failed. What a fault of the engines interrupted is no attempt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<FailedAttempt>,
+}
+
+/// An attempt to complete a request that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FailedAttempt {
+    /// When it ended, in Unix seconds.
+    pub ended_at: i64,
+    /// The HTTP status that the engine answered with; null where it did not answer, or not with an error.
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub status: Option<u16>,
+    /// The engine's words where it answered with an error, else what was wrong: at most 1 KiB.
+    pub message: String,
 }
 
 /// Which requests List Requests lists, and in which order.
@@ -255,6 +272,17 @@ pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
     if let Some(result) = &request.result {
         push_key("result_body", out);
         out.extend_from_slice(result);
+    }
+    if !request.attempts.is_empty() {
+        push_key("attempts", out);
+        let attempt = |attempt: &records::FailedAttempt| FailedAttempt {
+            ended_at: attempt.at.div_euclid(1_000),
+            status: attempt.status,
+            message: attempt.message.clone(),
+        };
+        let attempts: Vec<_> = request.attempts.iter().map(attempt).collect();
+        // Numbers and texts are always serialisable, and writing to memory cannot fail.
+        let _ = serde_json::to_writer(&mut *out, &attempts);
     }
     out.push(b'}');
 }

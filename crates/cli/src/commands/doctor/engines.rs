@@ -36,7 +36,7 @@ async fn ask(name: String, config: &Config, engine: &EngineConfig) -> Finding {
         Err(error) => return Finding::fail(name, error.to_string(), "correct this engine's settings"),
     };
     let Some(client) = engines.iter().next() else { return Finding::ok(name, "is not configured") };
-    let listed = match client.probe().await {
+    let listed = match client.list_models().await {
         Ok(listed) => listed,
         Err(reason) => {
             let hint = "check its `base_url` and its key, and that it runs; requests wait until it answers";

@@ -1,5 +1,6 @@
 use super::super::{Sizing, refused_fields};
 use super::{accept, faults_of, parse, with};
+use crate::faults::Faults;
 use crate::limits::Limits;
 use crate::money::TokenBound;
 
@@ -109,6 +110,10 @@ fn the_table_of_refused_fields_is_sorted_and_folded() {
 
 #[test]
 fn the_cost_weighs_output_twice() {
+    let logprobs = |fields: &str| accept(&with(fields)).logprobs;
+    assert_eq!(logprobs(r#""logprobs":true,"top_logprobs":20"#), 21);
+    assert_eq!(logprobs(r#""logprobs":true"#), 1);
+    assert_eq!(logprobs(r#""logprobs":false,"top_logprobs":20"#), 0);
     let body = accept(&with(r#""max_tokens":100,"n":3"#));
     assert_eq!(body.input_bytes, 32);
     assert_eq!(body.estimate_cost(&SIZING), 8 + 2 * 300);
@@ -126,4 +131,18 @@ fn a_hold_counts_bytes_messages_media_and_every_completion() {
     let with_image =
         accept(&format!(r#"{{"model":"m","messages":[{{"role":"user","content":[{image}]}}]}}"#));
     assert!((1_024 + 32..1_024 + 32 + 64).contains(&with_image.token_bound(&SIZING).input));
+}
+
+#[test]
+fn an_answer_that_must_be_too_long_is_refused_by_its_log_probabilities() {
+    let faults = |fields: &str| {
+        let mut faults = Faults::default();
+        accept(&with(fields)).check_answer_size(&SIZING, "request_body", &mut faults);
+        faults.is_empty()
+    };
+    assert!(!faults(r#""n":128,"max_tokens":120,"logprobs":true,"top_logprobs":20"#));
+    assert!(faults(r#""n":128,"max_tokens":120,"top_logprobs":20"#), "there are none without logprobs");
+    assert!(faults(r#""logprobs":true,"top_logprobs":20"#), "with the model's own limit");
+    assert!(faults(r#""n":64,"logprobs":true"#) && !faults(r#""n":65,"logprobs":true"#));
+    assert!(faults(r#""max_tokens":2147483647,"n":128"#));
 }

@@ -5,7 +5,7 @@ use crate::limits::Limits;
 #[test]
 fn every_fault_is_reported_with_its_path() {
     let body = r#"{"model":"","messages":[{"role":"robot","content":7},5,{"content":"a"}],"temperature":2.1,"top_p":"1",
-        "frequency_penalty":-2.5,"presence_penalty":true,"n":129,"max_tokens":0,"logprobs":1,"stream":"no",
+        "frequency_penalty":-2.5,"presence_penalty":true,"n":129,"max_tokens":0,"logprobs":1,"top_logprobs":-1,"stream":"no",
         "response_format":{"type":4},"best_of":2,"extra_headers":{}}"#;
     assert_eq!(
         faults_of(body),
@@ -17,6 +17,7 @@ fn every_fault_is_reported_with_its_path() {
             "request_body.messages[2].role missing",
             "request_body.max_tokens out_of_range",
             "request_body.n out_of_range",
+            "request_body.top_logprobs wrong_type",
             "request_body.temperature out_of_range",
             "request_body.top_p wrong_type",
             "request_body.frequency_penalty out_of_range",

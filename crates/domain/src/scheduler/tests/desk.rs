@@ -75,18 +75,18 @@ impl Desk {
                 self.sent.remove(&seq);
                 format!("abort {seq}")
             }
-            SchedulerCommand::ReleaseLease { lease, retry_at, counted, suspect } => {
-                self.store.release_lease(&lease, retry_at, Mark { counted, suspect });
+            SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect } => {
                 let mut words = format!("release lease {}", lease.key.position.seq);
-                words.push_str(if counted { " counted" } else { "" });
+                words.push_str(if attempt.is_some() { " counted" } else { "" });
+                self.store.release_lease(&lease, retry_at, &Mark { attempt, suspect });
                 words.push_str(if suspect { " suspect" } else { "" });
                 words
             }
-            SchedulerCommand::Fail { lease, code, message } => {
+            SchedulerCommand::Fail { lease, code, message, .. } => {
                 self.store.settle(&lease, End::Failed(code.as_str()));
                 format!("fail {} {}: {message}", lease.key.position.seq, code.as_str())
             }
-            SchedulerCommand::Probe { replica } => format!("probe {}", replica.0),
+            SchedulerCommand::Probe { replica, .. } => format!("probe {}", replica.0),
             SchedulerCommand::Pause { replica, reason, .. } => format!("pause {}: {reason}", replica.0),
             SchedulerCommand::Resume { replica } => format!("resume {}", replica.0),
         };
@@ -121,8 +121,18 @@ impl Desk {
         self.fail(seq, AttemptError::Reset("broken pipe".into()));
     }
 
-    pub(super) fn probed(&mut self, healthy: bool) {
-        self.feed(SchedulerInput::Probed { replica: ReplicaKey(1), healthy });
+    pub(super) fn probed(&mut self, outcome: ProbeOutcome) {
+        self.feed(SchedulerInput::Probed { replica: ReplicaKey(1), outcome });
+    }
+
+    /// The probe of replica 1 is answered as an engine does that works.
+    pub(super) fn probed_healthy(&mut self) {
+        self.probed(ProbeOutcome::Healthy);
+    }
+
+    /// The probe of replica 1 fails.
+    pub(super) fn probed_failed(&mut self) {
+        self.probed(ProbeOutcome::Failed("no".into()));
     }
 
     /// What was said since the last time.

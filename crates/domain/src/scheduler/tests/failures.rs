@@ -24,13 +24,14 @@ fn check(error: &AttemptError, expected: &[&str]) {
 #[test]
 fn an_error_is_tried_again_failed_or_doubted_by_its_kind() {
     let words = "words".to_owned();
-    check(&AttemptError::Connect(words.clone()), &["release lease 1"]);
-    check(&AttemptError::Reset(words.clone()), &["release lease 1 counted"]);
-    check(&AttemptError::TimedOut(words.clone()), &["release lease 1 counted"]);
-    check(&AttemptError::NotACompletion(words.clone()), &["release lease 1 counted"]);
-    check(&AttemptError::BadUsage(words), &["fail 1 engine_invalid_response: words"]);
+    check(&AttemptError::Connect(words.clone()), &["release lease 1", "probe 1"]);
+    check(&AttemptError::Reset(words.clone()), &["probe 1", "release lease 1 counted"]);
+    check(&AttemptError::TimedOut(words.clone()), &["probe 1", "release lease 1 counted"]);
+    check(&AttemptError::NotACompletion(words.clone()), &["probe 1", "release lease 1 counted"]);
+    check(&AttemptError::BadUsage(words.clone()), &["fail 1 engine_invalid_response: words"]);
+    check(&AttemptError::TooLong(words), &["fail 1 engine_invalid_response: words"]);
     for code in [408, 425, 500, 502, 504] {
-        check(&status(code), &["release lease 1 counted"]);
+        check(&status(code), &["probe 1", "release lease 1 counted"]);
     }
     for code in [429, 503] {
         check(&status(code), &["release lease 1"]);
@@ -52,9 +53,9 @@ fn a_tenants_refusal_never_pauses_a_healthy_replica() {
     assert_eq!(desk.hear(), ["probe 1"]);
     desk.status(2, 404);
     assert!(desk.hear().is_empty(), "the probe under way began before; both slots are taken");
-    desk.probed(true);
+    desk.probed_healthy();
     assert_eq!(desk.hear(), ["fail 1 engine_rejected: words", "probe 1", "send 3 to 1"]);
-    desk.probed(true);
+    desk.probed_healthy();
     assert_eq!(desk.hear(), ["fail 2 engine_rejected: words", "send 4 to 1"]);
     assert!(!desk.scheduler.is_paused(ReplicaKey(1)));
 }
@@ -65,23 +66,21 @@ fn a_refusal_that_the_probe_confirms_pauses_the_replica_and_fails_nobody() {
     desk.enqueue(1, 1..=3);
     desk.hear();
     desk.status(1, 401);
-    desk.probed(false);
-    let reason = "the engine refused a request (401: words) and its probe failed";
+    desk.probed_failed();
+    let reason = "the engine answered with status 401: words; its probe failed: no";
     assert_eq!(desk.hear(), ["probe 1".into(), "release lease 1".into(), format!("pause 1: {reason}")]);
     assert_eq!(desk.scheduler.pause_reason(ReplicaKey(1)), Some(reason));
     desk.status(2, 401);
     assert_eq!(desk.hear(), ["release lease 2"]);
     desk.wait(600);
     assert_eq!(desk.hear(), ["probe 1"]);
-    desk.probed(false);
-    assert_eq!(desk.hear(), [format!("pause 1: {reason}")]);
+    desk.probed_failed();
+    assert_eq!(desk.hear(), ["pause 1: its probe failed: no"], "the reason is the newest");
     desk.wait(1_100);
-    desk.probed(true);
+    desk.hear();
+    desk.probed_healthy();
+    assert_eq!(desk.hear()[0], "resume 1");
     desk.wait(100);
-    assert_eq!(desk.flying().len(), 1, "one request at a time until one succeeds");
-    let seq = desk.flying()[0];
-    desk.complete(seq);
-    assert!(desk.hear().contains(&"resume 1".to_owned()));
     assert_eq!(desk.flying().len(), 2);
 }
 
@@ -108,33 +107,69 @@ fn a_replica_that_only_fails_is_paused_and_nobody_is_blamed() {
     for seq in 1..=5 {
         desk.status(seq, 500);
     }
+    assert_eq!(desk.hear(), ["probe 1"], "one probe tells of all of them, and their slots wait for it");
+    desk.probed_failed();
     let said = desk.hear();
-    assert!(said.iter().any(|it| it == "pause 1: the engine answered with status 500: words"), "{said:?}");
-    assert!(!said.iter().any(|it| it.contains("counted")), "{said:?}");
+    let pause = "pause 1: the engine answered with status 500: words; its probe failed: no";
+    assert!(said.iter().any(|it| it == pause), "{said:?}");
+    assert!(!said.iter().any(|it| it.contains("counted") || it.contains("suspect")), "{said:?}");
     assert!(desk.scheduler.replicas[&ReplicaKey(1)].buffered.is_empty());
     assert!(desk.scheduler.is_paused(ReplicaKey(1)));
+    desk.status(6, 500);
+    assert_eq!(desk.hear(), ["release lease 6"], "what was under way is not blamed either");
 }
 
 #[test]
-fn a_half_open_replica_that_fails_again_waits_longer() {
-    let mut desk = Desk::new(&[1]);
+fn failures_of_any_number_pause_no_replica_whose_probe_is_answered() {
+    let mut desk = Desk::new(&[8]);
     desk.enqueue(1, 1..=20);
-    let mut pauses = 0;
+    desk.hear();
+    for seq in 1..=8 {
+        desk.status(seq, 500);
+    }
+    assert_eq!(desk.hear(), ["probe 1"]);
+    desk.probed_healthy();
+    assert_eq!(desk.hear()[..2], ["release lease 1 counted", "probe 1"], "the others failed after it began");
+    desk.probed_healthy();
+    let said = desk.hear();
+    assert_eq!(said.iter().filter(|it| it.ends_with(" counted")).count(), 7, "{said:?}");
+    assert!(!desk.scheduler.is_paused(ReplicaKey(1)));
+}
+
+#[test]
+fn a_busy_probe_blames_nobody() {
+    let mut desk = Desk::new(&[2]);
+    desk.enqueue(1, 1..=2);
+    desk.hear();
+    desk.status(1, 500);
+    desk.probed(ProbeOutcome::Busy);
+    assert_eq!(desk.hear(), ["probe 1", "release lease 1"]);
+    assert!(!desk.scheduler.is_paused(ReplicaKey(1)));
+}
+
+#[test]
+fn a_replica_that_cannot_be_reached_is_sent_nothing_and_waits_longer_each_time() {
+    let mut desk = Desk::new(&[2]);
+    desk.enqueue(1, 1..=20);
     let mut last_ms = 0;
-    while pauses < 10 {
-        while !desk.scheduler.is_paused(ReplicaKey(1)) || desk.flying().len() == 1 {
-            let Some(seq) = desk.flying().first().copied() else { break };
-            desk.fail(seq, AttemptError::Connect("refused".into()));
-        }
+    for _ in 0..10 {
+        desk.hear();
+        let seq = desk.flying()[0];
+        desk.fail(seq, AttemptError::Connect("refused".into()));
+        assert_eq!(desk.hear(), [format!("release lease {seq}"), "probe 1".into()]);
+        desk.probed_failed();
+        let reason = "the engine could not be reached: refused; its probe failed: no";
+        assert_eq!(desk.scheduler.pause_reason(ReplicaKey(1)), Some(reason));
+        desk.flying().into_iter().for_each(|seq| desk.fail(seq, AttemptError::Connect("refused".into())));
         desk.hear();
         let paused_at = desk.now;
         while !desk.hear().contains(&"probe 1".to_owned()) {
             desk.wait(100);
         }
         last_ms = desk.now - paused_at;
-        desk.probed(true);
-        desk.wait(100);
-        pauses += 1;
+        desk.probed_healthy();
+        desk.wait(1_000);
+        assert_eq!(desk.flying().len(), 2);
     }
     assert!((15_000..=30_100).contains(&last_ms), "{last_ms}");
     assert!(desk.store.rows.values().all(|row| row.seen.attempts == 0), "no connection, no attempt");
@@ -143,19 +178,18 @@ fn a_half_open_replica_that_fails_again_waits_longer() {
 }
 
 #[test]
-fn a_half_open_replica_that_nobody_asks_for_is_used_again() {
+fn requests_that_only_fail_are_refunded_nothing() {
     let mut desk = Desk::new(&[1]);
-    desk.enqueue(1, [1]);
-    desk.status(1, 401);
-    desk.store.finish(1, super::store::End::Cancelled);
-    desk.feed(SchedulerInput::Ended { seqs: vec![1] });
-    desk.probed(false);
-    assert!(desk.scheduler.is_paused(ReplicaKey(1)));
-    desk.wait(600);
-    desk.probed(true);
-    desk.wait(1_100);
-    assert!(!desk.scheduler.is_paused(ReplicaKey(1)));
-    assert_eq!(desk.hear().last().map(String::as_str), Some("resume 1"));
+    desk.enqueue(1, 1..=40);
+    desk.enqueue(2, 101..=140);
+    let mut of_first = 0;
+    for _ in 0..20 {
+        let seq = desk.flying()[0];
+        of_first += i32::from(seq <= 40);
+        desk.status(seq, 503);
+        desk.wait(6_000);
+    }
+    assert!((9..=11).contains(&of_first), "{of_first} of 20 turns");
 }
 
 #[test]
@@ -164,12 +198,9 @@ fn a_request_that_fails_alone_five_times_fails() {
     desk.enqueue(1, [1]);
     for _ in 0..5 {
         desk.wait(60_000);
-        if desk.flying().is_empty() {
-            desk.probed(true);
-            desk.wait(200);
-        }
         desk.status(1, 500);
+        desk.probed_healthy();
     }
-    let words = "given up after 5 attempts; the last time, the engine answered with status 500";
+    let words = "given up after 5 attempts; the last time, the engine answered with status 500: words";
     assert!(desk.hear().contains(&format!("fail 1 engine_unavailable: {words}")));
 }

@@ -35,6 +35,7 @@ fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
         let run = model.partition(account, 0).take(run, 0);
         *got.entry(account).or_insert(0) += run.iter().map(|it| it.cost).sum::<i64>();
         model.charge(account, &run);
+        model.partition(account, 0).held = 0;
         taken += 1;
     }
     got.into_values().collect()
@@ -83,6 +84,7 @@ fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
         let account = choice.account.unwrap();
         let run = model.partition(account, 0).take(4, 0);
         model.charge(account, &run);
+        model.partition(account, 0).held = 0;
         turns.push(account);
     }
     let at = turns.iter().position(|it| *it == light).unwrap();
@@ -106,4 +108,47 @@ fn an_idle_account_saves_nothing_up_and_real_usage_is_settled() {
     assert!(model.partition(account, 0).deficit < -1_000, "it used more than was estimated");
     model.settle(account, i64::MAX);
     assert!(model.partition(account, 0).deficit <= 100, "no more than a quantum is saved");
+}
+
+#[test]
+fn one_account_of_several_cannot_hold_every_slot() {
+    let mut model = Model::new(16, false);
+    let (greedy, other) = (AccountKey(1), AccountKey(2));
+    model.partition(greedy, 0).held = 16;
+    assert!(model.room_of(greedy) > 1_000, "alone, it may hold all of them, and what waits for them");
+    model.partition(other, 0);
+    assert_eq!(model.room_of(greedy), 0);
+    model.partition(greedy, 0).held = 13;
+    assert_eq!((model.room_of(greedy), model.room_of(other)), (1, 14));
+}
+
+#[test]
+fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
+    let mut model = Model::new(8, false);
+    let (greedy, other) = (AccountKey(1), AccountKey(2));
+    for account in [greedy, other] {
+        model.partition(account, 0).add(1_000, 0);
+        model.enlist(account);
+        let seen = (0..200).map(|index| candidate(account.0 * 1_000 + index));
+        model.partition(account, 0).sweep.ask(0);
+        model.partition(account, 0).sweep.absorb(seen, Some(position(account.0 * 1_000 + 199)), false, 0);
+    }
+    model.partition(greedy, 0).held = 7;
+    for _ in 0..100 {
+        assert_eq!(model.choose(1, |_| false, 0).account, Some(other));
+        let run = model.partition(other, 0).take(1, 0);
+        model.charge(other, &run);
+        model.partition(other, 0).held = 0;
+    }
+    model.partition(greedy, 0).held = 0;
+    let mut turns = Vec::new();
+    for _ in 0..40 {
+        let account = model.choose(1, |_| false, 0).account.unwrap();
+        let run = model.partition(account, 0).take(1, 0);
+        model.charge(account, &run);
+        model.partition(account, 0).held = 0;
+        turns.push(account);
+    }
+    let of_other = turns.iter().filter(|account| **account == other).count();
+    assert!((16..=24).contains(&of_other), "{of_other} of 40 turns");
 }

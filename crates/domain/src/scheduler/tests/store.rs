@@ -91,11 +91,11 @@ impl Store {
         is_ours
     }
 
-    pub(super) fn release_lease(&mut self, lease: &Lease, retry_at: i64, mark: Mark) {
+    pub(super) fn release_lease(&mut self, lease: &Lease, retry_at: i64, mark: &Mark) {
         if let Some(row) = self.leased(lease) {
             row.is_leased = false;
             row.retry_at = retry_at;
-            row.seen.attempts += u32::from(mark.counted);
+            row.seen.attempts += u32::from(mark.attempt.is_some());
             row.seen.suspect = mark.suspect;
         }
     }

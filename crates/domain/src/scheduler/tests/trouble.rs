@@ -11,17 +11,41 @@ fn connections_that_break_together_make_suspects_that_run_alone() {
     desk.enqueue(1, 1..=6);
     desk.hear();
     desk.reset(1);
-    assert!(desk.hear().is_empty(), "it is not known yet whether the replica died");
     desk.reset(2);
-    let pause = "pause 1: the connection to the engine broke: broken pipe";
+    assert_eq!(desk.hear(), ["probe 1"], "it is not known yet whether the replica died, and nothing is sent");
+    desk.probed_failed();
+    let pause = "pause 1: the connection to the engine broke: broken pipe; its probe failed: no";
     assert_eq!(desk.hear(), ["release lease 1 suspect", "release lease 2 suspect", pause, "release lease 5"]);
     desk.reset(3);
     assert_eq!(desk.hear(), ["release lease 3 suspect"]);
     desk.complete(4);
-    desk.wait(500);
+    desk.wait(1_100);
     assert_eq!(desk.hear(), ["probe 1"]);
-    desk.probed(true);
-    assert_eq!(desk.flying().len(), 1, "one at a time until one succeeds");
+    desk.probed_healthy();
+    assert_eq!(desk.flying().len(), 1, "suspects run one by one");
+}
+
+#[test]
+fn a_replica_that_died_and_came_back_before_its_probe_leaves_suspects_too() {
+    let mut desk = Desk::new(&[2]);
+    desk.enqueue(1, 1..=2);
+    desk.hear();
+    desk.reset(1);
+    desk.reset(2);
+    desk.probed_healthy();
+    assert_eq!(desk.hear(), ["probe 1", "release lease 1 suspect", "release lease 2 suspect"]);
+}
+
+#[test]
+fn connections_that_break_beside_others_that_hold_are_the_requests_own() {
+    let mut desk = Desk::new(&[3]);
+    desk.enqueue(1, 1..=3);
+    desk.hear();
+    desk.reset(1);
+    desk.reset(2);
+    desk.probed_healthy();
+    desk.probed_healthy();
+    assert_eq!(desk.hear(), ["probe 1", "release lease 1 counted", "probe 1", "release lease 2 counted"]);
 }
 
 #[test]
@@ -30,8 +54,8 @@ fn a_suspect_that_runs_alone_and_completes_is_a_suspect_no_more() {
     desk.enqueue(1, 1..=4);
     desk.reset(1);
     desk.reset(2);
+    desk.probed_healthy();
     desk.wait(700);
-    desk.probed(true);
     for _ in 0..2 {
         while let Some(normal) = desk.flying().into_iter().find(|seq| *seq > 2) {
             desk.complete(normal);
@@ -41,7 +65,6 @@ fn a_suspect_that_runs_alone_and_completes_is_a_suspect_no_more() {
         let seq = desk.flying()[0];
         desk.complete(seq);
     }
-    desk.wait(1_000);
     while let Some(seq) = desk.flying().first() {
         desk.complete(*seq);
     }
@@ -61,9 +84,7 @@ fn a_poisoned_request_fails_after_five_runs_alone_and_its_neighbours_complete() 
         } else if let Some(seq) = desk.flying().first() {
             desk.complete(*seq);
         }
-        if desk.hear().contains(&"probe 1".to_owned()) {
-            desk.probed(true);
-        }
+        desk.probed_healthy();
         desk.wait(100);
     }
     assert_eq!((kills, together), (6, 1), "once amid others, five times alone");
@@ -97,11 +118,10 @@ fn suspects_take_one_replica_while_the_others_go_on() {
 fn a_single_broken_connection_amid_successes_is_the_requests_own() {
     let mut desk = Desk::new(&[3]);
     desk.enqueue(1, 1..=5);
-    desk.complete(1);
-    desk.reset(2);
     desk.hear();
-    desk.wait(500);
-    assert_eq!(desk.hear()[0], "release lease 2 counted");
+    desk.reset(2);
+    desk.complete(1);
+    assert_eq!(desk.hear()[..2], ["probe 1", "release lease 2 counted"]);
 }
 
 #[test]
@@ -109,13 +129,12 @@ fn a_write_that_was_not_made_is_asked_for_again_and_not_at_once() {
     let mut desk = Desk::new(&[1]);
     desk.enqueue(1, [1]);
     let lease = desk.sent[&1].clone();
+    desk.fail(1, AttemptError::TimedOut(String::new()));
     desk.hear();
-    let commands = desk
-        .scheduler
-        .on(SchedulerInput::AttemptFailed { seq: 1, error: AttemptError::TimedOut("".into()) }, desk.now);
+    let healthy = SchedulerInput::Probed { replica: ReplicaKey(1), outcome: ProbeOutcome::Healthy };
+    let commands = desk.scheduler.on(healthy, desk.now);
     let released =
         commands.into_iter().find(|it| matches!(it, SchedulerCommand::ReleaseLease { .. })).unwrap();
-    desk.sent.remove(&1);
     desk.feed(SchedulerInput::Undone(released));
     desk.wait(400);
     assert!(desk.hear().is_empty());

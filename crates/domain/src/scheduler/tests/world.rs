@@ -42,8 +42,8 @@ pub(super) struct World {
     pub(super) luck: Luck,
     /// Requests that kill the engine that runs them.
     pub(super) poison: BTreeSet<i64>,
-    /// Requests that an engine answers with 404.
-    pub(super) unknown: BTreeSet<i64>,
+    /// Requests that an engine always answers so.
+    pub(super) bad: BTreeMap<i64, AttemptError>,
     pub(super) pauses: usize,
     pub(super) ended_order: Vec<i64>,
     pub(super) leases: usize,
@@ -63,7 +63,7 @@ impl World {
             random: Random::new(seed ^ 0xabcd),
             luck,
             poison: BTreeSet::new(),
-            unknown: BTreeSet::new(),
+            bad: BTreeMap::new(),
             pauses: 0,
             ended_order: Vec::new(),
             leases: 0,
@@ -202,16 +202,18 @@ impl World {
                 self.leases += 1;
                 self.store.lease(command, self.now)
             }
-            SchedulerCommand::ReleaseLease { lease, retry_at, counted, suspect } => {
-                return self.store.release_lease(&lease, retry_at, Mark { counted, suspect });
+            SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect } => {
+                return self.store.release_lease(&lease, retry_at, &Mark { attempt, suspect });
             }
             SchedulerCommand::Fail { lease, code, .. } => {
                 self.store.settle(&lease, End::Failed(code.as_str()));
                 return;
             }
-            SchedulerCommand::Probe { replica } => {
-                let healthy = self.engines[&replica].down_until <= self.now;
-                SchedulerInput::Probed { replica, healthy }
+            SchedulerCommand::Probe { replica, .. } => {
+                let is_up = self.engines[&replica].down_until <= self.now;
+                let outcome =
+                    if is_up { ProbeOutcome::Healthy } else { ProbeOutcome::Failed("refused".into()) };
+                SchedulerInput::Probed { replica, outcome }
             }
             command => panic!("not to be performed: {command:?}"),
         };
@@ -244,8 +246,8 @@ impl World {
         if self.poison.contains(&seq) {
             return self.kill(key, seq);
         }
-        if self.unknown.contains(&seq) {
-            return self.fail(seq, status(404));
+        if let Some(error) = self.bad.get(&seq).cloned() {
+            return self.fail(seq, error);
         }
         if self.strikes(self.luck.error) {
             let error = self.draw_error();
@@ -284,6 +286,6 @@ impl World {
     }
 }
 
-fn status(code: u16) -> AttemptError {
+pub(super) fn status(code: u16) -> AttemptError {
     AttemptError::Status { code, message: "words".into(), retry_after_ms: None }
 }

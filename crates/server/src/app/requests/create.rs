@@ -89,6 +89,9 @@ fn review_text<'s>(services: &'s Services, text: &JsonText) -> Result<Reviewed<'
         webhook: input::webhook(&object, &config.webhooks, &mut faults),
     };
     check_completion_window(&object, &mut faults);
+    if let Some((chat, model)) = &chat {
+        chat.check_answer_size(&model.config.sizing(), "request_body", &mut faults);
+    }
     let Some((chat, model)) = chat.filter(|_| faults.is_empty()) else { return Err(faults.into()) };
     Ok(Reviewed { chat, model, client })
 }

@@ -29,7 +29,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 9] = [
+const MIGRATIONS: [Migration; 10] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -39,6 +39,7 @@ const MIGRATIONS: [Migration; 9] = [
     migration!("0007_current_requests.sql"),
     migration!("0008_tries_max.sql"),
     migration!("0009_standard_names.sql"),
+    migration!("0010_attempts.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

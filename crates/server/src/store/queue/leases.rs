@@ -3,10 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, Position, QueueKey, QueuePartition};
 
 use crate::store::database::{Dialect, Row, Value, statements};
+use crate::store::requests::attempts;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
@@ -37,8 +39,8 @@ pub struct ReleaseLease {
     pub lease: Lease,
     /// When it may be tried again, in milliseconds.
     pub retry_at: i64,
-    /// Whether the attempt counts against the request.
-    pub counted: bool,
+    /// The attempt that counts against the request, if one does.
+    pub attempt: Option<FailedAttempt>,
     /// Whether it must run alone once.
     pub suspect: bool,
 }
@@ -208,7 +210,7 @@ impl Operation for ReleaseLease {
             let QueueKey { partition, position } = &release.lease.key;
             let update = RETURN
                 .bind(release.retry_at)
-                .bind(release.counted)
+                .bind(release.attempt.is_some())
                 .bind(release.suspect)
                 .bind(write.node.key)
                 .bind(partition.model)
@@ -216,7 +218,11 @@ impl Operation for ReleaseLease {
                 .bind(position.sort_key.as_bytes())
                 .bind(position.seq)
                 .bind(release.lease.epoch);
-            answers.push(write.tx.execute(update).await? == 1);
+            let is_held = write.tx.execute(update).await? == 1;
+            if let Some(attempt) = release.attempt.as_ref().filter(|_| is_held) {
+                attempts::record(write, position.seq, attempt).await?;
+            }
+            answers.push(is_held);
         }
         Ok(answers)
     }

@@ -8,6 +8,7 @@ use overnight_domain::sort_key::SortKey;
 
 use crate::store::database::{Column, Columns, Kind, Row, statements};
 use crate::store::ledger::holds::Hold;
+use crate::store::requests::attempts::list_attempts;
 use crate::store::{Store, StoreError, row};
 
 /// A request to be taken in. Times are in milliseconds.
@@ -58,8 +59,8 @@ pub(in crate::store) static REQUESTS: Columns<NewRequest> = Columns::new("reques
 
 statements! {
     FIND_RECORD = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result
-        FROM current_requests WHERE id = ? AND account = ?";
+               webhook, result, CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.request = c.seq) THEN 1 ELSE 0 END AS was_retried
+        FROM current_requests c WHERE id = ? AND account = ?";
     FIND_RECORD_AT = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
                webhook, result
         FROM current_requests WHERE seq = ?";
@@ -80,14 +81,19 @@ statements! {
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
 }
 
-/// The whole record of a request of `account`.
+/// The whole record of a request of `account`, with its failed attempts.
 pub async fn find_record(
     store: &Store,
     account: AccountKey,
     id: RequestId,
 ) -> Result<Option<RequestRecord>, StoreError> {
     let query = FIND_RECORD.bind(id).bind(account);
-    store.readers().fetch_optional(query).await?.as_ref().map(read_record).transpose()
+    let Some(row) = store.readers().fetch_optional(query).await? else { return Ok(None) };
+    let mut record = read_record(&row)?;
+    if row.get("was_retried")? {
+        record.attempts = list_attempts(store, account, id).await?;
+    }
+    Ok(Some(record))
 }
 
 /// The whole record of the request in row `seq`.
@@ -106,5 +112,6 @@ pub(in crate::store) fn read_record(row: &Row) -> Result<RequestRecord, StoreErr
         client: ClientFields { metadata: row.share("metadata")?, webhook: row.get("webhook")? },
         body: row.share("body")?.ok_or(StoreError::DamagedColumn("body"))?,
         result: row.share("result")?,
+        attempts: Vec::new(),
     })
 }

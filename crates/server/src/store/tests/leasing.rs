@@ -1,11 +1,14 @@
 //! Leases: who holds a request, and what an old epoch may still do (nothing).
 
+use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::AccountKey;
 
 use crate::store::nodes;
 use crate::store::queue;
 use crate::store::queue::leases::{self, ReleaseLease};
-use crate::store::queue::releases;
+use crate::store::queue::{releases, settle};
+use crate::store::requests;
 use crate::store::tests::{Fixture, START};
 
 on_both!(a_release_takes_what_is_ready_and_says_when_to_come_again);
@@ -13,7 +16,7 @@ async fn a_release_takes_what_is_ready_and_says_when_to_come_again(mut fixture: 
     fixture.insert(&[3, 1, 2]).await;
     let mut later = fixture.request(4);
     later.ready_at = START + 50;
-    crate::store::requests::insert(&fixture.store, later).await.expect("an insert");
+    requests::insert(&fixture.store, later).await.expect("an insert");
     let released = releases::release(&fixture.store, START, 2).await.expect("a release");
     assert_eq!(released.added[0].count, 2);
     assert_eq!(released.next_ready_at, Some(START));
@@ -51,12 +54,48 @@ async fn a_request_is_leased_once_at_a_time(mut fixture: Fixture) {
     fixture.assert_sound().await;
 }
 
+fn attempt() -> Option<FailedAttempt> {
+    Some(FailedAttempt::new(START, Some(500), "no room".to_owned()))
+}
+
+on_both!(attempts_that_count_are_read_with_their_request);
+async fn attempts_that_count_are_read_with_their_request(mut fixture: Fixture) {
+    let id = fixture.insert(&[1]).await[0];
+    fixture.release().await;
+    let mut old = None;
+    for (at, counts) in [(START, true), (START + 1, false), (START + 2, true)] {
+        let lease = fixture.lease().await.remove(0);
+        let attempt = counts.then(|| FailedAttempt::new(at, Some(502), format!("{at}")));
+        old = Some(ReleaseLease { lease, retry_at: START, attempt, suspect: false });
+        let back = old.clone().expect("a lease");
+        assert!(leases::release_lease(&fixture.store, back).await.expect("a release"));
+    }
+    let fenced = old.expect("a lease");
+    assert!(!leases::release_lease(&fixture.store, fenced).await.expect("a release"), "it records nothing");
+    let lease = fixture.lease().await.remove(0);
+    let last = FailedAttempt::new(START + 3, None, "the connection broke".to_owned());
+    let settlement = settle::Settlement::failed(lease, "{}".into(), last.clone(), START + 4);
+    assert!(settle::settle(&fixture.store, settlement.clone()).await.expect("a settle"));
+    assert!(!settle::settle(&fixture.store, settlement).await.expect("a settle"), "it records nothing");
+    let record = requests::find_record(&fixture.store, fixture.account, id).await.expect("a read");
+    let attempts = record.expect("the request").attempts;
+    assert_eq!(attempts.iter().map(|it| it.at - START).collect::<Vec<_>>(), [0, 2, 3]);
+    assert_eq!(
+        (attempts[1].status, &*attempts[1].message, &attempts[2]),
+        (Some(502), &*format!("{}", START + 2), &last)
+    );
+    let other = AccountKey(fixture.account.0 + 1);
+    let foreign = requests::list_attempts(&fixture.store, other, id).await.expect("a read");
+    assert!(foreign.is_empty());
+    fixture.assert_sound().await;
+}
+
 on_both!(a_settle_under_an_old_epoch_touches_nothing);
 async fn a_settle_under_an_old_epoch_touches_nothing(mut fixture: Fixture) {
     let id = fixture.insert(&[1]).await[0];
     fixture.release().await;
     let old = fixture.lease().await.remove(0);
-    let back = ReleaseLease { lease: old.clone(), retry_at: START, counted: true, suspect: true };
+    let back = ReleaseLease { lease: old.clone(), retry_at: START, attempt: attempt(), suspect: true };
     assert!(leases::release_lease(&fixture.store, back.clone()).await.expect("a release"));
     assert!(!leases::release_lease(&fixture.store, back).await.expect("a second release"));
     let (candidates, _) =
@@ -76,7 +115,7 @@ async fn old_and_new_epoch_in_one_group_settle_once(mut fixture: Fixture) {
     fixture.insert(&[1]).await;
     fixture.release().await;
     let old = fixture.lease().await.remove(0);
-    let back = ReleaseLease { lease: old.clone(), retry_at: START, counted: false, suspect: false };
+    let back = ReleaseLease { lease: old.clone(), retry_at: START, attempt: None, suspect: false };
     assert!(leases::release_lease(&fixture.store, back).await.expect("a release"));
     let new = fixture.lease().await.remove(0);
     let (fenced, valid) = tokio::join!(fixture.settle(&old, START + 2), fixture.settle(&new, START + 2));
@@ -89,7 +128,7 @@ async fn a_request_that_backs_off_is_not_seen_before_its_time(mut fixture: Fixtu
     fixture.insert(&[1]).await;
     fixture.release().await;
     let lease = fixture.lease().await.remove(0);
-    let back = ReleaseLease { lease: lease.clone(), retry_at: START + 9, counted: false, suspect: false };
+    let back = ReleaseLease { lease: lease.clone(), retry_at: START + 9, attempt: None, suspect: false };
     assert!(leases::release_lease(&fixture.store, back).await.expect("a release"));
     assert!(fixture.look().await.is_empty());
     let (later, _) =

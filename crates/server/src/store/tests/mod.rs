@@ -214,6 +214,7 @@ impl Fixture {
             ending: Ending::Completed { prompt_tokens: 3, completion_tokens: 4 },
             body: Bytes::from_static(br#"{"object":"chat.completion"}"#),
             now,
+            attempt: None,
         }
     }
 

@@ -4,6 +4,7 @@
 mod ends;
 mod faults;
 mod logs;
+mod poison;
 mod reports;
 
 use std::path::Path;
@@ -69,14 +70,22 @@ impl Rig {
 
     /// Takes in a request whose user says `content`.
     async fn create(&self, content: &str) -> RequestId {
+        self.create_for(self.account, content).await
+    }
+
+    async fn create_for(&self, account: AccountKey, content: &str) -> RequestId {
         let body = format!(
             r#"{{"request_body":{{"model":"sim","max_tokens":8,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#
         );
-        app::requests::create(&self.services, self.account, body.as_bytes()).await.expect("a create").id
+        app::requests::create(&self.services, account, body.as_bytes()).await.expect("a create").id
     }
 
     async fn record(&self, id: RequestId) -> RequestRecord {
-        app::requests::get_record(&self.services, self.account, id).await.expect("a record")
+        self.record_of(self.account, id).await
+    }
+
+    async fn record_of(&self, account: AccountKey, id: RequestId) -> RequestRecord {
+        app::requests::get_record(&self.services, account, id).await.expect("a record")
     }
 
     async fn status(&self, id: RequestId) -> RequestStatus {
@@ -85,9 +94,13 @@ impl Rig {
 
     /// Waits until the request has ended; its whole record.
     async fn ended(&self, id: RequestId) -> RequestRecord {
+        self.ended_of(self.account, id).await
+    }
+
+    async fn ended_of(&self, account: AccountKey, id: RequestId) -> RequestRecord {
         let ended = async {
             loop {
-                let record = self.record(id).await;
+                let record = self.record_of(account, id).await;
                 if record.summary.state.is_terminal() {
                     return record;
                 }

@@ -13,6 +13,7 @@ fn told(error: &AttemptError) -> String {
         AttemptError::TimedOut(_) => "timed out".to_owned(),
         AttemptError::Status { code, retry_after_ms, .. } => format!("status {code} {retry_after_ms:?}"),
         AttemptError::NotACompletion(_) => "not a completion".to_owned(),
+        AttemptError::TooLong(_) => "too long".to_owned(),
         AttemptError::BadUsage(_) => "bad usage".to_owned(),
     }
 }
@@ -76,7 +77,7 @@ async fn an_answer_that_is_no_completion_is_told_apart_from_bad_usage() {
         ("bad_json", "not a completion"),
         ("not_completion", "not a completion"),
         ("empty", "not a completion"),
-        ("huge", "not a completion"),
+        ("huge", "too long"),
         ("usage_missing", "bad usage"),
         ("usage_negative", "bad usage"),
         ("usage_float", "bad usage"),

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use overnight_domain::scheduler::AttemptError;
+use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::engines::Engines;
 use overnight_server::ids::Ids;
+
+use overnight_testkit::engine::{Fault, FaultRates};
 
 use super::{ask, at, client_of, config, simulate, start};
 
@@ -13,19 +15,55 @@ use super::{ask, at, client_of, config, simulate, start};
 const KEY_VARIABLE: (&str, &str) = ("CARGO_PKG_NAME", "overnight-server");
 
 #[tokio::test]
-async fn a_probe_lists_the_engines_models() {
+async fn an_engine_lists_its_models() {
     let engine = simulate(|_| {});
-    assert_eq!(client_of(&engine).probe().await, Ok(vec!["theirs".to_owned()]));
+    assert_eq!(client_of(&engine).list_models().await, Ok(vec!["theirs".to_owned()]));
 }
 
 #[tokio::test]
-async fn a_probe_says_what_is_wrong() {
+async fn an_engine_that_lists_no_models_says_what_is_wrong() {
     let engine = simulate(|tunables| tunables.api_key = Some("other".to_owned()));
     let client = client_of(&engine);
-    let words = client.probe().await.unwrap_err();
+    let words = client.list_models().await.unwrap_err();
     assert!(words.starts_with("GET /v1/models answers 401: "), "{words}");
     engine.stop().await;
-    assert!(client.probe().await.unwrap_err().contains("refused"));
+    assert!(client.list_models().await.unwrap_err().contains("refused"));
+}
+
+#[tokio::test]
+async fn a_probe_is_a_tiny_completion() {
+    let engine = simulate(|_| {});
+    assert_eq!(client_of(&engine).probe("ours").await, ProbeOutcome::Healthy);
+    assert_eq!(engine.attempts_of("Hi"), 1);
+    let engine = simulate(|tunables| tunables.models.clear());
+    let ProbeOutcome::Failed(words) = client_of(&engine).probe("ours").await else { panic!("no such model") };
+    assert!(words.starts_with("status 404: "), "{words}");
+}
+
+#[tokio::test]
+async fn a_probe_tells_an_engine_that_is_busy_from_one_that_does_not_work() {
+    let engine = simulate(|_| {});
+    let client = client_of(&engine);
+    let status = |code| Fault::Status { code, retry_after_s: None };
+    for (fault, expected) in [
+        (status(400), Some(ProbeOutcome::Healthy)),
+        (status(422), Some(ProbeOutcome::Healthy)),
+        (Fault::UsageMissing, Some(ProbeOutcome::Healthy)),
+        (status(429), Some(ProbeOutcome::Busy)),
+        (status(503), Some(ProbeOutcome::Busy)),
+        (status(500), None),
+        (status(401), None),
+        (Fault::ResetBeforeHeaders, None),
+        (Fault::NotCompletion, None),
+        (Fault::Hang, None),
+    ] {
+        engine.tune(|tunables| tunables.faults = FaultRates::none().with(fault, 1.0));
+        let outcome = client.probe("ours").await;
+        match expected {
+            Some(expected) => assert_eq!(outcome, expected, "{fault:?}"),
+            None => assert!(matches!(outcome, ProbeOutcome::Failed(_)), "{fault:?}: {outcome:?}"),
+        }
+    }
 }
 
 #[tokio::test]
@@ -35,7 +73,7 @@ async fn the_key_is_read_from_its_variable_and_sent() {
     let settings = format!(r#"{}, api_key_env = "{variable}""#, at(&engine.base_url()));
     let engines = start(&config(&settings));
     let client = engines.iter().next().unwrap();
-    assert!(client.probe().await.is_ok());
+    assert!(client.list_models().await.is_ok());
     ask(client, "hello").await.unwrap();
     let error = ask(&client_of(&engine), "hello").await.unwrap_err();
     assert!(matches!(error, AttemptError::Status { code: 401, .. }), "{error:?}");

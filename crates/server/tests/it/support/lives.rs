@@ -34,8 +34,8 @@ impl TestApp {
             }
             _ => (Ending::Failed, failure()),
         };
-        let settlement =
-            Settlement { lease: lease.clone(), ending, body: body.into(), now: self.services.clock.now() };
+        let now = self.services.clock.now();
+        let settlement = Settlement { lease: lease.clone(), ending, body: body.into(), now, attempt: None };
         settle::settle(&self.services.store, settlement).await.expect("a settle")
     }
 

@@ -81,6 +81,7 @@ fn request() -> impl Strategy<Value = RequestRecord> {
             client: ClientFields { metadata: metadata.map(Into::into), webhook },
             body: body.into(),
             result: result.map(Into::into),
+            attempts: Vec::new(),
         },
     )
 }

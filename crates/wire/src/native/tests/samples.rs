@@ -1,6 +1,6 @@
 use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
-use overnight_domain::records::{BatchRecord, ClientFields, RequestRecord, RequestSummary};
+use overnight_domain::records::{BatchRecord, ClientFields, FailedAttempt, RequestRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
 use overnight_domain::webhooks::{Event, EventKind, Subject};
 
@@ -63,6 +63,7 @@ fn a_full_request_passes_its_bodies_through() {
         },
         body: r#"{"model":"m","seed":1.50e0}"#.into(),
         result: Some(r#"{"object":"chat.completion"}"#.into()),
+        attempts: vec![FailedAttempt::new(1_751_500_004_999, Some(500), "no \"room\"".to_owned())],
     };
     assert_eq!(
         written(|out| requests::write_full(&record, out)),
@@ -71,7 +72,8 @@ fn a_full_request_passes_its_bodies_through() {
             r#""expires_at":1751586400,"in_progress_at":1751500003,"ended_at":1751500005,"#,
             r#""batch_id":"batch_00000000000000000000000002","metadata":{},"#,
             r#""request_body":{"model":"m","seed":1.50e0},"completion_window":"24h","#,
-            r#""webhook":"https://example.com/?q=\"","result_body":{"object":"chat.completion"}}"#
+            r#""webhook":"https://example.com/?q=\"","result_body":{"object":"chat.completion"},"#,
+            r#""attempts":[{"ended_at":1751500004,"status":500,"message":"no \"room\""}]}"#
         )
     );
 }
@@ -84,6 +86,7 @@ fn a_full_request_without_extras_says_null_and_has_no_result() {
         client: ClientFields::default(),
         body: "{}".into(),
         result: None,
+        attempts: Vec::new(),
     };
     assert!(written(|out| requests::write_full(&record, out)).ends_with(concat!(
         r#""expires_at":1751586400,"batch_id":null,"metadata":null,"request_body":{},"#,

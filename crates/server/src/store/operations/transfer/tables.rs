@@ -120,7 +120,7 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
-pub(super) static TABLES: [Table; 20] = [
+pub(super) static TABLES: [Table; 21] = [
     Table {
         name: "settings", key: &["name"],
         columns: &[
@@ -190,6 +190,13 @@ pub(super) static TABLES: [Table; 20] = [
             integer("seq"), integer("request"), integer("prompt_tokens"), integer("completion_tokens"), json("body"),
         ],
         weight: Some("octet_length(body)"), is_numbered: true, ..Table::PLAIN
+    },
+    Table {
+        name: "attempts", key: &["request", "number"],
+        columns: &[
+            integer("request"), integer("number"), integer("ended_at"), integer("status"), text("message"),
+        ],
+        ..Table::PLAIN
     },
     Table {
         name: "batches", key: &["seq"],

@@ -14,11 +14,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use overnight_domain::chat::Completion;
+use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::Lease;
 
 use crate::store::database::{Dialect, Row};
 use crate::store::effects::{AcceptedPrice, Completed, EndedRequest};
+use crate::store::requests::attempts;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError, row};
@@ -48,6 +50,8 @@ pub struct Settlement {
     pub body: Bytes,
     /// When, in milliseconds.
     pub now: i64,
+    /// The attempt by which it failed.
+    pub attempt: Option<FailedAttempt>,
 }
 
 /// What the queue says of a lease that is held.
@@ -80,7 +84,12 @@ impl Settlement {
             prompt_tokens: i64::try_from(completion.usage.prompt_tokens).unwrap_or(i64::MAX),
             completion_tokens: i64::try_from(completion.usage.completion_tokens).unwrap_or(i64::MAX),
         };
-        Self { lease, ending, body: completion.body.into_string().into(), now }
+        Self { lease, ending, body: completion.body.into_string().into(), now, attempt: None }
+    }
+
+    /// The end of a request that failed for good by `attempt`; `body` is its error.
+    pub fn failed(lease: Lease, body: Bytes, attempt: FailedAttempt, now: i64) -> Self {
+        Self { lease, ending: Ending::Failed, body, now, attempt: Some(attempt) }
     }
 
     const fn seq(&self) -> i64 {
@@ -149,8 +158,14 @@ impl Operation for Settle {
         let distinct: Vec<&Settlement> = all().filter(|settlement| names.insert(settlement.name())).collect();
         let mut ended = match write.tx.dialect() {
             Dialect::Sqlite => sqlite::end(&distinct, write).await?,
-            Dialect::Postgres => postgres::end(distinct, write).await?,
+            Dialect::Postgres => postgres::end(distinct.clone(), write).await?,
         };
+        for settlement in distinct {
+            if let Some(attempt) = settlement.attempt.as_ref().filter(|_| ended.contains(&settlement.name()))
+            {
+                attempts::record(write, settlement.seq(), attempt).await?;
+            }
+        }
         let mut settled = |settlement: &Settlement| ended.remove(&settlement.name());
         Ok(jobs.iter().map(|job| job.operation.settlements.iter().map(&mut settled).collect()).collect())
     }

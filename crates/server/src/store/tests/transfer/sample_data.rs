@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use overnight_domain::ids::{EventId, KeyId, PaymentId, RequestId};
 use overnight_domain::money::Credits;
-use overnight_domain::records::ClientFields;
+use overnight_domain::records::{ClientFields, FailedAttempt};
 use overnight_domain::sort_key::SortKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
@@ -115,7 +115,8 @@ async fn leave_in_progress(fixture: &Fixture) {
     let failed = Settlement { ending: Ending::Failed, ..failed };
     assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
     let lease = leases[3].clone();
-    let back = ReleaseLease { lease, retry_at: START + 99, counted: true, suspect: true };
+    let attempt = Some(FailedAttempt::new(START + 12, Some(500), "no room".to_owned()));
+    let back = ReleaseLease { lease, retry_at: START + 99, attempt, suspect: true };
     assert!(leases::release_lease(&fixture.store, back).await.expect("a released lease"));
 }
 

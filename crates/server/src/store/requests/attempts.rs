@@ -1,0 +1,48 @@
+//! Attempts that failed and count against their request: at most as many as the scheduler makes.
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::FailedAttempt;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, statements};
+use crate::store::writes::WriteTransaction;
+use crate::store::{Store, StoreError};
+
+statements! {
+    RECORD_ATTEMPT = "INSERT INTO attempts (request, number, ended_at, status, message)
+        SELECT CAST(? AS BIGINT), coalesce(max(number), 0) + 1, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT)
+        FROM attempts WHERE request = ?";
+    LIST_ATTEMPTS = "SELECT a.ended_at, a.status, a.message FROM requests r JOIN attempts a ON a.request = r.seq
+        WHERE r.id = ? AND r.account = ? ORDER BY a.number";
+}
+
+/// Records the newest attempt at the request in row `seq`.
+pub(in crate::store) async fn record(
+    write: &mut WriteTransaction<'_>,
+    seq: i64,
+    attempt: &FailedAttempt,
+) -> Result<(), StoreError> {
+    let insert = RECORD_ATTEMPT
+        .bind(seq)
+        .bind(attempt.at)
+        .bind(attempt.status.map(i64::from))
+        .bind(attempt.message.as_str())
+        .bind(seq);
+    write.tx.execute(insert).await?;
+    Ok(())
+}
+
+/// The failed attempts at a request of `account`, oldest first; none where it has none or is not the account's.
+pub async fn list_attempts(
+    store: &Store,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<Vec<FailedAttempt>, StoreError> {
+    let rows = store.readers().fetch_all(LIST_ATTEMPTS.bind(id).bind(account)).await?;
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<FailedAttempt, StoreError> {
+    let status = row.get::<Option<i64>>("status")?.and_then(|status| u16::try_from(status).ok());
+    Ok(FailedAttempt { at: row.get("ended_at")?, status, message: row.get("message")? })
+}

@@ -1,0 +1,60 @@
+//! An account whose requests an engine cannot answer, beside one whose requests it can.
+
+use overnight_domain::requests::RequestStatus;
+use overnight_server::app;
+use overnight_testkit::engine::SimConfig;
+
+use super::{Rig, result_of};
+use crate::support::Log;
+
+/// Twelve requests of one account get this fault each time; those of another complete meanwhile, and nothing is paused. The
+/// error and the statuses of the attempts that the first account reads. On one thread, because the log is kept of one.
+async fn check(fault: &str) -> (String, Vec<Option<u16>>) {
+    let log = Log::keep();
+    let rig = Rig::start(vec![SimConfig::default()]).await;
+    let honest = app::accounts::create(&rig.services, "honest").await.expect("an account").key;
+    let mut poisons = Vec::new();
+    for number in 0..12 {
+        poisons.push(rig.create(&format!("poison {number} [[sim:{fault}]]")).await);
+    }
+    for number in 0..20 {
+        let id = rig.create_for(honest, &format!("question {number}")).await;
+        let record = rig.ended_of(honest, id).await;
+        assert_eq!(record.summary.state.status(), RequestStatus::Completed, "beside {fault}");
+        assert!(record.attempts.is_empty(), "beside {fault}");
+    }
+    let mut last = None;
+    for id in poisons {
+        let record = rig.ended(id).await;
+        assert_eq!(record.summary.state.status(), RequestStatus::Failed, "{fault}");
+        last = Some((result_of(&record), record.attempts.iter().map(|it| it.status).collect()));
+    }
+    assert_eq!(log.lines_with("engine replica paused"), [""; 0], "{fault}");
+    rig.finish().await;
+    last.expect("a failure")
+}
+
+#[tokio::test]
+async fn statuses_that_may_be_the_engines_fault_fail_their_request_with_its_words_and_pause_nothing() {
+    for status in [500, 502] {
+        let (error, statuses) = check(&format!("status={status}")).await;
+        let words =
+            format!("given up after 5 attempts; the last time, the engine answered with status {status}: ");
+        assert!(error.contains("engine_unavailable") && error.contains(&words), "{error}");
+        assert_eq!(statuses, [Some(status); 5]);
+    }
+}
+
+#[tokio::test]
+async fn connections_that_break_fail_their_request_and_pause_nothing() {
+    let (error, statuses) = check("reset").await;
+    assert!(error.contains("the connection to the engine broke"), "{error}");
+    assert_eq!(statuses, [None; 5]);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_long_fails_its_request_at_once() {
+    let (error, statuses) = check("huge").await;
+    assert!(error.contains("engine_invalid_response") && error.contains("16 MiB"), "{error}");
+    assert_eq!(statuses, [None]);
+}
