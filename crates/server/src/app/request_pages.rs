@@ -2,6 +2,7 @@
 
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::AccountKey;
 
 use super::Services;
 use super::errors::AppError;
@@ -28,28 +29,28 @@ pub struct SummaryPages(pub(in crate::app) Cursor);
 pub struct RecordPages(pub(in crate::app) Cursor);
 
 impl SummaryPages {
-    pub(in crate::app) fn of_batch(services: &Services, batch: i64) -> Self {
-        Self(Cursor::of_batch(services, batch))
+    pub(in crate::app) fn of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
+        Self(Cursor::of_batch(services, account, batch))
     }
 }
 
 impl RecordPages {
-    pub(in crate::app) fn of_batch(services: &Services, batch: i64) -> Self {
-        Self(Cursor::of_batch(services, batch))
+    pub(in crate::app) fn of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
+        Self(Cursor::of_batch(services, account, batch))
     }
 
     /// Those of a batch that failed.
-    pub(in crate::app) fn failed_of_batch(services: &Services, batch: i64) -> Self {
+    pub(in crate::app) fn failed_of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
         let filter = Filter { status: Some(RequestStatus::Failed), ..Filter::default() };
-        Self(Cursor { filter, ..Cursor::of_batch(services, batch) })
+        Self(Cursor { filter, ..Cursor::of_batch(services, account, batch) })
     }
 }
 
 impl Cursor {
-    fn of_batch(services: &Services, batch: i64) -> Self {
+    fn of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
         Self {
             store: services.store.clone(),
-            scope: PageScope::Batch(batch),
+            scope: PageScope::Batch(account, batch),
             filter: Filter::default(),
             after: None,
             left: None,
@@ -65,6 +66,7 @@ impl Cursor {
         Some(self.left.map(|left| i64::try_from(left).unwrap_or(i64::MAX)))
     }
 
+    /// Goes on behind the page; its rows, where it has any.
     fn take<T>(&mut self, page: Result<Page<T>, StoreError>) -> Result<Option<Vec<T>>, AppError> {
         let page = page?;
         self.after = page.next;
@@ -79,10 +81,14 @@ impl Pages for SummaryPages {
 
     async fn next_page(&mut self) -> Result<Option<Vec<RequestSummary>>, AppError> {
         let Self(cursor) = self;
-        let Some(limit) = cursor.want() else { return Ok(None) };
-        let (store, after) = (&cursor.store, cursor.after);
-        let page = requests::page_summaries(store, cursor.scope, &cursor.filter, after, limit).await;
-        cursor.take(page)
+        while let Some(limit) = cursor.want() {
+            let (store, after) = (&cursor.store, cursor.after);
+            let page = requests::page_summaries(store, cursor.scope, &cursor.filter, after, limit).await;
+            if let Some(rows) = cursor.take(page)? {
+                return Ok(Some(rows));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -91,9 +97,13 @@ impl Pages for RecordPages {
 
     async fn next_page(&mut self) -> Result<Option<Vec<RequestRecord>>, AppError> {
         let Self(cursor) = self;
-        let Some(limit) = cursor.want() else { return Ok(None) };
-        let (store, after) = (&cursor.store, cursor.after);
-        let page = requests::page_records(store, cursor.scope, &cursor.filter, after, limit).await;
-        cursor.take(page)
+        while let Some(limit) = cursor.want() {
+            let (store, after) = (&cursor.store, cursor.after);
+            let page = requests::page_records(store, cursor.scope, &cursor.filter, after, limit).await;
+            if let Some(rows) = cursor.take(page)? {
+                return Ok(Some(rows));
+            }
+        }
+        Ok(None)
     }
 }

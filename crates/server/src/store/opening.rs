@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
+use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
@@ -18,6 +19,7 @@ use crate::store::error::StoreError;
 use crate::store::nodes;
 use crate::store::options::StoreOptions;
 use crate::store::queue::expiry::Passed;
+use crate::store::read_queue::{LongReaders, ReadQueue};
 use crate::store::schema;
 use crate::store::writer::{ManualWriter, Writer, WriterCore};
 use crate::store::writes::{Node, Sequences, WriteContext};
@@ -46,6 +48,7 @@ pub struct Store {
 
 struct Inner {
     readers: Readers,
+    read_queue: ReadQueue,
     writer: Writer,
     database: Database,
     secret: [u8; 32],
@@ -115,6 +118,7 @@ impl Store {
         let readers = Readers::open(database.clone(), options.readers).await?;
         let inner = Inner {
             readers,
+            read_queue: ReadQueue::over(options.readers),
             writer,
             database,
             secret,
@@ -173,6 +177,11 @@ impl Store {
 
     pub(super) fn readers(&self) -> &Readers {
         &self.inner.readers
+    }
+
+    /// Readers for what goes through many rows on behalf of an account.
+    pub(super) fn long_readers(&self, account: AccountKey) -> LongReaders<'_> {
+        LongReaders { readers: &self.inner.readers, queue: &self.inner.read_queue, account }
     }
 
     pub(super) fn writer(&self) -> &Writer {

@@ -18,7 +18,7 @@ pub use self::listing::{
 };
 pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_summaries};
 #[cfg(test)]
-pub(super) use self::pages::{records_of, summaries_of};
+pub(super) use self::pages::{edge_of, records_of, summaries_of};
 pub use self::records::{NewRequest, find_record};
 
 use overnight_domain::ids::RequestId;
