@@ -8,7 +8,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, Position, QueueKey, QueuePartition};
 
 use crate::store::database::{Dialect, Row, Value, statements};
-use crate::store::requests::attempts;
+use crate::store::queue::attempts;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};

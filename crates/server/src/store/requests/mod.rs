@@ -1,6 +1,5 @@
 //! Requests: taken in, cancelled, read.
 
-pub(in crate::store) mod attempts;
 pub(in crate::store) mod cancel;
 mod insert;
 pub(in crate::store) mod listing;
@@ -8,7 +7,6 @@ pub mod models;
 pub(in crate::store) mod pages;
 pub(in crate::store) mod records;
 
-pub use self::attempts::list_attempts;
 pub use self::cancel::{CancelOutcome, cancel};
 pub use self::insert::insert;
 #[cfg(test)]

@@ -8,8 +8,8 @@ use overnight_domain::sort_key::SortKey;
 
 use crate::store::database::{Column, Columns, Kind, Row, statements};
 use crate::store::ledger::holds::Hold;
+use crate::store::queue::attempts::list_attempts;
 use crate::store::read_queue::LongReaders;
-use crate::store::requests::attempts::list_attempts;
 use crate::store::{Store, StoreError, row};
 
 /// A request to be taken in. Times are in milliseconds.

@@ -20,7 +20,7 @@ use overnight_domain::scheduler::Lease;
 
 use crate::store::database::{Dialect, Row};
 use crate::store::effects::{AcceptedPrice, Completed, EndedRequest};
-use crate::store::requests::attempts;
+use crate::store::queue::attempts;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError, row};

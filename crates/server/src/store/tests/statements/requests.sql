@@ -5,15 +5,6 @@ SELECT seq FROM requests WHERE id = $1 AND account = $2;
 SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE id = $1 AND account = $2;
 
--- requests::attempts::LIST_ATTEMPTS, both
-SELECT a.ended_at, a.status, a.message FROM requests r JOIN attempts a ON a.request = r.seq
-        WHERE r.id = $1 AND r.account = $2 ORDER BY a.number;
-
--- requests::attempts::RECORD_ATTEMPT, both
-INSERT INTO attempts (request, number, ended_at, status, message)
-        SELECT CAST($1 AS BIGINT), coalesce(max(number), 0) + 1, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS TEXT)
-        FROM attempts WHERE request = $5;
-
 -- requests::cancel::FIND_LIVE, both
 SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_requests
         WHERE id = $1 AND account = $2;
