@@ -26,6 +26,6 @@ mod serve;
 
 pub use self::context::Timeouts;
 pub use self::metrics::install as install_metrics;
-pub use self::openapi::openapi_json;
+pub use self::openapi::OPENAPI_JSON;
 pub use self::router::router;
 pub use self::serve::{Listeners, serve, serve_with};

@@ -43,7 +43,7 @@ pub(super) fn assemble(context: Shared) -> Router {
     if !context.services.config.role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }
-    let routes = open_routes(&context.services).merge(Router::from(native::routes()));
+    let routes = open_routes(&context.services).merge(native::routes());
     finish(routes.merge(console::routes(&context)), context)
 }
 
