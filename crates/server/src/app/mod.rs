@@ -31,6 +31,7 @@ pub mod write_retry;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use tracing::Instrument;
 
 use self::api_keys::ApiKeyCache;
@@ -79,31 +80,34 @@ pub struct Services {
 
 impl Services {
     /// Puts them together over an open store; each configured model gets its row.
-    pub async fn new(
+    pub fn new(
         store: Store,
         clock: SharedClock,
         ids: Arc<Ids>,
         config: Arc<Config>,
-    ) -> Result<Self, StoreError> {
-        let models = Arc::new(Models::load(&store, &config).await?);
-        let started_at = clock.now();
-        let (signals, api_key_cache, passwords, live_counts) =
-            (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        let payments = payment::provider(&config.billing, &clock);
-        let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
-        Ok(Self {
-            store,
-            clock,
-            ids,
-            config,
-            models,
-            signals,
-            payments,
-            openid,
-            api_key_cache,
-            passwords,
-            live_counts,
-            started_at,
+    ) -> BoxFuture<'static, Result<Self, StoreError>> {
+        // Boxed, so that it is compiled here and not as a part of each program.
+        Box::pin(async move {
+            let models = Arc::new(Models::load(&store, &config).await?);
+            let started_at = clock.now();
+            let (signals, api_key_cache, passwords, live_counts) =
+                (Arc::default(), Arc::default(), Arc::default(), Arc::default());
+            let payments = payment::provider(&config.billing, &clock);
+            let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
+            Ok(Self {
+                store,
+                clock,
+                ids,
+                config,
+                models,
+                signals,
+                payments,
+                openid,
+                api_key_cache,
+                passwords,
+                live_counts,
+                started_at,
+            })
         })
     }
 }

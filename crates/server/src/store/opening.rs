@@ -68,10 +68,13 @@ impl Drop for Inner {
 
 impl Store {
     /// Opens the store as its one server: takes the folder's lock, brings the schema up to date, and starts the writer.
-    pub async fn open(options: &StoreOptions, clock: SharedClock) -> Result<Self, StoreError> {
-        let (store, core) = Self::open_core(options, clock.now()).await?;
-        *store.inner.task.lock().await = Some(core.spawn(clock)?);
-        Ok(store)
+    pub fn open(options: &StoreOptions, clock: SharedClock) -> BoxFuture<'_, Result<Self, StoreError>> {
+        // Boxed, so that it is compiled here and not as a part of each program.
+        Box::pin(async move {
+            let (store, core) = Self::open_core(options, clock.now()).await?;
+            *store.inner.task.lock().await = Some(core.spawn(clock)?);
+            Ok(store)
+        })
     }
 
     /// As [`Store::open`], with the writer in the caller's hand.

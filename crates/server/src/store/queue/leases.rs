@@ -3,6 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, Position, QueueKey, QueuePartition};
@@ -23,13 +25,13 @@ pub struct Leased {
 }
 
 /// Leases the requests at `positions` of `partition` that still wait and belong to no cancelled batch.
-pub async fn take(
+pub fn take(
     store: &Store,
     partition: QueuePartition,
     positions: Vec<Position>,
     now: i64,
-) -> Result<Leased, StoreError> {
-    store.writer().write(LeaseRun { partition, positions, now }).await
+) -> BoxFuture<'_, Result<Leased, StoreError>> {
+    store.writer().write(LeaseRun { partition, positions, now }).boxed()
 }
 
 /// How a lease is released.
