@@ -48,6 +48,7 @@ use crate::ids::Ids;
 use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
 use crate::store::{Store, StoreError, StoreOptions};
+use crate::tasks;
 
 /// What every use case and every worker needs; clones share it.
 #[derive(Clone)]
@@ -131,7 +132,7 @@ pub fn store_options(config: &Config) -> StoreOptions {
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
 ) -> Result<T, AppError> {
-    match tokio::spawn(work.in_current_span()).await {
+    match tasks::spawn(work.in_current_span()).await {
         Ok(outcome) => outcome,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -13,6 +13,7 @@ use tracing::{Instrument, Span};
 use super::answers;
 use crate::app::errors::AppError;
 use crate::app::pages::Pages;
+use crate::tasks;
 
 /// A chunk is handed to the socket once it has reached this length.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -60,7 +61,7 @@ fn read_ahead<P: Pages>(mut pages: P) -> Receiver<Page<P>> {
             }
         }
     };
-    tokio::spawn(read.in_current_span());
+    tasks::spawn(read.in_current_span());
     ahead
 }
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use futures_util::FutureExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
@@ -83,13 +84,13 @@ pub async fn serve_with(
     if let Some(listener) = listeners.metrics {
         let router = router::assemble_metrics(Arc::clone(&context));
         let server = Server::new(&context, router, METRICS_CONNECTIONS_MAX, stopping.clone());
-        servers.spawn(server.run(listener));
+        servers.spawn(server.run(listener).boxed());
     }
     let router = router::assemble(Arc::clone(&context));
     let server = Server::new(&context, router, context.services.config.connections_max, stopping);
-    servers.spawn(server.run(listeners.api));
+    servers.spawn(server.run(listeners.api).boxed());
     let mut upkeep = JoinSet::new();
-    upkeep.spawn(keep_up(Arc::clone(&context)));
+    upkeep.spawn(keep_up(Arc::clone(&context)).boxed());
     shutdown.await;
     stop.send_replace(true);
     while servers.join_next().await.is_some() {}

@@ -15,6 +15,7 @@ use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::submissions::{self, Checked, TEXT_BYTES_MAX};
 use crate::console::{NewPage, Section};
+use crate::tasks;
 
 /// A file up to this size is sent back with what was found in it, as text.
 const SENT_BACK_MAX: usize = 512 << 10;
@@ -152,7 +153,7 @@ async fn send(
         let _upload = upload;
         submissions::submit(&services, account, text, name.as_deref(), webhook.as_deref()).await
     };
-    let worked = tokio::spawn(work.in_current_span()).await;
+    let worked = tasks::spawn(work.in_current_span()).await;
     worked.unwrap_or_else(|_| Err(AppError::stopping()))
 }
 
