@@ -18,7 +18,8 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Client, Raw, store_options};
+use super::stepped_clock::SharedSteps;
+use super::{Client, Raw, SteppedClock, store_options};
 
 /// The model that requests of these tests name.
 pub(crate) const MODEL: &str = "llama-3.1-8b-instruct";
@@ -34,6 +35,8 @@ const PATIENT: Timeouts = Timeouts {
     header: Duration::from_secs(60),
     body_idle: Duration::from_secs(60),
     body_total: Duration::from_secs(120),
+    idle: Duration::from_secs(60),
+    stalled: Duration::from_secs(60),
     shutdown: Duration::from_secs(2),
 };
 
@@ -42,6 +45,8 @@ pub(crate) struct TestApp {
     pub(crate) services: Services,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) address: SocketAddr,
+    /// Where probes ask that clients cannot keep out, if there is such a place.
+    pub(crate) metrics_address: Option<SocketAddr>,
     pub(crate) account: AccountKey,
     pub(crate) folder: TempDir,
     key: String,
@@ -91,20 +96,17 @@ impl TestApp {
         let any_port = "127.0.0.1:0".parse().expect("an address");
         let listeners = Listeners::bind(any_port, services.config.metrics_listen).await.expect("a port");
         let address = listeners.address().expect("an address");
+        let metrics_address = listeners.addresses().get(1).copied();
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move { drop(stopped.await) };
         let server = tokio::spawn(http::serve_with(services.clone(), listeners, shutdown, timeouts));
-        Self { services, clock, address, account, folder, key, stranger_key, stop: Some(stop), server }
+        let stop = Some(stop);
+        Self { services, clock, address, metrics_address, account, folder, key, stranger_key, stop, server }
     }
 
     /// Starts a service whose batches group so many requests at most.
     pub(crate) async fn start_with_limits(batch_requests: &str) -> Self {
         Self::start_with(&[("limits.batch_requests", batch_requests)]).await
-    }
-
-    /// Starts a service with so many connections at most.
-    pub(crate) async fn start_with_connections(connections: &str) -> Self {
-        Self::start_with(&[("limits.connections", connections)]).await
     }
 
     /// Starts a service where nothing costs credits.
@@ -123,6 +125,13 @@ impl TestApp {
         let timeouts = Timeouts { header: short, body_idle: short, body_total: short * 3, ..PATIENT };
         let real = |services| Services { clock: Arc::new(SystemClock), ..services };
         Self::launch(store_options, &[], timeouts, real).await
+    }
+
+    /// Starts a service with these settings, on a clock that the test moves on.
+    pub(crate) async fn start_stepped(settings: &[(&str, &str)]) -> (Self, Arc<SteppedClock>) {
+        let clock = SteppedClock::at(START);
+        let steps = Arc::new(SharedSteps(Arc::clone(&clock)));
+        (Self::start_changed(settings, |services| Services { clock: steps, ..services }).await, clock)
     }
 
     /// The client of the account `test`.
