@@ -17,9 +17,10 @@ use tracing::{Instrument, Span, field};
 
 use super::addresses::{ClientNetwork, caller};
 use super::context::{Context, Peer, Shared};
+use super::counters;
 use super::errors::{self, Refusal};
 use super::health;
-use super::metrics::{self, CallTimer};
+use super::metrics::CallTimer;
 use super::permits::IsReserve;
 use super::shares::Client;
 use crate::app::api_keys;
@@ -84,7 +85,7 @@ async fn admit(context: &Context, mut request: Request, next: Next) -> Response 
         Err(refusal) => return refusal.into_response(),
     };
     let Some(permit) = context.shares.begin_call(client) else {
-        metrics::count_over_share("calls");
+        counters::count_over_share("calls");
         return Refusal::TooManyCalls.into_response();
     };
     let is_safe = request.method().is_safe();
@@ -121,7 +122,7 @@ async fn hold_memory(context: &Context, client: Client, is_safe: bool, mut respo
     let Some(bytes) = length.filter(|bytes| *bytes >= LONG_BYTES) else { return response };
     let memory = match context.shares.try_memory(client, bytes) {
         None if is_safe => {
-            metrics::count_over_share("memory");
+            counters::count_over_share("memory");
             let why = "responses that were not read hold all of your memory".to_owned();
             return Refusal::from(AppError::Unavailable(why)).into_response();
         }

@@ -24,7 +24,7 @@ use tower::Service as _;
 use super::activity::Activity;
 use super::bodies::Received;
 use super::context::{Context, Peer, Shared, Timeouts, after};
-use super::metrics;
+use super::counters;
 use super::permits::IsReserve;
 use super::sending::{Outgoing, Socket, Streams};
 
@@ -87,14 +87,14 @@ impl Connection {
                     Interruption::FirstCallDue => return,
                     Interruption::Displaced if self.is_reserve => return,
                     Interruption::Displaced if self.activity.idle_since().is_some() => {
-                        metrics::count_idle_closed("displaced");
+                        counters::count_idle_closed("displaced");
                         return;
                     }
                     Interruption::Displaced | Interruption::Stopping => connection.as_mut().graceful_shutdown(),
                     Interruption::IdleDue if !self.has_idled() => interruptions.push(self.idle_due()),
                     Interruption::IdleDue if is_leaving => return,
                     Interruption::IdleDue => {
-                        metrics::count_idle_closed("idle");
+                        counters::count_idle_closed("idle");
                         is_leaving = true;
                         connection.as_mut().graceful_shutdown();
                         interruptions.push(self.idle_due());

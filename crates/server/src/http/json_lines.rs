@@ -16,7 +16,7 @@ use tracing::{Instrument, Span};
 
 use super::context::{Shared, after};
 use super::shares::{self, Client, MemoryPermit};
-use super::{answers, metrics};
+use super::{answers, counters};
 use crate::app::errors::AppError;
 use crate::app::pages::SizedPages;
 
@@ -44,14 +44,15 @@ pub(super) async fn answer<P: SizedPages>(
     write: fn(&P::Row, &mut Vec<u8>),
 ) -> Result<Response, AppError> {
     let clock = &context.services.clock;
-    let page = tokio::select! {
+    let memory = tokio::select! {
         biased;
-        page = read_page(context, account, &mut pages) => page?,
+        memory = take_memory(context, account, pages.page_bytes_max()) => memory?,
         () = clock.sleep_until(after(clock.now(), MEMORY_WAIT)) => {
-            metrics::count_over_share("memory");
+            counters::count_over_share("memory");
             return Err(AppError::Unavailable("responses that were not read hold all of your memory".to_owned()));
         }
     };
+    let page = read_page(memory, &mut pages).await?;
     let ahead = page.is_some().then(|| read_ahead(Arc::clone(context), account, pages));
     let lines = Lines::<P> { page, ahead, write, span: Span::current() };
     let chunks = stream::try_unfold(lines, Lines::next_chunk);
@@ -76,14 +77,21 @@ struct Page<P: SizedPages> {
     memory: Arc<MemoryPermit>,
 }
 
-/// The next page, once there is memory for it.
-async fn read_page<P: SizedPages>(
+/// The memory of a page of `bytes_max`, once it is free.
+async fn take_memory(
     context: &Shared,
     account: AccountKey,
+    bytes_max: usize,
+) -> Result<MemoryPermit, AppError> {
+    let memory = context.shares.memory(Client::Account(account), bytes_max).await;
+    memory.ok_or_else(AppError::stopping)
+}
+
+/// The next page.
+async fn read_page<P: SizedPages>(
+    mut memory: MemoryPermit,
     pages: &mut P,
 ) -> Result<Option<Page<P>>, AppError> {
-    let memory = context.shares.memory(Client::Account(account), pages.page_bytes_max()).await;
-    let mut memory = memory.ok_or_else(AppError::stopping)?;
     let Some(rows) = pages.next_page().await? else { return Ok(None) };
     let bytes = rows.iter().map(P::row_bytes).sum();
     memory.correct(bytes + SLACK_BYTES);
@@ -97,11 +105,16 @@ fn read_ahead<P: SizedPages>(
     mut pages: P,
 ) -> Receiver<Result<Option<Page<P>>, AppError>> {
     let (ready, ahead) = mpsc::channel(1);
+    let bytes_max = pages.page_bytes_max();
     let read = async move {
         while let Ok(place) = ready.reserve().await {
-            let page = tokio::select! {
-                page = read_page(&context, account, &mut pages) => page,
+            let memory = tokio::select! {
+                memory = take_memory(&context, account, bytes_max) => memory,
                 () = ready.closed() => break,
+            };
+            let page = match memory {
+                Ok(memory) => read_page(memory, &mut pages).await,
+                Err(error) => Err(error),
             };
             let is_last = !matches!(page, Ok(Some(_)));
             place.send(page);

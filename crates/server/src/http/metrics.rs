@@ -13,17 +13,12 @@ use metrics::{
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use super::answers;
 use super::context::Shared;
+use super::{answers, counters};
 
 const CALLS: &str = "overnight_http_requests_total";
 const DURATION: &str = "overnight_http_request_duration_seconds";
 const CONNECTIONS: &str = "overnight_http_connections";
-const CROWDED: &str = "overnight_http_connections_crowded_total";
-const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
-const STALLED: &str = "overnight_http_responses_stalled_total";
-const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
-const MEMORY: &str = "overnight_http_response_buffer_bytes";
 const WRITES_WAITING: &str = "overnight_store_writes_waiting";
 
 const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
@@ -44,20 +39,7 @@ fn recorder() -> &'static PrometheusHandle {
         describe_counter!(CALLS, "Calls answered, by route, method and status.");
         describe_histogram!(DURATION, "Seconds from a call's head to the head of its answer.");
         describe_gauge!(CONNECTIONS, "Connections of clients that are open.");
-        describe_counter!(CROWDED, "Connections over a limit, of the process or of an address.");
-        describe_counter!(
-            IDLE_CLOSED,
-            "Connections without a call that were closed: idle, or displaced by another."
-        );
-        describe_counter!(
-            STALLED,
-            "Responses of which the client took nothing for too long, by what was cut."
-        );
-        describe_counter!(
-            CALLS_REFUSED,
-            "Calls refused by the share of an account or address: of calls or of memory."
-        );
-        describe_gauge!(MEMORY, "Bytes that responses hold of the memory for them.");
+        counters::describe();
         describe_gauge!(WRITES_WAITING, "Writes that wait for their group.");
         handle
     })
@@ -96,31 +78,6 @@ impl Drop for ConnectionCounter {
     fn drop(&mut self) {
         gauge!(CONNECTIONS).decrement(1.0);
     }
-}
-
-/// Counts a connection over the limit.
-pub(super) fn count_crowded(limit: &'static str) {
-    counter!(CROWDED, "limit" => limit).increment(1);
-}
-
-/// Counts a connection that was closed because it had no call, for too long or when another needed its permit.
-pub(super) fn count_idle_closed(why: &'static str) {
-    counter!(IDLE_CLOSED, "why" => why).increment(1);
-}
-
-/// Counts a connection or a stream that was cut because its client took nothing.
-pub(super) fn count_stalled(what: &'static str) {
-    counter!(STALLED, "cut" => what).increment(1);
-}
-
-/// Counts a call that was refused because its client has its share.
-pub(super) fn count_over_share(share: &'static str) {
-    counter!(CALLS_REFUSED, "share" => share).increment(1);
-}
-
-/// Counts bytes that responses hold, or no longer do.
-pub(super) fn count_memory(more: f64) {
-    gauge!(MEMORY).increment(more);
 }
 
 /// Measures one call.

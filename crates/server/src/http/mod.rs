@@ -11,6 +11,7 @@ mod calls;
 mod connections;
 mod console;
 mod context;
+mod counters;
 mod docs;
 mod errors;
 mod extract;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::activity::Activity;
 use super::addresses::ClientNetwork;
-use super::metrics;
+use super::counters;
 
 /// Connections beyond the limit.
 const RESERVE_MAX: usize = 64;
@@ -78,7 +78,7 @@ impl ConnectionPermits {
         open.next += 1;
         if is_reserve {
             let limit = if of_network >= self.per_network { "address" } else { "process" };
-            metrics::count_crowded(limit);
+            counters::count_crowded(limit);
             if open.reserve.count >= RESERVE_MAX {
                 open.reserve.close_oldest();
             }
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(world.permits.lock().reserve.count, RESERVE_MAX);
         drop(flood);
         let newest = world.open(2);
-        let crowd: Vec<_> = (0..RESERVE_MAX).map(|host| world.open(100 + host as u8)).collect();
+        let crowd: Vec<_> = (100_u8..).take(RESERVE_MAX).map(|host| world.open(host)).collect();
         // Of many that have one each, the oldest goes.
         assert!(other.was_closed() && newest.was_closed() && !crowd[0].was_closed());
         drop((newest, crowd, other));

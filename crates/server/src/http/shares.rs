@@ -12,7 +12,7 @@ use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::addresses::ClientNetwork;
-use super::metrics;
+use super::counters;
 use crate::config::ConnectionLimits;
 
 /// Memory is counted in units of so many bytes.
@@ -116,7 +116,7 @@ impl Shares {
         of_client: OwnedSemaphorePermit,
         of_process: OwnedSemaphorePermit,
     ) -> MemoryPermit {
-        metrics::count_memory(bytes_of(&of_client) as f64);
+        counters::count_memory(bytes_of(&of_client) as f64);
         MemoryPermit { of_client, of_process, share, process: Arc::clone(&self.memory) }
     }
 
@@ -141,7 +141,7 @@ impl MemoryPermit {
             self.of_client.merge(of_client);
             self.of_process.merge(of_process);
         }
-        metrics::count_memory(bytes_of(&self.of_client) as f64 - before as f64);
+        counters::count_memory(bytes_of(&self.of_client) as f64 - before as f64);
     }
 }
 
@@ -163,7 +163,7 @@ impl AsRef<[u8]> for HeldBytes {
 
 impl Drop for MemoryPermit {
     fn drop(&mut self) {
-        metrics::count_memory(-(bytes_of(&self.of_client) as f64));
+        counters::count_memory(-(bytes_of(&self.of_client) as f64));
     }
 }
 

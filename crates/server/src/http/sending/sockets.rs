@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use super::stalls::StallTimer;
 use crate::clock::SharedClock;
 use crate::http::activity::Activity;
-use crate::http::metrics;
+use crate::http::counters;
 
 /// The kernel takes so many bytes ahead of what was sent. It keeps them for a client that does not read, and takes more only when
 /// half of them were sent: a slow client is seen to read in pieces of this length.
@@ -52,7 +52,7 @@ impl Socket {
         }
         self.activity.set_blocked(true);
         self.timer.poll(task, self.written).map(|()| {
-            metrics::count_stalled("connection");
+            counters::count_stalled("connection");
             // What the client did not take is dropped; otherwise the kernel would keep it.
             let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
             Err(io::Error::new(io::ErrorKind::TimedOut, "the client took nothing for too long"))

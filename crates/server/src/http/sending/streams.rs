@@ -11,7 +11,7 @@ use hyper::rt::Executor;
 
 use super::stalls::StallTimer;
 use crate::clock::SharedClock;
-use crate::http::metrics;
+use crate::http::counters;
 
 /// Frames of one response that wait for the client at a time.
 const FRAMES_MAX: usize = 8;
@@ -141,6 +141,6 @@ impl<F: Future> Future for Watched<F> {
             self.timer.rest();
             return Poll::Pending;
         }
-        self.timer.poll(task, sent).map(|()| metrics::count_stalled("stream"))
+        self.timer.poll(task, sent).map(|()| counters::count_stalled("stream"))
     }
 }
