@@ -8,7 +8,7 @@ use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::Incoming;
 
-use crate::support::{Http2, Raw, SteppedClock, TestApp, pause};
+use crate::support::{AGES, Http2, Raw, SteppedClock, TestApp, pause};
 
 const LIST: &str = "/v1/requests?full=true";
 const RECORDS: usize = 12;
@@ -119,7 +119,7 @@ async fn lists_that_nobody_reads_hold_their_accounts_memory_and_no_more() {
     assert_eq!(of(StatusCode::OK) + of(StatusCode::SERVICE_UNAVAILABLE), 80);
     assert_eq!(stranger.get(LIST).await.ids().len(), 1);
     // What is begun is reset when nobody takes it, and the connection closed when it has nothing more to do.
-    clock.advance_until(LONG, client.closed()).await;
+    clock.advance_until(AGES, client.closed()).await;
     drop(answers);
     assert_eq!(app.client().get(LIST).await.ids().len(), RECORDS);
     app.stop().await;
@@ -130,6 +130,6 @@ async fn a_connection_without_a_call_is_closed() {
     let (app, clock) = TestApp::start_stepped(&[]).await;
     let mut client = Http2::connect(&app, 16 << 10).await;
     assert_eq!(client.get("/livez").await.expect("an answer").status(), 200);
-    clock.advance_until(Duration::from_secs(10), client.closed()).await;
+    clock.advance_until(AGES, client.closed()).await;
     app.stop().await;
 }

@@ -40,6 +40,9 @@ const PATIENT: Timeouts = Timeouts {
     shutdown: Duration::from_secs(2),
 };
 
+/// Longer than a test lets pass, unless it waits for just this.
+pub(crate) const AGES: Duration = Duration::from_secs(100 * 86_400);
+
 /// A running service without engines: what is to end is ended by the test, and its clock stands still until the test sets it.
 pub(crate) struct TestApp {
     pub(crate) services: Services,
@@ -127,11 +130,13 @@ impl TestApp {
         Self::launch(store_options, &[], timeouts, real).await
     }
 
-    /// Starts a service with these settings, on a clock that the test moves on.
+    /// Starts a service with these settings, on a clock that the test moves on. Connections may be idle for [`AGES`].
     pub(crate) async fn start_stepped(settings: &[(&str, &str)]) -> (Self, Arc<SteppedClock>) {
         let clock = SteppedClock::at(START);
         let steps = Arc::new(SharedSteps(Arc::clone(&clock)));
-        (Self::start_changed(settings, |services| Services { clock: steps, ..services }).await, clock)
+        let timeouts = Timeouts { header: AGES, idle: AGES, ..PATIENT };
+        let stepped = |services| Services { clock: steps, ..services };
+        (Self::launch(store_options, settings, timeouts, stepped).await, clock)
     }
 
     /// The client of the account `test`.

@@ -10,7 +10,7 @@ mod raw;
 mod stepped_clock;
 mod stores;
 
-pub(crate) use self::app::{MODEL, START, TestApp};
+pub(crate) use self::app::{AGES, MODEL, START, TestApp};
 pub(crate) use self::client::{Answered, Client};
 pub(crate) use self::http2::Http2;
 pub(crate) use self::log::Log;
