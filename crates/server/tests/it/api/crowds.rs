@@ -101,6 +101,7 @@ async fn no_more_connections_are_open_than_the_limit() {
     for call in calls {
         call.finish().await;
     }
+    app.check_counted(r#"overnight_http_connections_crowded_total{limit="process"}"#).await;
     assert!(
         connect(&app, "127.0.0.3").await.send(get_models(&app)).await.until("other").await.contains(" 200 ")
     );
@@ -141,6 +142,7 @@ async fn the_calls_of_one_account_leave_those_of_another() {
     assert_eq!((&error["type"], refused.header("retry-after")), (&"rate_limit_error".into(), "1"));
     assert_eq!(app.stranger().get("/v1/models").await.status, 200);
     assert_eq!(app.anonymous().get("/docs").await.status, 200);
+    app.check_counted(r#"overnight_http_calls_over_share_total{share="calls"}"#).await;
     calls.pop().expect("a call").finish().await;
     assert_eq!(app.client().get("/v1/models").await.status, 200);
     calls.pop().expect("a call").finish().await;

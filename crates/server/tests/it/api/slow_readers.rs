@@ -65,6 +65,7 @@ async fn a_stream_whose_client_reads_nothing_is_reset_and_the_others_go_on() {
     assert_eq!(livez.collect().await.expect("a body").to_bytes(), "{\"status\":\"ok\"}");
     clock.advance_until(LONG, no_call(&app)).await;
     assert!(list.collect().await.is_err(), "a part was taken for the whole");
+    app.check_counted(r#"overnight_http_responses_stalled_total{cut="stream"}"#).await;
     assert_eq!(client.get("/livez").await.expect("an answer").status(), 200);
     app.stop().await;
 }

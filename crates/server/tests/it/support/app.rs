@@ -159,6 +159,12 @@ impl TestApp {
         &self.key
     }
 
+    /// Checks that `figure` is shown at `/metrics`: it was counted at least once in this process.
+    pub(crate) async fn check_counted(&self, figure: &str) {
+        let answered = self.anonymous().get("/metrics").await;
+        assert!(answered.text().contains(figure), "{figure} in\n{}", answered.text());
+    }
+
     /// A client whose key was revoked.
     pub(crate) async fn revoked(&self) -> Client {
         let account = app::accounts::list(&self.services).await.expect("accounts")[0].id;
