@@ -1,14 +1,24 @@
 //! Lists of requests of an account or a batch, page by page.
 
+use bytes::Bytes;
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
 use super::Services;
 use super::errors::AppError;
-use super::pages::Pages;
+use super::pages::{Pages, SizedPages};
 use crate::store::requests::{self, Filter, Page, PageScope};
 use crate::store::{Store, StoreError};
+
+/// The bytes of the line that says how a request stands, and of everything in the line of a whole one that is no body.
+const STATUS_BYTES: usize = 512;
+
+/// The most bytes of a page of whole requests: about five mebibytes, and a request with a long result.
+const RECORDS_BYTES: usize = 16 << 20;
+
+/// The most bytes of a page of status records, which are 1,024.
+const SUMMARIES_BYTES: usize = 1_024 * STATUS_BYTES;
 
 /// A position in a list of requests.
 #[derive(Clone)]
@@ -105,5 +115,26 @@ impl Pages for RecordPages {
             }
         }
         Ok(None)
+    }
+}
+
+impl SizedPages for SummaryPages {
+    fn page_bytes_max(&self) -> usize {
+        SUMMARIES_BYTES
+    }
+
+    fn row_bytes(_: &RequestSummary) -> usize {
+        STATUS_BYTES
+    }
+}
+
+impl SizedPages for RecordPages {
+    fn page_bytes_max(&self) -> usize {
+        RECORDS_BYTES
+    }
+
+    fn row_bytes(row: &RequestRecord) -> usize {
+        let result_bytes = row.result.as_ref().map_or(0, Bytes::len);
+        STATUS_BYTES + row.body.len() + result_bytes + row.client.heap_bytes()
     }
 }

@@ -32,7 +32,8 @@ fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
     responses((status = 200, description = "One batch on each line.", body = FullBatch,
         content_type = "application/x-ndjson"), Always)))]
 pub(super) async fn list(State(context): State<Shared>, caller: Caller) -> Answer {
-    Ok(json_lines::answer(batches::list(&context.services, caller.0), write_whole).await?)
+    let pages = batches::list(&context.services, caller.0);
+    Ok(json_lines::answer(&context, caller.0, pages, write_whole).await?)
 }
 
 /// Create a batch
@@ -95,7 +96,7 @@ pub(super) async fn get_requests(
     PathId(id): PathId<BatchKind>,
 ) -> Answer {
     let pages = batches::list_requests(&context.services, caller.0, id).await?;
-    Ok(json_lines::answer(pages, request_shapes::write_status).await?)
+    Ok(json_lines::answer(&context, caller.0, pages, request_shapes::write_status).await?)
 }
 
 /// Get the results of a batch
@@ -113,7 +114,7 @@ pub(super) async fn get_results(
     PathId(id): PathId<BatchKind>,
 ) -> Answer {
     let pages = batches::list_results(&context.services, caller.0, id).await?;
-    Ok(json_lines::answer(pages, request_shapes::write_full).await?)
+    Ok(json_lines::answer(&context, caller.0, pages, request_shapes::write_full).await?)
 }
 
 /// Cancel a batch

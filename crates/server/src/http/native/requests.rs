@@ -35,10 +35,10 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller, query: R
     let services = &context.services;
     if query.full {
         let pages = requests::list_records(services, caller.0, &query.list).await?;
-        Ok(json_lines::answer(pages, write_full).await?)
+        Ok(json_lines::answer(&context, caller.0, pages, write_full).await?)
     } else {
         let pages = requests::list_summaries(services, caller.0, &query.list).await?;
-        Ok(json_lines::answer(pages, write_status).await?)
+        Ok(json_lines::answer(&context, caller.0, pages, write_status).await?)
     }
 }
 
