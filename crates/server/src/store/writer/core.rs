@@ -99,7 +99,8 @@ impl WriterCore {
             if let Some(group) = self.queues.take() {
                 self.run(group, &clock).await;
             }
-            for transaction in self.queues.take_transactions() {
+            // One, and then the next group: creates and settles wait for the commit of no second one.
+            if let Some(transaction) = self.queues.take_transaction() {
                 transaction.run(&mut self.connection).await;
             }
             if let Some(checkpointer) = &self.checkpointer {
@@ -250,7 +251,7 @@ impl WriterCore {
             while let Some(group) = self.queues.take() {
                 group.refuse(|| StoreError::Unavailable(why));
             }
-            drop(self.queues.take_transactions());
+            self.queues.drop_transactions();
         }
         self.queues.set_refusing(None);
     }

@@ -14,8 +14,6 @@ const FULL: &str = "the queue of writes is full";
 const INTAKE_WRITES_MAX: usize = 4_096;
 const INTAKE_BYTES_MAX: usize = 64 << 20;
 const TRANSACTIONS_MAX: usize = 1_024;
-/// So many at most are done before the next group.
-const TRANSACTIONS_AT_ONCE: usize = 8;
 const GROUP_CONTROL_ROWS_MAX: usize = 512;
 const GROUP_INTAKE_ROWS_MAX: usize = 256;
 const GROUP_INTAKE_BYTES_MAX: usize = 4 << 20;
@@ -114,11 +112,14 @@ impl WriteQueues {
         Ok(())
     }
 
-    /// The next transactions, a few at most.
-    pub(super) fn take_transactions(&self) -> Vec<Transaction> {
-        let mut waiting = self.waiting();
-        let count = waiting.transactions.len().min(TRANSACTIONS_AT_ONCE);
-        waiting.transactions.drain(..count).collect()
+    /// The next transaction.
+    pub(super) fn take_transaction(&self) -> Option<Transaction> {
+        self.waiting().transactions.pop_front()
+    }
+
+    /// Drops every transaction that waits.
+    pub(super) fn drop_transactions(&self) {
+        self.waiting().transactions.clear();
     }
 
     /// Whether anything waits.
