@@ -7,7 +7,7 @@ use crate::store::Store;
 use crate::store::identity::invitations::{self, Invitation};
 use crate::store::identity::members::{self, MemberChange};
 use crate::store::identity::sessions::{self, NewLink, Session};
-use crate::store::identity::sign_in_failures;
+use crate::store::identity::sign_in_failures::{self, Counting, Failures, Forgiveness, Try};
 use crate::store::identity::sign_ups;
 use crate::store::identity::users::{self, Credentials, NewUser, User};
 use crate::store::tests::{Fixture, START, new_account};
@@ -224,12 +224,10 @@ async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
     let store = &fixture.store;
     let (name, place) = ([1; 32], [2; 32]);
     let count = async |subjects: &[[u8; 32]], now, max| {
-        let must_wait = move |known: &[sign_in_failures::Failures]| {
-            known.iter().any(|failures| failures.count >= max).then_some(7)
-        };
-        let wait =
-            sign_in_failures::count(store, subjects, now, now - 100, must_wait).await.expect("a count");
-        wait.is_none()
+        let must_wait =
+            move |known: &[Failures]| known.iter().any(|failures| failures.count >= max).then_some(7);
+        let counting = sign_in_failures::count(store, subjects, now, now - 100, must_wait).await;
+        counting.expect("a count") != Counting::MustWait(7)
     };
     let both = [name, place];
     let tries = (0..8).map(|_| count(&both, START, 5));
@@ -238,7 +236,8 @@ async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
     assert!(!count(&[place], START, 5).await);
     assert!(!count(&[[3; 32], place], START, 5).await);
     assert!(count(&[[3; 32]], START, 1).await, "what was refused is not counted in part");
-    sign_in_failures::forget(store, &[name, place]).await.expect("a removal");
+    let all = both.map(|subject| Forgiveness { subject, only: None });
+    sign_in_failures::forgive(store, &all).await.expect("a removal");
     assert!(count(&[name, place], START, 1).await);
     assert!(!count(&[name], START + 100, 1).await);
     assert!(count(&[name], START + 201, 1).await, "what is long ago is forgotten");
@@ -247,6 +246,40 @@ async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
         known.iter().map(|failures| (failures.count, failures.last_at)).collect::<Vec<_>>(),
         [(1, START + 201), (0, 0)]
     );
+}
+
+on_both!(a_success_takes_its_own_try_off_a_count_and_no_failure);
+async fn a_success_takes_its_own_try_off_a_count_and_no_failure(fixture: Fixture) {
+    let (store, place) = (&fixture.store, [2; 32]);
+    let count = async |at| {
+        let counting = sign_in_failures::count(store, &[place], at, at - 100, |_| None).await;
+        let Counting::Counted(before) = counting.expect("a count") else { panic!("nobody waits") };
+        Forgiveness { subject: place, only: Some(Try { at, before: before[0] }) }
+    };
+    let succeed = async |own| sign_in_failures::forgive(store, &[own]).await.expect("a change");
+    let known = async || {
+        let known = sign_in_failures::find(store, &[place]).await.expect("the counts")[0];
+        (known.count, known.last_at)
+    };
+    let own = count(START).await;
+    succeed(own).await;
+    assert_eq!(known().await, (0, 0));
+    succeed(own).await;
+    assert_eq!(known().await, (0, 0), "it is never below none");
+    count(START + 1).await;
+    let own = count(START + 2).await;
+    assert_eq!(known().await, (2, START + 2));
+    succeed(own).await;
+    assert_eq!(known().await, (1, START + 1), "the failure counts since when it was");
+    let (first, own) = (count(START + 3).await, count(START + 3).await);
+    succeed(own).await;
+    assert_eq!(known().await, (2, START + 3));
+    count(START + 3).await;
+    succeed(first).await;
+    assert_eq!(known().await, (2, START + 3), "a try that was counted since may have failed");
+    sign_in_failures::forgive(store, &[Forgiveness { subject: place, only: None }]).await.expect("a removal");
+    succeed(own).await;
+    assert_eq!(known().await, (0, 0), "what was forgotten meanwhile stays so");
 }
 
 /// Two may wait.

@@ -12,6 +12,7 @@ use crate::store::identity::invitations;
 use crate::store::identity::members;
 use crate::store::identity::sessions;
 use crate::store::identity::sign_in_failures;
+use crate::store::identity::sign_in_failures::{Counting, Failures, Forgiveness, Try};
 use crate::store::identity::sign_ups;
 use crate::store::identity::sign_ups::Joining;
 use crate::store::identity::users;
@@ -126,9 +127,13 @@ async fn a_sign_in_forgets_the_failures_before_it_or_does_not_begin(fixture: Fix
     let user = signed_in(store).await;
     let tried = [[2; 32], [1; 32]];
     let try_it = async || sign_in_failures::count(store, &tried, START, START - 9, |_| None).await;
-    assert_eq!(done_as_a_whole(store, 4, try_it).await, None);
+    let before = Failures::default();
+    assert_eq!(done_as_a_whole(store, 4, try_it).await, Counting::Counted(vec![before; 2]));
+    let own = Try { at: START, before };
+    let forgiven =
+        [Forgiveness { subject: tried[0], only: None }, Forgiveness { subject: tried[1], only: Some(own) }];
     let sign_in = async |password| {
-        sessions::insert_by_password(store, user.key, &session(4, START + 1), password, &tried).await
+        sessions::insert_by_password(store, user.key, &session(4, START + 1), password, &forgiven).await
     };
     let before = everything(store).await.expect("a read");
     assert!(!sign_in("changed meanwhile").await.expect("a refusal"));
