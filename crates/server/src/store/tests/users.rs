@@ -9,7 +9,7 @@ use crate::store::identity::members::{self, MemberChange};
 use crate::store::identity::sessions::{self, NewLink, Session};
 use crate::store::identity::sign_in_failures::{self, Counting, Failures, Forgiveness, Try};
 use crate::store::identity::sign_ups;
-use crate::store::identity::users::{self, Credentials, NewUser, User};
+use crate::store::identity::users::{self, Credentials, NewUser, Removal, User};
 use crate::store::tests::{Fixture, START, new_account};
 
 /// What a user is in the account of the fixture.
@@ -110,12 +110,12 @@ async fn a_link_to_a_provider_is_made_once_and_takes_the_password(fixture: Fixtu
 on_both!(who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere);
 async fn who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere(fixture: Fixture) {
     let store = &fixture.store;
-    let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
+    let user = insert(store, 2, Some("a@b.c"), None).await.expect("a user");
     members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("a member");
     sessions::insert(store, user.key, &session(1, START)).await.expect("a session");
     sessions::replace_link(store, user.key, new_link(2)).await.expect("a link");
-    assert!(users::remove(store, user.id).await.expect("a removal"));
-    assert!(!users::remove(store, user.id).await.expect("a removal"));
+    assert_eq!(users::remove(store, user.id).await.expect("a removal"), Removal::Done);
+    assert_eq!(users::remove(store, user.id).await.expect("a removal"), Removal::Unknown);
     assert!(members::list(store, fixture.account).await.expect("members").is_empty());
     assert!(sessions::find(store, &[1; 32]).await.expect("a read").is_none());
     assert!(sessions::find_link(store, &[2; 32], START).await.expect("a read").is_none());
@@ -123,6 +123,30 @@ async fn who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere(fixture: Fix
     members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("nothing");
     assert!(sessions::list(store, user.key).await.expect("sessions").is_empty());
     assert_eq!(role_of(&fixture, &user).await, None);
+}
+
+on_both!(of_two_operators_who_remove_each_other_one_stays);
+async fn of_two_operators_who_remove_each_other_one_stays(fixture: Fixture) {
+    let store = &fixture.store;
+    let operator = async |number: u8| {
+        let user = NewUser { is_operator: true, ..new_user(number, None, None) };
+        users::insert(store, &user).await.expect("an insert").expect("a user")
+    };
+    let remove = async |user: &User| users::remove(store, user.id).await.expect("a removal");
+    let other = insert(store, 2, None, None).await.expect("a user");
+    let mut last = operator(3).await;
+    assert_eq!(remove(&last).await, Removal::LastOperator);
+    assert_eq!(remove(&other).await, Removal::Done, "who is no operator is not counted as one");
+    for number in 4..24 {
+        let next = operator(number).await;
+        let (one, two) = tokio::join!(remove(&last), remove(&next));
+        let mut both = [one, two];
+        both.sort_by_key(|removal| *removal == Removal::LastOperator);
+        assert_eq!(both, [Removal::Done, Removal::LastOperator]);
+        let mut left = users::list(store).await.expect("users");
+        last = left.pop().expect("an operator");
+        assert!(left.is_empty() && last.is_operator);
+    }
 }
 
 on_both!(an_account_is_found_with_what_a_user_is_in_it);

@@ -16,7 +16,7 @@ use crate::store::identity::sign_in_failures::{Counting, Failures, Forgiveness, 
 use crate::store::identity::sign_ups;
 use crate::store::identity::sign_ups::Joining;
 use crate::store::identity::users;
-use crate::store::identity::users::{Credentials, NewUser, User};
+use crate::store::identity::users::{Credentials, NewUser, Removal, User};
 use crate::store::ledger;
 use crate::store::ledger::{NewEntry, Posting};
 use crate::store::tests::users::{insert, invite, new_link, new_user, role_of, session};
@@ -105,7 +105,10 @@ async fn who_is_removed_is_removed_everywhere_or_nowhere(fixture: Fixture) {
     let store = &fixture.store;
     let user = signed_in(store).await;
     members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("a member");
-    assert!(done_as_a_whole(store, 4, async || users::remove(store, user.id).await).await);
+    let other = NewUser { is_operator: true, ..new_user(2, None, None) };
+    users::insert(store, &other).await.expect("an insert").expect("another operator");
+    let removed = done_as_a_whole(store, 5, async || users::remove(store, user.id).await).await;
+    assert_eq!(removed, Removal::Done);
 }
 
 on_both!(a_sign_in_link_is_used_up_with_the_session_that_it_begins);

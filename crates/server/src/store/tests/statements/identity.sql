@@ -212,6 +212,12 @@ UPDATE users SET issuer = $1, subject = $2, password = NULL
 SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at
         FROM users ORDER BY seq;
 
+-- identity::users::LOCK_OPERATORS, SQLite
+SELECT id FROM users WHERE is_operator = 1 ORDER BY seq;
+
+-- identity::users::LOCK_OPERATORS, PostgreSQL
+SELECT id FROM users WHERE is_operator = 1 ORDER BY seq FOR UPDATE;
+
 -- identity::users::SET_CREDENTIALS, both
 UPDATE users SET email = coalesce($1, email), password = coalesce($2, password)
         WHERE seq = $3 AND NOT EXISTS (SELECT 1 FROM users o WHERE o.seq <> $4 AND o.email = $5);
