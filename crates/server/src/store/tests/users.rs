@@ -272,38 +272,44 @@ async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
     );
 }
 
+/// A network from which somebody tries.
+const PLACE: [u8; 32] = [2; 32];
+
+/// Counts a try from [`PLACE`]; what its success takes back.
+async fn try_at(store: &Store, at: i64) -> Forgiveness {
+    let counting = sign_in_failures::count(store, &[PLACE], at, at - 100, |_| None).await;
+    let Counting::Counted(before) = counting.expect("a count") else { panic!("nobody waits") };
+    Forgiveness { subject: PLACE, only: Some(Try { at, before: before[0] }) }
+}
+
+/// Has a try succeed; how many failures are known of [`PLACE`] then, and since when.
+async fn succeed(store: &Store, own: Forgiveness) -> (i64, i64) {
+    sign_in_failures::forgive(store, &[own]).await.expect("a change");
+    let known = sign_in_failures::find(store, &[PLACE]).await.expect("the counts")[0];
+    (known.count, known.last_at)
+}
+
 on_both!(a_success_takes_its_own_try_off_a_count_and_no_failure);
 async fn a_success_takes_its_own_try_off_a_count_and_no_failure(fixture: Fixture) {
-    let (store, place) = (&fixture.store, [2; 32]);
-    let count = async |at| {
-        let counting = sign_in_failures::count(store, &[place], at, at - 100, |_| None).await;
-        let Counting::Counted(before) = counting.expect("a count") else { panic!("nobody waits") };
-        Forgiveness { subject: place, only: Some(Try { at, before: before[0] }) }
-    };
-    let succeed = async |own| sign_in_failures::forgive(store, &[own]).await.expect("a change");
-    let known = async || {
-        let known = sign_in_failures::find(store, &[place]).await.expect("the counts")[0];
-        (known.count, known.last_at)
-    };
-    let own = count(START).await;
-    succeed(own).await;
-    assert_eq!(known().await, (0, 0));
-    succeed(own).await;
-    assert_eq!(known().await, (0, 0), "it is never below none");
-    count(START + 1).await;
-    let own = count(START + 2).await;
-    assert_eq!(known().await, (2, START + 2));
-    succeed(own).await;
-    assert_eq!(known().await, (1, START + 1), "the failure counts since when it was");
-    let (first, own) = (count(START + 3).await, count(START + 3).await);
-    succeed(own).await;
-    assert_eq!(known().await, (2, START + 3));
-    count(START + 3).await;
-    succeed(first).await;
-    assert_eq!(known().await, (2, START + 3), "a try that was counted since may have failed");
-    sign_in_failures::forgive(store, &[Forgiveness { subject: place, only: None }]).await.expect("a removal");
-    succeed(own).await;
-    assert_eq!(known().await, (0, 0), "what was forgotten meanwhile stays so");
+    let store = &fixture.store;
+    let own = try_at(store, START).await;
+    assert_eq!(succeed(store, own).await, (0, 0));
+    assert_eq!(succeed(store, own).await, (0, 0), "it is never below none");
+    try_at(store, START + 1).await;
+    let own = try_at(store, START + 2).await;
+    assert_eq!(succeed(store, own).await, (1, START + 1), "the failure counts since when it was");
+}
+
+on_both!(a_success_leaves_the_time_of_a_try_that_was_counted_since);
+async fn a_success_leaves_the_time_of_a_try_that_was_counted_since(fixture: Fixture) {
+    let store = &fixture.store;
+    let (first, second) = (try_at(store, START + 3).await, try_at(store, START + 3).await);
+    assert_eq!(succeed(store, second).await, (1, START + 3));
+    try_at(store, START + 3).await;
+    assert_eq!(succeed(store, first).await, (1, START + 3), "that one may have failed");
+    let all = Forgiveness { subject: PLACE, only: None };
+    sign_in_failures::forgive(store, &[all]).await.expect("a removal");
+    assert_eq!(succeed(store, second).await, (0, 0), "what was forgotten meanwhile stays so");
 }
 
 /// Two may wait.
