@@ -34,6 +34,7 @@ fn a_user_is_made_listed_linked_signed_out_and_removed_without_a_service() {
     }
     assert_eq!(world.json(&format!("user sign-out {id}"))["ended_sessions"], 0);
     assert_eq!(world.json("user remove a@example.com")["id"], id);
+    assert_eq!(world.run("user remove op@example.com").code, 2, "the last operator stays");
     assert_eq!(world.json("user list").as_array().unwrap().len(), 1);
 }
 

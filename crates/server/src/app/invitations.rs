@@ -1,5 +1,6 @@
-//! Invitations to an account: whoever has the link becomes a member, as whoever they are. Nobody is made a member without
-//! wanting to, and an e-mail address that was written down for somebody opens nothing: nobody here can tell whose it is.
+//! Invitations to an account. The holder of the link joins as a new user with the invited e-mail address, or as the signed-in user.
+//! Nobody here can tell whose an address is, and a provider's word about one links its user later. Therefore a user whose address
+//! is not verified joins only where an owner invited this address: the address's owner finds no other memberships.
 
 use overnight_domain::faults::codes;
 use overnight_domain::roles::Role;
@@ -21,6 +22,9 @@ const VALID_MS: i64 = 7 * 86_400_000;
 const WAITING_MAX: i64 = 100;
 
 const REFUSED: SignInError = SignInError::Refused("this invitation was used or withdrawn, or has ended");
+
+const FOR_ANOTHER: SignInError =
+    SignInError::Refused("this invitation is for another e-mail address than yours");
 
 /// Makes a link by which somebody becomes a member, which is for whoever invites to hand over; one that was made before for the
 /// same e-mail address works no more.
@@ -79,13 +83,22 @@ pub async fn get(services: &Services, token: &str) -> Result<(Account, Invitatio
     invitations::find(&services.store, &token.sha256(), services.clock.now()).await?.ok_or(REFUSED)
 }
 
+/// Whether a user may accept an invitation: one to the user's own e-mail address, or any where a provider has said who the user
+/// is. Operators are owners of every account anyway.
+pub fn may_accept(user: &User, invitation: &Invitation) -> bool {
+    user.issuer.is_some() || user.is_operator || user.email.as_ref() == Some(&invitation.email)
+}
+
 /// Makes a user a member, and uses the invitation up; to which account.
 ///
 /// # Errors
 ///
-/// [`SignInError::Refused`] for a link that works no more.
+/// [`SignInError::Refused`] for a link that works no more, and for one that the user may not accept.
 pub async fn accept(services: &Services, token: &str, user: &User) -> Result<Account, SignInError> {
     let (account, invitation) = get(services, token).await?;
+    if !may_accept(user, &invitation) {
+        return Err(FOR_ANOTHER);
+    }
     let sha256 = Token::parse(token).ok_or(REFUSED)?.sha256();
     if !invitations::accept(&services.store, &sha256, user.key, services.clock.now()).await? {
         return Err(REFUSED);
@@ -94,23 +107,22 @@ pub async fn accept(services: &Services, token: &str, user: &User) -> Result<Acc
     Ok(account)
 }
 
-/// Makes a new user a member, who signs in by this e-mail address and password from now on; the token that the browser is to
-/// show, and to which account.
+/// Makes a new user a member, who signs in by the invited e-mail address and this password from now on; the token that the
+/// browser is to show, and to which account.
 ///
 /// # Errors
 ///
-/// [`SignInError::Refused`] for a link that works no more; [`AppError::Invalid`] for an e-mail address that is none or
-/// somebody's, and for a password that cannot be.
+/// [`SignInError::Refused`] for a link that works no more; [`AppError::Invalid`] where the address is somebody's already, and for
+/// a password that cannot be.
 pub async fn join(
     services: &Services,
     token: &str,
-    email: &str,
     password: &str,
     browser: Browser,
 ) -> Result<(String, Account), SignInError> {
     let (account, invitation) = get(services, token).await?;
     let sha256 = Token::parse(token).ok_or(REFUSED)?.sha256();
-    let user = users::draft_with_password(services, email, password).await?;
+    let user = users::draft_with_password(services, &invitation.email, password).await?;
     let (token, session) = sessions::draft(services, browser.clone(), CameBy::Identity);
     let user = match sign_ups::join(&services.store, &user, &sha256, &session).await? {
         Joining::Joined(user) => user,

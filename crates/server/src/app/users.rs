@@ -12,7 +12,7 @@ use super::people::{checked, draft, normalized};
 use super::sessions::{self, Link, Visitor};
 use crate::store::identity::sign_ups;
 pub use crate::store::identity::users::User;
-use crate::store::identity::users::{self, Credentials, NewUser};
+use crate::store::identity::users::{self, Credentials, NewUser, Removal};
 
 /// Makes a user, who signs in by link for the first time.
 ///
@@ -92,9 +92,16 @@ pub async fn list(services: &Services) -> Result<Vec<User>, AppError> {
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where there is none.
+/// [`AppError::NotFound`] where there is none; [`AppError::Invalid`] for the last operator.
 pub async fn remove(services: &Services, id: UserId) -> Result<(), AppError> {
-    users::remove(&services.store, id).await?.then_some(()).ok_or(AppError::NotFound("user"))
+    match users::remove(&services.store, id).await? {
+        Removal::Done => Ok(()),
+        Removal::Unknown => Err(AppError::NotFound("user")),
+        Removal::LastOperator => {
+            let message = "stays: an installation keeps an operator; make another first";
+            Err(AppError::invalid("user", codes::CONFLICT, message))
+        }
+    }
 }
 
 /// Gives a visitor another e-mail address, password, or both; a new password signs every other browser out. One who has a

@@ -1,10 +1,10 @@
 //! The sign-in page.
 
 use askama::Template;
-use overnight_domain::roles::Role;
 
 use super::Assets;
 use crate::app::accounts::Account;
+use crate::app::invitations::Invitation;
 use crate::app::users::User;
 
 /// Where somebody signs in.
@@ -40,12 +40,9 @@ pub(crate) struct InvitationPage<'a> {
     pub(crate) base: &'a str,
     pub(crate) assets: &'a Assets,
     pub(crate) token: &'a str,
-    /// To what it invites, and as what; `None` where it works no more.
-    pub(crate) account: Option<&'a Account>,
-    pub(crate) role: Option<Role>,
+    /// To what it invites, and whom as what; `None` where it works no more.
+    pub(crate) found: Option<(&'a Account, &'a Invitation)>,
     /// Who is signed in already.
     pub(crate) user: Option<&'a User>,
-    /// What is proposed to somebody new.
-    pub(crate) email: &'a str,
     pub(crate) refused: Option<String>,
 }

@@ -49,10 +49,10 @@ export async function invite(page, account, email, role) {
   return (await seen(handed)).innerText();
 }
 
-/// Takes an invitation up as somebody new.
+/// Takes an invitation up as somebody new, under the address that it names.
 export async function join(page, link, email, password = PASSWORD) {
   await page.goto(link);
-  await page.getByLabel("E-mail address").fill(email);
+  assert.equal(await page.getByLabel("E-mail address").inputValue(), email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Join" }).click();
   await seen(page.getByRole("status").filter({ hasText: "You belong to this account" }));

@@ -102,17 +102,16 @@ pub async fn sign_in(
 ) -> Result<String, SignInError> {
     let permit = services.passwords.enter()?;
     let subjects = throttle::subjects(email, browser.address);
-    throttle::count(services, &subjects).await?;
+    let forgiven = throttle::count(services, &subjects).await?;
     let known = people::find_by_email(&services.store, &crate::app::people::normalized(email)).await?;
     let (user, hash) = known.unzip();
     let hash = hash.flatten();
     let is_right = services.passwords.is(permit, password, hash.clone(), &services.ids).await?;
     let (Some(user), Some(hash)) = (user.filter(|_| is_right), hash) else { return Err(WRONG) };
     let (token, session) = draft(services, browser.clone(), CameBy::Identity);
-    let tried = throttle::forgiven(&subjects);
     let _turn = services.passwords.turn().await;
     // Whoever changed the password meanwhile has ended what it let in.
-    if !kept::insert_by_password(&services.store, user.key, &session, &hash, &tried).await? {
+    if !kept::insert_by_password(&services.store, user.key, &session, &hash, &forgiven).await? {
         return Err(WRONG);
     }
     note_begun(&user, &browser);
@@ -131,15 +130,15 @@ pub(super) async fn check_password(
     let wrong = |message: &str| AppError::invalid("current password", codes::WRONG, message);
     let permit = services.passwords.enter()?;
     let subjects = throttle::subjects(user.email.as_deref().unwrap_or_default(), None);
-    match throttle::count(services, &subjects).await {
+    let forgiven = match throttle::count(services, &subjects).await {
         Err(SignInError::App(error)) => return Err(error),
         Err(refused) => return Err(wrong(&format!("was not looked at: {refused}"))),
-        Ok(()) => {}
-    }
+        Ok(forgiven) => forgiven,
+    };
     if !services.passwords.is(permit, password, Some(hash), &services.ids).await? {
         return Err(wrong("is wrong"));
     }
-    throttle::forget(services, &subjects).await
+    throttle::forgive(services, &forgiven).await
 }
 
 /// What a user has shown who signs in.

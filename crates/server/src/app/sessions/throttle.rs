@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::SignInError;
 use crate::app::errors::AppError;
 use crate::app::{Services, people};
-use crate::store::identity::sign_in_failures::{self, Failures};
+use crate::store::identity::sign_in_failures::{self, Counting, Failures, Forgiveness, Try};
 
 const FIRST_WAIT_MS: i64 = 1_000;
 const LONGEST_WAIT_MS: i64 = 900_000;
@@ -23,6 +23,16 @@ pub(super) struct Subject {
     /// So many in a row cost nothing.
     free: i64,
     longest_wait_ms: i64,
+    /// What a success forgives.
+    forgives: Forgives,
+}
+
+/// What a success forgives of a subject's failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Forgives {
+    All,
+    /// Its own try: the failures go on to count, whoever else signs in.
+    OwnTry,
 }
 
 /// What is counted. An address of IPv6 counts with its whole network, which one customer has. Many may come from one network, and
@@ -34,35 +44,48 @@ pub(super) fn subjects(email: &str, address: Option<IpAddr>) -> Vec<Subject> {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets()[..8].to_vec(),
     });
-    let subject = |kind: &str, parts: [&[u8]; 2], free, longest_wait_ms| {
+    let subject = |kind: &str, parts: [&[u8]; 2], free, longest_wait_ms, forgives| {
         let digest = parts.iter().fold(Sha256::new().chain_update(kind), |digest, part| {
             digest.chain_update(part.len().to_le_bytes()).chain_update(part)
         });
-        Subject { digest: digest.finalize().into(), free, longest_wait_ms }
+        Subject { digest: digest.finalize().into(), free, longest_wait_ms, forgives }
     };
     let from = network.as_deref().unwrap_or_default();
     let mut subjects = vec![
-        subject("both", [email.as_bytes(), from], 5, LONGEST_WAIT_MS),
-        subject("email", [email.as_bytes(), b""], 20, 30_000),
+        subject("both", [email.as_bytes(), from], 5, LONGEST_WAIT_MS, Forgives::All),
+        subject("email", [email.as_bytes(), b""], 20, 30_000, Forgives::All),
     ];
-    subjects.extend(network.is_some().then(|| subject("network", [from, b""], 40, LONGEST_WAIT_MS)));
+    // Who guesses at others and has a password too is not to begin anew by it.
+    let network =
+        network.is_some().then(|| subject("network", [from, b""], 40, LONGEST_WAIT_MS, Forgives::OwnTry));
+    subjects.extend(network);
     subjects
 }
 
-/// Counts a try, or refuses it.
-pub(super) async fn count(services: &Services, subjects: &[Subject]) -> Result<(), SignInError> {
+/// Counts a try, or refuses it; what is forgiven once it succeeds.
+pub(super) async fn count(
+    services: &Services,
+    subjects: &[Subject],
+) -> Result<Vec<Forgiveness>, SignInError> {
     let now = services.clock.now();
     let digests: Vec<[u8; 32]> = subjects.iter().map(|subject| subject.digest).collect();
     // Who has to wait writes nothing.
     let known = sign_in_failures::find(&services.store, &digests).await?;
-    let mut wait = longest_wait(subjects, &known, now);
-    if wait.is_none() {
+    let counting = if let Some(wait_ms) = longest_wait(subjects, &known, now) {
+        Counting::MustWait(wait_ms)
+    } else {
         let subjects = subjects.to_vec();
         let must_wait = move |known: &[Failures]| longest_wait(&subjects, known, now);
         let _turn = services.passwords.turn().await;
-        wait = sign_in_failures::count(&services.store, &digests, now, now - FORGOTTEN_MS, must_wait).await?;
-    }
-    let Some(retry_after_ms) = wait else { return Ok(()) };
+        sign_in_failures::count(&services.store, &digests, now, now - FORGOTTEN_MS, must_wait).await?
+    };
+    let retry_after_ms = match counting {
+        Counting::Counted(before) => {
+            let forgiven = subjects.iter().zip(before);
+            return Ok(forgiven.map(|(subject, before)| subject.forgiveness(now, before)).collect());
+        }
+        Counting::MustWait(wait_ms) => wait_ms,
+    };
     metrics::counter!("overnight_sign_ins_throttled_total").increment(1);
     Err(SignInError::TooMany { retry_after_ms })
 }
@@ -77,18 +100,22 @@ fn longest_wait(subjects: &[Subject], known: &[Failures], now: i64) -> Option<i6
     subjects.iter().zip(known).map(left).max().filter(|wait| *wait > 0)
 }
 
-/// What is forgotten once a sign-in succeeds. What came from the network goes on to count: it may have guessed at others.
-pub(super) fn forgiven(subjects: &[Subject]) -> Vec<[u8; 32]> {
-    subjects.iter().take(2).map(|subject| subject.digest).collect()
-}
-
-/// A password was right.
-pub(super) async fn forget(services: &Services, subjects: &[Subject]) -> Result<(), AppError> {
+/// A password was right that signs nobody in.
+pub(super) async fn forgive(services: &Services, forgiven: &[Forgiveness]) -> Result<(), AppError> {
     let _turn = services.passwords.turn().await;
-    Ok(sign_in_failures::forget(&services.store, &forgiven(subjects)).await?)
+    Ok(sign_in_failures::forgive(&services.store, forgiven).await?)
 }
 
 impl Subject {
+    /// What the success of a try at `at` forgives, before which so much was known.
+    fn forgiveness(&self, at: i64, before: Failures) -> Forgiveness {
+        let only = match self.forgives {
+            Forgives::All => None,
+            Forgives::OwnTry => Some(Try { at, before }),
+        };
+        Forgiveness { subject: self.digest, only }
+    }
+
     /// How long to wait behind so many failures in a row, in milliseconds.
     fn wait_ms(&self, failures: i64) -> i64 {
         match failures - self.free {

@@ -32,10 +32,10 @@ pub(super) async fn withdraw(visit: MemberVisit, form: Form) -> PageResult {
 
 /// `GET /console/invitation/{token}`. Looking does not use it up.
 pub(super) async fn page(guest: Guest, Path(token): Path<String>) -> PageResult {
-    show(&guest, &token, "", None).await
+    show(&guest, &token, None).await
 }
 
-/// `POST /console/invitation/{token}`: whoever is signed in joins; whoever is not becomes a user first.
+/// `POST /console/invitation/{token}`: a visitor who is not signed in becomes a user first.
 pub(super) async fn join(guest: Guest, Path(token): Path<String>, form: Form) -> PageResult {
     let services = &guest.context.services;
     let at = |account: &crate::app::accounts::Account| {
@@ -44,21 +44,21 @@ pub(super) async fn join(guest: Guest, Path(token): Path<String>, form: Form) ->
     if let Some(visitor) = &guest.visitor {
         return match invitations::accept(services, &token, &visitor.user).await {
             Ok(account) => replies::see_other(&at(&account)),
-            Err(_) => show(&guest, &token, "", None).await,
+            Err(SignInError::App(error)) => Err(error.into()),
+            Err(refused) => show(&guest, &token, Some(replies::sentence(&refused.to_string()))).await,
         };
     }
-    let (email, password) = (form.get("email"), form.raw("password"));
-    match invitations::join(services, &token, email, password, guest.browser.clone()).await {
+    match invitations::join(services, &token, form.raw("password"), guest.browser.clone()).await {
         Ok((session, account)) => sign_in::let_in(&guest.origin, &session, &at(&account)),
         Err(SignInError::App(error @ AppError::Invalid(_))) => {
-            show(&guest, &token, email, Some(replies::mendable(error)?)).await
+            show(&guest, &token, Some(replies::mendable(error)?)).await
         }
         Err(SignInError::App(error)) => Err(error.into()),
-        Err(_) => show(&guest, &token, "", None).await,
+        Err(_) => show(&guest, &token, None).await,
     }
 }
 
-async fn show(guest: &Guest, token: &str, email: &str, refused: Option<String>) -> PageResult {
+async fn show(guest: &Guest, token: &str, refused: Option<String>) -> PageResult {
     let found = invitations::get(&guest.context.services, token).await;
     let (status, found, refused) = match (found, refused) {
         (Ok(found), None) => (StatusCode::OK, Some(found), None),
@@ -66,16 +66,13 @@ async fn show(guest: &Guest, token: &str, email: &str, refused: Option<String>) 
         (Err(SignInError::App(error)), _) => return Err(error.into()),
         (Err(error), _) => (StatusCode::FORBIDDEN, None, Some(replies::sentence(&error.to_string()))),
     };
-    let (account, invitation) = found.unzip();
-    let email = if email.is_empty() { invitation.as_ref().map_or("", |it| &it.email) } else { email };
+    let user = guest.visitor.as_ref().map(|visitor| &visitor.user);
     let page = InvitationPage {
         base: &guest.origin.base,
         assets: &assets::NAMES,
         token,
-        account: account.as_ref(),
-        role: invitation.as_ref().map(|it| it.role),
-        user: guest.visitor.as_ref().map(|visitor| &visitor.user),
-        email,
+        found: found.as_ref().map(|(account, invitation)| (account, invitation)),
+        user,
         refused,
     };
     replies::page_with(status, &page)

@@ -1,4 +1,4 @@
-//! Invitations: links by which somebody becomes a member of an account once, as whoever they are.
+//! Invitations: links by which somebody becomes a member of an account once.
 
 use overnight_domain::roles::Role;
 use overnight_domain::scheduler::AccountKey;
@@ -11,7 +11,7 @@ use crate::store::{Store, StoreError};
 /// An invitation. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitation {
-    /// What whoever invites calls them.
+    /// The address that is invited, in small letters.
     pub email: String,
     /// As what they are to come.
     pub role: Role,

@@ -1,7 +1,7 @@
 //! Who is signed in, and the links that sign somebody in once. Both are known by the SHA-256 of what the browser holds.
 
 use crate::store::database::{Row, Tx, statements};
-use crate::store::identity::sign_in_failures;
+use crate::store::identity::sign_in_failures::{self, Forgiveness};
 use crate::store::identity::users::{self, User};
 use crate::store::{Store, StoreError};
 
@@ -61,23 +61,23 @@ pub async fn insert(store: &Store, user: i64, session: &Session) -> Result<(), S
     store.transaction(async move |tx| insert_in(user, &session, tx).await.map(drop)).await
 }
 
-/// Signs a user in whose password has the hash `password`, and forgets the failures of each of `tried`; `false` where it was
-/// changed meanwhile.
+/// Signs a user in whose password has the hash `password`, and changes the counts of failures that this forgives; `false` where
+/// the password was changed meanwhile.
 pub async fn insert_by_password(
     store: &Store,
     user: i64,
     session: &Session,
     password: &str,
-    tried: &[[u8; 32]],
+    forgiven: &[Forgiveness],
 ) -> Result<bool, StoreError> {
-    let (session, tried) = (session.clone(), tried.to_vec());
+    let (session, forgiven) = (session.clone(), forgiven.to_vec());
     let note = NOTE_SIGN_IN_BY_PASSWORD.bind(session.created_at).bind(user).bind(password);
     let sign_in = async move |tx: &mut Tx<'_>| {
         if tx.execute(note).await? == 0 {
             return Ok(false);
         }
         insert_noted_in(user, &session, tx).await?;
-        sign_in_failures::forget_in(&tried, tx).await?;
+        sign_in_failures::forgive_in(&forgiven, tx).await?;
         Ok(true)
     };
     store.transaction(sign_in).await

@@ -13,6 +13,33 @@ pub struct Failures {
     pub last_at: i64,
 }
 
+/// What a sign-in attempt that succeeded changes of a subject's count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forgiveness {
+    /// The subject.
+    pub subject: [u8; 32],
+    /// The only try that is taken off the count; `None` where all of them are forgotten.
+    pub only: Option<Try>,
+}
+
+/// A try that was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Try {
+    /// When, in milliseconds.
+    pub at: i64,
+    /// What was known of its subject before.
+    pub before: Failures,
+}
+
+/// Whether a try was counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Counting {
+    /// It was; what was known of each subject before, in their order.
+    Counted(Vec<Failures>),
+    /// It was not: it has to wait for so many milliseconds.
+    MustWait(i64),
+}
+
 statements! {
     FIND = "SELECT failures, last_at FROM sign_in_failures WHERE subject = ?";
     /// Returns what was known before.
@@ -20,6 +47,11 @@ statements! {
         ON CONFLICT (subject) DO UPDATE SET failures =
             CASE WHEN sign_in_failures.last_at < ? THEN 1 ELSE sign_in_failures.failures + 1 END
         RETURNING failures - 1 AS failures, last_at";
+    /// While no other try was counted since, the time is that of the failure before. A success thus neither prolongs a wait nor
+    /// keeps failures from being forgotten.
+    TAKE_BACK = "UPDATE sign_in_failures SET failures = failures - 1,
+            last_at = CASE WHEN failures = ? AND last_at = ? THEN ? ELSE last_at END
+        WHERE subject = ? AND failures > 0";
     NOTE_TIME = "UPDATE sign_in_failures SET last_at = ? WHERE subject = ?";
     DELETE = "DELETE FROM sign_in_failures WHERE subject = ?";
     DELETE_OLD = "DELETE FROM sign_in_failures WHERE last_at < ?";
@@ -35,27 +67,27 @@ pub async fn find(store: &Store, subjects: &[[u8; 32]]) -> Result<Vec<Failures>,
     Ok(found)
 }
 
-/// Counts a try for each of `subjects`, unless `must_wait` says of what is known of them how long they have to wait; what it says.
-/// What is older than `forgotten_before` is forgotten.
+/// Counts a try for each of `subjects`, unless `must_wait` says of what is known of them how long they have to wait. What is older than
+/// `forgotten_before` is forgotten.
 pub async fn count(
     store: &Store,
     subjects: &[[u8; 32]],
     now: i64,
     forgotten_before: i64,
     must_wait: impl FnOnce(&[Failures]) -> Option<i64> + Send + 'static,
-) -> Result<Option<i64>, StoreError> {
+) -> Result<Counting, StoreError> {
     let subjects = subjects.to_vec();
     let counting = async move |tx: &mut Tx<'_>| {
-        let wait = must_wait(&count_in(&subjects, now, forgotten_before, tx).await?);
-        if wait.is_some() {
+        let before = count_in(&subjects, now, forgotten_before, tx).await?;
+        if let Some(wait_ms) = must_wait(&before) {
             tx.undo();
-            return Ok(wait);
+            return Ok(Counting::MustWait(wait_ms));
         }
         for subject in subjects {
             tx.execute(NOTE_TIME.bind(now).bind(subject)).await?;
         }
         tx.execute(DELETE_OLD.bind(forgotten_before)).await?;
-        Ok(None)
+        Ok(Counting::Counted(before))
     };
     store.transaction(counting).await
 }
@@ -79,18 +111,27 @@ async fn count_in(
     Ok(before)
 }
 
-/// Forgets the failures of each of `subjects`: the sign-in succeeded.
-pub async fn forget(store: &Store, subjects: &[[u8; 32]]) -> Result<(), StoreError> {
-    let subjects = subjects.to_vec();
-    store.transaction(async move |tx| forget_in(&subjects, tx).await).await
+/// Changes the counts of the subjects of a sign-in that succeeded.
+pub async fn forgive(store: &Store, forgiven: &[Forgiveness]) -> Result<(), StoreError> {
+    let forgiven = forgiven.to_vec();
+    store.transaction(async move |tx| forgive_in(&forgiven, tx).await).await
 }
 
 /// The same in a transaction; in the order in which tries are counted.
-pub(in crate::store) async fn forget_in(subjects: &[[u8; 32]], tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    let mut subjects = subjects.to_vec();
-    subjects.sort_unstable();
-    for subject in subjects {
-        tx.execute(DELETE.bind(subject)).await?;
+pub(in crate::store) async fn forgive_in(
+    forgiven: &[Forgiveness],
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    let mut forgiven = forgiven.to_vec();
+    forgiven.sort_unstable_by_key(|it| it.subject);
+    for Forgiveness { subject, only } in forgiven {
+        let change = match only {
+            Some(Try { at, before }) => {
+                TAKE_BACK.bind(before.count + 1).bind(at).bind(before.last_at).bind(subject)
+            }
+            None => DELETE.bind(subject),
+        };
+        tx.execute(change).await?;
     }
     Ok(())
 }

@@ -52,6 +52,17 @@ pub struct Credentials {
     pub password: Option<String>,
 }
 
+/// What became of a removal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// It is done.
+    Done,
+    /// There is no such user.
+    Unknown,
+    /// It would leave no operator; nothing is done.
+    LastOperator,
+}
+
 statements! {
     INSERT = "INSERT INTO users (id, email, password, issuer, subject, is_operator, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO NOTHING
@@ -70,6 +81,11 @@ statements! {
         WHERE seq = ? AND NOT EXISTS (SELECT 1 FROM users o WHERE o.seq <> ? AND o.email = ?)";
     LINK = "UPDATE users SET issuer = ?, subject = ?, password = NULL
         WHERE seq = ? AND subject IS NULL AND NOT EXISTS (SELECT 1 FROM users o WHERE o.issuer = ? AND o.subject = ?)";
+    /// One removal of an operator at a time, by the order in which the rows are locked.
+    LOCK_OPERATORS = {
+        sqlite: "SELECT id FROM users WHERE is_operator = 1 ORDER BY seq",
+        postgres: "SELECT id FROM users WHERE is_operator = 1 ORDER BY seq FOR UPDATE",
+    };
     DELETE = "DELETE FROM users WHERE id = ? RETURNING seq";
     DELETE_MEMBERSHIPS = "DELETE FROM members WHERE user_seq = ?";
     DELETE_LINKS = "DELETE FROM sign_in_links WHERE user_seq = ?";
@@ -176,15 +192,20 @@ pub(in crate::store) async fn sign_out_in(
     tx.execute(DELETE_SESSIONS.bind(key).bind(but)).await
 }
 
-/// Removes a user with everything that lets the user in; `false` where there is none.
-pub async fn remove(store: &Store, id: UserId) -> Result<bool, StoreError> {
+/// Removes a user with everything that lets the user in. An operator is removed only while another one stays.
+pub async fn remove(store: &Store, id: UserId) -> Result<Removal, StoreError> {
     let removal = async move |tx: &mut Tx<'_>| {
+        if let [only] = tx.fetch(LOCK_OPERATORS.unbound()).await?.as_slice()
+            && only.get::<UserId>("id")? == id
+        {
+            return Ok(Removal::LastOperator);
+        }
         let rows = tx.fetch(DELETE.bind(id)).await?;
-        let Some(row) = rows.first() else { return Ok(false) };
+        let Some(row) = rows.first() else { return Ok(Removal::Unknown) };
         let key: i64 = row.get("seq")?;
         tx.execute(DELETE_MEMBERSHIPS.bind(key)).await?;
         sign_out_in(key, None, tx).await?;
-        Ok(true)
+        Ok(Removal::Done)
     };
     store.transaction(removal).await
 }

@@ -7,9 +7,9 @@ use crate::store::Store;
 use crate::store::identity::invitations::{self, Invitation};
 use crate::store::identity::members::{self, MemberChange};
 use crate::store::identity::sessions::{self, NewLink, Session};
-use crate::store::identity::sign_in_failures;
+use crate::store::identity::sign_in_failures::{self, Counting, Failures, Forgiveness, Try};
 use crate::store::identity::sign_ups;
-use crate::store::identity::users::{self, Credentials, NewUser, User};
+use crate::store::identity::users::{self, Credentials, NewUser, Removal, User};
 use crate::store::tests::{Fixture, START, new_account};
 
 /// What a user is in the account of the fixture.
@@ -110,12 +110,12 @@ async fn a_link_to_a_provider_is_made_once_and_takes_the_password(fixture: Fixtu
 on_both!(who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere);
 async fn who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere(fixture: Fixture) {
     let store = &fixture.store;
-    let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
+    let user = insert(store, 2, Some("a@b.c"), None).await.expect("a user");
     members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("a member");
     sessions::insert(store, user.key, &session(1, START)).await.expect("a session");
     sessions::replace_link(store, user.key, new_link(2)).await.expect("a link");
-    assert!(users::remove(store, user.id).await.expect("a removal"));
-    assert!(!users::remove(store, user.id).await.expect("a removal"));
+    assert_eq!(users::remove(store, user.id).await.expect("a removal"), Removal::Done);
+    assert_eq!(users::remove(store, user.id).await.expect("a removal"), Removal::Unknown);
     assert!(members::list(store, fixture.account).await.expect("members").is_empty());
     assert!(sessions::find(store, &[1; 32]).await.expect("a read").is_none());
     assert!(sessions::find_link(store, &[2; 32], START).await.expect("a read").is_none());
@@ -123,6 +123,30 @@ async fn who_is_removed_belongs_to_nothing_and_is_signed_in_nowhere(fixture: Fix
     members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("nothing");
     assert!(sessions::list(store, user.key).await.expect("sessions").is_empty());
     assert_eq!(role_of(&fixture, &user).await, None);
+}
+
+on_both!(of_two_operators_who_remove_each_other_one_stays);
+async fn of_two_operators_who_remove_each_other_one_stays(fixture: Fixture) {
+    let store = &fixture.store;
+    let operator = async |number: u8| {
+        let user = NewUser { is_operator: true, ..new_user(number, None, None) };
+        users::insert(store, &user).await.expect("an insert").expect("a user")
+    };
+    let remove = async |user: &User| users::remove(store, user.id).await.expect("a removal");
+    let other = insert(store, 2, None, None).await.expect("a user");
+    let mut last = operator(3).await;
+    assert_eq!(remove(&last).await, Removal::LastOperator);
+    assert_eq!(remove(&other).await, Removal::Done, "who is no operator is not counted as one");
+    for number in 4..24 {
+        let next = operator(number).await;
+        let (one, two) = tokio::join!(remove(&last), remove(&next));
+        let mut both = [one, two];
+        both.sort_by_key(|removal| *removal == Removal::LastOperator);
+        assert_eq!(both, [Removal::Done, Removal::LastOperator]);
+        let mut left = users::list(store).await.expect("users");
+        last = left.pop().expect("an operator");
+        assert!(left.is_empty() && last.is_operator);
+    }
 }
 
 on_both!(an_account_is_found_with_what_a_user_is_in_it);
@@ -224,12 +248,10 @@ async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
     let store = &fixture.store;
     let (name, place) = ([1; 32], [2; 32]);
     let count = async |subjects: &[[u8; 32]], now, max| {
-        let must_wait = move |known: &[sign_in_failures::Failures]| {
-            known.iter().any(|failures| failures.count >= max).then_some(7)
-        };
-        let wait =
-            sign_in_failures::count(store, subjects, now, now - 100, must_wait).await.expect("a count");
-        wait.is_none()
+        let must_wait =
+            move |known: &[Failures]| known.iter().any(|failures| failures.count >= max).then_some(7);
+        let counting = sign_in_failures::count(store, subjects, now, now - 100, must_wait).await;
+        counting.expect("a count") != Counting::MustWait(7)
     };
     let both = [name, place];
     let tries = (0..8).map(|_| count(&both, START, 5));
@@ -238,7 +260,8 @@ async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
     assert!(!count(&[place], START, 5).await);
     assert!(!count(&[[3; 32], place], START, 5).await);
     assert!(count(&[[3; 32]], START, 1).await, "what was refused is not counted in part");
-    sign_in_failures::forget(store, &[name, place]).await.expect("a removal");
+    let all = both.map(|subject| Forgiveness { subject, only: None });
+    sign_in_failures::forgive(store, &all).await.expect("a removal");
     assert!(count(&[name, place], START, 1).await);
     assert!(!count(&[name], START + 100, 1).await);
     assert!(count(&[name], START + 201, 1).await, "what is long ago is forgotten");
@@ -247,6 +270,46 @@ async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
         known.iter().map(|failures| (failures.count, failures.last_at)).collect::<Vec<_>>(),
         [(1, START + 201), (0, 0)]
     );
+}
+
+/// A network from which somebody tries.
+const PLACE: [u8; 32] = [2; 32];
+
+/// Counts a try from [`PLACE`]; what its success takes back.
+async fn try_at(store: &Store, at: i64) -> Forgiveness {
+    let counting = sign_in_failures::count(store, &[PLACE], at, at - 100, |_| None).await;
+    let Counting::Counted(before) = counting.expect("a count") else { panic!("nobody waits") };
+    Forgiveness { subject: PLACE, only: Some(Try { at, before: before[0] }) }
+}
+
+/// Has a try succeed; how many failures are known of [`PLACE`] then, and since when.
+async fn succeed(store: &Store, own: Forgiveness) -> (i64, i64) {
+    sign_in_failures::forgive(store, &[own]).await.expect("a change");
+    let known = sign_in_failures::find(store, &[PLACE]).await.expect("the counts")[0];
+    (known.count, known.last_at)
+}
+
+on_both!(a_success_takes_its_own_try_off_a_count_and_no_failure);
+async fn a_success_takes_its_own_try_off_a_count_and_no_failure(fixture: Fixture) {
+    let store = &fixture.store;
+    let own = try_at(store, START).await;
+    assert_eq!(succeed(store, own).await, (0, 0));
+    assert_eq!(succeed(store, own).await, (0, 0), "it is never below none");
+    try_at(store, START + 1).await;
+    let own = try_at(store, START + 2).await;
+    assert_eq!(succeed(store, own).await, (1, START + 1), "the failure counts since when it was");
+}
+
+on_both!(a_success_leaves_the_time_of_a_try_that_was_counted_since);
+async fn a_success_leaves_the_time_of_a_try_that_was_counted_since(fixture: Fixture) {
+    let store = &fixture.store;
+    let (first, second) = (try_at(store, START + 3).await, try_at(store, START + 3).await);
+    assert_eq!(succeed(store, second).await, (1, START + 3));
+    try_at(store, START + 3).await;
+    assert_eq!(succeed(store, first).await, (1, START + 3), "that one may have failed");
+    let all = Forgiveness { subject: PLACE, only: None };
+    sign_in_failures::forgive(store, &[all]).await.expect("a removal");
+    assert_eq!(succeed(store, second).await, (0, 0), "what was forgotten meanwhile stays so");
 }
 
 /// Two may wait.

@@ -12,10 +12,11 @@ use crate::store::identity::invitations;
 use crate::store::identity::members;
 use crate::store::identity::sessions;
 use crate::store::identity::sign_in_failures;
+use crate::store::identity::sign_in_failures::{Counting, Failures, Forgiveness, Try};
 use crate::store::identity::sign_ups;
 use crate::store::identity::sign_ups::Joining;
 use crate::store::identity::users;
-use crate::store::identity::users::{Credentials, NewUser, User};
+use crate::store::identity::users::{Credentials, NewUser, Removal, User};
 use crate::store::ledger;
 use crate::store::ledger::{NewEntry, Posting};
 use crate::store::tests::users::{insert, invite, new_link, new_user, role_of, session};
@@ -104,7 +105,10 @@ async fn who_is_removed_is_removed_everywhere_or_nowhere(fixture: Fixture) {
     let store = &fixture.store;
     let user = signed_in(store).await;
     members::insert(store, fixture.account, user.key, Role::Owner, START).await.expect("a member");
-    assert!(done_as_a_whole(store, 4, async || users::remove(store, user.id).await).await);
+    let other = NewUser { is_operator: true, ..new_user(2, None, None) };
+    users::insert(store, &other).await.expect("an insert").expect("another operator");
+    let removed = done_as_a_whole(store, 5, async || users::remove(store, user.id).await).await;
+    assert_eq!(removed, Removal::Done);
 }
 
 on_both!(a_sign_in_link_is_used_up_with_the_session_that_it_begins);
@@ -126,9 +130,13 @@ async fn a_sign_in_forgets_the_failures_before_it_or_does_not_begin(fixture: Fix
     let user = signed_in(store).await;
     let tried = [[2; 32], [1; 32]];
     let try_it = async || sign_in_failures::count(store, &tried, START, START - 9, |_| None).await;
-    assert_eq!(done_as_a_whole(store, 4, try_it).await, None);
+    let before = Failures::default();
+    assert_eq!(done_as_a_whole(store, 4, try_it).await, Counting::Counted(vec![before; 2]));
+    let own = Try { at: START, before };
+    let forgiven =
+        [Forgiveness { subject: tried[0], only: None }, Forgiveness { subject: tried[1], only: Some(own) }];
     let sign_in = async |password| {
-        sessions::insert_by_password(store, user.key, &session(4, START + 1), password, &tried).await
+        sessions::insert_by_password(store, user.key, &session(4, START + 1), password, &forgiven).await
     };
     let before = everything(store).await.expect("a read");
     assert!(!sign_in("changed meanwhile").await.expect("a refusal"));

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use overnight_domain::roles::Role;
-use overnight_server::app::{Services, accounts, members, users};
+use overnight_server::app::accounts::Account;
+use overnight_server::app::{Services, accounts, invitations, members, users};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::openid::OpenId;
 use overnight_testkit::openid::{OpenIdProvider, Person, Trouble};
 
 use super::browser::Browser;
-use super::{PASSWORD, both_accounts, member, try_password, with_password};
+use super::{PASSWORD, both_accounts, link as link_of, member, try_password, with_password};
 use crate::support::{Answered, Client, TestApp};
 
 const SECRET: &str = "2Tf7yK0vN4cQ";
@@ -216,14 +217,50 @@ async fn who_signs_up_owns_an_account_without_credits() {
     world.app.stop().await;
 }
 
+/// The path of a link that invites an address to an account.
+async fn invited(app: &TestApp, account: &Account, email: &str) -> String {
+    let link = invitations::invite(&app.services, account, email, Role::Developer).await.unwrap();
+    link.url.strip_prefix("http://127.0.0.1:8080").unwrap().to_owned()
+}
+
+/// The accounts that the user with this address belongs to.
+async fn accounts_of(app: &TestApp, email: &str) -> Vec<Account> {
+    let user = users::named(&app.services, email).await.unwrap();
+    let accounts = members::accounts_of(&app.services, &user).await.unwrap();
+    accounts.into_iter().map(|(account, _)| account).collect()
+}
+
 #[tokio::test]
-async fn whoever_took_an_address_before_its_owner_came_is_out() {
+async fn whoever_took_an_address_before_its_owner_came_is_out_and_leaves_the_owner_nothing() {
     let world = World::new("false").await;
-    let mut taker = with_password(&world.app, "a@example.com").await;
-    let mut owner = Browser::new(&world.app);
+    let app = &world.app;
+    let [account, takers] = both_accounts(app).await;
+    let mut taker = Browser::new(app);
+    let joined = taker.post(&invited(app, &account, "a@example.com").await, &[("password", PASSWORD)]).await;
+    assert_eq!(joined.status, 303, "{}", joined.text());
+    let link = invited(app, &takers, "taker@example.com").await;
+    assert_eq!(taker.post(&link, &[]).await.status, 422, "nobody invited a@example.com there");
+    let unused = link_of(app, &users::named(&app.services, "a@example.com").await.unwrap()).await;
+
+    let mut owner = Browser::new(app);
     assert_eq!(world.sign_in(&mut owner, &person("s1", "a@example.com")).await.status, 303);
     assert!(owner.is_signed_in().await && !taker.is_signed_in().await);
     assert_eq!(try_password(&mut taker, "a@example.com", PASSWORD).await.status, 403);
+    assert_eq!(taker.post(&unused, &[]).await.status, 403);
+    assert_eq!(accounts_of(app, "a@example.com").await, [account], "which invited the address");
+    world.app.stop().await;
+}
+
+#[tokio::test]
+async fn whom_a_provider_knows_joins_by_any_invitation() {
+    let world = World::new("true").await;
+    let app = &world.app;
+    let [account, _] = both_accounts(app).await;
+    let mut browser = Browser::new(app);
+    assert_eq!(world.sign_in(&mut browser, &person("s1", "a@example.com")).await.status, 303);
+    let joined = browser.post(&invited(app, &account, "alias@example.com").await, &[]).await;
+    assert_eq!(joined.status, 303, "{}", joined.text());
+    assert!(accounts_of(app, "a@example.com").await.contains(&account));
     world.app.stop().await;
 }
 

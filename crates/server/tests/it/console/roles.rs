@@ -4,7 +4,7 @@ use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
 use overnight_server::app::{api_keys, members, users};
 
-use super::{both_accounts, member, operator};
+use super::{PASSWORD, both_accounts, member, operator};
 use crate::support::TestApp;
 
 #[tokio::test]
@@ -119,7 +119,7 @@ fn invitation_on(page: &str) -> String {
 }
 
 #[tokio::test]
-async fn whoever_has_an_invitation_joins_as_who_they_are() {
+async fn whoever_has_an_invitation_joins_once() {
     let app = TestApp::start().await;
     let [account, other] = both_accounts(&app).await;
     let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
@@ -139,12 +139,8 @@ async fn whoever_has_an_invitation_joins_as_who_they_are() {
     assert_eq!(known.get(&link).await.status, 403, "it works once");
     let link = invitation_on(invite(&mut owner, "new@example.com").await.text());
     let mut new = super::Browser::new(&app);
-    for (email, password) in
-        [("known@example.com", "a long enough one"), ("x", "a long enough one"), ("n@e.com", "short")]
-    {
-        assert_eq!(new.post(&link, &[("email", email), ("password", password)]).await.status, 422, "{email}");
-    }
-    let joined = new.post(&link, &[("email", "new@example.com"), ("password", "a long enough one")]).await;
+    assert_eq!(new.post(&link, &[("password", "short")]).await.status, 422);
+    let joined = new.post(&link, &[("password", "a long enough one")]).await;
     assert_eq!(joined.status, 303, "{}", joined.text());
     assert_eq!(new.get(&keys).await.status, 200);
     for wrong in ["", "x", "@example.com", "a b@example.com", "owner@example.com"] {
@@ -155,6 +151,43 @@ async fn whoever_has_an_invitation_joins_as_who_they_are() {
     assert_eq!(known.post(&withdraw, &[("email", "late@example.com")]).await.status, 403);
     assert_eq!(owner.post(&withdraw, &[("email", "late@example.com")]).await.status, 303);
     assert_eq!(super::Browser::new(&app).get(&link).await.status, 403);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn an_invitation_is_joined_under_the_invited_address_alone() {
+    let app = TestApp::start().await;
+    let [account, other] = both_accounts(&app).await;
+    let mut owner = member(&app, &account, "owner@example.com", Role::Owner).await;
+    let invite = async |owner: &mut super::Browser, email: &str| {
+        let fields = [("email", email), ("role", "viewer")];
+        let made = owner.post(&format!("/console/{}/account/invitations", account.id), &fields).await;
+        invitation_on(made.text())
+    };
+    let link = invite(&mut owner, "new@example.com").await;
+    let mut known = member(&app, &other, "known@example.com", Role::Viewer).await;
+    let shown = known.get(&link).await;
+    assert!(shown.text().contains("for <strong>new@example.com</strong>"), "{}", shown.text());
+    assert!(!shown.text().contains("<form"), "an address that nobody verified is not another's");
+    assert_eq!(known.post(&link, &[]).await.status, 422);
+    assert_eq!(known.get(&format!("/console/{}", account.id)).await.status, 404);
+
+    let mut new = super::Browser::new(&app);
+    let shown = new.get(&link).await;
+    assert!(
+        shown.text().contains("value=\"new@example.com\" autocomplete=\"username\" readonly"),
+        "{}",
+        shown.text()
+    );
+    let fields = [("email", "victim@example.com"), ("password", PASSWORD)];
+    assert_eq!(new.post(&link, &fields).await.status, 303);
+    assert!(users::named(&app.services, "victim@example.com").await.is_err());
+    assert!(users::named(&app.services, "new@example.com").await.unwrap().has_password);
+
+    let link = invite(&mut owner, "known@example.com").await;
+    let taken = super::Browser::new(&app).post(&link, &[("password", PASSWORD)]).await;
+    assert!(taken.status == 422 && taken.text().contains("is somebody"), "{}", taken.text());
+    assert_eq!(known.post(&link, &[]).await.status, 303);
     app.stop().await;
 }
 

@@ -84,6 +84,42 @@ async fn a_password_signs_in_and_guessing_takes_longer_each_time() {
 }
 
 #[tokio::test]
+async fn an_office_signs_in_from_one_network_as_often_as_it_likes() {
+    let app = TestApp::start().await;
+    with_password(&app, "a@example.com").await;
+    for time in 0..60 {
+        let signed_in = try_password(&mut Browser::new(&app), "a@example.com", PASSWORD).await;
+        assert_eq!(signed_in.status, 303, "{time}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_guesser_with_a_password_of_their_own_does_not_begin_anew_by_it() {
+    let app = TestApp::start().await;
+    with_password(&app, "own@example.com").await;
+    let mut guesser = Browser::new(&app);
+    for number in 0..40 {
+        let email = format!("{number}@example.com");
+        assert_eq!(try_password(&mut guesser, &email, "wrong").await.status, 403, "{number}");
+        if number % 8 == 0 {
+            assert_eq!(try_password(&mut guesser, "own@example.com", PASSWORD).await.status, 303);
+        }
+    }
+    assert_eq!(try_password(&mut guesser, "40@example.com", "wrong").await.status, 429);
+    assert_eq!(try_password(&mut guesser, "own@example.com", PASSWORD).await.status, 429);
+    app.clock.set(START + 1_000);
+    assert_eq!(try_password(&mut guesser, "own@example.com", PASSWORD).await.status, 303);
+    assert_eq!(
+        try_password(&mut guesser, "41@example.com", "wrong").await.status,
+        403,
+        "of the wait that is over"
+    );
+    assert_eq!(try_password(&mut guesser, "42@example.com", "wrong").await.status, 429);
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn who_guesses_elsewhere_keeps_nobody_out_for_long() {
     let app = TestApp::start().await;
     with_password(&app, "a@example.com").await;

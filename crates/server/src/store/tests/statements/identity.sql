@@ -166,6 +166,11 @@ SELECT failures, last_at FROM sign_in_failures WHERE subject = $1;
 -- identity::sign_in_failures::NOTE_TIME, both
 UPDATE sign_in_failures SET last_at = $1 WHERE subject = $2;
 
+-- identity::sign_in_failures::TAKE_BACK, both
+UPDATE sign_in_failures SET failures = failures - 1,
+            last_at = CASE WHEN failures = $1 AND last_at = $2 THEN $3 ELSE last_at END
+        WHERE subject = $4 AND failures > 0;
+
 -- identity::users::DELETE, both
 DELETE FROM users WHERE id = $1 RETURNING seq;
 
@@ -206,6 +211,12 @@ UPDATE users SET issuer = $1, subject = $2, password = NULL
 -- identity::users::LIST, both
 SELECT seq, id, email, password IS NOT NULL AS has_password, issuer, is_operator, created_at, signed_in_at
         FROM users ORDER BY seq;
+
+-- identity::users::LOCK_OPERATORS, SQLite
+SELECT id FROM users WHERE is_operator = 1 ORDER BY seq;
+
+-- identity::users::LOCK_OPERATORS, PostgreSQL
+SELECT id FROM users WHERE is_operator = 1 ORDER BY seq FOR UPDATE;
 
 -- identity::users::SET_CREDENTIALS, both
 UPDATE users SET email = coalesce($1, email), password = coalesce($2, password)
