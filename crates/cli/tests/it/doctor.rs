@@ -21,8 +21,17 @@ fn a_running_installation_is_well() {
     let _serving = world.serve();
     let (ran, report) = examine(&world);
     assert_eq!((ran.code, &report["is_well"]), (0, &Value::Bool(true)), "{report}");
-    for check in ["settings", "clock", "data folder", "lock", "database", "engine sim", "console", "service"]
-    {
+    for check in [
+        "settings",
+        "clock",
+        "data folder",
+        "file modes",
+        "lock",
+        "database",
+        "engine sim",
+        "console",
+        "service",
+    ] {
         assert_eq!(state(&report, check), "ok", "{check}: {report}");
     }
     assert!(world.run("doctor").stdout.contains("ok    engine sim"));
