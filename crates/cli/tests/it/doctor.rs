@@ -73,3 +73,20 @@ fn a_provider_of_sign_ins_that_lacks_its_secret_or_does_not_answer_is_found() {
     let report = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((ran.code, state(&report, "single sign-on")), (0, "warn"), "{report}");
 }
+
+#[test]
+fn metrics_that_nobody_reads_or_that_lack_their_token_are_found() {
+    let world = World::new();
+    let settings = world.read("overnight.toml");
+    assert_eq!(state(&examine(&world).1, "metrics"), "ok");
+    world.write("overnight.toml", &settings.replace("127.0.0.1:0", "0.0.0.0:0"));
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "metrics")), (0, "warn"), "{report}");
+    world.write("overnight.toml", &format!("metrics_token_env = \"SCRAPE\"\n{settings}"));
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "metrics")), (1, "fail"), "{report}");
+    let served = world.run("serve");
+    assert_eq!((served.code, served.stderr.contains("SCRAPE")), (2, true), "{served:?}");
+    let ran: Ran = world.command("doctor --json").env("SCRAPE", "token").output().unwrap().into();
+    assert_eq!(state(&serde_json::from_str(&ran.stdout).unwrap(), "metrics"), "ok");
+}

@@ -70,7 +70,8 @@ fn a_run_keeps_its_folder_private_and_leaves_the_results_to_the_users_umask() {
 #[test]
 fn commands_of_operators_make_everything_for_the_owner_only() {
     let world = World::new();
-    for line in ["migrate", "account create --name first", "export all.jsonl", "import all.jsonl --data-dir second"]
+    for line in
+        ["migrate", "account create --name first", "export all.jsonl", "import all.jsonl --data-dir second"]
     {
         let ran: Ran = carelessly(&world, line).output().unwrap().into();
         assert_eq!(ran.code, 0, "{line}: {ran:?}");

@@ -15,6 +15,7 @@ use tracing::{Instrument, Span, field};
 
 use super::context::{Context, Shared};
 use super::errors::{self, Refusal};
+use super::extract::bearer;
 use super::metrics::CallTimer;
 use crate::app::api_keys;
 use crate::app::errors::AppError;
@@ -96,11 +97,7 @@ fn presented_key(headers: &HeaderMap) -> &[u8] {
     if let Some(key) = headers.get(API_KEY) {
         return key.as_bytes();
     }
-    let authorization = headers.get(header::AUTHORIZATION).map_or(&b""[..], HeaderValue::as_bytes);
-    match authorization.split_first_chunk::<7>() {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
-        _ => b"",
-    }
+    bearer(headers)
 }
 
 /// What a path is answered with at which nothing is served.

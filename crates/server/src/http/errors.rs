@@ -25,6 +25,8 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 pub(super) enum Refusal {
     /// By its use case.
     App(AppError),
+    /// The token of the metrics was not shown.
+    NoMetricsToken,
     /// Nothing is served at this path.
     NoSuchPath,
     /// Something is served at this path, but not for this method.
@@ -55,6 +57,7 @@ impl Refusal {
             Self::App(AppError::InvalidApiKey) => {
                 (StatusCode::UNAUTHORIZED, "invalid_api_key", AUTHENTICATION)
             }
+            Self::NoMetricsToken => (StatusCode::UNAUTHORIZED, "invalid_token", AUTHENTICATION),
             Self::App(AppError::PaymentsNotActivated) => {
                 (StatusCode::PAYMENT_REQUIRED, "payments_not_activated", BILLING)
             }
@@ -90,6 +93,9 @@ impl Refusal {
     fn message(&self) -> String {
         match self {
             Self::App(error) => error.to_string(),
+            Self::NoMetricsToken => {
+                "the token of the metrics is required, as Authorization: Bearer".to_owned()
+            }
             Self::NoSuchPath => "there is nothing at this path".to_owned(),
             Self::MethodNotAllowed => {
                 "this path does not take this method; Allow names those it takes".to_owned()
@@ -103,7 +109,7 @@ impl Refusal {
 
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
-            Self::App(AppError::InvalidApiKey) => {
+            Self::App(AppError::InvalidApiKey) | Self::NoMetricsToken => {
                 Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
             }
             Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) => {
