@@ -146,17 +146,17 @@ mod tests {
 
     /// A folder of this mode, with these files.
     fn folder(mode: u32, files: &[(&str, u32)]) -> TempDir {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("a folder");
         for (name, mode) in files {
-            fs::write(folder.path().join(name), "a secret").unwrap();
-            fs::set_permissions(folder.path().join(name), Permissions::from_mode(*mode)).unwrap();
+            fs::write(folder.path().join(name), "a secret").expect("a file");
+            fs::set_permissions(folder.path().join(name), Permissions::from_mode(*mode)).expect("a mode");
         }
-        fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(mode)).expect("a mode");
         folder
     }
 
     fn mode(folder: &TempDir, name: &str) -> u32 {
-        fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o7777
+        fs::metadata(folder.path().join(name)).expect(name).permissions().mode() & 0o7777
     }
 
     #[test]
