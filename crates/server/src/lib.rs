@@ -14,6 +14,7 @@ mod secrets;
 pub mod service;
 mod spelling;
 pub mod store;
+mod tasks;
 mod transport;
 pub mod webhooks;
 pub mod workers;

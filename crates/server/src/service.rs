@@ -24,6 +24,7 @@ use crate::scheduler::{Replicas, Shell};
 use crate::store::nodes;
 use crate::store::nodes::hints;
 use crate::store::{Store, StoreError};
+use crate::tasks;
 use crate::webhooks::{EngineAddresses, Policy, Sender, SystemResolver};
 use crate::workers::{self, deliverer::Deliverer};
 
@@ -122,9 +123,9 @@ impl Service {
         let (stop_http, http_stopped) = watch::channel(false);
         let (stop_scheduler, scheduler_stopped) = watch::channel(false);
         let (stop_deliverer, deliverer_stopped) = watch::channel(false);
-        let http = tokio::spawn(http::serve(services.clone(), listeners, stopped(http_stopped)));
-        let scheduler = tokio::spawn(schedule(shell, services.clone(), stopped(scheduler_stopped)));
-        let deliverer = tokio::spawn(deliverer.run(stopped(deliverer_stopped)));
+        let http = tasks::spawn(http::serve(services.clone(), listeners, stopped(http_stopped)));
+        let scheduler = tasks::spawn(schedule(shell, services.clone(), stopped(scheduler_stopped)));
+        let deliverer = tasks::spawn(deliverer.run(stopped(deliverer_stopped)));
         Ok(Self {
             services,
             address,

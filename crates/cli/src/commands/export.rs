@@ -57,7 +57,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
 
 async fn write(
     store: &Store,
-    out: &mut impl Write,
+    out: &mut (dyn Write + Send),
     failed: impl Fn(io::Error) -> CliError,
 ) -> Result<Counts, CliError> {
     transfer::export(store, out).await.map_err(|error| match error {

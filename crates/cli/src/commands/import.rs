@@ -29,10 +29,10 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let path = arguments.file.as_path();
     let options = store_options(&globals.load_config()?);
     let counts = if path == Path::new("-") {
-        transfer::import(&options, BufReader::with_capacity(BUFFER_BYTES, io::stdin())).await?
+        transfer::import(&options, &mut BufReader::with_capacity(BUFFER_BYTES, io::stdin())).await?
     } else {
         let file = File::open(path).map_err(|error| CliError::file(path, &error))?;
-        transfer::import(&options, BufReader::with_capacity(BUFFER_BYTES, file)).await?
+        transfer::import(&options, &mut BufReader::with_capacity(BUFFER_BYTES, file)).await?
     };
     output.either(&counts, || format!("{} imported", summary(&counts)))?;
     Ok(Exit::Done)

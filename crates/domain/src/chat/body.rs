@@ -118,7 +118,7 @@ impl ChatBody {
             let message = format_args!(
                 "asks for too long an answer: with logprobs, n x max_tokens x (1 + top_logprobs) must be at most {LOGPROBS_MAX}"
             );
-            faults.push(&format!("{path}.logprobs"), codes::OUT_OF_RANGE, message);
+            faults.push(format!("{path}.logprobs"), codes::OUT_OF_RANGE, message);
         }
     }
 

@@ -16,13 +16,16 @@ const BESIDE_PAYLOAD: [&str; 2] = ["cache_control", "detail"];
 struct Media {
     source: &'static str,
     beside: &'static str,
+    /// How a URL with data begins. An image is priced as one, so it has to be one.
+    data: &'static str,
     /// Whether the data may stand as bare base64, and not only as a URL.
     bare: bool,
 }
 
-const URL: Media = Media { source: "url", beside: "detail", bare: false };
-const AUDIO: Media = Media { source: "data", beside: "format", bare: true };
-const FILE: Media = Media { source: "file_data", beside: "filename", bare: true };
+const URL: Media = Media { source: "url", beside: "detail", data: "data:", bare: false };
+const IMAGE: Media = Media { data: "data:image/", ..URL };
+const AUDIO: Media = Media { source: "data", beside: "format", data: "data:", bare: true };
+const FILE: Media = Media { source: "file_data", beside: "filename", data: "data:", bare: true };
 
 /// What the media of a body amount to.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,6 +55,7 @@ pub(super) fn check_part(review: &mut Review<'_>, part: Json<'_>, path: &Path<'_
         }
         "input_audio" => AUDIO,
         "file" => FILE,
+        "image_url" => IMAGE,
         _ => URL,
     };
     totals.count += 1;
@@ -87,14 +91,18 @@ fn check_source(review: &mut Review<'_>, source: Json<'_>, path: &Path<'_>, medi
         return 0;
     }
     let text = source.decode_string().unwrap_or_default();
-    if text.starts_with("data:") || (media.bare && !text.contains(':')) {
+    if text.starts_with(media.data) || (media.bare && !text.contains(':')) {
         return source.as_str().len();
     }
     let is_remote = text.starts_with("https://") || text.starts_with("http://");
     if !is_remote {
-        review.fault(path, codes::NOT_ALLOWED, "must be a data: URL");
+        review.fault(path, codes::NOT_ALLOWED, format_args!("must be a URL that begins with {}", media.data));
     } else if !review.limits.remote_media {
-        review.fault(path, codes::NOT_ALLOWED, "must be a data: URL: remote media is not fetched here");
+        review.fault(
+            path,
+            codes::NOT_ALLOWED,
+            format_args!("must be a URL that begins with {}: remote media is not fetched here", media.data),
+        );
     }
     0
 }

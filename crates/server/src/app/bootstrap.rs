@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use futures_util::future::BoxFuture;
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
 
@@ -43,7 +44,12 @@ pub struct Bootstrapped {
 /// # Errors
 ///
 /// What the store could not do, or a key file that could not be written.
-pub async fn run(services: &Services) -> Result<Option<Bootstrapped>, AppError> {
+pub fn run(services: &Services) -> BoxFuture<'_, Result<Option<Bootstrapped>, AppError>> {
+    // Boxed, so that it is compiled here and not as a part of each program.
+    Box::pin(bootstrap(services))
+}
+
+async fn bootstrap(services: &Services) -> Result<Option<Bootstrapped>, AppError> {
     let _turn = services.store.take_turn().await?;
     let store = &services.store;
     let accounts = store::identity::accounts::list(store).await?;

@@ -1,5 +1,6 @@
 //! What Create Request and Create Batch have in common: one JSON object of known fields, metadata and a webhook.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use overnight_domain::faults::{Fault, Faults, Quoted, codes};
@@ -37,10 +38,11 @@ pub(super) fn object<'j>(text: &'j JsonText, known: &[&str], faults: &mut Faults
         faults.push(Quoted(key), codes::DUPLICATE_KEY, "stands more than once in its object");
     }
     for (key, _) in object.members().iter().filter(|(key, _)| !known.contains(&key.as_ref())) {
-        let hint = match nearest(key, known) {
-            Some(name) => format!("is not a known field; did you mean {name}?"),
-            None => format!("is not a known field; the known ones are {}", known.join(", ")),
-        };
+        // Looked for only where the fault is kept: a body may have a million of them.
+        let hint = fmt::from_fn(|formatter| match nearest(key, known) {
+            Some(name) => write!(formatter, "is not a known field; did you mean {name}?"),
+            None => write!(formatter, "is not a known field; the known ones are {}", known.join(", ")),
+        });
         faults.push(Quoted(key), codes::UNKNOWN_FIELD, hint);
     }
     Some(object)

@@ -32,23 +32,6 @@ pub struct LiveCountCache {
     /// By the row number of a batch.
     pub(super) costs: Counted<i64, BatchCost>,
     pub(super) engines: Counted<(), Arc<[EngineReport]>>,
-    searches: CountingLock,
-}
-
-impl LiveCountCache {
-    /// Does what looks through many rows: one such work at a time, which leaves readers for everybody else, and which
-    /// keeps the lock until it is done, whether or not whoever asked waits for that.
-    pub(super) async fn one_search_at_a_time<T: Send + 'static>(
-        &self,
-        work: BoxFuture<'static, Result<T, AppError>>,
-    ) -> Result<T, AppError> {
-        let lock = Arc::clone(&self.searches);
-        finish(async move {
-            let _locked = lock.lock().await;
-            work.await
-        })
-        .await
-    }
 }
 
 impl Default for LiveCountCache {
@@ -60,7 +43,6 @@ impl Default for LiveCountCache {
             waiting: Counted::new(Arc::clone(&lock)),
             costs: Counted::new(lock),
             engines: Counted::new(CountingLock::default()),
-            searches: CountingLock::default(),
         }
     }
 }

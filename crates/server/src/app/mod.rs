@@ -32,6 +32,7 @@ pub mod write_retry;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use tracing::Instrument;
 
 use self::api_keys::ApiKeyCache;
@@ -49,6 +50,7 @@ use crate::ids::Ids;
 use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
 use crate::store::{Store, StoreError, StoreOptions};
+use crate::tasks;
 
 /// What every use case and every worker needs; clones share it.
 #[derive(Clone)]
@@ -83,33 +85,36 @@ pub struct Services {
 
 impl Services {
     /// Puts them together over an open store; each configured model gets its row.
-    pub async fn new(
+    pub fn new(
         store: Store,
         clock: SharedClock,
         ids: Arc<Ids>,
         config: Arc<Config>,
-    ) -> Result<Self, StoreError> {
-        let models = Arc::new(Models::load(&store, &config).await?);
-        let started_at = clock.now();
-        let (signals, api_key_cache, passwords, live_counts) =
-            (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        let payments = payment::provider(&config.billing, &clock);
-        let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
-        let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
-        Ok(Self {
-            store,
-            clock,
-            ids,
-            config,
-            models,
-            signals,
-            payments,
-            openid,
-            metrics_access,
-            api_key_cache,
-            passwords,
-            live_counts,
-            started_at,
+    ) -> BoxFuture<'static, Result<Self, StoreError>> {
+        // Boxed, so that it is compiled here and not as a part of each program.
+        Box::pin(async move {
+            let models = Arc::new(Models::load(&store, &config).await?);
+            let started_at = clock.now();
+            let (signals, api_key_cache, passwords, live_counts) =
+                (Arc::default(), Arc::default(), Arc::default(), Arc::default());
+            let payments = payment::provider(&config.billing, &clock);
+            let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
+            let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
+            Ok(Self {
+                store,
+                clock,
+                ids,
+                config,
+                models,
+                signals,
+                payments,
+                openid,
+                metrics_access,
+                api_key_cache,
+                passwords,
+                live_counts,
+                started_at,
+            })
         })
     }
 }
@@ -133,7 +138,7 @@ pub fn store_options(config: &Config) -> StoreOptions {
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
 ) -> Result<T, AppError> {
-    match tokio::spawn(work.in_current_span()).await {
+    match tasks::spawn(work.in_current_span()).await {
         Ok(outcome) => outcome,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

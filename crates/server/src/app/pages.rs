@@ -10,3 +10,12 @@ pub trait Pages: Send + 'static {
     /// The next rows, never an empty page; `None` at the end.
     fn next_page(&mut self) -> impl Future<Output = Result<Option<Vec<Self::Row>>, AppError>> + Send;
 }
+
+/// A list of which the memory is known.
+pub trait SizedPages: Pages {
+    /// The most bytes that a page holds, but for a page with one larger row.
+    fn page_bytes_max(&self) -> usize;
+
+    /// The bytes that a row holds, in memory or as a line, whichever is more.
+    fn row_bytes(row: &Self::Row) -> usize;
+}

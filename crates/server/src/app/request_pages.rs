@@ -1,13 +1,24 @@
 //! Lists of requests of an account or a batch, page by page.
 
+use bytes::Bytes;
 use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::AccountKey;
 
 use super::Services;
 use super::errors::AppError;
-use super::pages::Pages;
+use super::pages::{Pages, SizedPages};
 use crate::store::requests::{self, Filter, Page, PageScope};
 use crate::store::{Store, StoreError};
+
+/// The bytes of the line that says how a request stands, and of everything in the line of a whole one that is no body.
+const STATUS_BYTES: usize = 512;
+
+/// The most bytes of a page of whole requests: about five mebibytes, and a request with a long result.
+const RECORDS_BYTES: usize = 16 << 20;
+
+/// The most bytes of a page of status records, which are 1,024.
+const SUMMARIES_BYTES: usize = 1_024 * STATUS_BYTES;
 
 /// A position in a list of requests.
 #[derive(Clone)]
@@ -28,28 +39,28 @@ pub struct SummaryPages(pub(in crate::app) Cursor);
 pub struct RecordPages(pub(in crate::app) Cursor);
 
 impl SummaryPages {
-    pub(in crate::app) fn of_batch(services: &Services, batch: i64) -> Self {
-        Self(Cursor::of_batch(services, batch))
+    pub(in crate::app) fn of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
+        Self(Cursor::of_batch(services, account, batch))
     }
 }
 
 impl RecordPages {
-    pub(in crate::app) fn of_batch(services: &Services, batch: i64) -> Self {
-        Self(Cursor::of_batch(services, batch))
+    pub(in crate::app) fn of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
+        Self(Cursor::of_batch(services, account, batch))
     }
 
     /// Those of a batch that failed.
-    pub(in crate::app) fn failed_of_batch(services: &Services, batch: i64) -> Self {
+    pub(in crate::app) fn failed_of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
         let filter = Filter { status: Some(RequestStatus::Failed), ..Filter::default() };
-        Self(Cursor { filter, ..Cursor::of_batch(services, batch) })
+        Self(Cursor { filter, ..Cursor::of_batch(services, account, batch) })
     }
 }
 
 impl Cursor {
-    fn of_batch(services: &Services, batch: i64) -> Self {
+    fn of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
         Self {
             store: services.store.clone(),
-            scope: PageScope::Batch(batch),
+            scope: PageScope::Batch(account, batch),
             filter: Filter::default(),
             after: None,
             left: None,
@@ -65,6 +76,7 @@ impl Cursor {
         Some(self.left.map(|left| i64::try_from(left).unwrap_or(i64::MAX)))
     }
 
+    /// Goes on behind the page; its rows, where it has any.
     fn take<T>(&mut self, page: Result<Page<T>, StoreError>) -> Result<Option<Vec<T>>, AppError> {
         let page = page?;
         self.after = page.next;
@@ -79,10 +91,14 @@ impl Pages for SummaryPages {
 
     async fn next_page(&mut self) -> Result<Option<Vec<RequestSummary>>, AppError> {
         let Self(cursor) = self;
-        let Some(limit) = cursor.want() else { return Ok(None) };
-        let (store, after) = (&cursor.store, cursor.after);
-        let page = requests::page_summaries(store, cursor.scope, &cursor.filter, after, limit).await;
-        cursor.take(page)
+        while let Some(limit) = cursor.want() {
+            let (store, after) = (&cursor.store, cursor.after);
+            let page = requests::page_summaries(store, cursor.scope, &cursor.filter, after, limit).await;
+            if let Some(rows) = cursor.take(page)? {
+                return Ok(Some(rows));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -91,9 +107,34 @@ impl Pages for RecordPages {
 
     async fn next_page(&mut self) -> Result<Option<Vec<RequestRecord>>, AppError> {
         let Self(cursor) = self;
-        let Some(limit) = cursor.want() else { return Ok(None) };
-        let (store, after) = (&cursor.store, cursor.after);
-        let page = requests::page_records(store, cursor.scope, &cursor.filter, after, limit).await;
-        cursor.take(page)
+        while let Some(limit) = cursor.want() {
+            let (store, after) = (&cursor.store, cursor.after);
+            let page = requests::page_records(store, cursor.scope, &cursor.filter, after, limit).await;
+            if let Some(rows) = cursor.take(page)? {
+                return Ok(Some(rows));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl SizedPages for SummaryPages {
+    fn page_bytes_max(&self) -> usize {
+        SUMMARIES_BYTES
+    }
+
+    fn row_bytes(_: &RequestSummary) -> usize {
+        STATUS_BYTES
+    }
+}
+
+impl SizedPages for RecordPages {
+    fn page_bytes_max(&self) -> usize {
+        RECORDS_BYTES
+    }
+
+    fn row_bytes(row: &RequestRecord) -> usize {
+        let result_bytes = row.result.as_ref().map_or(0, Bytes::len);
+        STATUS_BYTES + row.body.len() + result_bytes + row.client.heap_bytes()
     }
 }

@@ -3,6 +3,7 @@
 //! The manual is `overnight.default.toml`. It is compiled in, read as the lowest layer, and the list of what is known.
 
 mod billing;
+mod connections;
 mod console;
 mod engines;
 mod manual;
@@ -26,6 +27,7 @@ use thiserror::Error;
 use url::Url;
 
 pub use billing::{BillingConfig, NotPayable, ProviderConfig, StripeConfig};
+pub use connections::ConnectionLimits;
 pub use console::{ConsoleConfig, ConsoleOrigin, NoConsole, OidcConfig};
 pub use engines::{EmbeddedConfig, EngineConfig, EngineKind, OpenAiConfig};
 pub use manual::MANUAL;
@@ -72,8 +74,8 @@ pub struct Config {
     pub log_format: LogFormat,
     /// The limits on what clients send.
     pub limits: Limits,
-    /// Connections of clients that may be open at once.
-    pub connections_max: usize,
+    /// The limits on connections, on calls and on what responses hold in memory.
+    pub connections: ConnectionLimits,
     /// Where webhooks may lead.
     pub webhooks: WebhooksConfig,
     /// The console.

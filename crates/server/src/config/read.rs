@@ -9,8 +9,8 @@ use super::nodes::{self, Nodes};
 use super::section::Section;
 use super::tree::Node;
 use super::{
-    ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, console, engines, models,
-    webhooks,
+    ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, connections, console, engines,
+    models, webhooks,
 };
 
 const HOUR: Millis = Millis(3_600_000);
@@ -99,7 +99,7 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         log: root.required("log", root.parsed("log")?)?,
         log_format: root.required("log_format", root.parsed("log_format")?)?,
         limits: limits(&root.section("limits")?)?,
-        connections_max: connections_max(&root.section("limits")?)?,
+        connections: connections::read(&root.section("limits")?)?,
         webhooks: webhooks::read(&root.section("webhooks")?)?,
         console: console::read(&root.section("console")?)?,
         billing: billing::read(&root.section("billing")?)?,
@@ -139,11 +139,6 @@ fn limits(section: &Section<'_>) -> Result<Limits, ConfigError> {
         remote_media: section.required("remote_media", section.boolean("remote_media")?)?,
         allow_fields: section.required("allow_fields", section.strings("allow_fields")?)?,
     })
-}
-
-fn connections_max(section: &Section<'_>) -> Result<usize, ConfigError> {
-    let connections = section.integer("connections", 1..=1_000_000)?;
-    Ok(section.required("connections", connections)? as usize)
 }
 
 /// With no engine configured, the model in the box joins the configured ones, and an embedded engine serves it.

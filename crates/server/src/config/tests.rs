@@ -4,6 +4,7 @@ use std::io::Write;
 use super::*;
 
 mod billing;
+mod connections;
 mod console;
 mod webhooks;
 
@@ -40,7 +41,7 @@ fn the_defaults_serve_the_model_in_the_box() {
     let config = Config::load(&Sources::default()).unwrap();
     assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
     assert_eq!((config.aggregation_period, config.lease), (Millis(2_000), Millis(10_000)));
-    assert_eq!((&config.limits, config.connections_max), (&Limits::default(), 4096));
+    assert_eq!((&config.limits, config.connections.max), (&Limits::default(), 4096));
     assert_eq!(
         (&config.public_url, config.metrics_listen, config.webhooks.allow_insecure_targets),
         (&None, None, false)
@@ -216,7 +217,7 @@ fn the_environment_overrules_the_file_and_flags_overrule_both() {
     .unwrap();
     assert_eq!((config.listen.port(), config.lease), (3, Millis(11_000)));
     assert_eq!((config.limits.metadata_bytes, config.limits.request_body_bytes), (2 << 10, 8 << 20));
-    assert_eq!((config.connections_max, config.data_dir), (7, PathBuf::from("there")));
+    assert_eq!((config.connections.max, config.data_dir), (7, PathBuf::from("there")));
 }
 
 #[test]

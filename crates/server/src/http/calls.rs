@@ -2,7 +2,9 @@
 //! a refusal gets its shape, and it is counted.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
+use axum::body::HttpBody;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
@@ -13,15 +15,23 @@ use overnight_domain::ids::{AccountId, CallId};
 use overnight_domain::scheduler::AccountKey;
 use tracing::{Instrument, Span, field};
 
-use super::context::{Context, Shared};
+use super::addresses::{ClientNetwork, caller};
+use super::context::{Context, Peer, Shared};
+use super::counters;
 use super::errors::{self, Refusal};
 use super::extract::bearer;
+use super::health;
 use super::metrics::CallTimer;
+use super::permits::IsReserve;
+use super::shares::Client;
 use crate::app::api_keys;
 use crate::app::errors::AppError;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// A response of so many bytes takes memory from the share of its client. Lists take it by themselves.
+const LONG_BYTES: usize = 64 << 10;
 
 /// Under this everything needs a key, whether anything is served there or not.
 const API: &str = "/v1";
@@ -70,17 +80,60 @@ async fn carry(context: Shared, call: CallId, timer: CallTimer, request: Request
 }
 
 async fn admit(context: &Context, mut request: Request, next: Next) -> Response {
-    if is_api(request.uri().path()) {
-        let key = presented_key(request.headers());
-        match api_keys::authenticate(&context.services, key).await {
-            Ok(opened) => {
-                name_account(opened.id);
-                request.extensions_mut().insert(Caller(opened.account))
-            }
-            Err(refused) => return Refusal::from(refused).into_response(),
-        };
+    let client = match identify(context, &mut request).await {
+        Ok(Some(client)) => client,
+        Ok(None) => return next.run(request).await,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let Some(permit) = context.shares.begin_call(client) else {
+        counters::count_over_share("calls");
+        return Refusal::TooManyCalls.into_response();
+    };
+    let is_safe = request.method().is_safe();
+    let response = next.run(request).await;
+    let mut response = hold_memory(context, client, is_safe, response).await;
+    response.extensions_mut().insert(Arc::new(permit));
+    response
+}
+
+/// Whose share the call uses; `None` for a probe, and where a proxy does not say for whom it calls.
+async fn identify(context: &Context, request: &mut Request) -> Result<Option<Client>, Refusal> {
+    let path = request.uri().path();
+    if health::is_path(path) {
+        return Ok(None);
     }
-    next.run(request).await
+    if request.extensions().get::<IsReserve>().is_some() {
+        return Err(AppError::Unavailable("too many connections are open".to_owned()).into());
+    }
+    if is_api(path) {
+        let opened = api_keys::authenticate(&context.services, presented_key(request.headers())).await?;
+        name_account(opened.id);
+        request.extensions_mut().insert(Caller(opened.account));
+        return Ok(Some(Client::Account(opened.account)));
+    }
+    let console = &context.services.config.console;
+    let Some(Peer(peer)) = request.extensions().get() else { return Ok(None) };
+    let address = caller(console, peer.ip(), request.headers());
+    Ok((!console.trusts(address)).then(|| Client::Network(ClientNetwork::of(address))))
+}
+
+/// A long response, with the memory that it holds. Where there is none, what changed nothing is refused; the rest waits.
+async fn hold_memory(context: &Context, client: Client, is_safe: bool, mut response: Response) -> Response {
+    let length = response.body().size_hint().exact().and_then(|length| usize::try_from(length).ok());
+    let Some(bytes) = length.filter(|bytes| *bytes >= LONG_BYTES) else { return response };
+    let memory = match context.shares.try_memory(client, bytes) {
+        None if is_safe => {
+            counters::count_over_share("memory");
+            let why = "responses that were not read hold all of your memory".to_owned();
+            return Refusal::from(AppError::Unavailable(why)).into_response();
+        }
+        None => context.shares.memory(client, bytes).await,
+        free => free,
+    };
+    if let Some(memory) = memory {
+        response.extensions_mut().insert(Arc::new(memory));
+    }
+    response
 }
 
 /// Names the account whose call this is in what is logged of it from here on.

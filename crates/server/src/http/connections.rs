@@ -1,5 +1,6 @@
 //! One connection, HTTP/1.1 or HTTP/2, and the limits on what a client may make of it.
 
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,24 +9,40 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::uri::PathAndQuery;
-use axum::http::{Request, Uri};
+use axum::http::{Request, Response, Uri};
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tower::Service;
+use tower::Service as _;
 
+use super::activity::Activity;
 use super::bodies::Received;
-use super::context::{Peer, Shared, after};
+use super::context::{Context, Peer, Shared, Timeouts, after};
+use super::counters;
+use super::permits::IsReserve;
+use super::sending::{Outgoing, Socket, Streams};
 
 const HEADERS_MAX: usize = 64;
 const HEADER_BYTES_MAX: u32 = 16 << 10;
 const STREAMS_MAX: u32 = 100;
+
+/// What a connection of HTTP/2 sends before it is read: bodies of requests.
+const RECEIVED_BYTES_MAX: u32 = 1 << 20;
+
+/// What waits of one response of HTTP/2 for its client to take it.
+const SENT_BYTES_MAX: usize = 128 << 10;
+
+/// A connection in the reserve has so long to ask.
+const RESERVE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Between two looks at whether a connection is idle, in milliseconds, at least.
+const IDLE_LOOK_MS: i64 = 1_000;
 
 /// A peer of HTTP/2 that is silent for so long is asked whether it is there.
 const PING_AFTER: Duration = Duration::from_secs(30);
@@ -39,26 +56,23 @@ pub(super) struct Connection {
     /// Made in `router.rs`: a call passes `calls::handle`, then its handler.
     pub(super) router: Router,
     pub(super) peer: Peer,
+    pub(super) activity: Arc<Activity>,
+    /// Whether only the health paths are served, and one call.
+    pub(super) is_reserve: bool,
     pub(super) stopping: watch::Receiver<bool>,
 }
 
 impl Connection {
     /// Serves it until either side ends it.
     pub(super) async fn run(self, stream: TcpStream) {
-        // Without it only latency is worse.
-        let _ = stream.set_nodelay(true);
         let has_asked = Arc::new(AtomicBool::new(false));
-        let service = {
-            let (context, router, peer) = (Arc::clone(&self.context), self.router, self.peer);
-            let has_asked = Arc::clone(&has_asked);
-            service_fn(move |request| {
-                has_asked.store(true, Ordering::Relaxed);
-                router.clone().call(prepare(request, peer, &context))
-            })
-        };
-        let builder = builder(self.context.timeouts.header);
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-        let mut interruptions = interruptions(&self.context, self.stopping);
+        let (clock, timeouts) = (&self.context.services.clock, &self.context.timeouts);
+        let socket = Socket::new(stream, clock, timeouts.stalled, Arc::clone(&self.activity));
+        let builder = builder(&self.context, self.is_reserve);
+        let service = self.service(&has_asked);
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(socket), service));
+        let mut interruptions = interruptions(&self);
+        let mut is_leaving = false;
         loop {
             tokio::select! {
                 biased;
@@ -71,10 +85,62 @@ impl Connection {
                 Some(interruption) = interruptions.next() => match interruption {
                     Interruption::FirstCallDue if has_asked.load(Ordering::Relaxed) => {}
                     Interruption::FirstCallDue => return,
-                    Interruption::Stopping => connection.as_mut().graceful_shutdown(),
+                    Interruption::Displaced if self.is_reserve => return,
+                    Interruption::Displaced if self.activity.idle_since().is_some() => {
+                        counters::count_idle_closed("displaced");
+                        return;
+                    }
+                    Interruption::Displaced | Interruption::Stopping => connection.as_mut().graceful_shutdown(),
+                    Interruption::IdleDue if !self.has_idled() => interruptions.push(self.idle_due()),
+                    Interruption::IdleDue if is_leaving => return,
+                    Interruption::IdleDue => {
+                        counters::count_idle_closed("idle");
+                        is_leaving = true;
+                        connection.as_mut().graceful_shutdown();
+                        interruptions.push(self.idle_due());
+                    }
                 },
             }
         }
+    }
+
+    /// What its calls are answered by.
+    fn service(
+        &self,
+        has_asked: &Arc<AtomicBool>,
+    ) -> impl hyper::service::Service<
+        Request<Incoming>,
+        Response = Response<Outgoing>,
+        Error = Infallible,
+        Future: Send + 'static,
+    > + 'static {
+        let (context, router, peer) = (Arc::clone(&self.context), self.router.clone(), self.peer);
+        let (activity, is_reserve) = (Arc::clone(&self.activity), self.is_reserve);
+        let has_asked = Arc::clone(has_asked);
+        service_fn(move |request| {
+            has_asked.store(true, Ordering::Relaxed);
+            let call = activity.begin();
+            let mut request = prepare(request, peer, &context);
+            if is_reserve {
+                request.extensions_mut().insert(IsReserve);
+            }
+            let answered = router.clone().call(request);
+            async move { Ok(Outgoing::response(answered.await?, call)) }
+        })
+    }
+
+    /// Whether it has been without a call for as long as it may.
+    fn has_idled(&self) -> bool {
+        let (now, wait) = (self.context.services.clock.now(), self.context.timeouts.idle);
+        self.activity.idle_since().is_some_and(|since| after(since, wait) <= now)
+    }
+
+    /// Ends when it is to be seen whether the connection has been idle.
+    fn idle_due(&self) -> BoxFuture<'static, Interruption> {
+        let (clock, wait) = (&self.context.services.clock, self.context.timeouts.idle);
+        let idle_since = self.activity.idle_since().unwrap_or(clock.now());
+        let due = clock.sleep_until(after(idle_since, wait).max(clock.now() + IDLE_LOOK_MS));
+        due.map(|()| Interruption::IdleDue).boxed()
     }
 }
 
@@ -82,24 +148,33 @@ impl Connection {
 enum Interruption {
     /// A client has had its time to say what it wants.
     FirstCallDue,
+    /// It may have been without a call for too long.
+    IdleDue,
+    /// Another connection needs its permit.
+    Displaced,
     /// The server is to stop.
     Stopping,
 }
 
-/// Each comes once. Unlike the branches of a `select`, they are looked at only when they have something to say.
-fn interruptions(
-    context: &Shared,
-    mut stopping: watch::Receiver<bool>,
-) -> FuturesUnordered<BoxFuture<'static, Interruption>> {
+/// Unlike the branches of a `select`, they are looked at only when they have something to say.
+fn interruptions(connection: &Connection) -> FuturesUnordered<BoxFuture<'static, Interruption>> {
+    let Connection { context, activity, stopping, .. } = connection;
     let clock = &context.services.clock;
     // hyper's own time-out begins once the version is known; a client that says too little for that has this one.
     let first_call = clock.sleep_until(after(clock.now(), context.timeouts.header));
     let first_call_due = first_call.map(|()| Interruption::FirstCallDue);
+    let activity = Arc::clone(activity);
+    let displaced = async move {
+        activity.asked_to_leave().await;
+        Interruption::Displaced
+    };
+    let mut stopping = stopping.clone();
     let asked_to_stop = async move {
         asked_to_stop(&mut stopping).await;
         Interruption::Stopping
     };
-    FuturesUnordered::from_iter([first_call_due.boxed(), asked_to_stop.boxed()])
+    let idle_due = connection.idle_due();
+    FuturesUnordered::from_iter([first_call_due.boxed(), idle_due, displaced.boxed(), asked_to_stop.boxed()])
 }
 
 /// Ends when the server is to stop, or is gone.
@@ -107,12 +182,14 @@ pub(super) async fn asked_to_stop(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stopping| *stopping).await;
 }
 
-fn builder(header_timeout: Duration) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
+fn builder(context: &Context, is_reserve: bool) -> Builder<Streams> {
+    let Timeouts { header, stalled, .. } = context.timeouts;
+    let mut builder = Builder::new(Streams::new(&context.services.clock, stalled));
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(header_timeout)
+        .header_read_timeout(if is_reserve { header.min(RESERVE_TIMEOUT) } else { header })
+        .keep_alive(!is_reserve)
         .max_headers(HEADERS_MAX)
         .max_buf_size(HEADER_BYTES_MAX as usize);
     builder
@@ -120,9 +197,12 @@ fn builder(header_timeout: Duration) -> Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .max_header_list_size(HEADER_BYTES_MAX)
         .max_concurrent_streams(STREAMS_MAX)
+        .initial_connection_window_size(RECEIVED_BYTES_MAX)
+        .initial_stream_window_size(RECEIVED_BYTES_MAX)
+        .max_send_buf_size(SENT_BYTES_MAX)
         .keep_alive_interval(PING_AFTER)
         .keep_alive_timeout(PING_TIMEOUT);
-    builder
+    if is_reserve { builder.http1_only() } else { builder }
 }
 
 /// Takes one trailing slash off the path, notes where the connection comes from, and puts the body under its time-outs.

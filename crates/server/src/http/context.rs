@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::shares::Shares;
 use crate::app::Services;
+use crate::config::ConnectionLimits;
 
 /// How long a client may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,16 +17,23 @@ pub struct Timeouts {
     pub body_idle: Duration,
     /// For a whole body.
     pub body_total: Duration,
+    /// For a connection without a call.
+    pub idle: Duration,
+    /// For a client that takes nothing of a response: it is cut after this time, after twice the time at the latest.
+    pub stalled: Duration,
     /// For calls under way when the server is asked to stop.
     pub shutdown: Duration,
 }
 
-impl Default for Timeouts {
-    fn default() -> Self {
+impl Timeouts {
+    /// Those of a service with these limits.
+    pub fn new(limits: &ConnectionLimits) -> Self {
         Self {
             header: Duration::from_secs(10),
             body_idle: Duration::from_secs(20),
             body_total: Duration::from_secs(120),
+            idle: limits.idle,
+            stalled: limits.stalled,
             shutdown: Duration::from_secs(10),
         }
     }
@@ -38,6 +47,15 @@ pub(super) struct Peer(pub(super) SocketAddr);
 pub(super) struct Context {
     pub(super) services: Services,
     pub(super) timeouts: Timeouts,
+    pub(super) shares: Shares,
+}
+
+impl Context {
+    /// The context of a service.
+    pub(super) fn new(services: Services, timeouts: Timeouts) -> Shared {
+        let shares = Shares::new(services.config.connections);
+        Arc::new(Self { services, timeouts, shares })
+    }
 }
 
 /// The context as handlers share it.

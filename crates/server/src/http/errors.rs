@@ -15,6 +15,7 @@ use crate::app::errors::{AppError, InputFault, InvalidInput};
 const INVALID_REQUEST: &str = "invalid_request_error";
 const AUTHENTICATION: &str = "authentication_error";
 const BILLING: &str = "billing_error";
+const RATE_LIMIT: &str = "rate_limit_error";
 const SERVER: &str = "server_error";
 
 /// After so many seconds it is worth trying again.
@@ -37,6 +38,8 @@ pub(super) enum Refusal {
     UnsupportedMediaType(&'static str),
     /// The body took too long to come.
     TimedOut,
+    /// The account, or the address without one, has as many calls under way as it may.
+    TooManyCalls,
     /// A bug of ours.
     Panicked,
 }
@@ -78,6 +81,7 @@ impl Refusal {
             Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "unavailable", SERVER)
             }
+            Self::TooManyCalls => (StatusCode::TOO_MANY_REQUESTS, "too_many_calls", RATE_LIMIT),
             Self::App(AppError::Internal(_)) | Self::Panicked => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", SERVER)
             }
@@ -103,6 +107,9 @@ impl Refusal {
             Self::TooLarge(limit) => format!("the body must be at most {limit} bytes"),
             Self::UnsupportedMediaType(taken) => (*taken).to_owned(),
             Self::TimedOut => "the body took too long to come".to_owned(),
+            Self::TooManyCalls => {
+                "too many calls are under way; send the next when one of them has been answered".to_owned()
+            }
             Self::Panicked => "something went wrong here".to_owned(),
         }
     }
@@ -112,7 +119,7 @@ impl Refusal {
             Self::App(AppError::InvalidApiKey) | Self::NoMetricsToken => {
                 Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
             }
-            Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) => {
+            Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) | Self::TooManyCalls => {
                 Some((header::RETRY_AFTER, RETRY_AFTER))
             }
             _ => None,

@@ -8,6 +8,15 @@ use super::context::Shared;
 use super::errors::Answer;
 use crate::app::errors::AppError;
 
+/// Where these are asked.
+pub(super) const LIVE_PATH: &str = "/livez";
+pub(super) const READY_PATH: &str = "/readyz";
+
+/// Whether the path is one of them: what is served even where there is no permit for another connection.
+pub(super) fn is_path(path: &str) -> bool {
+    [LIVE_PATH, READY_PATH].contains(&path)
+}
+
 /// `GET /livez`: 200 while the process answers at all.
 pub(super) async fn live() -> Response {
     answers::ok(|out| out.extend_from_slice(br#"{"status":"ok"}"#))

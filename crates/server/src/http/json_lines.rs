@@ -1,18 +1,25 @@
-//! JSON Lines, straight from the store's pages to the socket: memory stays the same however long the list is, and a
-//! slow reader slows nothing down but itself.
+//! JSON Lines, straight from the store's pages to the socket: a list holds two pages however long it is, and a slow reader slows
+//! nothing down but itself. The memory of a page is taken from the share of its account before the page is read, and given back
+//! when the last of its lines was sent.
 
+use std::sync::Arc;
+use std::time::Duration;
 use std::vec;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::stream;
+use overnight_domain::scheduler::AccountKey;
 use tokio::sync::mpsc::{self, Receiver};
 use tracing::{Instrument, Span};
 
-use super::answers;
+use super::context::{Shared, after};
+use super::shares::{self, Client, MemoryPermit};
+use super::{answers, counters};
 use crate::app::errors::AppError;
-use crate::app::pages::Pages;
+use crate::app::pages::SizedPages;
+use crate::tasks;
 
 /// A chunk is handed to the socket once it has reached this length.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -20,39 +27,97 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Room for the line that takes a chunk over its length.
 const SLACK_BYTES: usize = 4 << 10;
 
+/// So long a call waits for memory.
+const MEMORY_WAIT: Duration = Duration::from_secs(10);
+
 /// 200 with one line for each row, appended by `write` without its line break.
 ///
 /// The first page is read before anything is answered. After that a failure cuts the connection, so that a client
 /// cannot take a part for the whole.
-pub(super) async fn answer<P: Pages>(
+///
+/// # Errors
+///
+/// What the store could not do; [`AppError::Unavailable`] where responses that were not read hold the account's memory.
+pub(super) async fn answer<P: SizedPages>(
+    context: &Shared,
+    account: AccountKey,
     mut pages: P,
     write: fn(&P::Row, &mut Vec<u8>),
 ) -> Result<Response, AppError> {
-    let rows = pages.next_page().await?.unwrap_or_default().into_iter();
-    let lines = Lines::<P> { rows, ahead: Some(read_ahead(pages)), write, span: Span::current() };
+    let clock = &context.services.clock;
+    let memory = tokio::select! {
+        biased;
+        memory = take_memory(context, account, pages.page_bytes_max()) => memory?,
+        () = clock.sleep_until(after(clock.now(), MEMORY_WAIT)) => {
+            counters::count_over_share("memory");
+            return Err(AppError::Unavailable("responses that were not read hold all of your memory".to_owned()));
+        }
+    };
+    let page = read_page(memory, &mut pages).await?;
+    let ahead = page.is_some().then(|| read_ahead(Arc::clone(context), account, pages));
+    let lines = Lines::<P> { page, ahead, write, span: Span::current() };
     let chunks = stream::try_unfold(lines, Lines::next_chunk);
     let content_type = HeaderValue::from_static("application/x-ndjson");
     Ok(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks)))
 }
 
 /// While one page is written, the next is read; there are never more than these two.
-struct Lines<P: Pages> {
-    rows: vec::IntoIter<P::Row>,
+struct Lines<P: SizedPages> {
+    /// `None` once its last row was written.
+    page: Option<Page<P>>,
     /// `None` once the last page was taken up.
-    ahead: Option<Receiver<Page<P>>>,
+    ahead: Option<Receiver<Result<Option<Page<P>>, AppError>>>,
     write: fn(&P::Row, &mut Vec<u8>),
     /// The call's, which is answered before its list is at an end.
     span: Span,
 }
 
-type Page<P> = Result<Option<Vec<<P as Pages>::Row>>, AppError>;
+struct Page<P: SizedPages> {
+    rows: vec::IntoIter<P::Row>,
+    bytes: usize,
+    memory: Arc<MemoryPermit>,
+}
+
+/// The memory of a page of `bytes_max`, once it is free.
+async fn take_memory(
+    context: &Shared,
+    account: AccountKey,
+    bytes_max: usize,
+) -> Result<MemoryPermit, AppError> {
+    let memory = context.shares.memory(Client::Account(account), bytes_max).await;
+    memory.ok_or_else(AppError::stopping)
+}
+
+/// The next page.
+async fn read_page<P: SizedPages>(
+    mut memory: MemoryPermit,
+    pages: &mut P,
+) -> Result<Option<Page<P>>, AppError> {
+    let Some(rows) = pages.next_page().await? else { return Ok(None) };
+    let bytes = rows.iter().map(P::row_bytes).sum();
+    memory.correct(bytes + SLACK_BYTES);
+    Ok(Some(Page { rows: rows.into_iter(), bytes, memory: Arc::new(memory) }))
+}
 
 /// Reads on until the list ends or fails, or nobody wants it any more.
-fn read_ahead<P: Pages>(mut pages: P) -> Receiver<Page<P>> {
+fn read_ahead<P: SizedPages>(
+    context: Shared,
+    account: AccountKey,
+    mut pages: P,
+) -> Receiver<Result<Option<Page<P>>, AppError>> {
     let (ready, ahead) = mpsc::channel(1);
+    let bytes_max = pages.page_bytes_max();
     let read = async move {
         while let Ok(place) = ready.reserve().await {
-            let page = pages.next_page().await;
+            let read = async {
+                let memory = take_memory(&context, account, bytes_max).await?;
+                read_page(memory, &mut pages).await
+            };
+            // A read that nobody waits for any more ends at once, which may go through a million rows for none.
+            let page = tokio::select! {
+                page = read => page,
+                () = ready.closed() => break,
+            };
             let is_last = !matches!(page, Ok(Some(_)));
             place.send(page);
             if is_last {
@@ -60,37 +125,37 @@ fn read_ahead<P: Pages>(mut pages: P) -> Receiver<Page<P>> {
             }
         }
     };
-    tokio::spawn(read.in_current_span());
+    tasks::spawn(read.in_current_span());
     ahead
 }
 
-impl<P: Pages> Lines<P> {
+impl<P: SizedPages> Lines<P> {
+    /// Lines of one page: a list that waits for the next one keeps nothing of the last.
     async fn next_chunk(mut self) -> Result<Option<(Bytes, Self)>, AppError> {
-        let mut chunk = Vec::with_capacity(CHUNK_BYTES + SLACK_BYTES);
-        while chunk.len() < CHUNK_BYTES {
-            if let Some(row) = self.rows.next() {
-                (self.write)(&row, &mut chunk);
-                chunk.push(b'\n');
-            } else if !self.turn_page().await? {
-                break;
-            }
+        let Some(mut page) = self.turn_page().await? else { return Ok(None) };
+        let mut chunk = Vec::with_capacity(page.bytes.min(CHUNK_BYTES) + SLACK_BYTES);
+        while chunk.len() < CHUNK_BYTES
+            && let Some(row) = page.rows.next()
+        {
+            (self.write)(&row, &mut chunk);
+            chunk.push(b'\n');
         }
-        Ok((!chunk.is_empty()).then(|| (chunk.into(), self)))
+        let chunk = shares::hold(chunk.into(), Arc::clone(&page.memory));
+        self.page = (page.rows.len() > 0).then_some(page);
+        Ok(Some((chunk, self)))
     }
 
-    /// Takes the next page up; `false` at the end.
-    async fn turn_page(&mut self) -> Result<bool, AppError> {
-        let Some(ahead) = &mut self.ahead else { return Ok(false) };
+    /// The page that is to be written; `None` at the end.
+    async fn turn_page(&mut self) -> Result<Option<Page<P>>, AppError> {
+        if let Some(page) = self.page.take() {
+            return Ok(Some(page));
+        }
+        let Some(ahead) = &mut self.ahead else { return Ok(None) };
         let page = ahead.recv().await;
         let page = page.unwrap_or_else(|| Err(AppError::stopping()));
-        let page = page.inspect_err(|error| {
+        page.inspect_err(|error| {
             let _in_call = self.span.enter();
             tracing::error!(error = error.in_full(), "list response cut: reading its next page failed");
-        })?;
-        match page {
-            Some(rows) => self.rows = rows.into_iter(),
-            None => self.ahead = None,
-        }
-        Ok(self.ahead.is_some())
+        })
     }
 }

@@ -12,10 +12,10 @@ use metrics::{
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use super::answers;
 use super::context::Shared;
 use super::errors::{Answer, Refusal};
 use super::extract::bearer;
+use super::{answers, counters};
 
 const CALLS: &str = "overnight_http_requests_total";
 const DURATION: &str = "overnight_http_request_duration_seconds";
@@ -40,6 +40,7 @@ fn recorder() -> &'static PrometheusHandle {
         describe_counter!(CALLS, "Calls answered, by route, method and status.");
         describe_histogram!(DURATION, "Seconds from a call's head to the head of its answer.");
         describe_gauge!(CONNECTIONS, "Connections of clients that are open.");
+        counters::describe();
         describe_gauge!(WRITES_WAITING, "Writes that wait for their group.");
         handle
     })

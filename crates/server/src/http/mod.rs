@@ -3,12 +3,15 @@
 //! `router.rs` lists every route. The native dialect has its handlers in `native/`, the console in `console/`. Every call passes `calls.rs`, which
 //! names it, lets it in, and gives every refusal its one shape.
 
+mod activity;
+mod addresses;
 mod answers;
 mod bodies;
 mod calls;
 mod connections;
 mod console;
 mod context;
+mod counters;
 mod docs;
 mod errors;
 mod extract;
@@ -20,12 +23,15 @@ mod openapi;
 mod pages;
 mod payments;
 mod percent;
+mod permits;
 mod queries;
 mod router;
+mod sending;
 mod serve;
+mod shares;
 
 pub use self::context::Timeouts;
 pub use self::metrics::install as install_metrics;
-pub use self::openapi::openapi_json;
+pub use self::openapi::OPENAPI_JSON;
 pub use self::router::router;
 pub use self::serve::{Listeners, serve, serve_with};

@@ -13,7 +13,9 @@ use crate::config::ProviderConfig;
 
 /// The routes that every process has, whatever its part.
 fn health_routes(has_metrics: bool) -> Router<Shared> {
-    let router = Router::new().route("/livez", get(health::live)).route("/readyz", get(health::ready));
+    let router = Router::new()
+        .route(health::LIVE_PATH, get(health::live))
+        .route(health::READY_PATH, get(health::ready));
     if has_metrics { router.route("/metrics", get(metrics::get)) } else { router }
 }
 
@@ -34,7 +36,8 @@ fn open_routes(services: &Services) -> Router<Shared> {
 /// Everything that is served, for a host program with a server of its own; [`super::serve`] also keeps the time-outs
 /// and takes a trailing slash for the same path.
 pub fn router(services: Services) -> Router {
-    assemble(Arc::new(Context { services, timeouts: Timeouts::default() }))
+    let timeouts = Timeouts::new(&services.config.connections);
+    assemble(Context::new(services, timeouts))
 }
 
 /// Everything that is served where the API is.
@@ -43,13 +46,13 @@ pub(super) fn assemble(context: Shared) -> Router {
     if !context.services.config.role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }
-    let routes = open_routes(&context.services).merge(Router::from(native::routes()));
+    let routes = open_routes(&context.services).merge(native::routes());
     finish(routes.merge(console::routes(&context)), context)
 }
 
-/// What is served at `metrics_listen`.
+/// What is served at `metrics_listen`, where clients cannot keep probes out.
 pub(super) fn assemble_metrics(context: Shared) -> Router {
-    finish(Router::new().route("/metrics", get(metrics::get)), context)
+    finish(health_routes(true), context)
 }
 
 fn finish(router: Router<Shared>, context: Shared) -> Router {

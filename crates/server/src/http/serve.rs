@@ -1,17 +1,20 @@
-//! Serving: connections are accepted up to a limit, and let go in peace when it is time to stop.
+//! Serving: every connection is accepted (`permits.rs` says as what), and let go in peace when it is time to stop.
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use futures_util::FutureExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::activity::Activity;
+use super::addresses::ClientNetwork;
 use super::connections::{Connection, asked_to_stop};
-use super::context::Peer;
-use super::context::{Context, Shared, Timeouts, after};
+use super::context::{Context, Peer, Shared, Timeouts, after};
+use super::permits::{ConnectionPermits, Origin};
 use super::{metrics, router};
 use crate::app::Services;
 
@@ -67,7 +70,8 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, (SocketAddr, io::Error
 /// Serves the API, and the figures where they have an address of their own, until `shutdown` ends; then calls under
 /// way are given time to end.
 pub async fn serve(services: Services, listeners: Listeners, shutdown: impl Future<Output = ()> + Send) {
-    serve_with(services, listeners, shutdown, Timeouts::default()).await;
+    let timeouts = Timeouts::new(&services.config.connections);
+    serve_with(services, listeners, shutdown, timeouts).await;
 }
 
 /// As [`serve`], with other time-outs.
@@ -77,19 +81,19 @@ pub async fn serve_with(
     shutdown: impl Future<Output = ()> + Send,
     timeouts: Timeouts,
 ) {
-    let context = Arc::new(Context { services, timeouts });
+    let context = Context::new(services, timeouts);
     let (stop, stopping) = watch::channel(false);
     let mut servers = JoinSet::new();
     if let Some(listener) = listeners.metrics {
         let router = router::assemble_metrics(Arc::clone(&context));
         let server = Server::new(&context, router, METRICS_CONNECTIONS_MAX, stopping.clone());
-        servers.spawn(server.run(listener));
+        servers.spawn(server.run(listener).boxed());
     }
     let router = router::assemble(Arc::clone(&context));
-    let server = Server::new(&context, router, context.services.config.connections_max, stopping);
-    servers.spawn(server.run(listeners.api));
+    let server = Server::new(&context, router, context.services.config.connections.max, stopping);
+    servers.spawn(server.run(listeners.api).boxed());
     let mut upkeep = JoinSet::new();
-    upkeep.spawn(keep_up(Arc::clone(&context)));
+    upkeep.spawn(keep_up(Arc::clone(&context)).boxed());
     shutdown.await;
     stop.send_replace(true);
     while servers.join_next().await.is_some() {}
@@ -106,7 +110,7 @@ async fn keep_up(context: Shared) {
 struct Server {
     context: Shared,
     router: Router,
-    permits: Arc<Semaphore>,
+    permits: Arc<ConnectionPermits>,
     stopping: watch::Receiver<bool>,
     connections: JoinSet<()>,
 }
@@ -118,7 +122,8 @@ impl Server {
         connections_max: usize,
         stopping: watch::Receiver<bool>,
     ) -> Self {
-        let permits = Arc::new(Semaphore::new(connections_max));
+        let permits =
+            ConnectionPermits::new(connections_max, context.services.config.connections.per_address);
         Self { context: Arc::clone(context), router, permits, stopping, connections: JoinSet::new() }
     }
 
@@ -128,8 +133,8 @@ impl Server {
             tokio::select! {
                 () = asked_to_stop(&mut stopping) => break,
                 Some(_) = self.connections.join_next() => {}
-                accepted = accept(&listener, &self.permits) => match accepted {
-                    Ok((stream, peer, permit)) => self.begin(stream, peer, permit),
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, peer)) => self.begin(stream, peer),
                     Err(error) => {
                         tracing::warn!(%error, "accepting a connection failed");
                         let clock = &self.context.services.clock;
@@ -147,11 +152,17 @@ impl Server {
         }
     }
 
-    fn begin(&mut self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
+    fn begin(&mut self, stream: TcpStream, peer: SocketAddr) {
+        let activity = Activity::new(&self.context.services.clock);
+        let is_proxy = self.context.services.config.console.trusts(peer.ip());
+        let origin = Origin { network: ClientNetwork::of(peer.ip()), is_proxy };
+        let permit = self.permits.take(origin, &activity);
         let connection = Connection {
             context: Arc::clone(&self.context),
             router: self.router.clone(),
             peer: Peer(peer),
+            activity,
+            is_reserve: permit.is_reserve,
             stopping: self.stopping.clone(),
         };
         self.connections.spawn(async move {
@@ -160,14 +171,4 @@ impl Server {
             drop(permit);
         });
     }
-}
-
-/// The next connection, once there is room for one: the others wait with the kernel.
-async fn accept(
-    listener: &TcpListener,
-    permits: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    let permit = Arc::clone(permits).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, address) = listener.accept().await?;
-    Ok((stream, address, permit))
 }

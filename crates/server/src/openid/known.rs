@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use openidconnect::core::{CoreClient, CoreClientAuthMethod, CoreProviderMetadata};
 use openidconnect::url::Url;
 use openidconnect::{EndpointMaybeSet, EndpointNotSet, EndpointSet, IssuerUrl};
@@ -57,13 +59,16 @@ impl Provider {
     }
 
     /// Asks it.
-    pub(super) async fn ask(&self) -> Result<Known, OpenIdError> {
-        let now = self.clock.now();
-        let metadata = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.calls).await?;
-        self.check(&metadata)?;
-        let known = Known(Arc::new(metadata));
-        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some((known.clone(), now));
-        Ok(known)
+    pub(super) fn ask(&self) -> BoxFuture<'_, Result<Known, OpenIdError>> {
+        async move {
+            let now = self.clock.now();
+            let metadata = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.calls).await?;
+            self.check(&metadata)?;
+            let known = Known(Arc::new(metadata));
+            *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some((known.clone(), now));
+            Ok(known)
+        }
+        .boxed()
     }
 
     /// Whoever signs in is sent nowhere that is less safe than the issuer. Where we call, the transport sees to it.

@@ -15,6 +15,7 @@ use crate::app::Services;
 use crate::app::write_retry::write_with_retry;
 use crate::clock::SharedClock;
 use crate::store::queue::settle::{self, Settlement};
+use crate::tasks;
 
 /// How many completions one write stores at most.
 const SETTLED_AT_ONCE: usize = 256;
@@ -40,7 +41,7 @@ impl Attempts {
         answers: UnboundedSender<SchedulerInput>,
     ) -> (Arc<Self>, JoinHandle<()>) {
         let (completions, completed) = unbounded_channel();
-        let settling = tokio::spawn(settle_until_closed(services.clone(), completed));
+        let settling = tasks::spawn(settle_until_closed(services.clone(), completed));
         let clock = Arc::clone(&services.clock);
         (Arc::new(Self { clock, replicas, prompts, answers, completions }), settling)
     }

@@ -7,6 +7,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 use super::replicas::Replicas;
 use crate::app::Services;
 use crate::store::nodes::engine_reports::{self, EnginePause, EngineState};
+use crate::tasks;
 
 /// There is no more than one report in so many milliseconds.
 const EVERY_MS: i64 = 2_000;
@@ -41,7 +42,7 @@ impl Reports {
         let (arrived, outcome) = oneshot::channel();
         self.under_way = Some(outcome);
         let store = self.services.store.clone();
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             match engine_reports::report(&store, engines, now).await {
                 Ok(()) => drop(arrived.send(())),
                 Err(error) => tracing::debug!(%error, "engine status report failed; will retry"),

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use overnight_domain::scheduler::{Lease, SchedulerInput};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -15,6 +16,7 @@ use crate::store::nodes::hints;
 use crate::store::nodes::replicas::{self, Claim, Claimed};
 use crate::store::queue;
 use crate::store::queue::leases;
+use crate::tasks;
 
 /// Hints are given at most so often.
 const HINT_MS: i64 = 50;
@@ -60,7 +62,7 @@ impl Sharing {
         let (held, giving_up) = (BTreeSet::new(), BTreeSet::new());
         let hint = Arc::<Notify>::default();
         let mut listener = JoinSet::new();
-        listener.spawn(listen(services.clone(), Arc::clone(&hint)));
+        listener.spawn(listen(services.clone(), Arc::clone(&hint)).boxed());
         Self {
             services,
             names,
@@ -83,7 +85,7 @@ impl Sharing {
         }
         self.hinted_at = now;
         let store = self.services.store.clone();
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             // They ask by themselves soon.
             let _ = hints::give(&store).await;
         });
@@ -103,7 +105,7 @@ impl Sharing {
         let giving_up = self.giving_up.iter().filter(|name| has_run_out(name)).cloned().collect();
         let claim = Claim { names: self.names.clone(), giving_up, now: self.services.clock.now() };
         let (services, polled) = (self.services.clone(), self.polled.clone());
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             let outcome = poll(&services, claim, &leases).await;
             if let Err(error) = &outcome {
                 tracing::warn!(%error, "polling shared state failed; will retry");

@@ -21,6 +21,7 @@ use super::sharing::{Heard, Sharing};
 use crate::app::{HEARD_EVERY_MS, Services};
 use crate::store::StoreError;
 use crate::store::queue;
+use crate::tasks;
 
 const INPUTS_AT_ONCE: usize = 256;
 /// A store that is away is not waited for any longer than this when the process ends.
@@ -239,7 +240,7 @@ impl Shell {
         }
         let (services, answers) = (self.services.clone(), self.answers.clone());
         let prompts = Arc::clone(&self.prompts);
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             let now = services.clock.now();
             let Some(input) = commands::perform(&services.store, command, now).await else { return };
             if let SchedulerInput::Leased { leases, .. } = &input {
@@ -257,7 +258,7 @@ impl Shell {
 
     fn probe(&self, replica: ReplicaKey, model: ModelKey) {
         let (replicas, answers) = (Arc::clone(&self.replicas), self.answers.clone());
-        tokio::spawn(async move {
+        tasks::spawn(async move {
             let outcome = replicas.probe(replica, model).await;
             let _ = answers.send(SchedulerInput::Probed { replica, outcome });
         });

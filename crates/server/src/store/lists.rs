@@ -5,11 +5,15 @@
 
 use overnight_domain::json::{Json, Kind, quote};
 
+use crate::store::StoreError;
 use crate::store::database::{Row, Statement, Value};
-use crate::store::{Store, StoreError};
+use crate::store::read_queue::LongReaders;
 
 /// Rows of a page.
 pub const PAGE_ROWS: usize = 50;
+
+/// Rows that one read goes through: what waits for its turn waits no longer.
+const LOOKED_AT_ONCE: u32 = 1_000;
 
 /// How often the database is asked for one page: what it finds may not be what was looked for.
 const ASKED_MAX: usize = 20;
@@ -25,37 +29,59 @@ pub struct ListPage<T> {
     pub looked_through: Option<i64>,
 }
 
-/// The next page behind `before`. `floor` is the last row that is looked at, where there are more behind it; `statement`
-/// asks for so many rows behind one, which `read` reads. Each row has its number in the column `seq` and the searched text in
-/// `metadata`.
+/// How a list is asked for.
+pub(in crate::store) struct Question<F, S> {
+    /// The row before the first one of the page.
+    pub(in crate::store) before: Option<i64>,
+    /// How many rows are looked through at most.
+    pub(in crate::store) looked_max: u32,
+    /// Asks for the last row of so many behind one, in the column `seq`, where there are so many.
+    pub(in crate::store) floor: F,
+    /// Asks for so many rows behind one, down to another one. Each has its number in the column `seq` and the searched text in
+    /// `metadata`.
+    pub(in crate::store) rows: S,
+}
+
+/// A page of a list, whose rows `read` reads. Between two reads others have their turn.
 pub(in crate::store) async fn page<T>(
-    store: &Store,
-    before: Option<i64>,
-    floor: Option<i64>,
+    readers: &LongReaders<'_>,
     search: Option<&Search>,
-    statement: impl Fn(i64, usize) -> Statement,
+    question: Question<impl Fn(i64, u32) -> Statement, impl Fn(i64, i64, usize) -> Statement>,
     read: fn(&Row) -> Result<T, StoreError>,
 ) -> Result<ListPage<T>, StoreError> {
     const WANTED: usize = PAGE_ROWS + 1;
     let (mut rows, mut last_on_page) = (Vec::new(), None);
-    let mut behind = before.unwrap_or(i64::MAX);
-    for _ in 0..ASKED_MAX {
-        let found = store.readers().fetch_all(statement(behind, WANTED)).await?;
-        for row in &found {
-            behind = row.get("seq")?;
-            let metadata: Option<&[u8]> = row.get("metadata")?;
-            if !search.is_none_or(|search| search.holds(metadata)) {
-                continue;
+    let mut behind = question.before.unwrap_or(i64::MAX);
+    let (mut looked, mut asked) = (0, 0);
+    while looked < question.looked_max && asked < ASKED_MAX {
+        let at_once = LOOKED_AT_ONCE.min(question.looked_max - looked);
+        let floor = readers.fetch_optional((question.floor)(behind, at_once)).await?;
+        let floor: Option<i64> = floor.map(|row| row.get("seq")).transpose()?;
+        loop {
+            asked += 1;
+            let rows_asked = (question.rows)(behind, floor.unwrap_or(i64::MIN), WANTED);
+            let found = readers.fetch_all(rows_asked).await?;
+            for row in &found {
+                behind = row.get("seq")?;
+                if !search.is_none_or(|search| row.get("metadata").is_ok_and(|text| search.holds(text))) {
+                    continue;
+                }
+                if rows.len() == PAGE_ROWS {
+                    return Ok(ListPage { rows, next: last_on_page, looked_through: None });
+                }
+                last_on_page = Some(behind);
+                rows.push(read(row)?);
             }
-            if rows.len() == PAGE_ROWS {
-                return Ok(ListPage { rows, next: last_on_page, looked_through: None });
+            if found.len() < WANTED {
+                break;
             }
-            last_on_page = Some(behind);
-            rows.push(read(row)?);
+            if asked >= ASKED_MAX {
+                return Ok(ListPage { rows, next: None, looked_through: Some(behind) });
+            }
         }
-        if found.len() < WANTED {
-            return Ok(ListPage { rows, next: None, looked_through: floor });
-        }
+        let Some(floor) = floor else { return Ok(ListPage { rows, next: None, looked_through: None }) };
+        behind = floor;
+        looked += at_once;
     }
     Ok(ListPage { rows, next: None, looked_through: Some(behind) })
 }

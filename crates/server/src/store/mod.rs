@@ -18,6 +18,7 @@ pub mod operations;
 mod options;
 pub mod outbox;
 pub mod queue;
+mod read_queue;
 pub mod requests;
 mod row;
 pub mod schema;

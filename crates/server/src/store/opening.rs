@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
+use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
@@ -18,6 +19,7 @@ use crate::store::error::StoreError;
 use crate::store::nodes;
 use crate::store::options::StoreOptions;
 use crate::store::queue::expiry::Passed;
+use crate::store::read_queue::{LongReaders, ReadQueue};
 use crate::store::schema;
 use crate::store::writer::{ManualWriter, Writer, WriterCore};
 use crate::store::writes::{Node, Sequences, WriteContext};
@@ -46,6 +48,7 @@ pub struct Store {
 
 struct Inner {
     readers: Readers,
+    read_queue: ReadQueue,
     writer: Writer,
     database: Database,
     secret: [u8; 32],
@@ -65,10 +68,13 @@ impl Drop for Inner {
 
 impl Store {
     /// Opens the store as its one server: takes the folder's lock, brings the schema up to date, and starts the writer.
-    pub async fn open(options: &StoreOptions, clock: SharedClock) -> Result<Self, StoreError> {
-        let (store, core) = Self::open_core(options, clock.now()).await?;
-        *store.inner.task.lock().await = Some(core.spawn(clock)?);
-        Ok(store)
+    pub fn open(options: &StoreOptions, clock: SharedClock) -> BoxFuture<'_, Result<Self, StoreError>> {
+        // Boxed, so that it is compiled here and not as a part of each program.
+        Box::pin(async move {
+            let (store, core) = Self::open_core(options, clock.now()).await?;
+            *store.inner.task.lock().await = Some(core.spawn(clock)?);
+            Ok(store)
+        })
     }
 
     /// As [`Store::open`], with the writer in the caller's hand.
@@ -115,6 +121,7 @@ impl Store {
         let readers = Readers::open(database.clone(), options.readers).await?;
         let inner = Inner {
             readers,
+            read_queue: ReadQueue::over(options.readers),
             writer,
             database,
             secret,
@@ -173,6 +180,11 @@ impl Store {
 
     pub(super) fn readers(&self) -> &Readers {
         &self.inner.readers
+    }
+
+    /// Readers for what goes through many rows on behalf of an account.
+    pub(super) fn long_readers(&self, account: AccountKey) -> LongReaders<'_> {
+        LongReaders { readers: &self.inner.readers, queue: &self.inner.read_queue, account }
     }
 
     pub(super) fn writer(&self) -> &Writer {

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::{Request, Response, Uri, body::Incoming};
+use hyper::{Request, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
-use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tower::Service;
 
@@ -64,13 +64,10 @@ impl Transport {
     }
 
     /// Sends a request and waits for the head of its answer. Dropped, the connection is closed.
-    pub(crate) async fn send(
-        &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, ClientError> {
+    pub(crate) fn send(&self, request: Request<Full<Bytes>>) -> ResponseFuture {
         match &self.0 {
-            Pool::Plain(client) => client.request(request).await,
-            Pool::Secure(client) => client.request(request).await,
+            Pool::Plain(client) => client.request(request),
+            Pool::Secure(client) => client.request(request),
         }
     }
 }

@@ -9,6 +9,8 @@ use futures_util::future::BoxFuture;
 use overnight_domain::webhooks::TRIES_AT_ONCE;
 use tokio::sync::Semaphore;
 
+use crate::tasks;
+
 /// Names looked up at once. Each takes a thread until the system gives up, which an unwilling name server can drag out;
 /// these are half of the threads that there are.
 const LOOKUPS_MAX: usize = TRIES_AT_ONCE;
@@ -48,7 +50,7 @@ impl Resolve for SystemResolver {
         Box::pin(async move {
             let permit = free.acquire_owned().await.map_err(io::Error::other)?;
             // A task of its own, which outlives whoever no longer waits: its permit is held as long as its thread is.
-            let lookup = tokio::spawn(async move {
+            let lookup = tasks::spawn(async move {
                 let found = tokio::net::lookup_host((name, 0)).await;
                 drop((permit, hold));
                 found.map(|addresses| addresses.map(|address| address.ip()).collect())

@@ -3,6 +3,7 @@
 
 pub mod deliverer;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
@@ -38,7 +39,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
     ];
     recurring
         .into_iter()
-        .map(|(name, interval_ms, run)| repeat(services.clone(), name, interval_ms, run))
+        .map(|(name, interval_ms, run)| repeat(services.clone(), name, interval_ms, run).boxed())
         .collect()
 }
 

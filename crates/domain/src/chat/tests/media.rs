@@ -11,7 +11,7 @@ fn inline_media_are_taken_in_and_counted() {
         {"type":"video_url","video_url":{"url":"data:video/mp4;base64,AAAA"}},
         {"type":"text","text":"what is this?","cache_control":{"type":"ephemeral"}}"#;
     assert_eq!(accept(&with_part(&format!("{image},{others}"))).image_count, 4);
-    assert_eq!(accept(&with_part(r#"{"type":"image_url","image_url":"data:,A"}"#)).image_count, 1);
+    assert_eq!(accept(&with_part(r#"{"type":"image_url","image_url":"data:image/png,A"}"#)).image_count, 1);
 }
 
 #[test]
@@ -63,12 +63,13 @@ fn the_operator_may_allow_remote_media_but_never_files() {
 fn nothing_hides_beside_a_payload() {
     let hidden = r#"{"type":"text","text":"a","image_url":{"url":"http://example.com"}}"#;
     assert_eq!(faults_of(&with_part(hidden)), [format!("{PART}.image_url not_allowed")]);
-    let cached = r#"{"type":"image_url","image_url":{"url":"data:,","content_hash":"f00"},"uuid":"x"}"#;
+    let cached =
+        r#"{"type":"image_url","image_url":{"url":"data:image/png,","content_hash":"f00"},"uuid":"x"}"#;
     assert_eq!(
         faults_of(&with_part(cached)),
         [format!("{PART}.uuid not_allowed"), format!("{PART}.image_url.content_hash not_allowed")]
     );
-    let twice = r#"{"type":"image_url","image_url":{"url":"data:,","url":"http://example.com"}}"#;
+    let twice = r#"{"type":"image_url","image_url":{"url":"data:image/png,","url":"http://example.com"}}"#;
     assert_eq!(faults_of(&with_part(twice)), [format!("{PART}.image_url.url duplicate_key")]);
     let stored = r#"{"type":"file","file":{"file_id":"file-1"}}"#;
     assert_eq!(
@@ -92,4 +93,13 @@ fn parts_have_a_known_type_and_a_payload() {
         faults_of(&with_part(r#"{"type":"input_audio","input_audio":"AAAA"}"#)),
         [format!("{PART}.input_audio wrong_type")]
     );
+}
+
+#[test]
+fn what_is_priced_as_an_image_is_one() {
+    for data in ["data:application/pdf;base64,AAAA", "data:,x", "data:text/html,x", "data:imagex/png,x"] {
+        let part = format!(r#"{{"type":"image_url","image_url":{{"url":"{data}"}}}}"#);
+        let expected = "request_body.messages[0].content[0].image_url.url not_allowed";
+        assert_eq!(faults_of(&with_part(&part)), [expected], "{data}");
+    }
 }

@@ -72,14 +72,7 @@ pub async fn browse(
         None => None,
     };
     let filter = ListFilter { status: query.status, search };
-    let page = match filter.search.is_some() {
-        false => batches::list_newest(&services.store, account, &filter, before).await?,
-        true => {
-            let store = services.store.clone();
-            let look = async move { Ok(batches::list_newest(&store, account, &filter, before).await?) };
-            services.live_counts.one_search_at_a_time(Box::pin(look)).await?
-        }
-    };
+    let page = batches::list_newest(&services.store, account, &filter, before).await?;
     let named = |record: BatchRecord| BatchRow { name: name_of(&record), record };
     Ok(BatchesPage {
         rows: page.rows.into_iter().map(named).collect(),

@@ -8,15 +8,22 @@ use overnight_domain::scheduler::AccountKey;
 use super::WholeBatch;
 use crate::app::Services;
 use crate::app::errors::AppError;
-use crate::app::pages::Pages;
+use crate::app::pages::{Pages, SizedPages};
 use crate::store::{Store, batches};
 
 /// A page ends once its batches list so many requests.
-const PAGE_REQUESTS: i64 = 16_384;
+const PAGE_REQUESTS: usize = 16_384;
+
+/// The bytes of a request's identifier in the line of its batch, and in memory meanwhile.
+const ID_BYTES: usize = 64;
+
+/// The bytes of the rest of that line.
+const LINE_BYTES: usize = 512;
 
 /// A list of batches.
 pub struct BatchPages {
     store: Store,
+    batch_requests_max: usize,
     account: AccountKey,
     waiting: VecDeque<(i64, BatchRecord)>,
     after: Option<i64>,
@@ -26,7 +33,8 @@ pub struct BatchPages {
 /// The batches of an account, oldest first.
 pub fn list(services: &Services, account: AccountKey) -> BatchPages {
     let store = services.store.clone();
-    BatchPages { store, account, waiting: VecDeque::new(), after: None, is_over: false }
+    let batch_requests_max = services.config.limits.batch_requests;
+    BatchPages { store, batch_requests_max, account, waiting: VecDeque::new(), after: None, is_over: false }
 }
 
 impl Pages for BatchPages {
@@ -44,10 +52,20 @@ impl Pages for BatchPages {
         while requests < PAGE_REQUESTS
             && let Some((batch, record)) = self.waiting.pop_front()
         {
-            requests += record.counters.total();
+            requests += usize::try_from(record.counters.total()).unwrap_or(usize::MAX);
             let requests_ids = batches::list_members(&self.store, batch).await?;
             rows.push(WholeBatch { record, requests_ids });
         }
         Ok(Some(rows).filter(|rows| !rows.is_empty()))
+    }
+}
+
+impl SizedPages for BatchPages {
+    fn page_bytes_max(&self) -> usize {
+        (PAGE_REQUESTS + self.batch_requests_max) * ID_BYTES
+    }
+
+    fn row_bytes(row: &WholeBatch) -> usize {
+        LINE_BYTES + row.requests_ids.len() * ID_BYTES
     }
 }

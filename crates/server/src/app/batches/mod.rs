@@ -78,7 +78,7 @@ pub async fn list_requests(
     id: BatchId,
 ) -> Result<SummaryPages, AppError> {
     let (batch, _) = find(services, account, id).await?;
-    Ok(SummaryPages::of_batch(services, batch))
+    Ok(SummaryPages::of_batch(services, account, batch))
 }
 
 /// Every request of a batch as a whole, ended or not, in order of arrival.
@@ -92,7 +92,7 @@ pub async fn list_results(
     id: BatchId,
 ) -> Result<RecordPages, AppError> {
     let (batch, _) = find(services, account, id).await?;
-    Ok(RecordPages::of_batch(services, batch))
+    Ok(RecordPages::of_batch(services, account, batch))
 }
 
 /// What the requests of a batch cost, as it was added up a moment ago: of a large batch up to 20 times as long ago as that took.
@@ -103,7 +103,7 @@ pub async fn list_results(
 pub async fn cost_of(services: &Services, account: AccountKey, id: BatchId) -> Result<BatchCost, AppError> {
     let (batch, _) = find(services, account, id).await?;
     let store = services.store.clone();
-    let count = async move { Ok(batches::cost(&store, batch).await?) };
+    let count = async move { Ok(batches::cost(&store, account, batch).await?) };
     services.live_counts.costs.get(batch, &services.clock, Box::pin(count)).await
 }
 

@@ -85,7 +85,7 @@ pub async fn browse(
     let scope = match query.batch {
         None => ListScope::Account(account),
         Some(id) => match batches::find(services, account, id).await {
-            Ok((batch, _)) => ListScope::Batch(batch),
+            Ok((batch, _)) => ListScope::Batch(account, batch),
             Err(AppError::NotFound(_)) => return Ok(RequestsPage::default()),
             Err(error) => return Err(error),
         },
@@ -98,14 +98,7 @@ pub async fn browse(
         },
     };
     let filter = ListFilter { status: query.status, model, search };
-    let page = match filter.status.is_some() || filter.search.is_some() {
-        false => requests::list_newest(store, scope, &filter, before).await?,
-        true => {
-            let store = store.clone();
-            let look = async move { Ok(requests::list_newest(&store, scope, &filter, before).await?) };
-            services.live_counts.one_search_at_a_time(Box::pin(look)).await?
-        }
-    };
+    let page = requests::list_newest(store, scope, &filter, before).await?;
     Ok(RequestsPage {
         rows: page.rows.into_iter().map(row).collect(),
         next: id_of(services, page.next).await?,

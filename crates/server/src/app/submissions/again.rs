@@ -42,7 +42,7 @@ pub async fn send_again(
         // Unnamed, or with a name so long that nothing fits behind it.
         Some(Err(_)) | None => named(&id.to_string())?,
     };
-    send(services, account, Failed(RecordPages::failed_of_batch(services, batch)), terms).await
+    send(services, account, Failed(RecordPages::failed_of_batch(services, account, batch)), terms).await
 }
 
 impl Pages for Failed {

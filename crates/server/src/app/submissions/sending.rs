@@ -18,6 +18,7 @@ use crate::app::write_retry::write_with_retry;
 use crate::app::{Services, accounts, batches, finish, input};
 use crate::store::StoreError;
 use crate::store::requests::{self, CancelOutcome};
+use crate::tasks;
 
 /// Requests that are taken back at once.
 const CANCELS_AT_ONCE: usize = 256;
@@ -119,7 +120,7 @@ async fn group(
 /// Cancels requests, however long the store takes to take it.
 async fn take_back(services: &Services, account: AccountKey, ids: Vec<RequestId>) {
     let shared = services.clone();
-    let taken_back = tokio::spawn(async move {
+    let taken_back = tasks::spawn(async move {
         for some in ids.chunks(CANCELS_AT_ONCE) {
             let cancel = |some| cancel_all(&shared, account, some);
             write_with_retry(&shared.clock, "requests that are taken back", some.into(), cancel).await;

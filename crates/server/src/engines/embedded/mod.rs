@@ -21,6 +21,7 @@ use super::target::Target;
 use crate::clock::{SharedClock, Sleep};
 use crate::config::EmbeddedConfig;
 use crate::ids::Ids;
+use crate::tasks;
 
 /// How the child is.
 #[derive(Clone)]
@@ -70,7 +71,7 @@ impl Embedded {
     pub(super) fn start(program: Program, clock: SharedClock, ids: Arc<Ids>) -> Self {
         let (sender, state) = watch::channel(EmbeddedState::Starting);
         let supervisor = Supervisor::new(program, clock, ids, sender);
-        Self { state, supervisor: tokio::spawn(supervisor.run()) }
+        Self { state, supervisor: tasks::spawn(supervisor.run()) }
     }
 
     /// How it is, now and later.

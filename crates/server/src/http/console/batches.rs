@@ -110,7 +110,8 @@ const fn is_stuck(waiting: Option<&waiting::WaitingReason>) -> bool {
 pub(super) async fn results(visit: MemberVisit) -> PageResult {
     let id = visit.id::<BatchKind>();
     let pages = batches::list_results(visit.services(), visit.account.key, id).await?;
-    let mut response = json_lines::answer(pages, shapes::write_full).await?;
+    let mut response =
+        json_lines::answer(&visit.visit.context, visit.account.key, pages, shapes::write_full).await?;
     attach(&mut response, &format!("{id}.jsonl"));
     Ok(response)
 }

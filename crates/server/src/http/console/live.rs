@@ -14,11 +14,14 @@ use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::{Stream, StreamExt, stream};
 use http_body_util::{BodyExt, Limited};
+use overnight_domain::ids::UserId;
 use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::{Instrument, Span};
 
+use super::cookies::Cookie;
 use super::replies::IsFollowed;
+use crate::app::sessions;
 use crate::http::answers;
 use crate::http::context::Shared;
 
@@ -29,7 +32,7 @@ const PAUSE_TIMES: i64 = 20;
 /// Browsers that look at once; the others reload by hand.
 const WATCHERS_MAX: usize = 256;
 
-/// Those of one session: what a person has open.
+/// Those of one user: what a person has open.
 const WATCHERS_OF_EACH_MAX: usize = 16;
 
 /// A browser that is sent nothing for so many looks is shown that somebody is there.
@@ -71,9 +74,8 @@ pub(super) async fn watch(State(context): State<Shared>, mut request: Request, n
     if watcher.looks == LOOKS_MAX {
         return sending(first);
     }
-    let Some(permit) = Permit::take(watcher.head.headers.get(header::COOKIE)) else {
-        return empty(StatusCode::SERVICE_UNAVAILABLE);
-    };
+    let Some(user) = watcher.user().await else { return empty(StatusCode::NO_CONTENT) };
+    let Some(permit) = Permit::take(user) else { return empty(StatusCode::SERVICE_UNAVAILABLE) };
     watcher.sent = Sha256::digest(&page).into();
     sending(first.chain(stream::unfold((watcher, permit), |(watcher, permit)| async move {
         let (event, watcher) = watcher.next_event().await?;
@@ -95,17 +97,16 @@ fn empty(status: StatusCode) -> Response {
     response
 }
 
-/// One of so many browsers that look at once, and one of so many of whoever shows the same cookies.
+/// One of so many browsers that look at once, and one of so many of the same user, in whichever sessions.
 struct Permit {
-    whose: [u8; 32],
+    whose: UserId,
     _permit: SemaphorePermit<'static>,
 }
 
-static OF_EACH: Mutex<BTreeMap<[u8; 32], usize>> = Mutex::new(BTreeMap::new());
+static OF_EACH: Mutex<BTreeMap<UserId, usize>> = Mutex::new(BTreeMap::new());
 
 impl Permit {
-    fn take(cookies: Option<&HeaderValue>) -> Option<Self> {
-        let whose = Sha256::digest(cookies.map_or(&b""[..], HeaderValue::as_bytes)).into();
+    fn take(whose: UserId) -> Option<Self> {
         let permit = WATCHERS.try_acquire().ok()?;
         let mut of_each = OF_EACH.lock().unwrap_or_else(PoisonError::into_inner);
         let count = of_each.entry(whose).or_default();
@@ -163,6 +164,14 @@ impl Watcher {
         }
     }
 
+    /// Who looks, while they are signed in.
+    async fn user(&self) -> Option<UserId> {
+        let services = &self.context.services;
+        let origin = services.config.console_origin().ok()?;
+        let token = Cookie::session(&origin).read(&self.head.headers)?;
+        Some(sessions::find(services, token, false).await.ok()??.user.id)
+    }
+
     /// The page as it is now, if it is one to be followed. The longer it takes to make, the longer it is not looked at.
     async fn look(&mut self) -> Option<Bytes> {
         let clock = &self.context.services.clock;
@@ -208,13 +217,13 @@ mod tests {
     }
 
     #[test]
-    fn one_session_leaves_permits_for_others() {
-        let (one, other) = (HeaderValue::from_static("one"), HeaderValue::from_static("other"));
+    fn one_user_leaves_permits_for_others() {
+        let (one, other) = (UserId::from_bits(1), UserId::from_bits(2));
         let mut permits: Vec<_> =
-            (0..WATCHERS_OF_EACH_MAX).map(|_| Permit::take(Some(&one)).expect("a permit")).collect();
-        assert!(Permit::take(Some(&one)).is_none());
-        assert!(Permit::take(Some(&other)).is_some());
+            (0..WATCHERS_OF_EACH_MAX).map(|_| Permit::take(one).expect("a permit")).collect();
+        assert!(Permit::take(one).is_none());
+        assert!(Permit::take(other).is_some());
         permits.pop();
-        assert!(Permit::take(Some(&one)).is_some());
+        assert!(Permit::take(one).is_some());
     }
 }

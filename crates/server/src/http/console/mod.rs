@@ -20,6 +20,7 @@ mod overview;
 mod replies;
 mod requests;
 mod sign_in;
+mod uploads;
 mod visitors;
 mod webhooks;
 mod you;

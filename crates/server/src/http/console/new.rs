@@ -1,9 +1,7 @@
 //! Many requests at once: checked, priced, and sent as a batch.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
-
 use axum::body::Bytes;
+use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::roles::Permission;
@@ -11,39 +9,19 @@ use overnight_domain::scheduler::AccountKey;
 use tracing::Instrument;
 
 use super::replies::{self, PageError, PageResult};
+use super::uploads::{Spool, Upload};
 use super::visitors::MemberVisit;
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::submissions::{self, Checked, TEXT_BYTES_MAX};
 use crate::console::{NewPage, Section};
-
-/// Files that are in memory at once, one of each account.
-const AT_ONCE: usize = 4;
+use crate::tasks;
 
 /// A file up to this size is sent back with what was found in it, as text.
 const SENT_BACK_MAX: usize = 512 << 10;
 
-static PERMITS: Mutex<BTreeSet<i64>> = Mutex::new(BTreeSet::new());
-
-/// The right of an account to have a file in memory: until the work on it is done, whether or not somebody waits for that.
-struct Permit(i64);
-
-impl Permit {
-    fn take(account: AccountKey) -> Result<Self, PageError> {
-        let mut taken = PERMITS.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.len() >= AT_ONCE || !taken.insert(account.0) {
-            let message = "a file is being read already; try again in a moment";
-            return Err(AppError::Unavailable(message.to_owned()).into());
-        }
-        Ok(Self(account.0))
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        PERMITS.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
-    }
-}
+/// The longest field beside the text, in bytes.
+const FIELD_BYTES_MAX: usize = 64 << 10;
 
 /// What the form sends: lines of text or a file of them.
 #[derive(Default)]
@@ -60,34 +38,31 @@ pub(super) fn body_limit() -> DefaultBodyLimit {
 
 impl Draft {
     /// Reads the form of somebody who may send it.
-    async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Permit), PageError> {
+    async fn read(visit: &MemberVisit, request: Request) -> Result<(Self, Upload), PageError> {
         visit.require(Permission::Work)?;
-        let permit = Permit::take(visit.account.key)?;
-        let unread = |_| {
-            let mib = TEXT_BYTES_MAX >> 20;
-            PageError::Unreadable(format!("The lines did not come whole, or are more than {mib} MiB.").into())
-        };
+        let mut upload = Upload::begin(visit.account.key)?;
         let mut parts = Multipart::from_request(request, &visit.visit.context)
             .await
             .map_err(|_| PageError::Unreadable("The form came in a shape that is not read.".into()))?;
         let mut draft = Self::default();
-        while let Some(part) = parts.next_field().await.map_err(unread)? {
+        let mut spool = Spool::new(&visit.services().config.data_dir).map_err(not_kept)?;
+        while let Some(mut part) = parts.next_field().await.map_err(unread)? {
             let field = part.name().unwrap_or_default().to_owned();
-            let bytes = part.bytes().await.map_err(unread)?;
             match &*field {
-                "file" | "lines" if !bytes.trim_ascii().is_empty() => {
-                    if !draft.text.is_empty() {
+                "file" | "lines" => {
+                    let has_other = spool.len() > 0;
+                    if spool_text(&mut part, &mut spool).await? && has_other {
                         let both = "Send lines or a file, and not both: nothing was sent.";
                         return Err(PageError::Unreadable(both.into()));
                     }
-                    draft.text = bytes;
                 }
-                "name" => draft.name = String::from_utf8_lossy(&bytes).trim().to_owned(),
-                "webhook" => draft.webhook = String::from_utf8_lossy(&bytes).trim().to_owned(),
-                _ => {}
+                "name" => draft.name = short_text(&mut part).await?,
+                "webhook" => draft.webhook = short_text(&mut part).await?,
+                _ => drop(short_text(&mut part).await?),
             }
         }
-        Ok((draft, permit))
+        draft.text = upload.load(spool).await.map_err(not_kept)?;
+        Ok((draft, upload))
     }
 
     fn name(&self) -> Option<&str> {
@@ -99,6 +74,40 @@ impl Draft {
     }
 }
 
+/// Keeps a text that is more than white space; whether it is.
+async fn spool_text(part: &mut Field<'_>, spool: &mut Spool) -> Result<bool, PageError> {
+    let (start, mut is_blank) = (spool.len(), true);
+    while let Some(chunk) = part.chunk().await.map_err(unread)? {
+        is_blank &= chunk.trim_ascii().is_empty();
+        spool.write(&chunk).await.map_err(not_kept)?;
+    }
+    if is_blank {
+        spool.truncate(start).await.map_err(not_kept)?;
+    }
+    Ok(!is_blank)
+}
+
+async fn short_text(part: &mut Field<'_>) -> Result<String, PageError> {
+    let mut text = Vec::new();
+    while let Some(chunk) = part.chunk().await.map_err(unread)? {
+        text.extend_from_slice(&chunk);
+        if text.len() > FIELD_BYTES_MAX {
+            return Err(PageError::Unreadable("A field is longer than 64 KiB.".into()));
+        }
+    }
+    Ok(String::from_utf8_lossy(&text).trim().to_owned())
+}
+
+fn unread(_: MultipartError) -> PageError {
+    let mib = TEXT_BYTES_MAX >> 20;
+    PageError::Unreadable(format!("The lines did not come whole, or are more than {mib} MiB.").into())
+}
+
+fn not_kept(error: std::io::Error) -> PageError {
+    tracing::error!(%error, "upload not written to the data folder or not read from it");
+    AppError::Unavailable("the file cannot be kept now; try again in a moment".to_owned()).into()
+}
+
 /// `GET /console/{account}/new`.
 pub(super) async fn page(visit: MemberVisit) -> PageResult {
     show(&visit, None, None, None).await
@@ -106,7 +115,7 @@ pub(super) async fn page(visit: MemberVisit) -> PageResult {
 
 /// `POST /console/{account}/new/check`: what it is and may cost. Nothing is stored.
 pub(super) async fn check(visit: MemberVisit, request: Request) -> PageResult {
-    let (draft, _place) = Draft::read(&visit, request).await?;
+    let (draft, _upload) = Draft::read(&visit, request).await?;
     match submissions::check(visit.services(), visit.account.key, draft.text.clone()).await {
         Ok(checked) => show(&visit, Some(&draft), Some(checked), None).await,
         Err(error) => show(&visit, Some(&draft), None, Some(replies::mendable(error)?)).await,
@@ -115,9 +124,9 @@ pub(super) async fn check(visit: MemberVisit, request: Request) -> PageResult {
 
 /// `POST /console/{account}/new`.
 pub(super) async fn submit(visit: MemberVisit, request: Request) -> PageResult {
-    let (draft, permit) = Draft::read(&visit, request).await?;
+    let (draft, upload) = Draft::read(&visit, request).await?;
     let services = visit.services();
-    let sent = send(services.clone(), visit.account.key, &draft, permit).await;
+    let sent = send(services.clone(), visit.account.key, &draft, upload).await;
     match sent {
         Ok(batch) => replies::see_other(&visit.at(&format!("batches/{}?flash=batch_sent", batch.id))),
         Err(AppError::Invalid(invalid)) if !draft.text.is_empty() => {
@@ -131,20 +140,20 @@ pub(super) async fn submit(visit: MemberVisit, request: Request) -> PageResult {
     }
 }
 
-/// Goes on if whoever sends leaves, and keeps the permit until it is done.
+/// Goes on if whoever sends leaves, and stays the account's one upload until it is done.
 async fn send(
     services: Services,
     account: AccountKey,
     draft: &Draft,
-    permit: Permit,
+    upload: Upload,
 ) -> Result<BatchRecord, AppError> {
     let text = draft.text.clone();
     let (name, webhook) = (draft.name().map(str::to_owned), draft.webhook().map(str::to_owned));
     let work = async move {
-        let _permit = permit;
+        let _upload = upload;
         submissions::submit(&services, account, text, name.as_deref(), webhook.as_deref()).await
     };
-    let worked = tokio::spawn(work.in_current_span()).await;
+    let worked = tasks::spawn(work.in_current_span()).await;
     worked.unwrap_or_else(|_| Err(AppError::stopping()))
 }
 

@@ -1,10 +1,8 @@
 //! Who asks: somebody who is signed in, and as what in which account.
 
-use std::net::{IpAddr, SocketAddr};
-
 use axum::extract::{FromRequestParts, OriginalUri, RawPathParams};
+use axum::http::header;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
 use overnight_domain::ids::{AccountId, Id, Kind};
 use overnight_domain::roles::{Permission, Role};
 use url::form_urlencoded;
@@ -19,6 +17,7 @@ use crate::app::sessions::{self, Browser, Visitor};
 use crate::app::{Services, batches, members};
 use crate::config::ConsoleOrigin;
 use crate::console::{Layout, Section};
+use crate::http::addresses::caller;
 use crate::http::calls;
 use crate::http::context::{Peer, Shared};
 
@@ -62,35 +61,16 @@ impl FromRequestParts<Shared> for Guest {
             None => None,
         };
         let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-        let address =
-            parts.extensions.get::<Peer>().map(|peer| caller(&context.services, peer.0.ip(), &parts.headers));
+        let address = parts
+            .extensions
+            .get::<Peer>()
+            .map(|peer| caller(&context.services.config.console, peer.0.ip(), &parts.headers));
         let asked = parts.extensions.get::<OriginalUri>().and_then(|uri| uri.path_and_query());
         // What was sent is not sent again, and its address shows nothing.
         let asked = asked.filter(|_| parts.method.is_safe()).map_or("", |asked| asked.as_str()).to_owned();
         let browser = Browser { address, agent: agent.map(str::to_owned) };
         Ok(Self { context: Shared::clone(context), origin, visitor, browser, asked })
     }
-}
-
-/// The address of a caller: what a proxy that is believed says, or else the other end of the connection. Each proxy adds at the
-/// end; what stands before an address that is not believed, or before what is none, anybody may have written.
-fn caller(services: &Services, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    let lines = headers.get_all("x-forwarded-for").into_iter().map(|line| line.to_str().unwrap_or_default());
-    let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
-    let mut address = peer;
-    for hop in hops.into_iter().rev() {
-        let (true, Some(before)) = (services.config.console.trusts(address), address_of(hop.trim())) else {
-            break;
-        };
-        address = before;
-    }
-    address
-}
-
-/// Some proxies write the port besides.
-fn address_of(hop: &str) -> Option<IpAddr> {
-    let bare = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']')).unwrap_or(hop);
-    bare.parse().ok().or_else(|| hop.parse().ok().map(|address: SocketAddr| address.ip()))
 }
 
 impl FromRequestParts<Shared> for Visit {

@@ -1,20 +1,19 @@
 //! The caller's account over HTTP.
 
-use axum::extract::State;
-use overnight_wire::native::accounts::Account;
-
-use super::refusals::Always;
 use crate::app::accounts;
 use crate::http::answers;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
+use axum::extract::State;
+#[cfg(test)]
+use {super::refusals::Always, overnight_wire::native::accounts::Account};
 
 /// Get your account
 ///
 /// The account that the key belongs to, and its credits.
-#[utoipa::path(get, path = "/v1/account", operation_id = "get_account", tag = "Account",
-    responses((status = 200, description = "The account.", body = Account), Always))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/account", operation_id = "get_account", tag = "Account",
+    responses((status = 200, description = "The account.", body = Account), Always)))]
 pub(super) async fn get(State(context): State<Shared>, caller: Caller) -> Answer {
     let account = accounts::record(&accounts::get_own(&context.services, caller.0).await?);
     // Writing to memory cannot fail.

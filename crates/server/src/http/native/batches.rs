@@ -2,12 +2,9 @@
 
 use axum::extract::State;
 use overnight_domain::ids::BatchKind;
-use overnight_wire::native::batches::{
-    BatchCreated, BatchSummary, CreateBatch, FullBatch, write_created, write_full, write_status,
-};
-use overnight_wire::native::requests::{self as request_shapes, FullRequest, RequestSummary};
+use overnight_wire::native::batches::{write_created, write_full, write_status};
+use overnight_wire::native::requests as request_shapes;
 
-use super::refusals::{Always, OfBody, OfCancel, OfPath};
 use crate::app::batches::{self, WholeBatch};
 use crate::app::requests;
 use crate::http::answers;
@@ -17,6 +14,12 @@ use crate::http::context::Shared;
 use crate::http::errors::Answer;
 use crate::http::extract::{CancelTarget, PathId};
 use crate::http::json_lines;
+#[cfg(test)]
+use {
+    super::refusals::{Always, OfBody, OfCancel, OfPath},
+    overnight_wire::native::batches::{BatchCreated, BatchSummary, CreateBatch, FullBatch},
+    overnight_wire::native::requests::{FullRequest, RequestSummary},
+};
 
 fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
     write_full(&batch.record, &batch.requests_ids, out);
@@ -25,11 +28,12 @@ fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
 /// List batches
 ///
 /// Your batches, one whole JSON object on each line, oldest first. Takes no input: a query is ignored.
-#[utoipa::path(get, path = "/v1/batches", operation_id = "list_batches", tag = "Batches",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/batches", operation_id = "list_batches", tag = "Batches",
     responses((status = 200, description = "One batch on each line.", body = FullBatch,
-        content_type = "application/x-ndjson"), Always))]
+        content_type = "application/x-ndjson"), Always)))]
 pub(super) async fn list(State(context): State<Shared>, caller: Caller) -> Answer {
-    Ok(json_lines::answer(batches::list(&context.services, caller.0), write_whole).await?)
+    let pages = batches::list(&context.services, caller.0);
+    Ok(json_lines::answer(&context, caller.0, pages, write_whole).await?)
 }
 
 /// Create a batch
@@ -37,9 +41,9 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller) -> Answe
 /// Groups requests that exist: all of them, or none. Each is one of yours, in any state, and in no batch yet. Where
 /// some cannot be grouped, `details` says which and why (`unknown`, `duplicate`, `in_another_batch`), and
 /// `details_total` how many.
-#[utoipa::path(post, path = "/v1/batches", operation_id = "create_batch", tag = "Batches",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/batches", operation_id = "create_batch", tag = "Batches",
     request_body(content = CreateBatch, content_type = "application/json"),
-    responses((status = 201, description = "The batch.", body = BatchCreated), Always, OfBody))]
+    responses((status = 201, description = "The batch.", body = BatchCreated), Always, OfBody)))]
 pub(super) async fn create(
     State(context): State<Shared>,
     caller: Caller,
@@ -52,9 +56,9 @@ pub(super) async fn create(
 /// Get a batch
 ///
 /// The whole batch, with its requests in the order they were sent.
-#[utoipa::path(get, path = "/v1/batches/{batch_id}", operation_id = "get_batch", tag = "Batches",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/batches/{batch_id}", operation_id = "get_batch", tag = "Batches",
     params(("batch_id" = String, Path, description = "The identifier of the batch.")),
-    responses((status = 200, description = "The batch.", body = FullBatch), Always, OfPath))]
+    responses((status = 200, description = "The batch.", body = FullBatch), Always, OfPath)))]
 pub(super) async fn get(
     State(context): State<Shared>,
     caller: Caller,
@@ -65,10 +69,10 @@ pub(super) async fn get(
 }
 
 /// Get the status of a batch
-#[utoipa::path(get, path = "/v1/batches/{batch_id}/status", operation_id = "get_batch_status",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/batches/{batch_id}/status", operation_id = "get_batch_status",
     tag = "Batches",
     params(("batch_id" = String, Path, description = "The identifier of the batch.")),
-    responses((status = 200, description = "How the batch stands.", body = BatchSummary), Always, OfPath))]
+    responses((status = 200, description = "How the batch stands.", body = BatchSummary), Always, OfPath)))]
 pub(super) async fn get_status(
     State(context): State<Shared>,
     caller: Caller,
@@ -81,36 +85,36 @@ pub(super) async fn get_status(
 /// Get the requests of a batch
 ///
 /// How every request of the batch stands, one JSON object on each line, in order of arrival.
-#[utoipa::path(get, path = "/v1/batches/{batch_id}/requests", operation_id = "get_batch_requests",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/batches/{batch_id}/requests", operation_id = "get_batch_requests",
     tag = "Batches",
     params(("batch_id" = String, Path, description = "The identifier of the batch.")),
     responses((status = 200, description = "One request on each line.", body = RequestSummary,
-        content_type = "application/x-ndjson"), Always, OfPath))]
+        content_type = "application/x-ndjson"), Always, OfPath)))]
 pub(super) async fn get_requests(
     State(context): State<Shared>,
     caller: Caller,
     PathId(id): PathId<BatchKind>,
 ) -> Answer {
     let pages = batches::list_requests(&context.services, caller.0, id).await?;
-    Ok(json_lines::answer(pages, request_shapes::write_status).await?)
+    Ok(json_lines::answer(&context, caller.0, pages, request_shapes::write_status).await?)
 }
 
 /// Get the results of a batch
 ///
 /// Every request of the batch as a whole, ended or not, one JSON object on each line, in order of arrival. Those that
 /// have ended carry `result_body`.
-#[utoipa::path(get, path = "/v1/batches/{batch_id}/results", operation_id = "get_batch_results",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/batches/{batch_id}/results", operation_id = "get_batch_results",
     tag = "Batches",
     params(("batch_id" = String, Path, description = "The identifier of the batch.")),
     responses((status = 200, description = "One request on each line.", body = FullRequest,
-        content_type = "application/x-ndjson"), Always, OfPath))]
+        content_type = "application/x-ndjson"), Always, OfPath)))]
 pub(super) async fn get_results(
     State(context): State<Shared>,
     caller: Caller,
     PathId(id): PathId<BatchKind>,
 ) -> Answer {
     let pages = batches::list_results(&context.services, caller.0, id).await?;
-    Ok(json_lines::answer(pages, request_shapes::write_full).await?)
+    Ok(json_lines::answer(&context, caller.0, pages, request_shapes::write_full).await?)
 }
 
 /// Cancel a batch
@@ -119,10 +123,10 @@ pub(super) async fn get_results(
 /// changes nothing and answers the same. A body is ignored.
 ///
 /// The identifier of a request is taken here too: then that request alone is cancelled, and its record is the answer.
-#[utoipa::path(post, path = "/v1/batches/{batch_id}/cancel", operation_id = "cancel_batch", tag = "Batches",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/batches/{batch_id}/cancel", operation_id = "cancel_batch", tag = "Batches",
     params(("batch_id" = String, Path, description = "The identifier of the batch, or of a request.")),
     responses((status = 200, description = "The cancelled batch.", body = FullBatch),
-        Always, OfPath, OfCancel))]
+        Always, OfPath, OfCancel)))]
 pub(super) async fn cancel(State(context): State<Shared>, caller: Caller, target: CancelTarget) -> Answer {
     match target {
         CancelTarget::Batch(id) => {

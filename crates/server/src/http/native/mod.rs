@@ -2,29 +2,50 @@
 
 mod accounts;
 mod batches;
+#[cfg(test)]
 mod lines;
 mod models;
+#[cfg(test)]
 mod refusals;
 mod requests;
 
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use axum::Router;
+use axum::routing::MethodRouter;
 
 use super::context::Shared;
 
-/// Everything under `/v1`, with its place in the reference. Each handler names its method and path.
-pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new()
-        .routes(routes!(requests::list, requests::create))
-        .routes(routes!(requests::get))
-        .routes(routes!(requests::get_status))
-        .routes(routes!(requests::cancel))
-        .routes(routes!(batches::list, batches::create))
-        .routes(routes!(batches::get))
-        .routes(routes!(batches::get_status))
-        .routes(routes!(batches::get_requests))
-        .routes(routes!(batches::get_results))
-        .routes(routes!(batches::cancel))
-        .routes(routes!(models::list))
-        .routes(routes!(accounts::get))
+/// Declares the routes of the dialect: each path with its methods and their handlers. Tests draw the reference from the
+/// same list.
+macro_rules! routes {
+    ($($path:literal: $($method:ident $noun:ident::$handler:ident),+;)+) => {
+        /// Everything under `/v1`.
+        pub(super) fn routes() -> Router<Shared> {
+            Router::new()$(.route($path, MethodRouter::new()$(.$method($noun::$handler))+))+
+        }
+
+        /// The method and the path of each route, and what its handler says of itself.
+        #[cfg(test)]
+        pub(super) fn described() -> Vec<(&'static str, &'static str, utoipa_axum::router::OpenApiRouter<Shared>)> {
+            vec![$($((
+                stringify!($method),
+                $path,
+                utoipa_axum::router::OpenApiRouter::new().routes(utoipa_axum::routes!($noun::$handler)),
+            )),+),+]
+        }
+    };
+}
+
+routes! {
+    "/v1/requests": get requests::list, post requests::create;
+    "/v1/requests/{request_id}": get requests::get;
+    "/v1/requests/{request_id}/status": get requests::get_status;
+    "/v1/requests/{request_id}/cancel": post requests::cancel;
+    "/v1/batches": get batches::list, post batches::create;
+    "/v1/batches/{batch_id}": get batches::get;
+    "/v1/batches/{batch_id}/status": get batches::get_status;
+    "/v1/batches/{batch_id}/requests": get batches::get_requests;
+    "/v1/batches/{batch_id}/results": get batches::get_results;
+    "/v1/batches/{batch_id}/cancel": post batches::cancel;
+    "/v1/models": get models::list;
+    "/v1/account": get accounts::get;
 }

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use overnight_wire::native::models::{Model, ModelList};
 
+#[cfg(test)]
 use super::refusals::Always;
 use crate::app::Services;
 use crate::config::Price;
@@ -15,8 +16,8 @@ const OWNER: &str = "overnight";
 /// List models
 ///
 /// The models that requests may name, as OpenAI lists them, with their prices.
-#[utoipa::path(get, path = "/v1/models", operation_id = "list_models", tag = "Models",
-    responses((status = 200, description = "The models.", body = ModelList), Always))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/models", operation_id = "list_models", tag = "Models",
+    responses((status = 200, description = "The models.", body = ModelList), Always)))]
 pub(super) async fn list(State(context): State<Shared>) -> Response {
     let models = models(&context.services);
     // Writing to memory cannot fail.

@@ -14,6 +14,10 @@ pub(super) enum Always {
     /// available (`insufficient_credits`; the message names both amounts). Nothing was done.
     #[response(status = 402)]
     Unpaid(ErrorEnvelope),
+    /// The account has as many calls under way as it may (`too_many_calls`). Nothing was done; try again after the seconds in
+    /// `Retry-After`.
+    #[response(status = 429)]
+    TooManyCalls(ErrorEnvelope),
     /// Nothing can be done now; try again after the seconds in `Retry-After`.
     #[response(status = 503)]
     Unavailable(ErrorEnvelope),

@@ -2,12 +2,8 @@
 
 use axum::extract::State;
 use overnight_domain::ids::RequestKind;
-use overnight_wire::native::requests::{
-    CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestSummary, write_full, write_status,
-};
+use overnight_wire::native::requests::{write_full, write_status};
 
-use super::lines::RequestLine;
-use super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery};
 use crate::app::requests;
 use crate::http::answers::{self, array_of_one};
 use crate::http::bodies::JsonBody;
@@ -17,24 +13,32 @@ use crate::http::errors::Answer;
 use crate::http::extract::PathId;
 use crate::http::json_lines;
 use crate::http::queries::RequestsQuery;
+#[cfg(test)]
+use {
+    super::lines::RequestLine,
+    super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery},
+    overnight_wire::native::requests::{
+        CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestSummary,
+    },
+};
 
 /// List requests
 ///
 /// Your requests, one JSON object on each line, in order of arrival: how each stands, or with `full=true` each as a
 /// whole. The list stays whole while requests are added. A list that breaks off before its end was cut by a fault.
-#[utoipa::path(get, path = "/v1/requests", operation_id = "list_requests", tag = "Requests",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/requests", operation_id = "list_requests", tag = "Requests",
     params(("full" = Option<bool>, Query, description = "Whether each line is the whole request (`Request`), not \
         only how it stands. Takes `true`, `false`, `1` and `0`; without it, `false`."), RequestFilter),
     responses((status = 200, description = "One request on each line.", body = RequestLine,
-        content_type = "application/x-ndjson"), Always, OfQuery))]
+        content_type = "application/x-ndjson"), Always, OfQuery)))]
 pub(super) async fn list(State(context): State<Shared>, caller: Caller, query: RequestsQuery) -> Answer {
     let services = &context.services;
     if query.full {
         let pages = requests::list_records(services, caller.0, &query.list).await?;
-        Ok(json_lines::answer(pages, write_full).await?)
+        Ok(json_lines::answer(&context, caller.0, pages, write_full).await?)
     } else {
         let pages = requests::list_summaries(services, caller.0, &query.list).await?;
-        Ok(json_lines::answer(pages, write_status).await?)
+        Ok(json_lines::answer(&context, caller.0, pages, write_status).await?)
     }
 }
 
@@ -42,10 +46,10 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller, query: R
 ///
 /// Takes a chat completion in, to be answered within 24 hours. Once this has answered, the request is durable: it ends
 /// by its deadline, whatever happens to the service.
-#[utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "Requests",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "Requests",
     request_body(content = CreateRequest, content_type = "application/json"),
     responses((status = 201, description = "The request, in an array of one.", body = [RequestCreated]),
-        Always, OfBody))]
+        Always, OfBody)))]
 pub(super) async fn create(
     State(context): State<Shared>,
     caller: Caller,
@@ -58,10 +62,10 @@ pub(super) async fn create(
 /// Get a request and its result
 ///
 /// The whole request. `result_body` is there once it has completed or failed.
-#[utoipa::path(get, path = "/v1/requests/{request_id}", operation_id = "get_request", tag = "Requests",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/requests/{request_id}", operation_id = "get_request", tag = "Requests",
     params(("request_id" = String, Path, description = "The identifier of the request.")),
     responses((status = 200, description = "The request, in an array of one.", body = [FullRequest]),
-        Always, OfPath))]
+        Always, OfPath)))]
 pub(super) async fn get(
     State(context): State<Shared>,
     caller: Caller,
@@ -72,10 +76,10 @@ pub(super) async fn get(
 }
 
 /// Get the status of a request
-#[utoipa::path(get, path = "/v1/requests/{request_id}/status", operation_id = "get_request_status",
+#[cfg_attr(test, utoipa::path(get, path = "/v1/requests/{request_id}/status", operation_id = "get_request_status",
     tag = "Requests",
     params(("request_id" = String, Path, description = "The identifier of the request.")),
-    responses((status = 200, description = "How the request stands.", body = RequestSummary), Always, OfPath))]
+    responses((status = 200, description = "How the request stands.", body = RequestSummary), Always, OfPath)))]
 pub(super) async fn get_status(
     State(context): State<Shared>,
     caller: Caller,
@@ -89,11 +93,11 @@ pub(super) async fn get_status(
 ///
 /// Work under way on it is stopped, and its answer, should one still come, is thrown away. Other requests of its batch
 /// go on. Cancelling it again changes nothing and answers the same. A body is ignored.
-#[utoipa::path(post, path = "/v1/requests/{request_id}/cancel", operation_id = "cancel_request",
+#[cfg_attr(test, utoipa::path(post, path = "/v1/requests/{request_id}/cancel", operation_id = "cancel_request",
     tag = "Requests",
     params(("request_id" = String, Path, description = "The identifier of the request.")),
     responses((status = 200, description = "The cancelled request.", body = FullRequest),
-        Always, OfPath, OfCancel))]
+        Always, OfPath, OfCancel)))]
 pub(super) async fn cancel(
     State(context): State<Shared>,
     caller: Caller,

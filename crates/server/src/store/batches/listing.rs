@@ -7,8 +7,8 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::batches::reads::read;
-use crate::store::database::{Statement, statements};
-use crate::store::lists::{self, ListPage, Search};
+use crate::store::database::statements;
+use crate::store::lists::{self, ListPage, Question, Search};
 use crate::store::{Store, StoreError};
 
 /// How many batches are looked through for a page.
@@ -89,14 +89,17 @@ pub(in crate::store) async fn list_newest_of(
     before: Option<i64>,
     looked_max: u32,
 ) -> Result<ListPage<BatchRecord>, StoreError> {
-    let floor = FLOOR.bind(account).bind(before.unwrap_or(i64::MAX)).bind(looked_max - 1);
-    let floor = store.readers().fetch_optional(floor).await?.map(|row| row.get::<i64>("seq")).transpose()?;
-    let statement = |behind: i64, limit: usize| -> Statement {
-        let (first, last) = codes(filter.status);
-        let query = LIST.bind(account).bind(behind).bind(floor.unwrap_or(i64::MIN)).bind(first).bind(last);
-        lists::bind_search(filter.search.as_ref(), query).bind(limit as i64)
+    let (first, last) = codes(filter.status);
+    let question = Question {
+        before,
+        looked_max,
+        floor: |behind, count| FLOOR.bind(account).bind(behind).bind(count - 1),
+        rows: |behind, floor, limit| {
+            let query = LIST.bind(account).bind(behind).bind(floor).bind(first).bind(last);
+            lists::bind_search(filter.search.as_ref(), query).bind(limit as i64)
+        },
     };
-    lists::page(store, before, floor, filter.search.as_ref(), statement, read).await
+    lists::page(&store.long_readers(account), filter.search.as_ref(), question, read).await
 }
 
 /// The identifier of the batch in row `seq`.
@@ -120,9 +123,9 @@ pub struct BatchCost {
     pub held: Credits,
 }
 
-/// What the requests of the batch in row `batch` cost: reads a row for each of them.
-pub async fn cost(store: &Store, batch: i64) -> Result<BatchCost, StoreError> {
-    let row = store.readers().fetch_one(COST.bind(batch)).await?;
+/// What the requests of the batch of `account` in row `batch` cost: reads a row for each of them.
+pub async fn cost(store: &Store, account: AccountKey, batch: i64) -> Result<BatchCost, StoreError> {
+    let row = store.long_readers(account).fetch_one(COST.bind(batch)).await?;
     let charged: i64 = row.get("amount")?;
     Ok(BatchCost { charged: Credits::from_nanos(-charged), held: row.get("held")? })
 }

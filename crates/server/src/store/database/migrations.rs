@@ -1,6 +1,8 @@
 //! Brings the schema up to date, one numbered file after the other, each in a transaction. A number does the same in both
 //! databases.
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use rusqlite::TransactionBehavior;
 use sqlx::{Connection as _, Executor, PgConnection, Row as _};
 
@@ -97,21 +99,24 @@ const TRIES_MAX: u32 = 60;
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7305807); SET LOCAL lock_timeout = '2s';
     CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())";
 
-async fn run_on_postgres(
-    connection: &mut PgConnection,
+fn run_on_postgres<'c>(
+    connection: &'c mut PgConnection,
     number: i64,
     file: &'static str,
-) -> Result<(), StoreError> {
-    for _ in 0..TRIES_MAX {
-        match try_on_postgres(connection, number, file).await {
-            Err(error) if error.trouble() == Trouble::Again => {
-                tracing::warn!(%error, number, "schema in use; retrying migration");
-                connection.execute(sqlx::raw_sql("SELECT pg_sleep(1)")).await?;
+) -> BoxFuture<'c, Result<(), StoreError>> {
+    async move {
+        for _ in 0..TRIES_MAX {
+            match try_on_postgres(connection, number, file).await {
+                Err(error) if error.trouble() == Trouble::Again => {
+                    tracing::warn!(%error, number, "schema in use; retrying migration");
+                    connection.execute(sqlx::raw_sql("SELECT pg_sleep(1)")).await?;
+                }
+                outcome => return outcome,
             }
-            outcome => return outcome,
         }
+        try_on_postgres(connection, number, file).await
     }
-    try_on_postgres(connection, number, file).await
+    .boxed()
 }
 
 async fn try_on_postgres(

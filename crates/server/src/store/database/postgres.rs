@@ -116,8 +116,8 @@ impl Postgres {
         }
     }
 
-    pub(super) async fn close(self) -> Result<(), StoreError> {
-        Ok(self.connection.close().await?)
+    pub(super) fn close(self) -> BoxFuture<'static, Result<(), StoreError>> {
+        self.connection.close().map(|closed| Ok(closed?)).boxed()
     }
 
     /// The connection itself, for what happens once.

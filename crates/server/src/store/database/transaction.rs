@@ -1,9 +1,12 @@
 //! A transaction that cannot be half right: its first error poisons it, and its commit then rolls back and says so.
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
 use crate::store::database::Dialect;
 use crate::store::database::connection::Connection;
 use crate::store::database::postgres::KEYS_ON_POSTGRES;
-use crate::store::database::readers::Readers;
+use crate::store::database::readers::{Reader, Readers};
 use crate::store::database::row::Row;
 use crate::store::database::sql::statements;
 use crate::store::database::statement::Statement;
@@ -62,13 +65,16 @@ const BEGIN_ON_POSTGRES: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
      SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '3s'";
 
 impl Connection {
-    async fn begin_to_write(&mut self, numbered: Option<Numbered>) -> Result<(), StoreError> {
-        let Self::Postgres(connection) = self else { return self.execute_all("BEGIN IMMEDIATE").await };
-        let note = numbered.map(|Numbered { node, number }| {
-            format!("UPDATE commit_markers SET number = {number} WHERE node = {node}")
-        });
-        let text = [BEGIN_ON_POSTGRES, KEYS_ON_POSTGRES, note.as_deref().unwrap_or_default()];
-        connection.run(&text.join(";")).await
+    fn begin_to_write(&mut self, numbered: Option<Numbered>) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move {
+            let Self::Postgres(connection) = self else { return self.execute_all("BEGIN IMMEDIATE").await };
+            let note = numbered.map(|Numbered { node, number }| {
+                format!("UPDATE commit_markers SET number = {number} WHERE node = {node}")
+            });
+            let text = [BEGIN_ON_POSTGRES, KEYS_ON_POSTGRES, note.as_deref().unwrap_or_default()];
+            connection.run(&text.join(";")).await
+        }
+        .boxed()
     }
 }
 
@@ -152,6 +158,22 @@ impl<'c> Tx<'c> {
         self.connection.execute_all("ROLLBACK").await
     }
 
+    /// Makes what was done durable, unless it is to be undone; undoes what failed.
+    fn end(self, is_done: bool) -> BoxFuture<'c, Result<(), StoreError>> {
+        async move {
+            match is_done {
+                true if self.undone => self.rollback().await,
+                true => self.commit().await.map_err(CommitError::into_inner),
+                false => {
+                    // Where this fails the connection is lost, and the transaction with it.
+                    let _ = self.rollback().await;
+                    Ok(())
+                }
+            }
+        }
+        .boxed()
+    }
+
     fn watch<T>(&mut self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
         self.poisoned |= outcome.is_err();
         outcome
@@ -173,7 +195,8 @@ thread_local! {
     pub(in crate::store) static LIVES_FOR: std::cell::Cell<Option<u32>> = const { std::cell::Cell::new(None) };
 }
 
-/// Does `work` in one transaction: all of it, or nothing where it fails or says [`Tx::undo`].
+/// Does `work` in one transaction: all of it, or nothing where it fails or says [`Tx::undo`]. This is compiled for each `work`,
+/// and what comes before and after it, which is boxed, once.
 pub(in crate::store) async fn in_transaction<T>(
     connection: &mut Connection,
     work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
@@ -187,19 +210,27 @@ pub(in crate::store) async fn in_pooled_transaction<T>(
     readers: &Readers,
     work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let mut connection = readers.take().await?;
-    match connection.begin_to_write(None).await {
-        Err(error) if error.is_connection_lost() => {
-            connection.replace().await?;
-            connection.begin_to_write(None).await?;
-        }
-        begun => begun?,
-    }
+    let mut connection = take_to_write(readers).await?;
     let outcome = complete(Tx::begun(&mut connection, None), work).await;
     if !outcome.as_ref().is_err_and(StoreError::is_connection_lost) {
         connection.give_back();
     }
     outcome
+}
+
+fn take_to_write(readers: &Readers) -> BoxFuture<'_, Result<Reader<'_>, StoreError>> {
+    async {
+        let mut connection = readers.take().await?;
+        match connection.begin_to_write(None).await {
+            Err(error) if error.is_connection_lost() => {
+                connection.replace().await?;
+                connection.begin_to_write(None).await?;
+            }
+            begun => begun?,
+        }
+        Ok(connection)
+    }
+    .boxed()
 }
 
 async fn complete<T>(
@@ -211,12 +242,7 @@ async fn complete<T>(
         tx.lives_for = LIVES_FOR.get();
     }
     let outcome = work(&mut tx).await;
-    match &outcome {
-        Ok(_) if tx.undone => tx.rollback().await?,
-        Ok(_) => tx.commit().await.map_err(CommitError::into_inner)?,
-        // Where this fails the connection is lost, and the transaction with it.
-        Err(_) => _ = tx.rollback().await,
-    }
+    tx.end(outcome.is_ok()).await?;
     outcome
 }
 

@@ -3,12 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, Position, QueueKey, QueuePartition};
 
 use crate::store::database::{Dialect, Row, Value, statements};
-use crate::store::requests::attempts;
+use crate::store::queue::attempts;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
@@ -23,13 +25,13 @@ pub struct Leased {
 }
 
 /// Leases the requests at `positions` of `partition` that still wait and belong to no cancelled batch.
-pub async fn take(
+pub fn take(
     store: &Store,
     partition: QueuePartition,
     positions: Vec<Position>,
     now: i64,
-) -> Result<Leased, StoreError> {
-    store.writer().write(LeaseRun { partition, positions, now }).await
+) -> BoxFuture<'_, Result<Leased, StoreError>> {
+    store.writer().write(LeaseRun { partition, positions, now }).boxed()
 }
 
 /// How a lease is released.

@@ -36,8 +36,8 @@ statements! {
 /// What lives of an account's requests, of every model that was ever configured. Goes through all of it: a tenth of a second
 /// for some hundred thousand.
 pub async fn count(store: &Store, account: AccountKey) -> Result<Live, StoreError> {
-    let readers = store.readers();
-    let models = readers.fetch_all(LIST_MODELS.unbound()).await?;
+    let readers = store.long_readers(account);
+    let models = store.readers().fetch_all(LIST_MODELS.unbound()).await?;
     // First what gathers: what is released meanwhile is counted twice rather than never.
     let mut live = read(&readers.fetch_one(GATHERING.bind(account)).await?)?;
     for model in &models {

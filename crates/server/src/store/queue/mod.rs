@@ -1,5 +1,6 @@
 //! The queue: requests enter it in key order, are scanned, leased and settled, and leave it whichever way they end.
 
+pub mod attempts;
 pub(super) mod endings;
 pub mod expiry;
 pub mod leases;

@@ -1,5 +1,7 @@
 //! The end of gathering: requests enter the queue, in key order.
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use overnight_domain::scheduler::{Backlog, QueuePartition};
 
 use crate::store::database::{Dialect, Row, statements};
@@ -17,8 +19,8 @@ pub struct Released {
 }
 
 /// Moves what is ready by `now` into the queue, `limit` requests at most, the longest ready first.
-pub async fn release(store: &Store, now: i64, limit: u32) -> Result<Released, StoreError> {
-    store.writer().write(Release { now, limit }).await
+pub fn release(store: &Store, now: i64, limit: u32) -> BoxFuture<'_, Result<Released, StoreError>> {
+    store.writer().write(Release { now, limit }).boxed()
 }
 
 pub(in crate::store) struct Release {

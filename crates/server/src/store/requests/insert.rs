@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 
@@ -15,8 +17,8 @@ use crate::store::{Store, StoreError};
 
 /// Stores a request, if its account can pay for it. Once this returns, what was taken survives the end of the process and
 /// power loss.
-pub async fn insert(store: &Store, request: NewRequest) -> Result<Admission, StoreError> {
-    store.writer().write(request).await
+pub fn insert(store: &Store, request: NewRequest) -> BoxFuture<'_, Result<Admission, StoreError>> {
+    store.writer().write(request).boxed()
 }
 
 pub(in crate::store) static REQUEST_STATES: Columns<NewRequest> = Columns::new(

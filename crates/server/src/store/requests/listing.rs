@@ -6,8 +6,8 @@ use overnight_domain::records::RequestSummary;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
-use crate::store::database::{Row, Sql, Statement, statements};
-use crate::store::lists::{self, ListPage, Search};
+use crate::store::database::{Row, Sql, statements};
+use crate::store::lists::{self, ListPage, Question, Search};
 use crate::store::{Store, StoreError, row};
 
 /// How many requests are looked through for a page.
@@ -18,8 +18,17 @@ pub(in crate::store) const LOOKED_MAX: u32 = 20_000;
 pub enum ListScope {
     /// All of an account.
     Account(AccountKey),
-    /// All of a batch, by its row number.
-    Batch(i64),
+    /// All of a batch of an account, by its row number.
+    Batch(AccountKey, i64),
+}
+
+impl ListScope {
+    /// Whose requests they are.
+    const fn account(self) -> AccountKey {
+        match self {
+            Self::Account(account) | Self::Batch(account, _) => account,
+        }
+    }
 }
 
 /// Which requests are listed.
@@ -118,7 +127,7 @@ statements! {
 pub(in crate::store) const fn list_of(scope: ListScope) -> (&'static Sql, &'static Sql) {
     match scope {
         ListScope::Account(_) => (&LIST_OF_ACCOUNT, &FLOOR_OF_ACCOUNT),
-        ListScope::Batch(_) => (&LIST_OF_BATCH, &FLOOR_OF_BATCH),
+        ListScope::Batch(..) => (&LIST_OF_BATCH, &FLOOR_OF_BATCH),
     }
 }
 
@@ -140,24 +149,21 @@ pub(in crate::store) async fn list_newest_of(
     before: Option<i64>,
     looked_max: u32,
 ) -> Result<ListPage<ListedRequest>, StoreError> {
-    let (ListScope::Account(AccountKey(key)) | ListScope::Batch(key)) = scope;
+    let (ListScope::Account(AccountKey(key)) | ListScope::Batch(_, key)) = scope;
     let (list, floor) = list_of(scope);
-    let floor = floor.bind(key).bind(before.unwrap_or(i64::MAX)).bind(looked_max - 1);
-    let floor = store.readers().fetch_optional(floor).await?.map(|row| row.get::<i64>("seq")).transpose()?;
-    let statement = |behind: i64, limit: usize| -> Statement {
-        let (first, last) = row::codes(filter.status);
-        let model = filter.model.map(|model| model.0);
-        let query = list
-            .bind(key)
-            .bind(behind)
-            .bind(floor.unwrap_or(i64::MIN))
-            .bind(first)
-            .bind(last)
-            .bind(model)
-            .bind(model);
-        lists::bind_search(filter.search.as_ref(), query).bind(limit as i64)
+    let (first, last) = row::codes(filter.status);
+    let model = filter.model.map(|model| model.0);
+    let question = Question {
+        before,
+        looked_max,
+        floor: |behind, count| floor.bind(key).bind(behind).bind(count - 1),
+        rows: |behind, floor, limit| {
+            let query =
+                list.bind(key).bind(behind).bind(floor).bind(first).bind(last).bind(model).bind(model);
+            lists::bind_search(filter.search.as_ref(), query).bind(limit as i64)
+        },
     };
-    lists::page(store, before, floor, filter.search.as_ref(), statement, read).await
+    lists::page(&store.long_readers(scope.account()), filter.search.as_ref(), question, read).await
 }
 
 fn read(row: &Row) -> Result<ListedRequest, StoreError> {

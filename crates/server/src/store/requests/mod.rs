@@ -1,6 +1,5 @@
 //! Requests: taken in, cancelled, read.
 
-pub(in crate::store) mod attempts;
 pub(in crate::store) mod cancel;
 mod insert;
 pub(in crate::store) mod listing;
@@ -8,7 +7,6 @@ pub mod models;
 pub(in crate::store) mod pages;
 pub(in crate::store) mod records;
 
-pub use self::attempts::list_attempts;
 pub use self::cancel::{CancelOutcome, cancel};
 pub use self::insert::insert;
 #[cfg(test)]
@@ -18,7 +16,7 @@ pub use self::listing::{
 };
 pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_summaries};
 #[cfg(test)]
-pub(super) use self::pages::{records_of, summaries_of};
+pub(super) use self::pages::{edge_of, records_of, summaries_of};
 pub use self::records::{NewRequest, find_record};
 
 use overnight_domain::ids::RequestId;

@@ -19,6 +19,9 @@ const SUMMARIES: i64 = 1024;
 /// Whole records of a page.
 const RECORDS: i64 = 256;
 
+/// Requests that one read of a list with a filter goes through.
+const LOOKED_MAX: i64 = 4_096;
+
 /// With so many bytes of large bodies a page ends. A request is large if it has more than 16,384 bytes.
 const LARGE_BYTES: usize = 1 << 20;
 
@@ -37,8 +40,17 @@ pub enum Direction {
 pub enum PageScope {
     /// All of an account.
     Account(AccountKey, Direction),
-    /// All of a batch, by its row number, in order of arrival.
-    Batch(i64),
+    /// All of a batch of an account, by its row number, in order of arrival.
+    Batch(AccountKey, i64),
+}
+
+impl PageScope {
+    /// Whose requests they are.
+    const fn account(self) -> AccountKey {
+        match self {
+            Self::Account(account, _) | Self::Batch(account, _) => account,
+        }
+    }
 }
 
 /// Which requests of its scope a list holds. Times are in milliseconds.
@@ -55,6 +67,11 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Whether it leaves any request out, so that a page may have to look at many for a few.
+    fn is_set(&self) -> bool {
+        *self != Self::default()
+    }
+
     /// Whether a request that was in the list still is: its status is all that moves.
     fn holds(&self, request: &RequestSummary) -> bool {
         self.status.is_none_or(|status| request.state.status() == status)
@@ -64,7 +81,7 @@ impl Filter {
 /// Some rows of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// The rows, in order.
+    /// The rows, in order; a page of a list with a filter may have none and not be the last.
     pub rows: Vec<T>,
     /// Where the next page goes on; `None` at the end.
     pub next: Option<i64>,
@@ -72,21 +89,27 @@ pub struct Page<T> {
 
 statements! {
     SUMMARIES_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE account = ? AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     SUMMARIES_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
     SUMMARIES_OF_BATCH = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
+    /// The last row that is looked at for a page, where there are more behind it.
+    EDGE_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq FROM request_states WHERE account = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?";
+    EDGE_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq FROM request_states WHERE account = ? AND seq < ?
+        ORDER BY seq DESC LIMIT 1 OFFSET ?";
+    EDGE_OF_BATCH = "SELECT seq FROM request_states WHERE batch = ? AND batch IS NOT NULL AND seq > ?
+        ORDER BY seq LIMIT 1 OFFSET ?";
 }
 
 pub(in crate::store) const fn summaries_of(scope: PageScope) -> &'static Sql {
     match scope {
         PageScope::Account(_, Direction::OldestFirst) => &SUMMARIES_OF_ACCOUNT_OLDEST_FIRST,
         PageScope::Account(_, Direction::NewestFirst) => &SUMMARIES_OF_ACCOUNT_NEWEST_FIRST,
-        PageScope::Batch(_) => &SUMMARIES_OF_BATCH,
+        PageScope::Batch(..) => &SUMMARIES_OF_BATCH,
     }
 }
 
@@ -94,7 +117,15 @@ pub(in crate::store) const fn records_of(scope: PageScope) -> &'static Sql {
     match scope {
         PageScope::Account(_, Direction::OldestFirst) => &RECORDS_OF_ACCOUNT_OLDEST_FIRST,
         PageScope::Account(_, Direction::NewestFirst) => &RECORDS_OF_ACCOUNT_NEWEST_FIRST,
-        PageScope::Batch(_) => &RECORDS_OF_BATCH,
+        PageScope::Batch(..) => &RECORDS_OF_BATCH,
+    }
+}
+
+pub(in crate::store) const fn edge_of(scope: PageScope) -> &'static Sql {
+    match scope {
+        PageScope::Account(_, Direction::OldestFirst) => &EDGE_OF_ACCOUNT_OLDEST_FIRST,
+        PageScope::Account(_, Direction::NewestFirst) => &EDGE_OF_ACCOUNT_NEWEST_FIRST,
+        PageScope::Batch(..) => &EDGE_OF_BATCH,
     }
 }
 
@@ -107,11 +138,13 @@ pub async fn page_summaries(
     limit: Option<i64>,
 ) -> Result<Page<RequestSummary>, StoreError> {
     let want = limit.map_or(SUMMARIES, |limit| limit.min(SUMMARIES));
-    let query = bind(summaries_of(scope), scope, filter, after, want);
-    let found = store.readers().fetch_all(query).await?;
+    let edge = find_edge(store, scope, filter, after).await?;
+    let query = bind(summaries_of(scope), scope, filter, (after, edge), want);
+    let found = store.long_readers(scope.account()).fetch_all(query).await?;
     let rows = found.iter().map(row::request_summary).collect::<Result<Vec<_>, _>>()?;
     let last = found.last().filter(|_| rows.len() as i64 >= want);
-    Ok(Page { rows, next: last.map(|row| row.get("seq")).transpose()? })
+    let next = last.map(|row| row.get("seq")).transpose()?;
+    Ok(Page { rows, next: next.or(edge) })
 }
 
 /// A page of whole records after `after`, `limit` rows at most; about five mebibytes and one record.
@@ -126,25 +159,10 @@ pub async fn page_records(
     limit: Option<i64>,
 ) -> Result<Page<RequestRecord>, StoreError> {
     let want = limit.map_or(RECORDS, |limit| limit.min(RECORDS));
-    let mut after = after;
-    loop {
-        let page = read_records(store, scope, filter, after, want).await?;
-        if page.next.is_none() || !page.rows.is_empty() {
-            return Ok(page);
-        }
-        after = page.next;
-    }
-}
-
-async fn read_records(
-    store: &Store,
-    scope: PageScope,
-    filter: &Filter,
-    after: Option<i64>,
-    want: i64,
-) -> Result<Page<RequestRecord>, StoreError> {
-    let query = bind(records_of(scope), scope, filter, after, want);
-    let found = store.readers().fetch_all(query).await?;
+    let edge = find_edge(store, scope, filter, after).await?;
+    let query = bind(records_of(scope), scope, filter, (after, edge), want);
+    let readers = store.long_readers(scope.account());
+    let found = readers.fetch_all(query).await?;
     let (mut rows, mut next, mut large_bytes) = (Vec::with_capacity(found.len()), None, 0);
     for row in &found {
         let seq = row.get("seq")?;
@@ -152,7 +170,8 @@ async fn read_records(
             rows.push(read_record(row)?);
         } else if large_bytes > LARGE_BYTES {
             return Ok(Page { rows, next });
-        } else if let Some(record) = find_record_at(store, seq).await?.filter(|it| filter.holds(&it.summary))
+        } else if let Some(record) =
+            find_record_at(&readers, seq).await?.filter(|it| filter.holds(&it.summary))
         {
             let result_bytes = record.result.as_ref().map_or(0, Bytes::len);
             large_bytes += record.body.len() + result_bytes + record.client.heap_bytes();
@@ -160,19 +179,47 @@ async fn read_records(
         }
         next = Some(seq);
     }
-    Ok(Page { rows, next: next.filter(|_| found.len() as i64 >= want) })
+    Ok(Page { rows, next: next.filter(|_| found.len() as i64 >= want).or(edge) })
 }
 
-fn bind(sql: &'static Sql, scope: PageScope, filter: &Filter, after: Option<i64>, limit: i64) -> Statement {
-    let (key, start) = match scope {
-        PageScope::Account(AccountKey(account), Direction::OldestFirst) => (account, i64::MIN),
-        PageScope::Account(AccountKey(account), Direction::NewestFirst) => (account, i64::MAX),
-        PageScope::Batch(batch) => (batch, i64::MIN),
-    };
+/// The last row that one read of a list with a filter looks at; `None` where it reaches the end, or every row is wanted.
+async fn find_edge(
+    store: &Store,
+    scope: PageScope,
+    filter: &Filter,
+    after: Option<i64>,
+) -> Result<Option<i64>, StoreError> {
+    if !filter.is_set() {
+        return Ok(None);
+    }
+    let (key, start, _) = range(scope);
+    let query = edge_of(scope).bind(key).bind(after.unwrap_or(start)).bind(LOOKED_MAX - 1);
+    let row = store.long_readers(scope.account()).fetch_optional(query).await?;
+    row.map(|row| row.get("seq")).transpose()
+}
+
+/// The key of a scope, and the row numbers before its first row and at its end.
+const fn range(scope: PageScope) -> (i64, i64, i64) {
+    match scope {
+        PageScope::Account(AccountKey(account), Direction::OldestFirst) => (account, i64::MIN, i64::MAX),
+        PageScope::Account(AccountKey(account), Direction::NewestFirst) => (account, i64::MAX, i64::MIN),
+        PageScope::Batch(_, batch) => (batch, i64::MIN, i64::MAX),
+    }
+}
+
+fn bind(
+    sql: &'static Sql,
+    scope: PageScope,
+    filter: &Filter,
+    (after, edge): (Option<i64>, Option<i64>),
+    limit: i64,
+) -> Statement {
+    let (key, start, end) = range(scope);
     let (first, last) = row::codes(filter.status);
     let model = filter.model.map(|model| model.0);
     sql.bind(key)
         .bind(after.unwrap_or(start))
+        .bind(edge.unwrap_or(end))
         .bind(first)
         .bind(last)
         .bind(model)

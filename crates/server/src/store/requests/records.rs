@@ -8,7 +8,8 @@ use overnight_domain::sort_key::SortKey;
 
 use crate::store::database::{Column, Columns, Kind, Row, statements};
 use crate::store::ledger::holds::Hold;
-use crate::store::requests::attempts::list_attempts;
+use crate::store::queue::attempts::list_attempts;
+use crate::store::read_queue::LongReaders;
 use crate::store::{Store, StoreError, row};
 
 /// A request to be taken in. Times are in milliseconds.
@@ -67,17 +68,17 @@ statements! {
     RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE account = ? AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     RECORDS_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE account = ? AND seq < ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
     RECORDS_OF_BATCH = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
+        FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
 }
 
@@ -96,13 +97,13 @@ pub async fn find_record(
     Ok(Some(record))
 }
 
-/// The whole record of the request in row `seq`.
+/// The whole record of the request in row `seq`, without its attempts.
 pub(in crate::store) async fn find_record_at(
-    store: &Store,
+    readers: &LongReaders<'_>,
     seq: i64,
 ) -> Result<Option<RequestRecord>, StoreError> {
     let query = FIND_RECORD_AT.bind(seq);
-    store.readers().fetch_optional(query).await?.as_ref().map(read_record).transpose()
+    readers.fetch_optional(query).await?.as_ref().map(read_record).transpose()
 }
 
 pub(in crate::store) fn read_record(row: &Row) -> Result<RequestRecord, StoreError> {

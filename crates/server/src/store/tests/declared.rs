@@ -60,7 +60,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         requests::STATEMENTS,
         requests::models::STATEMENTS,
         requests::pages::STATEMENTS,
-        requests::attempts::STATEMENTS,
+        queue::attempts::STATEMENTS,
         requests::records::STATEMENTS,
         writer::core::STATEMENTS,
         writes::STATEMENTS,

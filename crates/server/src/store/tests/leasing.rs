@@ -85,7 +85,7 @@ async fn attempts_that_count_are_read_with_their_request(mut fixture: Fixture) {
         (Some(502), &*format!("{}", START + 2), &last)
     );
     let other = AccountKey(fixture.account.0 + 1);
-    let foreign = requests::list_attempts(&fixture.store, other, id).await.expect("a read");
+    let foreign = queue::attempts::list_attempts(&fixture.store, other, id).await.expect("a read");
     assert!(foreign.is_empty());
     fixture.assert_sound().await;
 }

@@ -187,7 +187,9 @@ async fn a_row_says_what_a_request_is_used_and_cost(mut fixture: Fixture) {
     let (key, _) =
         batches::find(&fixture.store, fixture.account, batch.id).await.expect("a read").expect("a batch");
     let cost = async || {
-        batches::cost(&fixture.store, key).await.map(|cost| (cost.charged.to_string(), cost.held.to_string()))
+        batches::cost(&fixture.store, fixture.account, key)
+            .await
+            .map(|cost| (cost.charged.to_string(), cost.held.to_string()))
     };
     assert_eq!(cost().await.expect("a sum"), ("0".to_owned(), "20".to_owned()));
     assert!(fixture.settle(&fixture.lease().await[0], START + 5).await);
@@ -242,8 +244,8 @@ async fn requests_are_filtered_by_state_model_and_batch(mut fixture: Fixture) {
         (account, Some(RequestStatus::InProgress), None, vec![ids[2], ids[0]]),
         (account, Some(RequestStatus::Registered), None, vec![other_id]),
         (account, None, Some(model), vec![other_id]),
-        (ListScope::Batch(batch), None, None, vec![ids[2], ids[1]]),
-        (ListScope::Batch(batch), Some(RequestStatus::Cancelled), None, vec![ids[1]]),
+        (ListScope::Batch(fixture.account, batch), None, None, vec![ids[2], ids[1]]),
+        (ListScope::Batch(fixture.account, batch), Some(RequestStatus::Cancelled), None, vec![ids[1]]),
     ] {
         let filter = ListFilter { status, model, search: None };
         let page = requests::list_newest(&fixture.store, scope, &filter, None).await.expect("a page");

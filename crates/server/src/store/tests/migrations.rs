@@ -108,9 +108,7 @@ async fn a_store_of_schema_8_keeps_every_row_under_the_new_names(mut fixture: Fi
     let fresh = (definitions(&fixture).await, catalogue(&fixture).await);
     insert_sample_data(&mut fixture).await;
     fixture.restart().await;
-    let mut connection = fixture.store.connect().await.expect("a connection");
-    connection.execute_all("DELETE FROM attempts").await.expect("what schema 8 knows");
-    connection.close().await.expect("an end");
+    forget_attempts(&fixture).await;
     let rows = exported(&fixture.store).await;
     fixture.store.close().await;
     take_back(&fixture, &[VIEWS_OF_0008]).await;
@@ -127,6 +125,13 @@ async fn a_store_of_schema_8_keeps_every_row_under_the_new_names(mut fixture: Fi
     fixture.assert_sound().await;
     assert!(!fixture.lease().await.is_empty());
     fixture.assert_sound().await;
+}
+
+/// Schema 8 knows none.
+async fn forget_attempts(fixture: &Fixture) {
+    let mut connection = fixture.store.connect().await.expect("a connection");
+    connection.execute_all("DELETE FROM attempts").await.expect("a statement");
+    connection.close().await.expect("an end");
 }
 
 /// On PostgreSQL nothing else keeps a migration away from nodes that know the old names only.

@@ -79,7 +79,7 @@ async fn every_list_shows_the_record_as_it_was_sent(mut fixture: Fixture) {
     for scope in [
         PageScope::Account(account, Direction::OldestFirst),
         PageScope::Account(account, Direction::NewestFirst),
-        PageScope::Batch(batch),
+        PageScope::Batch(fixture.account, batch),
     ] {
         let lines = pages_of(&fixture, scope).await.concat();
         assert_eq!(lines.len(), 5);
@@ -109,6 +109,39 @@ async fn pages_of(fixture: &Fixture, scope: PageScope) -> Vec<Vec<RequestRecord>
         if after.is_none() {
             return pages;
         }
+    }
+}
+
+on_both!(a_page_of_a_filter_that_holds_little_ends_after_a_bounded_number_of_rows);
+async fn a_page_of_a_filter_that_holds_little_ends_after_a_bounded_number_of_rows(mut fixture: Fixture) {
+    let mut ids = Vec::new();
+    for _ in 0..6 {
+        let new: Vec<_> = (0..700).map(|_| fixture.request(1)).collect();
+        ids.extend(new.iter().map(|request| request.id));
+        let inserts = new.into_iter().map(|new| requests::insert(&fixture.store, new));
+        assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
+    }
+    let (first, last) = (ids[0], ids[4_199]);
+    for id in [first, last] {
+        requests::cancel(&fixture.store, fixture.account, id, START).await.expect("a cancel");
+    }
+    let filter = Filter { status: Some(RequestStatus::Cancelled), ..Filter::default() };
+    for (direction, expected) in
+        [(Direction::OldestFirst, [first, last]), (Direction::NewestFirst, [last, first])]
+    {
+        let scope = PageScope::Account(fixture.account, direction);
+        let (mut after, mut pages) = (None, Vec::new());
+        loop {
+            let page = page_summaries(&fixture.store, scope, &filter, after, None).await.expect("a page");
+            let records = page_records(&fixture.store, scope, &filter, after, None).await.expect("a page");
+            assert_eq!((page.rows.len(), page.next), (records.rows.len(), records.next));
+            pages.push(page.rows.iter().map(|row| row.id).collect::<Vec<_>>());
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(pages, expected.map(|id| vec![id]), "{direction:?}");
     }
 }
 

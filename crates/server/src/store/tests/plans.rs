@@ -108,7 +108,7 @@ fn lists_for_people() -> Vec<Statement> {
         requests::FIND_CHARGE.bind([0; 16]).bind(1i64),
         requests::LIST_ERRORS.bind(1i64).bind(9i64),
     ];
-    for scope in [ListScope::Account(AccountKey(1)), ListScope::Batch(1)] {
+    for scope in [ListScope::Account(AccountKey(1)), ListScope::Batch(AccountKey(1), 1)] {
         let (list, floor) = requests::list_of(scope);
         statements.push(bound(list, &[1, 9, 0, 0, 5, 1, 1]));
         statements.push(floor.bind(1i64).bind(9i64).bind(19_999i64));
@@ -269,14 +269,22 @@ async fn pages_start_at_their_cursor() {
     let fixture = Fixture::on_sqlite().await;
     let account = |direction| PageScope::Account(fixture.account, direction);
     for (scope, index) in [
-        (account(Direction::OldestFirst), "request_states_by_account (account=? AND seq>?)"),
-        (account(Direction::NewestFirst), "request_states_by_account (account=? AND seq<?)"),
-        (PageScope::Batch(1), "request_states_by_batch (batch=? AND seq>?)"),
+        (account(Direction::OldestFirst), "request_states_by_account (account=? AND seq>? AND seq<?)"),
+        (account(Direction::NewestFirst), "request_states_by_account (account=? AND seq>? AND seq<?)"),
+        (PageScope::Batch(AccountKey(1), 1), "request_states_by_batch (batch=? AND seq>? AND seq<?)"),
     ] {
         let step = format!("SEARCH rs USING INDEX {index}");
         for sql in [requests::summaries_of(scope), requests::records_of(scope)] {
             check(&fixture, sql.sqlite, &[&step, "SEARCH r USING INTEGER PRIMARY KEY", IN_QUEUE]).await;
         }
+    }
+    for (scope, index) in [
+        (account(Direction::OldestFirst), "request_states_by_account (account=? AND seq>?)"),
+        (account(Direction::NewestFirst), "request_states_by_account (account=? AND seq<?)"),
+        (PageScope::Batch(AccountKey(1), 1), "request_states_by_batch (batch=? AND seq>?)"),
+    ] {
+        let step = format!("SEARCH request_states USING COVERING INDEX {index}");
+        check(&fixture, requests::edge_of(scope).sqlite, &[&step]).await;
     }
 }
 
@@ -292,7 +300,7 @@ async fn lists_for_people_start_at_their_cursor_too() {
     ];
     for (scope, index) in [
         (ListScope::Account(fixture.account), "request_states_by_account (account=?"),
-        (ListScope::Batch(1), "request_states_by_batch (batch=?"),
+        (ListScope::Batch(AccountKey(1), 1), "request_states_by_batch (batch=?"),
     ] {
         let first = format!("SEARCH rs USING INDEX {index} AND seq>? AND seq<?)");
         check(&fixture, requests::list_of(scope).0.sqlite, &[&[first.as_str()], &joined[..]].concat()).await;

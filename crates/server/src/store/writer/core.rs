@@ -16,6 +16,7 @@ use crate::store::writer::Writer;
 use crate::store::writer::group::{CrashPoint, Done, Failure, WriteGroup};
 use crate::store::writer::queues::WriteQueues;
 use crate::store::writes::{Sequences, WriteContext};
+use crate::tasks;
 
 const DISK: &str = "the disk is full or another process locks the database";
 const AWAY: &str = "the database does not answer or accepts no writes";
@@ -68,7 +69,7 @@ impl WriterCore {
     pub(in crate::store) fn spawn(mut self, clock: SharedClock) -> Result<JoinHandle<()>, StoreError> {
         self.checkpointer = self.database.start_checkpoints(&mut self.connection)?;
         Ok(match self.connection.dialect() {
-            Dialect::Postgres => tokio::spawn(self.write_all(clock)),
+            Dialect::Postgres => tasks::spawn(self.write_all(clock)),
             Dialect::Sqlite => {
                 self.queues.take_transactions_in();
                 let (runtime, (ended, end)) = (Handle::current(), oneshot::channel());
@@ -76,7 +77,7 @@ impl WriterCore {
                     runtime.block_on(self.write_and_answer(clock));
                     let _ = ended.send(());
                 });
-                tokio::spawn(async move { _ = end.await })
+                tasks::spawn(async move { _ = end.await })
             }
         })
     }
@@ -85,7 +86,7 @@ impl WriterCore {
     /// each of them would spend its time on that.
     async fn write_and_answer(mut self, clock: SharedClock) {
         let (done, mut committed) = mpsc::unbounded_channel::<Done>();
-        let answering = tokio::spawn(async move {
+        let answering = tasks::spawn(async move {
             while let Some(done) = committed.recv().await {
                 done.answer();
             }

@@ -30,7 +30,8 @@ impl Writer {
     /// Puts an operation in line and waits until it is durable. Once in line it is done even if the asker leaves.
     ///
     /// `WriterCore::run` (`core.rs`) takes what is in line as a group. `WriteGroup::run` (`group.rs`) calls
-    /// [`Operation::apply`], which stands in the file of `O`, commits, and answers.
+    /// [`Operation::apply`], which stands in the file of `O`, commits, and answers. Who asks from another crate gets this boxed:
+    /// otherwise that crate would be compiled with all that the operation does.
     pub(super) async fn write<O: Operation>(&self, operation: O) -> Result<O::Answer, StoreError> {
         let (reply, answer) = oneshot::channel();
         let job: Box<dyn Jobs> = Job { operation, reply }.into();

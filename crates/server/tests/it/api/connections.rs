@@ -175,20 +175,6 @@ async fn odd_targets_are_refused_politely() {
 }
 
 #[tokio::test]
-async fn no_more_connections_are_open_than_the_limit() {
-    let app = TestApp::start_with_connections("1").await;
-    let mut first = app.raw().await;
-    first.send("GET /livez HTTP/1.1\r\nhost: test\r\n\r\n").await;
-    first.until("ok").await;
-    let mut second = app.raw().await;
-    second.send("GET /livez HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n").await;
-    first.send("GET /livez HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n").await;
-    first.rest().await;
-    assert!(second.rest().await.starts_with("HTTP/1.1 200 "));
-    app.stop().await;
-}
-
-#[tokio::test]
 async fn a_call_under_way_is_answered_when_the_server_stops() {
     let app = TestApp::start().await;
     let body = TestApp::quick_start("last").to_string();

@@ -1,34 +1,18 @@
 //! What is served beside the API: the reference, health, figures, models.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::{env, fs};
 
 use overnight_server::app::{MetricsAccess, Services};
-use overnight_server::http::openapi_json;
+use overnight_server::http::OPENAPI_JSON;
 use serde_json::json;
 
-use crate::support::{MODEL, TestApp};
-
-#[test]
-fn the_committed_reference_is_what_the_handlers_say() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
-    if env::var_os("UPDATE").is_some() {
-        fs::write(&path, openapi_json()).expect("the file is written");
-    }
-    let committed = fs::read_to_string(&path).expect("docs/openapi.json");
-    let is_current = committed == openapi_json();
-    assert!(
-        is_current,
-        "docs/openapi.json is out of date: run this test with UPDATE=1 and look at the difference"
-    );
-}
+use crate::support::{Client, MODEL, TestApp};
 
 #[tokio::test]
 async fn the_reference_is_served_as_data_and_as_a_page() {
     let app = TestApp::start().await;
     let document = app.anonymous().get("/openapi.json").await;
-    assert_eq!(document.text(), openapi_json());
+    assert_eq!(document.text(), OPENAPI_JSON);
     let document = document.json();
     assert_eq!((&document["openapi"], &document["info"]["version"]), (&json!("3.1.0"), &json!("0.1.0")));
     let page = app.anonymous().get("/docs").await;
@@ -43,7 +27,7 @@ async fn the_reference_is_served_as_data_and_as_a_page() {
 #[tokio::test]
 async fn every_operation_of_the_reference_is_served() {
     let app = TestApp::start().await;
-    let document: serde_json::Value = serde_json::from_str(&openapi_json()).expect("JSON");
+    let document: serde_json::Value = serde_json::from_str(OPENAPI_JSON).expect("JSON");
     for (path, item) in document["paths"].as_object().expect("paths") {
         for (method, operation) in item.as_object().expect("operations") {
             let path = path.replace("{request_id}", "x").replace("{batch_id}", "x");
@@ -159,7 +143,16 @@ async fn figures_with_a_token_are_for_those_who_show_it() {
 
 #[tokio::test]
 async fn figures_may_have_an_address_of_their_own() {
-    let app = TestApp::start_with_metrics("127.0.0.1:0").await;
-    app.anonymous().get("/metrics").await.refused(404, "not_found");
-    app.stop().await;
+    for (token, status) in [(None, 200), (Some("secret-token"), 401)] {
+        let access = MetricsAccess::with(token.map(|_| "SCRAPE"), |_| token.map(Into::into));
+        let change = |services| Services { metrics_access: Arc::new(access), ..services };
+        let settings = [("metrics_listen", "127.0.0.1:0"), ("listen", "0.0.0.0:8080")];
+        let app = TestApp::start_changed(&settings, change).await;
+        app.anonymous().get("/metrics").await.refused(404, "not_found");
+        let there = Client::new(app.metrics_address.expect("an address"), None);
+        assert_eq!(there.get("/metrics").await.status, status);
+        let shown = there.with("authorization", "Bearer secret-token").get("/metrics").await;
+        assert_eq!(shown.status, 200);
+        app.stop().await;
+    }
 }

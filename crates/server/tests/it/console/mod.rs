@@ -10,6 +10,7 @@ mod requests;
 mod roles;
 mod searches;
 mod sign_in;
+mod uploads;
 
 use overnight_domain::roles::Role;
 use overnight_server::app::accounts::{self, Account};

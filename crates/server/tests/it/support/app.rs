@@ -18,7 +18,8 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Client, Raw, store_options};
+use super::stepped_clock::SharedSteps;
+use super::{Client, Raw, SteppedClock, store_options};
 
 /// The model that requests of these tests name.
 pub(crate) const MODEL: &str = "llama-3.1-8b-instruct";
@@ -34,14 +35,21 @@ const PATIENT: Timeouts = Timeouts {
     header: Duration::from_secs(60),
     body_idle: Duration::from_secs(60),
     body_total: Duration::from_secs(120),
+    idle: Duration::from_secs(60),
+    stalled: Duration::from_secs(60),
     shutdown: Duration::from_secs(2),
 };
+
+/// Longer than a test lets pass, unless it waits for just this.
+pub(crate) const AGES: Duration = Duration::from_secs(100 * 86_400);
 
 /// A running service without engines: what is to end is ended by the test, and its clock stands still until the test sets it.
 pub(crate) struct TestApp {
     pub(crate) services: Services,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) address: SocketAddr,
+    /// Where probes ask that clients cannot keep out, if there is such a place.
+    pub(crate) metrics_address: Option<SocketAddr>,
     pub(crate) account: AccountKey,
     pub(crate) folder: TempDir,
     key: String,
@@ -91,20 +99,17 @@ impl TestApp {
         let any_port = "127.0.0.1:0".parse().expect("an address");
         let listeners = Listeners::bind(any_port, services.config.metrics_listen).await.expect("a port");
         let address = listeners.address().expect("an address");
+        let metrics_address = listeners.addresses().get(1).copied();
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move { drop(stopped.await) };
         let server = tokio::spawn(http::serve_with(services.clone(), listeners, shutdown, timeouts));
-        Self { services, clock, address, account, folder, key, stranger_key, stop: Some(stop), server }
+        let stop = Some(stop);
+        Self { services, clock, address, metrics_address, account, folder, key, stranger_key, stop, server }
     }
 
     /// Starts a service whose batches group so many requests at most.
     pub(crate) async fn start_with_limits(batch_requests: &str) -> Self {
         Self::start_with(&[("limits.batch_requests", batch_requests)]).await
-    }
-
-    /// Starts a service with so many connections at most.
-    pub(crate) async fn start_with_connections(connections: &str) -> Self {
-        Self::start_with(&[("limits.connections", connections)]).await
     }
 
     /// Starts a service where nothing costs credits.
@@ -125,6 +130,15 @@ impl TestApp {
         Self::launch(store_options, &[], timeouts, real).await
     }
 
+    /// Starts a service with these settings, on a clock that the test moves on. Connections may be idle for [`AGES`].
+    pub(crate) async fn start_stepped(settings: &[(&str, &str)]) -> (Self, Arc<SteppedClock>) {
+        let clock = SteppedClock::at(START);
+        let steps = Arc::new(SharedSteps(Arc::clone(&clock)));
+        let timeouts = Timeouts { header: AGES, idle: AGES, ..PATIENT };
+        let stepped = |services| Services { clock: steps, ..services };
+        (Self::launch(store_options, settings, timeouts, stepped).await, clock)
+    }
+
     /// The client of the account `test`.
     pub(crate) fn client(&self) -> Client {
         Client::new(self.address, Some(&self.key))
@@ -143,6 +157,12 @@ impl TestApp {
     /// The key of [`TestApp::client`].
     pub(crate) fn key(&self) -> &str {
         &self.key
+    }
+
+    /// Checks that `figure` is shown at `/metrics`: it was counted at least once in this process.
+    pub(crate) async fn check_counted(&self, figure: &str) {
+        let answered = self.anonymous().get("/metrics").await;
+        assert!(answered.text().contains(figure), "{figure} in\n{}", answered.text());
     }
 
     /// A client whose key was revoked.

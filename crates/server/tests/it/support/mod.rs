@@ -2,15 +2,19 @@
 
 mod app;
 mod client;
+mod http2;
 mod lives;
 mod log;
 mod order;
 mod raw;
+mod stepped_clock;
 mod stores;
 
-pub(crate) use self::app::{MODEL, START, TestApp};
+pub(crate) use self::app::{AGES, MODEL, START, TestApp};
 pub(crate) use self::client::{Answered, Client};
+pub(crate) use self::http2::Http2;
 pub(crate) use self::log::Log;
 pub(crate) use self::order::keys;
-pub(crate) use self::raw::Raw;
+pub(crate) use self::raw::{Raw, pause};
+pub(crate) use self::stepped_clock::SteppedClock;
 pub(crate) use self::stores::store_options;

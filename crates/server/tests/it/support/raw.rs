@@ -4,10 +4,16 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A moment between two looks at what does not tell of itself.
+#[expect(clippy::disallowed_methods, reason = "the outside world runs on the machine's clock")]
+pub(crate) async fn pause() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
 
 /// A bare connection.
 pub(crate) struct Raw(TcpStream);
@@ -15,6 +21,31 @@ pub(crate) struct Raw(TcpStream);
 impl Raw {
     pub(crate) async fn connect(address: SocketAddr) -> Self {
         Self(TcpStream::connect(address).await.expect("a connection"))
+    }
+
+    /// Connects from another address of this machine, which takes `window` bytes, or somewhat more, before they are read.
+    pub(crate) async fn connect_from(from: &str, address: SocketAddr, window: u32) -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(window).expect("a window");
+        socket
+            .bind(SocketAddr::new(from.parse().expect("an address"), 0))
+            .expect("an address of this machine");
+        Self(socket.connect(address).await.expect("a connection"))
+    }
+
+    /// Ends once the service has broken the connection off, though nothing of what came is read.
+    pub(crate) async fn broken(&self) {
+        while self.0.take_error().expect("a socket").is_none() {
+            pause().await;
+        }
+    }
+
+    /// So many bytes of what comes.
+    pub(crate) async fn take(&mut self, bytes: usize) -> Vec<u8> {
+        let mut taken = vec![0; bytes];
+        let read = timeout(PATIENCE, self.0.read_exact(&mut taken)).await;
+        read.expect("bytes in time").expect("an open connection");
+        taken
     }
 
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) -> &mut Self {

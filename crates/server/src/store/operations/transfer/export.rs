@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
 
 use crate::store::database::migrations;
@@ -19,22 +20,28 @@ use crate::store::{Store, StoreError};
 ///
 /// # Errors
 /// The file cannot be written or the store cannot be read; what was written until then is no whole file.
-pub async fn export(store: &Store, out: &mut impl Write) -> Result<Counts, ExportError> {
-    let mut reader = store.readers().take().await?;
-    reader.begin_snapshot().await?;
-    let counts = Exporter { connection: &mut reader, out, digest: Sha256::new() }.run().await?;
-    reader.execute_all("ROLLBACK").await?;
-    reader.give_back();
-    Ok(counts)
+pub fn export<'a>(
+    store: &'a Store,
+    out: &'a mut (dyn Write + Send),
+) -> BoxFuture<'a, Result<Counts, ExportError>> {
+    // Boxed, so that it is compiled here and not as a part of the program.
+    Box::pin(async move {
+        let mut reader = store.readers().take().await?;
+        reader.begin_snapshot().await?;
+        let counts = Exporter { connection: &mut reader, out, digest: Sha256::new() }.run().await?;
+        reader.execute_all("ROLLBACK").await?;
+        reader.give_back();
+        Ok(counts)
+    })
 }
 
-struct Exporter<'a, W> {
+struct Exporter<'a> {
     connection: &'a mut Connection,
-    out: &'a mut W,
+    out: &'a mut (dyn Write + Send),
     digest: Sha256,
 }
 
-impl<W: Write> Exporter<'_, W> {
+impl Exporter<'_> {
     async fn run(mut self) -> Result<Counts, ExportError> {
         let schema = migrations::version(self.connection).await?;
         if schema > migrations::NEWEST {

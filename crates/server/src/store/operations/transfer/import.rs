@@ -2,6 +2,8 @@
 
 use std::io::BufRead;
 
+use futures_util::future::BoxFuture;
+
 use crate::store::database::Value;
 use crate::store::database::migrations;
 use crate::store::operations::transfer::counts::Counts;
@@ -18,17 +20,23 @@ use crate::store::{StoreError, StoreOptions};
 ///
 /// # Errors
 /// What is wrong with the file, or with the store.
-pub async fn import(options: &StoreOptions, input: impl BufRead) -> Result<Counts, ImportError> {
-    let mut lines = Lines::new(input);
-    read_header(&mut lines)?;
-    let mut target = Target::open(options).await?;
-    let outcome = fill(&mut target, lines).await;
-    // What is not committed by now is undone, and what is needs nothing more.
-    let _ = target.close().await;
-    outcome
+pub fn import<'a>(
+    options: &'a StoreOptions,
+    input: &'a mut (dyn BufRead + Send),
+) -> BoxFuture<'a, Result<Counts, ImportError>> {
+    // Boxed, so that it is compiled here and not as a part of the program.
+    Box::pin(async move {
+        let mut lines = Lines::new(input);
+        read_header(&mut lines)?;
+        let mut target = Target::open(options).await?;
+        let outcome = fill(&mut target, lines).await;
+        // What is not committed by now is undone, and what is needs nothing more.
+        let _ = target.close().await;
+        outcome
+    })
 }
 
-fn read_header(lines: &mut Lines<impl BufRead>) -> Result<(), ImportError> {
+fn read_header(lines: &mut Lines<'_>) -> Result<(), ImportError> {
     const FOREIGN: &str = "the file was not written by `overnight export`";
     const OTHER: &str = "the file was written by another release; export and import with the same release";
     let line = match lines.next() {
@@ -49,7 +57,7 @@ fn read_header(lines: &mut Lines<impl BufRead>) -> Result<(), ImportError> {
     Err(lines.fault(fault))
 }
 
-async fn fill(target: &mut Target, mut lines: Lines<impl BufRead>) -> Result<Counts, ImportError> {
+async fn fill(target: &mut Target, mut lines: Lines<'_>) -> Result<Counts, ImportError> {
     target.begin().await?;
     let mut rows = Rows { target, counts: Counts::none(), table: None, pending: Vec::new(), bytes: 0 };
     let trailer = loop {

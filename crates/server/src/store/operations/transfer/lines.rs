@@ -14,15 +14,15 @@ const FIRST_LINE_BYTES_MAX: u64 = 1 << 10;
 const LINE_BYTES_MAX: u64 = (2 << 30) + (1 << 20);
 
 /// The lines of a file.
-pub(super) struct Lines<R> {
-    input: R,
+pub(super) struct Lines<'a> {
+    input: &'a mut (dyn BufRead + Send),
     line: Vec<u8>,
     number: u64,
     digest: Sha256,
 }
 
-impl<R: BufRead> Lines<R> {
-    pub(super) fn new(input: R) -> Self {
+impl<'a> Lines<'a> {
+    pub(super) fn new(input: &'a mut (dyn BufRead + Send)) -> Self {
         Self { input, line: Vec::new(), number: 0, digest: Sha256::new() }
     }
 
@@ -32,7 +32,7 @@ impl<R: BufRead> Lines<R> {
         self.line.clear();
         let bytes_max = if self.number == 0 { FIRST_LINE_BYTES_MAX } else { LINE_BYTES_MAX };
         self.number += 1;
-        (&mut self.input).take(bytes_max).read_until(b'\n', &mut self.line)?;
+        (&mut *self.input).take(bytes_max).read_until(b'\n', &mut self.line)?;
         match self.line.split_last() {
             Some((b'\n', line)) => Ok(line),
             _ => Err(ImportError::Cut { line: self.number }),

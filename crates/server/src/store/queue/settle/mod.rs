@@ -13,6 +13,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use overnight_domain::chat::Completion;
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
@@ -20,7 +22,7 @@ use overnight_domain::scheduler::Lease;
 
 use crate::store::database::{Dialect, Row};
 use crate::store::effects::{AcceptedPrice, Completed, EndedRequest};
-use crate::store::requests::attempts;
+use crate::store::queue::attempts;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError, row};
@@ -131,8 +133,11 @@ pub async fn settle(store: &Store, settlement: Settlement) -> Result<bool, Store
 }
 
 /// As [`settle`] for each of them, in one transaction.
-pub async fn settle_all(store: &Store, settlements: Arc<[Settlement]>) -> Result<Vec<bool>, StoreError> {
-    store.writer().write(Settle { settlements }).await
+pub fn settle_all(
+    store: &Store,
+    settlements: Arc<[Settlement]>,
+) -> BoxFuture<'_, Result<Vec<bool>, StoreError>> {
+    store.writer().write(Settle { settlements }).boxed()
 }
 
 pub(in crate::store) struct Settle {

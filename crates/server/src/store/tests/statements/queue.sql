@@ -1,3 +1,12 @@
+-- queue::attempts::LIST_ATTEMPTS, both
+SELECT a.ended_at, a.status, a.message FROM requests r JOIN attempts a ON a.request = r.seq
+        WHERE r.id = $1 AND r.account = $2 ORDER BY a.number;
+
+-- queue::attempts::RECORD_ATTEMPT, both
+INSERT INTO attempts (request, number, ended_at, status, message)
+        SELECT CAST($1 AS BIGINT), coalesce(max(number), 0) + 1, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS TEXT)
+        FROM attempts WHERE request = $5;
+
 -- queue::endings::END, SQLite
 UPDATE request_states SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
             WHERE seq = ?1 AND state = ?2 RETURNING seq, batch, result_seq, account, hold, lane;

@@ -5,15 +5,6 @@ SELECT seq FROM requests WHERE id = $1 AND account = $2;
 SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
         FROM current_requests WHERE id = $1 AND account = $2;
 
--- requests::attempts::LIST_ATTEMPTS, both
-SELECT a.ended_at, a.status, a.message FROM requests r JOIN attempts a ON a.request = r.seq
-        WHERE r.id = $1 AND r.account = $2 ORDER BY a.number;
-
--- requests::attempts::RECORD_ATTEMPT, both
-INSERT INTO attempts (request, number, ended_at, status, message)
-        SELECT CAST($1 AS BIGINT), coalesce(max(number), 0) + 1, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS TEXT)
-        FROM attempts WHERE request = $5;
-
 -- requests::cancel::FIND_LIVE, both
 SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_requests
         WHERE id = $1 AND account = $2;
@@ -86,20 +77,31 @@ INSERT INTO models (name) VALUES (?1) ON CONFLICT (name) DO NOTHING;
 INSERT INTO models (name) SELECT v.name FROM unnest($1::text[]) AS v(name) ORDER BY v.name
             ON CONFLICT (name) DO NOTHING;
 
+-- requests::pages::EDGE_OF_ACCOUNT_NEWEST_FIRST, both
+SELECT seq FROM request_states WHERE account = $1 AND seq < $2
+        ORDER BY seq DESC LIMIT 1 OFFSET $3;
+
+-- requests::pages::EDGE_OF_ACCOUNT_OLDEST_FIRST, both
+SELECT seq FROM request_states WHERE account = $1 AND seq > $2 ORDER BY seq LIMIT 1 OFFSET $3;
+
+-- requests::pages::EDGE_OF_BATCH, both
+SELECT seq FROM request_states WHERE batch = $1 AND batch IS NOT NULL AND seq > $2
+        ORDER BY seq LIMIT 1 OFFSET $3;
+
 -- requests::pages::SUMMARIES_OF_ACCOUNT_NEWEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE account = $1 AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
+        FROM current_requests WHERE account = $1 AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+          AND created_at > $8 AND created_at < $9 ORDER BY seq DESC LIMIT $10;
 
 -- requests::pages::SUMMARIES_OF_ACCOUNT_OLDEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
+        FROM current_requests WHERE account = $1 AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+          AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
 -- requests::pages::SUMMARIES_OF_BATCH, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
-        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+          AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
 -- requests::records::FIND_RECORD, both
 SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
@@ -115,20 +117,20 @@ SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, ba
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE account = $1 AND seq < $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq DESC LIMIT $9;
+        FROM current_requests WHERE account = $1 AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+          AND created_at > $8 AND created_at < $9 ORDER BY seq DESC LIMIT $10;
 
 -- requests::records::RECORDS_OF_ACCOUNT_OLDEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE account = $1 AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
+        FROM current_requests WHERE account = $1 AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+          AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
 -- requests::records::RECORDS_OF_BATCH, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result
-        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND state BETWEEN $3 AND $4 AND (CAST($5 AS BIGINT) IS NULL OR model = $6)
-          AND created_at > $7 AND created_at < $8 ORDER BY seq LIMIT $9;
+        FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
+          AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 

@@ -34,8 +34,8 @@ impl Target {
         Self { options: StoreOptions { server_url: Some(url), ..options }, folder }
     }
 
-    async fn import(&self, file: &[u8]) -> Result<Counts, ImportError> {
-        import(&self.options, file).await
+    async fn import(&self, mut file: &[u8]) -> Result<Counts, ImportError> {
+        import(&self.options, &mut file).await
     }
 
     async fn open(&self) -> Store {

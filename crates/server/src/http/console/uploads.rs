@@ -1,0 +1,92 @@
+//! Texts that a form sends. One lies in a file while it arrives, so that whoever sends slowly takes nothing that others wait
+//! for; it is in memory only while it is worked on, which few are at once.
+
+use std::collections::BTreeSet;
+use std::io::{self, SeekFrom};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use axum::body::Bytes;
+use overnight_domain::scheduler::AccountKey;
+use tokio::fs::File;
+use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::app::errors::AppError;
+
+/// Texts that are in memory at once.
+const IN_MEMORY_MAX: usize = 4;
+
+static IN_MEMORY: Semaphore = Semaphore::const_new(IN_MEMORY_MAX);
+
+static UPLOADING: Mutex<BTreeSet<i64>> = Mutex::new(BTreeSet::new());
+
+/// The one upload that an account may have under way: until the work on it is done, whether or not somebody waits for that.
+pub(super) struct Upload {
+    account: i64,
+    /// With the right to be in memory, once it is.
+    permit: Option<SemaphorePermit<'static>>,
+}
+
+impl Upload {
+    /// # Errors
+    /// [`AppError::Unavailable`] while the account has another.
+    pub(super) fn begin(AccountKey(account): AccountKey) -> Result<Self, AppError> {
+        let mut uploading = UPLOADING.lock().unwrap_or_else(PoisonError::into_inner);
+        if !uploading.insert(account) {
+            let message = "a file of this account is being read already; try again in a moment";
+            return Err(AppError::Unavailable(message.to_owned()));
+        }
+        Ok(Self { account, permit: None })
+    }
+
+    /// Reads the text that has arrived into memory, when it is its turn: in order of arrival, of which each account has one.
+    pub(super) async fn load(&mut self, spool: Spool) -> io::Result<Bytes> {
+        self.permit = IN_MEMORY.acquire().await.ok();
+        spool.read().await
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        UPLOADING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.account);
+    }
+}
+
+/// A text that arrives, in a file without a name: it is gone with the process.
+pub(super) struct Spool {
+    file: File,
+    bytes: u64,
+}
+
+impl Spool {
+    pub(super) fn new(folder: &Path) -> io::Result<Self> {
+        Ok(Self { file: File::from_std(tempfile::tempfile_in(folder)?), bytes: 0 })
+    }
+
+    pub(super) async fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
+        self.bytes += chunk.len() as u64;
+        self.file.write_all(chunk).await
+    }
+
+    /// How long it is by now, in bytes.
+    pub(super) const fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Drops what arrived behind so many bytes.
+    pub(super) async fn truncate(&mut self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes).await?;
+        self.file.seek(SeekFrom::Start(bytes)).await?;
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    async fn read(mut self) -> io::Result<Bytes> {
+        self.file.flush().await?;
+        self.file.rewind().await?;
+        let mut text = Vec::with_capacity(usize::try_from(self.bytes).unwrap_or(0));
+        self.file.read_to_end(&mut text).await?;
+        Ok(text.into())
+    }
+}

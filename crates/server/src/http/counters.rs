@@ -1,0 +1,49 @@
+//! What is counted where connections, calls and responses meet their limits; `metrics.rs` shows it.
+
+use metrics::{counter, describe_counter, describe_gauge, gauge};
+
+const CROWDED: &str = "overnight_http_connections_crowded_total";
+const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
+const STALLED: &str = "overnight_http_responses_stalled_total";
+const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
+const MEMORY: &str = "overnight_http_response_buffer_bytes";
+
+/// Says what each figure counts.
+pub(super) fn describe() {
+    describe_counter!(CROWDED, "Connections over a limit, of the process or of an address.");
+    describe_counter!(
+        IDLE_CLOSED,
+        "Connections without a call that were closed: idle, or displaced by another."
+    );
+    describe_counter!(STALLED, "Responses of which the client took nothing for too long, by what was cut.");
+    describe_counter!(
+        CALLS_REFUSED,
+        "Calls refused by the share of an account or address: of calls or of memory."
+    );
+    describe_gauge!(MEMORY, "Bytes that responses hold of the memory for them.");
+}
+
+/// Counts a connection over the limit.
+pub(super) fn count_crowded(limit: &'static str) {
+    counter!(CROWDED, "limit" => limit).increment(1);
+}
+
+/// Counts a connection that was closed because it had no call, for too long or when another needed its permit.
+pub(super) fn count_idle_closed(why: &'static str) {
+    counter!(IDLE_CLOSED, "why" => why).increment(1);
+}
+
+/// Counts a connection or a stream that was cut because its client took nothing.
+pub(super) fn count_stalled(what: &'static str) {
+    counter!(STALLED, "cut" => what).increment(1);
+}
+
+/// Counts a call that was refused because its client has its share.
+pub(super) fn count_over_share(share: &'static str) {
+    counter!(CALLS_REFUSED, "share" => share).increment(1);
+}
+
+/// Counts bytes that responses hold, or no longer do.
+pub(super) fn count_memory(more: f64) {
+    gauge!(MEMORY).increment(more);
+}

@@ -1,0 +1,250 @@
+//! What one client may have of what all share: calls under way, and memory that holds responses.
+//!
+//! A client is an account, or without one an address. It has its share of the process's memory for responses, so that
+//! clients which do not read keep nothing from others. Memory is granted in the order of asking, first from the client's
+//! share and then from the process's.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use axum::body::Bytes;
+use overnight_domain::scheduler::AccountKey;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::addresses::ClientNetwork;
+use super::counters;
+use crate::config::ConnectionLimits;
+
+/// Memory is counted in units of so many bytes.
+const UNIT_BYTES: usize = 1 << 10;
+
+/// One client holds at most this part of the memory for responses.
+const PARTS: usize = 4;
+
+/// Who holds a share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Client {
+    /// Whoever calls with a key of this account.
+    Account(AccountKey),
+    /// Whoever calls without a key from there.
+    Network(ClientNetwork),
+}
+
+/// The shares of all clients that hold something.
+pub(super) struct Shares {
+    limits: ConnectionLimits,
+    memory: Arc<Semaphore>,
+    held: Arc<Mutex<Held>>,
+}
+
+type Held = BTreeMap<Client, Weak<Share>>;
+
+/// What a client holds; forgotten with the last of it.
+struct Share {
+    client: Client,
+    held: Arc<Mutex<Held>>,
+    calls: Arc<Semaphore>,
+    memory: Arc<Semaphore>,
+}
+
+/// A call under way; dropped with the last byte of its response.
+pub(super) struct CallPermit {
+    _call: OwnedSemaphorePermit,
+    _share: Arc<Share>,
+}
+
+/// Memory for a response; given back when it is dropped.
+pub(super) struct MemoryPermit {
+    of_client: OwnedSemaphorePermit,
+    of_process: OwnedSemaphorePermit,
+    share: Arc<Share>,
+    process: Arc<Semaphore>,
+}
+
+impl Shares {
+    /// Nobody holds anything yet.
+    pub(super) fn new(limits: ConnectionLimits) -> Self {
+        let memory = Arc::new(Semaphore::new(limits.response_buffer_bytes / UNIT_BYTES));
+        Self { limits, memory, held: Arc::default() }
+    }
+
+    fn of(&self, client: Client) -> Arc<Share> {
+        let mut held = lock(&self.held);
+        if let Some(share) = held.get(&client).and_then(Weak::upgrade) {
+            return share;
+        }
+        let share = Arc::new(Share {
+            client,
+            held: Arc::clone(&self.held),
+            calls: Arc::new(Semaphore::new(self.limits.calls_per_account)),
+            memory: Arc::new(Semaphore::new(self.units_of_client())),
+        });
+        held.insert(client, Arc::downgrade(&share));
+        share
+    }
+
+    fn units_of_client(&self) -> usize {
+        self.limits.response_buffer_bytes / PARTS / UNIT_BYTES
+    }
+
+    /// A call begins; `None` where the client has as many under way as it may.
+    pub(super) fn begin_call(&self, client: Client) -> Option<CallPermit> {
+        let share = self.of(client);
+        let call = Arc::clone(&share.calls).try_acquire_owned().ok()?;
+        Some(CallPermit { _call: call, _share: share })
+    }
+
+    /// Memory for `bytes`, at once; `None` where too little is free. What is larger than the client's share counts as the share.
+    pub(super) fn try_memory(&self, client: Client, bytes: usize) -> Option<MemoryPermit> {
+        let (share, units) = (self.of(client), self.units(bytes));
+        let of_client = Arc::clone(&share.memory).try_acquire_many_owned(units).ok()?;
+        let of_process = Arc::clone(&self.memory).try_acquire_many_owned(units).ok()?;
+        Some(self.granted(share, of_client, of_process))
+    }
+
+    /// The same, once it is free. `None` never comes: the semaphores are not closed.
+    pub(super) async fn memory(&self, client: Client, bytes: usize) -> Option<MemoryPermit> {
+        let (share, units) = (self.of(client), self.units(bytes));
+        let of_client = Arc::clone(&share.memory).acquire_many_owned(units).await.ok()?;
+        let of_process = Arc::clone(&self.memory).acquire_many_owned(units).await.ok()?;
+        Some(self.granted(share, of_client, of_process))
+    }
+
+    fn granted(
+        &self,
+        share: Arc<Share>,
+        of_client: OwnedSemaphorePermit,
+        of_process: OwnedSemaphorePermit,
+    ) -> MemoryPermit {
+        counters::count_memory(bytes_of(&of_client) as f64);
+        MemoryPermit { of_client, of_process, share, process: Arc::clone(&self.memory) }
+    }
+
+    fn units(&self, bytes: usize) -> u32 {
+        let units = bytes.div_ceil(UNIT_BYTES).min(self.units_of_client());
+        u32::try_from(units).unwrap_or(u32::MAX)
+    }
+}
+
+impl MemoryPermit {
+    /// Corrects it to what is held in truth, now that it is known: less is given back; more is taken as far as it is free.
+    pub(super) fn correct(&mut self, bytes: usize) {
+        let before = bytes_of(&self.of_client);
+        let (held, wanted) = (self.of_client.num_permits(), bytes.div_ceil(UNIT_BYTES));
+        drop(self.of_client.split(held.saturating_sub(wanted)));
+        drop(self.of_process.split(held.saturating_sub(wanted)));
+        let free = self.share.memory.available_permits().min(self.process.available_permits());
+        let more = u32::try_from(wanted.saturating_sub(held).min(free)).unwrap_or(u32::MAX);
+        let of_client = Arc::clone(&self.share.memory).try_acquire_many_owned(more);
+        let of_process = Arc::clone(&self.process).try_acquire_many_owned(more);
+        if let (Ok(of_client), Ok(of_process)) = (of_client, of_process) {
+            self.of_client.merge(of_client);
+            self.of_process.merge(of_process);
+        }
+        counters::count_memory(bytes_of(&self.of_client) as f64 - before as f64);
+    }
+}
+
+/// The bytes, whose memory is held until they were sent.
+pub(super) fn hold(bytes: Bytes, memory: Arc<MemoryPermit>) -> Bytes {
+    Bytes::from_owner(HeldBytes { bytes, _memory: memory })
+}
+
+struct HeldBytes {
+    bytes: Bytes,
+    _memory: Arc<MemoryPermit>,
+}
+
+impl AsRef<[u8]> for HeldBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for MemoryPermit {
+    fn drop(&mut self) {
+        counters::count_memory(-(bytes_of(&self.of_client) as f64));
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut held = lock(&self.held);
+        // Another may have taken this one's place.
+        if held.get(&self.client).is_some_and(|share| share.strong_count() == 0) {
+            held.remove(&self.client);
+        }
+    }
+}
+
+fn bytes_of(permit: &OwnedSemaphorePermit) -> usize {
+    permit.num_permits() * UNIT_BYTES
+}
+
+fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    const MEBIBYTE: usize = 1 << 20;
+    const ONE: Client = Client::Account(AccountKey(1));
+    const OTHER: Client = Client::Account(AccountKey(2));
+
+    fn shares() -> Shares {
+        Shares::new(ConnectionLimits {
+            max: 9,
+            per_address: 9,
+            calls_per_account: 2,
+            idle: Duration::ZERO,
+            stalled: Duration::ZERO,
+            response_buffer_bytes: 16 * MEBIBYTE,
+        })
+    }
+
+    #[test]
+    fn the_calls_of_one_account_leave_those_of_another() {
+        let shares = shares();
+        let calls = [shares.begin_call(ONE), shares.begin_call(ONE)];
+        assert!(calls.iter().all(Option::is_some) && shares.begin_call(ONE).is_none());
+        assert!(shares.begin_call(OTHER).is_some());
+        drop(calls);
+        assert!(shares.begin_call(ONE).is_some());
+        assert!(lock(&shares.held).is_empty());
+    }
+
+    #[test]
+    fn an_account_holds_a_quarter_of_the_memory_at_most() {
+        let shares = shares();
+        let mut first = shares.try_memory(ONE, 3 * MEBIBYTE).expect("memory");
+        assert!(shares.try_memory(ONE, 2 * MEBIBYTE).is_none());
+        assert!(shares.try_memory(OTHER, 2 * MEBIBYTE).is_some());
+        first.correct(MEBIBYTE);
+        let second = shares.try_memory(ONE, 2 * MEBIBYTE).expect("memory");
+        // There is no more than the share, however much is asked for.
+        first.correct(99 * MEBIBYTE);
+        assert!(shares.try_memory(ONE, 1).is_none() && shares.try_memory(OTHER, 4 * MEBIBYTE).is_some());
+        drop((first, second));
+        assert!(shares.try_memory(ONE, 99 * MEBIBYTE).is_some());
+    }
+
+    #[tokio::test]
+    async fn all_accounts_hold_no_more_than_the_memory_and_are_served_in_order() {
+        let shares = shares();
+        let of = |account| shares.memory(Client::Account(AccountKey(account)), 4 * MEBIBYTE);
+        let mut held = Vec::new();
+        for account in 0..4 {
+            held.push(of(account).await.expect("memory"));
+        }
+        let (mut fifth, mut sixth) = (Box::pin(of(5)), Box::pin(of(6)));
+        assert!(fifth.as_mut().now_or_never().is_none() && sixth.as_mut().now_or_never().is_none());
+        held.pop();
+        assert!(sixth.as_mut().now_or_never().is_none() && fifth.as_mut().now_or_never().is_some());
+    }
+}

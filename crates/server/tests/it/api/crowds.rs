@@ -1,0 +1,161 @@
+//! What one client leaves to the others: places for connections, calls, and the health paths.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+
+use crate::support::{Client, Raw, TestApp};
+
+const LIVEZ: &str = "GET /livez HTTP/1.1\r\nhost: test\r\n\r\n";
+const WINDOW: u32 = 64 << 10;
+
+/// A service to which nobody on this machine is a proxy.
+async fn start(settings: &[(&str, &str)]) -> TestApp {
+    let mut settings = settings.to_vec();
+    settings.push(("console.trusted_proxies", "[]"));
+    TestApp::start_with(&settings).await
+}
+
+async fn connect(app: &TestApp, from: &str) -> Raw {
+    Raw::connect_from(from, app.address, WINDOW).await
+}
+
+fn get_models(app: &TestApp) -> String {
+    format!("GET /v1/models HTTP/1.1\r\nhost: test\r\nx-api-key: {}\r\n\r\n", app.key())
+}
+
+/// A create of which the end is still to come.
+struct Unfinished {
+    raw: Raw,
+    rest: String,
+}
+
+impl Unfinished {
+    async fn begin(app: &TestApp, from: &str) -> Self {
+        let body = TestApp::quick_start("unfinished").to_string();
+        let mut raw = connect(app, from).await;
+        let head = format!("POST /v1/requests HTTP/1.1\r\nhost: test\r\nx-api-key: {}\r\n", app.key());
+        raw.send(format!("{head}expect: 100-continue\r\ncontent-length: {}\r\n\r\n", body.len())).await;
+        // The call is under way once its body is asked for.
+        assert!(raw.until("\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
+        Self { raw, rest: body }
+    }
+
+    async fn finish(mut self) {
+        self.raw.send(&self.rest).await;
+        assert!(self.raw.until("registered").await.starts_with("HTTP/1.1 201 "));
+    }
+}
+
+/// The refusal that `answer` is, with its status.
+fn refusal<'a>(answer: &'a str, status: &str) -> (&'a str, Value) {
+    let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
+    assert!(head.starts_with(&format!("HTTP/1.1 {status} ")) && head.contains("retry-after: 1"), "{answer}");
+    (head, serde_json::from_str::<Value>(body).expect("JSON")["error"].clone())
+}
+
+#[tokio::test]
+async fn idle_connections_that_fill_the_limit_keep_nobody_out() {
+    let app = start(&[("limits.connections", "16")]).await;
+    let mut idle = Vec::new();
+    for round in 0..2 {
+        for _ in 0..16 {
+            let mut raw = connect(&app, "127.0.0.1").await;
+            raw.send(LIVEZ).await;
+            raw.until("ok").await;
+            idle.push(raw);
+        }
+        let mut probe = connect(&app, "127.0.0.1").await;
+        assert!(probe.send(LIVEZ).await.until("ok").await.starts_with("HTTP/1.1 200 "), "round {round}");
+    }
+    let mut honest = connect(&app, "127.0.0.2").await;
+    honest.send(get_models(&app)).await;
+    honest.until("other").await;
+    // However many come after it from elsewhere, it keeps its place.
+    for _ in 0..32 {
+        let mut raw = connect(&app, "127.0.0.1").await;
+        raw.send(LIVEZ).await;
+        raw.until("ok").await;
+        idle.push(raw);
+    }
+    honest.send(get_models(&app)).await;
+    assert!(honest.until("other").await.starts_with("HTTP/1.1 200 "));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn no_more_connections_are_open_than_the_limit() {
+    let app = start(&[("limits.connections", "2")]).await;
+    let calls = [Unfinished::begin(&app, "127.0.0.1").await, Unfinished::begin(&app, "127.0.0.2").await];
+    for from in ["127.0.0.1", "127.0.0.2", "127.0.0.3"] {
+        let refused = connect(&app, from).await.send(get_models(&app)).await.rest().await;
+        let (head, error) = refusal(&refused, "503");
+        assert!(head.contains("connection: close"), "{head}");
+        assert_eq!(error["code"], "unavailable", "{error}");
+        for path in ["/livez", "/readyz/"] {
+            let probe = format!("GET {path} HTTP/1.1\r\nhost: test\r\n\r\n");
+            let answered = connect(&app, from).await.send(probe).await.rest().await;
+            assert!(answered.starts_with("HTTP/1.1 200 "), "{from} {path}: {answered}");
+        }
+    }
+    for call in calls {
+        call.finish().await;
+    }
+    app.check_counted(r#"overnight_http_connections_crowded_total{limit="process"}"#).await;
+    assert!(
+        connect(&app, "127.0.0.3").await.send(get_models(&app)).await.until("other").await.contains(" 200 ")
+    );
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn one_address_has_no_more_connections_than_its_part() {
+    let app = start(&[("limits.connections_per_address", "2")]).await;
+    let calls = [Unfinished::begin(&app, "127.0.0.1").await, Unfinished::begin(&app, "127.0.0.1").await];
+    let refused = connect(&app, "127.0.0.1").await.send(get_models(&app)).await.rest().await;
+    assert_eq!(refusal(&refused, "503").1["code"], "unavailable");
+    let mut other = connect(&app, "127.0.0.2").await;
+    assert!(other.send(get_models(&app)).await.until("other").await.starts_with("HTTP/1.1 200 "));
+    for call in calls {
+        call.finish().await;
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_may_have_every_connection() {
+    let app = TestApp::start_with(&[("limits.connections_per_address", "1")]).await;
+    let calls = [Unfinished::begin(&app, "127.0.0.1").await, Unfinished::begin(&app, "127.0.0.1").await];
+    for call in calls {
+        call.finish().await;
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn the_calls_of_one_account_leave_those_of_another() {
+    let app = start(&[("limits.calls_per_account", "2")]).await;
+    let mut calls =
+        vec![Unfinished::begin(&app, "127.0.0.1").await, Unfinished::begin(&app, "127.0.0.2").await];
+    let refused = app.client().get("/v1/models").await;
+    let error = refused.refused(429, "too_many_calls");
+    assert_eq!((&error["type"], refused.header("retry-after")), (&"rate_limit_error".into(), "1"));
+    assert_eq!(app.stranger().get("/v1/models").await.status, 200);
+    assert_eq!(app.anonymous().get("/docs").await.status, 200);
+    app.check_counted(r#"overnight_http_calls_over_share_total{share="calls"}"#).await;
+    calls.pop().expect("a call").finish().await;
+    assert_eq!(app.client().get("/v1/models").await.status, 200);
+    calls.pop().expect("a call").finish().await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn probes_may_ask_where_clients_do_not_come() {
+    let app = TestApp::start_with_metrics("127.0.0.1:0").await;
+    let address: SocketAddr = app.metrics_address.expect("an address");
+    let prober = Client::new(address, None);
+    for (path, status) in [("/livez", 200), ("/readyz", 200), ("/metrics", 200), ("/v1/models", 401)] {
+        assert_eq!(prober.get(path).await.status, status, "{path}");
+    }
+    app.stop().await;
+}
