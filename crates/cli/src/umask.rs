@@ -1,7 +1,7 @@
 //! With which modes this process makes files.
 
 #[cfg(unix)]
-mod unix {
+mod modes {
     use std::fs::{File, Permissions};
     use std::io;
     use std::os::unix::fs::PermissionsExt;
@@ -30,7 +30,7 @@ mod unix {
 }
 
 #[cfg(not(unix))]
-mod unix {
+mod modes {
     use std::fs::File;
     use std::io;
 
@@ -41,4 +41,4 @@ mod unix {
     }
 }
 
-pub(crate) use unix::{leave_to_user, make_private};
+pub(crate) use modes::{leave_to_user, make_private};
