@@ -79,6 +79,35 @@ pub(crate) enum Command {
     BenchPeer(bench::PeerArguments),
 }
 
+impl Command {
+    /// Whether it opens the data folder, and not only a service.
+    pub(crate) const fn opens_data_folder(&self) -> bool {
+        match self {
+            Self::Serve(_)
+            | Self::Run(_)
+            | Self::Account(_)
+            | Self::Key(_)
+            | Self::User(_)
+            | Self::Webhook(_)
+            | Self::Audit
+            | Self::Migrate(_)
+            | Self::Export(_)
+            | Self::Import(_)
+            | Self::Doctor => true,
+            Self::Submit(_)
+            | Self::Status(_)
+            | Self::Watch(_)
+            | Self::Results(_)
+            | Self::Cancel(_)
+            | Self::List(_)
+            | Self::Listen(_)
+            | Self::Bench(_)
+            | Self::Openapi
+            | Self::BenchPeer(_) => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;

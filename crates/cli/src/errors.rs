@@ -139,6 +139,10 @@ impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::File { .. } => Self::unusable(error),
+            StoreError::Exposed(exposure) => {
+                let hint = format!("run `{}`, or choose another --data-dir", exposure.correction());
+                Self::unusable(StoreError::Exposed(exposure)).with_hint(hint)
+            }
             _ => Self::unavailable(error),
         }
     }

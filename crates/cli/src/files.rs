@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use crate::umask;
+
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// A file that takes its name when it is complete. Dropped before, it leaves nothing behind.
@@ -22,28 +24,42 @@ struct Rename {
 }
 
 impl AtomicFile {
-    /// Begins the file that will be at `path`. A link there is followed.
+    /// Begins the file of the user's that will be at `path`, with the mode that the user's umask asks for. A link there is
+    /// followed.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        Self::begin(path, |from| {
+            let file = File::create(from)?;
+            umask::leave_to_user(&file)?;
+            Ok(file)
+        })
+    }
+
+    /// The same for a file that holds secrets: nobody but its owner could open it at any time.
+    pub(crate) fn create_private(path: &Path) -> io::Result<Self> {
+        Self::begin(path, |from| {
+            // What was left there may be open elsewhere, or lead elsewhere.
+            match fs::remove_file(from) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let mut options = File::options();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            options.open(from)
+        })
+    }
+
+    fn begin(path: &Path, make: impl FnOnce(&Path) -> io::Result<File>) -> io::Result<Self> {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
             let file = File::options().write(true).open(&target)?;
             return Ok(Self { out: BufWriter::with_capacity(BUFFER_BYTES, file), rename: None });
         }
         let from = beside(&target, ".part");
-        let file = File::create(&from)?;
+        let file = make(&from)?;
         let rename = Some(Rename { from, to: target, is_done: false });
         Ok(Self { out: BufWriter::with_capacity(BUFFER_BYTES, file), rename })
-    }
-
-    /// The same, read by its owner only.
-    pub(crate) fn create_private(path: &Path) -> io::Result<Self> {
-        let file = Self::create(path)?;
-        #[cfg(unix)]
-        if file.rename.is_some() {
-            use std::os::unix::fs::PermissionsExt;
-            file.out.get_ref().set_permissions(fs::Permissions::from_mode(0o600))?;
-        }
-        Ok(file)
     }
 
     /// Gives it its name, once every byte is on the disk.
@@ -113,6 +129,24 @@ mod tests {
         file.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_private_file_replaces_what_another_may_have_open() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("all.jsonl");
+        let left = beside(&path, ".part");
+        fs::write(&left, "").unwrap();
+        let mut opened_before = File::open(&left).unwrap();
+        let mut file = AtomicFile::create_private(&path).unwrap();
+        assert_eq!(fs::metadata(&left).unwrap().permissions().mode() & 0o777, 0o600);
+        file.write_all(b"a secret").unwrap();
+        file.commit().unwrap();
+        let mut seen = String::new();
+        io::Read::read_to_string(&mut opened_before, &mut seen).unwrap();
+        assert_eq!((seen.as_str(), fs::read_to_string(&path).unwrap().as_str()), ("", "a secret"));
     }
 
     #[cfg(unix)]

@@ -25,6 +25,7 @@ mod sending;
 mod serve_file;
 mod subjects;
 mod times;
+mod umask;
 mod waiting;
 
 use std::process::ExitCode;
@@ -44,6 +45,9 @@ const BACKGROUND_MAX: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if cli.command.opens_data_folder() {
+        umask::make_private();
+    }
     let output = Output::new(&cli.globals);
     let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {

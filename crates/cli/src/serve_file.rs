@@ -30,7 +30,7 @@ impl ServeFile {
         let path = data_dir.join(FILE);
         let contents = Contents { pid: std::process::id(), url: url_of(address) };
         let written = || {
-            let mut file = AtomicFile::create(&path)?;
+            let mut file = AtomicFile::create_private(&path)?;
             serde_json::to_writer(&mut file, &contents)?;
             file.commit()
         };

@@ -12,7 +12,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::app::bootstrap::{self, Bootstrapped};
 use crate::app::errors::AppError;
 use crate::app::sessions::Link;
-use crate::app::{Services, store_options};
+use crate::app::{MetricsTokenUnusable, Services, store_options};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::Config;
 use crate::engines::{EngineClient, EngineUnusable, Engines};
@@ -49,6 +49,9 @@ pub enum ServiceError {
     /// Nobody can sign in by the OpenID provider as configured.
     #[error(transparent)]
     OpenId(#[from] OpenIdUnusable),
+    /// Nobody can read the metrics as configured.
+    #[error(transparent)]
+    Metrics(#[from] MetricsTokenUnusable),
     /// The address is taken, or not this machine's.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -91,6 +94,9 @@ impl Service {
         let clock: SharedClock = Arc::new(SystemClock);
         let ids = Arc::new(Ids::from_system());
         let store = Store::open(&store_options(&config), Arc::clone(&clock)).await?;
+        if config.metrics_listen.is_none() && !config.serves_metrics_with_api() {
+            tracing::info!("/metrics is not served: set `metrics_token_env` or `metrics_listen`");
+        }
         let (listeners, address) = listen(&config).await?;
         // Where the system chose the port, it is known from here on.
         config.listen = address;
@@ -98,6 +104,7 @@ impl Service {
         let services =
             Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config)).await?;
         services.payments.check()?;
+        services.metrics_access.check()?;
         services.openid.as_ref().map_or(Ok(()), |provider| provider.check())?;
         let bootstrapped = bootstrap::run(&services).await?;
         let sign_in_link = bootstrap::link_operator(&services).await?;

@@ -19,7 +19,12 @@ const BUFFER_BYTES: usize = 256 << 10;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The file is as of one moment; a running service goes on, and what it does later is not in it. To move house, stop the
-service first. The file holds prompts, answers, and what API keys are known by: keep it as you keep the data folder.")]
+service first.
+
+The file holds secrets: the signing secrets of webhooks and the secret of the sort keys as they are, the hashes of
+passwords, and the digests of API keys; and all prompts, answers and e-mail addresses. With - they go wherever standard
+output goes. Whoever reads it can forge webhooks and try passwords: keep it as you keep the data folder, encrypt what
+leaves this machine, and delete it after the import.")]
 pub(crate) struct Arguments {
     /// The file to write, once all of it is there; - is standard output.
     #[arg(value_name = "FILE")]

@@ -21,8 +21,17 @@ fn a_running_installation_is_well() {
     let _serving = world.serve();
     let (ran, report) = examine(&world);
     assert_eq!((ran.code, &report["is_well"]), (0, &Value::Bool(true)), "{report}");
-    for check in ["settings", "clock", "data folder", "lock", "database", "engine sim", "console", "service"]
-    {
+    for check in [
+        "settings",
+        "clock",
+        "data folder",
+        "file modes",
+        "lock",
+        "database",
+        "engine sim",
+        "console",
+        "service",
+    ] {
         assert_eq!(state(&report, check), "ok", "{check}: {report}");
     }
     assert!(world.run("doctor").stdout.contains("ok    engine sim"));
@@ -63,4 +72,21 @@ fn a_provider_of_sign_ins_that_lacks_its_secret_or_does_not_answer_is_found() {
     let ran: Ran = world.command("doctor --json").env("SSO_SECRET", "s").output().unwrap().into();
     let report = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((ran.code, state(&report, "single sign-on")), (0, "warn"), "{report}");
+}
+
+#[test]
+fn metrics_that_nobody_reads_or_that_lack_their_token_are_found() {
+    let world = World::new();
+    let settings = world.read("overnight.toml");
+    assert_eq!(state(&examine(&world).1, "metrics"), "ok");
+    world.write("overnight.toml", &settings.replace("127.0.0.1:0", "0.0.0.0:0"));
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "metrics")), (0, "warn"), "{report}");
+    world.write("overnight.toml", &format!("metrics_token_env = \"SCRAPE\"\n{settings}"));
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "metrics")), (1, "fail"), "{report}");
+    let served = world.run("serve");
+    assert_eq!((served.code, served.stderr.contains("SCRAPE")), (2, true), "{served:?}");
+    let ran: Ran = world.command("doctor --json").env("SCRAPE", "token").output().unwrap().into();
+    assert_eq!(state(&serde_json::from_str(&ran.stdout).unwrap(), "metrics"), "ok");
 }

@@ -90,6 +90,14 @@ fn an_export_is_its_owners_only_and_whole_or_not_at_all() {
 }
 
 #[test]
+fn the_help_of_an_export_names_the_secrets_in_the_file() {
+    let help = World::new().run("export --help").stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["secrets: the signing secrets of webhooks", "hashes of passwords", "digests of API keys"] {
+        assert!(help.contains(words), "{words}: {help}");
+    }
+}
+
+#[test]
 fn an_import_that_is_refused_says_what_to_do_and_another_try_succeeds() {
     let world = answered();
     world.json("export all.jsonl");

@@ -180,4 +180,20 @@ mod tests {
         let told = "the service cannot do this now: the store accepts no writes now: the disk is full";
         assert_eq!((full.to_string(), full.in_full()), (told.to_owned(), told.to_owned()));
     }
+
+    #[test]
+    fn a_fault_of_the_store_is_told_without_its_tables_paths_and_values() {
+        let said = || std::io::Error::other("/var/lib/overnight");
+        let failed = rusqlite::Error::InvalidColumnName("webhook_secrets.secret".to_owned());
+        for (fault, words) in [
+            (StoreError::Database(DatabaseError::Sqlite(failed)), "webhook_secrets.secret"),
+            (StoreError::Refused("UNIQUE constraint failed: users.email".to_owned()), "users.email"),
+            (StoreError::DamagedColumn("held"), "held"),
+            (StoreError::File { path: "overnight.db".to_owned(), source: said() }, "/var/lib/overnight"),
+        ] {
+            let told = AppError::from(fault);
+            assert_eq!(told.to_string(), "something went wrong here");
+            assert!(told.in_full().contains(words), "{}", told.in_full());
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod input;
 pub mod invitations;
 mod live_count_cache;
 pub mod members;
+mod metrics_access;
 pub mod models;
 mod names;
 pub mod overview;
@@ -38,6 +39,7 @@ use self::api_keys::ApiKeyCache;
 use self::errors::AppError;
 pub use self::input::SEARCH_CHARS_MAX;
 pub use self::live_count_cache::LiveCountCache;
+pub use self::metrics_access::{MetricsAccess, MetricsTokenUnusable};
 pub use self::models::{Model, Models};
 pub use self::names::NAME_CHARS_MAX;
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
@@ -69,6 +71,8 @@ pub struct Services {
     pub payments: Arc<dyn PaymentProvider>,
     /// Who else knows people, if somebody does.
     pub openid: Option<Arc<OpenId>>,
+    /// Who reads the metrics.
+    pub metrics_access: Arc<MetricsAccess>,
     /// Caches which account a key opens.
     pub api_key_cache: Arc<ApiKeyCache>,
     /// Makes and compares the hashes of passwords.
@@ -95,6 +99,7 @@ impl Services {
                 (Arc::default(), Arc::default(), Arc::default(), Arc::default());
             let payments = payment::provider(&config.billing, &clock);
             let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
+            let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
             Ok(Self {
                 store,
                 clock,
@@ -104,6 +109,7 @@ impl Services {
                 signals,
                 payments,
                 openid,
+                metrics_access,
                 api_key_cache,
                 passwords,
                 live_counts,

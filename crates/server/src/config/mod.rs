@@ -50,6 +50,8 @@ pub struct Config {
     pub public_url: Option<Url>,
     /// Where metrics are served, if not with the API.
     pub metrics_listen: Option<SocketAddr>,
+    /// The environment variable that holds the token of the metrics; `None` where they need none.
+    pub metrics_token_env: Option<String>,
     /// The folder of everything that is kept.
     pub data_dir: PathBuf,
     /// Where requests and results are stored.
@@ -109,6 +111,14 @@ impl Config {
             Some(url) => format!("{}{path}", url.as_str().trim_end_matches('/')),
             None => format!("http://{}{path}", self.listen),
         }
+    }
+
+    /// Whether the metrics are served with the API: they have no address of their own, and either a token or clients on
+    /// this machine only.
+    pub fn serves_metrics_with_api(&self) -> bool {
+        let is_here =
+            self.listen.ip().is_loopback() && self.public_url.as_ref().is_none_or(engines::is_loopback);
+        self.metrics_listen.is_none() && (self.metrics_token_env.is_some() || is_here)
     }
 
     /// Where browsers reach the console.

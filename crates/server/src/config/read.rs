@@ -84,6 +84,7 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         listen,
         public_url: root.read("public_url", engines::base_url)?,
         metrics_listen: metrics_listen(&root, listen)?,
+        metrics_token_env: root.read("metrics_token_env", engines::variable_name)?,
         data_dir: root.required("data_dir", engines::path(&root, "data_dir")?)?,
         database,
         role,

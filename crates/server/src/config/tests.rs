@@ -141,6 +141,7 @@ fn a_setting_of_the_wrong_kind_is_refused_by_name() {
         ("node = \"\"", ["`node` must be a name", "line 1"]),
         ("public_url = \"ftp://h\"", ["`public_url` must be an http or https address", "ftp://h"]),
         ("metrics_listen = \"127.0.0.1:8080\"", ["`metrics_listen` is the same as `listen`", "line 1"]),
+        ("metrics_token_env = \"OVERNIGHT_T\"", ["`metrics_token_env` must be the name", "OVERNIGHT_T"]),
         ("log = \"loud\"", ["`log` must be error, warn, info, debug or trace", "\"loud\""]),
         ("\nlease = 1s", ["toml line 2", "must be quoted"]),
         ("lease = \"1s\"\nlease = \"2s\"", ["toml line 2", "duplicate key"]),

@@ -21,7 +21,7 @@ use crate::secrets::Secret;
 use crate::transport::Transport;
 
 pub use client::EngineClient;
-pub use embedded::EmbeddedState;
+pub use embedded::{EmbeddedState, engine_environment};
 
 use client::Source;
 use embedded::{Embedded, Program};

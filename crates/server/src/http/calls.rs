@@ -19,6 +19,7 @@ use super::addresses::{ClientNetwork, caller};
 use super::context::{Context, Peer, Shared};
 use super::counters;
 use super::errors::{self, Refusal};
+use super::extract::bearer;
 use super::health;
 use super::metrics::CallTimer;
 use super::permits::IsReserve;
@@ -149,11 +150,7 @@ fn presented_key(headers: &HeaderMap) -> &[u8] {
     if let Some(key) = headers.get(API_KEY) {
         return key.as_bytes();
     }
-    let authorization = headers.get(header::AUTHORIZATION).map_or(&b""[..], HeaderValue::as_bytes);
-    match authorization.split_first_chunk::<7>() {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
-        _ => b"",
-    }
+    bearer(headers)
 }
 
 /// What a path is answered with at which nothing is served.

@@ -26,6 +26,8 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 pub(super) enum Refusal {
     /// By its use case.
     App(AppError),
+    /// The token of the metrics was not shown.
+    NoMetricsToken,
     /// Nothing is served at this path.
     NoSuchPath,
     /// Something is served at this path, but not for this method.
@@ -58,6 +60,7 @@ impl Refusal {
             Self::App(AppError::InvalidApiKey) => {
                 (StatusCode::UNAUTHORIZED, "invalid_api_key", AUTHENTICATION)
             }
+            Self::NoMetricsToken => (StatusCode::UNAUTHORIZED, "invalid_token", AUTHENTICATION),
             Self::App(AppError::PaymentsNotActivated) => {
                 (StatusCode::PAYMENT_REQUIRED, "payments_not_activated", BILLING)
             }
@@ -94,6 +97,9 @@ impl Refusal {
     fn message(&self) -> String {
         match self {
             Self::App(error) => error.to_string(),
+            Self::NoMetricsToken => {
+                "the token of the metrics is required, as Authorization: Bearer".to_owned()
+            }
             Self::NoSuchPath => "there is nothing at this path".to_owned(),
             Self::MethodNotAllowed => {
                 "this path does not take this method; Allow names those it takes".to_owned()
@@ -110,7 +116,7 @@ impl Refusal {
 
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
-            Self::App(AppError::InvalidApiKey) => {
+            Self::App(AppError::InvalidApiKey) | Self::NoMetricsToken => {
                 Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
             }
             Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) | Self::TooManyCalls => {

@@ -2,6 +2,7 @@
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, header};
 use overnight_domain::faults::codes;
 use overnight_domain::ids::{BatchId, Id, Kind, RequestId};
 
@@ -9,6 +10,15 @@ use super::context::Shared;
 use super::errors::Refusal;
 use super::{percent, queries};
 use crate::app::errors::AppError;
+
+/// What `Authorization: Bearer` carries; empty where it is absent.
+pub(super) fn bearer(headers: &HeaderMap) -> &[u8] {
+    let authorization = headers.get(header::AUTHORIZATION).map_or(&b""[..], HeaderValue::as_bytes);
+    match authorization.split_first_chunk::<7>() {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
+        _ => b"",
+    }
+}
 
 /// The identifier in the path, of a call that takes no query. A text that is none becomes the identifier zero, which
 /// nothing has, so that it is looked up as any other.

@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, State};
-use axum::http::{HeaderValue, Method, StatusCode};
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use metrics::{
     Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::context::Shared;
+use super::errors::{Answer, Refusal};
+use super::extract::bearer;
 use super::{answers, counters};
 
 const CALLS: &str = "overnight_http_requests_total";
@@ -55,12 +56,15 @@ pub(super) fn tidy_up() {
     recorder().run_upkeep();
 }
 
-/// `GET /metrics`.
-pub(super) async fn get(State(context): State<Shared>) -> Response {
+/// `GET /metrics`, with their token as `Authorization: Bearer` where the settings name one.
+pub(super) async fn get(State(context): State<Shared>, headers: HeaderMap) -> Answer {
+    if !context.services.metrics_access.admits(bearer(&headers)) {
+        return Err(Refusal::NoMetricsToken);
+    }
     gauge!(WRITES_WAITING).set(context.services.store.writes_waiting() as f64);
     let text = recorder().render();
     let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    answers::typed(StatusCode::OK, content_type, Body::from(text))
+    Ok(answers::typed(StatusCode::OK, content_type, Body::from(text)))
 }
 
 /// One open connection.

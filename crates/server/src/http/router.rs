@@ -21,7 +21,7 @@ fn health_routes(has_metrics: bool) -> Router<Shared> {
 
 /// The routes that need no key.
 fn open_routes(services: &Services) -> Router<Shared> {
-    let router = health_routes(services.config.metrics_listen.is_none());
+    let router = health_routes(services.config.serves_metrics_with_api());
     let router = match services.config.billing.provider {
         ProviderConfig::Manual => router,
         ProviderConfig::Stripe(_) => router.route(payments::STRIPE_PATH, post(payments::hear)),
@@ -42,7 +42,7 @@ pub fn router(services: Services) -> Router {
 
 /// Everything that is served where the API is.
 pub(super) fn assemble(context: Shared) -> Router {
-    let has_metrics = context.services.config.metrics_listen.is_none();
+    let has_metrics = context.services.config.serves_metrics_with_api();
     if !context.services.config.role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }

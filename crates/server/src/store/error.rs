@@ -5,6 +5,8 @@ use thiserror::Error;
 
 use sqlx::Error as PostgresError;
 
+use crate::store::exposures::Exposure;
+
 /// Why the store did not do what it was asked.
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -47,6 +49,9 @@ pub enum StoreError {
         /// Why.
         source: std::io::Error,
     },
+    /// Every user of this machine can read or replace what the data folder holds, and this process cannot change that.
+    #[error("{0}: every user of this machine can read or replace what is stored there")]
+    Exposed(Exposure),
     /// A pooler lends servers for one transaction at a time, and was not announced.
     #[error(
         "a pooler before the database lends its servers by transaction, and so loses prepared statements: \

@@ -8,6 +8,7 @@ mod database;
 mod effects;
 mod error;
 mod event_states;
+mod exposures;
 pub mod identity;
 pub mod ledger;
 pub mod lists;
@@ -24,8 +25,9 @@ pub mod schema;
 mod writer;
 mod writes;
 
-pub use database::folder::FolderLock;
+pub use database::folder::{FolderLock, prepare_folder};
 pub use error::{DatabaseError, StoreError};
+pub use exposures::{Exposure, exposures};
 pub use opening::{Store, Turn};
 pub use options::{DATABASE_FILE, Durability, StoreOptions};
 pub use writer::{CrashPoint, ManualWriter};

@@ -8,7 +8,7 @@ use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 
 use crate::clock::SharedClock;
-use crate::store::database::folder::{FolderLock, make_folder};
+use crate::store::database::folder::{FolderLock, prepare_folder};
 use crate::store::database::migrations;
 use crate::store::database::settings;
 use crate::store::database::{
@@ -88,14 +88,14 @@ impl Store {
     pub fn open_beside(options: &StoreOptions) -> BoxFuture<'_, Result<Self, StoreError>> {
         // Boxed, so that it is compiled here and not as a part of each command.
         Box::pin(async {
-            make_folder(&options.folder)?;
+            prepare_folder(&options.folder)?;
             schema::bring_up_to_date(options).await?;
             Self::assemble(options, None, Writer::default()).await
         })
     }
 
     async fn open_core(options: &StoreOptions, now: i64) -> Result<(Self, WriterCore), StoreError> {
-        make_folder(&options.folder)?;
+        prepare_folder(&options.folder)?;
         let lock = FolderLock::take(&options.folder)?;
         let writer = Writer::default();
         let store = Self::assemble(options, Some(lock), writer.clone()).await?;

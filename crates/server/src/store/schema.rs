@@ -1,7 +1,7 @@
 //! The schema's number, and bringing it up to date without serving.
 
 use crate::store::database::Connection;
-use crate::store::database::folder::make_folder;
+use crate::store::database::folder::prepare_folder;
 use crate::store::database::migrations;
 use crate::store::options::DATABASE_FILE;
 use crate::store::{FolderLock, StoreError, StoreOptions};
@@ -64,7 +64,7 @@ pub(super) async fn open_alone(
 /// Makes what is not there yet of the folder and its file.
 async fn connect(options: &StoreOptions) -> Result<Connection, StoreError> {
     if options.server_url.is_none() {
-        make_folder(&options.folder)?;
+        prepare_folder(&options.folder)?;
     }
     options.database()?.connect().await
 }

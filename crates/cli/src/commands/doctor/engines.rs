@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind};
-use overnight_server::engines::Engines;
+use overnight_server::engines::{Engines, engine_environment};
 use overnight_server::ids::Ids;
 use tokio::process::Command;
 
@@ -57,7 +57,9 @@ async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
     let path = program(embedded);
     let hint =
         "build it with `cargo build --release -p overnight-engine`, or say in `engine_path` where it is";
-    let told = Command::new(&path).arg("--version").stdin(Stdio::null()).output().await;
+    let mut command = Command::new(&path);
+    command.arg("--version").env_clear().envs(engine_environment()).stdin(Stdio::null());
+    let told = command.output().await;
     let version = match told {
         Ok(told) if told.status.success() => String::from_utf8_lossy(&told.stdout).trim().to_owned(),
         Ok(told) => {

@@ -4,14 +4,15 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use overnight_server::app::bootstrap::KEY_FILE;
 use overnight_server::app::store_options;
 use overnight_server::config::{Config, Database};
 use overnight_server::store::identity::accounts;
-use overnight_server::store::{DATABASE_FILE, FolderLock, Store};
+use overnight_server::store::{DATABASE_FILE, FolderLock, Store, exposures};
 
 use super::Finding;
 use crate::times;
+
+const MODES: &str = "file modes";
 
 /// The day before which no clock is right: 1 January 2026.
 const EARLIEST_MS: i64 = 1_767_225_600_000;
@@ -22,7 +23,7 @@ const GIB: u64 = 1 << 30;
 const FREE_TO_WARN: u64 = 2 * GIB;
 const FREE_TO_FAIL: u64 = GIB / 8;
 
-/// The folder itself, who serves it, and the key in it.
+/// The folder itself, who serves it, and who else can use it.
 pub(super) fn check(data_dir: &Path) -> Vec<Finding> {
     let shown = data_dir.display();
     if !data_dir.exists() {
@@ -41,7 +42,7 @@ pub(super) fn check(data_dir: &Path) -> Vec<Finding> {
         None => Finding::ok("lock", "no process serves it"),
     });
     findings.extend(space(data_dir));
-    findings.extend(key_file(data_dir));
+    findings.extend(modes(data_dir));
     findings
 }
 
@@ -63,23 +64,23 @@ fn space(_data_dir: &Path) -> Option<Finding> {
     None
 }
 
-#[cfg(unix)]
-fn key_file(data_dir: &Path) -> Option<Finding> {
-    use std::os::unix::fs::PermissionsExt;
-    let path = data_dir.join(KEY_FILE);
-    let mode = fs::metadata(&path).ok()?.permissions().mode();
-    let shown = path.display();
-    Some(match mode & 0o077 {
-        0 => Finding::ok("key file", format!("{shown} is its owner's only")),
-        _ => {
-            Finding::warn("key file", format!("{shown} can be read by others"), format!("chmod 600 {shown}"))
+/// Who else can use the folder and the files in it.
+fn modes(data_dir: &Path) -> Vec<Finding> {
+    let found = exposures(data_dir);
+    if found.is_empty() {
+        return vec![Finding::ok(MODES, "the data folder and its files are for their owner only")];
+    }
+    let told = found.into_iter().map(|exposure| {
+        let hint = format!(
+            "`{}`; commands that open the folder, such as this one, correct what their user owns",
+            exposure.correction()
+        );
+        match exposure.is_public {
+            true => Finding::fail(MODES, format!("{exposure}: every user of this machine can use it"), hint),
+            false => Finding::warn(MODES, exposure.to_string(), hint),
         }
-    })
-}
-
-#[cfg(not(unix))]
-fn key_file(_data_dir: &Path) -> Option<Finding> {
-    None
+    });
+    told.collect()
 }
 
 /// Whether the database opens with this program.

@@ -4,6 +4,7 @@ mod billing;
 mod console;
 mod engines;
 mod folder;
+mod metrics;
 mod service;
 mod webhooks;
 
@@ -62,6 +63,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             findings.extend(engines::check(&config).await);
             findings.extend(billing::check(&config));
             findings.extend(console::check(&config).await);
+            findings.push(metrics::check(&config));
             findings.extend(webhooks::check(globals, &config).await);
             findings.push(service::check(globals, &config).await);
         }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use overnight_client::Client;
 use overnight_server::config::Config;
+use overnight_server::store::prepare_folder;
 use serde_json::json;
 
 use self::collecting::{Counts, collect};
@@ -47,7 +48,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let config = globals.load_config()?;
     let prompts = Prompts::scan(&arguments.file)?;
     check_output(&arguments)?;
-    fs::create_dir_all(&config.data_dir).map_err(|error| CliError::file(&config.data_dir, &error))?;
+    prepare_folder(&config.data_dir)?;
     let mut journal = Journal::open(&beside(&arguments.output, ".run"), &name_of(&config)?, prompts.lines())?;
     let interrupt = Interrupt::listen()?;
     let begun_at = times::now();

@@ -11,8 +11,8 @@ use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinSet;
 
-use super::Program;
 use super::log_lines::{self, LastWords};
+use super::{Program, engine_environment};
 
 /// The longest line in which the child says where it listens.
 const ANNOUNCEMENT_BYTES_MAX: usize = 4 << 10;
@@ -122,6 +122,8 @@ fn command(path: &PathBuf, program: &Program) -> Command {
     let mut command = Command::new(path);
     command
         .args(arguments)
+        .env_clear()
+        .envs(engine_environment())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -4,6 +4,7 @@
 //! waits for the next life instead of failing.
 
 mod child;
+mod environment;
 mod log_lines;
 mod supervisor;
 
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+pub use self::environment::engine_environment;
 use self::supervisor::Supervisor;
 use super::target::Target;
 use crate::clock::{SharedClock, Sleep};

@@ -1,10 +1,11 @@
-//! The data folder belongs to one server at a time.
+//! The data folder belongs to one server at a time, and to its owner only.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
 use crate::store::error::StoreError;
+use crate::store::exposures::narrow;
 
 const FILE: &str = "overnight.lock";
 
@@ -57,11 +58,25 @@ impl FolderLock {
     }
 }
 
-/// A folder that is made here is its owner's only: it will hold prompts and a key.
-pub(in crate::store) fn make_folder(folder: &Path) -> Result<(), StoreError> {
+/// Makes the data folder, for its owner only, or takes from others what they can use of one that exists: its mode, where it
+/// holds nothing but files of ours, and the modes of those. What this process's user does not own stays, with a warning in
+/// the log where a group alone can use it.
+///
+/// # Errors
+/// [`StoreError::File`] for a folder that cannot be made; [`StoreError::Exposed`] where every user of this machine can still
+/// read or replace what is stored.
+pub fn prepare_folder(folder: &Path) -> Result<(), StoreError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|source| StoreError::File { path: folder.display().to_string(), source })
+    let failed = |source| StoreError::File { path: folder.display().to_string(), source };
+    builder.create(folder).map_err(failed)?;
+    for exposure in narrow(folder) {
+        if exposure.is_public {
+            return Err(StoreError::Exposed(exposure));
+        }
+        tracing::warn!("{exposure}: `{}`", exposure.correction());
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! A connection to SQLite: a statement is a function call on the thread that makes it.
 
 use std::collections::HashMap;
+use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,6 +69,7 @@ impl SqliteOptions {
         let mode = if self.is_read_only {
             OpenFlags::SQLITE_OPEN_READ_ONLY
         } else {
+            self.make_private();
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
         };
         // Each connection is used by one thread at a time.
@@ -75,6 +77,17 @@ impl SqliteOptions {
             Sqlite::over(Connection::open_with_flags(&self.path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?)?;
         self.prepare(&sqlite.connection)?;
         Ok(sqlite)
+    }
+
+    /// Makes an absent file for its owner only: SQLite would let all read it, and gives its log the file's mode.
+    fn make_private(&self) {
+        let mut options = OpenOptions::new();
+        // A file that exists must not be opened: closing it would drop this process's locks on it.
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        // Where it cannot be made, SQLite says why.
+        _ = options.open(&self.path);
     }
 
     fn prepare(&self, connection: &Connection) -> rusqlite::Result<()> {

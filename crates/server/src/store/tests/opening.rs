@@ -2,7 +2,7 @@
 
 use crate::clock::ManualClock;
 use crate::store::tests::{Fixture, START, new_account};
-use crate::store::{FolderLock, Store, StoreError};
+use crate::store::{FolderLock, Store, StoreError, StoreOptions};
 
 #[tokio::test]
 async fn a_second_server_is_refused_and_told_who_holds_the_folder() {
@@ -34,4 +34,35 @@ async fn operators_write_beside_a_running_server() {
     crate::store::identity::accounts::insert(&beside, &new_account(8)).await.expect("an account");
     let found = crate::store::identity::accounts::find(&fixture.store, id).await.expect("a read");
     assert_eq!(found.map(|account| account.name), Some("account 8".to_owned()));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_database_is_its_owners_only_in_a_folder_that_others_enter() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("thesis.txt"), "not ours").expect("a file");
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("a mode");
+    let store =
+        Store::open(&StoreOptions::new(folder.path()), ManualClock::at(START)).await.expect("a store");
+    for name in ["overnight.db", "overnight.db-wal", "overnight.db-shm"] {
+        let mode = fs::metadata(folder.path().join(name)).expect(name).permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    store.close().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_that_everyone_writes_to_is_refused() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("thesis.txt"), "not ours").expect("a file");
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).expect("a mode");
+    let refused = Store::open_beside(&StoreOptions::new(folder.path())).await.err();
+    let Some(StoreError::Exposed(exposure)) = refused else { panic!("it was opened: {refused:?}") };
+    assert_eq!((exposure.path.as_path(), exposure.found), (folder.path(), 0o777));
+    assert!(!folder.path().join("overnight.db").exists());
 }

@@ -1,9 +1,12 @@
 //! What is served beside the API: the reference, health, figures, models.
 
+use std::sync::Arc;
+
+use overnight_server::app::{MetricsAccess, Services};
 use overnight_server::http::OPENAPI_JSON;
 use serde_json::json;
 
-use crate::support::{MODEL, TestApp};
+use crate::support::{Client, MODEL, TestApp};
 
 #[tokio::test]
 async fn the_reference_is_served_as_data_and_as_a_page() {
@@ -93,8 +96,63 @@ async fn figures_name_routes_and_no_account() {
 }
 
 #[tokio::test]
-async fn figures_may_have_an_address_of_their_own() {
-    let app = TestApp::start_with_metrics("127.0.0.1:0").await;
-    app.anonymous().get("/metrics").await.refused(404, "not_found");
+async fn figures_are_open_only_where_no_other_machine_calls() {
+    for (setting, value, status) in [
+        ("public_url", "http://localhost:8080", 200),
+        ("listen", "[::1]:8080", 200),
+        ("listen", "0.0.0.0:8080", 404),
+        ("listen", "192.0.2.1:8080", 404),
+        ("public_url", "https://overnight.example.com", 404),
+    ] {
+        let app = TestApp::start_with(&[(setting, value)]).await;
+        let answered = app.anonymous().get("/metrics").await;
+        assert_eq!(answered.status, status, "{setting} = {value}: {answered:?}");
+        app.stop().await;
+    }
+    // Only a node of a PostgreSQL has another role; here the settings alone say so.
+    let role = [("role", "scheduler"), ("database_url", "postgres://h/d"), ("listen", "0.0.0.0:8080")];
+    let scheduler = TestApp::start_with(&role).await;
+    scheduler.anonymous().get("/metrics").await.refused(404, "not_found");
+    scheduler.stop().await;
+}
+
+#[tokio::test]
+async fn figures_with_a_token_are_for_those_who_show_it() {
+    let access = MetricsAccess::with(Some("SCRAPE"), |_| Some("secret-token".into()));
+    let settings = [("listen", "0.0.0.0:8080"), ("metrics_token_env", "SCRAPE")];
+    let change = |services| Services { metrics_access: Arc::new(access), ..services };
+    let app = TestApp::start_changed(&settings, change).await;
+    let (own_key, anonymous) = (format!("Bearer {}", app.key()), app.anonymous());
+    for (name, value) in [
+        ("x-nothing", "shown"),
+        ("authorization", "Bearer wrong-token"),
+        ("authorization", "Basic secret-token"),
+        ("authorization", &own_key),
+        ("x-api-key", "secret-token"),
+    ] {
+        let refused = app.anonymous().with(name, value).get("/metrics").await;
+        refused.refused(401, "invalid_token");
+        assert_eq!(refused.header("www-authenticate"), "Bearer");
+        assert!(!refused.text().contains("overnight_"), "{name}: {refused:?}");
+    }
+    let scraped = anonymous.with("authorization", "Bearer secret-token").get("/metrics").await;
+    assert_eq!(scraped.status, 200);
+    assert!(scraped.text().contains("overnight_http_connections"), "{scraped:?}");
     app.stop().await;
+}
+
+#[tokio::test]
+async fn figures_may_have_an_address_of_their_own() {
+    for (token, status) in [(None, 200), (Some("secret-token"), 401)] {
+        let access = MetricsAccess::with(token.map(|_| "SCRAPE"), |_| token.map(Into::into));
+        let change = |services| Services { metrics_access: Arc::new(access), ..services };
+        let settings = [("metrics_listen", "127.0.0.1:0"), ("listen", "0.0.0.0:8080")];
+        let app = TestApp::start_changed(&settings, change).await;
+        app.anonymous().get("/metrics").await.refused(404, "not_found");
+        let there = Client::new(app.metrics_address.expect("an address"), None);
+        assert_eq!(there.get("/metrics").await.status, status);
+        let shown = there.with("authorization", "Bearer secret-token").get("/metrics").await;
+        assert_eq!(shown.status, 200);
+        app.stop().await;
+    }
 }

@@ -1,6 +1,7 @@
 //! The supervisor of the embedded engine, with real processes and real pipes.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use overnight_domain::chat::Completion;
@@ -8,6 +9,9 @@ use overnight_domain::scheduler::AttemptError;
 use overnight_server::engines::{EmbeddedState, EngineClient, Engines};
 
 use super::{ask, config, fake, start};
+
+/// Names the folder in which the process of a test starts an engine; without it, that "test" does nothing.
+const FOLDER_VARIABLE: &str = "EMBEDDED_ENGINE_FOLDER";
 
 /// An engine whose program is this one; it waits for a child for at most as long as a test may take.
 fn start_program(program: &Path, more: &str) -> Engines {
@@ -57,6 +61,52 @@ async fn a_child_is_started_told_its_key_and_asked_when_it_is_ready() {
     let arguments = "--model model.gguf --name theirs --parallel 3 --threads 2 --context 512";
     assert_eq!(fake::starts(folder.path()), [format!("{} {arguments}", process_of(&completion))]);
     assert!(matches!(listening()[..], [address] if address.ip().is_loopback() && address.port() > 0));
+}
+
+#[test]
+fn a_childs_environment_is_what_it_computes_with_and_holds_no_secret() {
+    const SECRET: &str = "not-for-the-engine";
+    let folder = tempfile::tempdir().unwrap();
+    let mut service = Command::new(std::env::current_exe().unwrap());
+    service
+        .args(["--exact", "engines::embedded::service", "--nocapture"])
+        .env(FOLDER_VARIABLE, folder.path());
+    service.env("CUDA_VISIBLE_DEVICES", "3").env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
+    for name in [
+        "STRIPE_SECRET_KEY",
+        "STRIPE_WEBHOOK_SECRET",
+        "OIDC_CLIENT_SECRET",
+        "GPU0_KEY",
+        "NVIDIA_API_KEY",
+        "LLAMA_API_KEY",
+        "METRICS_TOKEN",
+        "OVERNIGHT_DATABASE_URL",
+        "PGPASSWORD",
+        "AWS_SECRET_ACCESS_KEY",
+    ] {
+        service.env(name, SECRET);
+    }
+    let ended = service.output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let environment = std::fs::read_to_string(folder.path().join("environment")).unwrap();
+    assert!(!environment.contains(SECRET), "{environment}");
+    for line in ["CUDA_VISIBLE_DEVICES=3", "LC_ALL=C.UTF-8", "TZ=UTC"] {
+        assert!(environment.lines().any(|found| found == line), "{line}: {environment}");
+    }
+    // A shell adds its own.
+    let others =
+        environment.lines().filter(|line| line.starts_with("CARGO") || line.starts_with("OVERNIGHT"));
+    assert_eq!(others.count(), 0, "{environment}");
+}
+
+/// What the test above runs as a process with secrets in its environment: it starts an engine that writes down its own.
+#[tokio::test]
+async fn service() {
+    let Some(folder) = std::env::var_os(FOLDER_VARIABLE) else { return };
+    let folder = Path::new(&folder);
+    let engines =
+        start_program(&fake::script(folder, &format!("env > '{}/environment'", folder.display())), "");
+    ask(only(&engines), "hello").await.unwrap();
 }
 
 #[tokio::test]

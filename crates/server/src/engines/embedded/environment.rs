@@ -1,0 +1,71 @@
+//! The environment of an engine's process. The service's own holds the keys of payments, of sign-in, of other engines and of the
+//! database; an engine gets what it needs to compute, by this list, and none of them.
+
+use std::ffi::OsString;
+
+/// Passed on by name.
+const NAMES: [&str; 17] = [
+    "PATH",
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TZDIR",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "DYLD_FALLBACK_LIBRARY_PATH",
+    "RUST_LOG",
+    "RUST_BACKTRACE",
+    // Not all that begins so: NVIDIA_API_KEY opens a hosted engine.
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    "NVIDIA_TF32_OVERRIDE",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Passed on by how the name begins: the language, llama.cpp, its threads and its accelerators.
+const PREFIXES: [&str; 12] =
+    ["LC_", "GGML_", "LLAMA_", "OMP_", "GOMP_", "KMP_", "CUDA_", "HIP_", "HSA_", "ROCR_", "VK_", "ZE_"];
+
+/// A name with one of these words is not passed on, however it begins: `LLAMA_API_KEY` is a key.
+const SECRET_WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
+
+/// The variables of this process that an engine's process gets, and their values.
+pub fn engine_environment() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_passed_on))
+}
+
+fn is_passed_on(name: &str) -> bool {
+    let is_listed = NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    is_listed && !SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_gets_what_it_computes_with_and_no_key() {
+        for (name, expected) in [
+            ("PATH", true),
+            ("LC_ALL", true),
+            ("CUDA_VISIBLE_DEVICES", true),
+            ("GGML_CUDA_FORCE_MMQ", true),
+            ("OMP_NUM_THREADS", true),
+            ("NVIDIA_VISIBLE_DEVICES", true),
+            ("NVIDIA_API_KEY", false),
+            ("LLAMA_API_KEY", false),
+            ("LLAMA_ARG_HF_TOKEN", false),
+            ("STRIPE_SECRET_KEY", false),
+            ("OIDC_CLIENT_SECRET", false),
+            ("OVERNIGHT_DATABASE_URL", false),
+            ("DATABASE_URL", false),
+            ("path", false),
+            ("PATH_TO_ALL", false),
+        ] {
+            assert_eq!(is_passed_on(name), expected, "{name}");
+        }
+    }
+}
