@@ -103,6 +103,7 @@ fn unread(_: MultipartError) -> PageError {
     PageError::Unreadable(format!("The lines did not come whole, or are more than {mib} MiB.").into())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
 fn not_kept(error: std::io::Error) -> PageError {
     tracing::error!(%error, "upload not written to the data folder or not read from it");
     AppError::Unavailable("the file cannot be kept now; try again in a moment".to_owned()).into()
