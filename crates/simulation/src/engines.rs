@@ -110,7 +110,8 @@ impl Engines {
     pub(super) fn probe(&self, replica: ReplicaKey) -> ProbeOutcome {
         match self.weather(replica) {
             Weather::Full => ProbeOutcome::Busy,
-            Weather::Down | Weather::Silent | Weather::Barred => ProbeOutcome::Failed("out of order".into()),
+            Weather::Silent => ProbeOutcome::TimedOut("no answer".into()),
+            Weather::Down | Weather::Barred => ProbeOutcome::Failed("out of order".into()),
             Weather::Fair | Weather::Flaky | Weather::Lying | Weather::Slow => ProbeOutcome::Healthy,
         }
     }

@@ -1,19 +1,15 @@
-//! One circuit breaker per replica: whether it may be sent requests. It opens when a probe fails and never for what requests
+//! One circuit breaker per replica and model: whether it may be sent requests. It opens when a probe fails and never for what requests
 //! bring about, so that no account can open it for the others; it closes when a probe is answered.
-
-use super::messages::ModelKey;
 
 /// Where the breaker stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Health {
+enum Health {
     /// In use.
     Closed,
-    /// Not in use; probed at `until`, with a completion by `model`.
+    /// Not in use; probed at `until`.
     Open {
         /// When its probe is due.
         until: i64,
-        /// The model whose probe failed.
-        model: ModelKey,
     },
 }
 
@@ -31,12 +27,16 @@ impl Breaker {
         Self { health: Health::Closed, openings: 0, reason: String::new() }
     }
 
-    pub(super) const fn health(&self) -> Health {
-        self.health
-    }
-
     pub(super) const fn is_open(&self) -> bool {
         matches!(self.health, Health::Open { .. })
+    }
+
+    /// When its probe is due, while it is open.
+    pub(super) const fn probe_at(&self) -> Option<i64> {
+        match self.health {
+            Health::Open { until } => Some(until),
+            Health::Closed => None,
+        }
     }
 
     /// The back-off step of the next opening.
@@ -50,13 +50,13 @@ impl Breaker {
     }
 
     /// Opens it, again or for the first time.
-    pub(super) fn open(&mut self, until: i64, model: ModelKey, reason: String) {
-        self.health = Health::Open { until, model };
+    pub(super) fn open(&mut self, until: i64, reason: String) {
+        self.health = Health::Open { until };
         self.openings = self.openings.saturating_add(1);
         self.reason = reason;
     }
 
-    /// Takes the replica back into use; its back-off stays until a request completes.
+    /// Takes it back into use; its back-off stays until a request completes.
     pub(super) const fn close(&mut self) {
         self.health = Health::Closed;
     }

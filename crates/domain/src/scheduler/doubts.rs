@@ -6,14 +6,15 @@
 //! failures is no evidence: whoever sends enough requests can bring about any number, from several accounts too.
 //!
 //! A connection that broke may mean that the replica died, and anything that ran there may be why. Where the probe fails, or
-//! several connections broke and none was left (it died and came back before the probe), what broke becomes suspect, uncounted. A
-//! suspect runs alone: if its connection breaks again, that counts and it stays a suspect, so that a request that kills
-//! its engine uses its attempts up without harming neighbours. Any other outcome of a run alone ends the suspicion.
+//! several connections broke and none held that was there then (it died and came back before the probe), what broke becomes
+//! suspect, uncounted. A suspect runs alone: if its connection breaks again, that counts and it stays a suspect, so that a request
+//! that kills its engine uses its attempts up without harming neighbours. A result, and any other failure of its own, ends the
+//! suspicion.
 
 use super::Scheduler;
 use super::attempts::{Failure, Trouble};
 use super::leases_held::{Doubt, Stage};
-use super::messages::{FailureCode, ReplicaKey};
+use super::messages::{FailureCode, ModelKey, ReplicaKey};
 
 /// What is known of a replica when a doubt is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub(super) enum Evidence {
     Works,
     /// It does not, or did not when the connection broke.
     Died,
+    /// It answers, but has no room to show whether it works.
+    Busy,
     /// Nothing, and nothing will be.
     Unknown,
 }
@@ -35,34 +38,44 @@ impl Scheduler {
         replica.in_flight.remove(&seq);
         replica.doubts.push(seq);
         held.stage = Stage::Doubted;
-        replica.broken += usize::from(failure.may_be_a_death());
+        if failure.may_be_a_death() {
+            replica.note_broken();
+        }
+        let model = held.lease.key.partition.model;
         held.doubt = Some(Doubt { failure, was_alone });
         self.touched.insert(key);
-        if replica.breaker.is_open() {
+        if replica.is_paused_for(model) {
             self.settle_doubt(seq, Evidence::Died, now);
         }
     }
 
-    /// The replica completed a request: what failed there before was no fault of its. Refusals still wait for the probe:
-    /// a key that was revoked fails later requests, not those that were under way.
-    pub(super) fn acquit(&mut self, key: ReplicaKey, now: i64) {
-        let is_refused = |failure: &Failure| failure.trouble == Trouble::Refused;
-        for seq in self.doubts(key, |failure| !is_refused(failure)) {
+    /// The replica completed a request for the model: what failed there before was no fault of its. Refusals still wait for the
+    /// probe: a key that was revoked fails later requests, not those that were under way.
+    pub(super) fn acquit(&mut self, key: ReplicaKey, model: ModelKey, now: i64) {
+        for seq in self.doubts(key, |of, failure| of == model && failure.trouble != Trouble::Refused) {
             self.settle_doubt(seq, Evidence::Works, now);
         }
     }
 
-    /// The replica's doubts whose failure is such, in the order of their coming.
-    pub(super) fn doubts(&self, key: ReplicaKey, is_such: impl Fn(&Failure) -> bool) -> Vec<i64> {
+    /// The replica's doubts of such a model and failure, in the order of their coming.
+    pub(super) fn doubts(&self, key: ReplicaKey, is_such: impl Fn(ModelKey, &Failure) -> bool) -> Vec<i64> {
         let Some(replica) = self.replicas.get(&key) else { return Vec::new() };
-        let failure = |seq| self.leases_held.get(seq).and_then(|held| held.doubt.as_ref());
-        let such = replica.doubts.iter().filter(|seq| failure(seq).is_some_and(|it| is_such(&it.failure)));
-        such.copied().collect()
+        let is_such = |seq: &i64| {
+            let Some(held) = self.leases_held.get(seq) else { return false };
+            held.doubt.as_ref().is_some_and(|it| is_such(held.lease.key.partition.model, &it.failure))
+        };
+        replica.doubts.iter().copied().filter(is_such).collect()
     }
 
-    /// Settles every doubt of a replica in the same way.
-    pub(super) fn settle_doubts(&mut self, key: ReplicaKey, evidence: Evidence, now: i64) {
-        for seq in self.doubts(key, |_| true) {
+    /// Settles the doubts of a replica's model, or all of them, in the same way.
+    pub(super) fn settle_doubts(
+        &mut self,
+        key: ReplicaKey,
+        model: Option<ModelKey>,
+        evidence: Evidence,
+        now: i64,
+    ) {
+        for seq in self.doubts(key, |of, _| model.is_none_or(|model| of == model)) {
             self.settle_doubt(seq, evidence, now);
         }
     }
@@ -81,13 +94,17 @@ impl Scheduler {
             (Evidence::Works, _) => {
                 self.count_attempt(held, &failure, was_alone && may_be_a_death, now);
             }
-            (Evidence::Died | Evidence::Unknown, Trouble::Refused) => {
+            // What was answered is no matter of room.
+            (Evidence::Busy, Trouble::Answered | Trouble::Nonsense) => {
+                self.count_attempt(held, &failure, false, now);
+            }
+            (Evidence::Died | Evidence::Busy | Evidence::Unknown, Trouble::Refused) => {
                 let mark = held.unchanged();
                 self.release_lease(held, now, mark, now);
             }
             (Evidence::Died, _) if killed_alone => self.count_attempt(held, &failure, true, now),
             (Evidence::Died, _) => self.excuse_attempt(held, may_be_a_death, now),
-            (Evidence::Unknown, _) => {
+            (Evidence::Busy | Evidence::Unknown, _) => {
                 let suspect = held.suspect;
                 self.excuse_attempt(held, suspect, now);
             }

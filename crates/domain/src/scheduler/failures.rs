@@ -3,7 +3,7 @@
 use super::Scheduler;
 use super::attempts::{Failure, Verdict, judge};
 use super::leases_held::{HeldLease, Mark, Stage};
-use super::messages::{AttemptError, FailureCode, ReplicaKey, SchedulerCommand};
+use super::messages::{AttemptError, FailureCode, ModelKey, ReplicaKey, SchedulerCommand};
 use super::retries::Backoff;
 use crate::records::FailedAttempt;
 
@@ -25,18 +25,18 @@ impl Scheduler {
         let Some(held) = self.let_go(seq) else { return };
         let partition = held.lease.key.partition;
         self.model(partition.model).settle(partition.account, held.cost.saturating_sub(cost.max(1)));
-        self.note_success(held.replica, now);
+        self.note_success(held.replica, partition.model, now);
     }
 
     /// The replica answered a request as an engine does that works.
-    fn note_success(&mut self, key: ReplicaKey, now: i64) {
+    fn note_success(&mut self, key: ReplicaKey, model: ModelKey, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         if replica.busy_until <= now {
             replica.busy_step = 0;
         }
-        replica.breaker.forgive();
+        replica.breaker(model).forgive();
         replica.unreached = None;
-        self.acquit(key, now);
+        self.acquit(key, model, now);
     }
 
     /// An attempt brought no result.
@@ -49,7 +49,7 @@ impl Scheduler {
             Verdict::Final { code, status, message } => {
                 let Some(held) = self.let_go(seq) else { return };
                 if code == FailureCode::EngineInvalidResponse {
-                    self.note_success(key, now);
+                    self.note_success(key, held.lease.key.partition.model, now);
                 }
                 let attempt = FailedAttempt::new(now, status, message.clone());
                 self.fail(held, code, message, attempt);
@@ -60,8 +60,9 @@ impl Scheduler {
     /// The engine never saw it, so it is as good as new. Nothing more is sent until the replica's probe is answered.
     fn note_unreached(&mut self, seq: i64, key: ReplicaKey, detail: String, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
-        if let Some(replica) = self.replicas.get_mut(&key) {
-            replica.unreached.get_or_insert((held.lease.key.partition.model, detail));
+        let model = held.lease.key.partition.model;
+        if let Some(replica) = self.replicas.get_mut(&key).filter(|it| !it.is_paused_for(model)) {
+            replica.unreached.get_or_insert((model, detail));
         }
         let retry_at = now + self.random.up_to(SPREAD_MS);
         self.release_unseen(held, retry_at, now);
@@ -76,7 +77,7 @@ impl Scheduler {
         let mark = held.unchanged();
         self.release_lease(held, retry_at, mark, now);
         if pause_ms > BUFFER_PATIENCE_MS {
-            self.release_buffered(key, now);
+            self.release_buffered(key, None, now);
         }
     }
 

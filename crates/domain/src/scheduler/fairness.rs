@@ -12,6 +12,8 @@ const LOOKS_MAX: usize = 8;
 const KEPT_MAX: usize = 8192;
 /// Where a model has several accounts, one part in this many of its slots is out of reach of any single one of them.
 const RESERVED_PART: usize = 8;
+/// Of fewer slots none is left free.
+const RESERVED_OF_MIN: usize = 4;
 /// A quantum is worth at most this many mean requests: one full run.
 const QUANTUM_REQUESTS_MAX: i64 = 256;
 
@@ -75,20 +77,21 @@ impl Model {
         }
     }
 
-    /// Requests that one account may hold. All, while it is the only one known; else a part is left free, so that requests that
-    /// run until they time out cannot keep every slot from the others.
-    fn share(&self) -> usize {
+    /// Requests that one account may hold. All, while no other had work within the last minute; else a part of the slots is left
+    /// free, so that requests of one account that run until they time out cannot keep every slot from the others.
+    fn share(&self, now: i64) -> usize {
         let capacity = usize::try_from(self.capacity).unwrap_or(0);
-        if self.partitions.len() < 2 || capacity < 2 {
+        let are_several = || self.partitions.values().filter(|it| it.is_active(now)).nth(1).is_some();
+        if capacity < RESERVED_OF_MIN || !are_several() {
             return usize::MAX;
         }
         capacity - (capacity / RESERVED_PART).max(1)
     }
 
     /// How many more requests the account may hold.
-    pub(super) fn room_of(&self, account: AccountKey) -> usize {
+    pub(super) fn room_of(&self, account: AccountKey, now: i64) -> usize {
         let held = self.partitions.get(&account).map_or(0, |partition| partition.held);
-        self.share().saturating_sub(held)
+        self.share(now).saturating_sub(held)
     }
 
     /// Whose turn it is to lease about `wanted` requests; partitions that `skips` names are passed over, and keep their turn.
@@ -116,7 +119,7 @@ impl Model {
     ) -> Walk {
         let (mut index, mut pending, mut hoped) = (0, 0, 0_i64);
         let (mut least_debt, mut any_left) = (None, false);
-        let share = self.share();
+        let share = self.share(now);
         let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
         while let Some(&account) = self.ring.get(index) {
             let Some(partition) =

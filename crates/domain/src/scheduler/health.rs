@@ -1,8 +1,7 @@
-//! Probes, and the breaker that opens when one fails. What a probe tells of requests is for `doubts` to say.
+//! Probes, and the breakers that open when one fails. What a probe tells of requests is for `doubts` to say.
 
 use super::Scheduler;
 use super::attempts::Failure;
-use super::breaker::Health;
 use super::doubts::Evidence;
 use super::messages::{ModelKey, ProbeOutcome, ReplicaKey, SchedulerCommand};
 use super::replicas::Probe;
@@ -13,7 +12,7 @@ impl Scheduler {
     pub(super) fn attend(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get(&key) else { return };
         if replica.retiring {
-            return self.settle_doubts(key, Evidence::Unknown, now);
+            return self.settle_doubts(key, None, Evidence::Unknown, now);
         }
         let Some(model) = self.model_to_probe(key, now).filter(|_| replica.probe.is_none()) else { return };
         if let Some(replica) = self.replicas.get_mut(&key) {
@@ -25,13 +24,17 @@ impl Scheduler {
     /// The model that a probe of the replica is to ask for, where one is due.
     fn model_to_probe(&self, key: ReplicaKey, now: i64) -> Option<ModelKey> {
         let replica = self.replicas.get(&key)?;
-        let model = match (replica.breaker.health(), replica.doubts.first(), &replica.unreached) {
-            (Health::Open { until, model }, ..) => return (until <= now).then_some(model),
-            (Health::Closed, Some(seq), _) => self.leases_held.get(seq)?.lease.key.partition.model,
-            (Health::Closed, None, Some((model, _))) => *model,
-            (Health::Closed, None, None) => return None,
+        let model_of = |seq: &i64| self.leases_held.get(seq).map(|held| held.lease.key.partition.model);
+        let doubted = replica.doubts.first().and_then(model_of);
+        let unreached = || replica.unreached.as_ref().map(|(model, _)| *model);
+        let due = || {
+            let is_due = |until: i64| until <= now;
+            replica
+                .paused()
+                .find(|(_, breaker)| breaker.probe_at().is_some_and(is_due))
+                .map(|(model, _)| model)
         };
-        Some(model)
+        doubted.or_else(unreached).or_else(due)
     }
 
     /// A probe was answered.
@@ -39,21 +42,20 @@ impl Scheduler {
         self.touched.insert(key);
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let Some(probe) = replica.probe.take() else { return };
-        let health = replica.breaker.health();
+        let model = probe.model;
+        let is_paused = replica.is_paused_for(model);
         match outcome {
-            // A probe that began before the breaker opened tells nothing of it.
-            _ if matches!(health, Health::Open { until, .. } if until > now) => {}
             ProbeOutcome::Healthy => self.note_healthy(key, probe, now),
-            ProbeOutcome::Busy if health == Health::Closed => {
-                replica.unreached = None;
-                replica.back_off(0, &mut self.random, now);
-                self.settle_doubts(key, Evidence::Unknown, now);
+            ProbeOutcome::Busy if is_paused => self.pause(key, model, "its probe found it busy".into(), now),
+            ProbeOutcome::Busy => self.note_full(key, model, Evidence::Busy, now),
+            // Other requests may be what it is busy with.
+            ProbeOutcome::TimedOut(_) if !is_paused && !replica.in_flight.is_empty() => {
+                self.note_full(key, model, Evidence::Unknown, now);
             }
-            ProbeOutcome::Busy => self.pause(key, probe.model, "its probe found it busy".into(), now),
-            ProbeOutcome::Failed(why) => {
+            ProbeOutcome::Failed(why) | ProbeOutcome::TimedOut(why) => {
                 let reason = self.reason_of(key, &why);
-                self.settle_doubts(key, Evidence::Died, now);
-                self.pause(key, probe.model, reason, now);
+                self.settle_doubts(key, Some(model), Evidence::Died, now);
+                self.pause(key, model, reason, now);
             }
         }
     }
@@ -62,12 +64,12 @@ impl Scheduler {
     fn note_healthy(&mut self, key: ReplicaKey, probe: Probe, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         replica.unreached = None;
-        let was_open = replica.breaker.is_open();
-        replica.breaker.close();
-        let came_back = replica.in_flight.is_empty() && replica.broken > 1;
+        let was_paused = replica.is_paused_for(probe.model);
+        replica.breaker(probe.model).close();
+        let came_back = replica.broken > 1 && !replica.has_survivors();
         let earlier = replica.doubts[..probe.doubts.min(replica.doubts.len())].to_vec();
         if came_back {
-            for seq in self.doubts(key, Failure::may_be_a_death) {
+            for seq in self.doubts(key, |_, failure| Failure::may_be_a_death(failure)) {
                 self.settle_doubt(seq, Evidence::Died, now);
             }
         }
@@ -78,9 +80,18 @@ impl Scheduler {
                 self.settle_doubt(seq, Evidence::Works, now);
             }
         }
-        if was_open {
-            self.out.push(SchedulerCommand::Resume { replica: key });
+        if was_paused {
+            self.out.push(SchedulerCommand::Resume { replica: key, model: probe.model });
+            self.recount_capacity(probe.model);
         }
+    }
+
+    /// The replica has no room for its probe.
+    fn note_full(&mut self, key: ReplicaKey, model: ModelKey, evidence: Evidence, now: i64) {
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        replica.unreached = None;
+        replica.back_off(0, &mut self.random, now);
+        self.settle_doubts(key, Some(model), evidence, now);
     }
 
     /// Why a replica is paused, for the operator.
@@ -96,15 +107,17 @@ impl Scheduler {
         format!("{before}; its probe failed: {probe}")
     }
 
-    /// Opens the replica's breaker and says why; nothing is leased for it or waits for it any more.
+    /// Opens the replica's breaker for a model and says why; nothing of the model is leased for it or waits for it any more.
     fn pause(&mut self, key: ReplicaKey, model: ModelKey, reason: String, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let backoff = Backoff { base_ms: self.settings.pause_base_ms, cap_ms: self.settings.pause_cap_ms };
-        let until = now + backoff.equal_jitter_ms(replica.breaker.openings(), &mut self.random);
-        replica.breaker.open(until, model, reason.clone());
+        let breaker = replica.breaker(model);
+        let until = now + backoff.equal_jitter_ms(breaker.openings(), &mut self.random);
+        breaker.open(until, reason.clone());
         replica.unreached = None;
         self.touched.insert(key);
-        self.out.push(SchedulerCommand::Pause { replica: key, until, reason });
-        self.release_buffered(key, now);
+        self.out.push(SchedulerCommand::Pause { replica: key, model, until, reason });
+        self.release_buffered(key, Some(model), now);
+        self.recount_capacity(model);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use super::attempts::Failure;
-use super::messages::{Candidate, Lease, QueuePartition, ReplicaKey, SchedulerCommand};
+use super::messages::{Candidate, Lease, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
 use crate::records::FailedAttempt;
 
@@ -114,10 +114,15 @@ impl Scheduler {
         self.release_lease(held, retry_at, mark, now);
     }
 
-    /// Releases the leases that wait for a slot of the replica.
-    pub(super) fn release_buffered(&mut self, replica: ReplicaKey, now: i64) {
-        let Some(state) = self.replicas.get_mut(&replica) else { return };
-        for seq in std::mem::take(&mut state.buffered) {
+    /// Releases the leases that wait for a slot of the replica: those of a model, or all of them.
+    pub(super) fn release_buffered(&mut self, replica: ReplicaKey, model: Option<ModelKey>, now: i64) {
+        let Some(state) = self.replicas.get(&replica) else { return };
+        let is_meant = |seq: &i64| {
+            let of = self.leases_held.get(seq).map(|held| held.lease.key.partition.model);
+            model.is_none() || of == model
+        };
+        let meant: Vec<_> = state.buffered.iter().copied().filter(is_meant).collect();
+        for seq in meant {
             if let Some(held) = self.let_go(seq) {
                 self.release_unseen(held, now, now);
             }

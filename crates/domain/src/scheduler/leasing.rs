@@ -2,7 +2,7 @@
 //!
 //! Suspects go first. Each model has one host for them, the first of its replicas that may be used: it drains, runs them
 //! one after another, and takes ordinary work again when none is left, while the other replicas go on. Where there is
-//! one replica only, everything else waits for them: they are no more than were in flight when it died.
+//! one replica only, everything else waits for them: they are what was in flight when it died, and what broke its connection alone.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ impl Scheduler {
         let has_suspects = |model| self.models.get(model).is_some_and(|it| !it.suspects.is_empty());
         let is_host = |model: &ModelKey| {
             let mut able = self.replicas.iter().filter(|(_, replica)| {
-                replica.config.models.contains(model) && replica.is_usable(now) && replica.slots() > 0
+                replica.serves(*model) && replica.is_usable(now) && replica.slots() > 0
             });
             able.next().is_some_and(|(host, _)| *host == key)
         };
@@ -100,7 +100,7 @@ impl Scheduler {
         let Some(Suspect { account, candidate }) = state.suspects.pop_front() else { return };
         replica.solo = Some(candidate.position.seq);
         state.partition(account, now).held += 1;
-        self.release_buffered(key, now);
+        self.release_buffered(key, None, now);
         self.ask_lease(key, QueuePartition { model, account }, vec![candidate], now);
     }
 
@@ -117,6 +117,10 @@ impl Scheduler {
             }
             let model = replica.config.models[replica.next_model % count];
             replica.next_model = (replica.next_model + 1) % count;
+            if replica.is_paused_for(model) {
+                fruitless += 1;
+                continue;
+            }
             let filling = match self.is_another_idle(key, model, now) {
                 true => Filling::IdleSlots,
                 false => Filling::Ahead,
@@ -128,9 +132,7 @@ impl Scheduler {
 
     /// Leasing ahead for one replica while another has nothing to do would only make requests wait.
     fn is_another_idle(&self, key: ReplicaKey, model: ModelKey, now: i64) -> bool {
-        self.replicas.iter().any(|(it, other)| {
-            *it != key && other.config.models.contains(&model) && other.idle_slots(now) > 0
-        })
+        self.replicas.iter().any(|(it, other)| *it != key && other.serves(model) && other.idle_slots(now) > 0)
     }
 
     /// Leases the next run for a replica with `room`; whether it found one.
@@ -164,7 +166,7 @@ impl Scheduler {
             };
             self.out.extend(choice.scans.into_iter().map(scan));
             let account = choice.account?;
-            let wanted = wanted.min(state.room_of(account));
+            let wanted = wanted.min(state.room_of(account, now));
             let partition = state.partition(account, now);
             self.out.extend(partition.scan_ahead(wanted, now).map(|after| scan((account, after))));
             if partition.sweep.window_len() < wanted

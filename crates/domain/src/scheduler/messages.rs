@@ -123,6 +123,8 @@ pub enum ProbeOutcome {
     Busy,
     /// It does not work; why, in words for the operator.
     Failed(String),
+    /// No answer came in time: it does not work, or has too much to do; in words for the operator.
+    TimedOut(String),
 }
 
 /// Why a request failed for good, as `result_body.error.code` has it.
@@ -298,10 +300,12 @@ pub enum SchedulerCommand {
         /// The model that is to complete it.
         model: ModelKey,
     },
-    /// Nothing is sent to a replica for now (its breaker opened): to be said loudly, with the reason.
+    /// Nothing is sent to a replica for a model for now (its breaker opened): to be said loudly, with the reason.
     Pause {
         /// The replica.
         replica: ReplicaKey,
+        /// The model for which it is paused.
+        model: ModelKey,
         /// Until when, in milliseconds.
         until: i64,
         /// Why, in words for the operator.
@@ -311,6 +315,8 @@ pub enum SchedulerCommand {
     Resume {
         /// The replica.
         replica: ReplicaKey,
+        /// The model for which it was paused.
+        model: ModelKey,
     },
     /// Feed a [`SchedulerInput::Tick`] at this time. Replaces the one asked for before.
     WakeAt {

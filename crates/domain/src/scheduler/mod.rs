@@ -125,7 +125,7 @@ impl Scheduler {
         self.is_draining = true;
         let keys: Vec<_> = self.replicas.keys().copied().collect();
         for key in keys {
-            self.release_buffered(key, now);
+            self.release_buffered(key, None, now);
         }
         self.advance(now)
     }

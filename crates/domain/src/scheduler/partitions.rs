@@ -14,6 +14,8 @@ use super::sweep::Sweep;
 pub(super) const RECHECK_MS: i64 = 10_000;
 /// A quiet partition is forgotten when its interval would pass this: more than the longest retry time.
 const FORGET_MS: i64 = 20 * 60_000;
+/// A partition that had work counts among those that have for so long.
+const ACTIVE_MS: i64 = 60_000;
 /// Retry times are counted in steps of this, so that a partition's memory is bounded.
 const RETRY_STEP_MS: i64 = 64;
 /// A request whose lease was released is scanned for no sooner than this, so that the write comes first.
@@ -37,17 +39,30 @@ pub(super) struct PartitionState {
     suspected: bool,
     recheck_at: i64,
     recheck_ms: i64,
+    /// When requests last came, left or came back.
+    active_at: i64,
 }
 
 impl PartitionState {
     pub(super) fn new(is_shared: bool, now: i64) -> Self {
         let sweep = Sweep::new(is_shared);
-        Self { sweep, recheck_at: now + RECHECK_MS, recheck_ms: RECHECK_MS, ..Self::default() }
+        Self {
+            sweep,
+            recheck_at: now + RECHECK_MS,
+            recheck_ms: RECHECK_MS,
+            active_at: now,
+            ..Self::default()
+        }
     }
 
     /// Whether a scan may find something.
     pub(super) fn is_visible(&self) -> bool {
         self.count > 0 || self.sweep.window_len() > 0 || self.suspected
+    }
+
+    /// Whether it has work, or had some a moment ago.
+    pub(super) fn is_active(&self, now: i64) -> bool {
+        self.held > 0 || self.is_visible() || now - self.active_at < ACTIVE_MS
     }
 
     /// Waiting requests, whether they may be tried yet or not.
@@ -151,5 +166,6 @@ impl PartitionState {
     fn stay_awake(&mut self, now: i64) {
         self.recheck_ms = RECHECK_MS;
         self.recheck_at = now + RECHECK_MS;
+        self.active_at = now;
     }
 }

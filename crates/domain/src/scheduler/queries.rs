@@ -1,7 +1,7 @@
 //! Read-only queries for metrics and the shell.
 
 use super::Scheduler;
-use super::breaker::Health;
+use super::breaker::Breaker;
 use super::messages::{Lease, ModelKey, ReplicaKey};
 
 impl Scheduler {
@@ -20,23 +20,23 @@ impl Scheduler {
         self.leases_held.values().map(|held| &held.lease)
     }
 
-    /// Whether the replica's breaker is open.
+    /// Whether the replica is paused for any of its models.
     pub fn is_paused(&self, replica: ReplicaKey) -> bool {
-        self.replicas.get(&replica).is_some_and(|it| it.breaker.is_open())
+        self.pause_of(replica).is_some()
+    }
+
+    fn pause_of(&self, replica: ReplicaKey) -> Option<&Breaker> {
+        self.replicas.get(&replica)?.paused().next().map(|(_, breaker)| breaker)
     }
 
     /// Why the replica was paused last, while it is.
     pub fn pause_reason(&self, replica: ReplicaKey) -> Option<&str> {
-        let breaker = &self.replicas.get(&replica)?.breaker;
-        breaker.is_open().then(|| breaker.reason())
+        self.pause_of(replica).map(Breaker::reason)
     }
 
     /// Until when nothing is sent to the replica, in milliseconds; `None` where it is not paused.
     pub fn paused_until(&self, replica: ReplicaKey) -> Option<i64> {
-        match self.replicas.get(&replica)?.breaker.health() {
-            Health::Open { until, .. } => Some(until),
-            Health::Closed => None,
-        }
+        self.pause_of(replica)?.probe_at()
     }
 
     /// Requests of the model that wait in the queue, as far as known: a hint.

@@ -134,7 +134,7 @@ impl Scheduler {
         let taker = self.replicas.get_mut(&held.replica).filter(|replica| {
             !self.is_draining
                 && !replica.retiring
-                && !replica.breaker.is_open()
+                && !replica.is_paused_for(held.lease.key.partition.model)
                 && replica.solo.is_none_or(|solo| solo == seq)
         });
         if let Some(replica) = taker {

@@ -6,13 +6,21 @@ use super::Scheduler;
 use super::messages::{ModelKey, Replica, ReplicaKey};
 use super::replicas::ReplicaState;
 
-/// Requests that the model's replicas may have in flight, together.
+/// Requests that the model's replicas may have in flight, together; those that are paused for it have none.
 pub(super) fn capacity(replicas: &BTreeMap<ReplicaKey, ReplicaState>, model: ModelKey) -> i64 {
-    let serving = replicas.values().filter(|it| !it.retiring && it.config.models.contains(&model));
+    let serving = replicas.values().filter(|it| !it.retiring && it.serves(model));
     serving.map(|it| i64::from(it.config.max_concurrency)).sum()
 }
 
 impl Scheduler {
+    /// A replica is used for the model again, or is not any more.
+    pub(super) fn recount_capacity(&mut self, model: ModelKey) {
+        let count = capacity(&self.replicas, model);
+        if let Some(model) = self.models.get_mut(&model) {
+            model.capacity = count;
+        }
+    }
+
     /// New replicas start, known ones take their new configuration, and those that left run out.
     pub(super) fn replace_replicas(&mut self, list: Vec<Replica>, now: i64) {
         let left: Vec<_> =
@@ -21,7 +29,7 @@ impl Scheduler {
             if let Some(replica) = self.replicas.get_mut(&key) {
                 replica.retiring = true;
             }
-            self.release_buffered(key, now);
+            self.release_buffered(key, None, now);
         }
         for config in list {
             match self.replicas.get_mut(&config.key) {

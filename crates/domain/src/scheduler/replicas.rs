@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::breaker::{Breaker, Health};
+use super::breaker::Breaker;
 use super::messages::{Candidate, ModelKey, QueuePartition, Replica};
 use super::random::Random;
 use super::retries::Backoff;
@@ -47,13 +47,17 @@ pub(super) struct ReplicaState {
     pub(super) config: Replica,
     /// It left the list: what is in flight runs to its end.
     pub(super) retiring: bool,
-    pub(super) in_flight: BTreeSet<i64>,
+    /// Sent and not answered, each with its number among all that were sent.
+    pub(super) in_flight: BTreeMap<i64, u64>,
+    sent: u64,
     pub(super) buffered: VecDeque<i64>,
     pub(super) asks: BTreeMap<QueuePartition, Ask>,
     /// Failed, by whose fault is not known yet; in the order of their coming.
     pub(super) doubts: Vec<i64>,
     /// How many of the doubts may mean that the replica died.
     pub(super) broken: usize,
+    /// How many requests had been sent when the first of them broke.
+    broken_since: u64,
     pub(super) probe: Option<Probe>,
     /// No connection could be made, for this model and reason, and nothing was heard since.
     pub(super) unreached: Option<(ModelKey, String)>,
@@ -61,7 +65,8 @@ pub(super) struct ReplicaState {
     pub(super) alone: Option<i64>,
     /// The suspect that is being leased, waits for the replica to drain, or runs.
     pub(super) solo: Option<i64>,
-    pub(super) breaker: Breaker,
+    /// By model; a model that never failed has none.
+    breakers: BTreeMap<ModelKey, Breaker>,
     pub(super) busy_until: i64,
     pub(super) busy_step: u32,
     /// Which of its models is leased from next.
@@ -73,16 +78,18 @@ impl ReplicaState {
         Self {
             config,
             retiring: false,
-            in_flight: BTreeSet::new(),
+            in_flight: BTreeMap::new(),
+            sent: 0,
             buffered: VecDeque::new(),
             asks: BTreeMap::new(),
             doubts: Vec::new(),
             broken: 0,
+            broken_since: 0,
             probe: None,
             unreached: None,
             alone: None,
             solo: None,
-            breaker: Breaker::new(),
+            breakers: BTreeMap::new(),
             busy_until: i64::MIN,
             busy_step: 0,
             next_model: 0,
@@ -91,10 +98,41 @@ impl ReplicaState {
 
     /// Requests it may work on at once.
     pub(super) fn slots(&self) -> usize {
-        match self.breaker.health() {
-            Health::Closed => usize::try_from(self.config.max_concurrency).unwrap_or(usize::MAX),
-            Health::Open { .. } => 0,
+        usize::try_from(self.config.max_concurrency).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn breaker(&mut self, model: ModelKey) -> &mut Breaker {
+        self.breakers.entry(model).or_insert_with(Breaker::new)
+    }
+
+    /// The models whose breakers are open.
+    pub(super) fn paused(&self) -> impl Iterator<Item = (ModelKey, &Breaker)> {
+        self.breakers
+            .iter()
+            .filter(|(_, breaker)| breaker.is_open())
+            .map(|(model, breaker)| (*model, breaker))
+    }
+
+    pub(super) fn is_paused_for(&self, model: ModelKey) -> bool {
+        self.breakers.get(&model).is_some_and(Breaker::is_open)
+    }
+
+    /// Whether it may be sent requests for the model, as far as that is for the model to say.
+    pub(super) fn serves(&self, model: ModelKey) -> bool {
+        self.config.models.contains(&model) && !self.is_paused_for(model)
+    }
+
+    /// A connection broke, or a gateway says so.
+    pub(super) fn note_broken(&mut self) {
+        if self.broken == 0 {
+            self.broken_since = self.sent;
         }
+        self.broken += 1;
+    }
+
+    /// Whether anything still runs that ran when the first connection broke: then the replica did not die.
+    pub(super) fn has_survivors(&self) -> bool {
+        self.in_flight.values().any(|number| *number <= self.broken_since)
     }
 
     /// Slots taken.
@@ -119,8 +157,8 @@ impl ReplicaState {
 
     /// Whether requests may be leased for it and sent to it now.
     pub(super) fn is_usable(&self, now: i64) -> bool {
-        let may_be_dead = self.broken > 0 || self.unreached.is_some();
-        !self.retiring && !self.breaker.is_open() && self.busy_until <= now && !may_be_dead
+        let may_be_dead = self.unreached.is_some() || (self.broken > 0 && !self.has_survivors());
+        !self.retiring && self.busy_until <= now && !may_be_dead
     }
 
     /// Slots that nothing is leased for.
@@ -147,7 +185,8 @@ impl ReplicaState {
     /// A request is sent: notes who is alone.
     pub(super) fn occupy(&mut self, seq: i64) {
         self.alone = (self.occupied() == 0).then_some(seq);
-        self.in_flight.insert(seq);
+        self.sent += 1;
+        self.in_flight.insert(seq, self.sent);
     }
 
     /// Nothing here knows the request any more.
@@ -176,18 +215,21 @@ impl ReplicaState {
         self.busy_until - now
     }
 
+    /// When the probe of a paused model is due next.
+    fn probe_at(&self) -> Option<i64> {
+        self.paused().filter_map(|(_, breaker)| breaker.probe_at()).min()
+    }
+
     /// When it needs attention next.
     pub(super) fn next_at(&self, now: i64) -> Option<i64> {
         let busy = (self.busy_until > now).then_some(self.busy_until);
-        let probe = match self.breaker.health() {
-            Health::Open { until, .. } if self.probe.is_none() && !self.retiring => Some(until),
-            _ => None,
-        };
+        let is_idle = self.probe.is_none() && !self.retiring;
+        let probe = self.probe_at().filter(|_| is_idle);
         [busy, probe].into_iter().flatten().min().map(|at| at.max(now + 1))
     }
 
-    /// It left the list and nothing of it is left.
+    /// It left the list and nothing of it is left, not even an answer that might be taken for another probe's.
     pub(super) fn is_gone(&self) -> bool {
-        self.retiring && self.claimed() == 0
+        self.retiring && self.claimed() == 0 && self.probe.is_none()
     }
 }

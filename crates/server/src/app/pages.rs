@@ -7,7 +7,7 @@ pub trait Pages: Send + 'static {
     /// What it lists.
     type Row: Send + Sync + 'static;
 
-    /// The next rows, never an empty page; `None` at the end.
+    /// The next rows, none of them where a filter leaves out all that were looked at; `None` at the end.
     fn next_page(&mut self) -> impl Future<Output = Result<Option<Vec<Self::Row>>, AppError>> + Send;
 }
 

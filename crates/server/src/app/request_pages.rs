@@ -76,13 +76,13 @@ impl Cursor {
         Some(self.left.map(|left| i64::try_from(left).unwrap_or(i64::MAX)))
     }
 
-    /// Goes on behind the page; its rows, where it has any.
-    fn take<T>(&mut self, page: Result<Page<T>, StoreError>) -> Result<Option<Vec<T>>, AppError> {
+    /// Goes on behind the page; its rows.
+    fn take<T>(&mut self, page: Result<Page<T>, StoreError>) -> Result<Vec<T>, AppError> {
         let page = page?;
         self.after = page.next;
         self.is_over = page.next.is_none();
         self.left = self.left.map(|left| left.saturating_sub(page.rows.len() as u64));
-        Ok(Some(page.rows).filter(|rows| !rows.is_empty()))
+        Ok(page.rows)
     }
 }
 
@@ -91,14 +91,10 @@ impl Pages for SummaryPages {
 
     async fn next_page(&mut self) -> Result<Option<Vec<RequestSummary>>, AppError> {
         let Self(cursor) = self;
-        while let Some(limit) = cursor.want() {
-            let (store, after) = (&cursor.store, cursor.after);
-            let page = requests::page_summaries(store, cursor.scope, &cursor.filter, after, limit).await;
-            if let Some(rows) = cursor.take(page)? {
-                return Ok(Some(rows));
-            }
-        }
-        Ok(None)
+        let Some(limit) = cursor.want() else { return Ok(None) };
+        let (store, after) = (&cursor.store, cursor.after);
+        let page = requests::page_summaries(store, cursor.scope, &cursor.filter, after, limit).await;
+        cursor.take(page).map(Some)
     }
 }
 
@@ -107,14 +103,10 @@ impl Pages for RecordPages {
 
     async fn next_page(&mut self) -> Result<Option<Vec<RequestRecord>>, AppError> {
         let Self(cursor) = self;
-        while let Some(limit) = cursor.want() {
-            let (store, after) = (&cursor.store, cursor.after);
-            let page = requests::page_records(store, cursor.scope, &cursor.filter, after, limit).await;
-            if let Some(rows) = cursor.take(page)? {
-                return Ok(Some(rows));
-            }
-        }
-        Ok(None)
+        let Some(limit) = cursor.want() else { return Ok(None) };
+        let (store, after) = (&cursor.store, cursor.after);
+        let page = requests::page_records(store, cursor.scope, &cursor.filter, after, limit).await;
+        cursor.take(page).map(Some)
     }
 }
 

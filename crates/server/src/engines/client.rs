@@ -91,12 +91,7 @@ impl EngineClient {
         body: Json<'_>,
     ) -> Result<Completion, AttemptError> {
         let limit_ms = self.config.request_timeout.0;
-        tokio::select! {
-            outcome = self.attempt(model, max_tokens, body) => outcome,
-            () = self.clock.sleep_until(self.clock.now().saturating_add(limit_ms)) => {
-                Err(AttemptError::TimedOut(format!("no answer within {} s", limit_ms / 1_000)))
-            }
-        }
+        self.within(limit_ms, self.attempt(model, max_tokens, body), AttemptError::TimedOut).await
     }
 
     /// The models that the engine lists under `GET /models`, asked with its key.
@@ -104,10 +99,20 @@ impl EngineClient {
     /// # Errors
     /// What is wrong with the engine or its answer, in words.
     pub async fn list_models(&self) -> Result<Vec<String>, String> {
+        self.within(MODELS_TIMEOUT_MS, self.fetch_models(), |words| words).await
+    }
+
+    /// What `work` comes to, or that it took too long.
+    async fn within<T, E>(
+        &self,
+        limit_ms: i64,
+        work: impl Future<Output = Result<T, E>>,
+        timed_out: fn(String) -> E,
+    ) -> Result<T, E> {
         tokio::select! {
-            listed = self.fetch_models() => listed,
-            () = self.clock.sleep_until(self.clock.now().saturating_add(MODELS_TIMEOUT_MS)) => {
-                Err(format!("no answer within {} s", MODELS_TIMEOUT_MS / 1_000))
+            outcome = work => outcome,
+            () = self.clock.sleep_until(self.clock.now().saturating_add(limit_ms)) => {
+                Err(timed_out(format!("no answer within {} s", limit_ms / 1_000)))
             }
         }
     }
@@ -116,26 +121,17 @@ impl EngineClient {
     /// objects to the request itself (400, 413, 422): then it has read it.
     pub async fn probe(&self, model: &str) -> ProbeOutcome {
         let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
-        let asked = Json::from_stored(PROBE_BODY).map_err(|error| AttemptError::Connect(error.to_string()));
-        let answered = async { self.attempt(model, 1, asked?).await };
-        let outcome = tokio::select! {
-            outcome = answered => outcome,
-            () = self.clock.sleep_until(self.clock.now().saturating_add(limit_ms)) => {
-                Err(AttemptError::TimedOut(format!("no answer within {} s", limit_ms / 1_000)))
-            }
-        };
-        match outcome {
+        let asked = Json::from_stored(PROBE_BODY).expect("the probe is JSON");
+        match self.within(limit_ms, self.attempt(model, 1, asked), AttemptError::TimedOut).await {
             Ok(_) | Err(AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 400 | 413 | 422, .. }) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 429 | 503, .. }) => ProbeOutcome::Busy,
             Err(AttemptError::Status { code, message, .. }) => {
                 ProbeOutcome::Failed(format!("status {code}: {message}"))
             }
+            Err(AttemptError::TimedOut(why)) => ProbeOutcome::TimedOut(why),
             Err(
-                AttemptError::Connect(why)
-                | AttemptError::Reset(why)
-                | AttemptError::TimedOut(why)
-                | AttemptError::NotACompletion(why),
+                AttemptError::Connect(why) | AttemptError::Reset(why) | AttemptError::NotACompletion(why),
             ) => ProbeOutcome::Failed(why),
         }
     }

@@ -45,15 +45,21 @@ pub(super) async fn answer<P: SizedPages>(
     write: fn(&P::Row, &mut Vec<u8>),
 ) -> Result<Response, AppError> {
     let clock = &context.services.clock;
-    let memory = tokio::select! {
-        biased;
-        memory = take_memory(context, account, pages.page_bytes_max()) => memory?,
-        () = clock.sleep_until(after(clock.now(), MEMORY_WAIT)) => {
-            counters::count_over_share("memory");
-            return Err(AppError::Unavailable("responses that were not read hold all of your memory".to_owned()));
+    let page = loop {
+        let memory = tokio::select! {
+            biased;
+            memory = take_memory(context, account, pages.page_bytes_max()) => memory?,
+            () = clock.sleep_until(after(clock.now(), MEMORY_WAIT)) => {
+                counters::count_over_share("memory");
+                return Err(AppError::Unavailable("responses that were not read hold all of your memory".to_owned()));
+            }
+        };
+        match read_page(memory, &mut pages).await? {
+            // Its memory goes to whoever waits for some: a search that finds little takes many pages.
+            Some(page) if page.is_empty() => {}
+            page => break page,
         }
     };
-    let page = read_page(memory, &mut pages).await?;
     let ahead = page.is_some().then(|| read_ahead(Arc::clone(context), account, pages));
     let lines = Lines::<P> { page, ahead, write, span: Span::current() };
     let chunks = stream::try_unfold(lines, Lines::next_chunk);
@@ -76,6 +82,12 @@ struct Page<P: SizedPages> {
     rows: vec::IntoIter<P::Row>,
     bytes: usize,
     memory: Arc<MemoryPermit>,
+}
+
+impl<P: SizedPages> Page<P> {
+    fn is_empty(&self) -> bool {
+        self.rows.as_slice().is_empty()
+    }
 }
 
 /// The memory of a page of `bytes_max`, once it is free.
@@ -118,6 +130,9 @@ fn read_ahead<P: SizedPages>(
                 page = read => page,
                 () = ready.closed() => break,
             };
+            if matches!(&page, Ok(Some(page)) if page.is_empty()) {
+                continue;
+            }
             let is_last = !matches!(page, Ok(Some(_)));
             place.send(page);
             if is_last {

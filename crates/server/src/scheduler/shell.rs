@@ -219,13 +219,14 @@ impl Shell {
                 }
             }
             SchedulerCommand::Probe { replica, model } => self.probe(replica, model),
-            SchedulerCommand::Pause { replica, until, reason } => {
-                let name = self.replicas.name(replica);
+            SchedulerCommand::Pause { replica, model, until, reason } => {
+                let (replica, model) = (self.replicas.name(replica), self.replicas.model_name(model));
                 let pause_ms = until - self.services.clock.now();
-                tracing::error!(replica = name, pause_ms, reason, "engine replica paused");
+                tracing::error!(replica, model, pause_ms, reason, "engine replica paused");
             }
-            SchedulerCommand::Resume { replica } => {
-                tracing::info!(replica = self.replicas.name(replica), "engine replica resumed");
+            SchedulerCommand::Resume { replica, model } => {
+                let (replica, model) = (self.replicas.name(replica), self.replicas.model_name(model));
+                tracing::info!(replica, model, "engine replica resumed");
             }
             SchedulerCommand::WakeAt { at } => self.wake_at = at,
             command => self.ask_store(command),

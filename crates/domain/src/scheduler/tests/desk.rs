@@ -88,7 +88,7 @@ impl Desk {
             }
             SchedulerCommand::Probe { replica, .. } => format!("probe {}", replica.0),
             SchedulerCommand::Pause { replica, reason, .. } => format!("pause {}: {reason}", replica.0),
-            SchedulerCommand::Resume { replica } => format!("resume {}", replica.0),
+            SchedulerCommand::Resume { replica, .. } => format!("resume {}", replica.0),
         };
         self.said.push(said);
         None

@@ -137,13 +137,14 @@ fn failures_of_any_number_pause_no_replica_whose_probe_is_answered() {
 }
 
 #[test]
-fn a_busy_probe_blames_nobody() {
+fn a_busy_probe_tells_that_the_replica_answers() {
     let mut desk = Desk::new(&[2]);
-    desk.enqueue(1, 1..=2);
+    desk.enqueue(1, 1..=3);
     desk.hear();
     desk.status(1, 500);
+    desk.fail(2, AttemptError::TimedOut("slow".into()));
     desk.probed(ProbeOutcome::Busy);
-    assert_eq!(desk.hear(), ["probe 1", "release lease 1"]);
+    assert_eq!(desk.hear(), ["probe 1", "release lease 1 counted", "release lease 2"]);
     assert!(!desk.scheduler.is_paused(ReplicaKey(1)));
 }
 

@@ -115,11 +115,12 @@ fn one_account_of_several_cannot_hold_every_slot() {
     let mut model = Model::new(16, false);
     let (greedy, other) = (AccountKey(1), AccountKey(2));
     model.partition(greedy, 0).held = 16;
-    assert!(model.room_of(greedy) > 1_000, "alone, it may hold all of them, and what waits for them");
+    assert!(model.room_of(greedy, 0) > 1_000, "alone, it may hold all of them, and what waits for them");
     model.partition(other, 0);
-    assert_eq!(model.room_of(greedy), 0);
+    assert_eq!(model.room_of(greedy, 0), 0);
     model.partition(greedy, 0).held = 13;
-    assert_eq!((model.room_of(greedy), model.room_of(other)), (1, 14));
+    assert_eq!((model.room_of(greedy, 0), model.room_of(other, 0)), (1, 14));
+    assert!(model.room_of(greedy, 60_000) > 1_000, "the other has had nothing to do for a minute");
 }
 
 #[test]

@@ -181,3 +181,39 @@ fn a_lease_or_look_that_was_not_made_is_asked_for_again() {
     }
     assert!(repeated.is_some(), "an answer that never comes is given up");
 }
+
+#[test]
+fn a_model_that_does_not_work_pauses_no_other_model_of_its_replica() {
+    let mut desk = Desk::new(&[]);
+    let other = QueuePartition { model: ModelKey(2), account: AccountKey(2) };
+    let config = Replica { models: vec![ModelKey(1), ModelKey(2)], ..super::replica(1, 2) };
+    desk.feed(SchedulerInput::Replicas(vec![config]));
+    desk.enqueue(1, [1]);
+    desk.status(1, 404);
+    desk.store.insert(other, candidate(11));
+    desk.feed(SchedulerInput::Released {
+        added: vec![Backlog { partition: other, count: 1 }],
+        next_ready_at: None,
+    });
+    desk.probed_failed();
+    assert!(desk.scheduler.is_paused(ReplicaKey(1)));
+    desk.wait(100);
+    assert_eq!(desk.flying(), [11]);
+    desk.complete(11);
+    desk.wait(60_000);
+    assert_eq!(desk.store.row(1).map(|row| row.is_leased), Some(false), "its own requests wait");
+}
+
+#[test]
+fn a_probe_that_no_room_is_left_for_pauses_nothing() {
+    let mut desk = Desk::new(&[2]);
+    desk.enqueue(1, 1..=2);
+    desk.hear();
+    desk.fail(1, AttemptError::TimedOut("slow".into()));
+    desk.probed(ProbeOutcome::TimedOut("slow".into()));
+    assert_eq!(desk.hear(), ["probe 1", "release lease 1"]);
+    desk.fail(2, AttemptError::TimedOut("slow".into()));
+    desk.probed(ProbeOutcome::TimedOut("slow".into()));
+    let said = desk.hear();
+    assert!(said.iter().any(|it| it.starts_with("pause 1: ")), "nothing else keeps it busy: {said:?}");
+}

@@ -127,7 +127,7 @@ pub(super) async fn check(visit: MemberVisit, request: Request) -> PageResult {
 pub(super) async fn submit(visit: MemberVisit, request: Request) -> PageResult {
     let (draft, upload) = Draft::read(&visit, request).await?;
     let services = visit.services();
-    let sent = send(services.clone(), visit.account.key, &draft, upload).await;
+    let (sent, _upload) = send(services.clone(), visit.account.key, &draft, upload).await;
     match sent {
         Ok(batch) => replies::see_other(&visit.at(&format!("batches/{}?flash=batch_sent", batch.id))),
         Err(AppError::Invalid(invalid)) if !draft.text.is_empty() => {
@@ -147,15 +147,15 @@ async fn send(
     account: AccountKey,
     draft: &Draft,
     upload: Upload,
-) -> Result<BatchRecord, AppError> {
+) -> (Result<BatchRecord, AppError>, Option<Upload>) {
     let text = draft.text.clone();
     let (name, webhook) = (draft.name().map(str::to_owned), draft.webhook().map(str::to_owned));
     let work = async move {
-        let _upload = upload;
-        submissions::submit(&services, account, text, name.as_deref(), webhook.as_deref()).await
+        let sent = submissions::submit(&services, account, text, name.as_deref(), webhook.as_deref()).await;
+        (sent, Some(upload))
     };
     let worked = tasks::spawn(work.in_current_span()).await;
-    worked.unwrap_or_else(|_| Err(AppError::stopping()))
+    worked.unwrap_or_else(|_| (Err(AppError::stopping()), None))
 }
 
 async fn show(

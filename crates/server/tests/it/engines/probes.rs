@@ -55,7 +55,7 @@ async fn a_probe_tells_an_engine_that_is_busy_from_one_that_does_not_work() {
         (status(401), None),
         (Fault::ResetBeforeHeaders, None),
         (Fault::NotCompletion, None),
-        (Fault::Hang, None),
+        (Fault::Hang, Some(ProbeOutcome::TimedOut("no answer within 1 s".to_owned()))),
     ] {
         engine.tune(|tunables| tunables.faults = FaultRates::none().with(fault, 1.0));
         let outcome = client.probe("ours").await;

@@ -58,7 +58,7 @@ fn what_is_absent_until_set_is_never_null_and_what_may_be_null_is_always_there()
         }
     };
     check("RequestStatus", &["in_progress_at", "ended_at"]);
-    check("Request", &["in_progress_at", "ended_at", "result_body"]);
+    check("Request", &["in_progress_at", "ended_at", "result_body", "attempts"]);
     check("BatchStatus", &["in_progress_at", "completed_at"]);
     check("Batch", &["in_progress_at", "completed_at"]);
 }
