@@ -28,8 +28,10 @@ pub(super) struct Suspect {
 #[derive(Debug, Default)]
 pub(super) struct Model {
     pub(super) partitions: BTreeMap<AccountKey, PartitionState>,
-    /// Suspects that were seen; they are leased one by one, before anything else.
+    /// Suspects that were seen; they are leased one by one.
     pub(super) suspects: VecDeque<Suspect>,
+    /// Whose suspect was taken last.
+    last_suspected: Option<AccountKey>,
     /// Requests its replicas may have in flight, together.
     pub(super) capacity: i64,
     /// Its partitions' sweeps are shared with other nodes.
@@ -75,6 +77,17 @@ impl Model {
             partition.in_ring = true;
             self.ring.push_back(account);
         }
+    }
+
+    /// The next suspect of those whose account `is_free` names: of another account than the last, where there is one.
+    pub(super) fn take_suspect(&mut self, is_free: impl Fn(AccountKey) -> bool) -> Option<Suspect> {
+        let last = self.last_suspected;
+        let free = |suspect: &&Suspect| is_free(suspect.account);
+        let others = self.suspects.iter().position(|it| free(&it) && Some(it.account) != last);
+        let place = others.or_else(|| self.suspects.iter().position(|it| free(&it)))?;
+        let suspect = self.suspects.remove(place)?;
+        self.last_suspected = Some(suspect.account);
+        Some(suspect)
     }
 
     /// Requests that one account may hold. All, while no other had work within the last minute; else a part of the slots is left

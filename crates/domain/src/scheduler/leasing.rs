@@ -1,8 +1,8 @@
 //! Keeps the replicas busy: sends what is buffered, leases the next run, and gives a suspect a replica to itself.
 //!
-//! Suspects go first. Each model has one host for them, the first of its replicas that may be used: it drains, runs them
-//! one after another, and takes ordinary work again when none is left, while the other replicas go on. Where there is
-//! one replica only, everything else waits for them: they are what was in flight when it died, and what broke its connection alone.
+//! Each model has one host for its suspects, the first of its replicas that may be used: it drains, runs one, and then is for
+//! ordinary work four times as long as that took, while the other replicas go on. Accounts take turns with their suspects. Where there
+//! is no ordinary work, they run one after another: they are what was in flight when it died, and what broke its connection alone.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -52,7 +52,9 @@ impl Scheduler {
         if now < self.store_away_until || self.replicas.get(&key).is_none_or(|it| it.solo.is_some()) {
             return;
         }
-        match self.model_to_host(key, now) {
+        let rests =
+            self.replicas.get_mut(&key).is_some_and(|replica| replica.rests(now)) && self.has_others(key);
+        match self.model_to_host(key, now).filter(|_| !rests) {
             Some(model) => self.lease_suspect(key, model, now),
             None => self.lease_runs(key, now),
         }
@@ -77,6 +79,14 @@ impl Scheduler {
         }
     }
 
+    /// Whether there is work for the replica beside suspects.
+    fn has_others(&self, key: ReplicaKey) -> bool {
+        let Some(replica) = self.replicas.get(&key) else { return false };
+        let waits =
+            |model| self.models.get(model).is_some_and(|it| it.partitions.values().any(|it| it.is_visible()));
+        replica.claimed() > 0 || replica.config.models.iter().any(waits)
+    }
+
     /// The model whose suspects this replica is to run now.
     fn model_to_host(&self, key: ReplicaKey, now: i64) -> Option<ModelKey> {
         let has_suspects = |model| self.models.get(model).is_some_and(|it| !it.suspects.is_empty());
@@ -94,11 +104,8 @@ impl Scheduler {
         let Some(state) = self.models.get_mut(&model) else { return };
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let is_free = |account| !replica.asks.contains_key(&QueuePartition { model, account });
-        if !state.suspects.front().is_some_and(|suspect| is_free(suspect.account)) {
-            return;
-        }
-        let Some(Suspect { account, candidate }) = state.suspects.pop_front() else { return };
-        replica.solo = Some(candidate.position.seq);
+        let Some(Suspect { account, candidate }) = state.take_suspect(is_free) else { return };
+        replica.begin_solo(candidate.position.seq, now);
         state.partition(account, now).held += 1;
         self.release_buffered(key, None, now);
         self.ask_lease(key, QueuePartition { model, account }, vec![candidate], now);

@@ -11,6 +11,8 @@ use super::retries::Backoff;
 const AHEAD_MAX: usize = 256;
 /// Leases of different partitions that may be under way for one replica.
 const ASKS_MAX: usize = 8;
+/// Between two suspects a replica is for others so many times as long as it was for the first one.
+const REST_TIMES: i64 = 4;
 /// The pause after 429 and 503.
 const BUSY: Backoff = Backoff { base_ms: 250, cap_ms: 5_000 };
 
@@ -65,6 +67,10 @@ pub(super) struct ReplicaState {
     pub(super) alone: Option<i64>,
     /// The suspect that is being leased, waits for the replica to drain, or runs.
     pub(super) solo: Option<i64>,
+    /// Since when it has been for a suspect alone, while it is or just was.
+    solo_since: Option<i64>,
+    /// Until then it is for others, if they have work.
+    rest_until: i64,
     /// By model; a model that never failed has none.
     breakers: BTreeMap<ModelKey, Breaker>,
     pub(super) busy_until: i64,
@@ -89,6 +95,8 @@ impl ReplicaState {
             unreached: None,
             alone: None,
             solo: None,
+            solo_since: None,
+            rest_until: i64::MIN,
             breakers: BTreeMap::new(),
             busy_until: i64::MIN,
             busy_step: 0,
@@ -120,6 +128,23 @@ impl ReplicaState {
     /// Whether it may be sent requests for the model, as far as that is for the model to say.
     pub(super) fn serves(&self, model: ModelKey) -> bool {
         self.config.models.contains(&model) && !self.is_paused_for(model)
+    }
+
+    /// Drains for a suspect, from now on.
+    pub(super) fn begin_solo(&mut self, seq: i64, now: i64) {
+        self.solo = Some(seq);
+        self.solo_since = Some(now);
+    }
+
+    /// Whether others come before the next suspect: for several times as long as the last one kept it from them, so that
+    /// requests which break their connections take a small part of its time, however many they are.
+    pub(super) fn rests(&mut self, now: i64) -> bool {
+        if self.solo.is_none()
+            && let Some(since) = self.solo_since.take()
+        {
+            self.rest_until = now.saturating_add(REST_TIMES * (now - since).max(0));
+        }
+        now < self.rest_until
     }
 
     /// A connection broke, or a gateway says so.
@@ -225,7 +250,8 @@ impl ReplicaState {
         let busy = (self.busy_until > now).then_some(self.busy_until);
         let is_idle = self.probe.is_none() && !self.retiring;
         let probe = self.probe_at().filter(|_| is_idle);
-        [busy, probe].into_iter().flatten().min().map(|at| at.max(now + 1))
+        let rest = (self.rest_until > now).then_some(self.rest_until);
+        [busy, probe, rest].into_iter().flatten().min().map(|at| at.max(now + 1))
     }
 
     /// It left the list and nothing of it is left, not even an answer that might be taken for another probe's.

@@ -217,3 +217,33 @@ fn a_probe_that_no_room_is_left_for_pauses_nothing() {
     let said = desk.hear();
     assert!(said.iter().any(|it| it.starts_with("pause 1: ")), "nothing else keeps it busy: {said:?}");
 }
+
+#[test]
+fn suspects_leave_most_of_a_replicas_time_to_others_and_accounts_take_turns_with_theirs() {
+    let mut desk = Desk::new(&[2]);
+    for (account, seqs) in [(1, 1..=3), (2, 11..=11)] {
+        for seq in seqs {
+            let mut seen = candidate(seq);
+            seen.suspect = true;
+            desk.store.insert(partition(account), seen);
+        }
+        let added = vec![Backlog { partition: partition(account), count: 3 }];
+        desk.feed(SchedulerInput::Released { added, next_ready_at: None });
+    }
+    assert_eq!(desk.flying(), [1]);
+    desk.enqueue(3, 101..=400);
+    desk.wait(300);
+    assert_eq!(desk.flying(), [1], "a suspect has the replica to itself");
+    desk.complete(1);
+    let mut order = Vec::new();
+    for _ in 0..200 {
+        for seq in desk.flying() {
+            desk.complete(seq);
+            order.push(seq);
+        }
+        desk.wait(100);
+    }
+    let place = |seq| order.iter().position(|it| *it == seq).expect("it ran");
+    assert!(place(11) >= 20, "1,200 ms for others, two each 100 ms: {}", place(11));
+    assert!(place(11) < place(2) && place(2) < place(3), "{order:?}");
+}
