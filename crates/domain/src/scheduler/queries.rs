@@ -22,21 +22,25 @@ impl Scheduler {
 
     /// Whether the replica is paused for any of its models.
     pub fn is_paused(&self, replica: ReplicaKey) -> bool {
-        self.pause_of(replica).is_some()
+        self.replicas.get(&replica).is_some_and(|it| it.paused().next().is_some())
     }
 
-    fn pause_of(&self, replica: ReplicaKey) -> Option<&Breaker> {
-        self.replicas.get(&replica)?.paused().next().map(|(_, breaker)| breaker)
-    }
-
-    /// Why the replica was paused last, while it is.
+    /// Why the replica was paused last, while it is paused for every one of its models.
     pub fn pause_reason(&self, replica: ReplicaKey) -> Option<&str> {
-        self.pause_of(replica).map(Breaker::reason)
+        self.whole_pause(replica).map(Breaker::reason)
     }
 
-    /// Until when nothing is sent to the replica, in milliseconds; `None` where it is not paused.
+    /// Until when nothing is sent to the replica, in milliseconds, while it is paused for every one of its models.
     pub fn paused_until(&self, replica: ReplicaKey) -> Option<i64> {
-        self.pause_of(replica)?.probe_at()
+        self.whole_pause(replica)?.probe_at()
+    }
+
+    /// The breaker whose probe is due first, where no model of the replica is in use: whoever waits for another model of it does
+    /// not wait for this one.
+    fn whole_pause(&self, replica: ReplicaKey) -> Option<&Breaker> {
+        let replica = self.replicas.get(&replica)?;
+        let is_whole = replica.config.models.iter().all(|model| replica.is_paused_for(*model));
+        replica.paused().map(|(_, breaker)| breaker).min_by_key(|it| it.probe_at()).filter(|_| is_whole)
     }
 
     /// Requests of the model that wait in the queue, as far as known: a hint.

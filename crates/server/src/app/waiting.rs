@@ -135,7 +135,7 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
     for engine in serving.map(|report| &report.engine).filter(|engine| engine.is_driven) {
         match &engine.pause {
             Some(EnginePause { until: Some(until), reason }) => pauses.push((*until, reason)),
-            // Without a time it is in use again, one request at a time.
+            // A node of an earlier version uses it again, one request at a time.
             Some(EnginePause { until: None, .. }) | None => return None,
         }
     }

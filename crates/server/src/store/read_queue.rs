@@ -122,7 +122,8 @@ impl LongReaders<'_> {
         &self,
         statement: Statement,
     ) -> Result<Option<Row>, StoreError> {
-        Ok(self.fetch_all(statement).await?.into_iter().next())
+        let _permit = self.queue.take(self.account).await?;
+        self.readers.fetch_optional(statement).await
     }
 
     /// The first row of a read that always has one, in its turn.

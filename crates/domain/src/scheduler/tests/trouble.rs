@@ -197,6 +197,11 @@ fn a_model_that_does_not_work_pauses_no_other_model_of_its_replica() {
     });
     desk.probed_failed();
     assert!(desk.scheduler.is_paused(ReplicaKey(1)));
+    assert_eq!(
+        desk.scheduler.pause_reason(ReplicaKey(1)),
+        None,
+        "who waits for the other model is told of no pause"
+    );
     desk.wait(100);
     assert_eq!(desk.flying(), [11]);
     desk.complete(11);

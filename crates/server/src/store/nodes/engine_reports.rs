@@ -25,7 +25,8 @@ pub struct EngineState {
 /// Why an engine replica is paused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnginePause {
-    /// Until when nothing is sent to it, in milliseconds; `None` while it is tried with one request at a time.
+    /// Until when nothing is sent to it, in milliseconds; `None` from a node of an earlier version that tries it with one
+    /// request at a time.
     pub until: Option<i64>,
     /// Why, in words for the operator: they may be the engine's own.
     pub reason: String,
