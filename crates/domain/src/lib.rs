@@ -1,4 +1,4 @@
-//! What is true: types, state machines, sort key, sweep order, prices, pace, roles, webhooks. No I/O, no async, no clock.
+//! What is true: types, state machines, sort key, sweep order, prices, pace, quotas, roles, webhooks. No I/O, no async, no clock.
 
 pub mod batches;
 pub mod chat;
@@ -8,6 +8,7 @@ pub mod json;
 pub mod limits;
 pub mod money;
 pub mod pace;
+pub mod quotas;
 pub mod records;
 pub mod requests;
 pub mod roles;

@@ -19,6 +19,21 @@ pub struct RequestSummary {
     pub expires_at: i64,
 }
 
+impl RequestSummary {
+    /// When it is deleted if requests are kept for so many milliseconds after their end, both in milliseconds; `None` while it
+    /// lives. A cancelled request is kept as if its completion window had passed.
+    pub const fn deleted_at(&self, retention_ms: i64) -> Option<i64> {
+        let ended_at = match self.state {
+            RequestState::Cancelled { .. } => Some(self.expires_at),
+            ended => ended.ended_at(),
+        };
+        match ended_at {
+            Some(ended_at) => Some(ended_at.saturating_add(retention_ms)),
+            None => None,
+        }
+    }
+}
+
 /// What a client sends with a request beside its body, and reads back unchanged. Nothing here changes the answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientFields {
@@ -100,6 +115,17 @@ pub struct BatchRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_is_deleted_a_retention_after_its_end_or_its_completion_window() {
+        let deleted_at = |state| {
+            let id = RequestId::from_bits(1);
+            RequestSummary { id, state, created_at: 0, expires_at: 100 }.deleted_at(7)
+        };
+        assert_eq!(deleted_at(RequestState::Completed { in_progress_at: 1, ended_at: 5 }), Some(12));
+        assert_eq!(deleted_at(RequestState::Queued.cancel(5).expect("a state")), Some(107));
+        assert_eq!(deleted_at(RequestState::Queued), None);
+    }
 
     #[test]
     fn the_bytes_of_every_field_count() {

@@ -5,9 +5,10 @@ use overnight_domain::ids::{AccountId, GrantKind};
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
-use overnight_wire::native::accounts::Account as Record;
+use overnight_wire::native::accounts::{Account as Record, AccountQuotas, QuotaUse};
 
 use super::errors::AppError;
+use super::quotas::{self, QuotaStanding};
 use super::{Services, names};
 pub use crate::store::identity::accounts::Account;
 use crate::store::identity::accounts::{self, NewAccount};
@@ -55,8 +56,15 @@ pub async fn get(services: &Services, id: AccountId) -> Result<Account, AppError
 }
 
 /// The account as the API and the operator's commands show it.
-pub fn record(account: &Account) -> Record {
-    Record {
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn record(services: &Services, account: &Account) -> Result<Record, AppError> {
+    let [stored_bytes, live_requests, requests_per_second, tokens_per_day] = quotas::list(services, account)
+        .await?
+        .map(|QuotaStanding { used, limit, .. }| QuotaUse { used, limit });
+    Ok(Record {
         id: account.id.to_string(),
         name: account.name.clone(),
         created_at: account.created_at.div_euclid(1_000),
@@ -64,7 +72,8 @@ pub fn record(account: &Account) -> Record {
         held: account.held.to_string(),
         available: account.available().to_string(),
         payments_activated: account.payments_activated_at.is_some(),
-    }
+        quotas: AccountQuotas { stored_bytes, live_requests, requests_per_second, tokens_per_day },
+    })
 }
 
 /// The account that a key opened.

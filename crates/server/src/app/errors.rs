@@ -5,6 +5,7 @@
 
 use overnight_domain::faults::{Fault, Faults};
 use overnight_domain::money::Credits;
+use overnight_domain::quotas::{Quota, QuotaExceeded};
 use thiserror::Error;
 
 use crate::payment::{NoticeRefused, PaymentError};
@@ -27,6 +28,9 @@ pub enum AppError {
         /// What the account has for it.
         available: Credits,
     },
+    /// The account uses all that it may of something.
+    #[error("the account's quota {} is reached: {}", .0.quota.name(), quota_words(.0))]
+    QuotaExceeded(QuotaExceeded),
     /// The caller has nothing of this kind under the identifier that was named.
     #[error("there is no such {0}")]
     NotFound(&'static str),
@@ -116,6 +120,23 @@ impl AppError {
             Self::StoreAway { cause, .. } | Self::Internal(cause) => cause.to_string(),
             told => told.to_string(),
         }
+    }
+}
+
+/// What a quota allows, and what to do.
+fn quota_words(QuotaExceeded { quota, limit, .. }: &QuotaExceeded) -> String {
+    match quota {
+        Quota::StoredBytes => format!("it may store {limit} bytes"),
+        Quota::LiveRequests => format!("{limit} of its requests may wait or run at once"),
+        Quota::RequestsPerSecond => format!("it may create {limit} requests a second"),
+        Quota::TokensPerDay => format!("its requests may use {limit} tokens a day, UTC"),
+    }
+}
+
+impl From<QuotaExceeded> for AppError {
+    fn from(exceeded: QuotaExceeded) -> Self {
+        metrics::counter!("overnight_quota_exceeded_total", "quota" => exceeded.quota.name()).increment(1);
+        Self::QuotaExceeded(exceeded)
     }
 }
 

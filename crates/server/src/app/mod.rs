@@ -20,6 +20,8 @@ pub mod pages;
 mod passwords;
 pub mod payments;
 mod people;
+pub mod quotas;
+mod rate_limits;
 mod request_pages;
 pub mod requests;
 pub mod sessions;
@@ -43,6 +45,7 @@ pub use self::metrics_access::{MetricsAccess, MetricsTokenUnusable};
 pub use self::models::{Model, Models};
 pub use self::names::NAME_CHARS_MAX;
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
+pub use self::rate_limits::RateLimits;
 pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;
 use crate::config::{Config, Database};
@@ -75,9 +78,11 @@ pub struct Services {
     pub metrics_access: Arc<MetricsAccess>,
     /// Caches which account a key opens.
     pub api_key_cache: Arc<ApiKeyCache>,
+    /// Counts the requests that accounts create in a second.
+    pub rate_limits: Arc<RateLimits>,
     /// Makes and compares the hashes of passwords.
     pub passwords: Arc<Passwords>,
-    /// Caches counts of live requests, and lets one long search run at a time.
+    /// Caches counts of live requests.
     pub live_counts: Arc<LiveCountCache>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,
@@ -97,6 +102,7 @@ impl Services {
             let started_at = clock.now();
             let (signals, api_key_cache, passwords, live_counts) =
                 (Arc::default(), Arc::default(), Arc::default(), Arc::default());
+            let rate_limits = Arc::default();
             let payments = payment::provider(&config.billing, &clock);
             let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
             let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
@@ -111,6 +117,7 @@ impl Services {
                 openid,
                 metrics_access,
                 api_key_cache,
+                rate_limits,
                 passwords,
                 live_counts,
                 started_at,
@@ -130,6 +137,7 @@ pub fn store_options(config: &Config) -> StoreOptions {
         server_url,
         node,
         schedules: config.role.schedules(),
+        quotas: config.quotas,
         ..StoreOptions::new(&config.data_dir)
     }
 }

@@ -9,6 +9,7 @@ mod engines;
 mod manual;
 mod models;
 mod nodes;
+mod quotas;
 mod read;
 mod section;
 mod sources;
@@ -23,6 +24,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use overnight_domain::limits::Limits;
+use overnight_domain::quotas::Quotas;
 use thiserror::Error;
 use url::Url;
 
@@ -76,6 +78,10 @@ pub struct Config {
     pub limits: Limits,
     /// The limits on connections, on calls and on what responses hold in memory.
     pub connections: ConnectionLimits,
+    /// What an account may use that has no quotas of its own.
+    pub quotas: Quotas,
+    /// How long a request is kept after its end; `None` for ever.
+    pub retention: Option<Millis>,
     /// Where webhooks may lead.
     pub webhooks: WebhooksConfig,
     /// The console.

@@ -10,10 +10,11 @@ use super::section::Section;
 use super::tree::Node;
 use super::{
     ByteSize, Config, ConfigError, EngineConfig, Millis, ModelConfig, billing, connections, console, engines,
-    models, webhooks,
+    models, quotas, webhooks,
 };
 
 const HOUR: Millis = Millis(3_600_000);
+const DAY: Millis = Millis(24 * HOUR.0);
 
 /// What is logged: this and everything graver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +101,8 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         log_format: root.required("log_format", root.parsed("log_format")?)?,
         limits: limits(&root.section("limits")?)?,
         connections: connections::read(&root.section("limits")?)?,
+        quotas: quotas::read(&root.section("quotas")?)?,
+        retention: root.bounded("retention", DAY..=Millis(3_650 * DAY.0), "1d to 3650d")?,
         webhooks: webhooks::read(&root.section("webhooks")?)?,
         console: console::read(&root.section("console")?)?,
         billing: billing::read(&root.section("billing")?)?,

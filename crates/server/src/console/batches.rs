@@ -41,6 +41,8 @@ pub(crate) struct BatchPage {
     pub(crate) done_by: Option<i64>,
     /// Why it waits, where nothing of it has begun.
     pub(crate) waiting: Option<WaitingReason>,
+    /// For how long its requests are kept after their end, in milliseconds; `None` for ever.
+    pub(crate) retention: Option<i64>,
     pub(crate) may_work: bool,
     pub(crate) url: String,
 }

@@ -1,7 +1,8 @@
-//! What an account has, holds and spends.
+//! What an account has, holds, spends and may use.
 
 use askama::Template;
 use overnight_domain::money::{Credits, EntryKind};
+use overnight_domain::quotas::Quota;
 
 use super::chart::Chart;
 use super::format::filters;
@@ -9,6 +10,7 @@ use super::layout::pages;
 use super::{Layout, Section};
 use crate::app::accounts::{Account, Entry};
 use crate::app::payments::Payment;
+use crate::app::quotas::QuotaStanding;
 
 /// What was spent with one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +33,7 @@ pub(crate) struct CreditsPage<'a> {
     /// Whether credits can be bought here.
     pub(crate) is_payable: bool,
     pub(crate) may_manage: bool,
+    pub(crate) quotas: [QuotaRow; Quota::ALL.len()],
     /// Days that `spend` and `chart` look back.
     pub(crate) days: u32,
     pub(crate) spend: Vec<ModelSpend>,
@@ -44,6 +47,29 @@ pub(crate) struct CreditsPage<'a> {
     pub(crate) payments: Vec<Payment>,
     /// Where an order is paid that was made just now, and what it brings.
     pub(crate) checkout: Option<(String, Credits)>,
+}
+
+/// What an account uses and may use of one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct QuotaRow {
+    name: &'static str,
+    used: Option<i64>,
+    limit: Option<i64>,
+}
+
+impl From<QuotaStanding> for QuotaRow {
+    fn from(QuotaStanding { quota, used, limit }: QuotaStanding) -> Self {
+        Self { name: words(quota), used, limit }
+    }
+}
+
+const fn words(quota: Quota) -> &'static str {
+    match quota {
+        Quota::StoredBytes => "Stored bytes",
+        Quota::LiveRequests => "Requests that wait or run",
+        Quota::RequestsPerSecond => "Requests a second",
+        Quota::TokensPerDay => "Tokens today (UTC)",
+    }
 }
 
 impl CreditsPage<'_> {

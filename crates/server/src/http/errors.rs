@@ -67,6 +67,9 @@ impl Refusal {
             Self::App(AppError::InsufficientCredits { .. }) => {
                 (StatusCode::PAYMENT_REQUIRED, "insufficient_credits", BILLING)
             }
+            Self::App(AppError::QuotaExceeded(_)) => {
+                (StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", RATE_LIMIT)
+            }
             Self::NoSuchPath | Self::App(AppError::NotFound(_)) => {
                 (StatusCode::NOT_FOUND, "not_found", INVALID_REQUEST)
             }
@@ -121,6 +124,10 @@ impl Refusal {
             }
             Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) | Self::TooManyCalls => {
                 Some((header::RETRY_AFTER, RETRY_AFTER))
+            }
+            Self::App(AppError::QuotaExceeded(exceeded)) => {
+                let seconds = (exceeded.retry_after_ms + 999) / 1_000;
+                Some((header::RETRY_AFTER, HeaderValue::from(seconds.max(1))))
             }
             _ => None,
         }

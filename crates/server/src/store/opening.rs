@@ -26,10 +26,12 @@ use crate::store::writes::{Node, Sequences, WriteContext};
 
 statements! {
     TAKE_TURN = { postgres: "SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE" };
-    /// The last row numbers that were given out. Those of results that were deleted stand in the ledger.
+    /// The last row numbers that were given out.
     LAST_NUMBERS = {
-        sqlite: "SELECT (SELECT coalesce(max(seq), 0) FROM requests) AS request,
+        sqlite: "SELECT max((SELECT coalesce(max(seq), 0) FROM requests),
+                       (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'requests')) AS request,
                    max((SELECT coalesce(max(seq), 0) FROM results),
+                       (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'results'),
                        (SELECT coalesce(max(result), 0) FROM ledger WHERE result IS NOT NULL)) AS result",
     };
 }
@@ -105,7 +107,7 @@ impl Store {
         let node = store.inner.node.get_or_init(|| node).clone();
         let database = store.inner.database.clone();
         let events = EventContext { secret: store.inner.secret, written: Arc::clone(&store.inner.events) };
-        let context = WriteContext { node, events };
+        let context = WriteContext { node, quotas: options.quotas, events };
         Ok((store, WriterCore::new(&writer, database, connection, sequences, context)))
     }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use overnight_domain::quotas::Quotas;
+
 use crate::store::database::Database;
 use crate::store::error::StoreError;
 
@@ -34,6 +36,8 @@ pub struct StoreOptions {
     pub page_bytes: u32,
     /// How many readers there are.
     pub readers: u32,
+    /// The quotas of accounts that have none of their own.
+    pub quotas: Quotas,
     /// The sort-key secret of a new database, where a seed is to replay; by chance otherwise. An old one keeps its own.
     pub sort_key_secret: Option<[u8; 32]>,
 }
@@ -50,6 +54,7 @@ impl StoreOptions {
             durability: Durability::Full,
             page_bytes: 4_096,
             readers: 4,
+            quotas: Quotas::default(),
             sort_key_secret: None,
         }
     }

@@ -1,6 +1,8 @@
 //! What the groups of the writer know of the nouns: the order of their writes, and the transaction that each write is given,
 //! with the row numbers that it hands out and its effects.
 
+use overnight_domain::quotas::Quotas;
+
 use crate::store::database::{CommitError, Connection, Dialect, Numbered, Tx, statements};
 use crate::store::effects::{AfterCommit, Effects, EventContext};
 use crate::store::error::StoreError;
@@ -29,6 +31,7 @@ pub(in crate::store) enum WriteOrder {
     ClaimEvents,
     ClaimReplicas,
     NoteKeyUses,
+    DeleteEnded,
     ReportEngines,
     ReleaseAll,
     Release,
@@ -57,6 +60,8 @@ pub(in crate::store) struct Sequences {
 /// What every group of this node's writes knows.
 pub(in crate::store) struct WriteContext {
     pub(in crate::store) node: Node,
+    /// The quotas of accounts that have none of their own.
+    pub(in crate::store) quotas: Quotas,
     pub(in crate::store) events: EventContext,
 }
 
@@ -66,6 +71,8 @@ pub(in crate::store) struct WriteTransaction<'c> {
     pub(in crate::store) sequences: Sequences,
     /// The node whose leases these writes take and end.
     pub(in crate::store) node: &'c Node,
+    /// The quotas of accounts that have none of their own.
+    pub(in crate::store) quotas: &'c Quotas,
     /// What these writes bring about besides.
     pub(in crate::store) effects: Effects,
     events: &'c EventContext,
@@ -79,9 +86,9 @@ impl<'c> WriteTransaction<'c> {
         context: &'c WriteContext,
         number: i64,
     ) -> Result<Self, StoreError> {
-        let WriteContext { node, events } = context;
+        let WriteContext { node, quotas, events } = context;
         let tx = Tx::begin_as(connection, Some(Numbered { node: node.key, number })).await?;
-        Ok(Self { tx, sequences, node, effects: Effects::default(), events })
+        Ok(Self { tx, sequences, node, quotas, effects: Effects::default(), events })
     }
 
     /// Numbers for `count` results.

@@ -8,9 +8,11 @@ use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use crate::app::{Services, api_keys, batches, failures};
+use crate::config::Millis;
 use crate::store::StoreError;
 use crate::store::nodes;
 use crate::store::queue::expiry;
+use crate::store::requests;
 
 /// Runs of the [`dead_node_reaper`] in a lease's time. A node that missed all but one of them is taken for dead, so that
 /// what it held is free within one lease, and two heartbeats may be lost.
@@ -19,6 +21,7 @@ const EXPIRER_MS: i64 = 1_000;
 const EXPIRER_CHUNK: u32 = 256;
 const KEY_USAGE_FLUSHER_MS: i64 = 10_000;
 const BATCH_CANCEL_RESUMER_MS: i64 = 60_000;
+const RETENTION_MS: i64 = 60_000;
 
 /// A worker's function: runs at a time, again and again.
 type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>>;
@@ -26,7 +29,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config.lease.0;
-    let recurring: [(&str, i64, Run); 5] = [
+    let recurring: [(&str, i64, Run); 6] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -35,6 +38,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         ("batch_cancel_resumer", BATCH_CANCEL_RESUMER_MS, |services, now| {
             Box::pin(batch_cancel_resumer(services, now))
         }),
+        ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
         ("key_usage_flusher", KEY_USAGE_FLUSHER_MS, |services, _| Box::pin(key_usage_flusher(services))),
     ];
     recurring
@@ -83,6 +87,18 @@ pub async fn expirer(services: &Services, now: i64) -> Result<(), StoreError> {
 /// Ends the live requests of every batch that is marked as cancelled: a crash may have left its cancel half-way.
 pub async fn batch_cancel_resumer(services: &Services, now: i64) -> Result<(), StoreError> {
     batches::finish_cancels(services, now).await
+}
+
+/// Deletes every request whose retention is over, some at a time.
+pub async fn retention(services: &Services, now: i64) -> Result<(), StoreError> {
+    let Some(Millis(retention)) = services.config.retention else { return Ok(()) };
+    loop {
+        let deleted = requests::delete_ended(&services.store, now - retention).await?;
+        if deleted == 0 {
+            return Ok(());
+        }
+        metrics::counter!("overnight_requests_deleted_total").increment(deleted as u64);
+    }
 }
 
 /// Stores when API keys were last used.

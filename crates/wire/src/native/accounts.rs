@@ -11,7 +11,13 @@ use serde::{Deserialize, Serialize};
     "balance": "99.75",
     "held": "1.2",
     "available": "98.55",
-    "payments_activated": true
+    "payments_activated": true,
+    "quotas": {
+        "stored_bytes": {"used": 52_428_800, "limit": 107_374_182_400_i64},
+        "live_requests": {"used": 1200, "limit": 1_000_000},
+        "requests_per_second": {"used": null, "limit": null},
+        "tokens_per_day": {"used": 350_000, "limit": null}
+    }
 })))]
 pub struct Account {
     /// The identifier of the account.
@@ -31,4 +37,31 @@ pub struct Account {
     pub available: String,
     /// Whether payments are activated, without which no key works.
     pub payments_activated: bool,
+    /// What the account uses and may use. A request beyond that is refused with 429 `quota_exceeded`.
+    #[serde(default)]
+    pub quotas: AccountQuotas,
+}
+
+/// What an account uses and may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AccountQuotas {
+    /// Bytes stored of requests, results and batches.
+    pub stored_bytes: QuotaUse,
+    /// Requests that wait or run.
+    pub live_requests: QuotaUse,
+    /// Requests that the API creates in a second; after a pause, ten times as many at once.
+    pub requests_per_second: QuotaUse,
+    /// Tokens, read and written, of requests that completed today, UTC.
+    pub tokens_per_day: QuotaUse,
+}
+
+/// A quota and what is used of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct QuotaUse {
+    /// What is used; null of a rate.
+    pub used: Option<i64>,
+    /// What may be used; null where there is no limit.
+    pub limit: Option<i64>,
 }

@@ -1,14 +1,16 @@
-//! `overnight account`: who requests belong to, and their credits.
+//! `overnight account`: who requests belong to, their credits and their quotas.
 
 mod ledger;
+mod limit;
 mod payments;
 mod spend;
 
 use clap::{Args, Subcommand};
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Credits;
-use overnight_server::app::{accounts, payments as orders};
+use overnight_server::app::{Services, accounts, payments as orders};
 use overnight_server::store::identity::accounts::Account;
+use overnight_wire::native::accounts::QuotaUse;
 use serde_json::json;
 
 use super::operator;
@@ -27,12 +29,14 @@ pub(crate) enum Command {
     Create(Create),
     /// List every account.
     List,
-    /// Show one account and its credits.
+    /// Show one account, its credits and its quotas.
     Show(One),
     /// Activate an account's payments: until then its keys do nothing.
     Activate(One),
     /// Give an account credits, or take some back.
     Grant(Grant),
+    /// Set what an account may use, where it is to differ from the settings.
+    Limit(limit::Arguments),
     /// Order credits at the payment provider; prints the address at which they are paid.
     TopUp(TopUp),
     /// List what was ordered at the payment provider, and whether it was paid.
@@ -91,13 +95,14 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         Command::List => list(globals, output).await?,
         Command::Show(One { account }) => {
             let services = operator::open(globals).await?;
-            print(output, &accounts::get(&services, account).await?)?;
+            print(&services, output, &accounts::get(&services, account).await?).await?;
         }
         Command::Activate(One { account }) => {
             let services = operator::open(globals).await?;
-            print(output, &accounts::activate(&services, account).await?)?;
+            print(&services, output, &accounts::activate(&services, account).await?).await?;
         }
         Command::Grant(arguments) => grant(arguments, globals, output).await?,
+        Command::Limit(arguments) => limit::run(arguments, globals, output).await?,
         Command::TopUp(arguments) => top_up(&arguments, globals, output).await?,
         Command::Payments(arguments) => return payments::run(arguments, globals, output).await,
         Command::Ledger(arguments) => ledger::run(arguments, globals, output).await?,
@@ -110,7 +115,7 @@ async fn create(name: &str, globals: &Globals, output: &Output) -> Result<(), Cl
     let services = operator::open_or_make(globals).await?;
     let account = accounts::create(&services, name).await?;
     let id = account.id;
-    output.either(&accounts::record(&account), || id.to_string())?;
+    output.either(&accounts::record(&services, &account).await?, || id.to_string())?;
     output.note(&format!("made the account; give it a key with `overnight key create --account {id}`"));
     if services.config.billing.enabled {
         output.note(&format!(
@@ -124,7 +129,7 @@ async fn list(globals: &Globals, output: &Output) -> Result<(), CliError> {
     let services = operator::open(globals).await?;
     let mut list = List::begin(output, COLUMNS);
     for account in accounts::list(&services).await? {
-        let account = accounts::record(&account);
+        let account = accounts::record(&services, &account).await?;
         let created = times::utc(account.created_at);
         let payments = words(account.payments_activated);
         list.row(
@@ -145,7 +150,7 @@ async fn grant(arguments: Grant, globals: &Globals, output: &Output) -> Result<(
     } else {
         output.say("this source was granted before: nothing changed");
     }
-    print(output, &accounts::get(&services, account).await?)
+    print(&services, output, &accounts::get(&services, account).await?).await
 }
 
 async fn top_up(arguments: &TopUp, globals: &Globals, output: &Output) -> Result<(), CliError> {
@@ -157,20 +162,31 @@ async fn top_up(arguments: &TopUp, globals: &Globals, output: &Output) -> Result
     Ok(())
 }
 
-fn print(output: &Output, account: &Account) -> Result<(), CliError> {
-    let record = accounts::record(account);
+async fn print(services: &Services, output: &Output, account: &Account) -> Result<(), CliError> {
+    let record = accounts::record(services, account).await?;
     let created = times::utc(record.created_at);
     output.either(&record, || {
         format!(
-            "{}\nname       {}\ncreated    {created}\nbalance    {}\nheld       {}\navailable  {}\npayments   {}",
+            "{}\nname       {}\ncreated    {created}\nbalance    {}\nheld       {}\navailable  {}\npayments   {}\n\
+             stored     {}\nlive       {}\nper second {}\ntokens/day {}",
             record.id,
             record.name,
             record.balance,
             record.held,
             record.available,
-            words(record.payments_activated)
+            words(record.payments_activated),
+            quota(&record.quotas.stored_bytes, "bytes"),
+            quota(&record.quotas.live_requests, "requests"),
+            quota(&record.quotas.requests_per_second, "requests"),
+            quota(&record.quotas.tokens_per_day, "tokens")
         )
     })
+}
+
+/// What is used of what may be used.
+fn quota(QuotaUse { used, limit }: &QuotaUse, unit: &str) -> String {
+    let limit = limit.map_or_else(|| "no limit".to_owned(), |limit| format!("{limit} {unit}"));
+    used.map_or_else(|| limit.clone(), |used| format!("{used} of {limit}"))
 }
 
 const fn words(is_activated: bool) -> &'static str {

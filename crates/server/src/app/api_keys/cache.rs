@@ -87,7 +87,7 @@ impl ApiKeyCache {
     }
 
     /// Forgets everything, so that what this process changed is felt at once.
-    pub(super) fn forget(&self) {
+    pub(in crate::app) fn forget(&self) {
         self.known().clear();
     }
 
@@ -113,6 +113,7 @@ mod tests {
             expires_at,
             is_activated: true,
             last_used_at: None,
+            requests_per_second_quota: None,
         }
     }
 

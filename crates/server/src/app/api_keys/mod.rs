@@ -40,7 +40,11 @@ pub async fn authenticate(services: &Services, key: &[u8]) -> Result<Opened, App
     let holder = holder.filter(|holder| holder.expires_at.is_none_or(|expires_at| expires_at > now));
     // An account is let in from the moment it is activated: until then the store is asked each time.
     let can_pay = |holder: &KeyHolder| holder.is_activated || !services.config.billing.enabled;
-    services.api_key_cache.learn(sha256, holder.as_ref().filter(|holder| can_pay(holder)), now);
+    let opens = holder.as_ref().filter(|holder| can_pay(holder));
+    services.api_key_cache.learn(sha256, opens, now);
+    if let Some(KeyHolder { account, requests_per_second_quota: own, .. }) = opens {
+        services.rate_limits.learn(*account, *own, &services.config.quotas, now);
+    }
     match holder {
         None => Err(AppError::InvalidApiKey),
         Some(holder) if !can_pay(&holder) => Err(AppError::PaymentsNotActivated),

@@ -20,13 +20,15 @@ use crate::store::requests::{self, NewRequest};
 ///
 /// # Errors
 ///
-/// [`AppError::Invalid`] with every fault found; [`AppError::InsufficientCredits`] where the account cannot pay the most
-/// that it may cost; [`AppError::Unavailable`] where nothing is taken in now.
+/// [`AppError::Invalid`] with every fault found; [`AppError::QuotaExceeded`] where the account uses all that it may;
+/// [`AppError::InsufficientCredits`] where it cannot pay the most that the request may cost; [`AppError::Unavailable`] where
+/// nothing is taken in now.
 pub async fn create(
     services: &Services,
     account: AccountKey,
     body: &[u8],
 ) -> Result<RequestSummary, AppError> {
+    services.rate_limits.take(account, services.clock.now())?;
     take_in(services, review(services, body)?.into_request(services, account)).await
 }
 
@@ -42,8 +44,12 @@ pub(in crate::app) async fn take_in(
     let (id, created_at, expires_at) = (request.id, request.created_at, request.expires_at);
     let ready_at = request.ready_at;
     let _announcement = Announcement { services, ready_at };
-    if let Admission::Refused { required, available } = requests::insert(&services.store, request).await? {
-        return Err(AppError::InsufficientCredits { required, available });
+    match requests::insert(&services.store, request).await? {
+        Admission::Taken => {}
+        Admission::OverQuota(exceeded) => return Err(exceeded.into()),
+        Admission::InsufficientCredits { required, available } => {
+            return Err(AppError::InsufficientCredits { required, available });
+        }
     }
     Ok(RequestSummary { id, state: RequestState::Gathering { ready_at }, created_at, expires_at })
 }
@@ -100,6 +106,11 @@ impl Reviewed<'_> {
     /// What it is to hold; `None` where nothing is charged.
     pub(in crate::app) fn hold(&self) -> Option<Hold> {
         self.model.hold(&self.chat)
+    }
+
+    /// The bytes that it is to store.
+    pub(in crate::app) fn stored_bytes(&self) -> i64 {
+        requests::stored_bytes(self.chat.body.as_str().as_bytes(), &self.client)
     }
 
     /// The request as it is to be stored, made now.

@@ -40,8 +40,8 @@ pub async fn check(services: &Services, account: AccountKey, text: Bytes) -> Res
 ///
 /// Before anything is stored: [`AppError::Invalid`] with what is wrong with lines, the first 100 and the count of all, or
 /// with the text, the name or the webhook; [`AppError::PaymentsNotActivated`]; [`AppError::InsufficientCredits`] where the
-/// account cannot pay the most that all of them may cost. Midway: the last, where others used up its credits meanwhile, and
-/// [`AppError::Unavailable`] where nothing is taken in any more.
+/// account cannot pay the most that all of them may cost; [`AppError::QuotaExceeded`] where it has no room for all of them.
+/// Midway: the last two, where others used that up meanwhile, and [`AppError::Unavailable`] where nothing is taken in any more.
 pub async fn submit(
     services: &Services,
     account: AccountKey,

@@ -19,6 +19,8 @@ pub struct Checked {
     pub requests: usize,
     /// The same by model, in order of appearance.
     pub by_model: Vec<ModelShare>,
+    /// The bytes that they store.
+    pub bytes: i64,
     /// The most that all of them may cost.
     pub hold: Credits,
     /// Whether any of them costs anything.
@@ -52,6 +54,7 @@ pub(super) async fn review_all(
     let mut checked = Checked {
         requests: 0,
         by_model: Vec::new(),
+        bytes: 0,
         hold: Credits::ZERO,
         is_priced: false,
         available,
@@ -86,6 +89,7 @@ impl Checked {
         let amount = hold.map_or(Credits::ZERO, |hold| hold.amount);
         self.is_priced |= hold.is_some();
         self.requests += 1;
+        self.bytes += request.stored_bytes();
         self.hold = sum(self.hold, amount);
         let name = &request.model.config.name;
         match self.by_model.iter_mut().find(|share| share.model == *name) {
@@ -108,6 +112,9 @@ impl Checked {
     pub(super) fn require(self) -> Result<(), AppError> {
         if self.faults_total > 0 {
             return Err(invalid(self.faults, self.faults_total));
+        }
+        if self.requests == 0 {
+            return Err(AppError::invalid("batch", codes::OUT_OF_RANGE, "has no failed requests any more"));
         }
         if self.is_priced && self.hold > self.available {
             return Err(AppError::InsufficientCredits { required: self.hold, available: self.available });

@@ -15,7 +15,7 @@ use super::review::{invalid, review_all, reviewed};
 use crate::app::errors::AppError;
 use crate::app::requests::take_in;
 use crate::app::write_retry::write_with_retry;
-use crate::app::{Services, accounts, batches, finish, input};
+use crate::app::{Services, accounts, batches, finish, input, quotas};
 use crate::store::StoreError;
 use crate::store::requests::{self, CancelOutcome};
 use crate::tasks;
@@ -69,7 +69,10 @@ pub(super) async fn send(
         if payer.payments_activated_at.is_none() && shared.config.billing.enabled {
             return Err(AppError::PaymentsNotActivated);
         }
-        review_all(&shared, account, drafts.clone()).await?.require()?;
+        let checked = review_all(&shared, account, drafts.clone()).await?;
+        let (requests, bytes) = (checked.requests, checked.bytes);
+        checked.require()?;
+        quotas::check(&shared, &payer, requests as i64, bytes).await?;
         let mut ids = Vec::new();
         let made = match store_all(&shared, account, drafts, &mut ids).await {
             Ok(()) => group(&shared, account, &ids, terms).await,

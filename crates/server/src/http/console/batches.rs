@@ -15,6 +15,7 @@ use super::visitors::MemberVisit;
 use crate::app::batches::{self, BrowseQuery};
 use crate::app::errors::AppError;
 use crate::app::{activity, requests, submissions, waiting};
+use crate::config::Millis;
 use crate::console::{BatchPage, BatchesPage, NextPage, Section};
 use crate::http::json_lines;
 
@@ -78,6 +79,7 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
         record,
         rows,
         failures,
+        retention: services.config.retention.map(|Millis(retention)| retention),
         may_work: visit.role.may(Permission::Work),
         url: services.config.public_address("/v1"),
     };

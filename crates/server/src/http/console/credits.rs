@@ -12,6 +12,7 @@ use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::accounts::{self, SpendRecord};
 use crate::app::payments;
+use crate::app::quotas;
 use crate::config::ProviderConfig;
 use crate::console::{Chart, CreditsPage, ModelSpend, Section};
 
@@ -74,6 +75,7 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
         account,
         is_billed: billing.enabled,
         is_payable: !matches!(billing.provider, ProviderConfig::Manual),
+        quotas: quotas::list(services, account).await?.map(Into::into),
         may_manage: visit.role.may(Permission::Manage),
         days: DAYS,
         chart: by_day(&spent, services.clock.now()),

@@ -81,6 +81,7 @@ pub(super) fn mendable(error: AppError) -> Result<String, PageError> {
         AppError::Invalid(invalid) => Ok(sentence(&invalid.message())),
         AppError::AlreadyEnded { .. }
         | AppError::InsufficientCredits { .. }
+        | AppError::QuotaExceeded(_)
         | AppError::PaymentsNotActivated
         | AppError::Payment(_)
         | AppError::Unavailable(_) => Ok(sentence(&error.to_string())),

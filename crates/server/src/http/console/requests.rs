@@ -13,6 +13,7 @@ use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::requests::{self, BrowseQuery};
 use crate::app::waiting;
+use crate::config::Millis;
 use crate::console::{Answer, ListParams, NextPage, Prompt, RequestPage, RequestsPage, Section};
 use crate::http::answers;
 
@@ -83,6 +84,10 @@ pub(super) async fn page(visit: MemberVisit) -> PageResult {
         answer: record.result.as_deref().map(Answer::read),
         charge: requests::charge_of(services, key, record.summary.id).await?,
         waiting: waiting::reason(services, &prompt.model, &record.summary.state).await?,
+        deleted_at: services
+            .config
+            .retention
+            .and_then(|Millis(retention)| record.summary.deleted_at(retention)),
         prompt,
         record,
         may_work: visit.role.may(Permission::Work),

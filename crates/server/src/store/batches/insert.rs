@@ -7,6 +7,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Dialect, Row, Value, statements};
+use crate::store::ledger::totals::ROW_BYTES;
 use crate::store::outbox::lane_of;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
@@ -156,6 +157,7 @@ impl NewBatch {
         write.tx.execute(JOIN.over([batch.into()], seqs.clone())).await?;
         write.tx.execute(JOIN_IN_QUEUE.over([batch.into()], seqs)).await?;
         self.insert_members(write, batch).await?;
+        write.effects.ledger.store_bytes(self.account.0, self.stored_bytes());
         Ok(NewBatchOutcome::Created(BatchRecord {
             id: self.id,
             state,
@@ -168,6 +170,12 @@ impl NewBatch {
 
     fn lane(&self) -> Option<i64> {
         lane_of(self.account, self.webhook.as_deref())
+    }
+
+    /// What its rows store.
+    fn stored_bytes(&self) -> i64 {
+        let texts = self.metadata.as_ref().map_or(0, Vec::len) + self.webhook.as_ref().map_or(0, String::len);
+        ROW_BYTES + (texts + 16 * self.members.len()) as i64
     }
 
     /// Their numbers.

@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 10] = [
+const MIGRATIONS: [Migration; 11] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -42,6 +42,7 @@ const MIGRATIONS: [Migration; 10] = [
     migration!("0008_tries_max.sql"),
     migration!("0009_standard_names.sql"),
     migration!("0010_attempts.sql"),
+    migration!("0011_quotas.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

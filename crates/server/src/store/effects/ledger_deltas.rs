@@ -1,18 +1,20 @@
-//! The money that a group of writes moves, written once at the end of the group: one row an account, whose lock is the last
-//! that is taken, one entry a charge, one row a day and model, and one a quarter of an hour, which counts every end.
+//! What a group of writes moves of accounts: their money and what they use. It is written once at the end of the group: one row
+//! an account, whose lock is the last that is taken, one entry a charge, one row a day and model, and one a quarter of an hour,
+//! which counts every end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_domain::money::{Credits, Pricing};
+use overnight_domain::quotas::Quotas;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::QueuePartition;
 
 use crate::store::StoreError;
 use crate::store::database::{Row, Tx};
 use crate::store::ledger::activity::{self, Ended};
-use crate::store::ledger::balances::{self, Balance};
 use crate::store::ledger::entries::{self, Charge};
 use crate::store::ledger::spend::{self, Spent};
+use crate::store::ledger::totals::{self, Totals};
 
 /// The hold and the price point that were fixed when the request was accepted.
 #[derive(Debug, Clone, Copy)]
@@ -33,10 +35,10 @@ pub(in crate::store) struct Completed {
     pub(in crate::store) now: i64,
 }
 
-/// What a group moves.
+/// What a group moves of accounts.
 #[derive(Debug, Default)]
 pub(in crate::store) struct LedgerDeltas {
-    deltas: BTreeMap<i64, Balance>,
+    deltas: BTreeMap<i64, Totals>,
     charges: Vec<Charge>,
     spent: BTreeMap<spend::Key, Spent>,
     ended: BTreeMap<activity::Key, Ended>,
@@ -54,14 +56,19 @@ impl AcceptedPrice {
 }
 
 impl LedgerDeltas {
-    /// An accepted request holds so much.
-    pub(in crate::store) fn hold(&mut self, account: i64, hold: i64) {
-        self.add_delta(account, Balance { balance: 0, held: hold });
+    /// An accepted request holds so much, and so many bytes are stored of it.
+    pub(in crate::store) fn accept(&mut self, account: i64, hold: i64, bytes: i64) {
+        self.add_delta(account, Totals { balance: 0, held: hold, live_requests: 1, stored_bytes: bytes });
+    }
+
+    /// So many bytes more are stored for an account, or less.
+    pub(in crate::store) fn store_bytes(&mut self, account: i64, bytes: i64) {
+        self.add_delta(account, Totals { stored_bytes: bytes, ..Totals::default() });
     }
 
     /// A request that held so much ended without a charge: it failed or was cancelled.
     pub(in crate::store) fn release(&mut self, account: i64, hold: i64, status: RequestStatus, now: i64) {
-        self.add_delta(account, Balance { balance: 0, held: -hold });
+        self.add_delta(account, Totals { held: -hold, live_requests: -1, ..Totals::default() });
         self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::without_charge(status));
     }
 
@@ -77,34 +84,35 @@ impl LedgerDeltas {
             self.shortfall = self.shortfall.saturating_add(shortfall.nanos());
             self.charges.push(Charge { partition, request, result, amount, now });
         }
-        self.add_delta(account, Balance { balance: -amount, held: -accepted.hold });
+        let totals = Totals { balance: -amount, held: -accepted.hold, live_requests: -1, stored_bytes: 0 };
+        self.add_delta(account, totals);
         let spent = Spent { requests: 1, prompt_tokens, completion_tokens, amount };
         self.spent.entry(spend::Key::new(partition, now)).or_default().add(&spent);
         self.ended.entry(activity::Key::new(account, now)).or_default().add(&Ended::completed(&spent));
     }
 
-    fn add_delta(&mut self, account: i64, by: Balance) {
-        if by != Balance::default() {
+    fn add_delta(&mut self, account: i64, by: Totals) {
+        if by != Totals::default() {
             self.deltas.entry(account).or_default().add(by);
         }
     }
 
-    /// What these accounts have available, this group's own moves counted. From here on no other node moves their money,
-    /// nor that of any account whose money this group has moved, until the transaction ends.
-    pub(in crate::store) async fn available(
+    /// What these accounts have and use, this group's own moves counted, with their own quotas. From here on no other node moves
+    /// that, nor the totals of any account that this group has moved, until the transaction ends.
+    pub(in crate::store) async fn totals(
         &mut self,
         accounts: BTreeSet<i64>,
         tx: &mut Tx<'_>,
-    ) -> Result<BTreeMap<i64, i64>, StoreError> {
+    ) -> Result<BTreeMap<i64, (Totals, Quotas)>, StoreError> {
         let all: BTreeSet<i64> = accounts.into_iter().chain(self.deltas.keys().copied()).collect();
-        let mut balances = balances::lock(&all, tx).await?;
+        let mut locked = totals::lock(&all, tx).await?;
         self.is_locked = true;
         for (account, delta) in &self.deltas {
-            if let Some(balance) = balances.get_mut(account) {
-                balance.add(*delta);
+            if let Some((totals, _)) = locked.get_mut(account) {
+                totals.add(*delta);
             }
         }
-        Ok(balances.into_iter().map(|(account, balance)| (account, balance.available())).collect())
+        Ok(locked)
     }
 
     /// Writes everything: the last that a transaction does.
@@ -114,9 +122,9 @@ impl LedgerDeltas {
         }
         if !self.deltas.is_empty() {
             if !self.is_locked {
-                balances::lock_only(self.deltas.keys().copied(), tx).await?;
+                totals::lock_only(self.deltas.keys().copied(), tx).await?;
             }
-            balances::apply(&self.deltas, tx).await?;
+            totals::apply(&self.deltas, tx).await?;
         }
         if !self.spent.is_empty() {
             spend::add(&self.spent, tx).await?;

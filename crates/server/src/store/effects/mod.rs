@@ -4,9 +4,9 @@
 //! The order of writing is that in which every node locks rows:
 //! 1. the counters and states of batches ([`batch_counters`]), which may end a batch;
 //! 2. events for webhooks ([`events`]), of requests and of the batches that ended with them;
-//! 3. money and counts of accounts ([`ledger_deltas`]), whose rows are locked last.
+//! 3. money, usage and counts of accounts ([`ledger_deltas`]), whose rows are locked last.
 //!
-//! A create reads what its account has available, so [`Effects::apply_batch_counters`] comes before it.
+//! A create reads what its account has and uses, so [`Effects::apply_batch_counters`] comes before it.
 
 pub(super) mod batch_counters;
 pub(super) mod events;
@@ -37,6 +37,8 @@ pub(super) struct EndedRequest {
     pub(super) lane: Option<i64>,
     /// What it held of its account.
     pub(super) hold: i64,
+    /// The bytes of its result.
+    pub(super) result_bytes: i64,
     pub(super) from: RequestStatus,
     pub(super) to: RequestStatus,
     /// When the write was asked for.
@@ -52,7 +54,7 @@ pub(super) struct Effects {
     now: i64,
     events: NewEvents,
     events_written: usize,
-    /// What the group moves of accounts' money.
+    /// What the group moves of accounts.
     pub(super) ledger: LedgerDeltas,
 }
 
@@ -70,6 +72,7 @@ impl Effects {
         self.moved(request.batch, request.from, request.to, request.now);
         self.events.request_ended(request.seq, request.to, request.lane, request.ended_at);
         self.ledger.release(request.account, request.hold, request.to, request.now);
+        self.ledger.store_bytes(request.account, request.result_bytes);
     }
 
     /// A request completed: its hold is released, and what it used is charged.
@@ -82,6 +85,7 @@ impl Effects {
         self.moved(request.batch, request.from, request.to, request.now);
         self.events.request_ended(request.seq, request.to, request.lane, request.ended_at);
         self.ledger.capture(completed, accepted);
+        self.ledger.store_bytes(request.account, request.result_bytes);
     }
 
     /// A batch completed, or its cancel is done.

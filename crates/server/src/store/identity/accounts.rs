@@ -2,12 +2,13 @@
 
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::{Credits, EntryKind};
+use overnight_domain::quotas::{Quota, Quotas};
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::signature::SigningSecret;
 
 use crate::store::database::{Row, Tx, statements};
 use crate::store::identity::api_keys::{self, NewApiKey};
-use crate::store::ledger::{self, NewEntry, Posting};
+use crate::store::ledger::{self, NewEntry, Posting, totals};
 use crate::store::outbox::webhook_secrets;
 use crate::store::{Store, StoreError};
 
@@ -45,6 +46,12 @@ pub struct Account {
     pub held: Credits,
     /// Since when its payments are activated.
     pub payments_activated_at: Option<i64>,
+    /// Its requests that have not ended.
+    pub live_requests: i64,
+    /// The bytes that are stored for it.
+    pub stored_bytes: i64,
+    /// Its own quotas; those of the settings apply where it has none.
+    pub quotas: Quotas,
 }
 
 impl Account {
@@ -56,12 +63,33 @@ impl Account {
 
 statements! {
     INSERT = "INSERT INTO accounts (id, name, created_at, payments_activated_at) VALUES (?, ?, ?, ?)
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at";
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
     ACTIVATE = "UPDATE accounts SET payments_activated_at = coalesce(payments_activated_at, ?) WHERE id = ?
-        RETURNING seq, id, name, created_at, balance, held, payments_activated_at";
-    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at FROM accounts WHERE id = ?";
-    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at FROM accounts WHERE seq = ?";
-    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at FROM accounts ORDER BY seq";
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
+    SET_QUOTAS = "UPDATE accounts SET live_requests_quota = ?, stored_bytes_quota = ?, requests_per_second_quota = ?,
+               tokens_per_day_quota = ?
+        WHERE id = ?
+        RETURNING seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota";
+    FIND_TO_CHANGE = {
+        sqlite: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+        FROM accounts WHERE id = ?",
+        postgres: "SELECT seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+        FROM accounts WHERE id = ? FOR UPDATE",
+    };
+    FIND = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+        FROM accounts WHERE id = ?";
+    GET = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+        FROM accounts WHERE seq = ?";
+    LIST = "SELECT seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
+               live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+        FROM accounts ORDER BY seq";
 }
 
 /// Makes an account, visible to every process once this returns.
@@ -113,6 +141,29 @@ pub async fn activate(store: &Store, id: AccountId, now: i64) -> Result<Option<A
     store.transaction(async move |tx| tx.fetch(activate).await?.first().map(read).transpose()).await
 }
 
+/// Changes some quotas of an account's own, felt in every process within a second.
+pub async fn set_quotas(
+    store: &Store,
+    id: AccountId,
+    changes: Vec<(Quota, Option<i64>)>,
+) -> Result<Option<Account>, StoreError> {
+    let setting = async move |tx: &mut Tx<'_>| {
+        let Some(found) = tx.fetch(FIND_TO_CHANGE.bind(id)).await?.first().map(read).transpose()? else {
+            return Ok(None);
+        };
+        let quotas =
+            changes.into_iter().fold(found.quotas, |quotas, (quota, limit)| quotas.with(quota, limit));
+        let set = SET_QUOTAS
+            .bind(quotas.get(Quota::LiveRequests))
+            .bind(quotas.get(Quota::StoredBytes))
+            .bind(quotas.get(Quota::RequestsPerSecond))
+            .bind(quotas.get(Quota::TokensPerDay))
+            .bind(id);
+        tx.fetch(set).await?.first().map(read).transpose()
+    };
+    store.transaction(setting).await
+}
+
 /// The account with this identifier.
 pub async fn find(store: &Store, id: AccountId) -> Result<Option<Account>, StoreError> {
     store.readers().fetch_optional(FIND.bind(id)).await?.as_ref().map(read).transpose()
@@ -128,7 +179,7 @@ pub async fn list(store: &Store) -> Result<Vec<Account>, StoreError> {
     store.readers().fetch_all(LIST.unbound()).await?.iter().map(read).collect()
 }
 
-/// Reads `seq, id, name, created_at, balance, held, payments_activated_at`.
+/// Reads `seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes` and the quotas.
 pub(in crate::store) fn read(row: &Row) -> Result<Account, StoreError> {
     Ok(Account {
         key: row.get("seq")?,
@@ -138,5 +189,8 @@ pub(in crate::store) fn read(row: &Row) -> Result<Account, StoreError> {
         balance: row.get("balance")?,
         held: row.get("held")?,
         payments_activated_at: row.get("payments_activated_at")?,
+        live_requests: row.get("live_requests")?,
+        stored_bytes: row.get("stored_bytes")?,
+        quotas: totals::read_quotas(row)?,
     })
 }

@@ -61,12 +61,14 @@ pub struct KeyHolder {
     pub is_activated: bool,
     /// When the key was used last, as far as it is stored; in milliseconds.
     pub last_used_at: Option<i64>,
+    /// The account's own quota of requests a second.
+    pub requests_per_second_quota: Option<i64>,
 }
 
 statements! {
     INSERT = "INSERT INTO api_keys (id, account, sha256, prefix, name, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
     FIND_HOLDER = "SELECT k.account, a.id AS account_id, k.seq, k.id, k.expires_at, k.last_used_at,
-               a.payments_activated_at IS NOT NULL AS is_activated
+               a.payments_activated_at IS NOT NULL AS is_activated, a.requests_per_second_quota
         FROM api_keys k JOIN accounts a ON a.seq = k.account WHERE k.sha256 = ? AND k.revoked_at IS NULL";
     LIST = "SELECT id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
         WHERE account = ? ORDER BY seq";
@@ -119,6 +121,7 @@ pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyH
         expires_at: row.get("expires_at")?,
         is_activated: row.get("is_activated")?,
         last_used_at: row.get("last_used_at")?,
+        requests_per_second_quota: row.get("requests_per_second_quota")?,
     }))
 }
 

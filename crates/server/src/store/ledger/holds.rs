@@ -1,6 +1,7 @@
 //! What a request holds of its account's credits until it ends. `requests/insert.rs` decides on admission.
 
 use overnight_domain::money::Credits;
+use overnight_domain::quotas::QuotaExceeded;
 
 use crate::store::ledger::price_points::PriceKey;
 
@@ -13,13 +14,15 @@ pub struct Hold {
     pub price: PriceKey,
 }
 
-/// Whether a request was taken in.
+/// Whether a request was taken in. Where it was not, nothing was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     /// It is stored, and holds what it was to hold.
     Taken,
-    /// Its account has not enough; nothing was stored.
-    Refused {
+    /// A quota of its account does not allow it.
+    OverQuota(QuotaExceeded),
+    /// Its account has not enough credits.
+    InsufficientCredits {
         /// What it was to hold.
         required: Credits,
         /// What its account had for it.

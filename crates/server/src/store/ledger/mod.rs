@@ -1,12 +1,12 @@
-//! Money: balances and what is held of them, the ledger, prices, payments, and what was spent by day and quarter of an hour.
+//! Money: what accounts have, hold and use, the ledger, prices, payments, and what was spent by day and quarter of an hour.
 
 pub mod activity;
-pub(super) mod balances;
 pub(super) mod entries;
 pub mod holds;
 pub mod payments;
 pub mod price_points;
 pub mod spend;
+pub(super) mod totals;
 
 pub(super) use self::entries::post_in;
 pub use self::entries::{Entry, NewEntry, Posting, find_amount, list, post, post_undone};

@@ -63,6 +63,8 @@ statements! {
                 completion_tokens = spend.completion_tokens + excluded.completion_tokens,
                 amount = spend.amount + excluded.amount",
     };
+    TOKENS_OF_DAY = "SELECT CAST(coalesce(sum(prompt_tokens + completion_tokens), 0) AS BIGINT) AS tokens
+        FROM spend WHERE account = ? AND day = ?";
     LIST = "SELECT s.day, m.name AS model, s.requests, s.prompt_tokens, s.completion_tokens, s.amount
         FROM spend s JOIN models m ON m.seq = s.model WHERE s.account = ? AND s.day >= ? ORDER BY s.day, m.name";
 }
@@ -74,6 +76,21 @@ pub(in crate::store) async fn add(spent: &BTreeMap<Key, Spent>, tx: &mut Tx<'_>)
         [key.account, key.day, key.model, requests, prompt_tokens, completion_tokens, amount].map(Value::from)
     });
     tx.execute(ADD.over([], values.collect())).await.map(drop)
+}
+
+/// The tokens of what an account completed on one day.
+pub async fn tokens_of_day(store: &Store, account: AccountKey, day: i64) -> Result<i64, StoreError> {
+    store.readers().fetch_one(TOKENS_OF_DAY.bind(account).bind(day)).await?.get("tokens")
+}
+
+/// The same in a transaction.
+pub(in crate::store) async fn tokens_of_day_in(
+    account: i64,
+    day: i64,
+    tx: &mut Tx<'_>,
+) -> Result<i64, StoreError> {
+    let rows = tx.fetch(TOKENS_OF_DAY.bind(account).bind(day)).await?;
+    rows.first().ok_or(StoreError::Damaged("a sum"))?.get("tokens")
 }
 
 /// What an account completed with one model on one day.

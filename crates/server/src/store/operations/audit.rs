@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
+pub(in crate::store) const RULES: [(&str, &str, &str); 23] = [
     (
         "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
@@ -71,15 +71,18 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
          WHERE q.phase = 1 AND (q.in_progress_at IS NULL OR n.seq IS NULL)",
     ),
     (
-        "a batch's counters equal its requests' states",
+        "a batch's counters equal its requests' states, with those that were deleted",
         "SELECT count(*) AS count FROM batches",
         "SELECT count(*) AS breaches FROM batches b LEFT JOIN (
             SELECT batch, count(*) FILTER (WHERE state < 2) AS registered, count(*) FILTER (WHERE state = 2) AS in_progress,
                    count(*) FILTER (WHERE state = 3) AS completed, count(*) FILTER (WHERE state = 4) AS failed,
                    count(*) FILTER (WHERE state = 5) AS cancelled
             FROM current_states WHERE batch IS NOT NULL GROUP BY batch) c ON c.batch = b.seq
-         WHERE c.batch IS NULL OR b.registered <> c.registered OR b.in_progress <> c.in_progress
-            OR b.completed <> c.completed OR b.failed <> c.failed OR b.cancelled <> c.cancelled",
+         WHERE b.registered <> coalesce(c.registered, 0) OR b.in_progress <> coalesce(c.in_progress, 0)
+            OR b.completed < coalesce(c.completed, 0) OR b.failed < coalesce(c.failed, 0) OR b.cancelled < coalesce(c.cancelled, 0)
+            OR b.completed + b.failed + b.cancelled
+               <> b.deleted + coalesce(c.completed, 0) + coalesce(c.failed, 0) + coalesce(c.cancelled, 0)
+            OR (c.batch IS NULL AND b.deleted = 0)",
     ),
     (
         "a batch's state follows its counters",
@@ -112,6 +115,27 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
          ) h ON h.account = a.seq WHERE a.held <> coalesce(h.held, 0)",
     ),
     (
+        "an account's live requests are counted",
+        "SELECT count(*) AS count FROM accounts",
+        "SELECT count(*) AS breaches FROM accounts a LEFT JOIN (
+             SELECT account, count(*) AS requests FROM request_states WHERE state < 3 GROUP BY account
+         ) c ON c.account = a.seq WHERE a.live_requests <> coalesce(c.requests, 0)",
+    ),
+    (
+        "an account's stored bytes are those of its requests, attempts, results and batches",
+        "SELECT count(*) AS count FROM accounts",
+        "SELECT count(*) AS breaches FROM accounts a LEFT JOIN (
+             SELECT account, CAST(sum(bytes) AS BIGINT) AS bytes FROM (
+                 SELECT account, 512 + octet_length(body) + coalesce(octet_length(metadata), 0)
+                        + coalesce(octet_length(webhook), 0) AS bytes FROM requests
+                 UNION ALL SELECT r.account, octet_length(t.body) FROM results t JOIN requests r ON r.seq = t.request
+                 UNION ALL SELECT r.account, octet_length(f.message) FROM attempts f JOIN requests r ON r.seq = f.request
+                 UNION ALL SELECT account, 512 + coalesce(octet_length(metadata), 0) + coalesce(octet_length(webhook), 0)
+                        + 16 * (registered + in_progress + completed + failed + cancelled) FROM batches
+             ) s GROUP BY account
+         ) c ON c.account = a.seq WHERE a.stored_bytes <> coalesce(c.bytes, 0)",
+    ),
+    (
         "no hold is negative, and only what has a price holds anything",
         "SELECT count(*) AS count FROM request_states",
         "SELECT count(*) AS breaches FROM request_states rs LEFT JOIN price_points x ON x.seq = rs.price
@@ -132,7 +156,9 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 21] = [
                 OR l.account <> rs.account OR l.model <> rs.model OR l.kind <> 2)
            + (SELECT count(*) FROM ledger l LEFT JOIN results s ON s.seq = l.result
              LEFT JOIN requests r ON r.seq = s.request
-             WHERE (l.kind = 2) <> (l.result IS NOT NULL) OR (l.kind = 2 AND (r.seq IS NULL OR r.id <> l.request))) AS breaches",
+             WHERE (l.kind = 2) <> (l.result IS NOT NULL) OR (l.kind = 2 AND coalesce(r.id <> l.request,
+                 l.result > (SELECT coalesce(max(d.seq), 0) FROM last_deleted d WHERE d.table_name = 'results')
+                 OR EXISTS (SELECT 1 FROM requests o WHERE o.id = l.request)))) AS breaches",
     ),
     (
         "a charge is what was used at the price that was accepted, and never above the hold",

@@ -2,7 +2,7 @@
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::FailedAttempt;
-use overnight_domain::scheduler::AccountKey;
+use overnight_domain::scheduler::{AccountKey, QueueKey};
 
 use crate::store::database::{Row, statements};
 use crate::store::writes::WriteTransaction;
@@ -16,12 +16,13 @@ statements! {
         WHERE r.id = ? AND r.account = ? ORDER BY a.number";
 }
 
-/// Records the newest attempt at the request in row `seq`.
+/// Records the newest attempt at a request.
 pub(in crate::store) async fn record(
     write: &mut WriteTransaction<'_>,
-    seq: i64,
+    key: &QueueKey,
     attempt: &FailedAttempt,
 ) -> Result<(), StoreError> {
+    let seq = key.position.seq;
     let insert = RECORD_ATTEMPT
         .bind(seq)
         .bind(attempt.at)
@@ -29,6 +30,7 @@ pub(in crate::store) async fn record(
         .bind(attempt.message.as_str())
         .bind(seq);
     write.tx.execute(insert).await?;
+    write.effects.ledger.store_bytes(key.partition.account.0, attempt.message.len() as i64);
     Ok(())
 }
 

@@ -153,6 +153,7 @@ async fn end_progress(
             batch: row.get("batch")?,
             lane: row.get("lane")?,
             hold: row.get("hold")?,
+            result_bytes: end.result_bytes(),
             from: from.status(),
             to: end.status(),
             now,
@@ -189,6 +190,14 @@ impl End {
         match self {
             Self::Cancelled => from.cancel(now),
             Self::Failed(_) => from.fail(now),
+        }
+    }
+
+    /// The bytes of the result that it stores.
+    const fn result_bytes(&self) -> i64 {
+        match self {
+            Self::Cancelled => 0,
+            Self::Failed(body) => body.len() as i64,
         }
     }
 

@@ -222,7 +222,7 @@ impl Operation for ReleaseLease {
                 .bind(release.lease.epoch);
             let is_held = write.tx.execute(update).await? == 1;
             if let Some(attempt) = release.attempt.as_ref().filter(|_| is_held) {
-                attempts::record(write, position.seq, attempt).await?;
+                attempts::record(write, &release.lease.key, attempt).await?;
             }
             answers.push(is_held);
         }

@@ -1,21 +1,24 @@
 //! Taking a request in.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use overnight_domain::money::Credits;
-use overnight_domain::scheduler::AccountKey;
+use overnight_domain::quotas::{Quota, Quotas, Usage};
+use overnight_domain::records::ClientFields;
 
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
 use crate::store::ledger::holds::{Admission, Hold};
+use crate::store::ledger::spend;
+use crate::store::ledger::totals::{ROW_BYTES, Totals};
 use crate::store::outbox::lane_of;
 use crate::store::requests::records::{NewRequest, REQUESTS};
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
-/// Stores a request, if its account can pay for it. Once this returns, what was taken survives the end of the process and
+/// Stores a request, if its account can pay for it and has room for it. Once this returns, what was taken survives the end of the process and
 /// power loss.
 pub fn insert(store: &Store, request: NewRequest) -> BoxFuture<'_, Result<Admission, StoreError>> {
     store.writer().write(request).boxed()
@@ -45,6 +48,17 @@ pub(in crate::store) static REQUEST_STATES: Columns<NewRequest> = Columns::new(
 pub(in crate::store) static REQUESTS_WITH_STATES: JointColumns<NewRequest> =
     JointColumns::new("requests_seq_seq", [&REQUESTS, &REQUEST_STATES]);
 
+/// The bytes that a request stores until it ends.
+pub fn stored_bytes(body: &[u8], client: &ClientFields) -> i64 {
+    ROW_BYTES + (body.len() + client.heap_bytes()) as i64
+}
+
+impl NewRequest {
+    fn stored_bytes(&self) -> i64 {
+        stored_bytes(&self.body, &self.client)
+    }
+}
+
 impl Operation for NewRequest {
     type Answer = Admission;
     const CLASS: WriteClass = WriteClass::Intake;
@@ -60,11 +74,10 @@ impl Operation for NewRequest {
     ) -> Result<Vec<Admission>, StoreError> {
         // Before accounts are locked: every node locks batches first.
         write.effects.apply_batch_counters(&mut write.tx).await?;
-        let requests = || jobs.iter().map(|job| &job.operation);
-        let arrivals: Vec<_> = requests().map(|request| (request.account, request.hold)).collect();
-        let admissions = admit(&arrivals, write).await?;
-        let taken = requests().zip(&admissions).filter(|(_, admission)| **admission == Admission::Taken);
-        store(&taken.map(|(request, _)| request).collect::<Vec<_>>(), write).await?;
+        let requests: Vec<&NewRequest> = jobs.iter().map(|job| &job.operation).collect();
+        let admissions = admit(&requests, write).await?;
+        let taken = requests.iter().zip(&admissions).filter(|(_, admission)| **admission == Admission::Taken);
+        store(&taken.map(|(request, _)| *request).collect::<Vec<_>>(), write).await?;
         Ok(admissions)
     }
 }
@@ -85,31 +98,68 @@ async fn store(requests: &[&NewRequest], write: &mut WriteTransaction<'_>) -> Re
     Ok(())
 }
 
-/// Decides about each of these requests, in the order of arrival, and adds the holds of those taken to their accounts.
+/// Decides about each of these requests, in the order of arrival, and adds what is taken to what its account uses.
 async fn admit(
-    arrivals: &[(AccountKey, Option<Hold>)],
+    requests: &[&NewRequest],
     write: &mut WriteTransaction<'_>,
 ) -> Result<Vec<Admission>, StoreError> {
-    let priced = arrivals.iter().filter(|(_, hold)| hold.is_some());
-    let accounts: BTreeSet<i64> = priced.map(|(account, _)| account.0).collect();
-    if accounts.is_empty() {
-        return Ok(vec![Admission::Taken; arrivals.len()]);
-    }
-    let mut available = write.effects.ledger.available(accounts, &mut write.tx).await?;
-    let mut admissions = Vec::with_capacity(arrivals.len());
-    for (AccountKey(account), hold) in arrivals {
-        let Some(Hold { amount: required, .. }) = *hold else {
-            admissions.push(Admission::Taken);
-            continue;
-        };
-        let left = available.get_mut(account).ok_or(StoreError::Damaged("an account with a key"))?;
-        admissions.push(if *left >= required.nanos() {
-            *left -= required.nanos();
-            write.effects.ledger.hold(*account, required.nanos());
-            Admission::Taken
-        } else {
-            Admission::Refused { required, available: Credits::from_nanos(*left) }
-        });
+    let mut accounts = Accounts::lock(requests, write).await?;
+    let mut admissions = Vec::with_capacity(requests.len());
+    for request in requests {
+        let admission = accounts.admit(request)?;
+        if admission == Admission::Taken {
+            let hold = request.hold.map_or(0, |hold| hold.amount.nanos());
+            write.effects.ledger.accept(request.account.0, hold, request.stored_bytes());
+        }
+        admissions.push(admission);
     }
     Ok(admissions)
+}
+
+/// What the accounts of some requests have and use, and the quotas that apply to each.
+struct Accounts(BTreeMap<i64, Account>);
+
+struct Account {
+    available: i64,
+    usage: Usage,
+    quotas: Quotas,
+}
+
+impl Accounts {
+    async fn lock(requests: &[&NewRequest], write: &mut WriteTransaction<'_>) -> Result<Self, StoreError> {
+        let now: BTreeMap<i64, i64> =
+            requests.iter().map(|request| (request.account.0, request.created_at)).collect();
+        let locked = write.effects.ledger.totals(now.keys().copied().collect(), &mut write.tx).await?;
+        let mut accounts = BTreeMap::new();
+        for (account, now) in now {
+            let (totals, own) = locked.get(&account).ok_or(StoreError::Damaged("an account with a key"))?;
+            let quotas = own.or(write.quotas);
+            let tokens_today = match quotas.get(Quota::TokensPerDay) {
+                Some(_) => spend::tokens_of_day_in(account, spend::day_of(now), &mut write.tx).await?,
+                None => 0,
+            };
+            let Totals { live_requests, stored_bytes, .. } = *totals;
+            let usage = Usage { stored_bytes, live_requests, tokens_today };
+            accounts.insert(account, Account { available: totals.available(), usage, quotas });
+        }
+        Ok(Self(accounts))
+    }
+
+    fn admit(&mut self, request: &NewRequest) -> Result<Admission, StoreError> {
+        let account = self.0.get_mut(&request.account.0).ok_or(StoreError::Damaged("a locked account"))?;
+        let bytes = request.stored_bytes();
+        if let Err(exceeded) = account.usage.check(1, bytes, &account.quotas, request.created_at) {
+            return Ok(Admission::OverQuota(exceeded));
+        }
+        if let Some(Hold { amount: required, .. }) = request.hold {
+            if account.available < required.nanos() {
+                let available = Credits::from_nanos(account.available);
+                return Ok(Admission::InsufficientCredits { required, available });
+            }
+            account.available -= required.nanos();
+        }
+        account.usage.live_requests += 1;
+        account.usage.stored_bytes += bytes;
+        Ok(Admission::Taken)
+    }
 }

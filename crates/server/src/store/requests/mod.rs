@@ -1,4 +1,4 @@
-//! Requests: taken in, cancelled, read.
+//! Requests: taken in, cancelled, read, deleted.
 
 pub(in crate::store) mod cancel;
 mod insert;
@@ -6,9 +6,10 @@ pub(in crate::store) mod listing;
 pub mod models;
 pub(in crate::store) mod pages;
 pub(in crate::store) mod records;
+pub(in crate::store) mod retention;
 
 pub use self::cancel::{CancelOutcome, cancel};
-pub use self::insert::insert;
+pub use self::insert::{insert, stored_bytes};
 #[cfg(test)]
 pub(super) use self::listing::{FIND_CHARGE, LIST_ERRORS, list_newest_of, list_of};
 pub use self::listing::{
@@ -18,6 +19,7 @@ pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_sum
 #[cfg(test)]
 pub(super) use self::pages::{edge_of, records_of, summaries_of};
 pub use self::records::{NewRequest, find_record};
+pub use self::retention::delete_ended;
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestSummary;

@@ -10,10 +10,18 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0010, then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0011 and 0010, then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
+    DROP TABLE last_deleted;
+    ALTER TABLE batches DROP COLUMN deleted;
+    ALTER TABLE accounts DROP COLUMN live_requests;
+    ALTER TABLE accounts DROP COLUMN stored_bytes;
+    ALTER TABLE accounts DROP COLUMN live_requests_quota;
+    ALTER TABLE accounts DROP COLUMN stored_bytes_quota;
+    ALTER TABLE accounts DROP COLUMN requests_per_second_quota;
+    ALTER TABLE accounts DROP COLUMN tokens_per_day_quota;
     DROP TABLE attempts;
     DROP VIEW current_requests;
     DROP VIEW current_states;
@@ -62,7 +70,7 @@ const BEFORE_0009_ON_POSTGRES: &str = concat!(
 /// The views of 0008.
 pub(super) const VIEWS_OF_0008: &str = include_str!("../../../migrations/sqlite/0007_current_requests.sql");
 
-/// Undoes 0010 and 0009, then earlier migrations with the texts of `earlier`.
+/// Undoes 0011, 0010 and 0009, then earlier migrations with the texts of `earlier`.
 pub(super) async fn take_back(fixture: &Fixture, earlier: &[&'static str]) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     let before_0009 = match connection.dialect() {
@@ -134,7 +142,11 @@ fn assert_no_old_name(definitions: &[(String, String)]) {
 /// Schema 8 knows none.
 async fn forget_attempts(fixture: &Fixture) {
     let mut connection = fixture.store.connect().await.expect("a connection");
-    connection.execute_all("DELETE FROM attempts").await.expect("a statement");
+    const FORGET: &str = "UPDATE accounts SET stored_bytes = stored_bytes - (
+            SELECT coalesce(sum(octet_length(a.message)), 0) FROM attempts a JOIN requests r ON r.seq = a.request
+            WHERE r.account = accounts.seq);
+        DELETE FROM attempts";
+    connection.execute_all(FORGET).await.expect("a statement");
     connection.close().await.expect("an end");
 }
 

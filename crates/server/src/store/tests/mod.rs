@@ -35,6 +35,8 @@ mod nodes;
 mod opening;
 mod paging;
 mod plans;
+mod quotas;
+mod retention;
 mod schemas;
 mod statements;
 mod test_events;
@@ -92,6 +94,12 @@ impl Fixture {
     pub(super) async fn on_sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         Self::over(options(&folder), folder).await
+    }
+
+    /// On SQLite, with options of its own.
+    pub(super) async fn on_sqlite_with(own: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        Self::over(own(options(&folder)), folder).await
     }
 
     pub(super) async fn on_postgres() -> Self {

@@ -103,7 +103,7 @@ async fn of_two_racing_creates_with_credit_for_one_one_is_taken(mut fixture: Fix
         let store = fixture.store.clone();
         let answers = join_all(both.into_iter().map(|request| requests::insert(&store, request))).await;
         let answers: Vec<_> = answers.into_iter().map(|answer| answer.expect("an answer")).collect();
-        let refused = Admission::Refused { required: credits("60"), available: credits("40") };
+        let refused = Admission::InsufficientCredits { required: credits("60"), available: credits("40") };
         assert!(answers.contains(&Admission::Taken) && answers.contains(&refused), "{round}: {answers:?}");
         let taken = answers.iter().position(|answer| *answer == Admission::Taken).expect("one");
         let other = requests::find_summary(&store, fixture.account, ids[1 - taken]).await.expect("a read");
@@ -168,7 +168,7 @@ async fn what_is_held_cannot_be_taken_back_but_by_the_one_who_paid(mut fixture: 
     assert_eq!(post(&store, &fixture, EntryKind::Dispute, "-50", "d").await, Posting::Posted);
     assert_account(&fixture, ["10", "60", "-50"]).await;
     // Not even what may cost nothing is taken in; what was is still done.
-    let refused = Admission::Refused { required: Credits::ZERO, available: credits("-50") };
+    let refused = Admission::InsufficientCredits { required: Credits::ZERO, available: credits("-50") };
     assert_eq!(insert(&mut fixture, 2, "0").await.1, refused);
     fixture.release().await;
     assert!(fixture.settle(&fixture.lease().await[0], START + 2).await);

@@ -5,8 +5,8 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Dialect, Sql, Statement, Tx, Value, sql};
 use crate::store::identity::api_keys;
-use crate::store::ledger::balances;
 use crate::store::ledger::entries;
+use crate::store::ledger::totals;
 use crate::store::lists::{self, Search};
 use crate::store::operations::audit;
 use crate::store::outbox;
@@ -16,6 +16,7 @@ use crate::store::queue::live_counts;
 use crate::store::queue::queue_scan;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
+use crate::store::requests::retention;
 use crate::store::requests::{Direction, ListScope, PageScope};
 use crate::store::tests::{Fixture, START};
 use crate::store::{batches, requests};
@@ -70,8 +71,8 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
         statements.push(sql.over([1i64.into()], vec![1i64.into(), 2i64.into()]));
     }
     let row = |columns: i64| (0..columns).map(Value::from).collect::<Vec<_>>();
-    statements.push(balances::LOCK.over([], row(1)));
-    statements.push(balances::APPLY.over([], row(3)));
+    statements.push(totals::LOCK.over([], row(1)));
+    statements.push(totals::APPLY.over([], row(5)));
     statements.push(entries::INSERT_CHARGES.over([], row(7)));
     statements.push(outbox::LIST_LANES.unbound());
     statements.push(outbox::LIVE_TEST.bind(1i64));
@@ -85,6 +86,11 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(live_counts::OF_ACCOUNT.bind(fixture.model).bind(fixture.account));
     statements.push(live_counts::GATHERING.bind(fixture.account));
     statements.push(live_counts::OF_MODEL.bind(fixture.model));
+    statements.push(retention::FIND_OLDEST_ENDED.bind(9i64));
+    statements.push(retention::FIND_OLDEST_DEADLINES.bind(START).bind(9i64));
+    for delete in [&retention::DELETE_DELIVERIES, &retention::DELETE_EVENTS, &retention::DELETE_ATTEMPTS] {
+        statements.push(delete.over([], row(1)));
+    }
     statements.extend(lists_for_people());
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;
@@ -193,7 +199,7 @@ async fn request_states_are_found_by_seq_or_by_an_index() {
 #[tokio::test]
 async fn money_is_moved_by_keys() {
     let fixture = Fixture::on_sqlite().await;
-    for text in [balances::LOCK.sqlite, balances::APPLY.sqlite] {
+    for text in [totals::LOCK.sqlite, totals::APPLY.sqlite] {
         check(&fixture, text, &["SEARCH accounts USING INTEGER PRIMARY KEY (rowid=?)"]).await;
     }
     let request = "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)";

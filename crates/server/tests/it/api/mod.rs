@@ -14,6 +14,7 @@ mod logs;
 mod operations;
 mod overview;
 mod pages;
+mod quotas;
 mod requests;
 mod slow_readers;
 mod streams;

@@ -217,7 +217,8 @@ async fn services(options: &StoreOptions, settings: &[(&str, &str)], clock: Shar
     let environment = vec![("OVERNIGHT_MODELS".to_owned(), MODELS.to_owned())];
     let sources = Sources { file: None, environment, flags };
     let config = Arc::new(Config::load(&sources).expect("settings"));
-    let store = Store::open(options, Arc::clone(&clock)).await.expect("a store");
+    let options = StoreOptions { quotas: config.quotas, ..options.clone() };
+    let store = Store::open(&options, Arc::clone(&clock)).await.expect("a store");
     Services::new(store, clock, Arc::new(Ids::from_system()), config).await.expect("services")
 }
 

@@ -50,7 +50,11 @@ impl Table {
             )
         });
         let renumber = is_numbered.then(|| {
-            format!("SELECT setval(pg_get_serial_sequence('{name}', 'seq'), coalesce(max(seq), 0) + 1, false) FROM {name}")
+            format!(
+                "SELECT setval(pg_get_serial_sequence('{name}', 'seq'), greatest(coalesce(max(t.seq), 0),
+                     (SELECT coalesce(max(d.seq), 0) FROM last_deleted d WHERE d.table_name = '{name}')) + 1, false)
+                 FROM {name} t"
+            )
         });
         TableStatements {
             any: kept(format!("SELECT 1 FROM {name} LIMIT 1")),

@@ -120,7 +120,7 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
-pub(super) static TABLES: [Table; 21] = [
+pub(super) static TABLES: [Table; 22] = [
     Table {
         name: "settings", key: &["name"],
         columns: &[
@@ -129,10 +129,19 @@ pub(super) static TABLES: [Table; 21] = [
         only: Some("name <> 'test_write'"), ..Table::PLAIN
     },
     Table {
+        name: "last_deleted", key: &["table_name"],
+        columns: &[
+            text("table_name"), integer("seq"),
+        ],
+        ..Table::PLAIN
+    },
+    Table {
         name: "accounts", key: &["seq"],
         columns: &[
             integer("seq"), bytes("id"), text("name"), integer("created_at"), integer("balance"), integer("held"),
-            integer("payments_activated_at"),
+            integer("payments_activated_at"), integer("live_requests"), integer("stored_bytes"),
+            integer("live_requests_quota"), integer("stored_bytes_quota"), integer("requests_per_second_quota"),
+            integer("tokens_per_day_quota"),
         ],
         is_numbered: true, ..Table::PLAIN
     },
@@ -204,7 +213,7 @@ pub(super) static TABLES: [Table; 21] = [
             integer("seq"), bytes("id"), integer("account"), integer("created_at"), integer("in_progress_at"),
             integer("completed_at"), integer("cancelled_at"), integer("cancelling"), integer("registered"),
             integer("in_progress"), integer("completed"), integer("failed"), integer("cancelled"), text("webhook"),
-            json("metadata"), integer("lane"),
+            json("metadata"), integer("lane"), integer("deleted"),
         ],
         weight: Some("coalesce(octet_length(metadata), 0)"), is_numbered: true, ..Table::PLAIN
     },

@@ -111,6 +111,7 @@ impl Settlement {
             batch: held.batch,
             lane: held.lane,
             hold: held.accepted.hold,
+            result_bytes: self.body.len() as i64,
             from: RequestStatus::InProgress,
             to: self.ending.status(),
             now,
@@ -168,7 +169,7 @@ impl Operation for Settle {
         for settlement in distinct {
             if let Some(attempt) = settlement.attempt.as_ref().filter(|_| ended.contains(&settlement.name()))
             {
-                attempts::record(write, settlement.seq(), attempt).await?;
+                attempts::record(write, &settlement.lease.key, attempt).await?;
             }
         }
         let mut settled = |settlement: &Settlement| ended.remove(&settlement.name());

@@ -21,20 +21,6 @@ INSERT INTO activity (account, quarter, completed, failed, cancelled, prompt_tok
 SELECT quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, amount
         FROM activity WHERE account = $1 AND quarter >= $2 ORDER BY quarter;
 
--- ledger::balances::APPLY, SQLite
-UPDATE accounts SET balance = balance + ?2, held = held + ?3 WHERE seq = ?1;
-
--- ledger::balances::APPLY, PostgreSQL
-UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by
-            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(account, balance_by, held_by)
-            WHERE accounts.seq = v.account;
-
--- ledger::balances::LOCK, SQLite
-SELECT seq, balance, held FROM accounts WHERE seq = ?1;
-
--- ledger::balances::LOCK, PostgreSQL
-SELECT seq, balance, held FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE;
-
 -- ledger::entries::FIND_AMOUNT, both
 SELECT amount FROM ledger WHERE kind = $1 AND source = $2 AND source IS NOT NULL;
 
@@ -114,4 +100,30 @@ INSERT INTO spend (account, day, model, requests, prompt_tokens, completion_toke
 -- ledger::spend::LIST, both
 SELECT s.day, m.name AS model, s.requests, s.prompt_tokens, s.completion_tokens, s.amount
         FROM spend s JOIN models m ON m.seq = s.model WHERE s.account = $1 AND s.day >= $2 ORDER BY s.day, m.name;
+
+-- ledger::spend::TOKENS_OF_DAY, both
+SELECT CAST(coalesce(sum(prompt_tokens + completion_tokens), 0) AS BIGINT) AS tokens
+        FROM spend WHERE account = $1 AND day = $2;
+
+-- ledger::totals::APPLY, SQLite
+UPDATE accounts SET balance = balance + ?2, held = held + ?3, live_requests = live_requests + ?4,
+                   stored_bytes = stored_bytes + ?5
+            WHERE seq = ?1;
+
+-- ledger::totals::APPLY, PostgreSQL
+UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by,
+                   live_requests = live_requests + v.live_by, stored_bytes = stored_bytes + v.stored_by
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+                AS v(account, balance_by, held_by, live_by, stored_by)
+            WHERE accounts.seq = v.account;
+
+-- ledger::totals::LOCK, SQLite
+SELECT seq, balance, held, live_requests, stored_bytes,
+                   live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+            FROM accounts WHERE seq = ?1;
+
+-- ledger::totals::LOCK, PostgreSQL
+SELECT seq, balance, held, live_requests, stored_bytes,
+                   live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+            FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE;
 

@@ -1,0 +1,50 @@
+-- Nodes of an earlier schema would not count: one that runs refuses the migration.
+
+LOCK TABLE nodes IN EXCLUSIVE MODE;
+DO $$ BEGIN
+    IF EXISTS (SELECT FROM nodes WHERE to_timestamp(heartbeat_at / 1000.0) > clock_timestamp() - interval '60 seconds') THEN
+        RAISE EXCEPTION 'nodes of an earlier schema are running: stop all of them, then migrate';
+    END IF;
+END $$;
+
+-- What an account uses, counted in its row by every write that changes it, so that a create knows it without counting; and the
+-- quotas of this account, null where those of the settings apply.
+--
+-- A request stores 512 bytes for its rows, and the bytes of its body, metadata, webhook, failed attempts and result. A batch stores
+-- 512 bytes, those of its metadata and webhook, and 16 for each request.
+ALTER TABLE accounts ADD COLUMN live_requests BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN stored_bytes BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN live_requests_quota BIGINT;
+ALTER TABLE accounts ADD COLUMN stored_bytes_quota BIGINT;
+ALTER TABLE accounts ADD COLUMN requests_per_second_quota BIGINT;
+ALTER TABLE accounts ADD COLUMN tokens_per_day_quota BIGINT;
+
+UPDATE accounts SET live_requests = live_requests + counted.requests FROM (
+    SELECT account, count(*) AS requests FROM request_states WHERE state < 3 GROUP BY account) AS counted
+WHERE accounts.seq = counted.account;
+UPDATE accounts SET stored_bytes = stored_bytes + CAST(counted.bytes AS BIGINT) FROM (
+    SELECT account, sum(512 + octet_length(body) + coalesce(octet_length(metadata), 0) + coalesce(octet_length(webhook), 0)) AS bytes
+    FROM requests GROUP BY account) AS counted
+WHERE accounts.seq = counted.account;
+UPDATE accounts SET stored_bytes = stored_bytes + CAST(counted.bytes AS BIGINT) FROM (
+    SELECT rs.account, sum(octet_length(t.body)) AS bytes
+    FROM results t JOIN request_states rs ON rs.seq = t.request GROUP BY rs.account) AS counted
+WHERE accounts.seq = counted.account;
+UPDATE accounts SET stored_bytes = stored_bytes + CAST(counted.bytes AS BIGINT) FROM (
+    SELECT rs.account, sum(octet_length(a.message)) AS bytes
+    FROM attempts a JOIN request_states rs ON rs.seq = a.request GROUP BY rs.account) AS counted
+WHERE accounts.seq = counted.account;
+UPDATE accounts SET stored_bytes = stored_bytes + CAST(counted.bytes AS BIGINT) FROM (
+    SELECT account, sum(512 + coalesce(octet_length(metadata), 0) + coalesce(octet_length(webhook), 0)
+                        + 16 * (registered + in_progress + completed + failed + cancelled)) AS bytes
+    FROM batches GROUP BY account) AS counted
+WHERE accounts.seq = counted.account;
+
+-- How many requests of a batch were deleted when their retention was over. The counters still count them.
+ALTER TABLE batches ADD COLUMN deleted BIGINT NOT NULL DEFAULT 0;
+
+-- The highest row numbers that were deleted, so that none is given out twice.
+CREATE TABLE last_deleted (
+    table_name TEXT PRIMARY KEY,
+    seq        BIGINT NOT NULL
+);

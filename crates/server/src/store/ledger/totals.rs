@@ -1,0 +1,112 @@
+//! What accounts have and use: the sum of their ledger entries, what their live requests hold of it, how many of these there
+//! are, and the bytes that are stored for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use overnight_domain::quotas::{Quota, Quotas};
+
+use crate::store::StoreError;
+use crate::store::database::{Dialect, Row, Tx, Value, statements};
+
+/// What the rows of a request or of a batch take beside what its client sent and its engine answered, in bytes.
+pub(in crate::store) const ROW_BYTES: i64 = 512;
+
+/// What an account has and uses, or by how much that moves. Money is in nano-credits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::store) struct Totals {
+    pub(in crate::store) balance: i64,
+    pub(in crate::store) held: i64,
+    pub(in crate::store) live_requests: i64,
+    pub(in crate::store) stored_bytes: i64,
+}
+
+impl Totals {
+    pub(in crate::store) const fn add(&mut self, by: Self) {
+        self.balance = self.balance.saturating_add(by.balance);
+        self.held = self.held.saturating_add(by.held);
+        self.live_requests = self.live_requests.saturating_add(by.live_requests);
+        self.stored_bytes = self.stored_bytes.saturating_add(by.stored_bytes);
+    }
+
+    /// What new requests may hold; negative where a payment was taken back.
+    pub(in crate::store) const fn available(self) -> i64 {
+        self.balance.saturating_sub(self.held)
+    }
+}
+
+statements! {
+    /// Everybody locks in this order.
+    LOCK over [Integer] = {
+        sqlite: "SELECT seq, balance, held, live_requests, stored_bytes,
+                   live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+            FROM accounts WHERE seq = ?1",
+        postgres: "SELECT seq, balance, held, live_requests, stored_bytes,
+                   live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota
+            FROM accounts WHERE seq = ANY ($1::bigint[]) ORDER BY seq FOR UPDATE",
+    };
+    APPLY over [Integer, Integer, Integer, Integer, Integer] = {
+        sqlite: "UPDATE accounts SET balance = balance + ?2, held = held + ?3, live_requests = live_requests + ?4,
+                   stored_bytes = stored_bytes + ?5
+            WHERE seq = ?1",
+        postgres: "UPDATE accounts SET balance = balance + v.balance_by, held = held + v.held_by,
+                   live_requests = live_requests + v.live_by, stored_bytes = stored_bytes + v.stored_by
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+                AS v(account, balance_by, held_by, live_by, stored_by)
+            WHERE accounts.seq = v.account",
+    };
+}
+
+/// What these accounts have and use, with their own quotas; nobody else moves it until the transaction ends.
+pub(in crate::store) async fn lock(
+    accounts: &BTreeSet<i64>,
+    tx: &mut Tx<'_>,
+) -> Result<BTreeMap<i64, (Totals, Quotas)>, StoreError> {
+    let accounts = accounts.iter().map(|account| Value::from(*account)).collect();
+    let rows = tx.fetch(LOCK.over([], accounts)).await?;
+    rows.iter().map(|row| Ok((row.get("seq")?, (read(row)?, read_quotas(row)?)))).collect()
+}
+
+/// The same for those of which nothing need be known.
+pub(in crate::store) async fn lock_only(
+    accounts: impl Iterator<Item = i64>,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    if tx.dialect() == Dialect::Postgres {
+        lock(&accounts.collect(), tx).await?;
+    }
+    Ok(())
+}
+
+/// Moves the totals of each account.
+pub(in crate::store) async fn apply(
+    shifts: &BTreeMap<i64, Totals>,
+    tx: &mut Tx<'_>,
+) -> Result<(), StoreError> {
+    let values = shifts.iter().flat_map(|(account, by)| {
+        [*account, by.balance, by.held, by.live_requests, by.stored_bytes].map(Value::from)
+    });
+    let touched = tx.execute(APPLY.over([], values.collect())).await?;
+    if touched != shifts.len() as u64 {
+        return Err(StoreError::Damaged("the account of a change of its totals"));
+    }
+    Ok(())
+}
+
+/// Reads `balance, held, live_requests, stored_bytes`.
+fn read(row: &Row) -> Result<Totals, StoreError> {
+    Ok(Totals {
+        balance: row.get("balance")?,
+        held: row.get("held")?,
+        live_requests: row.get("live_requests")?,
+        stored_bytes: row.get("stored_bytes")?,
+    })
+}
+
+/// Reads `live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota`.
+pub(in crate::store) fn read_quotas(row: &Row) -> Result<Quotas, StoreError> {
+    Ok(Quotas::default()
+        .with(Quota::LiveRequests, row.get("live_requests_quota")?)
+        .with(Quota::StoredBytes, row.get("stored_bytes_quota")?)
+        .with(Quota::RequestsPerSecond, row.get("requests_per_second_quota")?)
+        .with(Quota::TokensPerDay, row.get("tokens_per_day_quota")?))
+}

@@ -1,0 +1,127 @@
+//! Requests whose retention is over are gone whole, and everything else stays.
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::FailedAttempt;
+
+use crate::store::batches::{self, NewBatch};
+use crate::store::identity::accounts;
+use crate::store::ledger;
+use crate::store::queue::settle::{self, Settlement};
+use crate::store::requests::{self, NewRequest, delete_ended};
+use crate::store::tests::transfer::exported;
+use crate::store::tests::webhooks::{HOOK, cancel};
+use crate::store::tests::{DAY_MS, Fixture, START};
+
+impl Fixture {
+    async fn delete(&self, before: i64) -> usize {
+        delete_ended(&self.store, before).await.expect("a deletion")
+    }
+
+    async fn is_there(&self, id: RequestId) -> bool {
+        requests::find_record(&self.store, self.account, id).await.expect("a read").is_some()
+    }
+
+    async fn stored_bytes(&self) -> i64 {
+        accounts::get(&self.store, self.account).await.expect("an account").stored_bytes
+    }
+
+    /// Takes a request in that holds credits and has a webhook, and completes it at `now`.
+    async fn completed(&mut self, key: u8, now: i64) -> RequestId {
+        let client = overnight_domain::records::ClientFields {
+            webhook: Some(HOOK.to_owned()),
+            ..overnight_domain::records::ClientFields::absent()
+        };
+        let request = NewRequest { hold: self.hold("20").await, client, ..self.request(key) };
+        let id = request.id;
+        requests::insert(&self.store, request).await.expect("an insert");
+        self.release().await;
+        let lease = self.lease().await.remove(0);
+        assert!(self.settle(&lease, now).await);
+        id
+    }
+}
+
+on_both!(a_request_goes_whole_when_its_retention_is_over);
+async fn a_request_goes_whole_when_its_retention_is_over(mut fixture: Fixture) {
+    let old = fixture.completed(1, START + 10).await;
+    let younger = fixture.completed(2, START + 20).await;
+    let live = fixture.insert(&[3]).await[0];
+    assert_eq!(fixture.delete(START + 9).await, 0);
+    assert!(fixture.is_there(old).await);
+    assert_eq!(fixture.delete(START + 10).await, 1);
+    assert_eq!(
+        [fixture.is_there(old).await, fixture.is_there(younger).await, fixture.is_there(live).await],
+        [false, true, true]
+    );
+    fixture.assert_sound().await;
+    assert_eq!(fixture.delete(START + DAY_MS - 1).await, 1);
+    assert_eq!(fixture.delete(START + DAY_MS - 1).await, 0);
+    assert!(fixture.is_there(live).await, "what lives stays however old it is");
+    let charges = ledger::list(&fixture.store, fixture.account, None, i64::MAX, 9).await.expect("the ledger");
+    assert_eq!(charges.iter().filter(|entry| entry.request.is_some()).count(), 2, "charges stay");
+    assert!(fixture.events().await.is_empty(), "the events name what is gone");
+    fixture.assert_sound().await;
+}
+
+on_both!(what_ended_without_a_result_goes_when_its_window_is_over);
+async fn what_ended_without_a_result_goes_when_its_window_is_over(mut fixture: Fixture) {
+    let ids = fixture.insert(&[1, 2]).await;
+    cancel(&fixture, ids[0], START + 1).await;
+    assert_eq!(fixture.delete(START + DAY_MS - 1).await, 0);
+    assert_eq!(fixture.delete(START + DAY_MS).await, 1);
+    assert_eq!([fixture.is_there(ids[0]).await, fixture.is_there(ids[1]).await], [false, true]);
+    fixture.assert_sound().await;
+}
+
+on_both!(a_batch_keeps_its_counts_and_an_account_gets_its_bytes_back);
+async fn a_batch_keeps_its_counts_and_an_account_gets_its_bytes_back(mut fixture: Fixture) {
+    let before = fixture.stored_bytes().await;
+    let ids = fixture.insert(&[1, 2]).await;
+    let members = batches::resolve(&fixture.store, fixture.account, &ids).await.expect("a read");
+    let id = fixture.batch_id();
+    let account = fixture.account;
+    let batch = NewBatch { id, account, created_at: START, webhook: None, metadata: None, members };
+    batches::insert(&fixture.store, batch).await.expect("a batch");
+    fixture.release().await;
+    let leases = fixture.lease().await;
+    assert!(fixture.settle(&leases[0], START + 2).await);
+    let attempt = FailedAttempt::new(START, Some(500), "no".to_owned());
+    let failed = Settlement::failed(leases[1].clone(), b"{}"[..].into(), attempt, START + 3);
+    assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));
+    assert_eq!(fixture.delete(START + 2).await, 1);
+    fixture.assert_sound().await;
+    assert_eq!(fixture.delete(START + 3).await, 1);
+    fixture.assert_sound().await;
+    let (seq, record) = batches::find(&fixture.store, account, id).await.expect("a read").expect("the batch");
+    assert_eq!((record.counters.completed, record.counters.failed), (1, 1));
+    assert_eq!(batches::list_members(&fixture.store, seq).await.expect("a read"), ids);
+    assert_eq!(fixture.stored_bytes().await, before + 512 + 2 * 16, "the batch itself stays");
+}
+
+on_both!(no_row_number_is_given_out_twice_though_everything_was_deleted);
+async fn no_row_number_is_given_out_twice_though_everything_was_deleted(mut fixture: Fixture) {
+    fixture.completed(1, START + 10).await;
+    fixture.completed(2, START + 20).await;
+    assert_eq!(fixture.delete(START + DAY_MS).await, 2);
+    fixture.restart().await;
+    let rows = exported(&fixture.store).await;
+    fixture.completed(3, START + 30).await;
+    fixture.assert_sound().await;
+    let after = exported(&fixture.store).await;
+    assert!(rows.len() < after.len());
+}
+
+on_both!(deletions_are_bounded_and_go_on_until_nothing_is_left);
+async fn deletions_are_bounded_and_go_on_until_nothing_is_left(mut fixture: Fixture) {
+    let keys: Vec<u8> = (0..200).collect();
+    fixture.insert(&keys).await;
+    fixture.release().await;
+    for lease in fixture.lease().await {
+        assert!(fixture.settle(&lease, START + 2).await);
+    }
+    assert_eq!(
+        [fixture.delete(START + 2).await, fixture.delete(START + 2).await, fixture.delete(START + 2).await],
+        [128, 72, 0]
+    );
+    fixture.assert_sound().await;
+}
