@@ -4,9 +4,8 @@ use overnight_domain::ids::AccountId;
 use overnight_domain::quotas::{Quota, Usage};
 
 use super::Services;
-use super::accounts::Account;
 use super::errors::AppError;
-use crate::store::identity::accounts;
+use crate::store::identity::accounts::{self, Account};
 use crate::store::ledger::spend;
 
 /// How an account stands with a quota.

@@ -6,6 +6,7 @@ use super::*;
 mod billing;
 mod connections;
 mod console;
+mod quotas;
 mod webhooks;
 
 fn load_text(text: &str) -> Result<Config, ConfigError> {
@@ -86,7 +87,9 @@ fn with_a_date_at(path: &str) -> String {
         "console" => vec!["[console]"],
         "console.oidc" => vec!["[console.oidc]", "issuer = \"https://h\"", "client_id = \"c\""],
         "billing.stripe" => vec!["[billing.stripe]"],
-        other => vec![["[limits]", "[webhooks]"][usize::from(other == "webhooks")]],
+        "quotas" => vec!["[quotas]"],
+        "webhooks" => vec!["[webhooks]"],
+        _ => vec!["[limits]"],
     };
     let given = head.into_iter().filter(|line| !line.starts_with(key)).collect::<Vec<_>>().join("\n");
     let models = if section == "engines" { "[[models]]\nname = \"m\"\n" } else { "" };
@@ -107,7 +110,7 @@ fn only_what_is_built_is_a_setting() {
         manual::paths().iter().filter_map(|path| Some(path.split_once('.')?.0.to_owned())).collect();
     assert_eq!(
         sections,
-        ["billing", "console", "engines", "limits", "models", "webhooks"].map(str::to_owned).into()
+        ["billing", "console", "engines", "limits", "models", "quotas", "webhooks"].map(str::to_owned).into()
     );
 }
 

@@ -9,7 +9,7 @@ use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
 
 /// Requests that one transaction deletes at most, but for one more of any size.
-const ROWS_MAX: i64 = 128;
+const ROWS_MAX: u32 = 128;
 const BYTES_MAX: i64 = 16 << 20;
 
 statements! {
@@ -136,8 +136,8 @@ impl DeleteEnded {
 
     /// What is to go, by `seq`.
     async fn find(&self, write: &mut WriteTransaction<'_>) -> Result<BTreeMap<i64, Ended>, StoreError> {
-        let mut rows = write.tx.fetch(FIND_OLDEST_ENDED.bind(ROWS_MAX)).await?;
-        rows.extend(write.tx.fetch(FIND_OLDEST_DEADLINES.bind(self.before).bind(ROWS_MAX)).await?);
+        let mut rows = write.tx.fetch(FIND_OLDEST_ENDED.bind(i64::from(ROWS_MAX))).await?;
+        rows.extend(write.tx.fetch(FIND_OLDEST_DEADLINES.bind(self.before).bind(i64::from(ROWS_MAX))).await?);
         let (mut found, mut bytes) = (BTreeMap::new(), 0);
         for ended in rows.iter().map(Ended::read) {
             let ended = ended?;

@@ -1,0 +1,38 @@
+use overnight_domain::quotas::{Quota, Quotas};
+
+use super::*;
+
+fn limits(quotas: &Quotas) -> [Option<i64>; Quota::ALL.len()] {
+    Quota::ALL.map(|quota| quotas.get(quota))
+}
+
+#[test]
+fn stored_bytes_and_live_requests_have_quotas_by_default_and_rates_and_retention_do_not() {
+    let config = load_text("").unwrap();
+    assert_eq!(limits(&config.quotas), [Some(100 << 30), Some(1_000_000), None, None]);
+    assert_eq!(config.retention, None);
+}
+
+#[test]
+fn quotas_and_the_retention_are_read() {
+    let config = load_text(
+        "retention = \"30d\"\n[quotas]\nstored_bytes = \"1 GiB\"\nlive_requests = 7\n\
+         requests_per_second = 3\ntokens_per_day = 4_000_000_000",
+    )
+    .unwrap();
+    assert_eq!(limits(&config.quotas), [Some(1 << 30), Some(7), Some(3), Some(4_000_000_000)]);
+    assert_eq!(config.retention, Some(Millis(30 * 86_400_000)));
+}
+
+#[test]
+fn quotas_and_the_retention_have_bounds() {
+    for (text, parts) in [
+        ("[quotas]\nlive_requests = 0", ["`quotas.live_requests`", "from 1 to"]),
+        ("[quotas]\nstored_bytes = \"1 KiB\"", ["`quotas.stored_bytes` must be 1 MiB", "line 2"]),
+        ("[quotas]\nrequests_per_second = 0", ["`quotas.requests_per_second`", "from 1 to"]),
+        ("[quotas]\ntokens_per_day = -1", ["`quotas.tokens_per_day`", "from 1 to"]),
+        ("retention = \"1h\"", ["`retention` must be 1d to 3650d", "line 1"]),
+    ] {
+        check_refused(text, &parts);
+    }
+}
