@@ -34,6 +34,9 @@ pub struct StoreOptions {
     pub page_bytes: u32,
     /// How many readers there are.
     pub readers: u32,
+    /// The bytes of the disk that creates leave free for work that was accepted, 0 for none; `None` for a twentieth of the
+    /// disk and at most 1 GiB. Without effect on PostgreSQL.
+    pub disk_reserve: Option<u64>,
     /// The sort-key secret of a new database, where a seed is to replay; by chance otherwise. An old one keeps its own.
     pub sort_key_secret: Option<[u8; 32]>,
 }
@@ -50,6 +53,7 @@ impl StoreOptions {
             durability: Durability::Full,
             page_bytes: 4_096,
             readers: 4,
+            disk_reserve: None,
             sort_key_secret: None,
         }
     }
