@@ -45,7 +45,7 @@ pub use self::names::NAME_CHARS_MAX;
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;
-use crate::config::{Config, Database};
+use crate::config::{ByteSize, Config, Database};
 use crate::ids::Ids;
 use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
@@ -130,6 +130,7 @@ pub fn store_options(config: &Config) -> StoreOptions {
         server_url,
         node,
         schedules: config.role.schedules(),
+        disk_reserve: config.disk_reserve.map(|ByteSize(bytes)| bytes),
         ..StoreOptions::new(&config.data_dir)
     }
 }
