@@ -48,7 +48,7 @@ pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::rate_limits::RateLimits;
 pub use self::signals::{HEARD_EVERY_MS, News, Signals};
 use crate::clock::SharedClock;
-use crate::config::{Config, Database};
+use crate::config::{ByteSize, Config, Database};
 use crate::ids::Ids;
 use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
@@ -138,6 +138,7 @@ pub fn store_options(config: &Config) -> StoreOptions {
         node,
         schedules: config.role.schedules(),
         quotas: config.quotas,
+        disk_reserve: config.disk_reserve.map(|ByteSize(bytes)| bytes),
         ..StoreOptions::new(&config.data_dir)
     }
 }

@@ -21,6 +21,8 @@ pub enum WaitingReason {
         /// When it enters the queue, in milliseconds.
         until: i64,
     },
+    /// What is left of the disk is kept for the results of what runs.
+    DiskReserved,
     /// No living process has an engine in its settings that serves the model.
     NoEngine,
     /// Every engine that serves the model is paused, or none is driven by anybody now.
@@ -44,7 +46,7 @@ impl WaitingReason {
         match self {
             Self::Gathering { until } => Some(*until),
             Self::EnginesPaused { until, .. } => *until,
-            Self::NoEngine | Self::Queued { .. } => None,
+            Self::DiskReserved | Self::NoEngine | Self::Queued { .. } => None,
         }
     }
 }
@@ -53,6 +55,7 @@ impl fmt::Display for WaitingReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gathering { .. } => f.write_str("gathers its siblings"),
+            Self::DiskReserved => f.write_str("waits for space on the disk of the service"),
             Self::NoEngine => f.write_str("waits for an engine: none serves its model"),
             Self::EnginesPaused { .. } => f.write_str("waits for the engines of its model, which are paused"),
             Self::Queued { ahead: 0 } => f.write_str("is the only one that waits for its model"),
@@ -97,6 +100,9 @@ pub async fn reason_for_operators(
         && ready_at > now
     {
         return Ok(Some(WaitingReason::Gathering { until: ready_at }));
+    }
+    if services.store.is_advance_held() {
+        return Ok(Some(WaitingReason::DiskReserved));
     }
     let reports = engines(services).await?;
     match trouble(&reports, model, now) {
@@ -189,6 +195,7 @@ mod tests {
         let reason = Some("the engine refused a request (500: secret)".to_owned());
         for (reason, until, text) in [
             (WaitingReason::Gathering { until: 5 }, Some(5), "gathers its siblings"),
+            (WaitingReason::DiskReserved, None, "waits for space on the disk of the service"),
             (WaitingReason::NoEngine, None, "waits for an engine: none serves its model"),
             (
                 WaitingReason::EnginesPaused { reason, until: Some(7) },

@@ -56,6 +56,8 @@ pub struct Config {
     pub metrics_token_env: Option<String>,
     /// The folder of everything that is kept.
     pub data_dir: PathBuf,
+    /// The part of its disk that creates leave free; `None` for a twentieth of it, and at most 1 GiB.
+    pub disk_reserve: Option<ByteSize>,
     /// Where requests and results are stored.
     pub database: Database,
     /// Which part of the work this process does.

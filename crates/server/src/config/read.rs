@@ -87,6 +87,7 @@ pub(super) fn config(settings: &Node) -> Result<Config, ConfigError> {
         metrics_listen: metrics_listen(&root, listen)?,
         metrics_token_env: root.read("metrics_token_env", engines::variable_name)?,
         data_dir: root.required("data_dir", engines::path(&root, "data_dir")?)?,
+        disk_reserve: root.bounded("disk_reserve", ByteSize(0)..=ByteSize(1024 << 30), "0 B to 1024 GiB")?,
         database,
         role,
         node,

@@ -43,6 +43,7 @@ fn the_defaults_serve_the_model_in_the_box() {
     assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
     assert_eq!((config.aggregation_period, config.lease), (Millis(2_000), Millis(10_000)));
     assert_eq!((&config.limits, config.connections.max), (&Limits::default(), 4096));
+    assert_eq!(config.disk_reserve, None);
     assert_eq!(
         (&config.public_url, config.metrics_listen, config.webhooks.allow_insecure_targets),
         (&None, None, false)
@@ -131,6 +132,7 @@ fn a_setting_of_the_wrong_kind_is_refused_by_name() {
         ("listen = \"localhost\"", ["`listen` must be an IP address and a port", "\"localhost\""]),
         ("lease = \"10\"", ["`lease` must be a whole number and ms, s, m, h or d", "\"10\""]),
         ("lease = \"999ms\"", ["`lease` must be 1s to 1h", "line 1"]),
+        ("disk_reserve = \"1025 GiB\"", ["`disk_reserve` must be 0 B to 1024 GiB", "line 1"]),
         ("aggregation_period = \"1d\"", ["`aggregation_period` must be 0s to 12h", "line 1"]),
         ("limits = 3", ["`limits` must be a section, and is an integer", "line 1"]),
         ("[limits]\nbatch_requests = 0", ["`limits.batch_requests`", "from 1 to 1000000, and is 0"]),

@@ -23,7 +23,8 @@ pub(super) async fn live() -> Response {
 }
 
 /// `GET /readyz`: 200 while the store takes writes and the process was not told to stop. Engines do not count: what they
-/// cannot do now waits.
+/// cannot do now waits. Nor does the reserve of the disk: no other node could take the creates that it refuses, and this one
+/// still answers everything else.
 pub(super) async fn ready(State(context): State<Shared>) -> Answer {
     if context.services.signals.is_stopping() {
         return Err(AppError::stopping().into());

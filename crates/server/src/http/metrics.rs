@@ -16,11 +16,14 @@ use super::context::Shared;
 use super::errors::{Answer, Refusal};
 use super::extract::bearer;
 use super::{answers, counters};
+use crate::app::Services;
 
 const CALLS: &str = "overnight_http_requests_total";
 const DURATION: &str = "overnight_http_request_duration_seconds";
 const CONNECTIONS: &str = "overnight_http_connections";
 const WRITES_WAITING: &str = "overnight_store_writes_waiting";
+const DISK_FREE: &str = "overnight_disk_free_bytes";
+const DISK_RESERVE: &str = "overnight_disk_reserve_bytes";
 
 const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
@@ -42,6 +45,8 @@ fn recorder() -> &'static PrometheusHandle {
         describe_gauge!(CONNECTIONS, "Connections of clients that are open.");
         counters::describe();
         describe_gauge!(WRITES_WAITING, "Writes that wait for their group.");
+        describe_gauge!(DISK_FREE, "Bytes free on the disk of the database, with its free pages.");
+        describe_gauge!(DISK_RESERVE, "Bytes of that disk that creates leave free.");
         handle
     })
 }
@@ -61,10 +66,21 @@ pub(super) async fn get(State(context): State<Shared>, headers: HeaderMap) -> An
     if !context.services.metrics_access.admits(bearer(&headers)) {
         return Err(Refusal::NoMetricsToken);
     }
-    gauge!(WRITES_WAITING).set(context.services.store.writes_waiting() as f64);
+    measure(&context.services).await;
     let text = recorder().render();
     let content_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(answers::typed(StatusCode::OK, content_type, Body::from(text)))
+}
+
+/// Sets the figures that are measured when they are asked for.
+async fn measure(Services { store, .. }: &Services) {
+    gauge!(WRITES_WAITING).set(store.writes_waiting() as f64);
+    // A database that cannot be read says so elsewhere.
+    let space = store.disk_space().await.ok().flatten();
+    if let Some(space) = space.filter(|space| space.reserve > 0) {
+        gauge!(DISK_FREE).set(space.free as f64);
+        gauge!(DISK_RESERVE).set(space.reserve as f64);
+    }
 }
 
 /// One open connection.

@@ -29,6 +29,8 @@ pub async fn perform(store: &Store, command: SchedulerCommand, now: i64) -> Opti
     match attempt(store, &command, now).await {
         Ok(answer) => answer,
         Err(StoreError::Stopped) => None,
+        // It lasts until the disk has room, and the writer says when it begins and ends.
+        Err(StoreError::DiskReserved) => Some(SchedulerInput::Undone(command)),
         Err(error) => {
             tracing::warn!(%error, ?command, "scheduler command failed at the store; will retry");
             Some(SchedulerInput::Undone(command))

@@ -13,6 +13,9 @@ pub enum StoreError {
     /// Nothing was taken: too many writes wait, or the disk takes none. It may be tried again.
     #[error("the store accepts no writes now: {0}")]
     Unavailable(&'static str),
+    /// Nothing was taken: what is left of the disk is kept for the results of what runs. It may be tried again.
+    #[error("the store accepts no writes now: the disk is nearly full")]
+    DiskReserved,
     /// The store is closing, or its writer is gone, with the write undone or its outcome unknown: the process is ending.
     #[error("the store has stopped")]
     Stopped,
@@ -114,7 +117,7 @@ impl StoreError {
     /// Whether the same may be asked again later: nothing was done, and the reason is one that passes.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Unavailable(_) | Self::Stopped | Self::Pooled => true,
+            Self::Unavailable(_) | Self::DiskReserved | Self::Stopped | Self::Pooled => true,
             Self::Database(_) => matches!(self.trouble(), Trouble::Again | Trouble::Refusing),
             _ => false,
         }

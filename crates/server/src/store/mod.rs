@@ -5,6 +5,7 @@
 
 pub mod batches;
 mod database;
+mod disk_space;
 mod effects;
 mod error;
 mod event_states;
@@ -26,6 +27,7 @@ mod writer;
 mod writes;
 
 pub use database::folder::{FolderLock, prepare_folder};
+pub use disk_space::DiskSpace;
 pub use error::{DatabaseError, StoreError};
 pub use exposures::{Exposure, exposures};
 pub use opening::{Store, Turn};

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use overnight_domain::scheduler::AccountKey;
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock::SharedClock;
@@ -14,6 +14,7 @@ use crate::store::database::settings;
 use crate::store::database::{
     Connection, Database, Dialect, Readers, Tx, in_pooled_transaction, in_transaction, statements,
 };
+use crate::store::disk_space::{self, DiskSpace, FREE_PAGES};
 use crate::store::effects::EventContext;
 use crate::store::error::StoreError;
 use crate::store::nodes;
@@ -21,7 +22,7 @@ use crate::store::options::StoreOptions;
 use crate::store::queue::expiry::Passed;
 use crate::store::read_queue::{LongReaders, ReadQueue};
 use crate::store::schema;
-use crate::store::writer::{ManualWriter, Writer, WriterCore};
+use crate::store::writer::{DiskWatch, ManualWriter, Writer, WriterCore};
 use crate::store::writes::{Node, Sequences, WriteContext};
 
 statements! {
@@ -53,6 +54,8 @@ struct Inner {
     read_queue: ReadQueue,
     writer: Writer,
     database: Database,
+    /// The reserve of the disk as it is set.
+    disk_reserve: watch::Sender<Option<u64>>,
     secret: [u8; 32],
     passed: Passed,
     events: Arc<Notify>,
@@ -73,7 +76,8 @@ impl Store {
     pub fn open(options: &StoreOptions, clock: SharedClock) -> BoxFuture<'_, Result<Self, StoreError>> {
         // Boxed, so that it is compiled here and not as a part of each program.
         Box::pin(async move {
-            let (store, core) = Self::open_core(options, clock.now()).await?;
+            let (store, mut core) = Self::open_core(options, clock.now()).await?;
+            core.look_at_disk(clock.now()).await;
             *store.inner.task.lock().await = Some(core.spawn(clock)?);
             Ok(store)
         })
@@ -108,7 +112,9 @@ impl Store {
         let database = store.inner.database.clone();
         let events = EventContext { secret: store.inner.secret, written: Arc::clone(&store.inner.events) };
         let context = WriteContext { node, quotas: options.quotas, events };
-        Ok((store, WriterCore::new(&writer, database, connection, sequences, context)))
+        let watched = database.path().map(ToOwned::to_owned);
+        let disk = watched.map(|file| DiskWatch::new(file, store.inner.disk_reserve.subscribe()));
+        Ok((store, WriterCore::new(&writer, database, connection, sequences, context, disk)))
     }
 
     async fn assemble(
@@ -126,6 +132,7 @@ impl Store {
             read_queue: ReadQueue::over(options.readers),
             writer,
             database,
+            disk_reserve: watch::Sender::new(options.disk_reserve),
             secret,
             passed: Passed::default(),
             events: Arc::default(),
@@ -221,6 +228,38 @@ impl Store {
     /// Why writes are refused now, if they are.
     pub fn refusing(&self) -> Option<&'static str> {
         self.inner.writer.refusing()
+    }
+
+    /// The space on the disk of the database; `None` where that is another machine's, or the system does not tell.
+    pub async fn disk_space(&self) -> Result<Option<DiskSpace>, StoreError> {
+        let Some(path) = self.database().path() else { return Ok(None) };
+        let row = self.readers().fetch_one(FREE_PAGES.unbound()).await?;
+        let free_pages = disk_space::read_free_pages(&row)?;
+        Ok(DiskSpace::measure(path, free_pages, *self.inner.disk_reserve.borrow()))
+    }
+
+    /// Whether so many bytes may be kept in the data folder beside the database.
+    ///
+    /// # Errors
+    /// [`StoreError::DiskReserved`] where a create of that size would be refused for want of space.
+    pub fn check_room(&self, bytes: usize) -> Result<(), StoreError> {
+        self.writer().check_room(bytes)
+    }
+
+    /// Whether nothing is released or leased, so that the disk has room for the results of what runs.
+    pub fn is_advance_held(&self) -> bool {
+        self.writer().is_advance_held()
+    }
+
+    /// Sets the reserve of an open store, in bytes, for tests: they neither fill a disk nor empty it. It holds when this returns.
+    ///
+    /// # Errors
+    /// As for any transaction.
+    pub async fn set_disk_reserve(&self, bytes: u64) -> Result<(), StoreError> {
+        self.inner.disk_reserve.send_replace(Some(bytes));
+        // The writer looks before each transaction, and may have looked before the first one when the reserve was set.
+        self.transaction(async |_| Ok(())).await?;
+        self.transaction(async |_| Ok(())).await
     }
 
     /// How many writes wait for their group.

@@ -38,6 +38,9 @@ pub struct StoreOptions {
     pub readers: u32,
     /// The quotas of accounts that have none of their own.
     pub quotas: Quotas,
+    /// The bytes of the disk that creates leave free for work that was accepted, 0 for none; `None` for a twentieth of the
+    /// disk and at most 1 GiB. Without effect on PostgreSQL.
+    pub disk_reserve: Option<u64>,
     /// The sort-key secret of a new database, where a seed is to replay; by chance otherwise. An old one keeps its own.
     pub sort_key_secret: Option<[u8; 32]>,
 }
@@ -55,6 +58,7 @@ impl StoreOptions {
             page_bytes: 4_096,
             readers: 4,
             quotas: Quotas::default(),
+            disk_reserve: None,
             sort_key_secret: None,
         }
     }

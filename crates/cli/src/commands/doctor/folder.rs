@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use overnight_server::app::store_options;
-use overnight_server::config::{Config, Database};
+use overnight_server::config::{ByteSize, Config, Database};
 use overnight_server::store::identity::accounts;
-use overnight_server::store::{DATABASE_FILE, FolderLock, Store, exposures};
+use overnight_server::store::{DATABASE_FILE, DiskSpace, FolderLock, Store, exposures};
 
 use super::Finding;
 use crate::times;
@@ -21,6 +21,7 @@ const AHEAD_MS: i64 = 60_000;
 
 const GIB: u64 = 1 << 30;
 const FREE_TO_WARN: u64 = 2 * GIB;
+/// Where there is no reserve.
 const FREE_TO_FAIL: u64 = GIB / 8;
 
 /// The folder itself, who serves it, and who else can use it.
@@ -41,27 +42,39 @@ pub(super) fn check(data_dir: &Path) -> Vec<Finding> {
         Some(pid) => Finding::ok("lock", format!("process {pid} serves it")),
         None => Finding::ok("lock", "no process serves it"),
     });
-    findings.extend(space(data_dir));
     findings.extend(modes(data_dir));
     findings
 }
 
-#[cfg(unix)]
-fn space(data_dir: &Path) -> Option<Finding> {
-    let disk = rustix::fs::statvfs(data_dir).ok()?;
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    let message = format!("{:.1} GiB free", free as f64 / GIB as f64);
+/// What is free, and what creates leave free. `measured` is what the store says of the disk of its database.
+fn space(config: &Config, measured: Option<DiskSpace>) -> Option<Finding> {
+    let setting = match config.database {
+        Database::Sqlite => config.disk_reserve.map(|ByteSize(bytes)| bytes),
+        Database::Postgres(_) => Some(0),
+    };
+    let DiskSpace { free, reserve } =
+        measured.or_else(|| DiskSpace::measure(&config.data_dir, 0, setting))?;
+    let in_gib = |bytes: u64| bytes as f64 / GIB as f64;
+    if reserve > 0 && free < reserve {
+        let message =
+            format!("{:.1} GiB free, below the reserve of {:.1} GiB", in_gib(free), in_gib(reserve));
+        let stopped = match free < reserve / 2 {
+            true => "creates are refused, and nothing is sent to engines",
+            false => "creates are refused",
+        };
+        let hint = format!("{stopped}: make room on the disk, or lower `disk_reserve`");
+        return Some(Finding::fail("disk", message, hint));
+    }
+    let message = match reserve {
+        0 => format!("{:.1} GiB free", in_gib(free)),
+        _ => format!("{:.1} GiB free; reserve: {:.1} GiB", in_gib(free), in_gib(reserve)),
+    };
     let hint = "each queued request takes about 1.5 times its size; a full disk stops new ones";
     Some(match free {
-        FREE_TO_WARN.. => Finding::ok("disk", message),
-        FREE_TO_FAIL.. => Finding::warn("disk", message, hint),
-        _ => Finding::fail("disk", message, hint),
+        ..FREE_TO_FAIL if reserve == 0 => Finding::fail("disk", message, hint),
+        ..FREE_TO_WARN => Finding::warn("disk", message, hint),
+        _ => Finding::ok("disk", message),
     })
-}
-
-#[cfg(not(unix))]
-fn space(_data_dir: &Path) -> Option<Finding> {
-    None
 }
 
 /// Who else can use the folder and the files in it.
@@ -83,13 +96,21 @@ fn modes(data_dir: &Path) -> Vec<Finding> {
     told.collect()
 }
 
-/// Whether the database opens with this program.
-pub(super) async fn database(config: &Config) -> Finding {
+/// Whether the database opens with this program, and the space on its disk.
+pub(super) async fn database(config: &Config) -> Vec<Finding> {
+    let (finding, measured) = open(config).await;
+    space(config, measured).into_iter().chain([finding]).collect()
+}
+
+async fn open(config: &Config) -> (Finding, Option<DiskSpace>) {
     let (hint, place) = match &config.database {
         Database::Sqlite => {
             let path = config.data_dir.join(DATABASE_FILE);
             if !path.exists() {
-                return Finding::ok("database", format!("{} is made by the first start", path.display()));
+                return (
+                    Finding::ok("database", format!("{} is made by the first start", path.display())),
+                    None,
+                );
             }
             ("keep the folder as it is; the message says what SQLite found", String::new())
         }
@@ -99,14 +120,16 @@ pub(super) async fn database(config: &Config) -> Finding {
     };
     let store = match Store::open_beside(&store_options(config)).await {
         Ok(store) => store,
-        Err(error) => return Finding::fail("database", error.to_string(), hint),
+        Err(error) => return (Finding::fail("database", error.to_string(), hint), None),
     };
     let listed = accounts::list(&store).await;
+    let space = store.disk_space().await.ok().flatten();
     store.close().await;
-    match listed {
+    let finding = match listed {
         Ok(accounts) => Finding::ok("database", format!("{place}opens; accounts: {}", accounts.len())),
         Err(error) => Finding::fail("database", error.to_string(), hint),
-    }
+    };
+    (finding, space)
 }
 
 /// Whether the clock can be right.

@@ -59,7 +59,7 @@ pub(crate) async fn run(globals: &Globals, output: &Output) -> Result<Exit, CliE
             }
             findings.push(folder::clock(&config.data_dir));
             findings.extend(folder::check(&config.data_dir));
-            findings.push(folder::database(&config).await);
+            findings.extend(folder::database(&config).await);
             findings.extend(engines::check(&config).await);
             findings.extend(billing::check(&config));
             findings.extend(console::check(&config).await);

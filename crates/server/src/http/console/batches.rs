@@ -103,9 +103,10 @@ async fn waiting_reason(
     }
 }
 
-/// Whether what waits has no engine, so that no pace says when it is done.
+/// Whether nothing of what waits can begin, so that no pace says when it is done.
 const fn is_stuck(waiting: Option<&waiting::WaitingReason>) -> bool {
-    matches!(waiting, Some(waiting::WaitingReason::NoEngine | waiting::WaitingReason::EnginesPaused { .. }))
+    use waiting::WaitingReason::{DiskReserved, EnginesPaused, NoEngine};
+    matches!(waiting, Some(DiskReserved | NoEngine | EnginesPaused { .. }))
 }
 
 /// `GET /console/{account}/batches/{batch}/results`.

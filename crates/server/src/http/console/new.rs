@@ -51,7 +51,7 @@ impl Draft {
             match &*field {
                 "file" | "lines" => {
                     let has_other = spool.len() > 0;
-                    if spool_text(&mut part, &mut spool).await? && has_other {
+                    if spool_text(&mut part, &mut spool, visit.services()).await? && has_other {
                         let both = "Send lines or a file, and not both: nothing was sent.";
                         return Err(PageError::Unreadable(both.into()));
                     }
@@ -74,11 +74,12 @@ impl Draft {
     }
 }
 
-/// Keeps a text that is more than white space; whether it is.
-async fn spool_text(part: &mut Field<'_>, spool: &mut Spool) -> Result<bool, PageError> {
+/// Keeps a text that is more than white space, while the disk has room for it; whether it is.
+async fn spool_text(part: &mut Field<'_>, spool: &mut Spool, services: &Services) -> Result<bool, PageError> {
     let (start, mut is_blank) = (spool.len(), true);
     while let Some(chunk) = part.chunk().await.map_err(unread)? {
         is_blank &= chunk.trim_ascii().is_empty();
+        services.store.check_room(chunk.len()).map_err(AppError::from)?;
         spool.write(&chunk).await.map_err(not_kept)?;
     }
     if is_blank {

@@ -43,6 +43,14 @@ impl Database {
         Ok(Self::Postgres { options: Box::new(options), is_lent_by_transaction })
     }
 
+    /// The file, where the database is one.
+    pub(in crate::store) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Sqlite(options) => Some(&options.path),
+            Self::Postgres { .. } => None,
+        }
+    }
+
     pub(in crate::store) const fn dialect(&self) -> Dialect {
         match self {
             Self::Sqlite(_) => Dialect::Sqlite,

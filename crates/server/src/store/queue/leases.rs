@@ -176,7 +176,7 @@ pub(in crate::store) fn list<'a>(positions: impl IntoIterator<Item = &'a Positio
 
 impl Operation for LeaseRun {
     type Answer = Leased;
-    const CLASS: WriteClass = WriteClass::Control;
+    const CLASS: WriteClass = WriteClass::Advance;
     const ORDER: WriteOrder = WriteOrder::LeaseRun;
 
     fn rows(&self) -> usize {

@@ -64,7 +64,7 @@ statements! {
 
 impl Operation for Release {
     type Answer = Released;
-    const CLASS: WriteClass = WriteClass::Control;
+    const CLASS: WriteClass = WriteClass::Advance;
     const ORDER: WriteOrder = WriteOrder::Release;
 
     fn rows(&self) -> usize {

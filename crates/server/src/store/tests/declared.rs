@@ -2,8 +2,8 @@
 
 use crate::store::database::Sql;
 use crate::store::{
-    batches, database, effects, identity, ledger, nodes, opening, operations, outbox, queue, requests,
-    writer, writes,
+    batches, database, disk_space, effects, identity, ledger, nodes, opening, operations, outbox, queue,
+    requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -16,6 +16,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         database::migrations::STATEMENTS,
         database::settings::STATEMENTS,
         database::transaction::STATEMENTS,
+        disk_space::STATEMENTS,
         effects::batch_counters::STATEMENTS,
         effects::events::STATEMENTS,
         identity::accounts::STATEMENTS,

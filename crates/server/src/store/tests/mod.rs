@@ -23,6 +23,7 @@ mod activity;
 mod api_keys;
 mod declared;
 mod deliveries;
+mod disk;
 mod engine_reports;
 mod grouping;
 mod leasing;
@@ -251,7 +252,9 @@ pub(super) fn new_account(number: u128) -> NewAccount {
 }
 
 pub(super) fn options(folder: &TempDir) -> StoreOptions {
-    StoreOptions { durability: Durability::ProcessOnly, ..StoreOptions::new(folder.path()) }
+    // The disk of this machine decides nothing.
+    let disk_reserve = Some(0);
+    StoreOptions { durability: Durability::ProcessOnly, disk_reserve, ..StoreOptions::new(folder.path()) }
 }
 
 /// A server that is away is asked again after a while that passes; the file is never away.

@@ -11,8 +11,10 @@ use crate::clock::SharedClock;
 use crate::store::database::{
     self, Checkpointer, Connection, Database, Dialect, Numbered, Outcome, end_process, outcome_of, statements,
 };
+use crate::store::disk_space::{self, FREE_PAGES};
 use crate::store::error::{StoreError, Trouble};
 use crate::store::writer::Writer;
+use crate::store::writer::disk::DiskWatch;
 use crate::store::writer::group::{CrashPoint, Done, Failure, WriteGroup};
 use crate::store::writer::queues::WriteQueues;
 use crate::store::writes::{Sequences, WriteContext};
@@ -22,6 +24,8 @@ const DISK: &str = "the disk is full or another process locks the database";
 const AWAY: &str = "the database does not answer or accepts no writes";
 const BUSY: &str = "other nodes write the same rows";
 const TEST_WRITE_MS: i64 = 1_000;
+/// Without anything to write, the disk is looked at this often: writes may be taken again.
+const IDLE_LOOK_MS: i64 = 1_000;
 /// A group that meets another node's at the same rows this often is run member by member.
 const AGAIN_MAX: u32 = 5;
 /// How often what became of a commit is asked for.
@@ -47,6 +51,8 @@ pub(in crate::store) struct WriterCore {
     number: i64,
     queues: Arc<WriteQueues>,
     checkpointer: Option<Checkpointer>,
+    /// `None` where the disk of the database is another machine's.
+    disk: Option<DiskWatch>,
     /// The task that answers the askers of a group; `None` where the writer does so itself.
     done: Option<UnboundedSender<Done>>,
 }
@@ -58,10 +64,11 @@ impl WriterCore {
         connection: Connection,
         sequences: Sequences,
         context: WriteContext,
+        disk: Option<DiskWatch>,
     ) -> Self {
         let queues = Arc::clone(&writer.queues);
         let (checkpointer, done) = (None, None);
-        Self { database, connection, sequences, context, number: 0, queues, checkpointer, done }
+        Self { database, connection, sequences, context, number: 0, queues, checkpointer, disk, done }
     }
 
     /// Writes until the queues are closed and empty. Never cancelled half-way: nobody aborts it. SQLite is written to on a
@@ -92,10 +99,15 @@ impl WriterCore {
             }
         });
         self.done = Some(done);
+        let mut idle_look = clock.sleep_until(clock.now() + IDLE_LOOK_MS);
         while !self.queues.is_closed() || !self.queues.is_empty() {
             if self.queues.is_empty() {
-                self.queues.woken().await;
+                tokio::select! {
+                    () = self.queues.woken() => {}
+                    () = &mut idle_look => idle_look = clock.sleep_until(clock.now() + IDLE_LOOK_MS),
+                }
             }
+            self.look_at_disk(clock.now()).await;
             if let Some(group) = self.queues.take() {
                 self.run(group, &clock).await;
             }
@@ -109,6 +121,18 @@ impl WriterCore {
         }
         drop(self);
         let _ = answering.await;
+    }
+
+    /// Finds out, where it is time to, what the disk has room for.
+    pub(in crate::store) async fn look_at_disk(&mut self, now: i64) {
+        let Some(disk) = &mut self.disk else { return };
+        if !disk.is_due(self.queues.allowance().intake_bytes, now) {
+            return;
+        }
+        let read = self.connection.fetch_one(FREE_PAGES.unbound()).await;
+        // A database that cannot be read says so at the next write.
+        let free_pages = read.and_then(|row| disk_space::read_free_pages(&row)).unwrap_or(0);
+        self.queues.allow(disk.look(free_pages, now));
     }
 
     async fn write_all(mut self, clock: SharedClock) {

@@ -3,6 +3,7 @@
 //! what joins and where it crashes.
 
 pub(in crate::store) mod core;
+mod disk;
 mod group;
 mod operation;
 mod queues;
@@ -14,6 +15,7 @@ use tokio::sync::oneshot;
 
 pub use self::core::ManualWriter;
 pub(super) use self::core::WriterCore;
+pub(super) use self::disk::DiskWatch;
 pub use self::group::CrashPoint;
 use self::operation::Jobs;
 pub(super) use self::operation::{Job, Operation, WriteClass};
@@ -42,6 +44,17 @@ impl Writer {
     /// Why new work is refused, if it is.
     pub(super) fn refusing(&self) -> Option<&'static str> {
         self.queues.refusing()
+    }
+
+    /// Refuses bytes that are to be kept in the data folder beside the database where the disk has no room for intake of that
+    /// size.
+    pub(super) fn check_room(&self, bytes: usize) -> Result<(), StoreError> {
+        self.queues.allowance().room_after(bytes).map(drop)
+    }
+
+    /// Whether nothing is released or leased, so that the disk has room for the results of what runs.
+    pub(super) fn is_advance_held(&self) -> bool {
+        self.queues.allowance().is_advance_held
     }
 
     /// How many writes wait.

@@ -13,6 +13,8 @@ use crate::store::writes::{WriteOrder, WriteTransaction};
 pub(in crate::store) enum WriteClass {
     /// Moves what was accepted before; never refused, drained first.
     Control,
+    /// Moves what waits towards an engine: as control, and refused while the disk has no room for the results of more.
+    Advance,
     /// Brings new work; bounded in count and bytes, refused past that.
     Intake,
 }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::store::error::StoreError;
+use crate::store::writer::disk::Allowance;
 use crate::store::writer::group::WriteGroup;
 use crate::store::writer::operation::{Jobs, WriteClass};
 use crate::store::writer::transactions::Transaction;
@@ -33,27 +34,33 @@ struct Waiting {
     transactions: VecDeque<Transaction>,
     takes_transactions: bool,
     refusing: Option<&'static str>,
+    /// What the disk has room for, less the intake that waits.
+    allowance: Allowance,
     closed: bool,
 }
 
 impl WriteQueues {
-    /// Puts a write in line for [`Self::take`]. Intake is refused when its queue is full or the disk takes no writes.
+    /// Puts a write in line for [`Self::take`]. Intake is refused when its queue is full, or the disk takes no writes or has
+    /// no room for it.
     pub(super) fn push(&self, write: Box<dyn Jobs>) -> Result<(), StoreError> {
         let mut waiting = self.waiting();
         if waiting.closed {
             return Err(StoreError::Stopped);
         }
         match write.class() {
-            WriteClass::Control => waiting.control.push_back(write),
+            WriteClass::Advance if waiting.allowance.is_advance_held => return Err(StoreError::DiskReserved),
+            WriteClass::Control | WriteClass::Advance => waiting.control.push_back(write),
             WriteClass::Intake => {
                 if let Some(why) = waiting.refusing {
                     return Err(StoreError::Unavailable(why));
                 }
+                let room = waiting.allowance.room_after(write.bytes())?;
                 let bytes = waiting.intake_bytes + write.bytes();
                 if waiting.intake.len() >= INTAKE_WRITES_MAX || bytes > INTAKE_BYTES_MAX {
                     return Err(StoreError::Unavailable(FULL));
                 }
                 waiting.intake_bytes = bytes;
+                waiting.allowance.intake_bytes = room;
                 waiting.intake.push_back(write);
             }
         }
@@ -149,6 +156,27 @@ impl WriteQueues {
         self.waiting().refusing
     }
 
+    /// From now on the disk has room for this, and for no more. Where it has none for intake, what waits is refused.
+    pub(super) fn allow(&self, allowance: Allowance) {
+        let mut waiting = self.waiting();
+        let intake_bytes = allowance.intake_bytes.map(|room| room.saturating_sub(waiting.intake_bytes));
+        waiting.allowance = Allowance { intake_bytes, ..allowance };
+        if allowance.intake_bytes != Some(0) {
+            return;
+        }
+        waiting.intake_bytes = 0;
+        let refused = std::mem::take(&mut waiting.intake);
+        drop(waiting);
+        for write in refused {
+            write.refuse(&|| StoreError::DiskReserved);
+        }
+    }
+
+    /// What the disk has room for.
+    pub(super) fn allowance(&self) -> Allowance {
+        self.waiting().allowance
+    }
+
     /// Nothing more is taken; the writer ends once the queues are empty.
     pub(super) fn close(&self) {
         self.waiting().closed = true;
@@ -161,5 +189,83 @@ impl WriteQueues {
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+    use tokio::sync::oneshot::error::TryRecvError;
+
+    use super::*;
+    use crate::store::writer::operation::{Job, Operation};
+    use crate::store::writes::{WriteOrder, WriteTransaction};
+
+    type Reply = oneshot::Receiver<Result<(), StoreError>>;
+
+    struct Create(usize);
+    struct LeaseRun;
+    struct Settle;
+
+    macro_rules! queued {
+        ($name:ident, $class:ident, $bytes:expr) => {
+            impl Operation for $name {
+                type Answer = ();
+                const CLASS: WriteClass = WriteClass::$class;
+                const ORDER: WriteOrder = WriteOrder::NewRequest;
+
+                fn bytes(&self) -> usize {
+                    $bytes(self)
+                }
+
+                async fn apply(
+                    jobs: &[Job<Self>],
+                    _: &mut WriteTransaction<'_>,
+                ) -> Result<Vec<()>, StoreError> {
+                    Ok(vec![(); jobs.len()])
+                }
+            }
+        };
+    }
+    queued!(Create, Intake, |create: &Create| create.0);
+    queued!(LeaseRun, Advance, |_| 100);
+    queued!(Settle, Control, |_| 100);
+
+    fn push<O: Operation<Answer = ()>>(queues: &WriteQueues, operation: O) -> Result<Reply, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        queues.push(Job { operation, reply }.into()).map(|()| answer)
+    }
+
+    fn room(intake_bytes: usize) -> Allowance {
+        Allowance { intake_bytes: Some(intake_bytes), is_advance_held: false }
+    }
+
+    #[test]
+    fn intake_takes_the_room_of_the_disk_and_no_more() {
+        let queues = WriteQueues::default();
+        push(&queues, Create(30)).expect("any number");
+        queues.allow(room(100));
+        assert_eq!(queues.allowance(), room(70), "what waits takes room already");
+        push(&queues, Create(70)).expect("room");
+        assert!(matches!(push(&queues, Create(1)), Err(StoreError::DiskReserved)));
+        push(&queues, LeaseRun).expect("control");
+        queues.allow(room(200));
+        push(&queues, Create(1)).expect("room");
+    }
+
+    #[test]
+    fn intake_that_waits_is_refused_once_the_disk_has_no_room() {
+        let queues = WriteQueues::default();
+        let mut settle = push(&queues, Settle).expect("control");
+        let mut create = push(&queues, Create(30)).expect("any number");
+        queues.allow(Allowance { is_advance_held: true, ..room(0) });
+        assert!(matches!(create.try_recv(), Ok(Err(StoreError::DiskReserved))));
+        assert!(matches!(settle.try_recv(), Err(TryRecvError::Empty)));
+        assert!(matches!(push(&queues, LeaseRun), Err(StoreError::DiskReserved)));
+        push(&queues, Settle).expect("control");
+        assert_eq!(queues.take().expect("settles").count(), 2);
+        queues.allow(Allowance::default());
+        push(&queues, LeaseRun).expect("control");
+        push(&queues, Create(30)).expect("any number");
     }
 }

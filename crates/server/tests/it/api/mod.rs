@@ -7,6 +7,7 @@ mod cancels;
 mod connections;
 mod credits;
 mod crowds;
+mod disk;
 mod first_start;
 mod keys;
 mod lists;

@@ -54,3 +54,22 @@ async fn uploads_that_stand_still_refuse_nobody_else() {
     drop(idle);
     app.stop().await;
 }
+
+/// Only the folder of SQLite has a reserve, and an upload lies there.
+#[tokio::test]
+async fn an_upload_is_refused_where_a_create_would_be_for_want_of_space() {
+    let app = TestApp::start().await;
+    if app.services.store.is_shared() {
+        return app.stop().await;
+    }
+    let [account, _] = both_accounts(&app).await;
+    let browser = member(&app, &account, "a@example.com", Role::Owner).await;
+    app.services.store.set_disk_reserve(u64::MAX).await.expect("a reserve");
+    let lines = form("{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}");
+    let mut raw = app.raw().await;
+    let path = format!("/console/{}/new/check", account.id);
+    raw.send(head(&path, &browser.cookie_header(), lines.len())).await;
+    let page = raw.send(lines).await.rest().await;
+    assert!(page.starts_with("HTTP/1.1 503 ") && page.contains("the disk is nearly full"), "{page}");
+    app.stop().await;
+}

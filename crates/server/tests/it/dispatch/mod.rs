@@ -1,6 +1,7 @@
 //! Requests from their create to their end: the real use cases, store, shell and HTTP client, against an engine on a
 //! real socket that misbehaves on demand.
 
+mod disk;
 mod ends;
 mod faults;
 mod logs;
@@ -47,6 +48,11 @@ struct Rig {
 impl Rig {
     /// Starts a service with one replica for each engine.
     async fn start(configs: Vec<SimConfig>) -> Self {
+        Self::start_after(configs, async |_, _| {}).await
+    }
+
+    /// The same, with `work` done before anything is scheduled.
+    async fn start_after(configs: Vec<SimConfig>, work: impl AsyncFnOnce(&Services, AccountKey)) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let engines: Vec<_> =
             configs.into_iter().map(|config| SimEngine::start(config).expect("an engine")).collect();
@@ -57,6 +63,7 @@ impl Rig {
         let services = Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config));
         let services = services.await.expect("services");
         let account = app::accounts::create(&services, "test").await.expect("an account").key;
+        work(&services, account).await;
         let clients = Engines::start(&config, &clock, &ids).expect("clients");
         let replicas = Arc::new(Replicas::new(&clients, Arc::clone(&services.models)));
         let shell = Shell::new(services.clone(), replicas).await.expect("a shell");
@@ -74,10 +81,7 @@ impl Rig {
     }
 
     async fn create_for(&self, account: AccountKey, content: &str) -> RequestId {
-        let body = format!(
-            r#"{{"request_body":{{"model":"sim","max_tokens":8,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#
-        );
-        app::requests::create(&self.services, account, body.as_bytes()).await.expect("a create").id
+        create_in(&self.services, account, content).await
     }
 
     async fn record(&self, id: RequestId) -> RequestRecord {
@@ -119,6 +123,13 @@ impl Rig {
         assert!(breaches.is_empty(), "{breaches:#?}");
         self.services.store.close().await;
     }
+}
+
+async fn create_in(services: &Services, account: AccountKey, content: &str) -> RequestId {
+    let body = format!(
+        r#"{{"request_body":{{"model":"sim","max_tokens":8,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#
+    );
+    app::requests::create(services, account, body.as_bytes()).await.expect("a create").id
 }
 
 /// What the result of a record says, as text.

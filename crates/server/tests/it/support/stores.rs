@@ -14,7 +14,14 @@ pub(crate) fn store_options(folder: &Path) -> StoreOptions {
         Ok(other) => panic!("OVERNIGHT_TEST_DATABASE is {other:?}, and may be \"postgres\""),
         Err(_) => None,
     };
-    StoreOptions { server_url, durability: Durability::ProcessOnly, ..StoreOptions::new(folder) }
+    // The disk of this machine decides nothing.
+    let disk_reserve = Some(0);
+    StoreOptions {
+        server_url,
+        durability: Durability::ProcessOnly,
+        disk_reserve,
+        ..StoreOptions::new(folder)
+    }
 }
 
 fn database_of(folder: &Path) -> String {

@@ -1,0 +1,176 @@
+//! What the writer takes in while the disk fills up: creates first stop, and then what leads to more results. What runs is
+//! settled in the reserve.
+
+use std::cmp::Ordering;
+use std::path::PathBuf;
+
+use tokio::sync::watch;
+
+use crate::store::disk_space::DiskSpace;
+use crate::store::error::StoreError;
+
+/// While there is something to write, the disk is looked at this often, in milliseconds.
+const LOOK_MS: i64 = 100;
+
+/// With room for fewer bytes of intake, it is looked at before each group, so that none is refused by an old figure: the bytes
+/// that were written count twice until then.
+const SCANT_ROOM: usize = 128 << 20;
+
+/// What was refused is taken again once so large a part of the reserve is free besides.
+const MARGIN_PART: u64 = 16;
+
+/// A byte that is taken in is written twice: to the log and to the database.
+const WRITTEN_PER_BYTE: u64 = 2;
+
+/// How far the disk has filled up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    /// More than the reserve is free.
+    #[default]
+    Free,
+    /// Less than the reserve is free: nothing is taken in.
+    Reserved,
+    /// Less than half of it is free: nothing more is leased either.
+    Scarce,
+}
+
+/// What may be put in line until the next look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Allowance {
+    /// Bytes of intake; `None` for any number.
+    pub(super) intake_bytes: Option<usize>,
+    /// Whether nothing advances towards an engine.
+    pub(super) is_advance_held: bool,
+}
+
+impl Allowance {
+    /// What is left of the room for intake when so many bytes are put in line.
+    ///
+    /// # Errors
+    /// [`StoreError::DiskReserved`] where there is no room for them.
+    pub(super) fn room_after(self, bytes: usize) -> Result<Option<usize>, StoreError> {
+        let Some(room) = self.intake_bytes else { return Ok(None) };
+        room.checked_sub(bytes).map(Some).ok_or(StoreError::DiskReserved)
+    }
+}
+
+/// Looks at the disk of the database, and says so where its level changes.
+pub(in crate::store) struct DiskWatch {
+    file: PathBuf,
+    setting: watch::Receiver<Option<u64>>,
+    /// `None` before the first look.
+    looked_at: Option<i64>,
+    level: Level,
+}
+
+impl DiskWatch {
+    /// Watches the disk of this file. `setting` is the reserve in bytes, `None` for the default.
+    pub(in crate::store) const fn new(file: PathBuf, setting: watch::Receiver<Option<u64>>) -> Self {
+        Self { file, setting, looked_at: None, level: Level::Free }
+    }
+
+    /// Whether it is time to look, with this room left for intake. A clock that was set back does not put it off.
+    pub(super) fn is_due(&self, room: Option<usize>, now: i64) -> bool {
+        let is_recent = self.looked_at.is_some_and(|at| (at..at + LOOK_MS).contains(&now));
+        let is_scant = self.level == Level::Free && room.is_some_and(|room| room < SCANT_ROOM);
+        !is_recent || is_scant || self.setting.has_changed().unwrap_or(false)
+    }
+
+    /// Measures the disk, whose database has so many bytes of free pages.
+    pub(super) fn look(&mut self, free_pages: u64, now: i64) -> Allowance {
+        self.looked_at = Some(now);
+        let setting = *self.setting.borrow_and_update();
+        let measured = DiskSpace::measure(&self.file, free_pages, setting);
+        let Some(space) = measured.filter(|space| space.reserve > 0) else {
+            self.level = Level::Free;
+            return Allowance::default();
+        };
+        let level = self.level.next(space);
+        log_change(self.level, level, space);
+        self.level = level;
+        level.allowance(space)
+    }
+}
+
+impl Level {
+    /// The level that follows. A level is left once a margin is free above it, so that it does not change with every write.
+    fn next(self, DiskSpace { free, reserve }: DiskSpace) -> Self {
+        let margin = reserve / MARGIN_PART;
+        let is_below = |bound: u64, level| match self >= level {
+            true => free < bound.saturating_add(margin),
+            false => free < bound,
+        };
+        if is_below(reserve / 2, Self::Scarce) {
+            Self::Scarce
+        } else if is_below(reserve, Self::Reserved) {
+            Self::Reserved
+        } else {
+            Self::Free
+        }
+    }
+
+    fn allowance(self, DiskSpace { free, reserve }: DiskSpace) -> Allowance {
+        let room = match self {
+            Self::Free => free.saturating_sub(reserve) / WRITTEN_PER_BYTE,
+            Self::Reserved | Self::Scarce => 0,
+        };
+        let intake_bytes = Some(usize::try_from(room).unwrap_or(usize::MAX));
+        Allowance { intake_bytes, is_advance_held: self == Self::Scarce }
+    }
+}
+
+fn log_change(before: Level, after: Level, DiskSpace { free, reserve }: DiskSpace) {
+    let message = match after {
+        Level::Free => "disk has room; accepting creates",
+        Level::Reserved if before == Level::Scarce => {
+            "disk has room for results; sending requests to engines again, refusing creates still"
+        }
+        Level::Reserved => "disk nearly full; refusing creates",
+        Level::Scarce => "disk almost full; refusing creates and sending no more requests to engines",
+    };
+    match after.cmp(&before) {
+        Ordering::Greater => tracing::error!(free, reserve, "{message}"),
+        Ordering::Less => tracing::info!(free, reserve, "{message}"),
+        Ordering::Equal => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_left_with_a_margin() {
+        use Level::{Free, Reserved, Scarce};
+        let reserve = 1_600;
+        for (level, free, expected) in [
+            (Free, 1_600, Free),
+            (Free, 1_599, Reserved),
+            (Free, 799, Scarce),
+            (Reserved, 1_699, Reserved),
+            (Reserved, 1_700, Free),
+            (Reserved, 800, Reserved),
+            (Reserved, 799, Scarce),
+            (Scarce, 899, Scarce),
+            (Scarce, 900, Reserved),
+            (Scarce, 1_699, Reserved),
+            (Scarce, 1_700, Free),
+            (Scarce, 0, Scarce),
+        ] {
+            assert_eq!(level.next(DiskSpace { free, reserve }), expected, "{level:?} with {free}");
+        }
+        assert_eq!(Free.next(DiskSpace { free: 0, reserve: u64::MAX }), Scarce);
+    }
+
+    #[test]
+    fn what_is_taken_in_before_the_next_look_fits_above_the_reserve_twice() {
+        let space = DiskSpace { free: 1_100, reserve: 1_000 };
+        let allowed = |level: Level| {
+            let Allowance { intake_bytes, is_advance_held } = level.allowance(space);
+            (intake_bytes, is_advance_held)
+        };
+        assert_eq!(allowed(Level::Free), (Some(50), false));
+        assert_eq!(allowed(Level::Reserved), (Some(0), false));
+        assert_eq!(allowed(Level::Scarce), (Some(0), true));
+    }
+}

@@ -1,0 +1,47 @@
+//! What clients are told while the disk fills up. Only the folder of SQLite is on this machine's disk.
+
+use overnight_domain::requests::{RequestState, RequestStatus};
+use overnight_server::app::waiting::{self, WaitingReason};
+use serde_json::json;
+
+use crate::support::{MODEL, TestApp};
+
+#[tokio::test]
+async fn a_disk_that_fills_up_refuses_creates_and_nothing_else() {
+    let app = TestApp::start().await;
+    if app.services.store.is_shared() {
+        return app.stop().await;
+    }
+    let (done, waits) = (app.create("done").await, app.create("waits").await);
+    let leases = app.lease_all().await;
+    let first = leases.iter().min_by_key(|lease| lease.key.position.seq).expect("a lease");
+    app.services.store.set_disk_reserve(u64::MAX).await.expect("a reserve");
+
+    let client = app.client();
+    let bodies =
+        [("/v1/requests", TestApp::quick_start("x")), ("/v1/batches", json!({"requests_ids": [&waits]}))];
+    for (path, body) in &bodies {
+        let answered = client.post(path, body).await;
+        let error = answered.refused(503, "unavailable");
+        assert!(
+            error["message"].as_str().is_some_and(|it| it.contains("the disk is nearly full")),
+            "{error}"
+        );
+        assert_eq!(answered.header("retry-after"), "1");
+    }
+    assert!(app.settle(first, RequestStatus::Completed).await);
+    let settled = client.get(&format!("/v1/requests/{done}/status")).await.json();
+    assert_eq!(settled["status"], "completed");
+    assert_eq!(client.get("/v1/requests").await.status, 200);
+    let cancelled = client.send("POST", &format!("/v1/requests/{waits}/cancel"), "").await;
+    assert_eq!(cancelled.status, 200, "{cancelled:?}");
+    let reason = waiting::reason(&app.services, MODEL, &RequestState::Queued).await;
+    assert_eq!(reason.expect("a reason"), Some(WaitingReason::DiskReserved));
+    assert_eq!(app.anonymous().get("/readyz").await.status, 200);
+    app.check_counted("overnight_disk_free_bytes ").await;
+    app.check_counted("overnight_disk_reserve_bytes ").await;
+
+    app.services.store.set_disk_reserve(0).await.expect("a reserve");
+    assert_eq!(client.post("/v1/requests", &TestApp::quick_start("y")).await.status, 201);
+    app.stop().await;
+}
