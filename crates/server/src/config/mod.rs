@@ -80,7 +80,7 @@ pub struct Config {
     pub limits: Limits,
     /// The limits on connections, on calls and on what responses hold in memory.
     pub connections: ConnectionLimits,
-    /// What an account may use that has no quotas of its own.
+    /// What an account may use that has no quotas of its own, as far as the settings say.
     pub quotas: Quotas,
     /// How long a request is kept after its end; `None` for ever.
     pub retention: Option<Millis>,

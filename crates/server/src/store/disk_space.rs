@@ -38,6 +38,13 @@ impl DiskSpace {
     }
 }
 
+/// The bytes that an account may store where no setting says so: half of the disk that holds `path`, so that none fills it alone.
+/// `None` where the system does not tell.
+pub(super) fn default_quota(path: &Path) -> Option<i64> {
+    let (_, total) = measure_disk(path)?;
+    i64::try_from(total / 2).ok()
+}
+
 /// Reads the answer to [`FREE_PAGES`].
 pub(super) fn read_free_pages(row: &Row) -> Result<u64, StoreError> {
     Ok(u64::try_from(row.get::<i64>("bytes")?).unwrap_or(0))

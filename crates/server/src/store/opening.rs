@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
+use overnight_domain::quotas::{Quota, Quotas};
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
@@ -56,6 +57,7 @@ struct Inner {
     database: Database,
     /// The reserve of the disk as it is set.
     disk_reserve: watch::Sender<Option<u64>>,
+    quotas: Quotas,
     secret: [u8; 32],
     passed: Passed,
     events: Arc<Notify>,
@@ -111,7 +113,7 @@ impl Store {
         let node = store.inner.node.get_or_init(|| node).clone();
         let database = store.inner.database.clone();
         let events = EventContext { secret: store.inner.secret, written: Arc::clone(&store.inner.events) };
-        let context = WriteContext { node, quotas: options.quotas, events };
+        let context = WriteContext { node, quotas: *store.quotas(), events };
         let watched = database.path().map(ToOwned::to_owned);
         let disk = watched.map(|file| DiskWatch::new(file, store.inner.disk_reserve.subscribe()));
         Ok((store, WriterCore::new(&writer, database, connection, sequences, context, disk)))
@@ -133,6 +135,7 @@ impl Store {
             writer,
             database,
             disk_reserve: watch::Sender::new(options.disk_reserve),
+            quotas: quotas_of(options),
             secret,
             passed: Passed::default(),
             events: Arc::default(),
@@ -225,6 +228,11 @@ impl Store {
         self.dialect() == Dialect::Postgres
     }
 
+    /// The quotas of accounts that have none of their own.
+    pub fn quotas(&self) -> &Quotas {
+        &self.inner.quotas
+    }
+
     /// Why writes are refused now, if they are.
     pub fn refusing(&self) -> Option<&'static str> {
         self.inner.writer.refusing()
@@ -276,6 +284,16 @@ impl Store {
         self.inner.readers.close().await;
         self.inner.lock.lock().await.take();
     }
+}
+
+/// The quotas of accounts that have none of their own. The disk of a PostgreSQL is not this machine's.
+fn quotas_of(options: &StoreOptions) -> Quotas {
+    const ON_POSTGRES: i64 = 100 << 30;
+    let stored_bytes = match &options.server_url {
+        Some(_) => Some(ON_POSTGRES),
+        None => disk_space::default_quota(&options.folder),
+    };
+    options.quotas.or(&Quotas::default().with(Quota::StoredBytes, stored_bytes))
 }
 
 async fn read_sequences(connection: &mut Connection) -> Result<Sequences, StoreError> {

@@ -36,7 +36,8 @@ pub struct StoreOptions {
     pub page_bytes: u32,
     /// How many readers there are.
     pub readers: u32,
-    /// The quotas of accounts that have none of their own.
+    /// The quotas of accounts that have none of their own. Without one for stored bytes it is half of the folder's disk, or
+    /// 100 GiB on PostgreSQL.
     pub quotas: Quotas,
     /// The bytes of the disk that creates leave free for work that was accepted, 0 for none; `None` for a twentieth of the
     /// disk and at most 1 GiB. Without effect on PostgreSQL.

@@ -43,7 +43,7 @@ pub async fn authenticate(services: &Services, key: &[u8]) -> Result<Opened, App
     let opens = holder.as_ref().filter(|holder| can_pay(holder));
     services.api_key_cache.learn(sha256, opens, now);
     if let Some(KeyHolder { account, requests_per_second_quota: own, .. }) = opens {
-        services.rate_limits.learn(*account, *own, &services.config.quotas, now);
+        services.rate_limits.learn(*account, *own, services.store.quotas(), now);
     }
     match holder {
         None => Err(AppError::InvalidApiKey),

@@ -7,9 +7,9 @@ fn limits(quotas: &Quotas) -> [Option<i64>; Quota::ALL.len()] {
 }
 
 #[test]
-fn stored_bytes_and_live_requests_have_quotas_by_default_and_rates_and_retention_do_not() {
+fn live_requests_have_a_quota_by_default_and_what_the_disk_or_the_operator_decides_has_none() {
     let config = load_text("").unwrap();
-    assert_eq!(limits(&config.quotas), [Some(100 << 30), Some(1_000_000), None, None]);
+    assert_eq!(limits(&config.quotas), [None, Some(1_000_000), None, None]);
     assert_eq!(config.retention, None);
 }
 
