@@ -16,6 +16,7 @@ mod journal;
 mod lists;
 mod logging;
 mod output;
+mod pages;
 mod posting;
 mod progress;
 mod prompts;

@@ -16,6 +16,7 @@ pub use crate::store::ledger::Entry;
 use crate::store::ledger::spend;
 pub use crate::store::ledger::spend::SpendRecord;
 use crate::store::ledger::{self, NewEntry, Posting};
+use crate::store::lists::ListPage;
 
 /// Makes an account without credits, whose payments are not activated; every process sees it once this returns.
 ///
@@ -171,7 +172,7 @@ pub async fn grant(
     }
 }
 
-/// The entries of an account's ledger before `before`, the newest first.
+/// A page of an account's ledger behind the entry in row `before`, the newest first, `limit` at most; of one kind, or all.
 ///
 /// # Errors
 ///
@@ -180,17 +181,17 @@ pub async fn list_entries(
     services: &Services,
     account: &Account,
     kind: Option<EntryKind>,
-    before: i64,
+    before: Option<i64>,
     limit: u32,
-) -> Result<Vec<Entry>, AppError> {
-    let mut entries = ledger::list(&services.store, account.key, kind, before, limit).await?;
+) -> Result<ListPage<Entry>, AppError> {
+    let mut page = ledger::list(&services.store, account.key, kind, before, limit).await?;
     let own = format!("{} ", account.id);
-    for source in entries.iter_mut().filter_map(|entry| entry.source.as_mut()) {
+    for source in page.rows.iter_mut().filter_map(|entry| entry.source.as_mut()) {
         if let Some(given) = source.strip_prefix(&own) {
             *source = given.to_owned();
         }
     }
-    Ok(entries)
+    Ok(page)
 }
 
 /// What an account completed and was charged for on the last `days` days, today's (UTC) among them, by day and model.

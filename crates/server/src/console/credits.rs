@@ -7,6 +7,7 @@ use overnight_domain::quotas::Quota;
 use super::chart::Chart;
 use super::format::filters;
 use super::layout::pages;
+use super::lists::NextPage;
 use super::{Layout, Section};
 use crate::app::accounts::{Account, Entry};
 use crate::app::payments::Payment;
@@ -42,9 +43,11 @@ pub(crate) struct CreditsPage<'a> {
     pub(crate) entries: Vec<Entry>,
     /// Of which kind the entries are; `None` for all.
     pub(crate) kind: Option<EntryKind>,
-    /// Before which entry the older ones are, if there are any.
-    pub(crate) older: Option<i64>,
+    pub(crate) next_entries: NextPage<i64>,
+    /// Whether the page begins with the newest entry.
+    pub(crate) is_first: bool,
     pub(crate) payments: Vec<Payment>,
+    pub(crate) next_orders: NextPage<i64>,
     /// Where an order is paid that was made just now, and what it brings.
     pub(crate) checkout: Option<(String, Credits)>,
 }
@@ -79,6 +82,17 @@ impl CreditsPage<'_> {
 
     fn total(&self) -> String {
         self.layout.money.show(Credits::from_nanos(self.chart.total))
+    }
+
+    /// The page with the entries behind the one in this row.
+    fn entries_after(&self, seq: &i64) -> String {
+        let kind = self.kind.map(|kind| format!("&kind={}", kind.as_str())).unwrap_or_default();
+        format!("{}/credits?before={seq}{kind}", self.layout.home())
+    }
+
+    /// The page with the orders behind the one in this row.
+    fn orders_after(&self, seq: &i64) -> String {
+        format!("{}/credits?orders_before={seq}", self.layout.home())
     }
 }
 

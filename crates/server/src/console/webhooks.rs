@@ -4,6 +4,7 @@ use askama::Template;
 
 use super::format::filters;
 use super::layout::pages;
+use super::lists::NextPage;
 use super::{Layout, Section};
 use crate::app::webhooks::{DeliveryRecord, EventRecord, EventState, WebhookSecret};
 
@@ -17,11 +18,18 @@ pub(crate) struct WebhooksPage<'a> {
     pub(crate) secrets: Vec<WebhookSecret>,
     pub(crate) events: Vec<EventRecord>,
     pub(crate) state: Option<EventState>,
-    /// Behind which event the older ones are, if there are any.
-    pub(crate) older: Option<String>,
+    pub(crate) next_page: NextPage<i64>,
     pub(crate) is_first: bool,
     /// The address that was tested just now.
     pub(crate) tested: &'a str,
+}
+
+impl WebhooksPage<'_> {
+    /// The page behind the event in this row.
+    fn after(&self, seq: &i64) -> String {
+        let state = self.state.map(|state| format!("&state={}", state.as_str())).unwrap_or_default();
+        format!("{}/webhooks?before={seq}{state}", self.layout.home())
+    }
 }
 
 /// An event and its tries.

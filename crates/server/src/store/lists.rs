@@ -9,8 +9,11 @@ use crate::store::StoreError;
 use crate::store::database::{Row, Statement, Value};
 use crate::store::read_queue::LongReaders;
 
-/// Rows of a page.
+/// Rows of a page of requests or batches.
 pub const PAGE_ROWS: usize = 50;
+
+/// How many rows are looked through for a page at most, but of batches.
+pub(in crate::store) const LOOKED_MAX: u32 = 20_000;
 
 /// Rows that one read goes through: what waits for its turn waits no longer.
 const LOOKED_AT_ONCE: u32 = 1_000;
@@ -21,7 +24,7 @@ const ASKED_MAX: usize = 20;
 /// A page of a list. Places are row numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListPage<T> {
-    /// The rows, the newest first: [`PAGE_ROWS`] at most.
+    /// The rows, the newest first.
     pub rows: Vec<T>,
     /// Behind which the next page begins; `None` where there is none, or nobody knows.
     pub next: Option<i64>,
@@ -29,16 +32,25 @@ pub struct ListPage<T> {
     pub looked_through: Option<i64>,
 }
 
+impl<T> ListPage<T> {
+    /// Behind which the list goes on, whyever the page ended there; `None` at its end.
+    pub fn rest(&self) -> Option<i64> {
+        self.next.or(self.looked_through)
+    }
+}
+
 /// How a list is asked for.
 pub(in crate::store) struct Question<F, S> {
     /// The row before the first one of the page.
     pub(in crate::store) before: Option<i64>,
+    /// How many rows the page has at most.
+    pub(in crate::store) rows_max: usize,
     /// How many rows are looked through at most.
     pub(in crate::store) looked_max: u32,
     /// Asks for the last row of so many behind one, in the column `seq`, where there are so many.
     pub(in crate::store) floor: F,
-    /// Asks for so many rows behind one, down to another one. Each has its number in the column `seq` and the searched text in
-    /// `metadata`.
+    /// Asks for so many rows behind one, down to another one. Each has its number in the column `seq` and, where a text is
+    /// searched for, that in `metadata`.
     pub(in crate::store) rows: S,
 }
 
@@ -49,7 +61,9 @@ pub(in crate::store) async fn page<T>(
     question: Question<impl Fn(i64, u32) -> Statement, impl Fn(i64, i64, usize) -> Statement>,
     read: fn(&Row) -> Result<T, StoreError>,
 ) -> Result<ListPage<T>, StoreError> {
-    const WANTED: usize = PAGE_ROWS + 1;
+    let rows_max = question.rows_max;
+    // One more tells whether there is a next page.
+    let wanted = rows_max.saturating_add(1);
     let (mut rows, mut last_on_page) = (Vec::new(), None);
     let mut behind = question.before.unwrap_or(i64::MAX);
     let (mut looked, mut asked) = (0, 0);
@@ -59,20 +73,20 @@ pub(in crate::store) async fn page<T>(
         let floor: Option<i64> = floor.map(|row| row.get("seq")).transpose()?;
         loop {
             asked += 1;
-            let rows_asked = (question.rows)(behind, floor.unwrap_or(i64::MIN), WANTED);
+            let rows_asked = (question.rows)(behind, floor.unwrap_or(i64::MIN), wanted);
             let found = readers.fetch_all(rows_asked).await?;
             for row in &found {
                 behind = row.get("seq")?;
                 if !search.is_none_or(|search| row.get("metadata").is_ok_and(|text| search.holds(text))) {
                     continue;
                 }
-                if rows.len() == PAGE_ROWS {
+                if rows.len() == rows_max {
                     return Ok(ListPage { rows, next: last_on_page, looked_through: None });
                 }
                 last_on_page = Some(behind);
                 rows.push(read(row)?);
             }
-            if found.len() < WANTED {
+            if found.len() < wanted {
                 break;
             }
             if asked >= ASKED_MAX {

@@ -13,12 +13,9 @@ use crate::errors::CliError;
 use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
-use crate::times;
+use crate::{pages, times};
 
 const COLUMNS: Columns = &[("TIME", 20), ("KIND", 8), ("AMOUNT", 16), ("FOR", 31), ("MODEL", 0)];
-
-/// Entries that are read together.
-const PAGE: u32 = 1_000;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -62,22 +59,17 @@ pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let services = operator::open(globals).await?;
     let account = accounts::get(&services, arguments.account).await?;
     let kind = arguments.kind.as_deref().and_then(EntryKind::parse);
-    let mut left = arguments.limit.filter(|limit| *limit > 0).unwrap_or(u64::MAX);
-    let mut before = i64::MAX;
+    let limit = arguments.limit.filter(|limit| *limit > 0).unwrap_or(u64::MAX);
     let mut list = List::begin(output, COLUMNS);
-    while left > 0 {
-        let limit = u32::try_from(left).unwrap_or(PAGE).min(PAGE);
-        let entries = accounts::list_entries(&services, &account, kind, before, limit).await?;
-        let Some(last) = entries.last() else { break };
-        before = last.seq;
-        left -= entries.len() as u64;
-        for record in entries.into_iter().map(Record::from) {
-            let time = times::utc(record.created_at);
-            let subject = record.request.as_deref().or(record.source.as_deref()).unwrap_or_default();
-            let model = record.model.as_deref().unwrap_or_default();
-            list.row(&record, &[&time, record.kind, &record.amount, subject, model])?;
-        }
-    }
+    let read = async |before, limit| accounts::list_entries(&services, &account, kind, before, limit).await;
+    let print = async |entry| {
+        let record = Record::from(entry);
+        let time = times::utc(record.created_at);
+        let subject = record.request.as_deref().or(record.source.as_deref()).unwrap_or_default();
+        let model = record.model.as_deref().unwrap_or_default();
+        list.row(&record, &[&time, record.kind, &record.amount, subject, model])
+    };
+    pages::each_row(limit, read, print).await?;
     if list.end()? == 0 {
         output.note("the ledger has no such entry");
     }

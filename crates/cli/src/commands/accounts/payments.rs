@@ -3,6 +3,7 @@
 use clap::Args;
 use overnight_domain::ids::AccountId;
 use overnight_domain::money::Currency;
+use overnight_server::app::Services;
 use overnight_server::app::payments::{self, Heard};
 use overnight_server::store::ledger::payments::Payment;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::lists::{Columns, List};
 use crate::output::Output;
-use crate::times;
+use crate::{pages, times};
 
 const COLUMNS: Columns =
     &[("ORDERED", 20), ("PAYMENT", 30), ("CREDITS", 14), ("AMOUNT", 14), ("PAID", 20), ("REFERENCE", 0)];
@@ -68,33 +69,45 @@ impl From<Payment> for Record {
 pub(super) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     let Arguments { account, check } = arguments;
     let services = operator::open(globals).await?;
+    let read = async |before, limit| payments::list(&services, account, before, limit).await;
     let mut exit = Exit::Done;
     if check {
-        for order in payments::list(&services, account).await? {
-            // What is wrong with one says nothing of the others.
-            match payments::check(&services, &order).await {
-                Ok(Heard::Posted) => output.note(&format!("{} was paid and is credited", order.id)),
-                Ok(Heard::PostedBefore | Heard::Nothing) => {}
-                Ok(Heard::Doubtful(why)) => {
-                    output.say(&format!("{} was paid, and is not credited: {why}", order.id));
-                    exit = Exit::Failed;
-                }
-                Err(error) => {
-                    output.say(&format!("{}: {error}", order.id));
-                    exit = Exit::Failed;
-                }
+        let post = async |order: Payment| {
+            if !post(&services, &order, output).await {
+                exit = Exit::Failed;
             }
-        }
+            Ok(())
+        };
+        pages::each_row(u64::MAX, read, post).await?;
     }
     let mut list = List::begin(output, COLUMNS);
-    for record in payments::list(&services, account).await?.into_iter().map(Record::from) {
+    let print = async |order| {
+        let record = Record::from(order);
         let amount = format!("{} {}", record.amount, record.currency);
         let (ordered, paid) = (times::utc(record.created_at), times::utc_or_dash(record.paid_at));
         let reference = record.reference.as_deref().unwrap_or("-");
-        list.row(&record, &[&ordered, &record.id, &record.credits, &amount, &paid, reference])?;
-    }
+        list.row(&record, &[&ordered, &record.id, &record.credits, &amount, &paid, reference])
+    };
+    pages::each_row(u64::MAX, read, print).await?;
     if list.end()? == 0 {
         output.note("nothing was ordered");
     }
     Ok(exit)
+}
+
+/// Credits an order that was paid; whether nothing is wrong with it, which says nothing of the others.
+async fn post(services: &Services, order: &Payment, output: &Output) -> bool {
+    match payments::check(services, order).await {
+        Ok(Heard::Posted) => output.note(&format!("{} was paid and is credited", order.id)),
+        Ok(Heard::PostedBefore | Heard::Nothing) => {}
+        Ok(Heard::Doubtful(why)) => {
+            output.say(&format!("{} was paid, and is not credited: {why}", order.id));
+            return false;
+        }
+        Err(error) => {
+            output.say(&format!("{}: {error}", order.id));
+            return false;
+        }
+    }
+    true
 }

@@ -9,7 +9,7 @@ use super::{Limit, OfAny, shortened};
 use crate::errors::CliError;
 use crate::lists::{Columns, List};
 use crate::output::Output;
-use crate::times;
+use crate::{pages, times};
 
 const COLUMNS: Columns = &[
     ("HAPPENED", 20),
@@ -94,14 +94,16 @@ impl From<EventRecord> for Record {
 pub(super) async fn run(arguments: &Arguments, services: &Services, output: &Output) -> Result<(), CliError> {
     let Arguments { of, state, limit } = arguments;
     let mut list = List::begin(output, COLUMNS);
-    let events =
-        webhooks::list_events(services, of.account, state.map(EventState::from), limit.limit).await?;
-    for record in events.into_iter().map(Record::from) {
+    let state = state.map(EventState::from);
+    let read = async |before, limit| webhooks::list_events(services, of.account, state, before, limit).await;
+    let print = async |event| {
+        let record = Record::from(event);
         let (happened, tries) = (times::utc(record.created_at), record.tries.to_string());
         let next = times::utc_or_dash(record.next_try_at);
         let url = shortened(record.url.as_deref().unwrap_or("-"));
-        list.row(&record, &[&happened, &record.id, record.r#type, record.state, &tries, &next, &url])?;
-    }
+        list.row(&record, &[&happened, &record.id, record.r#type, record.state, &tries, &next, &url])
+    };
+    pages::each_row(limit.limit.into(), read, print).await?;
     if list.end()? == 0 {
         output.note("there are no such events");
     }

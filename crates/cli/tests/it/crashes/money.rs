@@ -10,6 +10,7 @@ use overnight_client::{Client, Error};
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::identity::accounts::Account;
+use overnight_server::store::ledger::Entry;
 use overnight_testkit::engine::{SimConfig, SimEngine};
 use overnight_testkit::postgres::{Cluster, ClusterOptions};
 use overnight_wire::native::requests::{RequestFilter, RequestStatus};
@@ -158,6 +159,19 @@ async fn wait_for_the_end(operator: &Services) {
     panic!("something is still held after five minutes");
 }
 
+async fn ledger_of(operator: &Services, account: &Account) -> Vec<Entry> {
+    let (mut entries, mut before) = (Vec::new(), None);
+    loop {
+        let page = accounts::list_entries(operator, account, None, before, 10_000).await;
+        let page = page.expect("the ledger");
+        before = page.rest();
+        entries.extend(page.rows);
+        if before.is_none() {
+            return entries;
+        }
+    }
+}
+
 /// One charge for each request that completed, none for any other, and what is left is what was granted less those.
 async fn check(operator: &Services, customers: &[Customer], tally: &Tally) {
     let mut ends: HashMap<RequestStatus, usize> = HashMap::new();
@@ -172,8 +186,7 @@ async fn check(operator: &Services, customers: &[Customer], tally: &Tally) {
                 completed.push(line.id);
             }
         }
-        let entries = accounts::list_entries(operator, &customer.account, None, i64::MAX, 1_000_000).await;
-        let entries = entries.expect("the ledger");
+        let entries = ledger_of(operator, &customer.account).await;
         let charges = entries.iter().filter(|entry| entry.kind == EntryKind::Charge);
         let mut named: Vec<String> =
             charges.map(|entry| entry.request.expect("a request").to_string()).collect();

@@ -104,14 +104,24 @@ async fn wait_for(mut is_so: impl FnMut() -> bool) {
     panic!("it did not come about within five minutes");
 }
 
+async fn list_all(operator: &Services, account: AccountId, state: Option<EventState>) -> Vec<EventRecord> {
+    let (mut events, mut before) = (Vec::new(), None);
+    loop {
+        let page = webhooks::list_events(operator, Some(account), state, before, 10_000).await;
+        let page = page.expect("the events");
+        before = page.rest();
+        events.extend(page.rows);
+        if before.is_none() {
+            return events;
+        }
+    }
+}
+
 /// Waits until at least so many events have ended and none is live.
 async fn every_end(operator: &Services, account: AccountId, count: usize) -> Vec<EventRecord> {
     for _ in 0..3_000 {
-        let live =
-            webhooks::list_events(operator, Some(account), Some(EventState::Live), 1).await.expect("events");
-        if live.is_empty() {
-            let events =
-                webhooks::list_events(operator, Some(account), None, u32::MAX).await.expect("the events");
+        if list_all(operator, account, Some(EventState::Live)).await.is_empty() {
+            let events = list_all(operator, account, None).await;
             if events.len() >= count {
                 return events;
             }

@@ -12,6 +12,7 @@ use super::{Services, accounts};
 use crate::payment::{Order, PaymentError};
 use crate::store::ledger::payments;
 pub use crate::store::ledger::payments::Payment;
+use crate::store::lists::ListPage;
 
 /// Where the API shows those who paid that they did.
 pub const RETURN_PATH: &str = "/payments/thanks";
@@ -25,14 +26,19 @@ pub struct TopUp {
     pub url: String,
 }
 
-/// The orders of an account, the newest first.
+/// A page of an account's orders behind the one in row `before`, the newest first, `limit` at most.
 ///
 /// # Errors
 ///
 /// [`AppError::NotFound`] where there is no such account.
-pub async fn list(services: &Services, account: AccountId) -> Result<Vec<Payment>, AppError> {
+pub async fn list(
+    services: &Services,
+    account: AccountId,
+    before: Option<i64>,
+    limit: u32,
+) -> Result<ListPage<Payment>, AppError> {
     let account = accounts::get(services, account).await?;
-    Ok(payments::list(&services.store, account.key).await?)
+    Ok(payments::list(&services.store, account.key, before, limit).await?)
 }
 
 /// Orders credits for an account: what this returns is where to pay. They are posted, and the account's payments

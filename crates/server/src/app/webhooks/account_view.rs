@@ -6,6 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 use super::replay;
 use crate::app::Services;
 use crate::app::errors::AppError;
+use crate::store::lists::ListPage;
 use crate::store::outbox::{
     self, DeliveryCursor, DeliveryFilter, DeliveryRecord, EventFilter, EventRecord, EventState,
 };
@@ -22,21 +23,18 @@ pub fn failure_told(failure: &str) -> &str {
     }
 }
 
-/// Some events of an account behind `before`, the newest first.
+/// A page of an account's events behind the one in row `before`, the newest first.
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where `before` is none of the account's.
+/// Only what the store could not do.
 pub async fn list_own_events(
     services: &Services,
     account: AccountKey,
     state: Option<EventState>,
-    before: Option<EventId>,
+    before: Option<i64>,
     limit: u32,
-) -> Result<Vec<EventRecord>, AppError> {
-    if let Some(id) = before {
-        get_own(services, account, id).await?;
-    }
+) -> Result<ListPage<EventRecord>, AppError> {
     let filter = EventFilter { account: Some(account), state, before, limit };
     Ok(outbox::list(&services.store, filter).await?)
 }

@@ -15,6 +15,7 @@ pub use self::probe::send_test;
 use super::errors::AppError;
 use super::{Services, accounts};
 use crate::config::Millis;
+use crate::store::lists::ListPage;
 use crate::store::outbox::webhook_secrets;
 pub use crate::store::outbox::webhook_secrets::WebhookSecret;
 use crate::store::outbox::{self, DeliveryFilter, EventFilter, Payload, Replay};
@@ -70,7 +71,7 @@ pub async fn rotate(
     secrets(services, id).await
 }
 
-/// Some events of an account, or of all of them, the newest first.
+/// A page of events of an account, or of all of them, behind the one in row `before`, the newest first.
 ///
 /// # Errors
 ///
@@ -79,10 +80,11 @@ pub async fn list_events(
     services: &Services,
     account: Option<AccountId>,
     state: Option<EventState>,
+    before: Option<i64>,
     limit: u32,
-) -> Result<Vec<EventRecord>, AppError> {
+) -> Result<ListPage<EventRecord>, AppError> {
     let account = key_of(services, account).await?;
-    Ok(outbox::list(&services.store, EventFilter { account, state, before: None, limit }).await?)
+    Ok(outbox::list(&services.store, EventFilter { account, state, before, limit }).await?)
 }
 
 /// Some tries of an account, or of all of them, or of one event; the newest first.

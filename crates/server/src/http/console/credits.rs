@@ -14,12 +14,13 @@ use crate::app::accounts::{self, SpendRecord};
 use crate::app::payments;
 use crate::app::quotas;
 use crate::config::ProviderConfig;
-use crate::console::{Chart, CreditsPage, ModelSpend, Section};
+use crate::console::{Chart, CreditsPage, ModelSpend, NextPage, Section};
 
 /// How far spending is looked back, in days.
 const DAYS: u32 = 30;
 
 const ENTRIES: u32 = 25;
+const ORDERS: u32 = 100;
 const DAY_MS: i64 = 86_400_000;
 
 /// What a page is to show besides.
@@ -27,6 +28,7 @@ const DAY_MS: i64 = 86_400_000;
 struct PageParams {
     kind: Option<EntryKind>,
     before: Option<i64>,
+    orders_before: Option<i64>,
     checkout: Option<(String, Credits)>,
     refused: Option<String>,
 }
@@ -38,6 +40,7 @@ pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> PageR
         match &*name {
             "kind" => params.kind = EntryKind::parse(&value),
             "before" => params.before = value.parse().ok(),
+            "orders_before" => params.orders_before = value.parse().ok(),
             _ => {}
         }
     }
@@ -61,13 +64,11 @@ pub(super) async fn top_up(visit: MemberVisit, form: Form) -> PageResult {
 async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
     let services = visit.services();
     let mut layout = visit.layout(Section::Credits).await?;
-    layout.is_live = params.before.is_none() && params.checkout.is_none();
+    layout.is_live = params.before.is_none() && params.orders_before.is_none() && params.checkout.is_none();
     layout.refused = params.refused;
     let account = &visit.account;
-    let before = params.before.unwrap_or(i64::MAX);
-    let mut entries = accounts::list_entries(services, account, params.kind, before, ENTRIES + 1).await?;
-    let has_older = entries.len() > ENTRIES as usize;
-    entries.truncate(ENTRIES as usize);
+    let entries = accounts::list_entries(services, account, params.kind, params.before, ENTRIES).await?;
+    let orders = payments::list(services, account.id, params.orders_before, ORDERS).await?;
     let spent = accounts::list_spend(services, account, DAYS).await?;
     let billing = &services.config.billing;
     let page = CreditsPage {
@@ -80,10 +81,12 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
         days: DAYS,
         chart: by_day(&spent, services.clock.now()),
         spend: by_model(spent),
-        older: entries.last().filter(|_| has_older).map(|entry| entry.seq),
-        entries,
+        next_entries: NextPage::of(entries.next, entries.looked_through),
+        entries: entries.rows,
+        is_first: params.before.is_none(),
         kind: params.kind,
-        payments: payments::list(services, account.id).await?,
+        next_orders: NextPage::of(orders.next, orders.looked_through),
+        payments: orders.rows,
         checkout: params.checkout,
     };
     replies::page(&page)

@@ -1,7 +1,7 @@
 //! Webhooks: what they are signed with, what became of them, and once more.
 
 use axum::extract::RawQuery;
-use overnight_domain::ids::{EventId, EventKind, Id};
+use overnight_domain::ids::EventKind;
 use overnight_domain::roles::Permission;
 use url::form_urlencoded;
 
@@ -10,7 +10,7 @@ use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::webhooks::{self, EventState};
 use crate::config::Millis;
-use crate::console::{EventPage, Section, WebhooksPage};
+use crate::console::{EventPage, NextPage, Section, WebhooksPage};
 
 const EVENTS: u32 = 50;
 const TRIES: u32 = 100;
@@ -19,7 +19,7 @@ const HOUR_MS: i64 = 3_600_000;
 #[derive(Default)]
 struct PageParams {
     state: Option<EventState>,
-    before: Option<EventId>,
+    before: Option<i64>,
     tested: String,
     refused: Option<String>,
 }
@@ -30,7 +30,7 @@ pub(super) async fn page(visit: MemberVisit, RawQuery(query): RawQuery) -> PageR
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         match &*name {
             "state" => params.state = EventState::ALL.into_iter().find(|state| state.as_str() == value),
-            "before" => params.before = Some(Id::parse(&value).unwrap_or(Id::from_bits(0))),
+            "before" => params.before = value.parse().ok(),
             _ => {}
         }
     }
@@ -100,16 +100,13 @@ async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {
     let mut layout = visit.layout(Section::Webhooks).await?;
     layout.is_live = before.is_none();
     layout.refused = refused;
-    let mut events =
-        webhooks::list_own_events(services, visit.account.key, state, before, EVENTS + 1).await?;
-    let has_older = events.len() > EVENTS as usize;
-    events.truncate(EVENTS as usize);
+    let events = webhooks::list_own_events(services, visit.account.key, state, before, EVENTS).await?;
     let page = WebhooksPage {
         layout,
         may_work,
         secrets: if may_work { webhooks::secrets(services, visit.account.id).await? } else { Vec::new() },
-        older: events.last().filter(|_| has_older).map(|event| event.id.to_string()),
-        events,
+        next_page: NextPage::of(events.next, events.looked_through),
+        events: events.rows,
         state,
         is_first: before.is_none(),
         tested: &tested,

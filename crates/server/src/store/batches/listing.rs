@@ -8,7 +8,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::store::batches::reads::read;
 use crate::store::database::statements;
-use crate::store::lists::{self, ListPage, Question, Search};
+use crate::store::lists::{self, ListPage, PAGE_ROWS, Question, Search};
 use crate::store::{Store, StoreError};
 
 /// How many batches are looked through for a page.
@@ -92,6 +92,7 @@ pub(in crate::store) async fn list_newest_of(
     let (first, last) = codes(filter.status);
     let question = Question {
         before,
+        rows_max: PAGE_ROWS,
         looked_max,
         floor: |behind, count| FLOOR.bind(account).bind(behind).bind(count - 1),
         rows: |behind, floor, limit| {

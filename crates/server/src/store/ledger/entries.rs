@@ -4,7 +4,8 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::money::{Credits, EntryKind};
 use overnight_domain::scheduler::{AccountKey, QueuePartition};
 
-use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::database::{Row, Statement, Tx, Value, statements};
+use crate::store::lists::{self, LOOKED_MAX, ListPage, Question};
 use crate::store::{Store, StoreError};
 
 /// The code of a kind; the literal numbers also stand in the audit.
@@ -35,7 +36,9 @@ statements! {
     FIND_AMOUNT = "SELECT amount FROM ledger WHERE kind = ? AND source = ? AND source IS NOT NULL";
     LIST = "SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS model
         FROM ledger l LEFT JOIN models m ON m.seq = l.model
-        WHERE l.account = ? AND l.seq < ? AND l.kind BETWEEN ? AND ? ORDER BY l.seq DESC LIMIT ?";
+        WHERE l.account = ? AND l.seq < ? AND l.seq >= ? AND l.kind BETWEEN ? AND ? ORDER BY l.seq DESC LIMIT ?";
+    /// The last row that is looked at by one statement.
+    FLOOR = "SELECT seq FROM ledger WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
 }
 
 /// The charge of a request that completed; its amount is what is taken.
@@ -152,17 +155,36 @@ pub struct Entry {
     pub model: Option<String>,
 }
 
-/// The entries of an account before `before`, the newest first, `limit` at most; of one kind, or all.
+/// A page of an account's entries behind the one in row `before`, the newest first, `limit` at most; of one kind, or all.
+/// 20,000 are looked through at most.
 pub async fn list(
     store: &Store,
     account: AccountKey,
     kind: Option<EntryKind>,
-    before: i64,
+    before: Option<i64>,
     limit: u32,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<ListPage<Entry>, StoreError> {
+    let question = question(account, kind, before, limit);
+    lists::page(&store.long_readers(account), None, question, read).await
+}
+
+/// How the database is asked for such a page.
+pub(in crate::store) fn question(
+    account: AccountKey,
+    kind: Option<EntryKind>,
+    before: Option<i64>,
+    limit: u32,
+) -> Question<impl Fn(i64, u32) -> Statement, impl Fn(i64, i64, usize) -> Statement> {
     let (first, last) = kind.map_or((0, code(EntryKind::Dispute)), |kind| (code(kind), code(kind)));
-    let select = LIST.bind(account).bind(before).bind(first).bind(last).bind(limit);
-    store.readers().fetch_all(select).await?.iter().map(read).collect()
+    Question {
+        before,
+        rows_max: limit as usize,
+        looked_max: LOOKED_MAX,
+        floor: move |behind, count| FLOOR.bind(account).bind(behind).bind(count - 1),
+        rows: move |behind, floor, limit| {
+            LIST.bind(account).bind(behind).bind(floor).bind(first).bind(last).bind(limit as i64)
+        },
+    }
 }
 
 fn read(row: &Row) -> Result<Entry, StoreError> {

@@ -6,6 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Tx, statements};
 use crate::store::ledger::entries::{self, NewEntry, Posting};
+use crate::store::lists::{self, LOOKED_MAX, ListPage, Question};
 use crate::store::{Store, StoreError};
 
 /// An order of credits. Times are in milliseconds.
@@ -36,8 +37,10 @@ pub struct Payment {
 statements! {
     INSERT = "INSERT INTO payments (id, account, provider, credits, amount, currency, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
     NOTE_SESSION = "UPDATE payments SET session = ? WHERE id = ?";
-    LIST = "SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
-        FROM payments WHERE account = ? AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC";
+    LIST = "SELECT seq, id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE account = ? AND seq < ? AND seq >= ? AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC LIMIT ?";
+    /// The last row that is looked at by one statement.
+    FLOOR = "SELECT seq FROM payments WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
     FIND = "SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
         FROM payments WHERE id = ?";
     FIND_PAID = "SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
@@ -66,9 +69,22 @@ pub async fn note_session(store: &Store, id: PaymentId, session: &str) -> Result
     store.transaction(async move |tx| tx.execute(update).await.map(drop)).await
 }
 
-/// The orders of an account that could be paid, the newest first.
-pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<Payment>, StoreError> {
-    store.readers().fetch_all(LIST.bind(account)).await?.iter().map(read).collect()
+/// A page of the orders of an account that could be paid, behind the one in row `before`, the newest first, `limit` at most.
+/// 20,000 are looked through at most.
+pub async fn list(
+    store: &Store,
+    account: AccountKey,
+    before: Option<i64>,
+    limit: u32,
+) -> Result<ListPage<Payment>, StoreError> {
+    let question = Question {
+        before,
+        rows_max: limit as usize,
+        looked_max: LOOKED_MAX,
+        floor: |behind, count| FLOOR.bind(account).bind(behind).bind(count - 1),
+        rows: |behind, floor, limit| LIST.bind(account).bind(behind).bind(floor).bind(limit as i64),
+    };
+    lists::page(&store.long_readers(account), None, question, read).await
 }
 
 /// The order with this identifier.

@@ -30,6 +30,6 @@ pub(in crate::store) use self::{
     claims::{FIND_DUE, TAKE},
     interruptions::{ON_POSTGRES, RELEASE},
     lanes::LIST as LIST_LANES,
-    reads::{OF_ACCOUNT, TRIES_OF_ACCOUNT},
+    reads::{FLOOR_OF_ACCOUNT, FLOOR_OF_ALL, OF_ACCOUNT, OF_ALL, TRIES_OF_ACCOUNT},
     test_events::LIVE_TEST,
 };

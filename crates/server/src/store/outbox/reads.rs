@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::store::database::{Row, Statement, statements};
 use crate::store::effects::low_half;
 use crate::store::event_states::{EventState, kind_of};
+use crate::store::lists::{self, LOOKED_MAX, ListPage, Question};
 use crate::store::{Store, StoreError};
 
 /// An event and how far it has come. Times are in milliseconds.
@@ -42,8 +43,8 @@ pub struct EventFilter {
     pub account: Option<AccountKey>,
     /// In which state; `None` for any.
     pub state: Option<EventState>,
-    /// Those behind this one.
-    pub before: Option<EventId>,
+    /// Those behind the one in this row.
+    pub before: Option<i64>,
     /// How many at most.
     pub limit: u32,
 }
@@ -74,18 +75,19 @@ pub struct DeliveryRecord {
 }
 
 statements! {
-    OF_ACCOUNT = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+    OF_ACCOUNT = "SELECT e.seq, e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
                CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
-        WHERE e.account = ? AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
-          AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ?";
-    OF_ALL = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+        WHERE e.account = ? AND e.seq < ? AND e.seq >= ? AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ?";
+    OF_ALL = "SELECT e.seq, e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
                CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
-        WHERE e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = ?), 9223372036854775807)
-          AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ?";
+        WHERE e.seq < ? AND e.seq >= ? AND e.state BETWEEN ? AND ? ORDER BY e.seq DESC LIMIT ?";
+    /// The last row that is looked at by one statement.
+    FLOOR_OF_ACCOUNT = "SELECT seq FROM events WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
+    FLOOR_OF_ALL = "SELECT seq FROM events WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
     FIND = "SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
                CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
@@ -125,18 +127,35 @@ statements! {
         WHERE state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */ AND ended_at > ?";
 }
 
-/// Some events, the newest first.
-pub async fn list(store: &Store, filter: EventFilter) -> Result<Vec<EventRecord>, StoreError> {
-    let (first, last) = match filter.state {
-        Some(state) => (state.code(), state.code()),
-        None => (i64::MIN, i64::MAX),
-    };
-    let query = match filter.account {
-        Some(account) => OF_ACCOUNT.bind(account),
-        None => OF_ALL.unbound(),
-    };
-    let query = query.bind(filter.before.map(|id| id.to_bytes().to_vec())).bind(first).bind(last);
-    store.readers().fetch_all(query.bind(filter.limit)).await?.iter().map(read_event).collect()
+/// Nobody: row numbers begin at 1.
+const NOBODY: AccountKey = AccountKey(0);
+
+/// A page of events, the newest first; 20,000 are looked through at most.
+pub async fn list(store: &Store, filter: EventFilter) -> Result<ListPage<EventRecord>, StoreError> {
+    // Everybody's are listed by an operator's command, with readers of its own.
+    let readers = store.long_readers(filter.account.unwrap_or(NOBODY));
+    lists::page(&readers, None, question(filter), read_event).await
+}
+
+/// How the database is asked for such a page.
+pub(in crate::store) fn question(
+    filter: EventFilter,
+) -> Question<impl Fn(i64, u32) -> Statement, impl Fn(i64, i64, usize) -> Statement> {
+    let EventFilter { account, state, before, limit } = filter;
+    let (first, last) = state.map_or((i64::MIN, i64::MAX), |state| (state.code(), state.code()));
+    Question {
+        before,
+        rows_max: limit as usize,
+        looked_max: LOOKED_MAX,
+        floor: move |behind, count| {
+            let query = account.map_or_else(|| FLOOR_OF_ALL.unbound(), |it| FLOOR_OF_ACCOUNT.bind(it));
+            query.bind(behind).bind(count - 1)
+        },
+        rows: move |behind, floor, limit| {
+            let query = account.map_or_else(|| OF_ALL.unbound(), |it| OF_ACCOUNT.bind(it));
+            query.bind(behind).bind(floor).bind(first).bind(last).bind(limit as i64)
+        },
+    }
 }
 
 /// The event with this identifier.

@@ -7,11 +7,8 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 
 use crate::store::database::{Row, Sql, statements};
-use crate::store::lists::{self, ListPage, Question, Search};
+use crate::store::lists::{self, LOOKED_MAX, ListPage, PAGE_ROWS, Question, Search};
 use crate::store::{Store, StoreError, row};
-
-/// How many requests are looked through for a page.
-pub(in crate::store) const LOOKED_MAX: u32 = 20_000;
 
 /// Which requests a list is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,6 +152,7 @@ pub(in crate::store) async fn list_newest_of(
     let model = filter.model.map(|model| model.0);
     let question = Question {
         before,
+        rows_max: PAGE_ROWS,
         looked_max,
         floor: |behind, count| floor.bind(key).bind(behind).bind(count - 1),
         rows: |behind, floor, limit| {

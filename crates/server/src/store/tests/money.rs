@@ -38,7 +38,7 @@ fn assert_account(fixture: &Fixture, expected: [&str; 3]) -> impl Future<Output 
 }
 
 async fn entries(fixture: &Fixture) -> Vec<Entry> {
-    ledger::list(&fixture.store, fixture.account, None, i64::MAX, 1_000).await.expect("the ledger")
+    ledger::list(&fixture.store, fixture.account, None, None, 1_000).await.expect("the ledger").rows
 }
 
 async fn post(store: &Store, fixture: &Fixture, kind: EntryKind, amount: &str, source: &str) -> Posting {

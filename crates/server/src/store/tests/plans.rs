@@ -6,6 +6,7 @@ use overnight_domain::scheduler::AccountKey;
 use crate::store::database::{Dialect, Sql, Statement, Tx, Value, sql};
 use crate::store::identity::api_keys;
 use crate::store::ledger::entries;
+use crate::store::ledger::payments;
 use crate::store::ledger::totals;
 use crate::store::lists::{self, Search};
 use crate::store::operations::audit;
@@ -100,7 +101,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     check_on_postgres(&fixture, lease, by_whole_key).await;
 }
 
-/// What looks through requests and batches for a page.
+/// What looks through rows for a page.
 fn lists_for_people() -> Vec<Statement> {
     let bound = |sql: &Sql, numbers: &[i64]| {
         let query = numbers.iter().fold(sql.unbound(), |query, number| query.bind(*number));
@@ -113,7 +114,14 @@ fn lists_for_people() -> Vec<Statement> {
         batches::COST.bind(1i64),
         requests::FIND_CHARGE.bind([0; 16]).bind(1i64),
         requests::LIST_ERRORS.bind(1i64).bind(9i64),
+        entries::LIST.bind(1i64).bind(9i64).bind(0i64).bind(0i64).bind(4i64).bind(51i64),
+        outbox::OF_ACCOUNT.bind(1i64).bind(9i64).bind(0i64).bind(0i64).bind(4i64).bind(51i64),
+        outbox::OF_ALL.bind(9i64).bind(0i64).bind(0i64).bind(4i64).bind(51i64),
+        outbox::FLOOR_OF_ALL.bind(9i64).bind(999i64),
     ];
+    for floor in [&entries::FLOOR, &payments::FLOOR, &outbox::FLOOR_OF_ACCOUNT] {
+        statements.push(floor.bind(1i64).bind(9i64).bind(999i64));
+    }
     for scope in [ListScope::Account(AccountKey(1)), ListScope::Batch(AccountKey(1), 1)] {
         let (list, floor) = requests::list_of(scope);
         statements.push(bound(list, &[1, 9, 0, 0, 5, 1, 1]));
@@ -204,8 +212,6 @@ async fn money_is_moved_by_keys() {
     }
     let request = "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)";
     check(&fixture, entries::INSERT_CHARGES.sqlite, &[request]).await;
-    check(&fixture, entries::LIST.sqlite, &["SEARCH l USING INDEX ledger_by_account (account=? AND seq<?)"])
-        .await;
 }
 
 #[tokio::test]
@@ -244,7 +250,7 @@ async fn what_is_due_is_found_however_much_is_not() {
     check(
         &fixture,
         outbox::OF_ACCOUNT.sqlite,
-        &["SEARCH e USING INDEX events_by_account (account=? AND seq<?)"],
+        &["SEARCH e USING INDEX events_by_account (account=? AND seq>? AND seq<?)"],
     )
     .await;
     check(
@@ -324,6 +330,26 @@ async fn lists_for_people_start_at_their_cursor_too() {
     let live = "SEARCH batches USING INDEX batches_live (account=?)";
     check(&fixture, batches::COUNT_LIVE.sqlite, &[live]).await;
     check(&fixture, batches::COST.sqlite, &[by_batch, joined[3]]).await;
+}
+
+#[tokio::test]
+async fn lists_of_money_and_events_read_what_lies_between_two_rows() {
+    let fixture = Fixture::on_sqlite().await;
+    let events = "SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)";
+    for (sql, step) in [
+        (&entries::LIST, "SEARCH l USING INDEX ledger_by_account (account=? AND seq>? AND seq<?)"),
+        (&entries::FLOOR, "SEARCH ledger USING COVERING INDEX ledger_by_account (account=? AND seq<?)"),
+        (&payments::LIST, "SEARCH payments USING INDEX payments_by_account (account=? AND seq>? AND seq<?)"),
+        (&payments::FLOOR, "SEARCH payments USING COVERING INDEX payments_by_account (account=? AND seq<?)"),
+        (&outbox::OF_ALL, events),
+        (&outbox::FLOOR_OF_ALL, "SEARCH events USING INTEGER PRIMARY KEY (rowid<?)"),
+        (
+            &outbox::FLOOR_OF_ACCOUNT,
+            "SEARCH events USING COVERING INDEX events_by_account (account=? AND seq<?)",
+        ),
+    ] {
+        check(&fixture, sql.sqlite, &[step]).await;
+    }
 }
 
 #[tokio::test]

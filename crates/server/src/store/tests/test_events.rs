@@ -126,9 +126,11 @@ async fn events_and_tries_are_listed_page_by_page(mut fixture: Fixture) {
     loop {
         let filter = EventFilter { account, state: Some(EventState::Live), before, limit: 2 };
         let page = outbox::list(&fixture.store, filter).await.expect("events");
-        let Some(last) = page.last() else { break };
-        before = Some(last.id);
-        listed.extend(page.iter().map(|event| event.id));
+        listed.extend(page.rows.iter().map(|event| event.id));
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
     }
     assert_eq!(listed, all);
     let (mut before, mut tried) = (None, Vec::new());

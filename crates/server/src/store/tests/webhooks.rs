@@ -26,7 +26,7 @@ impl Fixture {
 
     pub(super) async fn events(&self) -> Vec<EventRecord> {
         let filter = EventFilter { account: Some(self.account), state: None, before: None, limit: 1_000 };
-        let mut events = outbox::list(&self.store, filter).await.expect("the events");
+        let mut events = outbox::list(&self.store, filter).await.expect("the events").rows;
         events.reverse();
         events
     }

@@ -71,8 +71,8 @@ impl Shop {
     /// The kinds and amounts of the ledger, the oldest first.
     async fn ledger(&self) -> Vec<(EntryKind, String)> {
         let services = &self.app.services;
-        let entries = accounts::list_entries(services, &self.account, None, i64::MAX, 100).await;
-        let entries = entries.expect("the ledger").into_iter().rev();
+        let entries = accounts::list_entries(services, &self.account, None, None, 100).await;
+        let entries = entries.expect("the ledger").rows.into_iter().rev();
         entries.map(|entry| (entry.kind, entry.amount.to_string())).collect()
     }
 
@@ -186,7 +186,7 @@ async fn a_payment_that_was_never_told_of_is_found_by_asking() {
     shop.order("5").await;
     let asked = async || {
         let mut heard = Vec::new();
-        for order in orders::list(services, shop.account.id).await.expect("the orders") {
+        for order in orders::list(services, shop.account.id, None, 9).await.expect("the orders").rows {
             heard.push(orders::check(services, &order).await.expect("an answer"));
         }
         heard

@@ -24,6 +24,9 @@ SELECT quarter, completed, failed, cancelled, prompt_tokens, completion_tokens, 
 -- ledger::entries::FIND_AMOUNT, both
 SELECT amount FROM ledger WHERE kind = $1 AND source = $2 AND source IS NOT NULL;
 
+-- ledger::entries::FLOOR, both
+SELECT seq FROM ledger WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3;
+
 -- ledger::entries::INSERT, both
 INSERT INTO ledger (account, kind, amount, created_at, source) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (kind, source) WHERE source IS NOT NULL DO NOTHING;
@@ -42,7 +45,7 @@ INSERT INTO ledger (account, kind, amount, created_at, result, model, request)
 -- ledger::entries::LIST, both
 SELECT l.seq, l.kind, l.amount, l.created_at, l.source, l.request, m.name AS model
         FROM ledger l LEFT JOIN models m ON m.seq = l.model
-        WHERE l.account = $1 AND l.seq < $2 AND l.kind BETWEEN $3 AND $4 ORDER BY l.seq DESC LIMIT $5;
+        WHERE l.account = $1 AND l.seq < $2 AND l.seq >= $3 AND l.kind BETWEEN $4 AND $5 ORDER BY l.seq DESC LIMIT $6;
 
 -- ledger::entries::MOVE_BALANCE, both
 UPDATE accounts SET balance = balance + $1
@@ -59,12 +62,15 @@ SELECT id, account, provider, credits, amount, currency, created_at, session, pa
 SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
         FROM payments WHERE reference = $1;
 
+-- ledger::payments::FLOOR, both
+SELECT seq FROM payments WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3;
+
 -- ledger::payments::INSERT, both
 INSERT INTO payments (id, account, provider, credits, amount, currency, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7);
 
 -- ledger::payments::LIST, both
-SELECT id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
-        FROM payments WHERE account = $1 AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC;
+SELECT seq, id, account, provider, credits, amount, currency, created_at, session, paid_at, reference
+        FROM payments WHERE account = $1 AND seq < $2 AND seq >= $3 AND (session IS NOT NULL OR paid_at IS NOT NULL) ORDER BY seq DESC LIMIT $4;
 
 -- ledger::payments::NOTE_PAID, both
 UPDATE payments SET paid_at = $1, reference = $2, credits = $3, amount = $4 WHERE id = $5 AND paid_at IS NULL;

@@ -105,21 +105,25 @@ SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state
 SELECT d.started_at, d.event, d.number FROM events e JOIN deliveries d ON d.event = e.seq
         WHERE e.id = $1 AND d.number = $2;
 
+-- outbox::reads::FLOOR_OF_ACCOUNT, both
+SELECT seq FROM events WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1 OFFSET $3;
+
+-- outbox::reads::FLOOR_OF_ALL, both
+SELECT seq FROM events WHERE seq < $1 ORDER BY seq DESC LIMIT 1 OFFSET $2;
+
 -- outbox::reads::OF_ACCOUNT, both
-SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+SELECT e.seq, e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
                CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
-        WHERE e.account = $1 AND e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = $2), 9223372036854775807)
-          AND e.state BETWEEN $3 AND $4 ORDER BY e.seq DESC LIMIT $5;
+        WHERE e.account = $1 AND e.seq < $2 AND e.seq >= $3 AND e.state BETWEEN $4 AND $5 ORDER BY e.seq DESC LIMIT $6;
 
 -- outbox::reads::OF_ALL, both
-SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
+SELECT e.seq, e.id, e.kind, r.id AS request_id, b.id AS batch_id, e.created_at, e.state,
                CASE WHEN e.node IS NOT NULL THEN e.claimed_at END AS sending_since, e.due_at, e.ended_at,
                e.number AS tries, coalesce(e.url, r.webhook, b.webhook) AS url
         FROM events e LEFT JOIN requests r ON r.seq = e.request LEFT JOIN batches b ON b.seq = e.batch
-        WHERE e.seq < coalesce((SELECT o.seq FROM events o WHERE o.id = $1), 9223372036854775807)
-          AND e.state BETWEEN $2 AND $3 ORDER BY e.seq DESC LIMIT $4;
+        WHERE e.seq < $1 AND e.seq >= $2 AND e.state BETWEEN $3 AND $4 ORDER BY e.seq DESC LIMIT $5;
 
 -- outbox::reads::TRIES_OF_ACCOUNT, both
 SELECT e.id, e.kind, r.id AS request_id, b.id AS batch_id, d.number, d.started_at, d.duration_ms,
