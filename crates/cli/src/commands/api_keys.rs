@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use overnight_domain::ids::{AccountId, KeyId};
-use overnight_server::app::api_keys;
+use overnight_server::app::api_keys::{self, ENDED_LISTED_MAX, KeyList};
 use overnight_server::config::Millis;
 use overnight_server::store::identity::api_keys::ApiKey;
 use serde::Serialize;
@@ -117,7 +117,8 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
         }
         Command::List(Of { account }) => {
             let mut list = List::begin(output, COLUMNS);
-            for key in api_keys::list(&services, account).await? {
+            let KeyList { keys, is_cut } = api_keys::list(&services, account).await?;
+            for key in keys {
                 let key = Record::from(key);
                 let created = times::utc(key.created_at);
                 let expires = times::utc_or_dash(key.expires_at);
@@ -126,6 +127,11 @@ pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) ->
                 list.row(&key, &[&key.id, &key.prefix, key.state(), &created, &expires, &used, name])?;
             }
             list.end()?;
+            if is_cut {
+                output.say(&format!(
+                    "of the keys that were revoked or have expired, the newest {ENDED_LISTED_MAX} are listed"
+                ));
+            }
         }
         Command::Revoke(Revoke { key }) => {
             let key = Record::from(api_keys::revoke(&services, key).await?);

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
 
-use super::accounts::Start;
+use super::accounts::{Account, Start};
 use super::errors::AppError;
 use super::people;
 use super::sessions::{self, Link};
@@ -55,11 +55,7 @@ async fn bootstrap(services: &Services) -> Result<Option<Bootstrapped>, AppError
     let accounts = store::identity::accounts::list(store).await?;
     let alone = match accounts.as_slice() {
         [] => None,
-        [only]
-            if only.name == ACCOUNT && store::identity::api_keys::list(store, only.key).await?.is_empty() =>
-        {
-            Some(only)
-        }
+        [only] if only.name == ACCOUNT && has_no_key(services, only).await? => Some(only),
         _ => return Ok(None),
     };
     let (key, stored) = api_keys::new(services, Some(ACCOUNT), None);
@@ -67,7 +63,7 @@ async fn bootstrap(services: &Services) -> Result<Option<Bootstrapped>, AppError
     write_privately(&key_path, &key)
         .map_err(|source| StoreError::File { path: key_path.display().to_string(), source })?;
     let account = if let Some(alone) = alone {
-        store::identity::api_keys::insert(store, alone.key, &stored).await?;
+        api_keys::store(services, alone.key, (key.clone(), stored)).await?;
         alone.id
     } else {
         let credits = services.config.billing.bootstrap_credits;
@@ -75,6 +71,10 @@ async fn bootstrap(services: &Services) -> Result<Option<Bootstrapped>, AppError
         store::identity::accounts::insert_with_key(store, &account, &stored).await?.id
     };
     Ok(Some(Bootstrapped { account, key, key_path }))
+}
+
+async fn has_no_key(services: &Services, account: &Account) -> Result<bool, AppError> {
+    Ok(api_keys::list(services, account.id).await?.keys.is_empty())
 }
 
 /// Makes a link by which the first operator signs in to the console, and the operator too where there is no user; `None`

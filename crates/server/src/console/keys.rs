@@ -16,6 +16,8 @@ pub(crate) struct KeysPage<'a> {
     /// The key that was made just now: the only time that it is shown.
     pub(crate) made: Option<&'a str>,
     pub(crate) keys: Vec<ApiKey>,
+    /// Whether older keys that do not work any more are left out.
+    pub(crate) is_cut: bool,
     /// Where the API is.
     pub(crate) url: String,
     pub(crate) model: &'a str,
@@ -24,7 +26,7 @@ pub(crate) struct KeysPage<'a> {
 
 impl KeysPage<'_> {
     fn is_live(&self, key: &ApiKey) -> bool {
-        key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > self.now)
+        key.works_at(self.now)
     }
 }
 

@@ -12,8 +12,10 @@ pub use self::cache::{ApiKeyCache, Opened};
 use super::errors::AppError;
 use super::{Services, accounts, names};
 use crate::store::StoreError;
-pub use crate::store::identity::api_keys::ApiKey;
 use crate::store::identity::api_keys::{self, KeyHolder, NewApiKey};
+pub use crate::store::identity::api_keys::{ApiKey, ENDED_LISTED_MAX, KeyList, USABLE_MAX};
+
+const NOUN: &str = "API key";
 
 /// A key that was just made.
 #[derive(Debug, Clone)]
@@ -56,7 +58,8 @@ pub async fn authenticate(services: &Services, key: &[u8]) -> Result<Opened, App
 ///
 /// # Errors
 ///
-/// [`AppError::NotFound`] where there is no such account, [`AppError::Invalid`] for a name or a time that cannot be.
+/// [`AppError::NotFound`] where there is no such account, [`AppError::Invalid`] for a name or a time that cannot be, and where
+/// [`USABLE_MAX`] keys of the account work already.
 pub async fn create(
     services: &Services,
     account: AccountId,
@@ -94,12 +97,19 @@ pub(super) fn new(
 }
 
 /// Stores a key of an account that was made by [`new`].
-async fn store(
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] where [`USABLE_MAX`] keys of the account work already.
+pub(super) async fn store(
     services: &Services,
     account: AccountKey,
     (key, new): (String, NewApiKey),
 ) -> Result<MadeKey, AppError> {
-    api_keys::insert(&services.store, account, &new).await?;
+    if !api_keys::insert(&services.store, account, &new).await? {
+        let message = format!("has {USABLE_MAX} keys that work, and may have no more: revoke one first");
+        return Err(AppError::invalid("account", codes::OUT_OF_RANGE, &message));
+    }
     let NewApiKey { id, prefix, name, created_at, expires_at, .. } = new;
     Ok(MadeKey {
         key,
@@ -107,14 +117,26 @@ async fn store(
     })
 }
 
-/// The keys of an account, revoked and expired ones too, oldest first.
+/// The keys of an account, oldest first: all that work, and the newest of those that were revoked or have expired.
 ///
 /// # Errors
 ///
 /// [`AppError::NotFound`] where there is no such account.
-pub async fn list(services: &Services, account: AccountId) -> Result<Vec<ApiKey>, AppError> {
+pub async fn list(services: &Services, account: AccountId) -> Result<KeyList, AppError> {
     let account = accounts::get(services, account).await?;
-    Ok(api_keys::list(&services.store, account.key).await?)
+    Ok(api_keys::list(&services.store, account.key, services.clock.now()).await?)
+}
+
+/// As [`revoke`], of a key of the account.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn revoke_own(services: &Services, account: AccountKey, id: KeyId) -> Result<ApiKey, AppError> {
+    if !api_keys::is_own(&services.store, account, id).await? {
+        return Err(AppError::NotFound(NOUN));
+    }
+    revoke(services, id).await
 }
 
 /// Revokes a key: at once in this process, within a second in every other. A second time changes nothing.
@@ -125,7 +147,7 @@ pub async fn list(services: &Services, account: AccountId) -> Result<Vec<ApiKey>
 pub async fn revoke(services: &Services, id: KeyId) -> Result<ApiKey, AppError> {
     let revoked = api_keys::revoke(&services.store, id, services.clock.now()).await?;
     services.api_key_cache.forget();
-    revoked.ok_or(AppError::NotFound("API key"))
+    revoked.ok_or(AppError::NotFound(NOUN))
 }
 
 /// Stores when keys were used, as far as that is news: of each key about once a minute.

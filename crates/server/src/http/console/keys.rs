@@ -6,7 +6,7 @@ use overnight_domain::roles::Permission;
 use super::forms::Form;
 use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
-use crate::app::api_keys;
+use crate::app::api_keys::{self, KeyList};
 use crate::console::{KeysPage, Section};
 
 const DAY_MS: i64 = 86_400_000;
@@ -37,11 +37,7 @@ pub(super) async fn create(visit: MemberVisit, form: Form) -> PageResult {
 pub(super) async fn revoke(visit: MemberVisit) -> PageResult {
     visit.require(Permission::Work)?;
     let key = visit.id::<KeyKind>();
-    let own = api_keys::list(visit.services(), visit.account.id).await?;
-    if !own.iter().any(|known| known.id == key) {
-        return Err(replies::PageError::NoSuchPage);
-    }
-    api_keys::revoke(visit.services(), key).await?;
+    api_keys::revoke_own(visit.services(), visit.account.key, key).await?;
     replies::see_other(&visit.at("keys?flash=key_revoked"))
 }
 
@@ -50,13 +46,14 @@ async fn show(visit: &MemberVisit, made: Option<&str>, refused: Option<String>) 
     layout.is_live = made.is_none();
     layout.refused = refused;
     let services = visit.services();
-    let mut keys = api_keys::list(services, visit.account.id).await?;
+    let KeyList { mut keys, is_cut } = api_keys::list(services, visit.account.id).await?;
     keys.reverse();
     let page = KeysPage {
         layout,
         may_work: visit.role.may(Permission::Work),
         made,
         keys,
+        is_cut,
         url: services.config.public_address("/v1"),
         model: services.models.iter().next().map_or("", |model| &model.config.name),
         now: services.clock.now(),

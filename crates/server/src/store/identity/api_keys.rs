@@ -4,9 +4,16 @@ use overnight_domain::ids::{AccountId, KeyId};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::ledger::totals;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
+
+/// How many keys of an account work at once.
+pub const USABLE_MAX: u32 = 1_000;
+
+/// How many keys that were revoked or have expired are listed.
+pub const ENDED_LISTED_MAX: u32 = 1_000;
 
 /// A key to be made.
 #[derive(Debug, Clone)]
@@ -44,6 +51,13 @@ pub struct ApiKey {
     pub last_used_at: Option<i64>,
 }
 
+impl ApiKey {
+    /// Whether it opens its account at a time in milliseconds.
+    pub fn works_at(&self, now: i64) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|expires_at| expires_at > now)
+    }
+}
+
 /// What a key opens, and until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyHolder {
@@ -70,8 +84,19 @@ statements! {
     FIND_HOLDER = "SELECT k.account, a.id AS account_id, k.seq, k.id, k.expires_at, k.last_used_at,
                a.payments_activated_at IS NOT NULL AS is_activated, a.requests_per_second_quota
         FROM api_keys k JOIN accounts a ON a.seq = k.account WHERE k.sha256 = ? AND k.revoked_at IS NULL";
-    LIST = "SELECT id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
-        WHERE account = ? ORDER BY seq";
+    /// Up to so many of those that work.
+    COUNT_USABLE = "SELECT count(*) AS count FROM (SELECT 1 FROM api_keys
+        WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ? LIMIT ?) v";
+    /// Those that work, and the newest of the others.
+    LIST = "SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM (
+            SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+            WHERE account = ? AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ?
+            UNION ALL
+            SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM (
+                SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+                WHERE account = ? AND (revoked_at IS NOT NULL OR expires_at <= ?) ORDER BY seq DESC LIMIT ?) ended
+        ) v ORDER BY seq";
+    FIND_OWN = "SELECT seq FROM api_keys WHERE id = ? AND account = ?";
     REVOKE = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?
         RETURNING id, prefix, name, created_at, expires_at, revoked_at, last_used_at";
     /// Everybody locks in the order of `seq`.
@@ -85,13 +110,25 @@ statements! {
     };
 }
 
-/// Makes a key of an account, usable in every process once this returns.
-pub async fn insert(store: &Store, account: AccountKey, key: &NewApiKey) -> Result<(), StoreError> {
+/// Makes a key of an account, usable in every process once this returns; whether it was made: not where [`USABLE_MAX`] keys
+/// of the account work already.
+pub async fn insert(store: &Store, account: AccountKey, key: &NewApiKey) -> Result<bool, StoreError> {
     let key = key.clone();
-    store.transaction(async move |tx| insert_in(account, &key, tx).await).await
+    let making = async move |tx: &mut Tx<'_>| {
+        // Of two that are made at once the second one counts the first.
+        totals::lock_only([account.0].into_iter(), tx).await?;
+        let count = COUNT_USABLE.bind(account).bind(key.created_at).bind(USABLE_MAX);
+        let usable: i64 = tx.fetch(count).await?.first().map_or(Ok(0), |row| row.get("count"))?;
+        let is_made = usable < i64::from(USABLE_MAX);
+        if is_made {
+            insert_in(account, &key, tx).await?;
+        }
+        Ok(is_made)
+    };
+    store.transaction(making).await
 }
 
-/// The same in a transaction.
+/// Makes a key in a transaction, however many there are.
 pub(in crate::store) async fn insert_in(
     account: AccountKey,
     key: &NewApiKey,
@@ -125,9 +162,32 @@ pub async fn find_holder(store: &Store, sha256: &[u8; 32]) -> Result<Option<KeyH
     }))
 }
 
-/// The keys of an account, oldest first.
-pub async fn list(store: &Store, account: AccountKey) -> Result<Vec<ApiKey>, StoreError> {
-    store.readers().fetch_all(LIST.bind(account)).await?.iter().map(read).collect()
+/// The keys of an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyList {
+    /// The oldest first: all that work, and the newest [`ENDED_LISTED_MAX`] of those that were revoked or have expired.
+    pub keys: Vec<ApiKey>,
+    /// Whether older ones that were revoked or have expired are left out.
+    pub is_cut: bool,
+}
+
+/// The keys of an account at a time in milliseconds.
+pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<KeyList, StoreError> {
+    let query = LIST.bind(account).bind(now).bind(account).bind(now).bind(ENDED_LISTED_MAX + 1);
+    let rows = store.long_readers(account).fetch_all(query).await?;
+    let mut keys = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let has_ended = |key: &ApiKey| !key.works_at(now);
+    let is_cut = keys.iter().filter(|key| has_ended(key)).count() > ENDED_LISTED_MAX as usize;
+    if is_cut && let Some(oldest) = keys.iter().position(has_ended) {
+        keys.remove(oldest);
+    }
+    Ok(KeyList { keys, is_cut })
+}
+
+/// Whether a key is one of the account's.
+pub async fn is_own(store: &Store, account: AccountKey, id: KeyId) -> Result<bool, StoreError> {
+    let found = store.readers().fetch_optional(FIND_OWN.bind(id).bind(account)).await?;
+    Ok(found.is_some())
 }
 
 /// Revokes a key; `None` where there is no such key. A second time keeps the first time.

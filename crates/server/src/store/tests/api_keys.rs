@@ -2,26 +2,20 @@
 
 use overnight_domain::ids::KeyId;
 
-use crate::store::identity::api_keys::{self, NewApiKey};
-use crate::store::tests::{Fixture, START};
+use crate::store::identity::accounts;
+use crate::store::identity::api_keys::{self, ENDED_LISTED_MAX, NewApiKey, USABLE_MAX};
+use crate::store::tests::{Fixture, START, new_account};
 
 on_both!(the_latest_use_of_a_key_is_kept);
 async fn the_latest_use_of_a_key_is_kept(fixture: Fixture) {
     for number in 1..=3u8 {
-        let key = NewApiKey {
-            id: KeyId::from_bits(number.into()),
-            sha256: [number; 32],
-            prefix: format!("on_live_{number}"),
-            name: None,
-            created_at: START,
-            expires_at: None,
-        };
+        let key = NewApiKey { sha256: [number; 32], ..key(number.into(), None) };
         api_keys::insert(&fixture.store, fixture.account, &key).await.expect("a key");
     }
     let note = async |uses: &[(i64, i64)]| {
         api_keys::note_uses(&fixture.store, uses.to_vec()).await.expect("a note");
-        let keys = api_keys::list(&fixture.store, fixture.account).await.expect("keys");
-        keys.into_iter().map(|key| key.last_used_at).collect::<Vec<_>>()
+        let listed = api_keys::list(&fixture.store, fixture.account, START).await.expect("keys");
+        listed.keys.into_iter().map(|key| key.last_used_at).collect::<Vec<_>>()
     };
     assert_eq!(note(&[]).await, [None, None, None]);
     assert_eq!(note(&[(3, 5), (1, 9), (8, 9)]).await, [Some(9), None, Some(5)]);
@@ -30,4 +24,65 @@ async fn the_latest_use_of_a_key_is_kept(fixture: Fixture) {
     assert_eq!((holder.key, holder.last_used_at), (3, Some(6)));
     let many: Vec<_> = (1..=300).map(|id| (id, 10)).collect();
     assert_eq!(note(&many).await, [Some(10); 3]);
+}
+
+fn key(number: u32, expires_at: Option<i64>) -> NewApiKey {
+    let mut sha256 = [0; 32];
+    sha256[..4].copy_from_slice(&number.to_le_bytes());
+    NewApiKey {
+        id: KeyId::from_bits(number.into()),
+        sha256,
+        prefix: format!("on_live_{number}"),
+        name: None,
+        created_at: START,
+        expires_at,
+    }
+}
+
+on_both!(an_account_has_so_many_keys_that_work_and_those_that_do_not_leave_room);
+async fn an_account_has_so_many_keys_that_work_and_those_that_do_not_leave_room(fixture: Fixture) {
+    let insert = async |account, key: NewApiKey| {
+        api_keys::insert(&fixture.store, account, &key).await.expect("an answer")
+    };
+    // What has expired takes no room, and nor does what is revoked.
+    assert!(insert(fixture.account, key(5_000, Some(START))).await);
+    let made = (0..USABLE_MAX)
+        .map(|number| insert(fixture.account, key(number, Some(START + 1 + i64::from(number)))));
+    assert!(futures_util::future::join_all(made).await.iter().all(|is_made| *is_made));
+    assert!(!insert(fixture.account, key(5_001, None)).await);
+    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
+    assert!(insert(other, key(5_002, None)).await, "each account has its own");
+    api_keys::revoke(&fixture.store, KeyId::from_bits(7), START).await.expect("a revocation");
+    let both = [5_003, 5_004].map(|number| insert(fixture.account, key(number, None)));
+    let made = futures_util::future::join_all(both).await;
+    assert_eq!(made.iter().filter(|is_made| **is_made).count(), 1, "there was room for one");
+    let later = NewApiKey { created_at: START + 1, ..key(5_005, None) };
+    assert!(insert(fixture.account, later).await, "one has expired meanwhile");
+}
+
+on_both!(every_key_that_works_is_listed_and_of_the_others_the_newest);
+async fn every_key_that_works_is_listed_and_of_the_others_the_newest(fixture: Fixture) {
+    let insert = async |key: NewApiKey| {
+        assert!(api_keys::insert(&fixture.store, fixture.account, &key).await.expect("an answer"));
+    };
+    let list = async || api_keys::list(&fixture.store, fixture.account, START).await.expect("keys");
+    insert(key(0, None)).await;
+    insert(key(1, None)).await;
+    api_keys::revoke(&fixture.store, KeyId::from_bits(1), START).await.expect("a revocation");
+    for number in 2..=ENDED_LISTED_MAX {
+        insert(key(number, Some(START))).await;
+    }
+    insert(key(9_000, Some(START + 1))).await;
+    let listed = list().await;
+    assert_eq!((listed.keys.len(), listed.is_cut), (ENDED_LISTED_MAX as usize + 2, false));
+    insert(key(9_001, Some(START))).await;
+    let listed = list().await;
+    assert!(listed.is_cut);
+    let ids: Vec<_> = listed.keys.iter().map(|key| key.id).collect();
+    let expected = [0].into_iter().chain(2..=ENDED_LISTED_MAX).chain([9_000, 9_001]);
+    assert_eq!(ids, expected.map(|number| KeyId::from_bits(number.into())).collect::<Vec<_>>());
+    let is_own =
+        async |account| api_keys::is_own(&fixture.store, account, KeyId::from_bits(1)).await.expect("a read");
+    let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
+    assert_eq!((is_own(fixture.account).await, is_own(other).await), (true, false), "listed or not");
 }

@@ -222,6 +222,18 @@ async fn uses_of_keys_are_noted_by_row_numbers() {
 }
 
 #[tokio::test]
+async fn keys_that_work_are_found_without_those_that_do_not() {
+    let fixture = Fixture::on_sqlite().await;
+    let usable = "SEARCH api_keys USING INDEX api_keys_usable (account=? AND <expr>>?)";
+    let newest = "SEARCH api_keys USING INDEX api_keys_by_account (account=?)";
+    check(&fixture, api_keys::COUNT_USABLE.sqlite, &[usable]).await;
+    let plan = plan(&fixture, api_keys::LIST.sqlite).await;
+    for step in [usable, newest] {
+        assert!(plan.iter().any(|line| line.starts_with(step)), "wants {step}\nhas {plan:#?}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_due_is_found_however_much_is_not() {
     let fixture = Fixture::on_sqlite().await;
     let by_lane = "USING COVERING INDEX events_due (lane";

@@ -33,7 +33,7 @@ async fn everything(store: &Store) -> Result<Vec<String>, StoreError> {
     for account in accounts::list(store).await? {
         seen.push(format!("{account:?} {:?}", members::list(store, account.key).await?));
         seen.push(format!("{:?}", invitations::list(store, account.key, START).await?));
-        seen.push(format!("{:?}", api_keys::list(store, account.key).await?));
+        seen.push(format!("{:?}", api_keys::list(store, account.key, START).await?));
         seen.push(format!("{:?}", ledger::list(store, account.key, None, None, 99).await?));
     }
     for number in 0..9 {
@@ -207,7 +207,7 @@ async fn an_account_with_a_key_is_made_with_it_or_not_at_all(fixture: Fixture) {
     };
     let make = async || accounts::insert_with_key(&fixture.store, &new_account(8), &key).await;
     let made = done_as_a_whole(&fixture.store, 5, make).await;
-    assert_eq!(api_keys::list(&fixture.store, made.key).await.expect("keys").len(), 1);
+    assert_eq!(api_keys::list(&fixture.store, made.key, START).await.expect("keys").keys.len(), 1);
     fixture.assert_sound().await;
 }
 

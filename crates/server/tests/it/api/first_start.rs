@@ -79,6 +79,6 @@ async fn a_store_with_an_account_of_the_operators_own_is_left_alone() {
     let services = services(&folder).await;
     let account: AccountId = accounts::create(&services, "ours").await.expect("an account").id;
     assert!(bootstrap::run(&services).await.expect("a start").is_none());
-    assert_eq!(api_keys::list(&services, account).await.expect("keys"), []);
+    assert_eq!(api_keys::list(&services, account).await.expect("keys").keys, []);
     services.store.close().await;
 }

@@ -1,5 +1,6 @@
 //! Keys: what they open, and for how long.
 
+use overnight_server::app::api_keys::USABLE_MAX;
 use overnight_server::app::{Services, accounts, api_keys};
 use overnight_server::store::Store;
 use overnight_server::workers;
@@ -38,7 +39,7 @@ async fn a_key_is_listed_without_its_secret_and_expires_when_it_was_told_to() {
     let made = api_keys::create(&app.services, account.id, Some("brief"), Some(300)).await.expect("a key");
     let client = Client::new(app.address, Some(&made.key));
     assert_eq!(client.get("/v1/models").await.status, 200);
-    let listed = api_keys::list(&app.services, account.id).await.expect("keys");
+    let listed = api_keys::list(&app.services, account.id).await.expect("keys").keys;
     assert_eq!(listed, std::slice::from_ref(&made.record));
     assert!(made.key.starts_with(&made.record.prefix) && made.record.prefix.len() < 20);
     app.clock.set(START + 299);
@@ -58,7 +59,7 @@ async fn a_key_tells_when_it_was_used_last_and_one_that_opens_nothing_tells_noth
     api_keys::revoke(&app.services, gone.record.id).await.expect("a revocation");
     let listed = async || {
         workers::key_usage_flusher(&app.services).await.expect("a note");
-        let keys = api_keys::list(&app.services, account.id).await.expect("keys");
+        let keys = api_keys::list(&app.services, account.id).await.expect("keys").keys;
         keys.into_iter().map(|key| key.last_used_at).collect::<Vec<_>>()
     };
     assert_eq!(listed().await, [None, None]);
@@ -84,5 +85,22 @@ async fn no_key_is_made_for_nobody_or_for_no_time() {
     assert!(api_keys::create(&app.services, account, Some("a\u{1b}[31m"), None).await.is_err());
     assert!(api_keys::create(&app.services, account, None, Some(0)).await.is_err());
     assert!(api_keys::revoke(&app.services, overnight_domain::ids::KeyId::from_bits(1)).await.is_err());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn an_account_whose_keys_all_work_gets_no_more_until_one_is_revoked() {
+    let app = TestApp::start().await;
+    let account = accounts::create(&app.services, "many keys").await.expect("an account").id;
+    let create = || api_keys::create(&app.services, account, None, None);
+    let mut made = None;
+    for _ in 0..USABLE_MAX {
+        made = Some(create().await.expect("a key").record);
+    }
+    let refused = create().await.expect_err("too many");
+    let message = "account has 1000 keys that work, and may have no more: revoke one first";
+    assert_eq!(refused.to_string(), message);
+    api_keys::revoke(&app.services, made.expect("a key").id).await.expect("a revocation");
+    create().await.expect("a key");
     app.stop().await;
 }

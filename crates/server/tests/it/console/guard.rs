@@ -13,7 +13,7 @@ async fn a_form_of_somebody_elses_page_does_nothing() {
     let [account, _] = both_accounts(&app).await;
     let mut browser = operator(&app).await;
     let keys = format!("/console/{}/keys", account.id);
-    let count = async || api_keys::list(&app.services, account.id).await.unwrap().len();
+    let count = async || api_keys::list(&app.services, account.id).await.unwrap().keys.len();
     let before = count().await;
     for headers in [
         &[("sec-fetch-site", "cross-site")][..],

@@ -12,7 +12,7 @@ async fn a_foreign_account_looks_like_one_that_does_not_exist() {
     let app = TestApp::start().await;
     let [own, foreign] = both_accounts(&app).await;
     let mut browser = member(&app, &own, "a@example.com", Role::Owner).await;
-    let foreign_key = api_keys::list(&app.services, foreign.id).await.unwrap()[0].id;
+    let foreign_key = api_keys::list(&app.services, foreign.id).await.unwrap().keys[0].id;
     let user = users::named(&app.services, "a@example.com").await.unwrap().id;
     let unknown = AccountId::from_bits(1);
     for page in ["", "/keys", "/account", "/credits"] {
@@ -43,7 +43,7 @@ async fn a_foreign_account_looks_like_one_that_does_not_exist() {
         browser.post("/console/operator/users", &[("email", "x@example.com"), ("operator", "yes")]).await;
     assert_eq!(made.status, 404);
     assert!(users::named(&app.services, "x@example.com").await.is_err());
-    let keys = api_keys::list(&app.services, foreign.id).await.unwrap();
+    let keys = api_keys::list(&app.services, foreign.id).await.unwrap().keys;
     assert!(keys.len() == 1 && keys[0].revoked_at.is_none());
     app.stop().await;
 }
@@ -52,7 +52,7 @@ async fn a_foreign_account_looks_like_one_that_does_not_exist() {
 async fn a_viewer_looks_and_changes_nothing_and_a_developer_decides_nothing() {
     let app = TestApp::start().await;
     let [account, _] = both_accounts(&app).await;
-    let key = api_keys::list(&app.services, account.id).await.unwrap()[0].id;
+    let key = api_keys::list(&app.services, account.id).await.unwrap().keys[0].id;
     let at = |page: &str| format!("/console/{}/{page}", account.id);
     let invitation = [("email", "new@example.com"), ("role", "owner")];
     let mut viewer = member(&app, &account, "viewer@example.com", Role::Viewer).await;
@@ -75,7 +75,7 @@ async fn a_viewer_looks_and_changes_nothing_and_a_developer_decides_nothing() {
         developer.post(&at(&format!("account/members/{viewer_id}")), &[("role", "none")]).await.status,
         403
     );
-    let keys = api_keys::list(&app.services, account.id).await.unwrap();
+    let keys = api_keys::list(&app.services, account.id).await.unwrap().keys;
     assert!(keys.len() == 1 && keys[0].revoked_at.is_none());
     let members = members::list(&app.services, &account).await.unwrap();
     assert_eq!(members.iter().map(|member| member.role).collect::<Vec<_>>(), [Role::Viewer, Role::Developer]);
@@ -83,7 +83,7 @@ async fn a_viewer_looks_and_changes_nothing_and_a_developer_decides_nothing() {
 
     assert_eq!(developer.post(&at("keys"), &[("name", "own"), ("expires", "90d")]).await.status, 200);
     assert_eq!(developer.post(&at(&format!("keys/{key}/revoke")), &[]).await.status, 303);
-    assert!(api_keys::list(&app.services, account.id).await.unwrap()[0].revoked_at.is_some());
+    assert!(api_keys::list(&app.services, account.id).await.unwrap().keys[0].revoked_at.is_some());
     app.stop().await;
 }
 

@@ -40,17 +40,30 @@ UPDATE accounts SET live_requests_quota = $1, stored_bytes_quota = $2, requests_
         RETURNING seq, id, name, created_at, balance, held, payments_activated_at, live_requests, stored_bytes,
                live_requests_quota, stored_bytes_quota, requests_per_second_quota, tokens_per_day_quota;
 
+-- identity::api_keys::COUNT_USABLE, both
+SELECT count(*) AS count FROM (SELECT 1 FROM api_keys
+        WHERE account = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > $2 LIMIT $3) v;
+
 -- identity::api_keys::FIND_HOLDER, both
 SELECT k.account, a.id AS account_id, k.seq, k.id, k.expires_at, k.last_used_at,
                a.payments_activated_at IS NOT NULL AS is_activated, a.requests_per_second_quota
         FROM api_keys k JOIN accounts a ON a.seq = k.account WHERE k.sha256 = $1 AND k.revoked_at IS NULL;
 
+-- identity::api_keys::FIND_OWN, both
+SELECT seq FROM api_keys WHERE id = $1 AND account = $2;
+
 -- identity::api_keys::INSERT, both
 INSERT INTO api_keys (id, account, sha256, prefix, name, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7);
 
 -- identity::api_keys::LIST, both
-SELECT id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
-        WHERE account = $1 ORDER BY seq;
+SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM (
+            SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+            WHERE account = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > $2
+            UNION ALL
+            SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM (
+                SELECT seq, id, prefix, name, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+                WHERE account = $3 AND (revoked_at IS NOT NULL OR expires_at <= $4) ORDER BY seq DESC LIMIT $5) ended
+        ) v ORDER BY seq;
 
 -- identity::api_keys::NOTE, SQLite
 UPDATE api_keys SET last_used_at = ?2 WHERE seq = ?1 AND coalesce(last_used_at, 0) < ?2;
