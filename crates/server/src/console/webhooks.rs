@@ -40,6 +40,8 @@ pub(crate) struct EventPage {
     pub(crate) may_work: bool,
     pub(crate) event: EventRecord,
     pub(crate) tries: Vec<DeliveryRecord>,
+    /// Whether there were older tries.
+    pub(crate) is_cut: bool,
 }
 
 impl EventPage {

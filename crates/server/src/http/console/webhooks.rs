@@ -90,8 +90,10 @@ async fn show_event(visit: &MemberVisit, refused: Option<String>) -> PageResult 
     let mut layout = visit.layout(Section::Webhooks).await?;
     layout.is_live = event.state == EventState::Live;
     layout.refused = refused;
-    let tries = webhooks::list_own_deliveries(services, key, Some(id), None, TRIES).await?;
-    replies::page(&EventPage { layout, may_work: visit.role.may(Permission::Work), event, tries })
+    let mut tries = webhooks::list_own_deliveries(services, key, Some(id), None, TRIES + 1).await?;
+    let is_cut = tries.len() > TRIES as usize;
+    tries.truncate(TRIES as usize);
+    replies::page(&EventPage { layout, may_work: visit.role.may(Permission::Work), event, tries, is_cut })
 }
 
 async fn show(visit: &MemberVisit, params: PageParams) -> PageResult {

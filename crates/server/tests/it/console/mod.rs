@@ -3,6 +3,7 @@
 mod browser;
 mod forwarded;
 mod guard;
+mod lists;
 mod live;
 mod oidc;
 mod outages;
