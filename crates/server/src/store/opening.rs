@@ -21,10 +21,11 @@ use crate::store::error::StoreError;
 use crate::store::nodes;
 use crate::store::options::StoreOptions;
 use crate::store::queue::expiry::Passed;
-use crate::store::read_queue::{LongReaders, ReadQueue};
+use crate::store::read_queue::LongReaders;
 use crate::store::schema;
 use crate::store::writer::{DiskWatch, ManualWriter, Writer, WriterCore};
 use crate::store::writes::{Node, Sequences, WriteContext};
+use crate::turns::Turns;
 
 statements! {
     TAKE_TURN = { postgres: "SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE" };
@@ -52,7 +53,7 @@ pub struct Store {
 
 struct Inner {
     readers: Readers,
-    read_queue: ReadQueue,
+    long_reads: Turns,
     writer: Writer,
     database: Database,
     /// The reserve of the disk as it is set.
@@ -131,7 +132,7 @@ impl Store {
         let readers = Readers::open(database.clone(), options.readers).await?;
         let inner = Inner {
             readers,
-            read_queue: ReadQueue::over(options.readers),
+            long_reads: Turns::over(options.readers as usize / 2),
             writer,
             database,
             disk_reserve: watch::Sender::new(options.disk_reserve),
@@ -196,7 +197,7 @@ impl Store {
 
     /// Readers for what goes through many rows on behalf of an account.
     pub(super) fn long_readers(&self, account: AccountKey) -> LongReaders<'_> {
-        LongReaders { readers: &self.inner.readers, queue: &self.inner.read_queue, account }
+        LongReaders { readers: &self.inner.readers, turns: &self.inner.long_reads, account }
     }
 
     pub(super) fn writer(&self) -> &Writer {
