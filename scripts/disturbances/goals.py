@@ -34,6 +34,8 @@ def judge_phases(verdict, phases, outcomes):
     verdict.judge(not inert, "every abuse reaches the service", inert or "all")
     peak = max(figures.peak_mib for figures in phases)
     verdict.judge(peak <= MEMORY_MAX_MIB, f"the service takes at most {MEMORY_MAX_MIB} MiB", f"{peak} MiB")
+    paused = [figures.name for figures in phases if figures.paused]
+    verdict.judge(not paused, "no engine replica is paused at the end of a phase", paused or "none")
     slow = [f"{it.name} {it.completed}/{it.sent}" for it in others if it.completed / it.sent < THROUGHPUT_MIN * alone.completed / alone.sent]
     verdict.judge(not slow, "at least 80 % of the throughput alone", "; ".join(slow) or "all", is_time=True)
     for place, what in ((1, "create"), (3, "account")):
@@ -52,6 +54,7 @@ async def wait_for_end(client, patience):
 
 def judge_end(verdict, service, accounts, patience):
     """What the accounts are left with: `accounts` has the name, the identifier and the client of each."""
+    completed = 0
     for name, account, client in accounts:
         began_at = time.monotonic()
         ended, live = asyncio.run(wait_for_end(client, patience))
@@ -60,8 +63,11 @@ def judge_end(verdict, service, accounts, patience):
         if name == "honest":
             verdict.judge(ended["failed"] == ended["cancelled"] == 0, "every request of the honest account completes", found)
         judge_charges(verdict, service, name, account, ended["completed"])
+        completed += ended["completed"]
+    counted = service.metric("overnight_requests_completed_total")
+    verdict.judge(counted == completed, "each completed request completes once", f"{counted:.0f} completions of {completed} requests")
     pauses = service.pauses()
-    verdict.judge(pauses == 0, "no engine replica is paused", f"{pauses} pauses")
+    verdict.judge(pauses == 0, "no engine replica is paused at any time", f"{pauses} pauses in the log")
     audit = service.run("audit")
     broken = [rule["rule"] for rule in audit["rules"] if rule["breaches"]]
     verdict.judge(audit["is_sound"], "the audit holds", broken or f"{len(audit['rules'])} rules")

@@ -22,7 +22,8 @@ class Figures:
     # Calls that were not answered with success: a status, or how they failed.
     refused: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     peak_mib: int = 0
-    paused: float = 0.0
+    # Engine replicas that were paused at its end.
+    paused: float = 0
 
     def latencies(self):
         """p50 and p99 of creates, then of reads."""
