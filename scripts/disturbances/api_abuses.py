@@ -83,7 +83,7 @@ async def unknown_members(abuser):
     await abuser.repeat(8, lambda number: abuser.client.call("POST", "/v1/requests", body))
 
 
-async def create_and_cancel(abuser, length):
+async def create_and_cancel(abuser, workers, length):
     text = "x" * length
 
     async def both(number):
@@ -91,17 +91,18 @@ async def create_and_cancel(abuser, length):
         if status != 201:
             return status
         return await abuser.client.call("POST", f"/v1/requests/{id_in(answer)}/cancel")
-    await abuser.repeat(abuser.some(8), both)
+    await abuser.repeat(abuser.some(workers), both)
 
 
 @abuse
 async def large_creates(abuser):
-    await create_and_cancel(abuser, 2 << 20)
+    await create_and_cancel(abuser, 8, 2 << 20)
 
 
 @abuse
 async def largest_creates(abuser):
-    await create_and_cancel(abuser, BODY_BYTES_MAX - (1 << 10))
+    """More than the service keeps waiting for its writer, together."""
+    await create_and_cancel(abuser, 16, BODY_BYTES_MAX - (1 << 10))
 
 
 @abuse

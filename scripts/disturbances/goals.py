@@ -24,8 +24,8 @@ class Verdict:
         self.is_missed |= counts and not holds
 
 
-def judge_phases(verdict, phases, outcomes):
-    """What the phases showed. The first is without an abuse."""
+def judge_phases(verdict, phases, outcomes, is_patient):
+    """What the phases showed. The first is without an abuse. `is_patient`: each phase went on until the honest account's requests completed."""
     alone, *others = phases
     refused = {figures.name: dict(figures.refused) for figures in phases if figures.refused}
     verdict.judge(not refused, "every call of the honest account is answered with success", refused or "all")
@@ -36,6 +36,9 @@ def judge_phases(verdict, phases, outcomes):
     verdict.judge(peak <= MEMORY_MAX_MIB, f"the service takes at most {MEMORY_MAX_MIB} MiB", f"{peak} MiB")
     paused = [figures.name for figures in phases if figures.paused]
     verdict.judge(not paused, "no engine replica is paused at the end of a phase", paused or "none")
+    if is_patient:
+        starved = [f"{it.name} {it.completed}/{it.sent}" for it in phases if it.completed < it.sent]
+        verdict.judge(not starved, "every request of the honest account completes while the abuse goes on", starved or "all")
     slow = [f"{it.name} {it.completed}/{it.sent}" for it in others if it.completed / it.sent < THROUGHPUT_MIN * alone.completed / alone.sent]
     verdict.judge(not slow, "at least 80 % of the throughput alone", "; ".join(slow) or "all", is_time=True)
     for place, what in ((1, "create"), (3, "account")):
@@ -66,8 +69,9 @@ def judge_end(verdict, service, accounts, patience):
         completed += ended["completed"]
     counted = service.metric("overnight_requests_completed_total")
     verdict.judge(counted == completed, "each completed request completes once", f"{counted:.0f} completions of {completed} requests")
-    pauses = service.pauses()
-    verdict.judge(pauses == 0, "no engine replica is paused at any time", f"{pauses} pauses in the log")
+    pauses, panics = service.said("engine replica paused"), service.said("panicked")
+    verdict.judge(not pauses, "no engine replica is paused at any time", f"{len(pauses)} pauses in the log")
+    verdict.judge(not panics, "nothing panics", f"{len(panics)} panics in the log")
     audit = service.run("audit")
     broken = [rule["rule"] for rule in audit["rules"] if rule["breaches"]]
     verdict.judge(audit["is_sound"], "the audit holds", broken or f"{len(audit['rules'])} rules")

@@ -10,6 +10,9 @@ import urllib.request
 
 from .clients import Client, cookie_in
 
+# The service is on this machine, whatever proxies the environment names.
+open_url = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
+
 SLOTS = 16
 # Credits per million tokens.
 INPUT_PRICE, OUTPUT_PRICE = "1", "2"
@@ -61,7 +64,7 @@ class Service:
     def wait_for_start(self):
         for _ in range(300):
             with contextlib.suppress(OSError):
-                return urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/readyz", timeout=1).close()
+                return open_url(f"http://127.0.0.1:{self.metrics_port}/readyz", timeout=1).close()
             if self.process.poll() is not None:
                 break
             time.sleep(0.1)
@@ -100,13 +103,13 @@ class Service:
 
     def metric(self, name):
         """The sum of a metric over its labels."""
-        text = urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=10).read().decode()
+        text = open_url(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=10).read().decode()
         return sum(float(value) for value in re.findall(rf"^{name}(?:\{{.*\}})? (\S+)$", text, re.MULTILINE))
 
-    def pauses(self):
-        """How often an engine replica was paused."""
+    def said(self, *words):
+        """The lines of the log that contain one of the words."""
         with open(self.log, errors="replace") as log:
-            return sum("engine replica paused" in line for line in log)
+            return [line.rstrip() for line in log if any(word in line for word in words)]
 
     def forget_peak(self):
         """Peak memory counts from now on."""
