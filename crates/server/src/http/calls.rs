@@ -141,7 +141,8 @@ pub(super) fn name_account(account: AccountId) {
     Span::current().record("account", field::display(account));
 }
 
-fn is_api(path: &str) -> bool {
+/// Whether everything at this path needs a key.
+pub(super) fn is_api(path: &str) -> bool {
     path.strip_prefix(API).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

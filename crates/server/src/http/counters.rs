@@ -4,6 +4,7 @@ use metrics::{counter, describe_counter, describe_gauge, gauge};
 
 const CROWDED: &str = "overnight_http_connections_crowded_total";
 const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
+const CUT: &str = "overnight_http_connections_cut_total";
 const STALLED: &str = "overnight_http_responses_stalled_total";
 const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
 const MEMORY: &str = "overnight_http_response_buffer_bytes";
@@ -15,6 +16,7 @@ pub(super) fn describe() {
         IDLE_CLOSED,
         "Connections without a call that were closed: idle, or displaced by another."
     );
+    describe_counter!(CUT, "Connections with calls without an API key that made room for another.");
     describe_counter!(STALLED, "Responses of which the client took nothing for too long, by what was cut.");
     describe_counter!(
         CALLS_REFUSED,
@@ -31,6 +33,11 @@ pub(super) fn count_crowded(limit: &'static str) {
 /// Counts a connection that was closed because it had no call, for too long or when another needed its permit.
 pub(super) fn count_idle_closed(why: &'static str) {
     counter!(IDLE_CLOSED, "why" => why).increment(1);
+}
+
+/// Counts a connection that made room for another though it had calls, none of them with a key.
+pub(super) fn count_cut() {
+    counter!(CUT).increment(1);
 }
 
 /// Counts a connection or a stream that was cut because its client took nothing.
