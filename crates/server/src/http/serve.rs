@@ -85,6 +85,8 @@ pub async fn serve_with(
     let (stop, stopping) = watch::channel(false);
     let mut servers = JoinSet::new();
     if let Some(listener) = listeners.metrics {
+        // With shares of its own: the calls of an address at `listen` keep no probe out that has the same.
+        let context = Context::new(context.services.clone(), timeouts);
         let router = router::assemble_metrics(Arc::clone(&context));
         let server = Server::new(&context, router, METRICS_CONNECTIONS_MAX, stopping.clone());
         servers.spawn(server.run(listener).boxed());

@@ -177,6 +177,22 @@ async fn the_calls_of_one_account_leave_those_of_another() {
 }
 
 #[tokio::test]
+async fn calls_of_an_address_keep_no_probe_out_that_has_the_same() {
+    let settings = [
+        ("limits.calls_per_account", "1"),
+        ("metrics_listen", "127.0.0.1:0"),
+        ("console.trusted_proxies", "[]"),
+    ];
+    let app = TestApp::start_with(&settings).await;
+    let form = slow_form(&app, "127.0.0.1").await;
+    assert_eq!(app.anonymous().get("/docs").await.status, 429);
+    let prober = Client::new(app.metrics_address.expect("an address"), None);
+    assert_eq!(prober.get("/metrics").await.status, 200);
+    drop(form);
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn probes_may_ask_where_clients_do_not_come() {
     let app = TestApp::start_with_metrics("127.0.0.1:0").await;
     let address: SocketAddr = app.metrics_address.expect("an address");
