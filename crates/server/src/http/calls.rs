@@ -15,7 +15,7 @@ use overnight_domain::ids::{AccountId, CallId};
 use overnight_domain::scheduler::AccountKey;
 use tracing::{Instrument, Span, field};
 
-use super::addresses::{ClientNetwork, caller};
+use super::addresses::caller;
 use super::context::{Context, Peer, Shared};
 use super::counters;
 use super::errors::{self, Refusal};
@@ -24,8 +24,8 @@ use super::health;
 use super::metrics::CallTimer;
 use super::permits::IsReserve;
 use super::shares::Client;
-use crate::app::api_keys;
 use crate::app::errors::AppError;
+use crate::app::{ClientNetwork, api_keys};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::activity::{Activity, Loss};
-use super::addresses::ClientNetwork;
 use super::counters;
+use crate::app::ClientNetwork;
 
 /// A connection that was chosen to make room may begin a call before it is told. Then another is looked for, so often.
 const TRIES_MAX: usize = 8;

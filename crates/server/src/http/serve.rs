@@ -11,12 +11,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::activity::Activity;
-use super::addresses::ClientNetwork;
 use super::connections::{Connection, asked_to_stop};
 use super::context::{Context, Peer, Shared, Timeouts, after};
 use super::permits::{ConnectionPermits, Origin};
 use super::{metrics, router};
-use crate::app::Services;
+use crate::app::{ClientNetwork, Services};
 
 /// After a failed accept (too many open files) this long passes before the next.
 const ACCEPT_PAUSE_MS: i64 = 100;

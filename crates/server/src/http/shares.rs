@@ -11,8 +11,8 @@ use axum::body::Bytes;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::addresses::ClientNetwork;
 use super::counters;
+use crate::app::ClientNetwork;
 use crate::config::ConnectionLimits;
 
 /// Memory is counted in units of so many bytes.
