@@ -7,6 +7,7 @@ const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
 const CUT: &str = "overnight_http_connections_cut_total";
 const STALLED: &str = "overnight_http_responses_stalled_total";
 const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
+const WRONG_KEYS: &str = "overnight_http_wrong_keys_throttled_total";
 const MEMORY: &str = "overnight_http_response_buffer_bytes";
 
 /// Says what each figure counts.
@@ -22,6 +23,7 @@ pub(super) fn describe() {
         CALLS_REFUSED,
         "Calls refused by the share of an account or address: of calls or of memory."
     );
+    describe_counter!(WRONG_KEYS, "Calls refused because their network brought too many wrong API keys.");
     describe_gauge!(MEMORY, "Bytes that responses hold of the memory for them.");
 }
 
@@ -48,6 +50,11 @@ pub(super) fn count_stalled(what: &'static str) {
 /// Counts a call that was refused because its client has its share.
 pub(super) fn count_over_share(share: &'static str) {
     counter!(CALLS_REFUSED, "share" => share).increment(1);
+}
+
+/// Counts a call whose key was not read because its network brought too many wrong ones.
+pub(super) fn count_wrong_key_throttled() {
+    counter!(WRONG_KEYS).increment(1);
 }
 
 /// Counts bytes that responses hold, or no longer do.

@@ -14,8 +14,8 @@ pub(super) enum Always {
     /// available (`insufficient_credits`; the message names both amounts). Nothing was done.
     #[response(status = 402)]
     Unpaid(ErrorEnvelope),
-    /// The account has as many calls under way as it may (`too_many_calls`). Nothing was done; try again after the seconds in
-    /// `Retry-After`.
+    /// The account has as many calls under way as it may (`too_many_calls`), or too many unknown API keys came from your network
+    /// (`too_many_wrong_keys`). Nothing was done; try again after the seconds in `Retry-After`.
     #[response(status = 429)]
     TooManyCalls(ErrorEnvelope),
     /// Nothing can be done now; try again after the seconds in `Retry-After`.
