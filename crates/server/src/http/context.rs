@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::shares::Shares;
+use super::wrong_keys::WrongKeys;
 use crate::app::Services;
 use crate::config::ConnectionLimits;
 
@@ -48,13 +49,14 @@ pub(super) struct Context {
     pub(super) services: Services,
     pub(super) timeouts: Timeouts,
     pub(super) shares: Shares,
+    pub(super) wrong_keys: WrongKeys,
 }
 
 impl Context {
     /// The context of a service.
     pub(super) fn new(services: Services, timeouts: Timeouts) -> Shared {
         let shares = Shares::new(services.config.connections);
-        Arc::new(Self { services, timeouts, shares })
+        Arc::new(Self { services, timeouts, shares, wrong_keys: WrongKeys::default() })
     }
 }
 

@@ -11,8 +11,8 @@ use axum::body::Bytes;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::addresses::ClientNetwork;
 use super::counters;
+use crate::app::ClientNetwork;
 use crate::config::ConnectionLimits;
 
 /// Memory is counted in units of so many bytes.
@@ -50,7 +50,7 @@ struct Share {
 /// A call under way; dropped with the last byte of its response.
 pub(super) struct CallPermit {
     _call: OwnedSemaphorePermit,
-    _share: Arc<Share>,
+    share: Arc<Share>,
 }
 
 /// Memory for a response; given back when it is dropped.
@@ -91,7 +91,7 @@ impl Shares {
     pub(super) fn begin_call(&self, client: Client) -> Option<CallPermit> {
         let share = self.of(client);
         let call = Arc::clone(&share.calls).try_acquire_owned().ok()?;
-        Some(CallPermit { _call: call, _share: share })
+        Some(CallPermit { _call: call, share })
     }
 
     /// Memory for `bytes`, at once; `None` where too little is free. What is larger than the client's share counts as the share.
@@ -123,6 +123,13 @@ impl Shares {
     fn units(&self, bytes: usize) -> u32 {
         let units = bytes.div_ceil(UNIT_BYTES).min(self.units_of_client());
         u32::try_from(units).unwrap_or(u32::MAX)
+    }
+}
+
+impl CallPermit {
+    /// Whether the call has the key of an account.
+    pub(super) fn is_of_account(&self) -> bool {
+        matches!(self.share.client, Client::Account(_))
     }
 }
 

@@ -8,7 +8,7 @@ fn the_default_limits_on_connections_are_those_of_the_documents() {
     let expected = ConnectionLimits {
         max: 4096,
         per_address: 512,
-        calls_per_account: 512,
+        calls_per_account: 256,
         idle: Duration::from_secs(60),
         stalled: Duration::from_secs(30),
         response_buffer_bytes: 256 << 20,

@@ -108,6 +108,33 @@ async fn no_more_connections_are_open_than_the_limit() {
     app.stop().await;
 }
 
+/// A form of which the end is never to come.
+async fn slow_form(app: &TestApp, from: &str) -> Raw {
+    let mut raw = connect(app, from).await;
+    let head = "POST /console/sign-in HTTP/1.1\r\nsec-fetch-site: same-origin\r\nexpect: 100-continue\r\n\
+        content-type: application/x-www-form-urlencoded\r\ncontent-length: 100\r\n";
+    raw.send(format!("{head}host: 127.0.0.1:8080\r\n\r\n")).await;
+    assert!(raw.until("\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
+    raw
+}
+
+#[tokio::test]
+async fn calls_without_a_key_that_fill_the_limit_keep_nobody_out() {
+    let app = start(&[("limits.connections", "4")]).await;
+    let call = Unfinished::begin(&app, "127.0.0.1").await;
+    let mut first = slow_form(&app, "127.0.0.2").await;
+    let forms = [slow_form(&app, "127.0.0.2").await, slow_form(&app, "127.0.0.3").await];
+    let honest = Unfinished::begin(&app, "127.0.0.4").await;
+    assert_eq!(first.rest().await, "");
+    // They come again, and one after another of them makes room.
+    let more = [slow_form(&app, "127.0.0.2").await, slow_form(&app, "127.0.0.5").await];
+    call.finish().await;
+    honest.finish().await;
+    drop((forms, more));
+    app.check_counted("overnight_http_connections_cut_total").await;
+    app.stop().await;
+}
+
 #[tokio::test]
 async fn one_address_has_no_more_connections_than_its_part() {
     let app = start(&[("limits.connections_per_address", "2")]).await;
@@ -146,6 +173,22 @@ async fn the_calls_of_one_account_leave_those_of_another() {
     calls.pop().expect("a call").finish().await;
     assert_eq!(app.client().get("/v1/models").await.status, 200);
     calls.pop().expect("a call").finish().await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn calls_of_an_address_keep_no_probe_out_that_has_the_same() {
+    let settings = [
+        ("limits.calls_per_account", "1"),
+        ("metrics_listen", "127.0.0.1:0"),
+        ("console.trusted_proxies", "[]"),
+    ];
+    let app = TestApp::start_with(&settings).await;
+    let form = slow_form(&app, "127.0.0.1").await;
+    assert_eq!(app.anonymous().get("/docs").await.status, 429);
+    let prober = Client::new(app.metrics_address.expect("an address"), None);
+    assert_eq!(prober.get("/metrics").await.status, 200);
+    drop(form);
     app.stop().await;
 }
 
