@@ -23,7 +23,7 @@ use super::extract::bearer;
 use super::health;
 use super::metrics::CallTimer;
 use super::permits::IsReserve;
-use super::shares::Client;
+use super::shares::{Buffer, Client};
 use crate::app::ClientNetwork;
 use crate::app::api_keys::{self, Opened, Presented, UnreadKey};
 use crate::app::errors::AppError;
@@ -91,6 +91,7 @@ async fn admit(context: &Context, mut request: Request, next: Next) -> Response 
         return Refusal::TooManyCalls.into_response();
     };
     let is_safe = request.method().is_safe();
+    request.extensions_mut().insert(client);
     let response = next.run(request).await;
     let mut response = hold_memory(context, client, is_safe, response).await;
     response.extensions_mut().insert(Arc::new(permit));
@@ -148,13 +149,13 @@ async fn look_up(
 async fn hold_memory(context: &Context, client: Client, is_safe: bool, mut response: Response) -> Response {
     let length = response.body().size_hint().exact().and_then(|length| usize::try_from(length).ok());
     let Some(bytes) = length.filter(|bytes| *bytes >= LONG_BYTES) else { return response };
-    let memory = match context.shares.try_memory(client, bytes) {
+    let memory = match context.shares.try_memory(Buffer::Responses, client, bytes) {
         None if is_safe => {
             counters::count_over_share("memory");
             let why = "responses that were not read hold all of your memory".to_owned();
             return Refusal::from(AppError::Unavailable(why)).into_response();
         }
-        None => context.shares.memory(client, bytes).await,
+        None => context.shares.memory(Buffer::Responses, client, bytes).await,
         free => free,
     };
     if let Some(memory) = memory {

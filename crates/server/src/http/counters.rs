@@ -2,13 +2,16 @@
 
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 
+use super::shares::Buffer;
+
 const CROWDED: &str = "overnight_http_connections_crowded_total";
 const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
 const CUT: &str = "overnight_http_connections_cut_total";
 const STALLED: &str = "overnight_http_responses_stalled_total";
 const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
 const WRONG_KEYS: &str = "overnight_http_wrong_keys_throttled_total";
-const MEMORY: &str = "overnight_http_response_buffer_bytes";
+const RESPONSES: &str = "overnight_http_response_buffer_bytes";
+const REQUESTS: &str = "overnight_http_request_buffer_bytes";
 
 /// Says what each figure counts.
 pub(super) fn describe() {
@@ -24,7 +27,8 @@ pub(super) fn describe() {
         "Calls refused by the share of an account or address: of calls or of memory."
     );
     describe_counter!(WRONG_KEYS, "Calls refused because their network brought too many wrong API keys.");
-    describe_gauge!(MEMORY, "Bytes that responses hold of the memory for them.");
+    describe_gauge!(RESPONSES, "Bytes that responses hold of the memory for them.");
+    describe_gauge!(REQUESTS, "Bytes that bodies of requests hold of the memory for them.");
 }
 
 /// Counts a connection over the limit.
@@ -57,7 +61,11 @@ pub(super) fn count_wrong_key_throttled() {
     counter!(WRONG_KEYS).increment(1);
 }
 
-/// Counts bytes that responses hold, or no longer do.
-pub(super) fn count_memory(more: f64) {
-    gauge!(MEMORY).increment(more);
+/// Counts bytes that responses or bodies hold, or no longer do.
+pub(super) fn count_memory(buffer: Buffer, more: f64) {
+    let name = match buffer {
+        Buffer::Responses => RESPONSES,
+        Buffer::Requests => REQUESTS,
+    };
+    gauge!(name).increment(more);
 }
