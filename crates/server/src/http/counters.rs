@@ -2,16 +2,16 @@
 
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 
-use super::shares::Buffer;
-
 const CROWDED: &str = "overnight_http_connections_crowded_total";
 const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
 const CUT: &str = "overnight_http_connections_cut_total";
 const STALLED: &str = "overnight_http_responses_stalled_total";
 const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
 const WRONG_KEYS: &str = "overnight_http_wrong_keys_throttled_total";
-const RESPONSES: &str = "overnight_http_response_buffer_bytes";
-const REQUESTS: &str = "overnight_http_request_buffer_bytes";
+/// The gauge of memory of responses.
+pub(super) const RESPONSES: &str = "overnight_http_response_buffer_bytes";
+/// The gauge of memory of bodies of requests.
+pub(super) const REQUESTS: &str = "overnight_http_request_buffer_bytes";
 
 /// Says what each figure counts.
 pub(super) fn describe() {
@@ -61,11 +61,7 @@ pub(super) fn count_wrong_key_throttled() {
     counter!(WRONG_KEYS).increment(1);
 }
 
-/// Counts bytes that responses or bodies hold, or no longer do.
-pub(super) fn count_memory(buffer: Buffer, more: f64) {
-    let name = match buffer {
-        Buffer::Responses => RESPONSES,
-        Buffer::Requests => REQUESTS,
-    };
-    gauge!(name).increment(more);
+/// Counts bytes that are held, or no longer are, in [`RESPONSES`] or [`REQUESTS`].
+pub(super) fn count_memory(buffer: &'static str, more: f64) {
+    gauge!(buffer).increment(more);
 }

@@ -33,6 +33,13 @@ pub(super) enum Buffer {
 impl Buffer {
     const ALL: [Self; 2] = [Self::Responses, Self::Requests];
 
+    const fn gauge(self) -> &'static str {
+        match self {
+            Self::Responses => counters::RESPONSES,
+            Self::Requests => counters::REQUESTS,
+        }
+    }
+
     const fn bytes(self, limits: &ConnectionLimits) -> usize {
         match self {
             Self::Responses => limits.response_buffer_bytes,
@@ -139,7 +146,7 @@ impl Shares {
         of_client: OwnedSemaphorePermit,
         of_process: OwnedSemaphorePermit,
     ) -> MemoryPermit {
-        counters::count_memory(buffer, bytes_of(&of_client) as f64);
+        counters::count_memory(buffer.gauge(), bytes_of(&of_client) as f64);
         let process = Arc::clone(&self.memory[buffer as usize]);
         MemoryPermit { buffer, of_client, of_process, share, process }
     }
@@ -173,7 +180,7 @@ impl MemoryPermit {
             self.of_client.merge(of_client);
             self.of_process.merge(of_process);
         }
-        counters::count_memory(self.buffer, bytes_of(&self.of_client) as f64 - before as f64);
+        counters::count_memory(self.buffer.gauge(), bytes_of(&self.of_client) as f64 - before as f64);
     }
 }
 
@@ -195,7 +202,7 @@ impl AsRef<[u8]> for HeldBytes {
 
 impl Drop for MemoryPermit {
     fn drop(&mut self) {
-        counters::count_memory(self.buffer, -(bytes_of(&self.of_client) as f64));
+        counters::count_memory(self.buffer.gauge(), -(bytes_of(&self.of_client) as f64));
     }
 }
 

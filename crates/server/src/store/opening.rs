@@ -39,6 +39,9 @@ statements! {
     };
 }
 
+/// Transactions that accounts have asked for and that wait for the writer, or run on PostgreSQL: one, and the next.
+const ACCOUNT_TRANSACTIONS_MAX: usize = 2;
+
 /// The right to do what one node at a time may do. It ends with its connection.
 #[derive(Debug)]
 pub struct Turn(
@@ -54,6 +57,7 @@ pub struct Store {
 struct Inner {
     readers: Readers,
     long_reads: Turns,
+    account_transactions: Turns,
     writer: Writer,
     database: Database,
     /// The reserve of the disk as it is set.
@@ -133,6 +137,7 @@ impl Store {
         let inner = Inner {
             readers,
             long_reads: Turns::over(options.readers as usize / 2),
+            account_transactions: Turns::over(ACCOUNT_TRANSACTIONS_MAX),
             writer,
             database,
             disk_reserve: watch::Sender::new(options.disk_reserve),
@@ -176,6 +181,17 @@ impl Store {
             return in_transaction(&mut connection, work).await;
         }
         in_pooled_transaction(self.readers(), work).await
+    }
+
+    /// As [`Store::transaction`], for what an account asks for. Accounts take turns, so that an account waits for at most one
+    /// transaction of each other, however many they ask for.
+    pub(super) async fn transaction_of<T: Send + 'static>(
+        &self,
+        account: AccountKey,
+        work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let _turn = self.inner.account_transactions.take(account).await.ok_or(StoreError::Stopped)?;
+        self.transaction(work).await
     }
 
     /// A connection of its own, for the writer and for operator commands.

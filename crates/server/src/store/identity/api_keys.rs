@@ -88,7 +88,7 @@ statements! {
 /// Makes a key of an account, usable in every process once this returns.
 pub async fn insert(store: &Store, account: AccountKey, key: &NewApiKey) -> Result<(), StoreError> {
     let key = key.clone();
-    store.transaction(async move |tx| insert_in(account, &key, tx).await).await
+    store.transaction_of(account, async move |tx| insert_in(account, &key, tx).await).await
 }
 
 /// The same in a transaction.
