@@ -92,8 +92,8 @@ has_fonts() {
     compgen -G '/usr/share/fonts/*/*/*.[to]tf' >/dev/null
 }
 
-# Installs what the tests lack besides: a PostgreSQL and a PgBouncer, of which they start servers of their own; and a
-# browser, with what drives it.
+# Installs what the tests lack besides: a PostgreSQL and a PgBouncer, of which they start servers of their own; a
+# browser, with what drives it; and Python for scripts/disturb.
 install_test_needs() {
     local missing=()
     has_postgres || missing+=(postgresql)
@@ -102,6 +102,7 @@ install_test_needs() {
     has_fonts || missing+=(fonts-dejavu-core)
     command -v node >/dev/null || missing+=(nodejs)
     command -v npm >/dev/null || missing+=(npm)
+    command -v python3 >/dev/null || missing+=(python3)
     [ ${#missing[@]} = 0 ] || install_test_packages "${missing[@]}"
     install_browser_tests
 }

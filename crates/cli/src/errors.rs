@@ -140,7 +140,7 @@ impl From<StoreError> for CliError {
         match error {
             StoreError::File { .. } => Self::unusable(error),
             StoreError::Exposed(exposure) => {
-                let hint = format!("run `{}`, or choose another --data-dir", exposure.correction());
+                let hint = exposure.advice();
                 Self::unusable(StoreError::Exposed(exposure)).with_hint(hint)
             }
             _ => Self::unavailable(error),

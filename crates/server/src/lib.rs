@@ -16,5 +16,6 @@ mod spelling;
 pub mod store;
 mod tasks;
 mod transport;
+mod turns;
 pub mod webhooks;
 pub mod workers;

@@ -101,7 +101,12 @@ fn a_folder_that_everyone_writes_to_is_refused_with_the_command_that_corrects_it
     for line in ["serve", "run prompts.jsonl -o out.jsonl", "migrate", "account create --name first"] {
         let refused = world.run(line);
         assert_eq!(refused.code, 2, "{line}: {refused:?}");
-        for words in ["data has mode 0777", "every user of this machine", "hint: run `chmod 700 data`"] {
+        for words in [
+            "data has mode 0777",
+            "every user of this machine",
+            "hint: run `chmod 700 data`",
+            "move the files of Overnight into it, and use --data-dir data/private",
+        ] {
             assert!(refused.stderr.contains(words), "{line}: {refused:?}");
         }
     }

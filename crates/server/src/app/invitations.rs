@@ -8,7 +8,7 @@ use overnight_domain::roles::Role;
 use super::accounts::Account;
 use super::errors::AppError;
 use super::people;
-use super::sessions::{self, Browser, CameBy, Link, SignInError, Token};
+use super::sessions::{self, Browser, CameBy, Link, SignInError, SignedIn, Token};
 use super::users::{self, User};
 use super::{Services, members};
 use crate::store::identity::invitations;
@@ -107,8 +107,8 @@ pub async fn accept(services: &Services, token: &str, user: &User) -> Result<Acc
     Ok(account)
 }
 
-/// Makes a new user a member, who signs in by the invited e-mail address and this password from now on; the token that the
-/// browser is to show, and to which account.
+/// Makes a new user a member, who signs in by the invited e-mail address and this password from now on; what the
+/// browser is to keep, and to which account.
 ///
 /// # Errors
 ///
@@ -119,10 +119,11 @@ pub async fn join(
     token: &str,
     password: &str,
     browser: Browser,
-) -> Result<(String, Account), SignInError> {
+) -> Result<(SignedIn, Account), SignInError> {
     let (account, invitation) = get(services, token).await?;
     let sha256 = Token::parse(token).ok_or(REFUSED)?.sha256();
-    let user = users::draft_with_password(services, &invitation.email, password).await?;
+    let user = users::draft_with_password(services, &invitation.email, password, browser.holder()).await?;
+    let mark = user.password.as_deref().map(|hash| sessions::mark_browser(services, user.id, hash));
     let (token, session) = sessions::draft(services, browser.clone(), CameBy::Identity);
     let user = match sign_ups::join(&services.store, &user, &sha256, &session).await? {
         Joining::Joined(user) => user,
@@ -131,7 +132,7 @@ pub async fn join(
     };
     note_joined(&account, &user, invitation.role);
     sessions::note_begun(&user, &browser);
-    Ok((token, account))
+    Ok((SignedIn { token, mark }, account))
 }
 
 fn note_joined(account: &Account, user: &User, role: Role) {

@@ -15,8 +15,10 @@ pub mod members;
 mod metrics_access;
 pub mod models;
 mod names;
+mod networks;
 pub mod overview;
 pub mod pages;
+mod parsing;
 mod passwords;
 pub mod payments;
 mod people;
@@ -35,6 +37,7 @@ pub mod write_retry;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use self::api_keys::ApiKeyCache;
@@ -44,6 +47,8 @@ pub use self::live_count_cache::LiveCountCache;
 pub use self::metrics_access::{MetricsAccess, MetricsTokenUnusable};
 pub use self::models::{Model, Models};
 pub use self::names::NAME_CHARS_MAX;
+pub use self::networks::ClientNetwork;
+pub use self::parsing::Parsers;
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::rate_limits::RateLimits;
 pub use self::signals::{HEARD_EVERY_MS, News, Signals};
@@ -78,6 +83,8 @@ pub struct Services {
     pub metrics_access: Arc<MetricsAccess>,
     /// Caches which account a key opens.
     pub api_key_cache: Arc<ApiKeyCache>,
+    /// Where long texts are parsed.
+    pub parsers: Arc<Parsers>,
     /// Counts the requests that accounts create in a second.
     pub rate_limits: Arc<RateLimits>,
     /// Makes and compares the hashes of passwords.
@@ -102,7 +109,7 @@ impl Services {
             let started_at = clock.now();
             let (signals, api_key_cache, passwords, live_counts) =
                 (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-            let rate_limits = Arc::default();
+            let (parsers, rate_limits) = (Arc::default(), Arc::default());
             let payments = payment::provider(&config.billing, &clock);
             let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
             let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
@@ -117,6 +124,7 @@ impl Services {
                 openid,
                 metrics_access,
                 api_key_cache,
+                parsers,
                 rate_limits,
                 passwords,
                 live_counts,
@@ -147,7 +155,12 @@ pub fn store_options(config: &Config) -> StoreOptions {
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
 ) -> Result<T, AppError> {
-    match tasks::spawn(work.in_current_span()).await {
+    joined(tasks::spawn(work.in_current_span())).await
+}
+
+/// What a task came to. Its panic goes on here.
+async fn joined<T>(task: JoinHandle<Result<T, AppError>>) -> Result<T, AppError> {
+    match task.await {
         Ok(outcome) => outcome,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -1,6 +1,7 @@
 //! Passwords, kept as Argon2id hashes. A hash takes 19 MiB and some time, so few are made at once and few wait.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
 
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -8,6 +9,7 @@ use overnight_domain::faults::codes;
 use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore};
 
 use super::errors::AppError;
+use super::networks::ClientNetwork;
 use crate::ids::Ids;
 use crate::store::StoreError;
 
@@ -24,27 +26,56 @@ const PASSWORD_BYTES_MAX: usize = 1_024;
 const AT_ONCE: usize = 2;
 
 /// Those that wait besides; whoever comes then is asked to come again.
-const WAITING_MAX: usize = 30;
+const WAITING_MAX: usize = 126;
+
+/// Permits of one holder: however often one network tries, it leaves most of them to others, who wait for a few hashes of it.
+const OF_EACH_MAX: usize = 8;
 
 /// Makes and compares hashes.
 #[derive(Debug)]
 pub struct Passwords {
     slots: Arc<Semaphore>,
     permits: Arc<Semaphore>,
+    held: Arc<Held>,
     /// Who has it writes of a sign-in: however many come, the writer of everything else waits for one at most.
     turn: Mutex<()>,
 }
 
-/// A permit to sign in: so many are given at a time.
+/// How many permits each has who has one.
+type Held = std::sync::Mutex<BTreeMap<PasswordHolder, usize>>;
+
+/// Who brings a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PasswordHolder {
+    /// Somebody there, where that is known.
+    Network(Option<ClientNetwork>),
+    /// The signed-in user of this row.
+    User(i64),
+}
+
+/// A permit to sign in: so many are given at a time, and so many of them to one holder.
 #[derive(Debug)]
-pub(super) struct Permit(
-    #[expect(dead_code, reason = "it is given back when it is dropped")] OwnedSemaphorePermit,
-);
+pub(super) struct Permit {
+    holder: PasswordHolder,
+    held: Arc<Held>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        match held.get_mut(&self.holder) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(held.remove(&self.holder)),
+        }
+    }
+}
 
 impl Default for Passwords {
     fn default() -> Self {
         let (slots, permits) = (Semaphore::new(AT_ONCE), Semaphore::new(AT_ONCE + WAITING_MAX));
-        Self { slots: Arc::new(slots), permits: Arc::new(permits), turn: Mutex::default() }
+        let (slots, permits) = (Arc::new(slots), Arc::new(permits));
+        Self { slots, permits, held: Arc::default(), turn: Mutex::default() }
     }
 }
 
@@ -53,10 +84,17 @@ impl Passwords {
     ///
     /// # Errors
     ///
-    /// [`AppError::Unavailable`] where too many have one.
-    pub(super) fn enter(&self) -> Result<Permit, AppError> {
-        let crowded = || AppError::Unavailable("too many people sign in at this moment".to_owned());
-        Arc::clone(&self.permits).try_acquire_owned().map(Permit).map_err(|_| crowded())
+    /// [`AppError::Unavailable`] where too many have one, or this holder has too many.
+    pub(super) fn enter(&self, holder: PasswordHolder) -> Result<Permit, AppError> {
+        let crowded = |which: &str| AppError::Unavailable(format!("{which} sign in at this moment"));
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.get(&holder).is_some_and(|count| *count >= OF_EACH_MAX) {
+            return Err(crowded("too many people of your network"));
+        }
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let permit = permit.map_err(|_| crowded("too many people"))?;
+        *held.entry(holder).or_default() += 1;
+        Ok(Permit { holder, held: Arc::clone(&self.held), _permit: permit })
     }
 
     /// The right to write of a sign-in.
@@ -142,11 +180,13 @@ fn unhashable() -> AppError {
 mod tests {
     use super::*;
 
+    const HOLDER: PasswordHolder = PasswordHolder::Network(None);
+
     #[tokio::test]
     async fn a_password_is_told_from_another_and_never_kept() {
         let (passwords, ids) = (Passwords::default(), Ids::from_seed(1));
         let hash = passwords
-            .hash(passwords.enter().expect("a permit"), "correct horse battery", &ids)
+            .hash(passwords.enter(HOLDER).expect("a permit"), "correct horse battery", &ids)
             .await
             .expect("a hash");
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$") && !hash.contains("horse"), "{hash}");
@@ -154,17 +194,31 @@ mod tests {
             [("correct horse battery", true), ("correct horse batterz", false), ("", false)]
         {
             let is = passwords
-                .is(passwords.enter().expect("a permit"), password, Some(hash.clone()), &ids)
+                .is(passwords.enter(HOLDER).expect("a permit"), password, Some(hash.clone()), &ids)
                 .await
                 .expect("an answer");
             assert_eq!(is, expected, "{password}");
             assert!(
                 !passwords
-                    .is(passwords.enter().expect("a permit"), password, None, &ids)
+                    .is(passwords.enter(HOLDER).expect("a permit"), password, None, &ids)
                     .await
                     .expect("an answer")
             );
         }
+    }
+
+    #[test]
+    fn one_network_leaves_most_of_the_permits_to_others() {
+        let passwords = Passwords::default();
+        let network = |host| PasswordHolder::Network(Some(ClientNetwork::of([192, 0, 2, host].into())));
+        let mut permits: Vec<_> =
+            (0..AT_ONCE + WAITING_MAX).map_while(|_| passwords.enter(network(1)).ok()).collect();
+        assert_eq!(permits.len(), OF_EACH_MAX);
+        assert!(passwords.enter(network(2)).is_ok() && passwords.enter(PasswordHolder::User(1)).is_ok());
+        permits.pop();
+        assert!(passwords.enter(network(1)).is_ok());
+        drop(permits);
+        assert!(passwords.held.lock().unwrap_or_else(PoisonError::into_inner).is_empty());
     }
 
     #[tokio::test]
@@ -173,12 +227,14 @@ mod tests {
         for wrong in ["", "eleven char", &"x".repeat(PASSWORD_BYTES_MAX + 1)] {
             assert!(
                 matches!(
-                    passwords.hash(passwords.enter().expect("a permit"), wrong, &ids).await,
+                    passwords.hash(passwords.enter(HOLDER).expect("a permit"), wrong, &ids).await,
                     Err(AppError::Invalid(_))
                 ),
                 "{wrong}"
             );
         }
-        assert!(passwords.hash(passwords.enter().expect("a permit"), "zwölf Züge..", &ids).await.is_ok());
+        assert!(
+            passwords.hash(passwords.enter(HOLDER).expect("a permit"), "zwölf Züge..", &ids).await.is_ok()
+        );
     }
 }

@@ -76,6 +76,6 @@ pub async fn set(
     changes: &[(Quota, Option<i64>)],
 ) -> Result<Account, AppError> {
     let set = accounts::set_quotas(&services.store, id, changes.to_vec()).await?;
-    services.api_key_cache.forget();
+    services.api_key_cache.distrust();
     set.ok_or(AppError::NotFound("account"))
 }

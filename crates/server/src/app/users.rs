@@ -7,6 +7,7 @@ use overnight_domain::roles::Role;
 use super::Services;
 use super::accounts::Account;
 use super::errors::AppError;
+use super::passwords::PasswordHolder;
 pub use super::people::Standing;
 use super::people::{checked, draft, normalized};
 use super::sessions::{self, Link, Visitor};
@@ -51,9 +52,11 @@ pub(super) async fn draft_with_password(
     services: &Services,
     email: &str,
     password: &str,
+    holder: PasswordHolder,
 ) -> Result<NewUser, AppError> {
     let email = checked(email)?;
-    let password = services.passwords.hash(services.passwords.enter()?, password, &services.ids).await?;
+    let permit = services.passwords.enter(holder)?;
+    let password = services.passwords.hash(permit, password, &services.ids).await?;
     Ok(NewUser { password: Some(password), ..draft(services, Some(email), Standing::Ordinary) })
 }
 
@@ -107,7 +110,7 @@ pub async fn remove(services: &Services, id: UserId) -> Result<(), AppError> {
 /// Gives a visitor another e-mail address, password, or both; a new password signs every other browser out. One who has a
 /// password shows it: a browser that was left alone is not to be taken over for ever. One who came by a link just now may have
 /// forgotten it. Nobody here can tell whose an e-mail address is, and a provider's word about one links its user: so only
-/// operators change theirs.
+/// operators change theirs. The mark that the browser is to keep from now on, where the password is new.
 ///
 /// # Errors
 ///
@@ -118,7 +121,7 @@ pub async fn change_credentials(
     current: &str,
     email: Option<&str>,
     password: Option<&str>,
-) -> Result<(), AppError> {
+) -> Result<Option<String>, AppError> {
     let email = email.map(checked).transpose()?;
     let user = &visitor.user;
     if email.is_some() && !may_change_email(user) {
@@ -127,11 +130,12 @@ pub async fn change_credentials(
     }
     let known = users::password(&services.store, user.key).await?;
     if let Some(hash) = known.filter(|_| !visitor.came_by_link(services.clock.now())) {
-        sessions::check_password(services, user, current, hash).await?;
+        sessions::check_password(services, visitor, current, hash).await?;
     }
     let hash = match password {
         Some(password) => {
-            Some(services.passwords.hash(services.passwords.enter()?, password, &services.ids).await?)
+            let permit = services.passwords.enter(PasswordHolder::User(user.key))?;
+            Some(services.passwords.hash(permit, password, &services.ids).await?)
         }
         None => None,
     };
@@ -140,8 +144,10 @@ pub async fn change_credentials(
     }
     let credentials = Credentials { email, password: hash };
     let but = Some(&visitor.session.sha256);
-    let is_changed = users::set_credentials(&services.store, user.key, &credentials, but).await?;
-    is_changed.then_some(()).ok_or_else(taken)
+    if !users::set_credentials(&services.store, user.key, &credentials, but).await? {
+        return Err(taken());
+    }
+    Ok(credentials.password.map(|hash| sessions::mark_browser(services, user.id, &hash)))
 }
 
 /// Whether the user may take an e-mail address, or another.

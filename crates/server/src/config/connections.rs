@@ -20,6 +20,8 @@ pub struct ConnectionLimits {
     pub stalled: Duration,
     /// Bytes that all responses together may hold in memory.
     pub response_buffer_bytes: usize,
+    /// Bytes that all bodies of requests together may hold in memory until they were read.
+    pub request_buffer_bytes: usize,
 }
 
 /// The part of the `[limits]` section that is about connections.
@@ -32,16 +34,18 @@ pub(super) fn read(section: &Section<'_>) -> Result<ConnectionLimits, ConfigErro
         let Millis(wait) = section.required(key, section.bounded(key, range, "1s to 1h")?)?;
         Ok(Duration::from_millis(wait.unsigned_abs()))
     };
-    let key = "response_buffer";
-    let range = ByteSize(16 << 20)..=ByteSize(1 << 40);
-    let ByteSize(bytes) = section.required(key, section.bounded(key, range, "16 MiB to 1024 GiB")?)?;
+    let size = |key| -> Result<usize, ConfigError> {
+        let range = ByteSize(16 << 20)..=ByteSize(1 << 40);
+        let ByteSize(bytes) = section.required(key, section.bounded(key, range, "16 MiB to 1024 GiB")?)?;
+        usize::try_from(bytes).map_err(|_| section.refuse(key, "is too large for this machine"))
+    };
     Ok(ConnectionLimits {
         max: count("connections")?,
         per_address: count("connections_per_address")?,
         calls_per_account: count("calls_per_account")?,
         idle: time("idle_connection")?,
         stalled: time("stalled_response")?,
-        response_buffer_bytes: usize::try_from(bytes)
-            .map_err(|_| section.refuse(key, "is too large for this machine"))?,
+        response_buffer_bytes: size("response_buffer")?,
+        request_buffer_bytes: size("request_buffer")?,
     })
 }

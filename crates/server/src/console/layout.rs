@@ -154,7 +154,9 @@ pub(crate) fn flash(code: &str) -> Option<&'static str> {
         "welcome" => {
             "You are signed in. Choose an e-mail address and a password to come back without a link."
         }
-        "by_link" => "You are signed in. You can choose another password now without the old one.",
+        "by_link" => {
+            "You are signed in, and every other browser was signed out. A password that you had works no more: choose one."
+        }
         "changed" => "It is changed. Every other browser was signed out if you chose a new password.",
         "request_cancelled" => {
             "The request is cancelled. What an engine still says of it is thrown away and costs nothing."

@@ -2,10 +2,12 @@
 //! that the answer arrives: a client that is still sending when its connection is torn down may never see it.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context as Task, Poll, ready};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
@@ -16,11 +18,15 @@ use thiserror::Error;
 use super::context::{Shared, after};
 use super::errors::Refusal;
 use super::extract;
+use super::shares::{self, Buffer, Client, MemoryPermit};
 use crate::app::errors::AppError;
 use crate::clock::Sleep;
 
 /// How much of a refused body is read and dropped.
 const DROPPED_BYTES_MAX: usize = 16 << 20;
+
+/// A body of so many bytes takes no memory of its client's share.
+const SHORT_BYTES: usize = 64 << 10;
 
 /// Why a body did not come.
 #[derive(Debug, Error)]
@@ -38,6 +44,8 @@ pub(super) struct Received {
     ends_at: i64,
     timer: Option<Sleep>,
     expects_continue: bool,
+    /// Whether it is the rest of another, which is not read on once more: a runtime that ends drops it at once.
+    is_rest: bool,
 }
 
 impl Received {
@@ -54,6 +62,7 @@ impl Received {
             ends_at,
             timer: None,
             expects_continue,
+            is_rest: false,
         })
     }
 
@@ -106,8 +115,8 @@ impl HttpBody for Received {
 impl Drop for Received {
     fn drop(&mut self) {
         // A client that waits for `100 Continue` sends nothing once it has the answer.
-        let Some(body) = self.body.take().filter(|body| !body.is_end_stream() && !self.expects_continue)
-        else {
+        let is_over = self.expects_continue || self.is_rest;
+        let Some(body) = self.body.take().filter(|body| !body.is_end_stream() && !is_over) else {
             return;
         };
         let rest = Self {
@@ -116,6 +125,7 @@ impl Drop for Received {
             ends_at: self.ends_at,
             timer: None,
             expects_continue: false,
+            is_rest: true,
         };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(drop_rest(rest));
@@ -143,7 +153,8 @@ impl FromRequest<Shared> for JsonBody {
     async fn from_request(request: Request, context: &Shared) -> Result<Self, Refusal> {
         let (parts, body) = request.into_parts();
         check_type(&parts.headers)?;
-        let text = read(body, context.services.config.limits.request_body_bytes).await?;
+        let limit = context.services.config.limits.request_body_bytes;
+        let text = read(body, limit, Buffers::of(&parts, context)).await?;
         extract::refuse_query(&parts)?;
         Ok(Self(text))
     }
@@ -162,30 +173,60 @@ fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal::UnsupportedMediaType("the body must be application/json"))
 }
 
-/// The whole body; without a copy where it came in one piece.
-pub(super) async fn read(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+/// The whole body; without a copy where it came in one piece. A long one takes memory of its client's share, before it is read
+/// where its length was announced, and gives it back with the last of its bytes.
+pub(super) async fn read(mut body: Body, limit: usize, buffers: Buffers<'_>) -> Result<Bytes, Refusal> {
+    let size = body.size_hint();
+    let announced = usize::try_from(size.lower()).unwrap_or(usize::MAX);
     if announced > limit {
         return Err(Refusal::TooLarge(limit));
     }
+    let mut memory = if announced > SHORT_BYTES { buffers.take(announced).await? } else { None };
     let mut first = Bytes::new();
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {
         let Ok(piece) = frame.map_err(broken)?.into_data() else { continue };
-        if first.len() + whole.len() + piece.len() > limit {
+        let length = first.len() + whole.len() + piece.len();
+        if length > limit {
             return Err(Refusal::TooLarge(limit));
+        }
+        if length > SHORT_BYTES && memory.is_none() {
+            memory = buffers.take(limit).await?;
         }
         if first.is_empty() && whole.is_empty() {
             first = piece;
         } else {
             if whole.is_empty() {
-                whole.reserve(announced.max(first.len() + piece.len()));
+                whole.reserve(announced.max(length));
                 whole.extend_from_slice(&std::mem::take(&mut first));
             }
             whole.extend_from_slice(&piece);
         }
     }
-    Ok(if whole.is_empty() { first } else { whole.into() })
+    let bytes = if whole.is_empty() { first } else { whole.into() };
+    let Some(mut memory) = memory else { return Ok(bytes) };
+    memory.correct(bytes.len());
+    Ok(shares::hold(bytes, Arc::new(memory)))
+}
+
+/// Whose memory a body takes.
+pub(super) struct Buffers<'c> {
+    context: &'c Shared,
+    client: Option<Client>,
+}
+
+impl<'c> Buffers<'c> {
+    /// Those of the client of this call, as `calls.rs` named it.
+    pub(super) fn of(parts: &Parts, context: &'c Shared) -> Self {
+        Self { context, client: parts.extensions.get().copied() }
+    }
+
+    /// Memory for so many bytes; `None` where nobody knows who calls.
+    async fn take(&self, bytes: usize) -> Result<Option<MemoryPermit>, AppError> {
+        const WHY: &str = "other bodies that you are sending hold all of your memory";
+        let Some(client) = self.client else { return Ok(None) };
+        self.context.memory(Buffer::Requests, client, bytes, WHY).await.map(Some)
+    }
 }
 
 fn broken(error: axum::Error) -> Refusal {

@@ -15,7 +15,7 @@ use overnight_domain::ids::{AccountId, CallId};
 use overnight_domain::scheduler::AccountKey;
 use tracing::{Instrument, Span, field};
 
-use super::addresses::{ClientNetwork, caller};
+use super::addresses::caller;
 use super::context::{Context, Peer, Shared};
 use super::counters;
 use super::errors::{self, Refusal};
@@ -23,8 +23,9 @@ use super::extract::bearer;
 use super::health;
 use super::metrics::CallTimer;
 use super::permits::IsReserve;
-use super::shares::Client;
-use crate::app::api_keys;
+use super::shares::{Buffer, Client};
+use crate::app::ClientNetwork;
+use crate::app::api_keys::{self, Opened, Presented, UnreadKey};
 use crate::app::errors::AppError;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -90,6 +91,7 @@ async fn admit(context: &Context, mut request: Request, next: Next) -> Response 
         return Refusal::TooManyCalls.into_response();
     };
     let is_safe = request.method().is_safe();
+    request.extensions_mut().insert(client);
     let response = next.run(request).await;
     let mut response = hold_memory(context, client, is_safe, response).await;
     response.extensions_mut().insert(Arc::new(permit));
@@ -106,28 +108,54 @@ async fn identify(context: &Context, request: &mut Request) -> Result<Option<Cli
         return Err(AppError::Unavailable("too many connections are open".to_owned()).into());
     }
     if is_api(path) {
-        let opened = api_keys::authenticate(&context.services, presented_key(request.headers())).await?;
+        let opened = match api_keys::present(&context.services, presented_key(request.headers()))? {
+            Presented::Opens(opened) => opened,
+            Presented::Unread(key) => look_up(context, key, network_of(context, request)).await?,
+        };
         name_account(opened.id);
         request.extensions_mut().insert(Caller(opened.account));
         return Ok(Some(Client::Account(opened.account)));
     }
+    Ok(network_of(context, request).map(Client::Network))
+}
+
+/// Where the call comes from; `None` where a proxy does not say for whom it calls.
+fn network_of(context: &Context, request: &Request) -> Option<ClientNetwork> {
     let console = &context.services.config.console;
-    let Some(Peer(peer)) = request.extensions().get() else { return Ok(None) };
+    let Peer(peer) = request.extensions().get()?;
     let address = caller(console, peer.ip(), request.headers());
-    Ok((!console.trusts(address)).then(|| Client::Network(ClientNetwork::of(address))))
+    (!console.trusts(address)).then(|| ClientNetwork::of(address))
+}
+
+/// The account that a key opens. Of a network that brought many wrong keys, only those are read that opened one before.
+async fn look_up(
+    context: &Context,
+    key: UnreadKey,
+    network: Option<ClientNetwork>,
+) -> Result<Opened, Refusal> {
+    let counted = network.filter(|_| !key.has_opened);
+    if let Some(network) = counted {
+        let is_read = context.wrong_keys.count(network, context.services.clock.now());
+        is_read.inspect_err(|_| counters::count_wrong_key_throttled()).map_err(Refusal::TooManyWrongKeys)?;
+    }
+    let looked_up = api_keys::look_up(&context.services, key).await;
+    if let Some(network) = counted.filter(|_| !matches!(looked_up, Err(AppError::InvalidApiKey))) {
+        context.wrong_keys.take_back(network);
+    }
+    Ok(looked_up?)
 }
 
 /// A long response, with the memory that it holds. Where there is none, what changed nothing is refused; the rest waits.
 async fn hold_memory(context: &Context, client: Client, is_safe: bool, mut response: Response) -> Response {
     let length = response.body().size_hint().exact().and_then(|length| usize::try_from(length).ok());
     let Some(bytes) = length.filter(|bytes| *bytes >= LONG_BYTES) else { return response };
-    let memory = match context.shares.try_memory(client, bytes) {
+    let memory = match context.shares.try_memory(Buffer::Responses, client, bytes) {
         None if is_safe => {
             counters::count_over_share("memory");
             let why = "responses that were not read hold all of your memory".to_owned();
             return Refusal::from(AppError::Unavailable(why)).into_response();
         }
-        None => context.shares.memory(client, bytes).await,
+        None => context.shares.memory(Buffer::Responses, client, bytes).await,
         free => free,
     };
     if let Some(memory) = memory {
@@ -141,7 +169,8 @@ pub(super) fn name_account(account: AccountId) {
     Span::current().record("account", field::display(account));
 }
 
-fn is_api(path: &str) -> bool {
+/// Whether everything at this path needs a key.
+pub(super) fn is_api(path: &str) -> bool {
     path.strip_prefix(API).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

@@ -23,6 +23,7 @@ use tower::Service as _;
 
 use super::activity::Activity;
 use super::bodies::Received;
+use super::calls;
 use super::context::{Context, Peer, Shared, Timeouts, after};
 use super::counters;
 use super::permits::IsReserve;
@@ -37,6 +38,9 @@ const RECEIVED_BYTES_MAX: u32 = 1 << 20;
 
 /// What waits of one response of HTTP/2 for its client to take it.
 const SENT_BYTES_MAX: usize = 128 << 10;
+
+/// A connection that makes room has so long to send the end of a response whose call is over.
+const LEAVE_TIMEOUT_MS: i64 = 2_000;
 
 /// A connection in the reserve has so long to ask.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -86,11 +90,20 @@ impl Connection {
                     Interruption::FirstCallDue if has_asked.load(Ordering::Relaxed) => {}
                     Interruption::FirstCallDue => return,
                     Interruption::Displaced if self.is_reserve => return,
-                    Interruption::Displaced if self.activity.idle_since().is_some() => {
-                        counters::count_idle_closed("displaced");
+                    Interruption::Displaced if self.activity.has_calls() => {
+                        counters::count_cut();
                         return;
                     }
-                    Interruption::Displaced | Interruption::Stopping => connection.as_mut().graceful_shutdown(),
+                    Interruption::Displaced => {
+                        counters::count_idle_closed("displaced");
+                        if self.activity.idle_since().is_some() {
+                            return;
+                        }
+                        connection.as_mut().graceful_shutdown();
+                        interruptions.push(self.leave_due());
+                    }
+                    Interruption::LeaveDue => return,
+                    Interruption::Stopping => connection.as_mut().graceful_shutdown(),
                     Interruption::IdleDue if !self.has_idled() => interruptions.push(self.idle_due()),
                     Interruption::IdleDue if is_leaving => return,
                     Interruption::IdleDue => {
@@ -119,13 +132,17 @@ impl Connection {
         let has_asked = Arc::clone(has_asked);
         service_fn(move |request| {
             has_asked.store(true, Ordering::Relaxed);
-            let call = activity.begin();
+            let call = activity.begin(calls::is_api(request.uri().path()));
             let mut request = prepare(request, peer, &context);
             if is_reserve {
                 request.extensions_mut().insert(IsReserve);
             }
-            let answered = router.clone().call(request);
-            async move { Ok(Outgoing::response(answered.await?, call)) }
+            let answered = call.map(|call| (router.clone().call(request), call));
+            async move {
+                // A call that came too late is that of a connection which is being closed.
+                let Some((answered, call)) = answered else { return std::future::pending().await };
+                Ok(Outgoing::response(answered.await?, call))
+            }
         })
     }
 
@@ -133,6 +150,12 @@ impl Connection {
     fn has_idled(&self) -> bool {
         let (now, wait) = (self.context.services.clock.now(), self.context.timeouts.idle);
         self.activity.idle_since().is_some_and(|since| after(since, wait) <= now)
+    }
+
+    /// Ends when a connection that makes room has had its time.
+    fn leave_due(&self) -> BoxFuture<'static, Interruption> {
+        let clock = &self.context.services.clock;
+        clock.sleep_until(clock.now() + LEAVE_TIMEOUT_MS).map(|()| Interruption::LeaveDue).boxed()
     }
 
     /// Ends when it is to be seen whether the connection has been idle.
@@ -150,8 +173,10 @@ enum Interruption {
     FirstCallDue,
     /// It may have been without a call for too long.
     IdleDue,
-    /// Another connection needs its permit.
+    /// Another connection needs its permit: it begins no more calls, and none of an account is under way.
     Displaced,
+    /// It was displaced and has had its time.
+    LeaveDue,
     /// The server is to stop.
     Stopping,
 }

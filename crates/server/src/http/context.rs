@@ -4,9 +4,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::shares::Shares;
+use super::counters;
+use super::shares::{Buffer, Client, MemoryPermit, Shares};
+use super::wrong_keys::WrongKeys;
 use crate::app::Services;
+use crate::app::errors::AppError;
 use crate::config::ConnectionLimits;
+
+/// So long a call waits for memory.
+const MEMORY_WAIT: Duration = Duration::from_secs(10);
 
 /// How long a client may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,13 +54,36 @@ pub(super) struct Context {
     pub(super) services: Services,
     pub(super) timeouts: Timeouts,
     pub(super) shares: Shares,
+    pub(super) wrong_keys: WrongKeys,
 }
 
 impl Context {
     /// The context of a service.
     pub(super) fn new(services: Services, timeouts: Timeouts) -> Shared {
         let shares = Shares::new(services.config.connections);
-        Arc::new(Self { services, timeouts, shares })
+        Arc::new(Self { services, timeouts, shares, wrong_keys: WrongKeys::default() })
+    }
+
+    /// Memory for `bytes` of a client, once it is free.
+    ///
+    /// # Errors
+    /// [`AppError::Unavailable`], with the reason `why`, where that takes too long.
+    pub(super) async fn memory(
+        &self,
+        buffer: Buffer,
+        client: Client,
+        bytes: usize,
+        why: &str,
+    ) -> Result<MemoryPermit, AppError> {
+        let clock = &self.services.clock;
+        tokio::select! {
+            biased;
+            memory = self.shares.memory(buffer, client, bytes) => memory.ok_or_else(AppError::stopping),
+            () = clock.sleep_until(after(clock.now(), MEMORY_WAIT)) => {
+                counters::count_over_share("memory");
+                Err(AppError::Unavailable(why.to_owned()))
+            }
+        }
     }
 }
 

@@ -4,9 +4,14 @@ use metrics::{counter, describe_counter, describe_gauge, gauge};
 
 const CROWDED: &str = "overnight_http_connections_crowded_total";
 const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
+const CUT: &str = "overnight_http_connections_cut_total";
 const STALLED: &str = "overnight_http_responses_stalled_total";
 const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
-const MEMORY: &str = "overnight_http_response_buffer_bytes";
+const WRONG_KEYS: &str = "overnight_http_wrong_keys_throttled_total";
+/// The gauge of memory of responses.
+pub(super) const RESPONSES: &str = "overnight_http_response_buffer_bytes";
+/// The gauge of memory of bodies of requests.
+pub(super) const REQUESTS: &str = "overnight_http_request_buffer_bytes";
 
 /// Says what each figure counts.
 pub(super) fn describe() {
@@ -15,12 +20,15 @@ pub(super) fn describe() {
         IDLE_CLOSED,
         "Connections without a call that were closed: idle, or displaced by another."
     );
+    describe_counter!(CUT, "Connections with calls without an API key that made room for another.");
     describe_counter!(STALLED, "Responses of which the client took nothing for too long, by what was cut.");
     describe_counter!(
         CALLS_REFUSED,
         "Calls refused by the share of an account or address: of calls or of memory."
     );
-    describe_gauge!(MEMORY, "Bytes that responses hold of the memory for them.");
+    describe_counter!(WRONG_KEYS, "Calls refused because their network brought too many wrong API keys.");
+    describe_gauge!(RESPONSES, "Bytes that responses hold of the memory for them.");
+    describe_gauge!(REQUESTS, "Bytes that bodies of requests hold of the memory for them.");
 }
 
 /// Counts a connection over the limit.
@@ -33,6 +41,11 @@ pub(super) fn count_idle_closed(why: &'static str) {
     counter!(IDLE_CLOSED, "why" => why).increment(1);
 }
 
+/// Counts a connection that made room for another though it had calls, none of them with a key.
+pub(super) fn count_cut() {
+    counter!(CUT).increment(1);
+}
+
 /// Counts a connection or a stream that was cut because its client took nothing.
 pub(super) fn count_stalled(what: &'static str) {
     counter!(STALLED, "cut" => what).increment(1);
@@ -43,7 +56,12 @@ pub(super) fn count_over_share(share: &'static str) {
     counter!(CALLS_REFUSED, "share" => share).increment(1);
 }
 
-/// Counts bytes that responses hold, or no longer do.
-pub(super) fn count_memory(more: f64) {
-    gauge!(MEMORY).increment(more);
+/// Counts a call whose key was not read because its network brought too many wrong ones.
+pub(super) fn count_wrong_key_throttled() {
+    counter!(WRONG_KEYS).increment(1);
+}
+
+/// Counts bytes that are held, or no longer are, in [`RESPONSES`] or [`REQUESTS`].
+pub(super) fn count_memory(buffer: &'static str, more: f64) {
+    gauge!(buffer).increment(more);
 }

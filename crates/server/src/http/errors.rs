@@ -40,6 +40,8 @@ pub(super) enum Refusal {
     TimedOut,
     /// The account, or the address without one, has as many calls under way as it may.
     TooManyCalls,
+    /// The network brought too many API keys that open no account, and waits for so many milliseconds.
+    TooManyWrongKeys(i64),
     /// A bug of ours.
     Panicked,
 }
@@ -85,6 +87,7 @@ impl Refusal {
                 (StatusCode::SERVICE_UNAVAILABLE, "unavailable", SERVER)
             }
             Self::TooManyCalls => (StatusCode::TOO_MANY_REQUESTS, "too_many_calls", RATE_LIMIT),
+            Self::TooManyWrongKeys(_) => (StatusCode::TOO_MANY_REQUESTS, "too_many_wrong_keys", RATE_LIMIT),
             Self::App(AppError::Internal(_)) | Self::Panicked => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", SERVER)
             }
@@ -113,6 +116,9 @@ impl Refusal {
             Self::TooManyCalls => {
                 "too many calls are under way; send the next when one of them has been answered".to_owned()
             }
+            Self::TooManyWrongKeys(_) => {
+                "too many unknown API keys came from your network: check the key, and send the next call later".to_owned()
+            }
             Self::Panicked => "something went wrong here".to_owned(),
         }
     }
@@ -126,9 +132,9 @@ impl Refusal {
                 Some((header::RETRY_AFTER, RETRY_AFTER))
             }
             Self::App(AppError::QuotaExceeded(exceeded)) => {
-                let seconds = (exceeded.retry_after_ms + 999) / 1_000;
-                Some((header::RETRY_AFTER, HeaderValue::from(seconds.max(1))))
+                Some((header::RETRY_AFTER, whole_seconds(exceeded.retry_after_ms)))
             }
+            Self::TooManyWrongKeys(wait_ms) => Some((header::RETRY_AFTER, whole_seconds(*wait_ms))),
             _ => None,
         }
     }
@@ -151,6 +157,11 @@ impl Refusal {
             },
         }
     }
+}
+
+/// A time in milliseconds in whole seconds, and no less.
+fn whole_seconds(milliseconds: i64) -> HeaderValue {
+    HeaderValue::from(milliseconds.unsigned_abs().div_ceil(1_000))
 }
 
 fn detail(fault: &InputFault) -> ErrorDetail {

@@ -3,7 +3,6 @@
 //! when the last of its lines was sent.
 
 use std::sync::Arc;
-use std::time::Duration;
 use std::vec;
 
 use axum::body::{Body, Bytes};
@@ -14,9 +13,9 @@ use overnight_domain::scheduler::AccountKey;
 use tokio::sync::mpsc::{self, Receiver};
 use tracing::{Instrument, Span};
 
-use super::context::{Shared, after};
-use super::shares::{self, Client, MemoryPermit};
-use super::{answers, counters};
+use super::answers;
+use super::context::Shared;
+use super::shares::{self, Buffer, Client, MemoryPermit};
 use crate::app::errors::AppError;
 use crate::app::pages::SizedPages;
 use crate::tasks;
@@ -26,9 +25,6 @@ const CHUNK_BYTES: usize = 256 << 10;
 
 /// Room for the line that takes a chunk over its length.
 const SLACK_BYTES: usize = 4 << 10;
-
-/// So long a call waits for memory.
-const MEMORY_WAIT: Duration = Duration::from_secs(10);
 
 /// 200 with one line for each row, appended by `write` without its line break.
 ///
@@ -44,16 +40,10 @@ pub(super) async fn answer<P: SizedPages>(
     mut pages: P,
     write: fn(&P::Row, &mut Vec<u8>),
 ) -> Result<Response, AppError> {
-    let clock = &context.services.clock;
+    const WHY: &str = "responses that were not read hold all of your memory";
+    let client = Client::Account(account);
     let page = loop {
-        let memory = tokio::select! {
-            biased;
-            memory = take_memory(context, account, pages.page_bytes_max()) => memory?,
-            () = clock.sleep_until(after(clock.now(), MEMORY_WAIT)) => {
-                counters::count_over_share("memory");
-                return Err(AppError::Unavailable("responses that were not read hold all of your memory".to_owned()));
-            }
-        };
+        let memory = context.memory(Buffer::Responses, client, pages.page_bytes_max(), WHY).await?;
         match read_page(memory, &mut pages).await? {
             // Its memory goes to whoever waits for some: a search that finds little takes many pages.
             Some(page) if page.is_empty() => {}
@@ -96,7 +86,7 @@ async fn take_memory(
     account: AccountKey,
     bytes_max: usize,
 ) -> Result<MemoryPermit, AppError> {
-    let memory = context.shares.memory(Client::Account(account), bytes_max).await;
+    let memory = context.shares.memory(Buffer::Responses, Client::Account(account), bytes_max).await;
     memory.ok_or_else(AppError::stopping)
 }
 

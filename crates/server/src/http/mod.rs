@@ -29,6 +29,7 @@ mod router;
 mod sending;
 mod serve;
 mod shares;
+mod wrong_keys;
 
 pub use self::context::Timeouts;
 pub use self::metrics::install as install_metrics;

@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::HeaderName;
 use axum::response::Response;
 
-use super::bodies;
+use super::bodies::{self, Buffers};
 use super::context::Shared;
 use super::errors::{Answer, Refusal};
 use super::{answers, pages};
@@ -30,11 +30,12 @@ pub(super) struct SignedNotice {
 impl FromRequest<Shared> for SignedNotice {
     type Rejection = Refusal;
 
-    async fn from_request(request: Request, _: &Shared) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, context: &Shared) -> Result<Self, Refusal> {
         let (parts, body) = request.into_parts();
         let signature = parts.headers.get(SIGNATURE).map(|value| value.as_bytes().to_vec());
         let signature = signature.ok_or_else(payments::unsigned)?;
-        Ok(Self { signature, body: bodies::read(body, NOTICE_BYTES_MAX).await? })
+        let body = bodies::read(body, NOTICE_BYTES_MAX, Buffers::of(&parts, context)).await?;
+        Ok(Self { signature, body })
     }
 }
 

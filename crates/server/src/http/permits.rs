@@ -1,6 +1,9 @@
 //! Permits for connections: so many in all, and so many of one address. Where none is left, an idle connection makes room: the
-//! one that has been idle for longest, of the address that has the most. Where none is idle, the newcomer is in the reserve,
-//! where only the health paths are served.
+//! one that has been idle for longest, of the address that has the most. Where none is idle, one makes room all of whose calls came
+//! without the key of an account: nobody answers for those, and they would keep out whoever has a key. Otherwise the newcomer is in
+//! the reserve, where only the health paths are served.
+//!
+//! A connection that makes room begins no call from that moment, so what is no longer counted ends.
 //!
 //! The reserve cannot be filled: its oldest connection makes room too, of the address that has the most there. So one address,
 //! however often it connects, displaces only itself.
@@ -9,9 +12,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::activity::Activity;
-use super::addresses::ClientNetwork;
+use super::activity::{Activity, Loss};
 use super::counters;
+use crate::app::ClientNetwork;
+
+/// A connection that was chosen to make room may begin a call before it is told. Then another is looked for, so often.
+const TRIES_MAX: usize = 8;
 
 /// Connections beyond the limit.
 const RESERVE_MAX: usize = 64;
@@ -70,9 +76,9 @@ impl ConnectionPermits {
         let mut open = self.lock();
         let of_network = if origin.is_proxy { 0 } else { open.served.count_of(origin) };
         let is_reserve = if of_network >= self.per_network {
-            !open.served.close_idle(Some(origin))
+            !open.served.make_room(Some(origin))
         } else {
-            open.served.count >= self.max && !open.served.close_idle(None)
+            open.served.count >= self.max && !open.served.make_room(None)
         };
         let number = open.next;
         open.next += 1;
@@ -118,18 +124,35 @@ impl Connections {
         Some(activity)
     }
 
-    /// Closes the connection that has been idle for longest: of `origin`, or of whoever has the most and an idle one. `false`
-    /// where none is idle.
-    fn close_idle(&mut self, origin: Option<Origin>) -> bool {
+    /// Closes the connection by which the least is lost, for longest: of `origin`, or of whoever has the most and one that may be
+    /// closed. `false` where every one has a call of an account.
+    fn make_room(&mut self, origin: Option<Origin>) -> bool {
         let only = origin.map(Origin::key);
-        let with_idle = self.by_origin.iter().filter(|(key, _)| only.is_none_or(|only| only == **key));
-        let with_idle = with_idle.filter_map(|(key, connections)| {
-            let idle = connections.iter().filter_map(|(number, it)| Some((it.idle_since()?, *number)));
-            idle.min().map(|longest| (*key, connections.len(), longest))
+        for _ in 0..TRIES_MAX {
+            let Some((key, number, loss)) = self.dispensable(only) else { return false };
+            let has_left = |of_origin: &BTreeMap<u64, Arc<Activity>>| of_origin[&number].make_room(loss);
+            if self.by_origin.get(&key).is_some_and(has_left) {
+                self.remove(key, number);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The connection that may be closed before all others.
+    fn dispensable(&self, only: Option<(bool, ClientNetwork)>) -> Option<((bool, ClientNetwork), u64, Loss)> {
+        let looked_at = self.by_origin.iter().filter(|(key, _)| only.is_none_or(|only| only == **key));
+        let first_of_each = looked_at.filter_map(|(key, connections)| {
+            let may_be_closed =
+                connections.iter().filter_map(|(number, it)| Some((it.if_closed()?, *number)));
+            may_be_closed
+                .min()
+                .map(|((loss, since), number)| (*key, connections.len(), loss, (since, number)))
         });
-        let chosen = with_idle.max_by_key(|(key, count, longest)| (!key.0, *count, Reverse(*longest)));
-        let closed = chosen.and_then(|(key, _, (_, number))| self.remove(key, number));
-        closed.inspect(|activity| activity.ask_to_leave()).is_some()
+        let rank = |(key, count, loss, longest): &((bool, ClientNetwork), usize, Loss, (i64, u64))| {
+            (!key.0, Reverse(*loss), *count, Reverse(*longest))
+        };
+        first_of_each.max_by_key(rank).map(|(key, _, loss, (_, number))| (key, number, loss))
     }
 
     /// Closes the oldest connection of whoever has the most.
@@ -204,7 +227,7 @@ mod tests {
     fn the_longest_idle_connection_of_whoever_has_the_most_makes_room() {
         let world = World::new(4, 4);
         let (alone, first, second, third) = (world.open(1), world.open(2), world.open(2), world.open(2));
-        let _call = first.activity.begin();
+        let _call = first.activity.begin(true);
         let newcomer = world.open(3);
         assert!(!newcomer.permit.is_reserve && second.was_closed());
         assert!(!alone.was_closed() && !first.was_closed() && !third.was_closed());
@@ -220,8 +243,32 @@ mod tests {
         assert!(!world.open(2).permit.is_reserve && first.was_closed());
         let newest = world.open(2);
         assert!(!newest.permit.is_reserve && !other.was_closed());
-        let _calls = [second.activity.begin(), newest.activity.begin()];
+        let _calls = [second.activity.begin(true), newest.activity.begin(true)];
         assert!(world.open(2).permit.is_reserve && !world.open(3).permit.is_reserve);
+    }
+
+    #[test]
+    fn where_none_is_idle_calls_without_a_key_make_room_for_whoever_comes() {
+        let world = World::new(4, 4);
+        let connections = [world.open(1), world.open(2), world.open(2), world.open(2)];
+        let [alone, keyed, first, second] = &connections;
+        let _calls = [false, true, false, false].map({
+            let mut connections = connections.iter();
+            move |is_keyed| connections.next().and_then(|it| it.activity.begin(is_keyed))
+        });
+        let newcomer = world.open(3);
+        assert!(!newcomer.permit.is_reserve && first.was_closed() && first.activity.begin(true).is_none());
+        assert!(!alone.was_closed() && !keyed.was_closed() && !second.was_closed());
+        // What is idle goes before them.
+        assert!(!world.open(4).permit.is_reserve && newcomer.was_closed() && !second.was_closed());
+    }
+
+    #[test]
+    fn an_address_with_all_of_its_own_makes_room_among_its_calls_without_a_key() {
+        let world = World::new(9, 2);
+        let (first, second) = (world.open(1), world.open(1));
+        let _calls = [first.activity.begin(true), second.activity.begin(false)];
+        assert!(!world.open(1).permit.is_reserve && second.was_closed() && !first.was_closed());
     }
 
     #[test]
@@ -237,7 +284,7 @@ mod tests {
     fn one_address_displaces_only_itself_in_the_reserve() {
         let world = World::new(1, 1);
         let served = world.open(1);
-        let _call = served.activity.begin();
+        let _call = served.activity.begin(true);
         let other = world.open(3);
         let flood: Vec<_> = (0..2 * RESERVE_MAX).map(|_| world.open(2)).collect();
         assert!(flood.iter().all(|it| it.permit.is_reserve) && other.permit.is_reserve);

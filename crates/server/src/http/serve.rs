@@ -11,12 +11,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::activity::Activity;
-use super::addresses::ClientNetwork;
 use super::connections::{Connection, asked_to_stop};
 use super::context::{Context, Peer, Shared, Timeouts, after};
 use super::permits::{ConnectionPermits, Origin};
 use super::{metrics, router};
-use crate::app::Services;
+use crate::app::{ClientNetwork, Services};
 
 /// After a failed accept (too many open files) this long passes before the next.
 const ACCEPT_PAUSE_MS: i64 = 100;
@@ -85,6 +84,8 @@ pub async fn serve_with(
     let (stop, stopping) = watch::channel(false);
     let mut servers = JoinSet::new();
     if let Some(listener) = listeners.metrics {
+        // With shares of its own: the calls of an address at `listen` keep no probe out that has the same.
+        let context = Context::new(context.services.clone(), timeouts);
         let router = router::assemble_metrics(Arc::clone(&context));
         let server = Server::new(&context, router, METRICS_CONNECTIONS_MAX, stopping.clone());
         servers.spawn(server.run(listener).boxed());

@@ -1,8 +1,8 @@
-//! What one client may have of what all share: calls under way, and memory that holds responses.
+//! What one client may have of what all share: calls under way, and memory that holds responses and bodies of requests.
 //!
-//! A client is an account, or without one an address. It has its share of the process's memory for responses, so that
-//! clients which do not read keep nothing from others. Memory is granted in the order of asking, first from the client's
-//! share and then from the process's.
+//! A client is an account, or without one an address. It has its share of the process's memory for either, so that clients
+//! which do not read, or do not send on, keep nothing from others. Memory is granted in the order of asking, first from the
+//! client's share and then from the process's.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,15 +11,42 @@ use axum::body::Bytes;
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::addresses::ClientNetwork;
 use super::counters;
+use crate::app::ClientNetwork;
 use crate::config::ConnectionLimits;
 
 /// Memory is counted in units of so many bytes.
 const UNIT_BYTES: usize = 1 << 10;
 
-/// One client holds at most this part of the memory for responses.
+/// One client holds at most this part of the memory.
 const PARTS: usize = 4;
+
+/// What memory is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Buffer {
+    /// Responses, until they were sent.
+    Responses,
+    /// Bodies of requests, until they were read.
+    Requests,
+}
+
+impl Buffer {
+    const ALL: [Self; 2] = [Self::Responses, Self::Requests];
+
+    const fn gauge(self) -> &'static str {
+        match self {
+            Self::Responses => counters::RESPONSES,
+            Self::Requests => counters::REQUESTS,
+        }
+    }
+
+    const fn bytes(self, limits: &ConnectionLimits) -> usize {
+        match self {
+            Self::Responses => limits.response_buffer_bytes,
+            Self::Requests => limits.request_buffer_bytes,
+        }
+    }
+}
 
 /// Who holds a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +60,8 @@ pub(super) enum Client {
 /// The shares of all clients that hold something.
 pub(super) struct Shares {
     limits: ConnectionLimits,
-    memory: Arc<Semaphore>,
+    /// In the order of [`Buffer`].
+    memory: [Arc<Semaphore>; 2],
     held: Arc<Mutex<Held>>,
 }
 
@@ -44,17 +72,18 @@ struct Share {
     client: Client,
     held: Arc<Mutex<Held>>,
     calls: Arc<Semaphore>,
-    memory: Arc<Semaphore>,
+    memory: [Arc<Semaphore>; 2],
 }
 
 /// A call under way; dropped with the last byte of its response.
 pub(super) struct CallPermit {
     _call: OwnedSemaphorePermit,
-    _share: Arc<Share>,
+    share: Arc<Share>,
 }
 
-/// Memory for a response; given back when it is dropped.
+/// Memory for a response or a body; given back when it is dropped.
 pub(super) struct MemoryPermit {
+    buffer: Buffer,
     of_client: OwnedSemaphorePermit,
     of_process: OwnedSemaphorePermit,
     share: Arc<Share>,
@@ -64,7 +93,7 @@ pub(super) struct MemoryPermit {
 impl Shares {
     /// Nobody holds anything yet.
     pub(super) fn new(limits: ConnectionLimits) -> Self {
-        let memory = Arc::new(Semaphore::new(limits.response_buffer_bytes / UNIT_BYTES));
+        let memory = Buffer::ALL.map(|buffer| Arc::new(Semaphore::new(buffer.bytes(&limits) / UNIT_BYTES)));
         Self { limits, memory, held: Arc::default() }
     }
 
@@ -77,52 +106,61 @@ impl Shares {
             client,
             held: Arc::clone(&self.held),
             calls: Arc::new(Semaphore::new(self.limits.calls_per_account)),
-            memory: Arc::new(Semaphore::new(self.units_of_client())),
+            memory: Buffer::ALL.map(|buffer| Arc::new(Semaphore::new(self.units_of_client(buffer)))),
         });
         held.insert(client, Arc::downgrade(&share));
         share
     }
 
-    fn units_of_client(&self) -> usize {
-        self.limits.response_buffer_bytes / PARTS / UNIT_BYTES
+    fn units_of_client(&self, buffer: Buffer) -> usize {
+        buffer.bytes(&self.limits) / PARTS / UNIT_BYTES
     }
 
     /// A call begins; `None` where the client has as many under way as it may.
     pub(super) fn begin_call(&self, client: Client) -> Option<CallPermit> {
         let share = self.of(client);
         let call = Arc::clone(&share.calls).try_acquire_owned().ok()?;
-        Some(CallPermit { _call: call, _share: share })
+        Some(CallPermit { _call: call, share })
     }
 
     /// Memory for `bytes`, at once; `None` where too little is free. What is larger than the client's share counts as the share.
-    pub(super) fn try_memory(&self, client: Client, bytes: usize) -> Option<MemoryPermit> {
-        let (share, units) = (self.of(client), self.units(bytes));
-        let of_client = Arc::clone(&share.memory).try_acquire_many_owned(units).ok()?;
-        let of_process = Arc::clone(&self.memory).try_acquire_many_owned(units).ok()?;
-        Some(self.granted(share, of_client, of_process))
+    pub(super) fn try_memory(&self, buffer: Buffer, client: Client, bytes: usize) -> Option<MemoryPermit> {
+        let (share, units) = (self.of(client), self.units(buffer, bytes));
+        let of_client = Arc::clone(&share.memory[buffer as usize]).try_acquire_many_owned(units).ok()?;
+        let of_process = Arc::clone(&self.memory[buffer as usize]).try_acquire_many_owned(units).ok()?;
+        Some(self.granted(buffer, share, of_client, of_process))
     }
 
     /// The same, once it is free. `None` never comes: the semaphores are not closed.
-    pub(super) async fn memory(&self, client: Client, bytes: usize) -> Option<MemoryPermit> {
-        let (share, units) = (self.of(client), self.units(bytes));
-        let of_client = Arc::clone(&share.memory).acquire_many_owned(units).await.ok()?;
-        let of_process = Arc::clone(&self.memory).acquire_many_owned(units).await.ok()?;
-        Some(self.granted(share, of_client, of_process))
+    pub(super) async fn memory(&self, buffer: Buffer, client: Client, bytes: usize) -> Option<MemoryPermit> {
+        let (share, units) = (self.of(client), self.units(buffer, bytes));
+        let of_client = Arc::clone(&share.memory[buffer as usize]).acquire_many_owned(units).await.ok()?;
+        let of_process = Arc::clone(&self.memory[buffer as usize]).acquire_many_owned(units).await.ok()?;
+        Some(self.granted(buffer, share, of_client, of_process))
     }
 
     fn granted(
         &self,
+        buffer: Buffer,
         share: Arc<Share>,
         of_client: OwnedSemaphorePermit,
         of_process: OwnedSemaphorePermit,
     ) -> MemoryPermit {
-        counters::count_memory(bytes_of(&of_client) as f64);
-        MemoryPermit { of_client, of_process, share, process: Arc::clone(&self.memory) }
+        counters::count_memory(buffer.gauge(), bytes_of(&of_client) as f64);
+        let process = Arc::clone(&self.memory[buffer as usize]);
+        MemoryPermit { buffer, of_client, of_process, share, process }
     }
 
-    fn units(&self, bytes: usize) -> u32 {
-        let units = bytes.div_ceil(UNIT_BYTES).min(self.units_of_client());
+    fn units(&self, buffer: Buffer, bytes: usize) -> u32 {
+        let units = bytes.div_ceil(UNIT_BYTES).min(self.units_of_client(buffer));
         u32::try_from(units).unwrap_or(u32::MAX)
+    }
+}
+
+impl CallPermit {
+    /// Whether the call has the key of an account.
+    pub(super) fn is_of_account(&self) -> bool {
+        matches!(self.share.client, Client::Account(_))
     }
 }
 
@@ -133,19 +171,20 @@ impl MemoryPermit {
         let (held, wanted) = (self.of_client.num_permits(), bytes.div_ceil(UNIT_BYTES));
         drop(self.of_client.split(held.saturating_sub(wanted)));
         drop(self.of_process.split(held.saturating_sub(wanted)));
-        let free = self.share.memory.available_permits().min(self.process.available_permits());
+        let of_share = &self.share.memory[self.buffer as usize];
+        let free = of_share.available_permits().min(self.process.available_permits());
         let more = u32::try_from(wanted.saturating_sub(held).min(free)).unwrap_or(u32::MAX);
-        let of_client = Arc::clone(&self.share.memory).try_acquire_many_owned(more);
+        let of_client = Arc::clone(of_share).try_acquire_many_owned(more);
         let of_process = Arc::clone(&self.process).try_acquire_many_owned(more);
         if let (Ok(of_client), Ok(of_process)) = (of_client, of_process) {
             self.of_client.merge(of_client);
             self.of_process.merge(of_process);
         }
-        counters::count_memory(bytes_of(&self.of_client) as f64 - before as f64);
+        counters::count_memory(self.buffer.gauge(), bytes_of(&self.of_client) as f64 - before as f64);
     }
 }
 
-/// The bytes, whose memory is held until they were sent.
+/// The bytes, whose memory is held as long as they are.
 pub(super) fn hold(bytes: Bytes, memory: Arc<MemoryPermit>) -> Bytes {
     Bytes::from_owner(HeldBytes { bytes, _memory: memory })
 }
@@ -163,7 +202,7 @@ impl AsRef<[u8]> for HeldBytes {
 
 impl Drop for MemoryPermit {
     fn drop(&mut self) {
-        counters::count_memory(-(bytes_of(&self.of_client) as f64));
+        counters::count_memory(self.buffer.gauge(), -(bytes_of(&self.of_client) as f64));
     }
 }
 
@@ -205,6 +244,7 @@ mod tests {
             idle: Duration::ZERO,
             stalled: Duration::ZERO,
             response_buffer_bytes: 16 * MEBIBYTE,
+            request_buffer_bytes: 16 * MEBIBYTE,
         })
     }
 
@@ -222,22 +262,26 @@ mod tests {
     #[test]
     fn an_account_holds_a_quarter_of_the_memory_at_most() {
         let shares = shares();
-        let mut first = shares.try_memory(ONE, 3 * MEBIBYTE).expect("memory");
-        assert!(shares.try_memory(ONE, 2 * MEBIBYTE).is_none());
-        assert!(shares.try_memory(OTHER, 2 * MEBIBYTE).is_some());
+        let mut first = shares.try_memory(Buffer::Responses, ONE, 3 * MEBIBYTE).expect("memory");
+        assert!(shares.try_memory(Buffer::Responses, ONE, 2 * MEBIBYTE).is_none());
+        assert!(shares.try_memory(Buffer::Responses, OTHER, 2 * MEBIBYTE).is_some());
         first.correct(MEBIBYTE);
-        let second = shares.try_memory(ONE, 2 * MEBIBYTE).expect("memory");
+        let second = shares.try_memory(Buffer::Responses, ONE, 2 * MEBIBYTE).expect("memory");
         // There is no more than the share, however much is asked for.
         first.correct(99 * MEBIBYTE);
-        assert!(shares.try_memory(ONE, 1).is_none() && shares.try_memory(OTHER, 4 * MEBIBYTE).is_some());
+        assert!(
+            shares.try_memory(Buffer::Responses, ONE, 1).is_none()
+                && shares.try_memory(Buffer::Responses, OTHER, 4 * MEBIBYTE).is_some()
+        );
         drop((first, second));
-        assert!(shares.try_memory(ONE, 99 * MEBIBYTE).is_some());
+        assert!(shares.try_memory(Buffer::Responses, ONE, 99 * MEBIBYTE).is_some());
     }
 
     #[tokio::test]
     async fn all_accounts_hold_no_more_than_the_memory_and_are_served_in_order() {
         let shares = shares();
-        let of = |account| shares.memory(Client::Account(AccountKey(account)), 4 * MEBIBYTE);
+        let of =
+            |account| shares.memory(Buffer::Responses, Client::Account(AccountKey(account)), 4 * MEBIBYTE);
         let mut held = Vec::new();
         for account in 0..4 {
             held.push(of(account).await.expect("memory"));

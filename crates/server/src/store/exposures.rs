@@ -36,6 +36,26 @@ impl Exposure {
     pub fn correction(&self) -> String {
         format!("chmod {:o} {}", self.expected, self.path.display())
     }
+
+    /// What to do, for whoever runs the service. Some volumes have folders whose mode nobody changes.
+    pub fn advice(&self) -> String {
+        let run = format!("run `{}`", self.correction());
+        if !self.is_folder() {
+            return run;
+        }
+        let within = self.path.join("private");
+        let within = within.display();
+        format!(
+            "{run}; where a volume does not allow that, keep the data: make a folder in it (`mkdir -m 700 {within}`), move the files of \
+             Overnight into it, and use --data-dir {within}; a volume with fixed modes, such as CIFS, needs the mount options \
+             dir_mode=0700,file_mode=0600"
+        )
+    }
+
+    /// Whoever uses a folder enters it.
+    fn is_folder(&self) -> bool {
+        self.expected & 0o100 != 0
+    }
 }
 
 impl fmt::Display for Exposure {
@@ -178,6 +198,15 @@ mod tests {
         );
         assert_eq!(found.iter().map(|it| it.is_public).collect::<Vec<_>>(), [false, true, false]);
         assert_eq!(found[1].correction(), format!("chmod 600 {path}/overnight.db"));
+        assert_eq!(found[1].advice(), format!("run `chmod 600 {path}/overnight.db`"));
+        let advice = found[0].advice();
+        for part in [
+            format!("run `chmod 700 {path}`"),
+            format!("mkdir -m 700 {path}/private"),
+            format!("--data-dir {path}/private"),
+        ] {
+            assert!(advice.contains(&part), "{advice}");
+        }
     }
 
     #[test]

@@ -21,10 +21,11 @@ use crate::store::error::StoreError;
 use crate::store::nodes;
 use crate::store::options::StoreOptions;
 use crate::store::queue::expiry::Passed;
-use crate::store::read_queue::{LongReaders, ReadQueue};
+use crate::store::read_queue::LongReaders;
 use crate::store::schema;
 use crate::store::writer::{DiskWatch, ManualWriter, Writer, WriterCore};
 use crate::store::writes::{Node, Sequences, WriteContext};
+use crate::turns::Turns;
 
 statements! {
     TAKE_TURN = { postgres: "SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE" };
@@ -37,6 +38,9 @@ statements! {
                        (SELECT coalesce(max(result), 0) FROM ledger WHERE result IS NOT NULL)) AS result",
     };
 }
+
+/// Transactions that accounts have asked for and that wait for the writer, or run on PostgreSQL: one, and the next.
+const ACCOUNT_TRANSACTIONS_MAX: usize = 2;
 
 /// The right to do what one node at a time may do. It ends with its connection.
 #[derive(Debug)]
@@ -52,7 +56,8 @@ pub struct Store {
 
 struct Inner {
     readers: Readers,
-    read_queue: ReadQueue,
+    long_reads: Turns,
+    account_transactions: Turns,
     writer: Writer,
     database: Database,
     /// The reserve of the disk as it is set.
@@ -131,7 +136,8 @@ impl Store {
         let readers = Readers::open(database.clone(), options.readers).await?;
         let inner = Inner {
             readers,
-            read_queue: ReadQueue::over(options.readers),
+            long_reads: Turns::over(options.readers as usize / 2),
+            account_transactions: Turns::over(ACCOUNT_TRANSACTIONS_MAX),
             writer,
             database,
             disk_reserve: watch::Sender::new(options.disk_reserve),
@@ -177,6 +183,17 @@ impl Store {
         in_pooled_transaction(self.readers(), work).await
     }
 
+    /// As [`Store::transaction`], for what an account asks for. Accounts take turns, so that an account waits for at most one
+    /// transaction of each other, however many they ask for.
+    pub(super) async fn transaction_of<T: Send + 'static>(
+        &self,
+        account: AccountKey,
+        work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let _turn = self.inner.account_transactions.take(account).await.ok_or(StoreError::Stopped)?;
+        self.transaction(work).await
+    }
+
     /// A connection of its own, for the writer and for operator commands.
     pub(super) async fn connect(&self) -> Result<Connection, StoreError> {
         self.inner.database.connect().await
@@ -196,7 +213,7 @@ impl Store {
 
     /// Readers for what goes through many rows on behalf of an account.
     pub(super) fn long_readers(&self, account: AccountKey) -> LongReaders<'_> {
-        LongReaders { readers: &self.inner.readers, queue: &self.inner.read_queue, account }
+        LongReaders { readers: &self.inner.readers, turns: &self.inner.long_reads, account }
     }
 
     pub(super) fn writer(&self) -> &Writer {

@@ -144,7 +144,7 @@ impl World<'_> {
                 facts.is_sent = true;
                 let (account, body) = (facts.account, texts::create_request(&facts.prompt, request));
                 let operation = async move {
-                    let answer = requests::create(&services, account, body.as_bytes()).await;
+                    let answer = requests::create(&services, account, body.into()).await;
                     Outcome::Created { request, answer }
                 };
                 self.begin(false, Box::pin(operation)).await
@@ -173,7 +173,7 @@ impl World<'_> {
                 let body = texts::create_batch(&ids, batch);
                 self.oracle.batches.insert(batch, BatchFacts::new(batch, account, requests));
                 let operation = async move {
-                    let answer = batches::create(&services, account, body.as_bytes()).await;
+                    let answer = batches::create(&services, account, body.into()).await;
                     Outcome::Grouped { batch, answer }
                 };
                 self.begin(false, Box::pin(operation)).await

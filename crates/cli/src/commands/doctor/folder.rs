@@ -84,9 +84,9 @@ fn modes(data_dir: &Path) -> Vec<Finding> {
         return vec![Finding::ok(MODES, "the data folder and its files are for their owner only")];
     }
     let told = found.into_iter().map(|exposure| {
+        let advice = exposure.advice();
         let hint = format!(
-            "`{}`; commands that open the folder, such as this one, correct what their user owns",
-            exposure.correction()
+            "commands that open the folder, such as this one, correct what their user owns; {advice}"
         );
         match exposure.is_public {
             true => Finding::fail(MODES, format!("{exposure}: every user of this machine can use it"), hint),

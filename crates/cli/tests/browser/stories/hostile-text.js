@@ -2,7 +2,7 @@
 import { ended, group, request, done } from "../lib/api.js";
 import { absent, assert, seen, until } from "../lib/checks.js";
 import { somebody } from "../lib/browser.js";
-import { byLink, choose, firstAccount, operator } from "../lib/signing-in.js";
+import { byPassword, choose, firstAccount, isIn, operator } from "../lib/signing-in.js";
 import { command, world } from "../lib/world.js";
 import { addressed, exists } from "../pages.js";
 
@@ -64,7 +64,7 @@ async function sow(page, account) {
   await row.getByLabel(/^What it is for/).fill(HOSTILE);
   await row.getByRole("button", { name: /^Grant to/ }).click();
   await seen(page.getByRole("status").filter({ hasText: "The credits are granted" }));
-  await browserOfThatName(page, account);
+  await browserOfThatName(page);
   const { key } = await command(`key create --account ${account}`);
   const metadata = { batch_name: HOSTILE, [HOSTILE]: BREAKOUTS[0] };
   const { id } = await done(key, "POST", "/v1/requests", { ...request(`[[sim:say]]${HOSTILE}`), metadata });
@@ -75,14 +75,12 @@ async function sow(page, account) {
   return { account, request: id, batch };
 }
 
-/// Somebody whose browser calls itself so, and who then is the account's only member.
-async function browserOfThatName(page, account) {
+/// Another browser of the operator, which calls itself so.
+async function browserOfThatName(page) {
   const stranger = await somebody();
   await stranger.context.setExtraHTTPHeaders({ "User-Agent": HOSTILE });
-  await page.goto(`${world.console}/operator`);
-  await page.getByRole("row").filter({ hasText: "ada@example.com" }).getByRole("button", { name: "Make a sign-in link" }).click();
-  const link = await page.getByRole("region", { name: /^Hand this link/ }).locator("code").innerText();
-  await byLink(stranger.page, link);
+  await byPassword(stranger.page, "ada@example.com");
+  await isIn(stranger.page);
   await page.goto(`${world.console}/you`);
   await seen(page.getByRole("cell", { name: HOSTILE }));
   await stranger.context.close();

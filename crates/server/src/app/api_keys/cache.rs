@@ -39,7 +39,8 @@ pub struct Opened {
 struct Known {
     opened: Opened,
     expires_at: Option<i64>,
-    read_at: i64,
+    /// When the store said so; `None` where it is to be asked again before anybody goes on.
+    read_at: Option<i64>,
     is_being_read: bool,
 }
 
@@ -56,7 +57,7 @@ impl ApiKeyCache {
     pub(super) fn find(&self, sha256: &[u8; 32], now: i64) -> Option<Opened> {
         let mut known = self.known();
         let holder = known.get_mut(sha256)?;
-        let age_ms = now - holder.read_at;
+        let age_ms = now - holder.read_at?;
         let is_expired = holder.expires_at.is_some_and(|expires_at| expires_at <= now);
         if !(0..KNOWN_MS).contains(&age_ms) || is_expired {
             return None;
@@ -68,6 +69,11 @@ impl ApiKeyCache {
         Some(holder.opened)
     }
 
+    /// Whether a key opened an account when the store was asked last, however long ago.
+    pub(super) fn has_opened(&self, sha256: &[u8; 32]) -> bool {
+        self.known().contains_key(sha256)
+    }
+
     /// What the store said of a key; it was asked at `now`.
     pub(super) fn learn(&self, sha256: [u8; 32], holder: Option<&KeyHolder>, now: i64) {
         let mut known = self.known();
@@ -77,22 +83,28 @@ impl ApiKeyCache {
         };
         self.uses.note(holder.key, holder.last_used_at, now);
         if known.len() >= KEYS_MAX && !known.contains_key(&sha256) {
-            known.retain(|_, holder| (0..KNOWN_MS).contains(&(now - holder.read_at)));
+            known.retain(|_, holder| holder.is_known_at(now));
             if known.len() >= KEYS_MAX {
                 return;
             }
         }
         let (opened, expires_at) = (Opened::by(holder), holder.expires_at);
-        known.insert(sha256, Known { opened, expires_at, read_at: now, is_being_read: false });
+        known.insert(sha256, Known { opened, expires_at, read_at: Some(now), is_being_read: false });
     }
 
-    /// Forgets everything, so that what this process changed is felt at once.
-    pub(in crate::app) fn forget(&self) {
-        self.known().clear();
+    /// Has the store asked again about every key, so that what this process changed is felt at once.
+    pub(in crate::app) fn distrust(&self) {
+        self.known().values_mut().for_each(|holder| holder.read_at = None);
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<[u8; 32], Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn is_known_at(&self, now: i64) -> bool {
+        self.read_at.is_some_and(|read_at| (0..KNOWN_MS).contains(&(now - read_at)))
     }
 }
 
@@ -134,8 +146,18 @@ mod tests {
         cache.learn([1; 32], Some(&holder(Some(1_100))), 1_000);
         assert_eq!(cache.find(&[1; 32], 1_099), Some(OPENED));
         assert_eq!(cache.find(&[1; 32], 1_100), None);
+        assert!(cache.has_opened(&[1; 32]));
         cache.learn([1; 32], None, 1_101);
-        assert!(cache.known().is_empty());
+        assert!(!cache.has_opened(&[1; 32]));
+    }
+
+    #[test]
+    fn a_key_that_is_distrusted_is_asked_about_and_has_opened_an_account_all_the_same() {
+        let cache = ApiKeyCache::default();
+        cache.learn([1; 32], Some(&holder(None)), 1_000);
+        cache.distrust();
+        assert_eq!(cache.find(&[1; 32], 1_000), None);
+        assert!(cache.has_opened(&[1; 32]));
     }
 
     #[test]

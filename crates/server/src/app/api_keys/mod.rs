@@ -26,18 +26,46 @@ pub struct MadeKey {
     pub record: ApiKey,
 }
 
-/// The account that `key` opens now.
+/// What is known of a key before the store is asked.
+#[derive(Debug, Clone, Copy)]
+pub enum Presented {
+    /// It opens this account.
+    Opens(Opened),
+    /// Only the store knows.
+    Unread(UnreadKey),
+}
+
+/// A key about which the store is to be asked.
+#[derive(Debug, Clone, Copy)]
+pub struct UnreadKey {
+    sha256: [u8; 32],
+    /// Whether it opened an account when the store was asked last.
+    pub has_opened: bool,
+}
+
+/// What is known of `key` now.
+///
+/// # Errors
+///
+/// [`AppError::InvalidApiKey`] for what cannot be a key.
+pub fn present(services: &Services, key: &[u8]) -> Result<Presented, AppError> {
+    let sha256 = format::hash(key).ok_or(AppError::InvalidApiKey)?;
+    let cache = &services.api_key_cache;
+    Ok(match cache.find(&sha256, services.clock.now()) {
+        Some(opened) => Presented::Opens(opened),
+        None => Presented::Unread(UnreadKey { sha256, has_opened: cache.has_opened(&sha256) }),
+    })
+}
+
+/// The account that a key opens now.
 ///
 /// # Errors
 ///
 /// [`AppError::InvalidApiKey`], whatever is wrong with it; [`AppError::PaymentsNotActivated`] where requests cost credits
 /// and the account cannot come by any yet.
-pub async fn authenticate(services: &Services, key: &[u8]) -> Result<Opened, AppError> {
-    let sha256 = format::hash(key).ok_or(AppError::InvalidApiKey)?;
+pub async fn look_up(services: &Services, key: UnreadKey) -> Result<Opened, AppError> {
+    let UnreadKey { sha256, .. } = key;
     let now = services.clock.now();
-    if let Some(opened) = services.api_key_cache.find(&sha256, now) {
-        return Ok(opened);
-    }
     let holder = api_keys::find_holder(&services.store, &sha256).await?;
     let holder = holder.filter(|holder| holder.expires_at.is_none_or(|expires_at| expires_at > now));
     // An account is let in from the moment it is activated: until then the store is asked each time.
@@ -146,7 +174,7 @@ pub async fn revoke_own(services: &Services, account: AccountKey, id: KeyId) -> 
 /// [`AppError::NotFound`] where there is no such key.
 pub async fn revoke(services: &Services, id: KeyId) -> Result<ApiKey, AppError> {
     let revoked = api_keys::revoke(&services.store, id, services.clock.now()).await?;
-    services.api_key_cache.forget();
+    services.api_key_cache.distrust();
     revoked.ok_or(AppError::NotFound(NOUN))
 }
 

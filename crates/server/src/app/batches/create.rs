@@ -1,8 +1,8 @@
 //! Create Batch.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use bytes::Bytes;
 use overnight_domain::faults::{FAULTS_KEPT_MAX, Fault, Faults, Quoted, codes};
 use overnight_domain::ids::RequestId;
 use overnight_domain::json::{Json, JsonText, RawObject};
@@ -11,6 +11,7 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::app::errors::{AppError, InputFault, InvalidInput};
+use crate::app::parsing::parse;
 use crate::app::{Services, input};
 use crate::store::batches::{self, Member, NewBatch, NewBatchOutcome};
 
@@ -34,7 +35,7 @@ mod reasons {
 ///
 /// [`AppError::Invalid`] with the first 1,000 faults and the count of all; [`AppError::Unavailable`] where nothing is
 /// taken in now.
-pub async fn create(services: &Services, account: AccountKey, body: &[u8]) -> Result<BatchRecord, AppError> {
+pub async fn create(services: &Services, account: AccountKey, body: Bytes) -> Result<BatchRecord, AppError> {
     let counted = |error| match error {
         AppError::Invalid(mut invalid) => {
             invalid.total = invalid.total.or(Some(invalid.details.len()));
@@ -42,8 +43,10 @@ pub async fn create(services: &Services, account: AccountKey, body: &[u8]) -> Re
         }
         other => other,
     };
-    let text = input::read(body).map_err(counted)?;
-    make(services, account, &read(services, &text).map_err(counted)?).await
+    let bytes = body.len();
+    let read = move |services: &Services| input::read(&body).and_then(|text| read(services, &text));
+    let input = parse(services, account, bytes, read).await.map_err(counted)?;
+    make(services, account, &input).await
 }
 
 /// Groups requests of the account: all of them, or none.
@@ -54,7 +57,7 @@ pub async fn create(services: &Services, account: AccountKey, body: &[u8]) -> Re
 pub(in crate::app) async fn make(
     services: &Services,
     account: AccountKey,
-    input: &Input<'_>,
+    input: &Input,
 ) -> Result<BatchRecord, AppError> {
     for _ in 0..TRIES_MAX {
         let members = resolve(services, account, &input.requests_ids).await?;
@@ -76,16 +79,16 @@ pub(in crate::app) async fn make(
 }
 
 /// What a batch is made of.
-pub(in crate::app) struct Input<'a> {
+pub(in crate::app) struct Input {
     /// Its requests, as their identifiers are written.
-    pub(in crate::app) requests_ids: Vec<Cow<'a, str>>,
+    pub(in crate::app) requests_ids: Vec<String>,
     /// Where to tell of its end.
     pub(in crate::app) webhook: Option<String>,
     /// A JSON object, or `None` for null.
     pub(in crate::app) metadata: Option<Vec<u8>>,
 }
 
-fn read<'a>(services: &Services, text: &'a JsonText) -> Result<Input<'a>, AppError> {
+fn read(services: &Services, text: &JsonText) -> Result<Input, AppError> {
     let config = &services.config;
     let mut faults = Faults::default();
     let Some(object) = input::object(text, &FIELDS, &mut faults) else { return Err(faults.into()) };
@@ -100,7 +103,7 @@ fn read<'a>(services: &Services, text: &'a JsonText) -> Result<Input<'a>, AppErr
     Err(AppError::Invalid(InvalidInput { details, total }))
 }
 
-fn requests_ids<'a>(object: &RawObject<'a>, limits: &Limits, faults: &mut Faults) -> Vec<Cow<'a, str>> {
+fn requests_ids(object: &RawObject<'_>, limits: &Limits, faults: &mut Faults) -> Vec<String> {
     let Some(list) = object.get("requests_ids") else {
         faults.push("requests_ids", codes::MISSING, "is required");
         return Vec::new();
@@ -117,7 +120,7 @@ fn requests_ids<'a>(object: &RawObject<'a>, limits: &Limits, faults: &mut Faults
             return Vec::new();
         }
         match Json::decode_string(element) {
-            Some(id) => ids.push(id),
+            Some(id) => ids.push(id.into_owned()),
             None => {
                 faults.push(format_args!("requests_ids[{place}]"), codes::WRONG_TYPE, "must be a string");
             }
@@ -133,7 +136,7 @@ fn requests_ids<'a>(object: &RawObject<'a>, limits: &Limits, faults: &mut Faults
 async fn resolve(
     services: &Services,
     account: AccountKey,
-    requests_ids: &[Cow<'_, str>],
+    requests_ids: &[String],
 ) -> Result<Vec<Member>, AppError> {
     let ids: Vec<RequestId> = requests_ids.iter().filter_map(|text| RequestId::parse(text)).collect();
     let found = batches::resolve(&services.store, account, &ids).await?;
@@ -144,7 +147,7 @@ async fn resolve(
     for (place, text) in requests_ids.iter().enumerate() {
         let member = RequestId::parse(text).and_then(|id| found.get(&id));
         match member {
-            _ if !seen.insert(text.as_ref()) => refused.push(place, text, reasons::DUPLICATE),
+            _ if !seen.insert(text.as_str()) => refused.push(place, text, reasons::DUPLICATE),
             None => refused.push(place, text, reasons::UNKNOWN),
             Some(member) if member.is_taken => refused.push(place, text, reasons::IN_ANOTHER_BATCH),
             Some(member) => members.push(*member),

@@ -12,6 +12,7 @@ use overnight_wire::native::requests::CREATE_MEMBERS;
 
 use crate::app::errors::AppError;
 use crate::app::models::Model;
+use crate::app::parsing::parse;
 use crate::app::{Models, Services, input};
 use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::requests::{self, NewRequest};
@@ -26,10 +27,13 @@ use crate::store::requests::{self, NewRequest};
 pub async fn create(
     services: &Services,
     account: AccountKey,
-    body: &[u8],
+    body: Bytes,
 ) -> Result<RequestSummary, AppError> {
     services.rate_limits.take(account, services.clock.now())?;
-    take_in(services, review(services, body)?.into_request(services, account)).await
+    let bytes = body.len();
+    let make = move |services: &Services| Ok(review(services, &body)?.into_request(services, account));
+    let request = parse(services, account, bytes, make).await?;
+    take_in(services, request).await
 }
 
 /// Stores a request that was reviewed.

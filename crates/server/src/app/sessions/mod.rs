@@ -1,5 +1,6 @@
 //! Signing in to the console, by password, by a link that works once or by an OpenID provider, and out again.
 
+mod known_browsers;
 mod links;
 pub mod oidc;
 mod throttle;
@@ -10,11 +11,13 @@ use std::net::IpAddr;
 use overnight_domain::faults::codes;
 use thiserror::Error;
 
+pub(super) use self::known_browsers::mark as mark_browser;
 pub(super) use self::links::draft_link;
 pub use self::links::{Link, make_link, sign_in_by_link, whose_link};
 pub(super) use self::tokens::Token;
-use super::Services;
 use super::errors::AppError;
+use super::passwords::PasswordHolder;
+use super::{ClientNetwork, Services};
 use crate::store;
 use crate::store::identity::sessions as kept;
 pub use crate::store::identity::sessions::Session;
@@ -71,6 +74,24 @@ pub struct Browser {
     pub address: Option<IpAddr>,
     /// What it calls itself.
     pub agent: Option<String>,
+    /// The mark that it keeps since somebody signed in there by password.
+    pub mark: Option<String>,
+}
+
+impl Browser {
+    /// As whom it brings a password.
+    pub(super) fn holder(&self) -> PasswordHolder {
+        PasswordHolder::Network(self.address.map(ClientNetwork::of))
+    }
+}
+
+/// What a browser keeps from now on in which somebody signed in.
+#[derive(Debug, Clone)]
+pub struct SignedIn {
+    /// The token of the session.
+    pub token: String,
+    /// The mark by which the browser is known at the next sign-in by password; `None` where it keeps what it has.
+    pub mark: Option<String>,
 }
 
 /// Somebody who is signed in.
@@ -89,7 +110,8 @@ impl Visitor {
     }
 }
 
-/// Signs somebody in by e-mail address and password; the token that the browser is to show from now on.
+/// Signs somebody in by e-mail address and password. A browser in which the same user signed in before has a count of failures of
+/// its own: whoever guesses elsewhere keeps it out for no moment.
 ///
 /// # Errors
 ///
@@ -99,13 +121,17 @@ pub async fn sign_in(
     email: &str,
     password: &str,
     browser: Browser,
-) -> Result<String, SignInError> {
-    let permit = services.passwords.enter()?;
-    let subjects = throttle::subjects(email, browser.address);
-    let forgiven = throttle::count(services, &subjects).await?;
+) -> Result<SignedIn, SignInError> {
+    let permit = services.passwords.enter(browser.holder())?;
     let known = people::find_by_email(&services.store, &crate::app::people::normalized(email)).await?;
     let (user, hash) = known.unzip();
     let hash = hash.flatten();
+    let mark = browser.mark.as_deref().zip(user.as_ref()).zip(hash.as_deref());
+    let subjects = match mark.and_then(|((mark, user), hash)| known_browsers::read(mark, user.id, hash)) {
+        Some(number) => vec![throttle::known_browser(&number)],
+        None => throttle::subjects(email, browser.address),
+    };
+    let forgiven = throttle::count(services, &subjects).await?;
     let is_right = services.passwords.is(permit, password, hash.clone(), &services.ids).await?;
     let (Some(user), Some(hash)) = (user.filter(|_| is_right), hash) else { return Err(WRONG) };
     let (token, session) = draft(services, browser.clone(), CameBy::Identity);
@@ -115,22 +141,23 @@ pub async fn sign_in(
         return Err(WRONG);
     }
     note_begun(&user, &browser);
-    Ok(token)
+    Ok(SignedIn { token, mark: Some(mark_browser(services, user.id, &hash)) })
 }
 
 const WRONG: SignInError = SignInError::Refused("the e-mail address or the password is wrong");
 
-/// Whether a signed-in user's password is `password`: guessed as often as on the sign-in page.
+/// Whether a signed-in user's password is `password`: guessed as often as on the sign-in page, and counted for the session, so that
+/// nobody who has none keeps the user from it.
 pub(super) async fn check_password(
     services: &Services,
-    user: &User,
+    visitor: &Visitor,
     password: &str,
     hash: String,
 ) -> Result<(), AppError> {
     let wrong = |message: &str| AppError::invalid("current password", codes::WRONG, message);
-    let permit = services.passwords.enter()?;
-    let subjects = throttle::subjects(user.email.as_deref().unwrap_or_default(), None);
-    let forgiven = match throttle::count(services, &subjects).await {
+    let permit = services.passwords.enter(PasswordHolder::User(visitor.user.key))?;
+    let subject = throttle::session(&visitor.session.sha256);
+    let forgiven = match throttle::count(services, &[subject]).await {
         Err(SignInError::App(error)) => return Err(error),
         Err(refused) => return Err(wrong(&format!("was not looked at: {refused}"))),
         Ok(forgiven) => forgiven,

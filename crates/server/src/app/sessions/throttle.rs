@@ -1,5 +1,6 @@
 //! Guessing takes longer each time: some tries in a row are free, then each costs twice the wait of the one before; counted for the
-//! e-mail address, for the network that the tries come from, and for both together.
+//! e-mail address, for the network that the tries come from, and for both together. A browser that is known, and whoever is signed
+//! in, is counted alone: others cannot use its tries up.
 
 use std::net::IpAddr;
 
@@ -7,8 +8,11 @@ use sha2::{Digest, Sha256};
 
 use super::SignInError;
 use crate::app::errors::AppError;
-use crate::app::{Services, people};
+use crate::app::{ClientNetwork, Services, people};
 use crate::store::identity::sign_in_failures::{self, Counting, Failures, Forgiveness, Try};
+
+/// So many failures in a row of one guesser at one user cost nothing.
+const FREE: i64 = 5;
 
 const FIRST_WAIT_MS: i64 = 1_000;
 const LONGEST_WAIT_MS: i64 = 900_000;
@@ -40,19 +44,10 @@ enum Forgives {
 /// waits long and soon.
 pub(super) fn subjects(email: &str, address: Option<IpAddr>) -> Vec<Subject> {
     let email = people::normalized(email);
-    let network = address.map(|address| match address.to_canonical() {
-        IpAddr::V4(address) => address.octets().to_vec(),
-        IpAddr::V6(address) => address.octets()[..8].to_vec(),
-    });
-    let subject = |kind: &str, parts: [&[u8]; 2], free, longest_wait_ms, forgives| {
-        let digest = parts.iter().fold(Sha256::new().chain_update(kind), |digest, part| {
-            digest.chain_update(part.len().to_le_bytes()).chain_update(part)
-        });
-        Subject { digest: digest.finalize().into(), free, longest_wait_ms, forgives }
-    };
+    let network = address.map(|address| ClientNetwork::of(address).bytes());
     let from = network.as_deref().unwrap_or_default();
     let mut subjects = vec![
-        subject("both", [email.as_bytes(), from], 5, LONGEST_WAIT_MS, Forgives::All),
+        subject("both", [email.as_bytes(), from], FREE, LONGEST_WAIT_MS, Forgives::All),
         subject("email", [email.as_bytes(), b""], 20, 30_000, Forgives::All),
     ];
     // Who guesses at others and has a password too is not to begin anew by it.
@@ -60,6 +55,23 @@ pub(super) fn subjects(email: &str, address: Option<IpAddr>) -> Vec<Subject> {
         network.is_some().then(|| subject("network", [from, b""], 40, LONGEST_WAIT_MS, Forgives::OwnTry));
     subjects.extend(network);
     subjects
+}
+
+/// What is counted of a browser in which the user signed in before, by the number of its mark.
+pub(super) fn known_browser(number: &[u8; 32]) -> Subject {
+    subject("browser", [number, b""], FREE, LONGEST_WAIT_MS, Forgives::All)
+}
+
+/// What is counted of a session, by the hash of its token.
+pub(super) fn session(sha256: &[u8; 32]) -> Subject {
+    subject("session", [sha256, b""], FREE, LONGEST_WAIT_MS, Forgives::All)
+}
+
+fn subject(kind: &str, parts: [&[u8]; 2], free: i64, longest_wait_ms: i64, forgives: Forgives) -> Subject {
+    let digest = parts.iter().fold(Sha256::new().chain_update(kind), |digest, part| {
+        digest.chain_update(part.len().to_le_bytes()).chain_update(part)
+    });
+    Subject { digest: digest.finalize().into(), free, longest_wait_ms, forgives }
 }
 
 /// Counts a try, or refuses it; what is forgiven once it succeeds.

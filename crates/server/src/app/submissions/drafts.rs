@@ -13,6 +13,11 @@ pub(super) struct Draft {
     pub(super) body: Result<Vec<u8>, String>,
 }
 
+/// The bytes of their bodies.
+pub(super) fn bytes_of(drafts: &[Draft]) -> usize {
+    drafts.iter().map(|draft| draft.body.as_ref().map_or(0, Vec::len)).sum()
+}
+
 /// Where they come from; a clone goes through them from the beginning.
 pub(super) trait Drafts: Pages<Row = Draft> + Clone {}
 

@@ -4,8 +4,9 @@ use overnight_domain::faults::codes;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
 
-use super::drafts::{Draft, DraftFault, DraftSource, Drafts};
+use super::drafts::{Draft, DraftFault, DraftSource, Drafts, bytes_of};
 use crate::app::errors::{AppError, InputFault, InvalidInput};
+use crate::app::parsing::parse;
 use crate::app::requests::{Reviewed, review};
 use crate::app::{Services, accounts};
 
@@ -62,12 +63,12 @@ pub(super) async fn review_all(
         faults_total: 0,
     };
     while let Some(page) = drafts.next_page().await? {
-        for draft in page {
-            match reviewed(services, &draft) {
-                Ok(request) => checked.add(&request),
-                Err(message) => checked.refuse(&draft, message),
-            }
-        }
+        let bytes = bytes_of(&page);
+        let check = move |services: &Services| {
+            checked.check(services, &page);
+            Ok(checked)
+        };
+        checked = parse(services, account, bytes, check).await?;
     }
     Ok(checked)
 }
@@ -84,6 +85,15 @@ pub(super) fn reviewed<'s>(services: &'s Services, draft: &Draft) -> Result<Revi
 }
 
 impl Checked {
+    fn check(&mut self, services: &Services, drafts: &[Draft]) {
+        for draft in drafts {
+            match reviewed(services, draft) {
+                Ok(request) => self.add(&request),
+                Err(message) => self.refuse(draft, message),
+            }
+        }
+    }
+
     fn add(&mut self, request: &Reviewed<'_>) {
         let hold = request.hold();
         let amount = hold.map_or(Credits::ZERO, |hold| hold.amount);

@@ -1,6 +1,5 @@
 //! Storing what was reviewed, and taking it back where that fails midway.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -10,14 +9,15 @@ use overnight_domain::json::ObjectWriter;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
-use super::drafts::{DraftFault, Drafts};
+use super::drafts::{Draft, DraftFault, Drafts, bytes_of};
 use super::review::{invalid, review_all, reviewed};
 use crate::app::errors::AppError;
+use crate::app::parsing::parse;
 use crate::app::requests::take_in;
 use crate::app::write_retry::write_with_retry;
 use crate::app::{Services, accounts, batches, finish, input, quotas};
 use crate::store::StoreError;
-use crate::store::requests::{self, CancelOutcome};
+use crate::store::requests::{self, CancelOutcome, NewRequest};
 use crate::tasks;
 
 /// Requests that are taken back at once.
@@ -94,12 +94,11 @@ async fn store_all(
     ids: &mut Vec<RequestId>,
 ) -> Result<(), AppError> {
     while let Some(page) = drafts.next_page().await? {
-        let mut requests = Vec::with_capacity(page.len());
-        for draft in page {
-            let request = reviewed(services, &draft)
-                .map_err(|message| invalid(vec![DraftFault { source: draft.source, message }], 1))?;
-            requests.push(request.into_request(services, account));
-        }
+        let bytes = bytes_of(&page);
+        let requests = parse(services, account, bytes, move |services| {
+            page.iter().map(|draft| made(services, account, draft)).collect::<Result<Vec<_>, _>>()
+        });
+        let requests = requests.await?;
         ids.extend(requests.iter().map(|request| request.id));
         for taken in join_all(requests.into_iter().map(|request| take_in(services, request))).await {
             taken?;
@@ -108,13 +107,20 @@ async fn store_all(
     Ok(())
 }
 
+/// The request of a draft that was reviewed.
+fn made(services: &Services, account: AccountKey, draft: &Draft) -> Result<NewRequest, AppError> {
+    let request = reviewed(services, draft)
+        .map_err(|message| invalid(vec![DraftFault { source: draft.source, message }], 1))?;
+    Ok(request.into_request(services, account))
+}
+
 async fn group(
     services: &Services,
     account: AccountKey,
     ids: &[RequestId],
     terms: Terms,
 ) -> Result<BatchRecord, AppError> {
-    let requests_ids = ids.iter().map(|id| Cow::Owned(id.to_string())).collect();
+    let requests_ids = ids.iter().map(ToString::to_string).collect();
     let Terms { webhook, metadata } = terms;
     batches::make(services, account, &batches::Input { requests_ids, webhook, metadata: Some(metadata) })
         .await

@@ -127,8 +127,9 @@ fn command(path: &PathBuf, program: &Program) -> Command {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // Ctrl-C in a terminal is for the service, which ends the child when it has no more use for it.
-        .process_group(0)
         .kill_on_drop(true);
+    // Ctrl-C in a terminal is for the service, which ends the child when it has no more use for it.
+    #[cfg(unix)]
+    command.process_group(0);
     command
 }

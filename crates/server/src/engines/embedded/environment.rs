@@ -26,8 +26,26 @@ const NAMES: [&str; 17] = [
 ];
 
 /// Passed on by how the name begins: the language, llama.cpp, its threads and its accelerators.
-const PREFIXES: [&str; 12] =
-    ["LC_", "GGML_", "LLAMA_", "OMP_", "GOMP_", "KMP_", "CUDA_", "HIP_", "HSA_", "ROCR_", "VK_", "ZE_"];
+const PREFIXES: [&str; 18] = [
+    "LC_",
+    "GGML_",
+    "LLAMA_",
+    "OMP_",
+    "GOMP_",
+    "KMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "CUDA_",
+    "HIP_",
+    "HSA_",
+    "ROCR_",
+    "VK_",
+    "ZE_",
+    "ZES_",
+    "SYCL_",
+    "UR_",
+    "ONEAPI_",
+];
 
 /// A name with one of these words is not passed on, however it begins: `LLAMA_API_KEY` is a key.
 const SECRET_WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
@@ -54,6 +72,13 @@ mod tests {
             ("CUDA_VISIBLE_DEVICES", true),
             ("GGML_CUDA_FORCE_MMQ", true),
             ("OMP_NUM_THREADS", true),
+            ("MKL_NUM_THREADS", true),
+            ("OPENBLAS_NUM_THREADS", true),
+            ("ONEAPI_DEVICE_SELECTOR", true),
+            ("SYCL_CACHE_PERSISTENT", true),
+            ("ZE_AFFINITY_MASK", true),
+            ("ZES_ENABLE_SYSMAN", true),
+            ("UR_ADAPTERS_FORCE_LOAD", true),
             ("NVIDIA_VISIBLE_DEVICES", true),
             ("NVIDIA_API_KEY", false),
             ("LLAMA_API_KEY", false),

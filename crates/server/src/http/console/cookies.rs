@@ -21,6 +21,11 @@ impl Cookie {
         Self::named(origin, "sign_in")
     }
 
+    /// The cookie by which a browser is known in which somebody signed in by password.
+    pub(super) fn mark(origin: &ConsoleOrigin) -> Self {
+        Self::named(origin, "browser")
+    }
+
     fn named(origin: &ConsoleOrigin, what: &str) -> Self {
         let name = match origin.is_secure {
             true => format!("__Host-overnight_{what}"),
@@ -42,7 +47,7 @@ impl Cookie {
         self.write(value, "")
     }
 
-    /// Has the browser keep `value` for so many seconds. `Lax`: it is wanted when the other service leads back.
+    /// Has the browser keep `value` for so many seconds. `Lax`: one is wanted when the other service leads back.
     pub(super) fn set_for(&self, value: &str, seconds: u32) -> Option<HeaderValue> {
         self.write(value, &format!("; Max-Age={seconds}"))
     }

@@ -4,7 +4,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::header;
 
 use super::replies::PageError;
-use crate::http::bodies;
+use crate::http::bodies::{self, Buffers};
 use crate::http::context::Shared;
 
 /// Longer than any form but that of prompts.
@@ -33,13 +33,13 @@ impl Form {
 impl FromRequest<Shared> for Form {
     type Rejection = PageError;
 
-    async fn from_request(request: Request, _: &Shared) -> Result<Self, PageError> {
+    async fn from_request(request: Request, context: &Shared) -> Result<Self, PageError> {
         let (parts, body) = request.into_parts();
         let kind = parts.headers.get(header::CONTENT_TYPE).map(|kind| kind.as_bytes()).unwrap_or_default();
         if !kind.is_empty() && !kind.starts_with(b"application/x-www-form-urlencoded") {
             return Err(PageError::Unreadable("The form came in a shape that is not read.".into()));
         }
-        let bytes = bodies::read(body, FORM_BYTES_MAX)
+        let bytes = bodies::read(body, FORM_BYTES_MAX, Buffers::of(&parts, context))
             .await
             .map_err(|_| PageError::Unreadable("The form did not come whole.".into()))?;
         Ok(Self(url::form_urlencoded::parse(&bytes).into_owned().collect()))

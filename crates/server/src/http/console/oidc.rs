@@ -9,6 +9,7 @@ use super::cookies::Cookie;
 use super::replies::{PageError, PageResult};
 use super::sign_in::{destination, let_in, refused};
 use super::visitors::Guest;
+use crate::app::sessions::SignedIn;
 use crate::app::sessions::oidc::{self, Answer};
 
 /// How long somebody may take at the provider, in seconds.
@@ -52,7 +53,9 @@ pub(super) async fn finish(guest: Guest, headers: HeaderMap, RawQuery(query): Ra
         error_description: field("error_description"),
     };
     let reply = match oidc::finish(services, secret, answer, guest.browser.clone()).await {
-        Ok(token) => let_in(&guest.origin, &token, &destination(&guest.origin, &next)),
+        Ok(token) => {
+            let_in(&guest.origin, &SignedIn { token, mark: None }, &destination(&guest.origin, &next))
+        }
         Err(error) => refused(&guest, error, &next, ""),
     };
     let mut response = reply.into_response();

@@ -10,9 +10,12 @@ use super::cookies::Cookie;
 use super::forms::Form;
 use super::replies::{self, PageError, PageResult};
 use super::visitors::{Guest, Visit};
-use crate::app::sessions::{self, SignInError, oidc};
+use crate::app::sessions::{self, SignInError, SignedIn, oidc};
 use crate::config::ConsoleOrigin;
 use crate::console::{LinkPage, SignInPage};
+
+/// A browser is known for so long after a sign-in by password, in seconds: half a year.
+const MARK_SECONDS: u32 = 180 * 86_400;
 
 /// `GET /console/sign-in`.
 pub(super) async fn page(guest: Guest, RawQuery(query): RawQuery) -> PageResult {
@@ -53,7 +56,7 @@ pub(super) async fn sign_in(guest: Guest, form: Form) -> PageResult {
     let (email, next) = (form.get("email"), form.raw("next"));
     let signed_in = sessions::sign_in(services, email, form.raw("password"), guest.browser.clone()).await;
     match signed_in {
-        Ok(token) => let_in(&guest.origin, &token, &destination(&guest.origin, next)),
+        Ok(signed_in) => let_in(&guest.origin, &signed_in, &destination(&guest.origin, next)),
         Err(error) => refused(&guest, error, next, email),
     }
 }
@@ -76,7 +79,7 @@ pub(super) async fn sign_in_by_link(guest: Guest, Path(token): Path<String>) -> 
         Ok((token, user)) => {
             let base = &guest.origin.base;
             let flash = if user.has_password || user.issuer.is_some() { "by_link" } else { "welcome" };
-            let_in(&guest.origin, &token, &format!("{base}/you?flash={flash}"))
+            let_in(&guest.origin, &SignedIn { token, mark: None }, &format!("{base}/you?flash={flash}"))
         }
         Err(error) => useless_link(&guest.origin, error),
     }
@@ -103,13 +106,21 @@ pub(super) fn out(origin: &ConsoleOrigin) -> Response {
     response
 }
 
-/// Has the browser show `token` from now on, and leads it to `next`.
-pub(super) fn let_in(origin: &ConsoleOrigin, token: &str, next: &str) -> PageResult {
+/// Has the browser keep what it needs from now on, and leads it to `next`.
+pub(super) fn let_in(origin: &ConsoleOrigin, signed_in: &SignedIn, next: &str) -> PageResult {
     let mut response = PageError::Elsewhere(next.to_owned()).into_response();
-    if let Some(cookie) = Cookie::session(origin).set(token) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    if let Some(cookie) = Cookie::session(origin).set(&signed_in.token) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
     }
+    keep_mark(origin, signed_in.mark.as_deref(), &mut response);
     Ok(response)
+}
+
+/// Has the browser keep a mark, if there is a new one.
+pub(super) fn keep_mark(origin: &ConsoleOrigin, mark: Option<&str>, response: &mut Response) {
+    if let Some(cookie) = mark.and_then(|mark| Cookie::mark(origin).set_for(mark, MARK_SECONDS)) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
 }
 
 fn told(error: SignInError) -> Result<(StatusCode, String), PageError> {

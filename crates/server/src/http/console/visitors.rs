@@ -68,7 +68,8 @@ impl FromRequestParts<Shared> for Guest {
         let asked = parts.extensions.get::<OriginalUri>().and_then(|uri| uri.path_and_query());
         // What was sent is not sent again, and its address shows nothing.
         let asked = asked.filter(|_| parts.method.is_safe()).map_or("", |asked| asked.as_str()).to_owned();
-        let browser = Browser { address, agent: agent.map(str::to_owned) };
+        let mark = Cookie::mark(&origin).read(&parts.headers).map(str::to_owned);
+        let browser = Browser { address, agent: agent.map(str::to_owned), mark };
         Ok(Self { context: Shared::clone(context), origin, visitor, browser, asked })
     }
 }

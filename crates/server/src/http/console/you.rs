@@ -1,7 +1,9 @@
 //! What belongs to the visitor, whatever the account: how they sign in, and where they are signed in.
 
+use axum::response::IntoResponse;
+
 use super::forms::Form;
-use super::replies::{self, PageResult};
+use super::replies::{self, PageError, PageResult};
 use super::sign_in;
 use super::visitors::Visit;
 use crate::app::{members, sessions, users};
@@ -21,7 +23,12 @@ pub(super) async fn change(visit: Visit, form: Form) -> PageResult {
         users::change_credentials(visit.services(), &visit.visitor, form.raw("current"), email, password)
             .await;
     match changed {
-        Ok(()) => replies::see_other(&format!("{}/you?flash=changed", visit.origin.base)),
+        Ok(mark) => {
+            let page = format!("{}/you?flash=changed", visit.origin.base);
+            let mut response = PageError::Elsewhere(page).into_response();
+            sign_in::keep_mark(&visit.origin, mark.as_deref(), &mut response);
+            Ok(response)
+        }
         Err(error) => show(&visit, Some(replies::mendable(error)?)).await,
     }
 }

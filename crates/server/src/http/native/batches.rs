@@ -49,7 +49,7 @@ pub(super) async fn create(
     caller: Caller,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let batch = batches::create(&context.services, caller.0, &body).await?;
+    let batch = batches::create(&context.services, caller.0, body).await?;
     Ok(answers::created(|out| write_created(&batch, out)))
 }
 

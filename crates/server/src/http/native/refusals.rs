@@ -14,9 +14,9 @@ pub(super) enum Always {
     /// available (`insufficient_credits`; the message names both amounts). Nothing was done.
     #[response(status = 402)]
     Unpaid(ErrorEnvelope),
-    /// The account has as many calls under way as it may (`too_many_calls`), or a request would exceed one of its quotas
-    /// (`quota_exceeded`; the message names it, and `GET /v1/account` shows all). Nothing was done; try again after the seconds in
-    /// `Retry-After`.
+    /// The account has as many calls under way as it may (`too_many_calls`), a request would exceed one of its quotas
+    /// (`quota_exceeded`; the message names it, and `GET /v1/account` shows all), or too many unknown API keys came from your
+    /// network (`too_many_wrong_keys`). Nothing was done; try again after the seconds in `Retry-After`.
     #[response(status = 429)]
     TooMany(ErrorEnvelope),
     /// Nothing can be done now; try again after the seconds in `Retry-After`.

@@ -55,7 +55,7 @@ pub(super) async fn create(
     caller: Caller,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let request = requests::create(&context.services, caller.0, &body).await?;
+    let request = requests::create(&context.services, caller.0, body).await?;
     Ok(answers::created(array_of_one(|out| write_status(&request, out))))
 }
 

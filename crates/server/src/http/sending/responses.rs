@@ -29,9 +29,10 @@ pub(in crate::http) struct Outgoing {
 
 impl Outgoing {
     /// The response to `call`, with the permits that `calls.rs` left for it in its extensions.
-    pub(in crate::http) fn response(response: Response<Body>, call: OpenCall) -> Response<Self> {
+    pub(in crate::http) fn response(response: Response<Body>, mut call: OpenCall) -> Response<Self> {
         let (mut head, body) = response.into_parts();
-        let (memory, permit) = (head.extensions.remove(), head.extensions.remove());
+        let (memory, permit) = (head.extensions.remove(), head.extensions.remove::<Arc<CallPermit>>());
+        call.answered(permit.as_ref().is_some_and(|permit| permit.is_of_account()));
         let flow = streams::current_flow();
         let body =
             Self { body, rest: Bytes::new(), is_over: false, flow, memory, _call: call, _permit: permit };

@@ -122,6 +122,10 @@ impl Operation for NewBatch {
         self.members.len()
     }
 
+    fn account(&self) -> Option<AccountKey> {
+        Some(self.account)
+    }
+
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.members.len() * size_of::<Member>()
     }

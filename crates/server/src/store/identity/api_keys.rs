@@ -125,7 +125,7 @@ pub async fn insert(store: &Store, account: AccountKey, key: &NewApiKey) -> Resu
         }
         Ok(is_made)
     };
-    store.transaction(making).await
+    store.transaction_of(account, making).await
 }
 
 /// Makes a key in a transaction, however many there are.

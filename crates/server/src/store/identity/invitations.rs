@@ -60,7 +60,7 @@ pub async fn insert(
         tx.execute(DELETE_ENDED.bind(now)).await?;
         Ok(tx.execute(insert).await? == 1)
     };
-    store.transaction(invite).await
+    store.transaction_of(account, invite).await
 }
 
 /// Those of an account that work at `now`, in the order of their e-mail addresses.
@@ -71,7 +71,7 @@ pub async fn list(store: &Store, account: AccountKey, now: i64) -> Result<Vec<In
 /// Takes an invitation back.
 pub async fn remove(store: &Store, account: AccountKey, email: &str) -> Result<(), StoreError> {
     let delete = DELETE.bind(account).bind(email);
-    store.transaction(async move |tx| tx.execute(delete).await.map(drop)).await
+    store.transaction_of(account, async move |tx| tx.execute(delete).await.map(drop)).await
 }
 
 /// To which account a link invites at `now`, and as what.

@@ -109,7 +109,7 @@ pub async fn change(
     user: i64,
     role: Option<Role>,
 ) -> Result<MemberChange, StoreError> {
-    store.transaction(async move |tx| change_in(account, user, role, tx).await).await
+    store.transaction_of(account, async move |tx| change_in(account, user, role, tx).await).await
 }
 
 async fn change_in(

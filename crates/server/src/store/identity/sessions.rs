@@ -36,6 +36,7 @@ pub struct NewLink {
 statements! {
     NOTE_SIGN_IN = "UPDATE users SET signed_in_at = ? WHERE seq = ?";
     NOTE_SIGN_IN_BY_PASSWORD = "UPDATE users SET signed_in_at = ? WHERE seq = ? AND password = ?";
+    NOTE_SIGN_IN_BY_LINK = "UPDATE users SET signed_in_at = ?, password = NULL WHERE seq = ?";
     INSERT = "INSERT INTO sessions (sha256, user_seq, created_at, seen_at, expires_at, is_by_link, agent)
         VALUES (?, ?, ?, ?, ?, ?, ?)";
     DELETE_ENDED = "DELETE FROM sessions WHERE expires_at <= ?";
@@ -161,14 +162,21 @@ pub async fn find_link(store: &Store, sha256: &[u8; 32], now: i64) -> Result<Opt
     row.as_ref().map(users::read).transpose()
 }
 
-/// Uses a link up, and signs in whom it is for; `false` where somebody else did, or it has ended by the time of the session.
+/// Uses a link up, and signs in whom it is for: what let somebody in as this user until now, a password and sessions, does so no
+/// more. `false` where somebody else did, or it has ended by the time of the session.
 pub async fn use_link(store: &Store, sha256: &[u8; 32], session: &Session) -> Result<bool, StoreError> {
     let session = session.clone();
     let link = USE_LINK.bind(*sha256).bind(session.created_at);
     let sign_in = async move |tx: &mut Tx<'_>| {
         let rows = tx.fetch(link).await?;
         let Some(row) = rows.first() else { return Ok(false) };
-        insert_in(row.get("user_seq")?, &session, tx).await
+        let user = row.get("user_seq")?;
+        if tx.execute(NOTE_SIGN_IN_BY_LINK.bind(session.created_at).bind(user)).await? == 0 {
+            return Ok(false);
+        }
+        users::sign_out_in(user, None, tx).await?;
+        insert_noted_in(user, &session, tx).await?;
+        Ok(true)
     };
     store.transaction(sign_in).await
 }

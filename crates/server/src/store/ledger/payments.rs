@@ -60,7 +60,7 @@ pub async fn insert(store: &Store, payment: &Payment) -> Result<(), StoreError> 
         .bind(payment.amount)
         .bind(payment.currency.as_str())
         .bind(payment.created_at);
-    store.transaction(async move |tx| tx.execute(insert).await.map(drop)).await
+    store.transaction_of(payment.account, async move |tx| tx.execute(insert).await.map(drop)).await
 }
 
 /// Notes where an order is paid.

@@ -40,5 +40,5 @@ pub async fn replay(store: &Store, id: EventId, now: i64) -> Result<Replay, Stor
 /// Makes every event of an account due that was given up and is no test; how many.
 pub async fn replay_exhausted(store: &Store, account: AccountKey, now: i64) -> Result<u64, StoreError> {
     let replay = REPLAY_EXHAUSTED.bind(now).bind(account);
-    store.transaction(async move |tx| tx.execute(replay).await).await
+    store.transaction_of(account, async move |tx| tx.execute(replay).await).await
 }

@@ -42,7 +42,7 @@ statements! {
 
 /// Makes a test due, unless one of its account is: whether it is due now.
 pub async fn insert_test(store: &Store, test: NewTest) -> Result<bool, StoreError> {
-    store.transaction(async move |tx| insert_in(test, tx).await).await
+    store.transaction_of(test.account, async move |tx| insert_in(test, tx).await).await
 }
 
 async fn insert_in(test: NewTest, tx: &mut Tx<'_>) -> Result<bool, StoreError> {

@@ -77,7 +77,8 @@ pub async fn rotate(
     overlap_ms: i64,
 ) -> Result<(), StoreError> {
     let secret = secret.clone();
-    store.transaction(async move |tx| rotate_in(account, &secret, now, overlap_ms, tx).await).await
+    let rotate = async move |tx: &mut Tx<'_>| rotate_in(account, &secret, now, overlap_ms, tx).await;
+    store.transaction_of(account, rotate).await
 }
 
 async fn rotate_in(

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use overnight_domain::money::Credits;
 use overnight_domain::quotas::{Quota, Quotas, Usage};
 use overnight_domain::records::ClientFields;
+use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
 use crate::store::ledger::holds::{Admission, Hold};
@@ -63,6 +64,10 @@ impl Operation for NewRequest {
     type Answer = Admission;
     const CLASS: WriteClass = WriteClass::Intake;
     const ORDER: WriteOrder = WriteOrder::NewRequest;
+
+    fn account(&self) -> Option<AccountKey> {
+        Some(self.account)
+    }
 
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.body.len() + self.client.heap_bytes()

@@ -43,6 +43,7 @@ mod schemas;
 mod statements;
 mod test_events;
 mod transfer;
+mod turns;
 mod users;
 mod webhooks;
 mod wholes;

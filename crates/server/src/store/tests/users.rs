@@ -243,6 +243,19 @@ async fn a_sign_in_link_is_one_and_is_used_once(fixture: Fixture) {
     assert_eq!(find(3, START).await, None);
 }
 
+on_both!(a_sign_in_link_replaces_the_password_and_every_session);
+async fn a_sign_in_link_replaces_the_password_and_every_session(fixture: Fixture) {
+    let store = &fixture.store;
+    let user = insert(store, 1, Some("a@b.c"), None).await.expect("a user");
+    let credentials = Credentials { email: None, password: Some("hash".to_owned()) };
+    assert!(users::set_credentials(store, user.key, &credentials, None).await.expect("a change"));
+    sessions::insert(store, user.key, &session(1, START)).await.expect("a session");
+    sessions::replace_link(store, user.key, new_link(2)).await.expect("a link");
+    assert!(sessions::use_link(store, &[2; 32], &session(3, START)).await.expect("a use"));
+    assert_eq!(users::password(store, user.key).await.expect("a read"), None);
+    assert_eq!(sessions::list(store, user.key).await.expect("sessions"), [session(3, START)]);
+}
+
 on_both!(many_tries_at_once_are_all_counted);
 async fn many_tries_at_once_are_all_counted(fixture: Fixture) {
     let store = &fixture.store;

@@ -116,8 +116,8 @@ async fn a_sign_in_link_is_used_up_with_the_session_that_it_begins(fixture: Fixt
     let store = &fixture.store;
     let user = signed_in(store).await;
     let follow = async || sessions::use_link(store, &[3; 32], &session(4, START)).await;
-    assert!(done_as_a_whole(store, 3, follow).await);
-    assert_eq!(sessions::list(store, user.key).await.expect("sessions").len(), 3);
+    assert!(done_as_a_whole(store, 6, follow).await);
+    assert_eq!(sessions::list(store, user.key).await.expect("sessions"), [session(4, START)]);
     let again = sessions::replace_link(store, user.key, new_link(5));
     again.await.expect("a link");
     let replace = async || sessions::replace_link(store, user.key, new_link(6)).await;

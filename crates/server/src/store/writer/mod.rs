@@ -5,6 +5,7 @@
 pub(in crate::store) mod core;
 mod disk;
 mod group;
+mod intake;
 mod operation;
 mod queues;
 mod transactions;

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::pin::Pin;
 
+use overnight_domain::scheduler::AccountKey;
 use tokio::sync::oneshot;
 
 use crate::store::error::StoreError;
@@ -31,6 +32,11 @@ pub(in crate::store) trait Operation: Sized + Send + Sync + 'static {
     /// About how many rows it writes.
     fn rows(&self) -> usize {
         1
+    }
+
+    /// The account in whose line it waits, if it is intake.
+    fn account(&self) -> Option<AccountKey> {
+        None
     }
 
     /// About how many bytes it holds while it waits.
@@ -63,6 +69,9 @@ pub(super) trait Jobs: Any + Send + Sync {
     fn count(&self) -> usize;
     fn rows(&self) -> usize;
     fn bytes(&self) -> usize;
+
+    /// That of the first job: what waits is one.
+    fn account(&self) -> Option<AccountKey>;
 
     /// Adds jobs of the same operation.
     fn append(&mut self, others: Box<dyn Jobs>);
@@ -105,6 +114,10 @@ impl<O: Operation> Jobs for Vec<Job<O>> {
 
     fn bytes(&self) -> usize {
         self.iter().map(|job| job.operation.bytes()).sum()
+    }
+
+    fn account(&self) -> Option<AccountKey> {
+        self.first()?.operation.account()
     }
 
     fn append(&mut self, others: Box<dyn Jobs>) {

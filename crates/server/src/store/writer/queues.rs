@@ -1,4 +1,4 @@
-//! Where writes wait: two queues, one drained before the other, and transactions.
+//! Where writes wait: two queues, one drained before the other, and transactions. Accounts take turns in that of intake.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,12 +8,11 @@ use tokio::sync::Notify;
 use crate::store::error::StoreError;
 use crate::store::writer::disk::Allowance;
 use crate::store::writer::group::WriteGroup;
+use crate::store::writer::intake::Intake;
 use crate::store::writer::operation::{Jobs, WriteClass};
 use crate::store::writer::transactions::Transaction;
 
 const FULL: &str = "the queue of writes is full";
-const INTAKE_WRITES_MAX: usize = 4_096;
-const INTAKE_BYTES_MAX: usize = 64 << 20;
 const TRANSACTIONS_MAX: usize = 1_024;
 const GROUP_CONTROL_ROWS_MAX: usize = 512;
 const GROUP_INTAKE_ROWS_MAX: usize = 256;
@@ -29,8 +28,7 @@ pub(super) struct WriteQueues {
 #[derive(Default)]
 struct Waiting {
     control: VecDeque<Box<dyn Jobs>>,
-    intake: VecDeque<Box<dyn Jobs>>,
-    intake_bytes: usize,
+    intake: Intake,
     transactions: VecDeque<Transaction>,
     takes_transactions: bool,
     refusing: Option<&'static str>,
@@ -55,13 +53,8 @@ impl WriteQueues {
                     return Err(StoreError::Unavailable(why));
                 }
                 let room = waiting.allowance.room_after(write.bytes())?;
-                let bytes = waiting.intake_bytes + write.bytes();
-                if waiting.intake.len() >= INTAKE_WRITES_MAX || bytes > INTAKE_BYTES_MAX {
-                    return Err(StoreError::Unavailable(FULL));
-                }
-                waiting.intake_bytes = bytes;
+                waiting.intake.push(write)?;
                 waiting.allowance.intake_bytes = room;
-                waiting.intake.push_back(write);
             }
         }
         drop(waiting);
@@ -83,9 +76,8 @@ impl WriteQueues {
         let (mut rows, mut bytes) = (0, 0);
         while rows < GROUP_INTAKE_ROWS_MAX
             && bytes < GROUP_INTAKE_BYTES_MAX
-            && let Some(write) = waiting.intake.pop_front()
+            && let Some(write) = waiting.intake.pop()
         {
-            waiting.intake_bytes -= write.bytes();
             (count, rows, bytes) = (count + 1, rows + write.rows(), bytes + write.bytes());
             group.push(write);
         }
@@ -132,7 +124,7 @@ impl WriteQueues {
     /// Whether anything waits.
     pub(super) fn is_empty(&self) -> bool {
         let waiting = self.waiting();
-        waiting.control.is_empty() && waiting.intake.is_empty() && waiting.transactions.is_empty()
+        waiting.control.is_empty() && waiting.intake.len() == 0 && waiting.transactions.is_empty()
     }
 
     /// How many writes wait.
@@ -159,15 +151,14 @@ impl WriteQueues {
     /// From now on the disk has room for this, and for no more. Where it has none for intake, what waits is refused.
     pub(super) fn allow(&self, allowance: Allowance) {
         let mut waiting = self.waiting();
-        let intake_bytes = allowance.intake_bytes.map(|room| room.saturating_sub(waiting.intake_bytes));
+        let intake_bytes = allowance.intake_bytes.map(|room| room.saturating_sub(waiting.intake.bytes()));
         waiting.allowance = Allowance { intake_bytes, ..allowance };
         if allowance.intake_bytes != Some(0) {
             return;
         }
-        waiting.intake_bytes = 0;
-        let refused = std::mem::take(&mut waiting.intake);
+        let mut refused = std::mem::take(&mut waiting.intake);
         drop(waiting);
-        for write in refused {
+        while let Some(write) = refused.pop() {
             write.refuse(&|| StoreError::DiskReserved);
         }
     }
@@ -194,6 +185,7 @@ impl WriteQueues {
 
 #[cfg(test)]
 mod tests {
+    use overnight_domain::scheduler::AccountKey;
     use tokio::sync::oneshot;
     use tokio::sync::oneshot::error::TryRecvError;
 
@@ -204,11 +196,15 @@ mod tests {
     type Reply = oneshot::Receiver<Result<(), StoreError>>;
 
     struct Create(usize);
+    struct CreateOf(i64, usize);
     struct LeaseRun;
     struct Settle;
 
     macro_rules! queued {
         ($name:ident, $class:ident, $bytes:expr) => {
+            queued!($name, $class, $bytes, |_| AccountKey(1));
+        };
+        ($name:ident, $class:ident, $bytes:expr, $account:expr) => {
             impl Operation for $name {
                 type Answer = ();
                 const CLASS: WriteClass = WriteClass::$class;
@@ -216,6 +212,10 @@ mod tests {
 
                 fn bytes(&self) -> usize {
                     $bytes(self)
+                }
+
+                fn account(&self) -> Option<AccountKey> {
+                    Some($account(self))
                 }
 
                 async fn apply(
@@ -228,6 +228,7 @@ mod tests {
         };
     }
     queued!(Create, Intake, |create: &Create| create.0);
+    queued!(CreateOf, Intake, |create: &CreateOf| create.1, |create: &CreateOf| AccountKey(create.0));
     queued!(LeaseRun, Advance, |_| 100);
     queued!(Settle, Control, |_| 100);
 
@@ -238,6 +239,37 @@ mod tests {
 
     fn room(intake_bytes: usize) -> Allowance {
         Allowance { intake_bytes: Some(intake_bytes), is_advance_held: false }
+    }
+
+    /// The accounts whose writes wait in intake, in the order in which groups take them.
+    fn drained(queues: &WriteQueues) -> Vec<i64> {
+        let mut waiting = queues.waiting();
+        std::iter::from_fn(|| waiting.intake.pop()).filter_map(|write| Some(write.account()?.0)).collect()
+    }
+
+    #[test]
+    fn accounts_take_turns_in_intake() {
+        let queues = WriteQueues::default();
+        for account in [1, 1, 1, 1, 2, 2, 3] {
+            push(&queues, CreateOf(account, 1)).expect("room");
+        }
+        assert_eq!(drained(&queues), [1, 2, 3, 1, 2, 1, 1]);
+        assert!(queues.is_empty());
+        push(&queues, CreateOf(2, 1)).expect("room");
+        assert_eq!(drained(&queues), [2]);
+    }
+
+    #[test]
+    fn an_account_that_fills_its_part_of_intake_leaves_the_rest_to_others() {
+        let queues = WriteQueues::default();
+        let push_until_full = |account, bytes| {
+            (0..10_000).take_while(|_| push(&queues, CreateOf(account, bytes)).is_ok()).count()
+        };
+        assert_eq!(push_until_full(1, 8 << 20), 8);
+        assert_eq!(push_until_full(2, 1), 1_024);
+        assert_eq!(push_until_full(3, 100 << 20), 1, "an empty line takes one of any size");
+        push(&queues, CreateOf(4, 8 << 20)).expect("room");
+        assert_eq!(drained(&queues)[..4], [1, 2, 3, 4]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What one client leaves to the others: places for connections, calls, and the health paths.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -32,13 +33,23 @@ struct Unfinished {
 
 impl Unfinished {
     async fn begin(app: &TestApp, from: &str) -> Self {
-        let body = TestApp::quick_start("unfinished").to_string();
+        let mut announced = Self::announce(app, from, "unfinished").await;
+        announced.is_asked_for().await;
+        announced
+    }
+
+    /// Announces a create, whose body may be asked for.
+    async fn announce(app: &TestApp, from: &str, content: &str) -> Self {
+        let body = TestApp::quick_start(content).to_string();
         let mut raw = connect(app, from).await;
         let head = format!("POST /v1/requests HTTP/1.1\r\nhost: test\r\nx-api-key: {}\r\n", app.key());
         raw.send(format!("{head}expect: 100-continue\r\ncontent-length: {}\r\n\r\n", body.len())).await;
-        // The call is under way once its body is asked for.
-        assert!(raw.until("\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
         Self { raw, rest: body }
+    }
+
+    /// The call is under way once its body is asked for.
+    async fn is_asked_for(&mut self) {
+        assert!(self.raw.until("\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
     }
 
     async fn finish(mut self) {
@@ -108,6 +119,33 @@ async fn no_more_connections_are_open_than_the_limit() {
     app.stop().await;
 }
 
+/// A form of which the end is never to come.
+async fn slow_form(app: &TestApp, from: &str) -> Raw {
+    let mut raw = connect(app, from).await;
+    let head = "POST /console/sign-in HTTP/1.1\r\nsec-fetch-site: same-origin\r\nexpect: 100-continue\r\n\
+        content-type: application/x-www-form-urlencoded\r\ncontent-length: 100\r\n";
+    raw.send(format!("{head}host: 127.0.0.1:8080\r\n\r\n")).await;
+    assert!(raw.until("\r\n\r\n").await.starts_with("HTTP/1.1 100 "));
+    raw
+}
+
+#[tokio::test]
+async fn calls_without_a_key_that_fill_the_limit_keep_nobody_out() {
+    let app = start(&[("limits.connections", "4")]).await;
+    let call = Unfinished::begin(&app, "127.0.0.1").await;
+    let mut first = slow_form(&app, "127.0.0.2").await;
+    let forms = [slow_form(&app, "127.0.0.2").await, slow_form(&app, "127.0.0.3").await];
+    let honest = Unfinished::begin(&app, "127.0.0.4").await;
+    assert_eq!(first.rest().await, "");
+    // They come again, and one after another of them makes room.
+    let more = [slow_form(&app, "127.0.0.2").await, slow_form(&app, "127.0.0.5").await];
+    call.finish().await;
+    honest.finish().await;
+    drop((forms, more));
+    app.check_counted("overnight_http_connections_cut_total").await;
+    app.stop().await;
+}
+
 #[tokio::test]
 async fn one_address_has_no_more_connections_than_its_part() {
     let app = start(&[("limits.connections_per_address", "2")]).await;
@@ -146,6 +184,60 @@ async fn the_calls_of_one_account_leave_those_of_another() {
     calls.pop().expect("a call").finish().await;
     assert_eq!(app.client().get("/v1/models").await.status, 200);
     calls.pop().expect("a call").finish().await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn calls_of_an_address_keep_no_probe_out_that_has_the_same() {
+    let settings = [
+        ("limits.calls_per_account", "1"),
+        ("metrics_listen", "127.0.0.1:0"),
+        ("console.trusted_proxies", "[]"),
+    ];
+    let app = TestApp::start_with(&settings).await;
+    let form = slow_form(&app, "127.0.0.1").await;
+    assert_eq!(app.anonymous().get("/docs").await.status, 429);
+    let prober = Client::new(app.metrics_address.expect("an address"), None);
+    assert_eq!(prober.get("/metrics").await.status, 200);
+    drop(form);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn bodies_that_do_not_come_hold_their_accounts_memory_and_no_more() {
+    let app = start(&[("limits.request_buffer", "16 MiB")]).await;
+    let large = "a".repeat(1 << 20);
+    let mut unfinished = Vec::new();
+    for _ in 0..3 {
+        let mut announced = Unfinished::announce(&app, "127.0.0.1", &large).await;
+        announced.is_asked_for().await;
+        unfinished.push(announced);
+    }
+    let mut waiting = Unfinished::announce(&app, "127.0.0.2", &large).await;
+    // Small bodies need none, and another account has its own.
+    app.create("small").await;
+    app.stranger().create(&large).await;
+    // What is left makes room for what waits.
+    unfinished.pop().expect("a call");
+    waiting.is_asked_for().await;
+    waiting.finish().await;
+    for call in unfinished {
+        call.finish().await;
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_that_finds_no_memory_is_refused_after_a_while() {
+    let (app, clock) = TestApp::start_stepped(&[("limits.request_buffer", "16 MiB")]).await;
+    let large = "a".repeat(4 << 20);
+    let mut unfinished = Unfinished::announce(&app, "127.0.0.1", &large).await;
+    unfinished.is_asked_for().await;
+    let mut waiting = Unfinished::announce(&app, "127.0.0.1", &large).await;
+    let refused = clock.advance_until(Duration::from_secs(1), waiting.raw.rest()).await;
+    let (_, error) = refusal(&refused, "503");
+    assert_eq!(error["code"], "unavailable", "{error}");
+    unfinished.finish().await;
     app.stop().await;
 }
 

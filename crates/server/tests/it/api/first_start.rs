@@ -4,7 +4,8 @@ use std::fs;
 use std::sync::Arc;
 
 use overnight_domain::ids::AccountId;
-use overnight_server::app::{Services, accounts, api_keys, bootstrap};
+use overnight_server::app::api_keys::{self, Presented};
+use overnight_server::app::{Services, accounts, bootstrap};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::ids::Ids;
@@ -34,7 +35,11 @@ async fn the_first_start_makes_an_account_and_a_key_and_no_later_one_does() {
         let mode = fs::metadata(&made.key_path).expect("the file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
-    let opened = api_keys::authenticate(&services, made.key.as_bytes()).await.expect("a valid key");
+    let key = match api_keys::present(&services, made.key.as_bytes()).expect("a key") {
+        Presented::Unread(key) => key,
+        Presented::Opens(opened) => panic!("{opened:?} is known already"),
+    };
+    let opened = api_keys::look_up(&services, key).await.expect("a valid key");
     let accounts = accounts::list(&services).await.expect("accounts");
     assert_eq!((accounts[0].key, accounts[0].name.as_str()), (opened.account, "default"));
     assert_eq!(accounts[0].available().to_string(), "100");

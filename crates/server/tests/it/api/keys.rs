@@ -32,6 +32,47 @@ async fn a_key_made_elsewhere_works_at_once_and_its_revocation_is_felt_within_a_
 }
 
 #[tokio::test]
+async fn a_network_that_brings_many_wrong_keys_waits_and_keys_that_worked_go_on() {
+    let app = TestApp::start_with(&[("console.trusted_proxies", "[]")]).await;
+    assert_eq!(app.client().get("/v1/models").await.status, 200);
+    let wrong = app.revoked().await;
+    for _ in 0..300 {
+        wrong.get("/v1/models").await.refused(401, "invalid_api_key");
+    }
+    let refused = wrong.get("/v1/models").await;
+    refused.refused(429, "too_many_wrong_keys");
+    assert_eq!(refused.header("retry-after"), "1");
+    for at in [START, START + 100] {
+        app.clock.set(at);
+        assert_eq!(app.client().get("/v1/models").await.status, 200, "{at}");
+    }
+    // What cannot be a key costs nothing.
+    app.anonymous().get("/v1/models").await.refused(401, "invalid_api_key");
+    app.stranger().get("/v1/models").await.refused(429, "too_many_wrong_keys");
+    app.clock.set(START + 1_000);
+    assert_eq!(app.stranger().get("/v1/models").await.status, 200);
+    assert_eq!(app.client().get("/v1/models").await.status, 200);
+    app.check_counted("overnight_http_wrong_keys_throttled_total").await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_proxy_that_is_believed_waits_for_nobodys_wrong_keys() {
+    let app = TestApp::start().await;
+    let wrong = app.revoked().await;
+    for _ in 0..301 {
+        wrong.get("/v1/models").await.refused(401, "invalid_api_key");
+    }
+    let behind = |place| wrong.clone().with("x-forwarded-for", place);
+    for _ in 0..300 {
+        behind("192.0.2.1").get("/v1/models").await.refused(401, "invalid_api_key");
+    }
+    behind("192.0.2.1").get("/v1/models").await.refused(429, "too_many_wrong_keys");
+    behind("192.0.2.2").get("/v1/models").await.refused(401, "invalid_api_key");
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_key_is_listed_without_its_secret_and_expires_when_it_was_told_to() {
     let app = TestApp::start().await;
     let account = accounts::create(&app.services, "brief").await.expect("an account");

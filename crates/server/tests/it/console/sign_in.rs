@@ -4,7 +4,7 @@ use overnight_server::app::users::Standing;
 use overnight_server::app::{bootstrap, sessions, users};
 
 use super::browser::Browser;
-use super::{PASSWORD, link, operator, signed_in, try_password, with_password};
+use super::{PASSWORD, link, operator, try_password, with_password};
 use crate::support::{START, TestApp};
 
 const MINUTE_MS: i64 = 60_000;
@@ -103,7 +103,8 @@ async fn a_guesser_with_a_password_of_their_own_does_not_begin_anew_by_it() {
         let email = format!("{number}@example.com");
         assert_eq!(try_password(&mut guesser, &email, "wrong").await.status, 403, "{number}");
         if number % 8 == 0 {
-            assert_eq!(try_password(&mut guesser, "own@example.com", PASSWORD).await.status, 303);
+            let own = try_password(&mut Browser::new(&app), "own@example.com", PASSWORD).await;
+            assert_eq!(own.status, 303);
         }
     }
     assert_eq!(try_password(&mut guesser, "40@example.com", "wrong").await.status, 429);
@@ -134,17 +135,82 @@ async fn who_guesses_elsewhere_keeps_nobody_out_for_long() {
     app.stop().await;
 }
 
+/// One wrong try from each of so many networks at one user, none of which has tried before.
+async fn guess_from_elsewhere(app: &TestApp, email: &str, third: u8) {
+    for place in 0..20 {
+        let mut guesser = Browser::new(app).with("x-forwarded-for", &format!("192.0.{third}.{place}"));
+        try_password(&mut guesser, email, "wrong").await;
+    }
+}
+
+#[tokio::test]
+async fn who_guesses_elsewhere_keeps_nobody_out_of_a_browser_that_is_known() {
+    let app = TestApp::start().await;
+    with_password(&app, "a@example.com").await;
+    with_password(&app, "b@example.com").await;
+    let mut known = Browser::new(&app);
+    assert_eq!(try_password(&mut known, "a@example.com", PASSWORD).await.status, 303);
+    known.post("/console/sign-out", &[]).await;
+    for email in ["a@example.com", "b@example.com"] {
+        guess_from_elsewhere(&app, email, 1).await;
+        assert_eq!(try_password(&mut Browser::new(&app), email, PASSWORD).await.status, 429);
+    }
+    assert_eq!(try_password(&mut known.copy(), "b@example.com", PASSWORD).await.status, 429, "of a alone");
+    assert_eq!(try_password(&mut known.copy(), "a@example.com", PASSWORD).await.status, 303);
+    // It guesses no more often than others.
+    for _ in 0..5 {
+        assert_eq!(try_password(&mut known, "a@example.com", "wrong").await.status, 403);
+    }
+    assert_eq!(try_password(&mut known, "a@example.com", PASSWORD).await.status, 429);
+    app.clock.set(START + 1_000);
+    assert_eq!(try_password(&mut known, "a@example.com", PASSWORD).await.status, 303);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn who_guesses_elsewhere_keeps_nobody_from_another_password() {
+    let app = TestApp::start().await;
+    let mut browser = with_password(&app, "a@example.com").await;
+    guess_from_elsewhere(&app, "a@example.com", 1).await;
+    app.clock.set(START + 15 * MINUTE_MS);
+    guess_from_elsewhere(&app, "a@example.com", 2).await;
+    let fields =
+        |current| [("email", "a@example.com"), ("current", current), ("password", "a new long password")];
+    for _ in 0..5 {
+        let wrong = browser.post("/console/you", &fields("wrong")).await;
+        assert!(wrong.status == 422 && wrong.text().contains("is wrong"), "{}", wrong.text());
+    }
+    let throttled = browser.post("/console/you", &fields(PASSWORD)).await;
+    assert!(throttled.text().contains("was not looked at"), "{}", throttled.text());
+    app.clock.set(START + 15 * MINUTE_MS + 1_000);
+    assert_eq!(browser.post("/console/you", &fields(PASSWORD)).await.status, 303);
+    // The browser that changed it is known by the new one.
+    browser.post("/console/sign-out", &[]).await;
+    assert_eq!(try_password(&mut browser, "a@example.com", "a new long password").await.status, 303);
+    app.stop().await;
+}
+
 #[tokio::test]
 async fn a_link_replaces_a_password_that_was_forgotten() {
     let app = TestApp::start().await;
     with_password(&app, "a@example.com").await;
     let user = users::named(&app.services, "a@example.com").await.unwrap();
-    let mut browser = signed_in(&app, &user).await;
-    let fields = [("email", "a@example.com"), ("password", "a new long password")];
+    let mut thief = Browser::new(&app);
+    assert_eq!(try_password(&mut thief, "a@example.com", PASSWORD).await.status, 303);
+    let unused = link(&app, &user).await;
+    let told = Browser::new(&app).get(&unused).await;
+    assert!(told.text().contains("Your password works no more afterwards"), "{}", told.text());
+    assert!(thief.is_signed_in().await, "a look ends nothing");
+    let mut browser = Browser::new(&app);
+    assert_eq!(browser.post(&unused, &[]).await.header("location"), "/console/you?flash=by_link");
+    assert!(browser.is_signed_in().await && !thief.is_signed_in().await);
+    assert_eq!(try_password(&mut thief, "a@example.com", PASSWORD).await.status, 403);
+    let fields = |password| [("email", "a@example.com"), ("password", password)];
+    assert_eq!(browser.post("/console/you", &fields("a new long passwort")).await.status, 303);
+    // Whoever misspells it may correct it, but not for ever.
+    assert_eq!(browser.post("/console/you", &fields("a new long password")).await.status, 303);
     app.clock.set(START + 15 * MINUTE_MS);
-    assert_eq!(browser.post("/console/you", &fields).await.status, 422, "not for ever");
-    app.clock.set(START);
-    assert_eq!(browser.post("/console/you", &fields).await.status, 303);
+    assert_eq!(browser.post("/console/you", &fields("another long password")).await.status, 422);
     assert_eq!(
         try_password(&mut Browser::new(&app), "a@example.com", "a new long password").await.status,
         303
@@ -155,9 +221,13 @@ async fn a_link_replaces_a_password_that_was_forgotten() {
 #[tokio::test]
 async fn a_session_ends_when_idle_and_in_any_case() {
     let app = TestApp::start_with(&[("console.session_idle", "10m"), ("console.session", "30m")]).await;
-    let user = users::create(&app.services, "a@example.com", Standing::Ordinary).await.unwrap();
-    let mut idle = signed_in(&app, &user).await;
-    let mut busy = signed_in(&app, &user).await;
+    with_password(&app, "a@example.com").await;
+    let user = users::named(&app.services, "a@example.com").await.unwrap();
+    sessions::sign_out_everywhere(&app.services, &user, None).await.unwrap();
+    let [mut idle, mut busy] = [Browser::new(&app), Browser::new(&app)];
+    for browser in [&mut idle, &mut busy] {
+        assert_eq!(try_password(browser, "a@example.com", PASSWORD).await.status, 303);
+    }
     for minute in (3..30).step_by(3) {
         app.clock.set(START + minute * MINUTE_MS);
         assert!(busy.is_signed_in().await, "after {minute} minutes");
@@ -213,15 +283,18 @@ async fn every_sign_in_gets_a_session_of_its_own() {
 #[tokio::test]
 async fn who_signs_out_is_out_and_everywhere_means_everywhere() {
     let app = TestApp::start().await;
-    let user = users::create(&app.services, "a@example.com", Standing::Ordinary).await.unwrap();
-    let mut first = signed_in(&app, &user).await;
+    let mut second = with_password(&app, "a@example.com").await;
+    let user = users::named(&app.services, "a@example.com").await.unwrap();
+    let [mut first, mut third] = [Browser::new(&app), Browser::new(&app)];
+    for browser in [&mut first, &mut third] {
+        assert_eq!(try_password(browser, "a@example.com", PASSWORD).await.status, 303);
+    }
     let mut kept = first.copy();
-    let mut second = signed_in(&app, &user).await;
     assert!(super::browser::is_redirected_to_sign_in(&first.post("/console/sign-out", &[]).await));
-    assert!(first.cookie_header().is_empty() && !kept.is_signed_in().await, "the cookie opens nothing more");
-    assert!(second.is_signed_in().await);
+    assert!(!first.cookie_header().contains("session"), "{}", first.cookie_header());
+    assert!(!kept.is_signed_in().await, "the cookie opens nothing more");
+    assert!(second.is_signed_in().await && third.is_signed_in().await);
 
-    let mut third = signed_in(&app, &user).await;
     let unused = link(&app, &user).await;
     assert!(super::browser::is_redirected_to_sign_in(
         &second.post("/console/you/sign-out-everywhere", &[]).await

@@ -180,6 +180,9 @@ SELECT sha256, created_at AS session_created_at, seen_at, expires_at, is_by_link
 -- identity::sessions::NOTE_SIGN_IN, both
 UPDATE users SET signed_in_at = $1 WHERE seq = $2;
 
+-- identity::sessions::NOTE_SIGN_IN_BY_LINK, both
+UPDATE users SET signed_in_at = $1, password = NULL WHERE seq = $2;
+
 -- identity::sessions::NOTE_SIGN_IN_BY_PASSWORD, both
 UPDATE users SET signed_in_at = $1 WHERE seq = $2 AND password = $3;
 

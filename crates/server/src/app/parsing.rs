@@ -1,0 +1,45 @@
+//! Long texts are parsed on threads of their own, in turns by account: on a thread of the runtime a body of some MiB would hold up
+//! every call that waits for this thread.
+
+use std::thread::available_parallelism;
+
+use overnight_domain::scheduler::AccountKey;
+use tokio::task::spawn_blocking;
+
+use super::errors::AppError;
+use super::{Services, joined};
+use crate::store::StoreError;
+use crate::turns::Turns;
+
+/// A text of so many bytes is parsed where it is: that takes less than a change of threads is worth.
+const SHORT_BYTES: usize = 64 << 10;
+
+/// The places for long texts: half of the processors, and one at least.
+#[derive(Debug)]
+pub struct Parsers(Turns);
+
+impl Default for Parsers {
+    fn default() -> Self {
+        Self(Turns::over(available_parallelism().map_or(1, usize::from) / 2))
+    }
+}
+
+/// Does `work`, which parses so many bytes of an account. Where they are many, it is done in the account's turn, and carried
+/// through even if the caller leaves.
+pub(super) async fn parse<T: Send + 'static>(
+    services: &Services,
+    account: AccountKey,
+    bytes: usize,
+    work: impl FnOnce(&Services) -> Result<T, AppError> + Send + 'static,
+) -> Result<T, AppError> {
+    if bytes <= SHORT_BYTES {
+        return work(services);
+    }
+    let turn = services.parsers.0.take(account).await.ok_or(StoreError::Stopped)?;
+    let shared = services.clone();
+    let parsed = spawn_blocking(move || {
+        let _turn = turn;
+        work(&shared)
+    });
+    joined(parsed).await
+}

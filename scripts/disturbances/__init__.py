@@ -1,0 +1,1 @@
+"""The parts of `scripts/disturb`: the service and its engine, the honest account, the abuses, and the goals."""

@@ -1,0 +1,36 @@
+"""As much of HTTP/2 as a client needs that asks and takes nothing (RFC 9113, RFC 7541), by prior knowledge."""
+import struct
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+FRAME_HEAD_BYTES = 9
+HEADERS, SETTINGS = 1, 4
+END_STREAM, END_HEADERS = 1, 4
+INITIAL_WINDOW_SIZE = 4
+
+
+def frame(kind, flags, stream, payload):
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+def kind_of(head):
+    return head[3]
+
+
+def begin(window_bytes):
+    """What opens a connection; the server may send so many bytes of each response."""
+    return PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, window_bytes))
+
+
+def get(stream, path, authority, fields):
+    """A call without a body. Streams of a client have odd numbers."""
+    named = [(":method", "GET"), (":scheme", "http"), (":authority", authority), (":path", path), *fields]
+    block = b"".join(b"\0" + literal(name) + literal(value) for name, value in named)
+    return frame(HEADERS, END_STREAM | END_HEADERS, stream, block)
+
+
+def literal(text):
+    """A string literal of HPACK without Huffman code; of at most 126 bytes, whose length is one byte."""
+    encoded = text.encode()
+    if len(encoded) > 126:
+        raise ValueError(f"{len(encoded)} bytes do not fit")
+    return bytes([len(encoded)]) + encoded
