@@ -127,9 +127,7 @@ on_both!(a_large_batch_is_cancelled_in_chunks);
 async fn a_large_batch_is_cancelled_in_chunks(mut fixture: Fixture) {
     let requests: Vec<_> = (0..2_500u32).map(|n| fixture.request(n.to_le_bytes()[0])).collect();
     let ids: Vec<_> = requests.iter().map(|request| request.id).collect();
-    let store = &fixture.store;
-    let inserts = requests.into_iter().map(|request| requests::insert(store, request));
-    assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
+    fixture.insert_all(requests).await;
     let batch = created(group(&mut fixture, &ids).await);
     let seq = mark(&fixture, batch).await;
     let (mut after, mut chunks) = (None, 0);

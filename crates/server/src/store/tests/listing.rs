@@ -27,8 +27,7 @@ impl Fixture {
     async fn insert_many(&mut self, count: usize) -> Vec<RequestId> {
         let new: Vec<_> = (0..count).map(|_| self.request(1)).collect();
         let ids = new.iter().map(|request| request.id).collect();
-        let inserts = new.into_iter().map(|new| requests::insert(&self.store, new));
-        assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
+        self.insert_all(new).await;
         ids
     }
 
@@ -89,8 +88,7 @@ async fn what_the_database_finds_and_is_not_meant_ends_a_page_too(mut fixture: F
             request
         })
         .collect();
-    let inserts = new.into_iter().map(|new| requests::insert(&fixture.store, new));
-    assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
+    fixture.insert_all(new).await;
     let filter = ListFilter { search: Some(Search::new("a=b")), ..ListFilter::default() };
     let page = fixture.newest(&filter, None).await;
     assert!(page.rows.is_empty() && page.looked_through.is_some());

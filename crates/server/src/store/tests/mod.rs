@@ -195,6 +195,15 @@ impl Fixture {
         ids
     }
 
+    /// Takes these requests in, as many at once as one account may.
+    pub(super) async fn insert_all(&self, requests: impl IntoIterator<Item = NewRequest>) {
+        let mut requests = requests.into_iter().peekable();
+        while requests.peek().is_some() {
+            let inserts = requests.by_ref().take(1_000).map(|request| requests::insert(&self.store, request));
+            assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
+        }
+    }
+
     pub(super) async fn release(&self) {
         releases::release(&self.store, START, 1_000).await.expect("a release");
     }

@@ -10,8 +10,7 @@ use crate::store::tests::{Fixture, START};
 on_both!(pages_in_both_directions_hold_every_row_once);
 async fn pages_in_both_directions_hold_every_row_once(mut fixture: Fixture) {
     let new: Vec<_> = (0..1_100u32).map(|n| fixture.request(n.to_le_bytes()[0])).collect();
-    let inserts = new.into_iter().map(|new| requests::insert(&fixture.store, new));
-    assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
+    fixture.insert_all(new).await;
     let filter = Filter::default();
     for direction in [Direction::OldestFirst, Direction::NewestFirst] {
         let scope = PageScope::Account(fixture.account, direction);
@@ -118,8 +117,7 @@ async fn a_page_of_a_filter_that_holds_little_ends_after_a_bounded_number_of_row
     for _ in 0..6 {
         let new: Vec<_> = (0..700).map(|_| fixture.request(1)).collect();
         ids.extend(new.iter().map(|request| request.id));
-        let inserts = new.into_iter().map(|new| requests::insert(&fixture.store, new));
-        assert!(futures_util::future::join_all(inserts).await.iter().all(Result::is_ok));
+        fixture.insert_all(new).await;
     }
     let (first, last) = (ids[0], ids[4_199]);
     for id in [first, last] {
