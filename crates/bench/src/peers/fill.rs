@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::workload::{self, CreateBody};
 
-const AT_ONCE: usize = 2_048;
+const AT_ONCE: usize = 1_024;
 const RUN: usize = 128;
 const LOOK: u32 = 512;
 const WINDOW_MS: i64 = 86_400_000;

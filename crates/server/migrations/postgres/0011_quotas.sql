@@ -10,8 +10,8 @@ END $$;
 -- What an account uses, counted in its row by every write that changes it, so that a create knows it without counting; and the
 -- quotas of this account, null where those of the settings apply.
 --
--- A request stores 512 bytes for its rows, and the bytes of its body, metadata, webhook, failed attempts and result. A batch stores
--- 512 bytes, those of its metadata and webhook, and 16 for each request.
+-- A request stores 512 bytes for its rows, and the bytes of its body, metadata, failed attempts and result. A batch stores 512 bytes,
+-- those of its metadata, and 16 for each request. A webhook stores its URL twice, and 1,024 bytes for its event.
 ALTER TABLE accounts ADD COLUMN live_requests BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE accounts ADD COLUMN stored_bytes BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE accounts ADD COLUMN live_requests_quota BIGINT;
@@ -23,7 +23,7 @@ UPDATE accounts SET live_requests = live_requests + counted.requests FROM (
     SELECT account, count(*) AS requests FROM request_states WHERE state < 3 GROUP BY account) AS counted
 WHERE accounts.seq = counted.account;
 UPDATE accounts SET stored_bytes = stored_bytes + CAST(counted.bytes AS BIGINT) FROM (
-    SELECT account, sum(512 + octet_length(body) + coalesce(octet_length(metadata), 0) + coalesce(octet_length(webhook), 0)) AS bytes
+    SELECT account, sum(512 + octet_length(body) + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)) AS bytes
     FROM requests GROUP BY account) AS counted
 WHERE accounts.seq = counted.account;
 UPDATE accounts SET stored_bytes = stored_bytes + CAST(counted.bytes AS BIGINT) FROM (
@@ -35,7 +35,7 @@ UPDATE accounts SET stored_bytes = stored_bytes + CAST(counted.bytes AS BIGINT) 
     FROM attempts a JOIN request_states rs ON rs.seq = a.request GROUP BY rs.account) AS counted
 WHERE accounts.seq = counted.account;
 UPDATE accounts SET stored_bytes = stored_bytes + CAST(counted.bytes AS BIGINT) FROM (
-    SELECT account, sum(512 + coalesce(octet_length(metadata), 0) + coalesce(octet_length(webhook), 0)
+    SELECT account, sum(512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
                         + 16 * (registered + in_progress + completed + failed + cancelled)) AS bytes
     FROM batches GROUP BY account) AS counted
 WHERE accounts.seq = counted.account;

@@ -21,7 +21,7 @@ pub struct RateLimits {
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     per_second: i64,
-    /// When the bucket is full, in milliseconds; later than now by what was taken of it.
+    /// When the bucket is full, in microseconds; later than now by what was taken of it.
     full_at_us: i64,
 }
 

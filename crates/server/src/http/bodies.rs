@@ -8,7 +8,7 @@ use std::task::{Context as Task, Poll, ready};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Version, header};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -16,6 +16,7 @@ use overnight_domain::faults::codes;
 use thiserror::Error;
 
 use super::context::{Shared, after};
+use super::counters;
 use super::errors::Refusal;
 use super::extract;
 use super::shares::{self, Buffer, Client, MemoryPermit};
@@ -213,19 +214,29 @@ pub(super) async fn read(mut body: Body, limit: usize, buffers: Buffers<'_>) -> 
 pub(super) struct Buffers<'c> {
     context: &'c Shared,
     client: Option<Client>,
+    /// Whether the body is one of many on its connection: unread it would take the window of those that are being read.
+    is_stream: bool,
 }
 
 impl<'c> Buffers<'c> {
     /// Those of the client of this call, as `calls.rs` named it.
     pub(super) fn of(parts: &Parts, context: &'c Shared) -> Self {
-        Self { context, client: parts.extensions.get().copied() }
+        let is_stream = parts.version == Version::HTTP_2;
+        Self { context, client: parts.extensions.get().copied(), is_stream }
     }
 
-    /// Memory for so many bytes; `None` where nobody knows who calls.
+    /// Memory for so many bytes: once it is free, and of HTTP/2 at once. `None` where nobody knows who calls.
     async fn take(&self, bytes: usize) -> Result<Option<MemoryPermit>, AppError> {
         const WHY: &str = "other bodies that you are sending hold all of your memory";
         let Some(client) = self.client else { return Ok(None) };
-        self.context.memory(Buffer::Requests, client, bytes, WHY).await.map(Some)
+        if !self.is_stream {
+            return self.context.memory(Buffer::Requests, client, bytes, WHY).await.map(Some);
+        }
+        let memory = self.context.shares.try_memory(Buffer::Requests, client, bytes);
+        if memory.is_none() {
+            counters::count_over_share("memory");
+        }
+        memory.map(Some).ok_or_else(|| AppError::Unavailable(WHY.to_owned()))
     }
 }
 

@@ -17,11 +17,12 @@ pub(super) const STRIPE_PATH: &str = "/hooks/stripe";
 const SIGNATURE: HeaderName = HeaderName::from_static("stripe-signature");
 
 /// Longer than any event.
-const NOTICE_BYTES_MAX: usize = 256 << 10;
+/// Short, so that whoever sends what is not signed holds no memory for long bodies.
+const NOTICE_BYTES_MAX: usize = 64 << 10;
 
 const THANKS: &str = include_str!("thanks.html");
 
-/// The signature and the body of a notice, as they were sent. Nothing is read of one that is not signed.
+/// The signature and the body of a notice, as they were sent. Nothing is read of one without a signature.
 pub(super) struct SignedNotice {
     signature: Vec<u8>,
     body: Bytes,

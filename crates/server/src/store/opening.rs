@@ -25,7 +25,7 @@ use crate::store::read_queue::LongReaders;
 use crate::store::schema;
 use crate::store::writer::{DiskWatch, ManualWriter, Writer, WriterCore};
 use crate::store::writes::{Node, Sequences, WriteContext};
-use crate::turns::Turns;
+use crate::turns::{Permit, Turns};
 
 statements! {
     TAKE_TURN = { postgres: "SELECT 1 FROM settings WHERE name = 'sort_key_secret' FOR UPDATE" };
@@ -39,8 +39,9 @@ statements! {
     };
 }
 
-/// Transactions that accounts have asked for and that wait for the writer, or run on PostgreSQL: one, and the next.
-const ACCOUNT_TRANSACTIONS_MAX: usize = 2;
+/// Cancels that accounts have asked for and that wait for the writer: as many as a group may have, so that settles and heartbeats
+/// wait for no more.
+const ACCOUNT_CANCELS_MAX: usize = 256;
 
 /// The right to do what one node at a time may do. It ends with its connection.
 #[derive(Debug)]
@@ -58,6 +59,7 @@ struct Inner {
     readers: Readers,
     long_reads: Turns,
     account_transactions: Turns,
+    account_cancels: Turns,
     writer: Writer,
     database: Database,
     /// The reserve of the disk as it is set.
@@ -134,10 +136,13 @@ impl Store {
         migrations::run(&mut connection).await?;
         let secret = settings::sort_key_secret(&mut connection, options.sort_key_secret).await?;
         let readers = Readers::open(database.clone(), options.readers).await?;
+        // On SQLite one is done and the next waits. On PostgreSQL each takes a reader, of which long reads have half.
+        let account_transactions = if options.server_url.is_some() { 1 } else { 2 };
         let inner = Inner {
             readers,
             long_reads: Turns::over(options.readers as usize / 2),
-            account_transactions: Turns::over(ACCOUNT_TRANSACTIONS_MAX),
+            account_transactions: Turns::over(account_transactions),
+            account_cancels: Turns::over(ACCOUNT_CANCELS_MAX),
             writer,
             database,
             disk_reserve: watch::Sender::new(options.disk_reserve),
@@ -190,8 +195,18 @@ impl Store {
         account: AccountKey,
         work: impl AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let _turn = self.inner.account_transactions.take(account).await.ok_or(StoreError::Stopped)?;
-        self.transaction(work).await
+        let turn = self.inner.account_transactions.take(account).await.ok_or(StoreError::Stopped)?;
+        // The turn goes with the work: that is done even if the caller leaves.
+        let in_turn = async move |tx: &mut Tx<'_>| {
+            let _turn = turn;
+            work(tx).await
+        };
+        self.transaction(in_turn).await
+    }
+
+    /// A turn to cancel a request of an account.
+    pub(super) async fn take_cancel_turn(&self, account: AccountKey) -> Result<Permit, StoreError> {
+        self.inner.account_cancels.take(account).await.ok_or(StoreError::Stopped)
     }
 
     /// A connection of its own, for the writer and for operator commands.

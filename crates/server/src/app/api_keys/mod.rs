@@ -164,7 +164,7 @@ pub async fn revoke_own(services: &Services, account: AccountKey, id: KeyId) -> 
     if !api_keys::is_own(&services.store, account, id).await? {
         return Err(AppError::NotFound(NOUN));
     }
-    revoke(services, id).await
+    revoke_for(services, Some(account), id).await
 }
 
 /// Revokes a key: at once in this process, within a second in every other. A second time changes nothing.
@@ -173,7 +173,11 @@ pub async fn revoke_own(services: &Services, account: AccountKey, id: KeyId) -> 
 ///
 /// [`AppError::NotFound`] where there is no such key.
 pub async fn revoke(services: &Services, id: KeyId) -> Result<ApiKey, AppError> {
-    let revoked = api_keys::revoke(&services.store, id, services.clock.now()).await?;
+    revoke_for(services, None, id).await
+}
+
+async fn revoke_for(services: &Services, account: Option<AccountKey>, id: KeyId) -> Result<ApiKey, AppError> {
+    let revoked = api_keys::revoke(&services.store, account, id, services.clock.now()).await?;
     services.api_key_cache.distrust();
     revoked.ok_or(AppError::NotFound(NOUN))
 }

@@ -33,8 +33,8 @@ mod reasons {
 ///
 /// # Errors
 ///
-/// [`AppError::Invalid`] with the first 1,000 faults and the count of all; [`AppError::Unavailable`] where nothing is
-/// taken in now.
+/// [`AppError::Invalid`] with the first 1,000 faults and the count of all; [`AppError::QuotaExceeded`] where the account stores
+/// all that it may; [`AppError::Unavailable`] where nothing is taken in now.
 pub async fn create(services: &Services, account: AccountKey, body: Bytes) -> Result<BatchRecord, AppError> {
     let counted = |error| match error {
         AppError::Invalid(mut invalid) => {
@@ -73,6 +73,7 @@ pub(in crate::app) async fn make(
         match batches::insert(&services.store, batch).await? {
             NewBatchOutcome::Created(record) => return Ok(record),
             NewBatchOutcome::Changed => {}
+            NewBatchOutcome::OverQuota(exceeded) => return Err(exceeded.into()),
         }
     }
     Err(AppError::Unavailable("the requests keep changing".to_owned()))

@@ -3,7 +3,7 @@
 use overnight_domain::ids::EventId;
 use overnight_domain::scheduler::AccountKey;
 
-use super::replay;
+use super::replay_for;
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::store::lists::ListPage;
@@ -71,7 +71,7 @@ pub async fn get_own(services: &Services, account: AccountKey, id: EventId) -> R
     found.ok_or(AppError::NotFound("event"))
 }
 
-/// As [`replay`], of an event of the account.
+/// As [`super::replay`], of an event of the account.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ pub async fn replay_own(
     id: EventId,
 ) -> Result<EventRecord, AppError> {
     get_own(services, account, id).await?;
-    replay(services, id).await
+    replay_for(services, Some(account), id).await
 }
 
 fn veil(tried: &mut DeliveryRecord) {

@@ -129,7 +129,16 @@ async fn key_of(services: &Services, account: Option<AccountId>) -> Result<Optio
 ///
 /// [`AppError::NotFound`] where there is no such event; [`AppError::Unavailable`] while it is being sent.
 pub async fn replay(services: &Services, id: EventId) -> Result<EventRecord, AppError> {
-    match outbox::replay(&services.store, id, services.clock.now()).await? {
+    replay_for(services, None, id).await
+}
+
+/// The same, in the turn of `account` if an account asks.
+async fn replay_for(
+    services: &Services,
+    account: Option<AccountKey>,
+    id: EventId,
+) -> Result<EventRecord, AppError> {
+    match outbox::replay(&services.store, account, id, services.clock.now()).await? {
         Replay::Unknown => Err(AppError::NotFound("event")),
         Replay::Sending => Err(AppError::Unavailable(format!("{id} is being sent in this moment"))),
         Replay::Due => outbox::find(&services.store, id).await?.ok_or(AppError::NotFound("event")),

@@ -2,12 +2,14 @@
 
 use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::quotas::QuotaExceeded;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Dialect, Row, Value, statements};
-use crate::store::ledger::totals::ROW_BYTES;
+use crate::store::effects::Accounts;
+use crate::store::ledger::totals::{ROW_BYTES, webhook_bytes};
 use crate::store::outbox::lane_of;
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
@@ -50,6 +52,8 @@ pub enum NewBatchOutcome {
     Created(BatchRecord),
     /// Another batch took one of the requests since they were resolved; nothing was grouped.
     Changed,
+    /// A quota of its account does not allow it; nothing was grouped.
+    OverQuota(QuotaExceeded),
 }
 
 statements! {
@@ -127,31 +131,47 @@ impl Operation for NewBatch {
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.members.len() * size_of::<Member>()
+        size_of::<Self>() + self.members.len() * size_of::<Member>() + self.texts_bytes()
     }
 
     async fn apply(
         jobs: &[Job<Self>],
         write: &mut WriteTransaction<'_>,
     ) -> Result<Vec<NewBatchOutcome>, StoreError> {
+        let batches = || jobs.iter().map(|job| &job.operation);
+        // Everybody locks batches, then requests, and accounts last.
+        write.effects.apply_batch_counters(&mut write.tx).await?;
+        for batch in batches() {
+            batch.lock(write).await?;
+        }
+        let now = batches().map(|batch| (batch.account.0, batch.created_at)).collect();
+        let mut accounts =
+            Accounts::lock(&now, write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
         let mut answers = Vec::with_capacity(jobs.len());
-        for job in jobs {
-            answers.push(job.operation.group(write).await?);
+        for batch in batches() {
+            answers.push(batch.group(&mut accounts, write).await?);
         }
         Ok(answers)
     }
 }
 
 impl NewBatch {
-    async fn group(&self, write: &mut WriteTransaction<'_>) -> Result<NewBatchOutcome, StoreError> {
+    async fn group(
+        &self,
+        accounts: &mut Accounts,
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<NewBatchOutcome, StoreError> {
         let mut counters = Counters::default();
-        self.lock(write).await?;
         let seqs = self.seqs();
         for found in write.tx.fetch(FREE.over([self.account.into()], seqs.clone())).await? {
             *counters.of(row::status(found.get("state")?)?) += found.get::<i64>("count")?;
         }
         if counters.total() != self.members.len() as i64 {
             return Ok(NewBatchOutcome::Changed);
+        }
+        let bytes = self.stored_bytes();
+        if let Err(exceeded) = accounts.admit_batch(self.account.0, bytes, self.created_at)? {
+            return Ok(NewBatchOutcome::OverQuota(exceeded));
         }
         let state = BatchState::new(&counters, self.created_at);
         let batch = self.insert(write, &counters, &state).await?;
@@ -161,7 +181,7 @@ impl NewBatch {
         write.tx.execute(JOIN.over([batch.into()], seqs.clone())).await?;
         write.tx.execute(JOIN_IN_QUEUE.over([batch.into()], seqs)).await?;
         self.insert_members(write, batch).await?;
-        write.effects.ledger.store_bytes(self.account.0, self.stored_bytes());
+        write.effects.ledger.store_bytes(self.account.0, bytes);
         Ok(NewBatchOutcome::Created(BatchRecord {
             id: self.id,
             state,
@@ -176,10 +196,14 @@ impl NewBatch {
         lane_of(self.account, self.webhook.as_deref())
     }
 
-    /// What its rows store.
+    fn texts_bytes(&self) -> usize {
+        self.metadata.as_ref().map_or(0, Vec::len) + self.webhook.as_ref().map_or(0, String::len)
+    }
+
+    /// What it stores, for ever.
     fn stored_bytes(&self) -> i64 {
-        let texts = self.metadata.as_ref().map_or(0, Vec::len) + self.webhook.as_ref().map_or(0, String::len);
-        ROW_BYTES + (texts + 16 * self.members.len()) as i64
+        let metadata = self.metadata.as_ref().map_or(0, Vec::len) as i64;
+        ROW_BYTES + metadata + webhook_bytes(self.webhook.as_deref()) + 16 * self.members.len() as i64
     }
 
     /// Their numbers.

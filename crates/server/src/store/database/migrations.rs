@@ -43,7 +43,7 @@ const MIGRATIONS: [Migration; 12] = [
     migration!("0009_standard_names.sql"),
     migration!("0010_attempts.sql"),
     migration!("0011_quotas.sql"),
-    migration!("0012_usable_keys.sql"),
+    migration!("0012_indexes.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

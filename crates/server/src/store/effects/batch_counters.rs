@@ -1,6 +1,6 @@
 //! The counters of the batches that a group moved, written once a batch. Their state follows them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_domain::batches::Counters;
 
@@ -17,6 +17,7 @@ statements! {
     UPDATE = "UPDATE batches SET in_progress_at = ?, completed_at = ?,
                registered = ?, in_progress = ?, completed = ?, failed = ?, cancelled = ?
         WHERE seq = ?";
+    COUNT_DELETED = "UPDATE batches SET deleted = deleted + ? WHERE seq = ?";
 }
 
 /// A batch that completed.
@@ -26,14 +27,20 @@ pub(super) struct CompletedBatch {
     pub(super) lane: Option<i64>,
 }
 
-/// Adds each delta to its batch; the batches that completed by that.
+/// Adds each delta, and how many of its requests were deleted, to its batch; the batches that completed by that. Every node locks
+/// batches in this order.
 pub(super) async fn apply(
     deltas: &BTreeMap<i64, Counters>,
+    deleted: &BTreeMap<i64, i64>,
     now: i64,
     tx: &mut Tx<'_>,
 ) -> Result<Vec<CompletedBatch>, StoreError> {
     let mut completed = Vec::new();
-    for (&batch, delta) in deltas {
+    for batch in deltas.keys().chain(deleted.keys()).copied().collect::<BTreeSet<_>>() {
+        if let Some(count) = deleted.get(&batch) {
+            tx.execute(COUNT_DELETED.bind(*count).bind(batch)).await?;
+        }
+        let Some(delta) = deltas.get(&batch) else { continue };
         let found = tx.fetch(LOCK.bind(batch)).await?;
         let row = found.first().ok_or(StoreError::Damaged("a request names a missing batch"))?;
         let counters = row::counters(row)?.plus(delta);

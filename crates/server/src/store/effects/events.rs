@@ -40,8 +40,10 @@ enum EventSubject {
 
 statements! {
     INSERT over [Bytes, Integer, Integer, Integer, Integer, Integer, Integer] = {
-        sqlite: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
+        sqlite: "INSERT INTO events (seq, id, account, lane, kind, request, batch, created_at, due_at)
+            VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM events),
+                            (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'events')),
+                    ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
         postgres: "INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
             SELECT v.id, v.account, v.lane, v.kind, v.request, v.batch, v.created_at, v.created_at
             FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])

@@ -8,6 +8,7 @@
 //!
 //! A create reads what its account has and uses, so [`Effects::apply_batch_counters`] comes before it.
 
+mod accounts;
 pub(super) mod batch_counters;
 pub(super) mod events;
 mod ledger_deltas;
@@ -20,6 +21,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::webhooks::EventKind;
 use tokio::sync::Notify;
 
+pub(super) use self::accounts::Accounts;
 use self::events::NewEvents;
 pub(super) use self::events::{EventContext, low_half};
 use self::ledger_deltas::LedgerDeltas;
@@ -51,6 +53,7 @@ pub(super) struct EndedRequest {
 #[derive(Default)]
 pub(super) struct Effects {
     batches: BTreeMap<i64, Counters>,
+    deleted: BTreeMap<i64, i64>,
     now: i64,
     events: NewEvents,
     events_written: usize,
@@ -88,6 +91,11 @@ impl Effects {
         self.ledger.store_bytes(request.account, request.result_bytes);
     }
 
+    /// A request of `batch` was deleted.
+    pub(super) fn deleted(&mut self, batch: i64) {
+        *self.deleted.entry(batch).or_default() += 1;
+    }
+
     /// A batch completed, or its cancel is done.
     pub(super) fn batch_ended(&mut self, batch: i64, kind: EventKind, lane: Option<i64>, now: i64) {
         self.events.batch_ended(batch, kind, lane, now);
@@ -95,8 +103,8 @@ impl Effects {
 
     /// Writes the counters of batches. Rows of batches are locked before those of accounts.
     pub(super) async fn apply_batch_counters(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        let batches = std::mem::take(&mut self.batches);
-        for batch in batch_counters::apply(&batches, self.now, tx).await? {
+        let (batches, deleted) = (std::mem::take(&mut self.batches), std::mem::take(&mut self.deleted));
+        for batch in batch_counters::apply(&batches, &deleted, self.now, tx).await? {
             self.events.batch_ended(batch.seq, EventKind::BatchCompleted, batch.lane, self.now);
         }
         Ok(())

@@ -190,10 +190,20 @@ pub async fn is_own(store: &Store, account: AccountKey, id: KeyId) -> Result<boo
     Ok(found.is_some())
 }
 
-/// Revokes a key; `None` where there is no such key. A second time keeps the first time.
-pub async fn revoke(store: &Store, id: KeyId, now: i64) -> Result<Option<ApiKey>, StoreError> {
+/// Revokes a key, in the turn of `account` if an account asks; `None` where there is no such key. A second time keeps the first
+/// time.
+pub async fn revoke(
+    store: &Store,
+    account: Option<AccountKey>,
+    id: KeyId,
+    now: i64,
+) -> Result<Option<ApiKey>, StoreError> {
     let revoke = REVOKE.bind(now).bind(id);
-    store.transaction(async move |tx| tx.fetch(revoke).await?.first().map(read).transpose()).await
+    let work = async move |tx: &mut Tx<'_>| tx.fetch(revoke).await?.first().map(read).transpose();
+    match account {
+        Some(account) => store.transaction_of(account, work).await,
+        None => store.transaction(work).await,
+    }
 }
 
 /// When keys were used, by their row numbers and in milliseconds. What is stored already, and what is unknown, stays as

@@ -11,6 +11,11 @@ use crate::store::database::{Dialect, Row, Tx, Value, statements};
 /// What the rows of a request or of a batch take beside what its client sent and its engine answered, in bytes.
 pub(in crate::store) const ROW_BYTES: i64 = 512;
 
+/// What a webhook takes, in bytes: its URL with the request or batch and with its event, and the event itself.
+pub(in crate::store) fn webhook_bytes(webhook: Option<&str>) -> i64 {
+    webhook.map_or(0, |url| 1_024 + 2 * url.len() as i64)
+}
+
 /// What an account has and uses, or by how much that moves. Money is in nano-credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::store) struct Totals {

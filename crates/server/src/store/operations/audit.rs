@@ -127,10 +127,10 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 23] = [
         "SELECT count(*) AS breaches FROM accounts a LEFT JOIN (
              SELECT account, CAST(sum(bytes) AS BIGINT) AS bytes FROM (
                  SELECT account, 512 + octet_length(body) + coalesce(octet_length(metadata), 0)
-                        + coalesce(octet_length(webhook), 0) AS bytes FROM requests
+                        + coalesce(1024 + 2 * octet_length(webhook), 0) AS bytes FROM requests
                  UNION ALL SELECT r.account, octet_length(t.body) FROM results t JOIN requests r ON r.seq = t.request
                  UNION ALL SELECT r.account, octet_length(f.message) FROM attempts f JOIN requests r ON r.seq = f.request
-                 UNION ALL SELECT account, 512 + coalesce(octet_length(metadata), 0) + coalesce(octet_length(webhook), 0)
+                 UNION ALL SELECT account, 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
                         + 16 * (registered + in_progress + completed + failed + cancelled) FROM batches
              ) s GROUP BY account
          ) c ON c.account = a.seq WHERE a.stored_bytes <> coalesce(c.bytes, 0)",

@@ -36,8 +36,14 @@ statements! {
     };
     LIVE_TEST = "SELECT 1 FROM events
         WHERE account = ? AND kind = 5 /* webhook.test */ AND state = 0 /* live */ LIMIT 1";
-    INSERT = "INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    INSERT = {
+        sqlite: "INSERT INTO events (seq, id, account, lane, kind, created_at, due_at, tries_max, url, payload)
+            VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM events),
+                            (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'events')),
+                    ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        postgres: "INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    };
 }
 
 /// Makes a test due, unless one of its account is: whether it is due now.

@@ -9,6 +9,7 @@ use crate::store::queue::endings::{End, Live, end_all};
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
 use crate::store::{Store, StoreError};
+use crate::turns::Permit;
 
 statements! {
     FIND_LIVE = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_requests
@@ -36,13 +37,16 @@ pub async fn cancel(
     id: RequestId,
     now: i64,
 ) -> Result<CancelOutcome, StoreError> {
-    store.writer().write(CancelRequest { account, id, now }).await
+    let turn = store.take_cancel_turn(account).await?;
+    store.writer().write(CancelRequest { account, id, now, _turn: turn }).await
 }
 
 pub(in crate::store) struct CancelRequest {
     account: AccountKey,
     id: RequestId,
     now: i64,
+    /// Kept until it is done, even if the caller leaves.
+    _turn: Permit,
 }
 
 impl CancelRequest {

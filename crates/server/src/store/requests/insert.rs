@@ -1,18 +1,15 @@
 //! Taking a request in.
 
-use std::collections::BTreeMap;
-
+use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use overnight_domain::money::Credits;
-use overnight_domain::quotas::{Quota, Quotas, Usage};
 use overnight_domain::records::ClientFields;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
-use crate::store::ledger::holds::{Admission, Hold};
-use crate::store::ledger::spend;
-use crate::store::ledger::totals::{ROW_BYTES, Totals};
+use crate::store::effects::Accounts;
+use crate::store::ledger::holds::Admission;
+use crate::store::ledger::totals::{ROW_BYTES, webhook_bytes};
 use crate::store::outbox::lane_of;
 use crate::store::requests::records::{NewRequest, REQUESTS};
 use crate::store::writer::{Job, Operation, WriteClass};
@@ -51,7 +48,8 @@ pub(in crate::store) static REQUESTS_WITH_STATES: JointColumns<NewRequest> =
 
 /// The bytes that a request stores until it ends.
 pub fn stored_bytes(body: &[u8], client: &ClientFields) -> i64 {
-    ROW_BYTES + (body.len() + client.heap_bytes()) as i64
+    let metadata = client.metadata.as_ref().map_or(0, Bytes::len);
+    ROW_BYTES + (body.len() + metadata) as i64 + webhook_bytes(client.webhook.as_deref())
 }
 
 impl NewRequest {
@@ -108,63 +106,17 @@ async fn admit(
     requests: &[&NewRequest],
     write: &mut WriteTransaction<'_>,
 ) -> Result<Vec<Admission>, StoreError> {
-    let mut accounts = Accounts::lock(requests, write).await?;
+    let now = requests.iter().map(|request| (request.account.0, request.created_at)).collect();
+    let mut accounts = Accounts::lock(&now, write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
     let mut admissions = Vec::with_capacity(requests.len());
     for request in requests {
-        let admission = accounts.admit(request)?;
+        let bytes = request.stored_bytes();
+        let admission = accounts.admit(request.account.0, bytes, request.hold, request.created_at)?;
         if admission == Admission::Taken {
             let hold = request.hold.map_or(0, |hold| hold.amount.nanos());
-            write.effects.ledger.accept(request.account.0, hold, request.stored_bytes());
+            write.effects.ledger.accept(request.account.0, hold, bytes);
         }
         admissions.push(admission);
     }
     Ok(admissions)
-}
-
-/// What the accounts of some requests have and use, and the quotas that apply to each.
-struct Accounts(BTreeMap<i64, Account>);
-
-struct Account {
-    available: i64,
-    usage: Usage,
-    quotas: Quotas,
-}
-
-impl Accounts {
-    async fn lock(requests: &[&NewRequest], write: &mut WriteTransaction<'_>) -> Result<Self, StoreError> {
-        let now: BTreeMap<i64, i64> =
-            requests.iter().map(|request| (request.account.0, request.created_at)).collect();
-        let locked = write.effects.ledger.totals(now.keys().copied().collect(), &mut write.tx).await?;
-        let mut accounts = BTreeMap::new();
-        for (account, now) in now {
-            let (totals, own) = locked.get(&account).ok_or(StoreError::Damaged("an account with a key"))?;
-            let quotas = own.or(write.quotas);
-            let tokens_today = match quotas.get(Quota::TokensPerDay) {
-                Some(_) => spend::tokens_of_day_in(account, spend::day_of(now), &mut write.tx).await?,
-                None => 0,
-            };
-            let Totals { live_requests, stored_bytes, .. } = *totals;
-            let usage = Usage { stored_bytes, live_requests, tokens_today };
-            accounts.insert(account, Account { available: totals.available(), usage, quotas });
-        }
-        Ok(Self(accounts))
-    }
-
-    fn admit(&mut self, request: &NewRequest) -> Result<Admission, StoreError> {
-        let account = self.0.get_mut(&request.account.0).ok_or(StoreError::Damaged("a locked account"))?;
-        let bytes = request.stored_bytes();
-        if let Err(exceeded) = account.usage.check(1, bytes, &account.quotas, request.created_at) {
-            return Ok(Admission::OverQuota(exceeded));
-        }
-        if let Some(Hold { amount: required, .. }) = request.hold {
-            if account.available < required.nanos() {
-                let available = Credits::from_nanos(account.available);
-                return Ok(Admission::InsufficientCredits { required, available });
-            }
-            account.available -= required.nanos();
-        }
-        account.usage.live_requests += 1;
-        account.usage.stored_bytes += bytes;
-        Ok(Admission::Taken)
-    }
 }

@@ -14,23 +14,23 @@ const BYTES_MAX: i64 = 16 << 20;
 
 statements! {
     /// The requests with the oldest results.
-    FIND_OLDEST_ENDED = "SELECT rs.seq, rs.account, rs.batch, rs.result_seq, rs.ended_at,
-               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(octet_length(r.webhook), 0)
+    FIND_OLDEST_ENDED = "SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
+               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + octet_length(t.body) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                          FROM attempts a WHERE a.request = rs.seq) AS bytes
         FROM results t JOIN request_states rs ON rs.seq = t.request JOIN requests r ON r.seq = t.request
         WHERE t.seq > 0 ORDER BY t.seq LIMIT ?";
     /// What ended without a result, and what the first statement passed over.
-    FIND_OLDEST_DEADLINES = "SELECT rs.seq, rs.account, rs.batch, rs.result_seq, rs.ended_at,
-               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(octet_length(r.webhook), 0)
+    FIND_OLDEST_DEADLINES = "SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
+               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                                       FROM attempts a WHERE a.request = rs.seq) AS bytes
         FROM request_states rs JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
         WHERE rs.deadline <= ? AND rs.state >= 3 /* ended */ ORDER BY rs.deadline, rs.seq LIMIT ?";
     /// On PostgreSQL another node may delete it in this moment: who deletes this row deletes the rest.
     DELETE_STATES over [Integer] = {
-        sqlite: "DELETE FROM request_states WHERE seq = ?1 AND state >= 3 /* ended */ RETURNING seq",
-        postgres: "DELETE FROM request_states WHERE seq = ANY ($1::bigint[]) AND state >= 3 /* ended */ RETURNING seq",
+        sqlite: "DELETE FROM request_states WHERE seq = ?1 AND state >= 3 /* ended */ RETURNING seq, batch",
+        postgres: "DELETE FROM request_states WHERE seq = ANY ($1::bigint[]) AND state >= 3 /* ended */ RETURNING seq, batch",
     };
     DELETE_REQUESTS over [Integer] = {
         sqlite: "DELETE FROM requests WHERE seq = ?1",
@@ -44,16 +44,14 @@ statements! {
         sqlite: "DELETE FROM attempts WHERE request = ?1",
         postgres: "DELETE FROM attempts WHERE request = ANY ($1::bigint[])",
     };
-    DELETE_DELIVERIES over [Integer] = {
-        sqlite: "DELETE FROM deliveries WHERE event IN (SELECT seq FROM events WHERE request = ?1 AND request IS NOT NULL)",
-        postgres: "DELETE FROM deliveries WHERE event IN (
-            SELECT seq FROM events WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL)",
-    };
     DELETE_EVENTS over [Integer] = {
-        sqlite: "DELETE FROM events WHERE request = ?1 AND request IS NOT NULL",
-        postgres: "DELETE FROM events WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL",
+        sqlite: "DELETE FROM events WHERE request = ?1 AND request IS NOT NULL RETURNING seq",
+        postgres: "DELETE FROM events WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL RETURNING seq",
     };
-    COUNT_OF_BATCH = "UPDATE batches SET deleted = deleted + ? WHERE seq = ?";
+    DELETE_DELIVERIES over [Integer] = {
+        sqlite: "DELETE FROM deliveries WHERE event = ?1",
+        postgres: "DELETE FROM deliveries WHERE event = ANY ($1::bigint[])",
+    };
     NOTE_LAST = {
         sqlite: "INSERT INTO last_deleted (table_name, seq) VALUES (?, ?)
             ON CONFLICT (table_name) DO UPDATE SET seq = max(seq, excluded.seq)",
@@ -76,7 +74,6 @@ pub(in crate::store) struct DeleteEnded {
 struct Ended {
     seq: i64,
     account: i64,
-    batch: Option<i64>,
     result_seq: Option<i64>,
     ended_at: i64,
     bytes: i64,
@@ -87,7 +84,6 @@ impl Ended {
         Ok(Self {
             seq: row.get("seq")?,
             account: row.get("account")?,
-            batch: row.get("batch")?,
             result_seq: row.get("result_seq")?,
             ended_at: row.get("ended_at")?,
             bytes: row.get("bytes")?,
@@ -119,18 +115,36 @@ impl DeleteEnded {
         let seqs = found.keys().copied().map(Value::from).collect();
         let mut deleted = Vec::with_capacity(found.len());
         for row in write.tx.fetch(DELETE_STATES.over([], seqs)).await? {
+            if let Some(batch) = row.get("batch")? {
+                write.effects.deleted(batch);
+            }
             deleted.extend(found.remove(&row.get("seq")?));
         }
         let requests: Vec<Value> = deleted.iter().map(|ended| ended.seq.into()).collect();
         let results = deleted.iter().filter_map(|ended| ended.result_seq).map(Value::from).collect();
-        // The deliveries before the events that name them.
-        for statement in [&DELETE_REQUESTS, &DELETE_ATTEMPTS, &DELETE_DELIVERIES, &DELETE_EVENTS]
-            .map(|it| it.over([], requests.clone()))
-        {
-            write.tx.execute(statement).await?;
-        }
+        write.tx.execute(DELETE_REQUESTS.over([], requests.clone())).await?;
+        write.tx.execute(DELETE_ATTEMPTS.over([], requests.clone())).await?;
         write.tx.execute(DELETE_RESULTS.over([], results)).await?;
-        self.count(&deleted, write).await?;
+        // The events first: nobody adds a delivery to one that is gone.
+        let rows = write.tx.fetch(DELETE_EVENTS.over([], requests)).await?;
+        let events: Vec<i64> = rows.iter().map(|row| row.get("seq")).collect::<Result<_, _>>()?;
+        write
+            .tx
+            .execute(DELETE_DELIVERIES.over([], events.iter().copied().map(Value::from).collect()))
+            .await?;
+        for ended in &deleted {
+            write.effects.ledger.store_bytes(ended.account, -ended.bytes);
+        }
+        let last_of = |seqs: &mut dyn Iterator<Item = i64>| seqs.max();
+        for (table, last) in [
+            ("requests", last_of(&mut deleted.iter().map(|ended| ended.seq))),
+            ("results", last_of(&mut deleted.iter().filter_map(|ended| ended.result_seq))),
+            ("events", last_of(&mut events.into_iter())),
+        ] {
+            if let Some(last) = last {
+                write.tx.execute(NOTE_LAST.bind(table).bind(last)).await?;
+            }
+        }
         Ok(deleted.len())
     }
 
@@ -147,27 +161,5 @@ impl DeleteEnded {
             }
         }
         Ok(found)
-    }
-
-    async fn count(&self, deleted: &[Ended], write: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
-        let mut of_batches = BTreeMap::new();
-        for Ended { account, batch, bytes, .. } in deleted {
-            write.effects.ledger.store_bytes(*account, -bytes);
-            if let Some(batch) = batch {
-                *of_batches.entry(*batch).or_insert(0_i64) += 1;
-            }
-        }
-        // Everybody locks batches in this order.
-        for (batch, count) in of_batches {
-            write.tx.execute(COUNT_OF_BATCH.bind(count).bind(batch)).await?;
-        }
-        let last_request = deleted.iter().map(|ended| ended.seq).max();
-        let last_result = deleted.iter().filter_map(|ended| ended.result_seq).max();
-        for (table, last) in [("requests", last_request), ("results", last_result)] {
-            if let Some(last) = last {
-                write.tx.execute(NOTE_LAST.bind(table).bind(last)).await?;
-            }
-        }
-        Ok(())
     }
 }

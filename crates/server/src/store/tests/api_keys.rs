@@ -52,7 +52,7 @@ async fn an_account_has_so_many_keys_that_work_and_those_that_do_not_leave_room(
     assert!(!insert(fixture.account, key(5_001, None)).await);
     let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
     assert!(insert(other, key(5_002, None)).await, "each account has its own");
-    api_keys::revoke(&fixture.store, KeyId::from_bits(7), START).await.expect("a revocation");
+    api_keys::revoke(&fixture.store, None, KeyId::from_bits(7), START).await.expect("a revocation");
     let both = [5_003, 5_004].map(|number| insert(fixture.account, key(number, None)));
     let made = futures_util::future::join_all(both).await;
     assert_eq!(made.iter().filter(|is_made| **is_made).count(), 1, "there was room for one");
@@ -68,7 +68,7 @@ async fn every_key_that_works_is_listed_and_of_the_others_the_newest(fixture: Fi
     let list = async || api_keys::list(&fixture.store, fixture.account, START).await.expect("keys");
     insert(key(0, None)).await;
     insert(key(1, None)).await;
-    api_keys::revoke(&fixture.store, KeyId::from_bits(1), START).await.expect("a revocation");
+    api_keys::revoke(&fixture.store, None, KeyId::from_bits(1), START).await.expect("a revocation");
     for number in 2..=ENDED_LISTED_MAX {
         insert(key(number, Some(START))).await;
     }

@@ -66,7 +66,7 @@ async fn a_replay_between_a_look_and_its_claim_has_the_whole_schedule_before_it(
     let failed = AttemptResult { failures: 8, ..answered(&due, 500, EventState::Live, Some(START + 20)) };
     record(&fixture.store, failed).await;
     let again = fixture.due(START + 20).await.remove(0);
-    outbox::replay(&fixture.store, again.id, START + 15).await.expect("a replay");
+    outbox::replay(&fixture.store, None, again.id, START + 15).await.expect("a replay");
     assert_eq!(failures_at_claim(&fixture, &again).await, 0);
 }
 
@@ -171,7 +171,7 @@ async fn with_one_given_up(fixture: &mut Fixture) -> Due {
 on_both!(what_was_given_up_can_be_told_again);
 async fn what_was_given_up_can_be_told_again(mut fixture: Fixture) {
     let id = with_one_given_up(&mut fixture).await.id;
-    let replay = |id: EventId| outbox::replay(&fixture.store, id, START + 99);
+    let replay = |id: EventId| outbox::replay(&fixture.store, Some(fixture.account), id, START + 99);
     assert_eq!(replay(EventId::from_bits(1)).await.expect("a replay"), Replay::Unknown);
     assert_eq!(replay(id).await.expect("a replay"), Replay::Due);
     let again = fixture.due(START + 99).await.remove(0);

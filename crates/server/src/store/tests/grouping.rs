@@ -24,7 +24,7 @@ pub(super) async fn new_batch(fixture: &mut Fixture, ids: &[RequestId]) -> NewBa
 fn created(outcome: NewBatchOutcome) -> BatchId {
     match outcome {
         NewBatchOutcome::Created(record) => record.id,
-        NewBatchOutcome::Changed => panic!("the batch was not created"),
+        other => panic!("the batch was not created: {other:?}"),
     }
 }
 

@@ -15,6 +15,7 @@ macro_rules! before_0009 {
     () => {
         "
     DROP INDEX api_keys_usable;
+    DROP INDEX events_exhausted;
     DROP TABLE last_deleted;
     ALTER TABLE batches DROP COLUMN deleted;
     ALTER TABLE accounts DROP COLUMN live_requests;

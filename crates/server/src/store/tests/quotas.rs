@@ -1,8 +1,10 @@
 //! What accounts use is counted with every write, and what exceeds a quota is not taken in.
 
+use overnight_domain::ids::RequestId;
 use overnight_domain::quotas::{Quota, QuotaExceeded, Quotas};
 use overnight_domain::records::{ClientFields, FailedAttempt};
 
+use crate::store::batches::{self, NewBatch, NewBatchOutcome};
 use crate::store::identity::accounts;
 use crate::store::ledger::holds::Admission;
 use crate::store::queue::leases::{self, ReleaseLease};
@@ -10,7 +12,7 @@ use crate::store::queue::settle::{self, Settlement};
 use crate::store::requests::NewRequest;
 use crate::store::tests::webhooks::cancel;
 use crate::store::tests::{DAY_MS, Fixture, START};
-use crate::store::{StoreOptions, batches, requests};
+use crate::store::{StoreOptions, requests};
 
 impl Fixture {
     /// The live requests and the stored bytes of the account.
@@ -23,6 +25,14 @@ impl Fixture {
         let id = accounts::get(&self.store, self.account).await.expect("an account").id;
         let changes = vec![(quota, Some(limit))];
         accounts::set_quotas(&self.store, id, changes).await.expect("a write").expect("the account");
+    }
+
+    async fn group(&mut self, ids: &[RequestId]) -> NewBatchOutcome {
+        let members = batches::resolve(&self.store, self.account, ids).await.expect("a read");
+        let metadata = Some(b"{}".to_vec());
+        let (id, account) = (self.batch_id(), self.account);
+        let batch = NewBatch { id, account, created_at: START, webhook: None, metadata, members };
+        batches::insert(&self.store, batch).await.expect("a write")
     }
 
     async fn admit(&mut self, key: u8) -> Admission {
@@ -48,7 +58,7 @@ async fn what_an_account_uses_is_counted_with_every_write(mut fixture: Fixture) 
     let with_webhook = NewRequest { client, ..fixture.request(5) };
     let id = with_webhook.id;
     requests::insert(&fixture.store, with_webhook).await.expect("an insert");
-    let mut stored = 5 * bytes - 2 + 19;
+    let mut stored = 5 * bytes - 2 + 1_024 + 2 * 19;
     assert_eq!(fixture.usage().await, (5, stored));
 
     cancel(&fixture, id, START + 1).await;
@@ -74,17 +84,26 @@ async fn what_an_account_uses_is_counted_with_every_write(mut fixture: Fixture) 
 /// Groups two new requests; what the batch itself stores.
 async fn batch_of_two(fixture: &mut Fixture) -> i64 {
     let ids = fixture.insert(&[6, 7]).await;
-    let members = batches::resolve(&fixture.store, fixture.account, &ids).await.expect("a read");
-    let batch = batches::NewBatch {
-        id: fixture.batch_id(),
-        account: fixture.account,
-        created_at: START,
-        webhook: None,
-        metadata: Some(b"{}".to_vec()),
-        members,
-    };
-    batches::insert(&fixture.store, batch).await.expect("a batch");
+    let outcome = fixture.group(&ids).await;
+    assert!(matches!(outcome, NewBatchOutcome::Created(_)), "{outcome:?}");
     512 + 2 + 2 * 16
+}
+
+on_both!(a_batch_that_its_account_may_not_store_groups_nothing);
+async fn a_batch_that_its_account_may_not_store_groups_nothing(mut fixture: Fixture) {
+    let ids = fixture.insert(&[1, 2]).await;
+    let (_, stored) = fixture.usage().await;
+    fixture.allow(Quota::StoredBytes, stored + 512 + 2 + 2 * 16 - 1).await;
+    let outcome = fixture.group(&ids).await;
+    assert!(matches!(outcome, NewBatchOutcome::OverQuota(_)), "{outcome:?}");
+    assert_eq!(fixture.usage().await, (2, stored));
+    fixture.assert_sound().await;
+    // Only what is stored counts: a batch adds no requests.
+    fixture.allow(Quota::StoredBytes, stored + 512 + 2 + 2 * 16).await;
+    fixture.allow(Quota::LiveRequests, 1).await;
+    let outcome = fixture.group(&ids).await;
+    assert!(matches!(outcome, NewBatchOutcome::Created(_)), "{outcome:?}");
+    fixture.assert_sound().await;
 }
 
 on_both!(what_exceeds_a_quota_is_not_taken_in_and_goes_on_when_there_is_room);

@@ -47,7 +47,7 @@ async fn a_test_is_due_once_with_all_that_is_sent(fixture: Fixture) {
     assert_eq!(outbox::count_exhausted(&fixture.store, 0).await.expect("a count"), 0);
     let replayed = outbox::replay_exhausted(&fixture.store, fixture.account, START + 20).await;
     assert_eq!(replayed.expect("replays"), 0);
-    outbox::replay(&fixture.store, due.id, START + 20).await.expect("a replay");
+    outbox::replay(&fixture.store, None, due.id, START + 20).await.expect("a replay");
     let again = fixture.due(START + 20).await.remove(0);
     let whole_schedule = Claimed { failures: 0, tries_max: None };
     assert_eq!(claim(&fixture, &again).await, whole_schedule);

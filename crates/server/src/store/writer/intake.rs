@@ -11,6 +11,8 @@ use crate::store::writer::operation::Jobs;
 const FULL: &str = "the queue of writes is full";
 const WRITES_MAX: usize = 4_096;
 const BYTES_MAX: usize = 256 << 20;
+/// Whoever has nothing in line gets a write of so many bytes in though the queue is full.
+const NEWCOMER_BYTES_MAX: usize = 64 << 10;
 /// One account has at most this part of either.
 const PARTS: usize = 4;
 
@@ -37,7 +39,9 @@ impl Intake {
     /// [`StoreError::Unavailable`] where the queue or the account's part of it is full.
     pub(super) fn push(&mut self, write: Box<dyn Jobs>) -> Result<(), StoreError> {
         let (account, bytes) = (write.account(), write.bytes());
-        if self.count >= WRITES_MAX || self.bytes + bytes > BYTES_MAX {
+        let is_full = self.count >= WRITES_MAX || self.bytes + bytes > BYTES_MAX;
+        let is_newcomer = bytes <= NEWCOMER_BYTES_MAX && !self.lines.contains_key(&account);
+        if is_full && !(is_newcomer && self.lines.len() < WRITES_MAX) {
             return Err(StoreError::Unavailable(FULL));
         }
         if let Some(Line { writes, bytes: held }) = self.lines.get(&account)
@@ -55,9 +59,11 @@ impl Intake {
         Ok(())
     }
 
-    /// The first write of the account whose turn it is.
-    pub(super) fn pop(&mut self) -> Option<Box<dyn Jobs>> {
-        let account = self.ring.pop_front()?;
+    /// The first write of the account whose turn it is, of those whose first write has at most `room` bytes.
+    pub(super) fn pop(&mut self, room: usize) -> Option<Box<dyn Jobs>> {
+        let fits = |account| self.lines.get(account)?.writes.front().map(|write| write.bytes() <= room);
+        let place = self.ring.iter().position(|account| fits(account).unwrap_or(false))?;
+        let account = self.ring.remove(place)?;
         let line = self.lines.get_mut(&account)?;
         let write = line.writes.pop_front()?;
         let bytes = write.bytes();

@@ -17,6 +17,13 @@ const TRANSACTIONS_MAX: usize = 1_024;
 const GROUP_CONTROL_ROWS_MAX: usize = 512;
 const GROUP_INTAKE_ROWS_MAX: usize = 256;
 const GROUP_INTAKE_BYTES_MAX: usize = 4 << 20;
+const SMALL_BYTES_MAX: usize = 16 << 10;
+
+/// The longest write that joins a group of intake with so many bytes: behind a large one small ones still do, so that they do not
+/// wait for the commit of a group without them.
+const fn room_in_group(bytes: usize) -> usize {
+    if bytes < GROUP_INTAKE_BYTES_MAX { usize::MAX } else { SMALL_BYTES_MAX }
+}
 
 /// The queues of writes, and what wakes the writer.
 #[derive(Default)]
@@ -75,8 +82,7 @@ impl WriteQueues {
         }
         let (mut rows, mut bytes) = (0, 0);
         while rows < GROUP_INTAKE_ROWS_MAX
-            && bytes < GROUP_INTAKE_BYTES_MAX
-            && let Some(write) = waiting.intake.pop()
+            && let Some(write) = waiting.intake.pop(room_in_group(bytes))
         {
             (count, rows, bytes) = (count + 1, rows + write.rows(), bytes + write.bytes());
             group.push(write);
@@ -158,7 +164,7 @@ impl WriteQueues {
         }
         let mut refused = std::mem::take(&mut waiting.intake);
         drop(waiting);
-        while let Some(write) = refused.pop() {
+        while let Some(write) = refused.pop(usize::MAX) {
             write.refuse(&|| StoreError::DiskReserved);
         }
     }
@@ -244,7 +250,9 @@ mod tests {
     /// The accounts whose writes wait in intake, in the order in which groups take them.
     fn drained(queues: &WriteQueues) -> Vec<i64> {
         let mut waiting = queues.waiting();
-        std::iter::from_fn(|| waiting.intake.pop()).filter_map(|write| Some(write.account()?.0)).collect()
+        std::iter::from_fn(|| waiting.intake.pop(usize::MAX))
+            .filter_map(|write| Some(write.account()?.0))
+            .collect()
     }
 
     #[test]
@@ -260,6 +268,16 @@ mod tests {
     }
 
     #[test]
+    fn small_intake_joins_the_group_of_a_large_one() {
+        let queues = WriteQueues::default();
+        for (account, bytes) in [(1, 8 << 20), (1, 8 << 20), (2, 1_000), (3, 1 << 20), (4, 1_000)] {
+            push(&queues, CreateOf(account, bytes)).expect("room");
+        }
+        assert_eq!(queues.take().expect("a group").count(), 3);
+        assert_eq!(drained(&queues), [3, 1], "what is large waits for its turn");
+    }
+
+    #[test]
     fn an_account_that_fills_its_part_of_intake_leaves_the_rest_to_others() {
         let queues = WriteQueues::default();
         let push_until_full = |account, bytes| {
@@ -269,7 +287,11 @@ mod tests {
         assert_eq!(push_until_full(2, 1), 1_024);
         assert_eq!(push_until_full(3, 100 << 20), 1, "an empty line takes one of any size");
         push(&queues, CreateOf(4, 8 << 20)).expect("room");
-        assert_eq!(drained(&queues)[..4], [1, 2, 3, 4]);
+        let left = (256 << 20) - queues.waiting().intake.bytes();
+        push(&queues, CreateOf(5, left)).expect("room");
+        assert_eq!(push_until_full(6, 1_000), 1, "who has nothing in line gets a small one in");
+        assert_eq!(push_until_full(7, 1 << 20), 0);
+        assert_eq!(drained(&queues)[..6], [1, 2, 3, 4, 5, 6]);
     }
 
     #[test]

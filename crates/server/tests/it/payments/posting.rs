@@ -125,7 +125,7 @@ async fn what_is_repeated_later_or_changed_or_unsigned_is_not_believed() {
     shop.tell_signed(more.as_bytes(), &good).await.refused(400, "invalid_notice");
     shop.app.anonymous().send("POST", "/hooks/stripe", event.clone()).await.refused(400, "invalid_notice");
     shop.tell(b"{}").await.refused(400, "invalid_notice");
-    shop.tell(&vec![b' '; (256 << 10) + 1]).await.refused(413, "too_large");
+    shop.tell(&vec![b' '; (64 << 10) + 1]).await.refused(413, "too_large");
     shop.app.anonymous().get("/hooks/stripe").await.refused(405, "method_not_allowed");
     assert_eq!(shop.ledger().await, []);
     assert_eq!(shop.tell_signed(event, &good).await.status, 200);

@@ -1,3 +1,6 @@
+-- effects::batch_counters::COUNT_DELETED, both
+UPDATE batches SET deleted = deleted + $1 WHERE seq = $2;
+
 -- effects::batch_counters::LOCK, SQLite
 SELECT in_progress_at, completed_at, cancelled_at, registered, in_progress, completed, failed, cancelled, lane
             FROM batches WHERE seq = ?;
@@ -12,8 +15,10 @@ UPDATE batches SET in_progress_at = $1, completed_at = $2,
         WHERE seq = $8;
 
 -- effects::events::INSERT, SQLite
-INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7);
+INSERT INTO events (seq, id, account, lane, kind, request, batch, created_at, due_at)
+            VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM events),
+                            (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'events')),
+                    ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7);
 
 -- effects::events::INSERT, PostgreSQL
 INSERT INTO events (id, account, lane, kind, request, batch, created_at, due_at)

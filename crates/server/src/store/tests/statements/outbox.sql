@@ -164,11 +164,18 @@ UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at =
 
 -- outbox::replays::REPLAY_EXHAUSTED, both
 UPDATE events SET state = 0 /* live */, failures = 0, tries_max = NULL, due_at = $1, ended_at = NULL
-        WHERE account = $2 AND state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */;
+        WHERE seq IN (SELECT seq FROM events WHERE account = $2 AND state = 2 /* exhausted */ AND kind <> 5 /* webhook.test */
+                      ORDER BY seq LIMIT $3);
 
--- outbox::test_events::INSERT, both
+-- outbox::test_events::INSERT, SQLite
+INSERT INTO events (seq, id, account, lane, kind, created_at, due_at, tries_max, url, payload)
+            VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM events),
+                            (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'events')),
+                    ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- outbox::test_events::INSERT, PostgreSQL
 INSERT INTO events (id, account, lane, kind, created_at, due_at, tries_max, url, payload)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
 -- outbox::test_events::LIVE_TEST, both
 SELECT 1 FROM events

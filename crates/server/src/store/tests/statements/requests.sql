@@ -134,9 +134,6 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
--- requests::retention::COUNT_OF_BATCH, both
-UPDATE batches SET deleted = deleted + $1 WHERE seq = $2;
-
 -- requests::retention::DELETE_ATTEMPTS, SQLite
 DELETE FROM attempts WHERE request = ?1;
 
@@ -144,17 +141,16 @@ DELETE FROM attempts WHERE request = ?1;
 DELETE FROM attempts WHERE request = ANY ($1::bigint[]);
 
 -- requests::retention::DELETE_DELIVERIES, SQLite
-DELETE FROM deliveries WHERE event IN (SELECT seq FROM events WHERE request = ?1 AND request IS NOT NULL);
+DELETE FROM deliveries WHERE event = ?1;
 
 -- requests::retention::DELETE_DELIVERIES, PostgreSQL
-DELETE FROM deliveries WHERE event IN (
-            SELECT seq FROM events WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL);
+DELETE FROM deliveries WHERE event = ANY ($1::bigint[]);
 
 -- requests::retention::DELETE_EVENTS, SQLite
-DELETE FROM events WHERE request = ?1 AND request IS NOT NULL;
+DELETE FROM events WHERE request = ?1 AND request IS NOT NULL RETURNING seq;
 
 -- requests::retention::DELETE_EVENTS, PostgreSQL
-DELETE FROM events WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL;
+DELETE FROM events WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL RETURNING seq;
 
 -- requests::retention::DELETE_REQUESTS, SQLite
 DELETE FROM requests WHERE seq = ?1;
@@ -169,22 +165,22 @@ DELETE FROM results WHERE seq = ?1;
 DELETE FROM results WHERE seq = ANY ($1::bigint[]);
 
 -- requests::retention::DELETE_STATES, SQLite
-DELETE FROM request_states WHERE seq = ?1 AND state >= 3 /* ended */ RETURNING seq;
+DELETE FROM request_states WHERE seq = ?1 AND state >= 3 /* ended */ RETURNING seq, batch;
 
 -- requests::retention::DELETE_STATES, PostgreSQL
-DELETE FROM request_states WHERE seq = ANY ($1::bigint[]) AND state >= 3 /* ended */ RETURNING seq;
+DELETE FROM request_states WHERE seq = ANY ($1::bigint[]) AND state >= 3 /* ended */ RETURNING seq, batch;
 
 -- requests::retention::FIND_OLDEST_DEADLINES, both
-SELECT rs.seq, rs.account, rs.batch, rs.result_seq, rs.ended_at,
-               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(octet_length(r.webhook), 0)
+SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
+               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                                       FROM attempts a WHERE a.request = rs.seq) AS bytes
         FROM request_states rs JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
         WHERE rs.deadline <= $1 AND rs.state >= 3 /* ended */ ORDER BY rs.deadline, rs.seq LIMIT $2;
 
 -- requests::retention::FIND_OLDEST_ENDED, both
-SELECT rs.seq, rs.account, rs.batch, rs.result_seq, rs.ended_at,
-               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(octet_length(r.webhook), 0)
+SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
+               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
                + octet_length(t.body) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
                                          FROM attempts a WHERE a.request = rs.seq) AS bytes
         FROM results t JOIN request_states rs ON rs.seq = t.request JOIN requests r ON r.seq = t.request

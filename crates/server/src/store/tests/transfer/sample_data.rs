@@ -148,7 +148,7 @@ async fn add_keys(fixture: &Fixture) {
     for key in [key(1, None), key(2, Some("nächtlich \u{1f319}"))] {
         api_keys::insert(&fixture.store, fixture.account, &key).await.expect("a key");
     }
-    api_keys::revoke(&fixture.store, KeyId::from_bits(1), START + 5).await.expect("a revoked key");
+    api_keys::revoke(&fixture.store, None, KeyId::from_bits(1), START + 5).await.expect("a revoked key");
 }
 
 /// Bodies with every byte that JSON allows, one that is larger than what is moved together, and more of them than that.

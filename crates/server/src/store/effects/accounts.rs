@@ -1,0 +1,91 @@
+//! What the accounts of a group's creates may still take in: their credits and their quotas, locked until the transaction ends.
+
+use std::collections::BTreeMap;
+
+use overnight_domain::money::Credits;
+use overnight_domain::quotas::{Quota, QuotaExceeded, Quotas, Usage};
+
+use super::LedgerDeltas;
+use crate::store::StoreError;
+use crate::store::database::Tx;
+use crate::store::ledger::holds::{Admission, Hold};
+use crate::store::ledger::spend;
+use crate::store::ledger::totals::Totals;
+
+/// What some accounts have and use, and the quotas that apply to each.
+pub(in crate::store) struct Accounts(BTreeMap<i64, Account>);
+
+struct Account {
+    available: i64,
+    usage: Usage,
+    quotas: Quotas,
+}
+
+impl Accounts {
+    /// Locks these accounts, each with the time of its create. Every node locks accounts last.
+    pub(in crate::store) async fn lock(
+        now: &BTreeMap<i64, i64>,
+        defaults: &Quotas,
+        ledger: &mut LedgerDeltas,
+        tx: &mut Tx<'_>,
+    ) -> Result<Self, StoreError> {
+        let locked = ledger.totals(now.keys().copied().collect(), tx).await?;
+        let mut accounts = BTreeMap::new();
+        for (account, now) in now {
+            let (totals, own) = locked.get(account).ok_or(StoreError::Damaged("an account with a key"))?;
+            let quotas = own.or(defaults);
+            let tokens_today = match quotas.get(Quota::TokensPerDay) {
+                Some(_) => spend::tokens_of_day_in(*account, spend::day_of(*now), tx).await?,
+                None => 0,
+            };
+            let Totals { live_requests, stored_bytes, .. } = *totals;
+            let usage = Usage { stored_bytes, live_requests, tokens_today };
+            accounts.insert(*account, Account { available: totals.available(), usage, quotas });
+        }
+        Ok(Self(accounts))
+    }
+
+    /// Whether a request of so many bytes is taken in; if so, it counts for the next.
+    pub(in crate::store) fn admit(
+        &mut self,
+        account: i64,
+        bytes: i64,
+        hold: Option<Hold>,
+        now: i64,
+    ) -> Result<Admission, StoreError> {
+        let account = self.of(account)?;
+        if let Err(exceeded) = account.usage.check(1, bytes, &account.quotas, now) {
+            return Ok(Admission::OverQuota(exceeded));
+        }
+        if let Some(Hold { amount: required, .. }) = hold {
+            if account.available < required.nanos() {
+                let available = Credits::from_nanos(account.available);
+                return Ok(Admission::InsufficientCredits { required, available });
+            }
+            account.available -= required.nanos();
+        }
+        account.usage.live_requests += 1;
+        account.usage.stored_bytes += bytes;
+        Ok(Admission::Taken)
+    }
+
+    /// Whether so many bytes of a batch are taken in; if so, they count for the next. The inner error is the quota.
+    pub(in crate::store) fn admit_batch(
+        &mut self,
+        account: i64,
+        bytes: i64,
+        now: i64,
+    ) -> Result<Result<(), QuotaExceeded>, StoreError> {
+        let account = self.of(account)?;
+        let applied = Quotas::default().with(Quota::StoredBytes, account.quotas.get(Quota::StoredBytes));
+        let checked = account.usage.check(0, bytes, &applied, now);
+        if checked.is_ok() {
+            account.usage.stored_bytes += bytes;
+        }
+        Ok(checked)
+    }
+
+    fn of(&mut self, account: i64) -> Result<&mut Account, StoreError> {
+        self.0.get_mut(&account).ok_or(StoreError::Damaged("a locked account"))
+    }
+}
