@@ -122,12 +122,23 @@ pub async fn sign_in(
     password: &str,
     browser: Browser,
 ) -> Result<SignedIn, SignInError> {
-    let permit = services.passwords.enter(browser.holder())?;
-    let known = people::find_by_email(&services.store, &crate::app::people::normalized(email)).await?;
-    let (user, hash) = known.unzip();
-    let hash = hash.flatten();
-    let mark = browser.mark.as_deref().zip(user.as_ref()).zip(hash.as_deref());
-    let subjects = match mark.and_then(|((mark, user), hash)| known_browsers::read(mark, user.id, hash)) {
+    // A browser that is known takes none of its network's permits, which others of the network may hold.
+    let (found, known) = match browser.mark.as_deref() {
+        Some(mark) => {
+            let found = find_user(services, email).await?;
+            let known = found.number_of(mark);
+            (Some(found), known)
+        }
+        None => (None, None),
+    };
+    let user_key = found.as_ref().and_then(|found| found.user.as_ref()).map(|user| user.key);
+    let holder = user_key.filter(|_| known.is_some()).map(PasswordHolder::User);
+    let permit = services.passwords.enter(holder.unwrap_or_else(|| browser.holder()))?;
+    let Found { user, hash } = match found {
+        Some(found) => found,
+        None => find_user(services, email).await?,
+    };
+    let subjects = match known {
         Some(number) => vec![throttle::known_browser(&number)],
         None => throttle::subjects(email, browser.address),
     };
@@ -142,6 +153,25 @@ pub async fn sign_in(
     }
     note_begun(&user, &browser);
     Ok(SignedIn { token, mark: Some(mark_browser(services, user.id, &hash)) })
+}
+
+/// A user and the hash of their password, as far as there are such.
+struct Found {
+    user: Option<User>,
+    hash: Option<String>,
+}
+
+impl Found {
+    /// The number of a browser with a mark of this user.
+    fn number_of(&self, mark: &str) -> Option<known_browsers::BrowserNumber> {
+        known_browsers::read(mark, self.user.as_ref()?.id, self.hash.as_deref()?)
+    }
+}
+
+async fn find_user(services: &Services, email: &str) -> Result<Found, SignInError> {
+    let email = crate::app::people::normalized(email);
+    let (user, hash) = people::find_by_email(&services.store, &email).await?.unzip();
+    Ok(Found { user, hash: hash.flatten() })
 }
 
 const WRONG: SignInError = SignInError::Refused("the e-mail address or the password is wrong");

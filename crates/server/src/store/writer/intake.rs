@@ -8,7 +8,7 @@ use overnight_domain::scheduler::AccountKey;
 use crate::store::error::StoreError;
 use crate::store::writer::operation::Jobs;
 
-const FULL: &str = "the queue of writes is full";
+pub(super) const FULL: &str = "the queue of writes is full";
 const WRITES_MAX: usize = 4_096;
 const BYTES_MAX: usize = 256 << 20;
 /// Whoever has nothing in line gets a write of so many bytes in though the queue is full.

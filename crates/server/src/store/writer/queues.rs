@@ -8,11 +8,10 @@ use tokio::sync::Notify;
 use crate::store::error::StoreError;
 use crate::store::writer::disk::Allowance;
 use crate::store::writer::group::WriteGroup;
-use crate::store::writer::intake::Intake;
+use crate::store::writer::intake::{FULL, Intake};
 use crate::store::writer::operation::{Jobs, WriteClass};
 use crate::store::writer::transactions::Transaction;
 
-const FULL: &str = "the queue of writes is full";
 const TRANSACTIONS_MAX: usize = 1_024;
 const GROUP_CONTROL_ROWS_MAX: usize = 512;
 const GROUP_INTAKE_ROWS_MAX: usize = 256;

@@ -1,5 +1,6 @@
 //! Signing in, and out again.
 
+use futures_util::future::{join, join_all};
 use overnight_server::app::users::Standing;
 use overnight_server::app::{bootstrap, sessions, users};
 
@@ -165,6 +166,22 @@ async fn who_guesses_elsewhere_keeps_nobody_out_of_a_browser_that_is_known() {
     app.clock.set(START + 1_000);
     assert_eq!(try_password(&mut known, "a@example.com", PASSWORD).await.status, 303);
     app.stop().await;
+}
+
+/// All of them are of one network, which has few permits for hashing.
+#[tokio::test]
+async fn who_guesses_beside_it_keeps_nobody_out_of_a_browser_that_is_known() {
+    let app = TestApp::start().await;
+    with_password(&app, "a@example.com").await;
+    let mut known = Browser::new(&app);
+    assert_eq!(try_password(&mut known, "a@example.com", PASSWORD).await.status, 303);
+    known.post("/console/sign-out", &[]).await;
+    let guess = async |number: usize| {
+        try_password(&mut Browser::new(&app), &format!("{number}@example.com"), "wrong").await.status
+    };
+    let guesses = join_all((0..24).map(guess));
+    let (_, signed_in) = join(guesses, try_password(&mut known, "a@example.com", PASSWORD)).await;
+    assert_eq!(signed_in.status, 303, "{}", signed_in.text());
 }
 
 #[tokio::test]
