@@ -59,10 +59,14 @@ impl Intake {
         Ok(())
     }
 
+    /// Whether any account's first write has at most `room` bytes.
+    pub(super) fn has(&self, room: usize) -> bool {
+        self.ring.iter().any(|account| self.fits(account, room))
+    }
+
     /// The first write of the account whose turn it is, of those whose first write has at most `room` bytes.
     pub(super) fn pop(&mut self, room: usize) -> Option<Box<dyn Jobs>> {
-        let fits = |account| self.lines.get(account)?.writes.front().map(|write| write.bytes() <= room);
-        let place = self.ring.iter().position(|account| fits(account).unwrap_or(false))?;
+        let place = self.ring.iter().position(|account| self.fits(account, room))?;
         let account = self.ring.remove(place)?;
         let line = self.lines.get_mut(&account)?;
         let write = line.writes.pop_front()?;
@@ -75,6 +79,11 @@ impl Intake {
         }
         (self.count, self.bytes) = (self.count - 1, self.bytes - bytes);
         Some(write)
+    }
+
+    fn fits(&self, account: &Option<AccountKey>, room: usize) -> bool {
+        let first = self.lines.get(account).and_then(|line| line.writes.front());
+        first.is_some_and(|write| write.bytes() <= room)
     }
 
     /// How many writes wait.

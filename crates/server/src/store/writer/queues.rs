@@ -18,12 +18,6 @@ const GROUP_INTAKE_ROWS_MAX: usize = 256;
 const GROUP_INTAKE_BYTES_MAX: usize = 4 << 20;
 const SMALL_BYTES_MAX: usize = 16 << 10;
 
-/// The longest write that joins a group of intake with so many bytes: behind a large one small ones still do, so that they do not
-/// wait for the commit of a group without them.
-const fn room_in_group(bytes: usize) -> usize {
-    if bytes < GROUP_INTAKE_BYTES_MAX { usize::MAX } else { SMALL_BYTES_MAX }
-}
-
 /// The queues of writes, and what wakes the writer.
 #[derive(Default)]
 pub(super) struct WriteQueues {
@@ -35,12 +29,22 @@ pub(super) struct WriteQueues {
 struct Waiting {
     control: VecDeque<Box<dyn Jobs>>,
     intake: Intake,
+    /// Whether the last group had small intake only, and left large intake in line.
+    is_large_next: bool,
     transactions: VecDeque<Transaction>,
     takes_transactions: bool,
     refusing: Option<&'static str>,
     /// What the disk has room for, less the intake that waits.
     allowance: Allowance,
     closed: bool,
+}
+
+impl Waiting {
+    /// The longest write of intake that the next group takes. Small writes have a group of their own before each group of large
+    /// ones: the commit of some MiB takes many times as long.
+    fn longest_of_group(&self) -> usize {
+        if self.is_large_next || !self.intake.has(SMALL_BYTES_MAX) { usize::MAX } else { SMALL_BYTES_MAX }
+    }
 }
 
 impl WriteQueues {
@@ -79,13 +83,16 @@ impl WriteQueues {
             (count, rows) = (count + 1, rows + write.rows());
             group.push(write);
         }
+        let longest = waiting.longest_of_group();
         let (mut rows, mut bytes) = (0, 0);
         while rows < GROUP_INTAKE_ROWS_MAX
-            && let Some(write) = waiting.intake.pop(room_in_group(bytes))
+            && bytes < GROUP_INTAKE_BYTES_MAX
+            && let Some(write) = waiting.intake.pop(longest)
         {
             (count, rows, bytes) = (count + 1, rows + write.rows(), bytes + write.bytes());
             group.push(write);
         }
+        waiting.is_large_next = longest == SMALL_BYTES_MAX && waiting.intake.len() > 0;
         (count > 0).then_some(group)
     }
 
@@ -267,13 +274,18 @@ mod tests {
     }
 
     #[test]
-    fn small_intake_joins_the_group_of_a_large_one() {
+    fn small_intake_has_a_group_before_each_group_of_large_intake() {
         let queues = WriteQueues::default();
+        let count = || queues.take().map_or(0, |group| group.count());
         for (account, bytes) in [(1, 8 << 20), (1, 8 << 20), (2, 1_000), (3, 1 << 20), (4, 1_000)] {
             push(&queues, CreateOf(account, bytes)).expect("room");
         }
-        assert_eq!(queues.take().expect("a group").count(), 3);
-        assert_eq!(drained(&queues), [3, 1], "what is large waits for its turn");
+        assert_eq!(count(), 2, "the small ones of accounts 2 and 4");
+        push(&queues, CreateOf(2, 1_000)).expect("room");
+        assert_eq!(count(), 1, "the first of account 1: small ones do not hold it up for ever");
+        assert_eq!(count(), 1, "the small one that came meanwhile");
+        assert_eq!(count(), 2, "the one of account 3 and the next of account 1");
+        assert_eq!(count(), 0);
     }
 
     #[test]
