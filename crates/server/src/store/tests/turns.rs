@@ -4,30 +4,60 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt;
-use futures_util::future::{join, join_all};
+use futures_util::future::join_all;
 use overnight_domain::webhooks::signature::SigningSecret;
+use tokio::sync::Semaphore;
 
+use crate::store::database::Tx;
 use crate::store::identity::accounts;
 use crate::store::outbox::webhook_secrets;
 use crate::store::tests::{Fixture, START, new_account};
 
+/// Polls every task that has been spawned at least once.
+async fn let_all_begin() {
+    for _ in 0..8 {
+        tokio::task::yield_now().await;
+    }
+}
+
 on_both!(an_account_waits_for_a_few_transactions_of_another_however_many_it_asks_for);
 async fn an_account_waits_for_a_few_transactions_of_another_however_many_it_asks_for(fixture: Fixture) {
-    const GREEDY: usize = 200;
+    const GREEDY: u8 = 200;
     let other = accounts::insert(&fixture.store, &new_account(8)).await.expect("an account").key;
     let done = Arc::new(AtomicUsize::new(0));
-    let rotate = |account, number: usize| {
+    let rotate = |account, number: u8| {
         let (store, done) = (fixture.store.clone(), Arc::clone(&done));
-        async move {
-            let secret = SigningSecret::new([u8::try_from(number % 251).expect("a byte"); 32]);
+        tokio::spawn(async move {
+            let secret = SigningSecret::new([number; 32]);
             webhook_secrets::rotate(&store, account, &secret, START, 0).await.expect("a rotation");
             done.fetch_add(1, Ordering::Relaxed)
-        }
+        })
     };
-    let greedy = join_all((0..GREEDY).map(|number| rotate(fixture.account, number)));
-    // It asks last, and is done before most of the others: how many were done before it asked is chance.
-    let (_, before) = join(greedy, rotate(other, 1)).await;
-    assert!(before < GREEDY / 2, "{before} of the other account's {GREEDY} were done first");
+    // While these last, everybody lines up.
+    let gate = Arc::new(Semaphore::new(0));
+    let first = [(); 2].map(|()| {
+        let (store, gate, account) = (fixture.store.clone(), Arc::clone(&gate), fixture.account);
+        let wait = async move |_: &mut Tx<'_>| {
+            drop(gate.acquire().await);
+            Ok(())
+        };
+        tokio::spawn(async move { store.transaction_of(account, wait).await })
+    });
+    let_all_begin().await;
+    let greedy: Vec<_> = (0..GREEDY).map(|number| rotate(fixture.account, number)).collect();
+    let_all_begin().await;
+    let honest = rotate(other, 1);
+    let_all_begin().await;
+    assert_eq!(done.load(Ordering::Relaxed), 0);
+    gate.add_permits(2);
+    let before = honest.await.expect("a task");
+    assert!(before <= 8, "{before} of the other account's {GREEDY} were done first");
+    for outcome in join_all(greedy).await {
+        outcome.expect("a task");
+    }
+    for outcome in join_all(first).await {
+        outcome.expect("a task").expect("a transaction");
+    }
 }
 
 on_both!(a_caller_that_leaves_keeps_its_turn_until_what_it_asked_for_is_done);
