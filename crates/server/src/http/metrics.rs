@@ -24,6 +24,8 @@ const CONNECTIONS: &str = "overnight_http_connections";
 const WRITES_WAITING: &str = "overnight_store_writes_waiting";
 const DISK_FREE: &str = "overnight_disk_free_bytes";
 const DISK_RESERVE: &str = "overnight_disk_reserve_bytes";
+const QUOTAS: &str = "overnight_quota_exceeded_total";
+const DELETED: &str = "overnight_requests_deleted_total";
 
 const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
@@ -44,6 +46,8 @@ fn recorder() -> &'static PrometheusHandle {
         describe_histogram!(DURATION, "Seconds from a call's head to the head of its answer.");
         describe_gauge!(CONNECTIONS, "Connections of clients that are open.");
         counters::describe();
+        describe_counter!(QUOTAS, "Requests and batches refused by a quota, by its name.");
+        describe_counter!(DELETED, "Requests deleted because their retention was over.");
         describe_gauge!(WRITES_WAITING, "Writes that wait for their group.");
         describe_gauge!(DISK_FREE, "Bytes free on the disk of the database, with its free pages.");
         describe_gauge!(DISK_RESERVE, "Bytes of that disk that creates leave free.");
