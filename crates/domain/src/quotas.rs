@@ -144,7 +144,9 @@ mod tests {
     }
 
     #[test]
-    fn every_quota_has_its_own_place() {
+    fn every_quota_has_its_own_place_and_name() {
+        let names = Quota::ALL.map(Quota::name);
+        assert_eq!(names, ["stored_bytes", "live_requests", "requests_per_second", "tokens_per_day"]);
         for (place, quota) in Quota::ALL.into_iter().enumerate() {
             assert_eq!(quota as usize, place, "{}", quota.name());
         }
