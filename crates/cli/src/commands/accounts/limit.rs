@@ -11,7 +11,6 @@ use crate::errors::CliError;
 use crate::globals::Globals;
 use crate::output::Output;
 
-/// Each limit is a number, `none`, or `default` for that of the settings.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Its identifier, acct_….

@@ -35,7 +35,7 @@ pub(crate) enum Command {
     Activate(One),
     /// Give an account credits, or take some back.
     Grant(Grant),
-    /// Set what an account may use, where it is to differ from the settings.
+    /// Set what an account may use: each limit is a number, `none`, or `default` for that of the settings.
     Limit(limit::Arguments),
     /// Order credits at the payment provider; prints the address at which they are paid.
     TopUp(TopUp),

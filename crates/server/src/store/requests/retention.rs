@@ -135,11 +135,10 @@ impl DeleteEnded {
         for ended in &deleted {
             write.effects.ledger.store_bytes(ended.account, -ended.bytes);
         }
-        let last_of = |seqs: &mut dyn Iterator<Item = i64>| seqs.max();
         for (table, last) in [
-            ("requests", last_of(&mut deleted.iter().map(|ended| ended.seq))),
-            ("results", last_of(&mut deleted.iter().filter_map(|ended| ended.result_seq))),
-            ("events", last_of(&mut events.into_iter())),
+            ("requests", deleted.iter().map(|ended| ended.seq).max()),
+            ("results", deleted.iter().filter_map(|ended| ended.result_seq).max()),
+            ("events", events.into_iter().max()),
         ] {
             if let Some(last) = last {
                 write.tx.execute(NOTE_LAST.bind(table).bind(last)).await?;
