@@ -17,6 +17,8 @@ enum Content<R: 'static> {
     /// The number of the row.
     Number,
     Value(Kind, fn(&R) -> Value),
+    /// A value of several MiB perhaps.
+    Long(Kind, fn(&R) -> Value),
     /// The same in every new row, as SQL has it.
     Fixed(&'static str),
 }
@@ -32,6 +34,12 @@ impl<R> Column<R> {
         Self { name, content: Content::Value(kind, value) }
     }
 
+    /// The same, of several MiB perhaps. PostgreSQL copies the columns of a list of rows several times, and through files where
+    /// they exceed its `work_mem`; of this one it takes each value from the array that was sent, by the number of the row.
+    pub(in crate::store) const fn long(name: &'static str, kind: Kind, value: fn(&R) -> Value) -> Self {
+        Self { name, content: Content::Long(kind, value) }
+    }
+
     /// One that holds the same in every new row.
     pub(in crate::store) const fn fixed(name: &'static str, text: &'static str) -> Self {
         Self { name, content: Content::Fixed(text) }
@@ -45,7 +53,7 @@ impl<R> Column<R> {
     pub(in crate::store) const fn kind(&self) -> Option<Kind> {
         match self.content {
             Content::Number => Some(Kind::Integer),
-            Content::Value(kind, _) => Some(kind),
+            Content::Value(kind, _) | Content::Long(kind, _) => Some(kind),
             Content::Fixed(_) => None,
         }
     }
@@ -53,19 +61,48 @@ impl<R> Column<R> {
     fn value(&self, number: i64, row: &R) -> Option<Value> {
         match self.content {
             Content::Number => Some(number.into()),
-            Content::Value(_, value) => Some(value(row)),
+            Content::Value(_, value) | Content::Long(_, value) => Some(value(row)),
             Content::Fixed(_) => None,
         }
     }
 
-    /// What stands for it in a list of expressions: its name, or what it always holds.
-    const fn expression(&self) -> &'static str {
+    /// How its values are sent, if they are.
+    fn sent(&self) -> Option<Sent> {
+        let is_long = matches!(self.content, Content::Long(..));
+        Some(Sent { name: self.name, kind: self.kind()?, is_long })
+    }
+
+    /// What stands for it in a list of expressions on PostgreSQL: its name, what it always holds, or its place in an array.
+    fn expression(&self, sent: &[Sent]) -> String {
         match self.content {
-            Content::Fixed(text) => text,
-            _ => self.name,
+            Content::Fixed(text) => text.to_owned(),
+            Content::Long(..) => (1..)
+                .zip(sent)
+                .filter(|(_, it)| it.name == self.name)
+                .map(|(place, it)| format!("({})[{PLACE}]", it.array(place)))
+                .collect(),
+            _ => self.name.to_owned(),
         }
     }
 }
+
+/// A column whose values are sent.
+#[derive(Clone, Copy)]
+struct Sent {
+    name: &'static str,
+    kind: Kind,
+    is_long: bool,
+}
+
+impl Sent {
+    /// The array of its values, the parameter of this number.
+    fn array(&self, place: usize) -> String {
+        format!("${place}::{}[]", self.kind.on_postgres())
+    }
+}
+
+/// The number of a row in the arrays that were sent.
+const PLACE: &str = "place";
 
 /// A table and its columns, as far as a new row fills them.
 pub(in crate::store) struct Columns<R: 'static> {
@@ -92,17 +129,16 @@ impl<R> Columns<R> {
     /// The statement that inserts rows; made when it is first asked for.
     pub(in crate::store) fn sql(&self) -> Sql {
         *self.insert.get_or_init(|| {
-            let given: Vec<(&str, Kind)> =
-                self.columns.iter().filter_map(|it| Some((it.name, it.kind()?))).collect();
-            let places: Vec<String> = (1..=given.len()).map(|place| format!("?{place}")).collect();
+            let sent: Vec<Sent> = self.columns.iter().filter_map(Column::sent).collect();
+            let places: Vec<String> = (1..=sent.len()).map(|place| format!("?{place}")).collect();
             let mut places = places.iter().map(String::as_str);
             let sqlite = self.columns.iter().map(|it| match it.content {
                 Content::Fixed(text) => text,
                 _ => places.next().unwrap_or_default(),
             });
             let sqlite = format!("{} VALUES ({})", self.head(), list(sqlite));
-            let postgres = format!("{} {}", self.head(), self.select(&rows_on_postgres(&given)));
-            made(self.table, sqlite, postgres, &given)
+            let postgres = format!("{} {}", self.head(), self.select(&rows_on_postgres(&sent), &sent));
+            made(self.table, sqlite, postgres, &sent)
         })
     }
 
@@ -111,8 +147,9 @@ impl<R> Columns<R> {
         format!("INSERT INTO {} ({})", self.table, list(self.columns.iter().map(|it| it.name)))
     }
 
-    fn select(&self, from: &str) -> String {
-        format!("SELECT {} FROM {from}", list(self.columns.iter().map(Column::expression)))
+    fn select(&self, from: &str, sent: &[Sent]) -> String {
+        let expressions: Vec<String> = self.columns.iter().map(|it| it.expression(sent)).collect();
+        format!("SELECT {} FROM {from}", expressions.join(", "))
     }
 }
 
@@ -135,7 +172,7 @@ impl<R> JointColumns<R> {
         let (given, rows) = (self.given(), rows.into_iter());
         let mut values = Vec::with_capacity(rows.size_hint().0 * given.len());
         for row in rows {
-            values.extend(given.iter().map(|(_, _, value)| value(row)));
+            values.extend(given.iter().map(|(_, value)| value(row)));
         }
         self.sql().over([], values)
     }
@@ -144,43 +181,47 @@ impl<R> JointColumns<R> {
     pub(in crate::store) fn sql(&self) -> Sql {
         *self.insert.get_or_init(|| {
             let [first, second] = self.tables;
-            let given: Vec<(&str, Kind)> =
-                self.given().into_iter().map(|(name, kind, _)| (name, kind)).collect();
+            let sent: Vec<Sent> = self.given().into_iter().map(|(sent, _)| sent).collect();
             let number = first.columns.iter().find(|it| matches!(it.content, Content::Number));
             let postgres = format!(
                 "WITH v AS (SELECT * FROM {}), numbered AS MATERIALIZED (SELECT nextval('{}') AS {}, v.* FROM v), stored AS ({} {}) {} {}",
-                rows_on_postgres(&given),
+                rows_on_postgres(&sent),
                 self.sequence,
                 number.map_or("seq", |it| it.name),
                 first.head(),
-                first.select("numbered"),
+                first.select("numbered", &sent),
                 second.head(),
-                second.select("numbered"),
+                second.select("numbered", &sent),
             );
-            made(first.table, String::new(), postgres, &given)
+            made(first.table, String::new(), postgres, &sent)
         })
     }
 
-    /// What is sent: the columns of both, but for the numbers, each once.
+    /// What is sent: the columns of both, but for the numbers, each once, and whence.
     fn given(&self) -> Vec<Given<R>> {
         let mut seen = BTreeSet::new();
         let columns = self.tables.into_iter().flat_map(|table| table.columns);
         let given = columns.filter_map(|it| match it.content {
-            Content::Value(kind, value) if seen.insert(it.name) => Some((it.name, kind, value)),
+            Content::Value(_, value) | Content::Long(_, value) if seen.insert(it.name) => {
+                Some((it.sent()?, value))
+            }
             _ => None,
         });
         given.collect()
     }
 }
 
-/// A column that is sent: its name, what it holds, and whence.
-type Given<R> = (&'static str, Kind, fn(&R) -> Value);
+/// A column whose values are sent, and whence.
+type Given<R> = (Sent, fn(&R) -> Value);
 
-/// A list of rows as PostgreSQL gets it, each column as an array.
-fn rows_on_postgres(given: &[(&str, Kind)]) -> String {
-    let arrays: Vec<String> =
-        (1..).zip(given).map(|(place, (_, kind))| format!("${place}::{}[]", kind.on_postgres())).collect();
-    let names = list(given.iter().map(|(name, _)| *name));
+/// A list of rows as PostgreSQL gets it, each column as an array; of long columns the numbers of the rows.
+fn rows_on_postgres(sent: &[Sent]) -> String {
+    let is_short = |(_, it): &(usize, &Sent)| !it.is_long;
+    let arrays: Vec<String> = (1..).zip(sent).filter(is_short).map(|(place, it)| it.array(place)).collect();
+    let names = list(sent.iter().filter(|it| !it.is_long).map(|it| it.name));
+    if sent.iter().any(|it| it.is_long) {
+        return format!("unnest({}) WITH ORDINALITY AS v({names}, {PLACE})", arrays.join(", "));
+    }
     format!("unnest({}) AS v({names})", arrays.join(", "))
 }
 
@@ -189,8 +230,8 @@ fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
 }
 
 /// A statement for as long as the process lives.
-fn made(name: &'static str, sqlite: String, postgres: String, given: &[(&str, Kind)]) -> Sql {
-    let columns: Vec<Kind> = given.iter().map(|(_, kind)| *kind).collect();
+fn made(name: &'static str, sqlite: String, postgres: String, sent: &[Sent]) -> Sql {
+    let columns: Vec<Kind> = sent.iter().map(|it| it.kind).collect();
     Sql { name, sqlite: sqlite.leak(), postgres: postgres.leak(), columns: columns.leak() }
 }
 
@@ -236,6 +277,23 @@ mod tests {
         let rows: Vec<_> = statement.executions().map(|(_, row)| row.to_vec()).collect();
         assert_eq!(rows, [[Value::from(7i64), "a".into()], [8i64.into(), "b".into()]]);
         assert!(std::ptr::eq(sql.sqlite, PLACES.sql().sqlite), "it is made once");
+    }
+
+    static TEXTS: Columns<New> = Columns::new(
+        "texts",
+        &[Column::long("name", Kind::Text, |new| new.name.into()), Column::number("seq")],
+    );
+
+    #[test]
+    fn long_columns_are_taken_from_their_array() {
+        let sql = TEXTS.sql();
+        assert_eq!(sql.sqlite, "INSERT INTO texts (name, seq) VALUES (?1, ?2)");
+        assert_eq!(
+            sql.postgres,
+            "INSERT INTO texts (name, seq) SELECT ($1::text[])[place], seq \
+             FROM unnest($2::bigint[]) WITH ORDINALITY AS v(seq, place)"
+        );
+        assert_eq!(sql.columns, [Kind::Text, Kind::Integer]);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(in crate::store) const COLUMNS: &[Column<NewRequest>] = &[
     Column::new("expires_at", Kind::Integer, |request| request.expires_at.into()),
     Column::new("metadata", Kind::Json, |request| request.client.metadata.clone().into()),
     Column::new("webhook", Kind::Text, |request| request.client.webhook.clone().into()),
-    Column::new("body", Kind::Json, |request| request.body.clone().into()),
+    Column::long("body", Kind::Json, |request| request.body.clone().into()),
     Column::new("max_tokens", Kind::Integer, |request| request.max_tokens.map(i64::from).into()),
 ];
 

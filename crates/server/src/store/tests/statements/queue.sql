@@ -195,8 +195,8 @@ WITH RECURSIVE g(model, account) AS (
 -- queue::settle::postgres::END, PostgreSQL
 WITH v AS (
                 SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
-                                     $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[])
-                    AS v(model, account, sort_key, seq, lease_epoch, state, ended_at, prompt_tokens, completion_tokens, body)
+                                     $8::bigint[], $9::bigint[], $10::bigint[]) WITH ORDINALITY
+                    AS v(model, account, sort_key, seq, lease_epoch, state, ended_at, prompt_tokens, completion_tokens, place)
             ), gone AS (
                 DELETE FROM queue q USING v
                 WHERE q.model = v.model AND q.account = v.account AND q.sort_key = v.sort_key AND q.seq = v.seq
@@ -204,7 +204,7 @@ WITH v AS (
                   AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.seq = q.batch AND b.cancelled_at IS NOT NULL)
                 RETURNING q.seq, q.lease_epoch, q.batch, q.lane, q.in_progress_at,
                           greatest(v.ended_at, q.in_progress_at) AS ended_at,
-                          v.state, v.prompt_tokens, v.completion_tokens, v.body
+                          v.state, v.prompt_tokens, v.completion_tokens, v.place
             ), numbered AS (
                 SELECT nextval('results_seq_seq') AS result_seq, gone.* FROM gone
             ), moved AS (
@@ -213,7 +213,7 @@ WITH v AS (
                 RETURNING n.seq, n.lease_epoch, n.batch, n.lane, n.ended_at, n.result_seq, rs.hold, rs.price
             ), stored AS (
                 INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body)
-                SELECT result_seq, seq, prompt_tokens, completion_tokens, body FROM numbered
+                SELECT result_seq, seq, prompt_tokens, completion_tokens, ($11::bytea[])[place] FROM numbered
             ) SELECT m.seq, m.lease_epoch, m.batch, m.result_seq, m.hold, x.input, x.output, m.lane, m.ended_at
               FROM moved m LEFT JOIN price_points x ON x.seq = m.price;
 
