@@ -82,7 +82,7 @@ impl Connection {
     }
 
     /// Takes part in the checkpoints that `checkpointer` makes.
-    pub(in crate::store) fn look_at_checkpoint(&self, checkpointer: &Checkpointer) {
+    pub(in crate::store) fn look_at_checkpoint(&self, checkpointer: &mut Checkpointer) {
         if let Self::Sqlite(sqlite) = self {
             checkpointer.look(sqlite);
         }

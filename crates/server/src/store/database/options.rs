@@ -68,14 +68,16 @@ impl Database {
         })
     }
 
-    /// Has the log of the file copied beside `writer`, the connection that writes, from now on.
+    /// Has the log of the file copied beside `writer`, the connection that writes, from now on; `on_copied` is called after
+    /// each pass over it.
     pub(in crate::store) fn start_checkpoints(
         &self,
         writer: &mut Connection,
+        on_copied: impl Fn() + Send + 'static,
     ) -> Result<Option<Checkpointer>, StoreError> {
         match (self, writer) {
             (Self::Sqlite(options), Connection::Sqlite(sqlite)) => {
-                Ok(Some(Checkpointer::start(sqlite, options)?))
+                Ok(Some(Checkpointer::start(sqlite, options, on_copied)?))
             }
             _ => Ok(None),
         }

@@ -16,6 +16,7 @@ use crate::store::error::{StoreError, Trouble};
 use crate::store::writer::Writer;
 use crate::store::writer::disk::DiskWatch;
 use crate::store::writer::group::{CrashPoint, Done, Failure, WriteGroup};
+use crate::store::writer::pace::Pace;
 use crate::store::writer::queues::WriteQueues;
 use crate::store::writes::{Sequences, WriteContext};
 use crate::tasks;
@@ -50,6 +51,7 @@ pub(in crate::store) struct WriterCore {
     /// The number of the last group, so that its outcome can be asked for.
     number: i64,
     queues: Arc<WriteQueues>,
+    pace: Pace,
     checkpointer: Option<Checkpointer>,
     /// `None` where the disk of the database is another machine's.
     disk: Option<DiskWatch>,
@@ -67,14 +69,15 @@ impl WriterCore {
         disk: Option<DiskWatch>,
     ) -> Self {
         let queues = Arc::clone(&writer.queues);
-        let (checkpointer, done) = (None, None);
-        Self { database, connection, sequences, context, number: 0, queues, checkpointer, disk, done }
+        let (pace, checkpointer, done) = (Pace::default(), None, None);
+        Self { database, connection, sequences, context, number: 0, queues, pace, checkpointer, disk, done }
     }
 
     /// Writes until the queues are closed and empty. Never cancelled half-way: nobody aborts it. SQLite is written to on a
     /// thread of its own, where a statement is a function call.
     pub(in crate::store) fn spawn(mut self, clock: SharedClock) -> Result<JoinHandle<()>, StoreError> {
-        self.checkpointer = self.database.start_checkpoints(&mut self.connection)?;
+        let queues = Arc::clone(&self.queues);
+        self.checkpointer = self.database.start_checkpoints(&mut self.connection, move || queues.wake())?;
         Ok(match self.connection.dialect() {
             Dialect::Postgres => tasks::spawn(self.write_all(clock)),
             Dialect::Sqlite => {
@@ -99,28 +102,60 @@ impl WriterCore {
             }
         });
         self.done = Some(done);
-        let mut idle_look = clock.sleep_until(clock.now() + IDLE_LOOK_MS);
-        while !self.queues.is_closed() || !self.queues.is_empty() {
-            if self.queues.is_empty() {
-                tokio::select! {
-                    () = self.queues.woken() => {}
-                    () = &mut idle_look => idle_look = clock.sleep_until(clock.now() + IDLE_LOOK_MS),
-                }
-            }
-            self.look_at_disk(clock.now()).await;
-            if let Some(group) = self.queues.take() {
-                self.run(group, &clock).await;
-            }
+        while !self.is_done() {
+            self.write_next(&clock).await;
             // One, and then the next group: creates and settles wait for the commit of no second one.
             if let Some(transaction) = self.queues.take_transaction() {
                 transaction.run(&mut self.connection).await;
             }
-            if let Some(checkpointer) = &self.checkpointer {
-                self.connection.look_at_checkpoint(checkpointer);
-            }
         }
         drop(self);
         let _ = answering.await;
+    }
+
+    async fn write_all(mut self, clock: SharedClock) {
+        while !self.is_done() {
+            self.write_next(&clock).await;
+        }
+        let _ = self.connection.close().await;
+    }
+
+    fn is_done(&self) -> bool {
+        self.queues.is_closed() && self.queues.is_empty()
+    }
+
+    /// Writes the next group, or waits for something to write.
+    async fn write_next(&mut self, clock: &SharedClock) {
+        if let Some(checkpointer) = &mut self.checkpointer {
+            self.connection.look_at_checkpoint(checkpointer);
+        }
+        let began = clock.now();
+        self.look_at_disk(began).await;
+        self.hold_large(began);
+        if !self.queues.is_ready() {
+            return self.wait(clock).await;
+        }
+        let Some(group) = self.queues.take() else { return };
+        self.run(group, clock).await;
+        if self.queues.has_made_others_wait() {
+            self.pace.made_others_wait(began, clock.now());
+        }
+    }
+
+    /// Large intake waits while it rests, and while the log of the database grows faster than it is copied.
+    fn hold_large(&self, now: i64) {
+        let is_behind = self.checkpointer.as_ref().is_some_and(Checkpointer::is_behind);
+        let is_held = is_behind || self.pace.rest(now).is_some();
+        self.queues.hold_large(is_held && !self.queues.is_closed());
+    }
+
+    /// Ends with the next write, with the end of a rest, or when it is time to look at the disk.
+    async fn wait(&mut self, clock: &SharedClock) {
+        let now = clock.now();
+        tokio::select! {
+            () = self.queues.woken() => {}
+            () = clock.sleep_until(self.pace.rest(now).unwrap_or(now + IDLE_LOOK_MS)) => {}
+        }
     }
 
     /// Finds out, where it is time to, what the disk has room for.
@@ -133,19 +168,6 @@ impl WriterCore {
         // A database that cannot be read says so at the next write.
         let free_pages = read.and_then(|row| disk_space::read_free_pages(&row)).unwrap_or(0);
         self.queues.allow(disk.look(free_pages, now));
-    }
-
-    async fn write_all(mut self, clock: SharedClock) {
-        loop {
-            if let Some(group) = self.queues.take() {
-                self.run(group, &clock).await;
-            } else if self.queues.is_closed() {
-                break;
-            } else {
-                self.queues.woken().await;
-            }
-        }
-        let _ = self.connection.close().await;
     }
 
     fn answer(&self, done: Done) {

@@ -1,7 +1,7 @@
 //! Intake that waits for its group: a line for each account, which take turns, so that an account waits for one write of each
 //! other, however many they have put in line.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use overnight_domain::scheduler::AccountKey;
 
@@ -19,7 +19,7 @@ const PARTS: usize = 4;
 /// The intake that waits.
 #[derive(Default)]
 pub(super) struct Intake {
-    lines: HashMap<Option<AccountKey>, Line>,
+    lines: BTreeMap<Option<AccountKey>, Line>,
     /// The accounts with a line, each once; whose turn is next in front.
     ring: VecDeque<Option<AccountKey>>,
     count: usize,

@@ -7,6 +7,7 @@ mod disk;
 mod group;
 mod intake;
 mod operation;
+mod pace;
 mod queues;
 mod transactions;
 

@@ -31,6 +31,9 @@ struct Waiting {
     intake: Intake,
     /// Whether the last group had small intake only, and left large intake in line.
     is_large_next: bool,
+    is_large_held: bool,
+    /// Whether the last group had large intake.
+    took_large: bool,
     transactions: VecDeque<Transaction>,
     takes_transactions: bool,
     refusing: Option<&'static str>,
@@ -43,7 +46,8 @@ impl Waiting {
     /// The longest write of intake that the next group takes. Small writes have a group of their own before each group of large
     /// ones: the commit of some MiB takes many times as long.
     fn longest_of_group(&self) -> usize {
-        if self.is_large_next || !self.intake.has(SMALL_BYTES_MAX) { usize::MAX } else { SMALL_BYTES_MAX }
+        let takes_large = !self.is_large_held && (self.is_large_next || !self.intake.has(SMALL_BYTES_MAX));
+        if takes_large { usize::MAX } else { SMALL_BYTES_MAX }
     }
 }
 
@@ -92,6 +96,7 @@ impl WriteQueues {
             (count, rows, bytes) = (count + 1, rows + write.rows(), bytes + write.bytes());
             group.push(write);
         }
+        waiting.took_large = bytes > SMALL_BYTES_MAX && longest > SMALL_BYTES_MAX;
         waiting.is_large_next = longest == SMALL_BYTES_MAX && waiting.intake.len() > 0;
         (count > 0).then_some(group)
     }
@@ -133,6 +138,24 @@ impl WriteQueues {
         self.waiting().transactions.clear();
     }
 
+    /// Whether the last group had large intake, and others have come meanwhile.
+    pub(super) fn has_made_others_wait(&self) -> bool {
+        let waiting = self.waiting();
+        waiting.took_large && (!waiting.control.is_empty() || waiting.intake.has(SMALL_BYTES_MAX))
+    }
+
+    /// From now on large intake waits, or is taken again.
+    pub(super) fn hold_large(&self, is_held: bool) {
+        self.waiting().is_large_held = is_held;
+    }
+
+    /// Whether anything waits that would be taken now.
+    pub(super) fn is_ready(&self) -> bool {
+        let waiting = self.waiting();
+        let has_intake = waiting.intake.has(waiting.longest_of_group());
+        has_intake || !waiting.control.is_empty() || !waiting.transactions.is_empty()
+    }
+
     /// Whether anything waits.
     pub(super) fn is_empty(&self) -> bool {
         let waiting = self.waiting();
@@ -145,9 +168,14 @@ impl WriteQueues {
         waiting.control.len() + waiting.intake.len() + waiting.transactions.len()
     }
 
-    /// Ends when a write has come since the last call, or the queues were closed.
+    /// Ends when a write has come since the last call, the queues were closed, or [`Self::wake`] was called.
     pub(super) async fn woken(&self) {
         self.wake.notified().await;
+    }
+
+    /// Ends [`Self::woken`].
+    pub(super) fn wake(&self) {
+        self.wake.notify_one();
     }
 
     /// From now on intake is refused with this reason, or taken again.
@@ -286,6 +314,31 @@ mod tests {
         assert_eq!(count(), 1, "the small one that came meanwhile");
         assert_eq!(count(), 2, "the one of account 3 and the next of account 1");
         assert_eq!(count(), 0);
+    }
+
+    #[test]
+    fn large_intake_that_is_held_waits_and_holds_nobody_up() {
+        let queues = WriteQueues::default();
+        let count = || queues.take().map_or(0, |group| group.count());
+        push(&queues, CreateOf(1, 8 << 20)).expect("room");
+        queues.hold_large(true);
+        assert!(!queues.is_ready() && !queues.is_empty());
+        assert_eq!(count(), 0);
+        push(&queues, CreateOf(2, 1_000)).expect("room");
+        assert!(queues.is_ready());
+        assert_eq!(count(), 1);
+        push(&queues, Settle).expect("control");
+        assert!(queues.is_ready());
+        assert_eq!(count(), 1);
+        queues.hold_large(false);
+        assert!(queues.is_ready());
+        assert_eq!(count(), 1);
+        assert!(!queues.has_made_others_wait());
+        push(&queues, Settle).expect("control");
+        assert!(queues.has_made_others_wait());
+        assert_eq!(count(), 1);
+        push(&queues, Settle).expect("control");
+        assert!(!queues.has_made_others_wait(), "the last group was small");
     }
 
     #[test]
