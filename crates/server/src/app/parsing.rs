@@ -4,11 +4,11 @@
 use std::thread::available_parallelism;
 
 use overnight_domain::scheduler::AccountKey;
-use tokio::task::spawn_blocking;
 
 use super::errors::AppError;
 use super::{Services, joined};
 use crate::store::StoreError;
+use crate::tasks;
 use crate::turns::Turns;
 
 /// A text of so many bytes is parsed where it is: that takes less than a change of threads is worth.
@@ -37,7 +37,7 @@ pub(super) async fn parse<T: Send + 'static>(
     }
     let turn = services.parsers.0.take(account).await.ok_or(StoreError::Stopped)?;
     let shared = services.clone();
-    let parsed = spawn_blocking(move || {
+    let parsed = tasks::spawn_heavy(move || {
         let _turn = turn;
         work(&shared)
     });

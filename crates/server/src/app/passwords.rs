@@ -12,6 +12,7 @@ use super::errors::AppError;
 use super::networks::ClientNetwork;
 use crate::ids::Ids;
 use crate::store::StoreError;
+use crate::tasks;
 
 /// The parameters that OWASP names first for Argon2id: 19 MiB, two passes, one lane.
 const PARAMS: (u32, u32, u32) = (19 * 1_024, 2, 1);
@@ -162,7 +163,7 @@ impl Passwords {
             let _held = (permit, slot);
             work()
         };
-        tokio::task::spawn_blocking(held).await.map_err(|_| unhashable())?
+        tasks::spawn_heavy(held).await.map_err(|_| unhashable())?
     }
 }
 
