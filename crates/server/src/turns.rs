@@ -1,41 +1,44 @@
 //! Turns by account: of those who wait for a bounded number of places the accounts are served in a circle, one call each. So an
-//! account waits for at most one call of each other, however many they ask for.
+//! account waits for at most one call of each other, however many they ask for. Where others ask than accounts, `K` tells them
+//! apart.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use overnight_domain::scheduler::AccountKey;
 use tokio::sync::oneshot::{self, Sender};
 
 /// Places, and who waits for one.
-#[derive(Debug, Clone)]
-pub(crate) struct Turns(Arc<Mutex<State>>);
+#[derive(Debug)]
+pub(crate) struct Turns<K: Copy + Eq + Hash = AccountKey>(Arc<Mutex<State<K>>>);
 
-#[derive(Debug, Default)]
-struct State {
+#[derive(Debug)]
+struct State<K: Copy + Eq + Hash> {
     free: usize,
-    waiting: HashMap<AccountKey, VecDeque<Sender<Permit>>>,
+    waiting: HashMap<K, VecDeque<Sender<Permit<K>>>>,
     /// The accounts that wait, each once; whose turn is next in front.
-    ring: VecDeque<AccountKey>,
+    ring: VecDeque<K>,
 }
 
 /// The right to use a place; dropped, it goes to the next in line.
 #[derive(Debug)]
-pub(crate) struct Permit(Option<Turns>);
+pub(crate) struct Permit<K: Copy + Eq + Hash = AccountKey>(Option<Turns<K>>);
 
-impl Turns {
+impl<K: Copy + Eq + Hash> Turns<K> {
     /// With so many places, and one at least.
     pub(crate) fn over(places: usize) -> Self {
-        Self(Arc::new(Mutex::new(State { free: places.max(1), ..State::default() })))
+        let free = places.max(1);
+        Self(Arc::new(Mutex::new(State { free, waiting: HashMap::new(), ring: VecDeque::new() })))
     }
 
     /// Waits for the account's turn. Whoever stops waiting leaves the line. `None` only while the process ends.
-    pub(crate) async fn take(&self, account: AccountKey) -> Option<Permit> {
+    pub(crate) async fn take(&self, account: K) -> Option<Permit<K>> {
         let turn = {
             let mut state = self.lock();
             if state.free > 0 {
                 state.free -= 1;
-                return Some(Permit(Some(self.clone())));
+                return Some(Permit(Some(self.share())));
             }
             let (sender, turn) = oneshot::channel();
             state.line_up(account, sender);
@@ -54,7 +57,7 @@ impl Turns {
                 next
             };
             let Some(next) = next else { return };
-            match next.send(Permit(Some(self.clone()))) {
+            match next.send(Permit(Some(self.share()))) {
                 Ok(()) => return,
                 // Nobody waits for it any more: it must not hand itself on as well.
                 Err(mut unwanted) => drop(unwanted.0.take()),
@@ -62,13 +65,17 @@ impl Turns {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn share(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<K>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn line_up(&mut self, account: AccountKey, sender: Sender<Permit>) {
+impl<K: Copy + Eq + Hash> State<K> {
+    fn line_up(&mut self, account: K, sender: Sender<Permit<K>>) {
         let line = self.waiting.entry(account).or_default();
         if line.is_empty() {
             self.ring.push_back(account);
@@ -78,7 +85,7 @@ impl State {
         line.push_back(sender);
     }
 
-    fn next(&mut self) -> Option<Sender<Permit>> {
+    fn next(&mut self) -> Option<Sender<Permit<K>>> {
         let account = self.ring.pop_front()?;
         let line = self.waiting.get_mut(&account)?;
         let next = line.pop_front();
@@ -91,7 +98,7 @@ impl State {
     }
 }
 
-impl Drop for Permit {
+impl<K: Copy + Eq + Hash> Drop for Permit<K> {
     fn drop(&mut self) {
         if let Some(queue) = self.0.take() {
             queue.hand_on();
@@ -111,7 +118,7 @@ mod tests {
 
     /// Waits in line, from now on.
     fn wait(queue: &Turns, account: AccountKey) -> BoxFuture<'static, Permit> {
-        let queue = queue.clone();
+        let queue = queue.share();
         let mut turn = async move { queue.take(account).await.expect("a turn") }.boxed();
         assert!(turn.as_mut().now_or_never().is_none());
         turn

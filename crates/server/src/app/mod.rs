@@ -57,6 +57,7 @@ use crate::config::{ByteSize, Config, Database};
 use crate::ids::Ids;
 use crate::openid::OpenId;
 use crate::payment::{self, PaymentProvider};
+pub use crate::store::ReadsFor;
 use crate::store::{Store, StoreError, StoreOptions};
 use crate::tasks;
 

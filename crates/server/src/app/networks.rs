@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use super::ReadsFor;
+
 /// An IPv4 address, or a /64 network of IPv6, which one customer of a provider has whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientNetwork(IpAddr);
@@ -13,6 +15,11 @@ impl ClientNetwork {
             IpAddr::V4(address) => Self(address.into()),
             IpAddr::V6(address) => Self(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into()),
         }
+    }
+
+    /// How what is read for it takes turns.
+    pub fn reads(self) -> ReadsFor {
+        ReadsFor::Network(self.0)
     }
 
     /// The bytes that tell it from others.

@@ -24,9 +24,9 @@ use super::health;
 use super::metrics::CallTimer;
 use super::permits::IsReserve;
 use super::shares::{Buffer, Client};
-use crate::app::ClientNetwork;
 use crate::app::api_keys::{self, Opened, Presented, UnreadKey};
 use crate::app::errors::AppError;
+use crate::app::{ClientNetwork, ReadsFor};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -83,7 +83,7 @@ async fn carry(context: Shared, call: CallId, timer: CallTimer, request: Request
 async fn admit(context: &Context, mut request: Request, next: Next) -> Response {
     let client = match identify(context, &mut request).await {
         Ok(Some(client)) => client,
-        Ok(None) => return next.run(request).await,
+        Ok(None) => return ReadsFor::Unknown.scope(next.run(request)).await,
         Err(refusal) => return refusal.into_response(),
     };
     let Some(permit) = context.shares.begin_call(client) else {
@@ -92,7 +92,7 @@ async fn admit(context: &Context, mut request: Request, next: Next) -> Response 
     };
     let is_safe = request.method().is_safe();
     request.extensions_mut().insert(client);
-    let response = next.run(request).await;
+    let response = client.reads().scope(next.run(request)).await;
     let mut response = hold_memory(context, client, is_safe, response).await;
     response.extensions_mut().insert(Arc::new(permit));
     response
@@ -138,7 +138,8 @@ async fn look_up(
         let is_read = context.wrong_keys.count(network, context.services.clock.now());
         is_read.inspect_err(|_| counters::count_wrong_key_throttled()).map_err(Refusal::TooManyWrongKeys)?;
     }
-    let looked_up = api_keys::look_up(&context.services, key).await;
+    let reads = network.map_or(ReadsFor::Unknown, ClientNetwork::reads);
+    let looked_up = reads.scope(api_keys::look_up(&context.services, key)).await;
     if let Some(network) = counted.filter(|_| !matches!(looked_up, Err(AppError::InvalidApiKey))) {
         context.wrong_keys.take_back(network);
     }

@@ -12,7 +12,7 @@ use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::counters;
-use crate::app::ClientNetwork;
+use crate::app::{ClientNetwork, ReadsFor};
 use crate::config::ConnectionLimits;
 
 /// Memory is counted in units of so many bytes.
@@ -55,6 +55,16 @@ pub(super) enum Client {
     Account(AccountKey),
     /// Whoever calls without a key from there.
     Network(ClientNetwork),
+}
+
+impl Client {
+    /// How what is read for it takes turns.
+    pub(super) fn reads(self) -> ReadsFor {
+        match self {
+            Self::Account(account) => ReadsFor::Account(account),
+            Self::Network(network) => network.reads(),
+        }
+    }
 }
 
 /// The shares of all clients that hold something.

@@ -26,6 +26,7 @@ pub mod schema;
 mod writer;
 mod writes;
 
+pub use database::ReadsFor;
 pub use database::folder::{FolderLock, prepare_folder};
 pub use disk_space::DiskSpace;
 pub use error::{DatabaseError, StoreError};

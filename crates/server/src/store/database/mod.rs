@@ -27,6 +27,7 @@ pub(super) use self::columns::{Column, Columns, JointColumns};
 pub(super) use self::connection::Connection;
 pub(super) use self::options::Database;
 pub(super) use self::readers::Readers;
+pub use self::readers::ReadsFor;
 pub(super) use self::row::Row;
 pub(super) use self::sql::{Sql, statements, texts};
 pub(super) use self::statement::{Statement, sql};

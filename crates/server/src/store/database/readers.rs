@@ -1,11 +1,14 @@
 //! Readers: connections that see what is committed, lent for one read at a time.
 //!
 //! The one returned last is lent first, since its pages are warm. A pool of `sqlx` would ask a connection how it is
-//! each time it comes back, which is a round trip for every read.
+//! each time it comes back, which is a round trip for every read. Those who wait for one take turns: an account, an address
+//! that calls without a key, and the service itself, which schedules, have one read each.
 
+use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use overnight_domain::scheduler::AccountKey;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::store::StoreError;
@@ -13,11 +16,41 @@ use crate::store::database::connection::Connection;
 use crate::store::database::options::Database;
 use crate::store::database::row::Row;
 use crate::store::database::statement::Statement;
+use crate::turns::{Permit, Turns};
+
+/// For whom something is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReadsFor {
+    /// For the service itself.
+    Service,
+    /// For an account.
+    Account(AccountKey),
+    /// For an address, or a network, that calls without a key.
+    Network(IpAddr),
+    /// For whoever calls by a proxy that does not say for whom it does.
+    Unknown,
+}
+
+tokio::task_local! {
+    static READS_FOR: ReadsFor;
+}
+
+impl ReadsFor {
+    /// Does `work`, whose reads take their turns as this one's. What it spawns reads for the service.
+    pub async fn scope<T>(self, work: impl Future<Output = T>) -> T {
+        READS_FOR.scope(self, work).await
+    }
+
+    fn current() -> Self {
+        READS_FOR.try_with(|it| *it).unwrap_or(Self::Service)
+    }
+}
 
 /// A few connections, opened when they are first needed.
 pub(in crate::store) struct Readers {
     database: Database,
     count: u32,
+    turns: Turns<ReadsFor>,
     permits: Semaphore,
     idle: Mutex<Vec<Connection>>,
 }
@@ -27,7 +60,8 @@ impl Readers {
     pub(in crate::store) async fn open(database: Database, count: u32) -> Result<Self, StoreError> {
         let permits = Semaphore::new(count as usize);
         let idle = Mutex::new(vec![database.connect_reader().await?]);
-        Ok(Self { database, count, permits, idle })
+        let turns = Turns::over(count as usize);
+        Ok(Self { database, count, turns, permits, idle })
     }
 
     /// Every row of a read. A connection that was lost while it lay idle is replaced by a new one.
@@ -62,13 +96,14 @@ impl Readers {
     /// A connection for several reads. Unless it is given back it is closed, so that what an abandoned read left under
     /// way holds nobody up.
     pub(in crate::store) async fn take(&self) -> Result<Reader<'_>, StoreError> {
+        let turn = self.turns.take(ReadsFor::current()).await.ok_or(StoreError::Stopped)?;
         let permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
         let warm = self.lock().pop();
         let connection = match warm {
             Some(connection) => connection,
             None => self.database.connect_reader().await?,
         };
-        Ok(Reader { readers: self, connection, _permit: permit })
+        Ok(Reader { readers: self, connection, _permit: permit, _turn: turn })
     }
 
     /// Waits for the reads under way, refuses more, and closes what is open.
@@ -92,7 +127,9 @@ impl Readers {
 pub(in crate::store) struct Reader<'r> {
     readers: &'r Readers,
     connection: Connection,
+    // Given back before the turn, so that whoever has that next finds one.
     _permit: SemaphorePermit<'r>,
+    _turn: Permit<ReadsFor>,
 }
 
 impl Reader<'_> {
@@ -105,7 +142,7 @@ impl Reader<'_> {
 
     /// Nothing is under way on it.
     pub(in crate::store) fn give_back(self) {
-        let Self { readers, connection, _permit } = self;
+        let Self { readers, connection, _turn, _permit } = self;
         readers.lock().push(connection);
     }
 }
@@ -126,6 +163,8 @@ impl DerefMut for Reader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
     use crate::store::database::sql;
 
@@ -134,6 +173,33 @@ mod tests {
         let database = Database::file(&folder.join("test.db"), 4_096, false);
         database.connect().await.expect("a file");
         Readers::open(database, 2).await.expect("a connection")
+    }
+
+    #[tokio::test]
+    async fn an_account_waits_for_one_read_of_another_however_many_it_asks_for() {
+        const GREEDY: ReadsFor = ReadsFor::Account(AccountKey(1));
+        let readers = readers().await;
+        let wait = |reads: ReadsFor| {
+            let mut reader = reads.scope(readers.take()).boxed_local();
+            assert!(reader.as_mut().now_or_never().is_none());
+            reader
+        };
+        let first = GREEDY.scope(readers.take()).await.expect("a reader");
+        let second = GREEDY.scope(readers.take()).await.expect("a reader");
+        let mut greedy: Vec<_> = (0..30).map(|_| wait(GREEDY)).collect();
+        let others =
+            [ReadsFor::Service, ReadsFor::Account(AccountKey(2)), ReadsFor::Network([192, 0, 2, 1].into())];
+        let others = others.map(wait);
+        first.give_back();
+        let mut next = greedy.remove(0).now_or_never().expect("it came first").expect("a reader");
+        for other in others {
+            next.give_back();
+            next = other.now_or_never().expect("its turn comes next").expect("a reader");
+        }
+        next.give_back();
+        second.give_back();
+        let greedy: Vec<_> = greedy.into_iter().filter_map(FutureExt::now_or_never).collect();
+        assert_eq!(greedy.len(), 2);
     }
 
     #[tokio::test]
