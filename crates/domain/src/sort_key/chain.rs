@@ -1,6 +1,10 @@
-//! A keyed hash of a stream that yields four bytes of key at each cut.
+//! A keyed hash of a stream that yields four bytes of key at each cut: SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein,
+//! "SipHash: a fast short-input PRF", 2012), which takes a quarter of the time of SHA-256 and gives as little away: nobody
+//! is shown more of it than the order of their own requests.
 
-use sha2::{Digest, Sha256};
+use std::hash::Hasher;
+
+use siphasher::sip::SipHasher13;
 
 use super::SortKey;
 
@@ -14,7 +18,7 @@ const LAST_CUT_AT: usize = 64 << 10;
 
 /// The stream so far: its hash, and the key that its cuts have made.
 pub(super) struct Chain {
-    hash: Sha256,
+    hash: SipHasher13,
     key: [u8; SortKey::MAX_BYTES],
     key_length: usize,
     since_end: usize,
@@ -22,12 +26,13 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// An empty stream under `secret`. The secret fills the hash's first block alone, and what follows cannot be computed
-    /// without it; nothing of the final state but four bytes a cut is ever shown.
+    /// An empty stream under `secret`, whose first half is the key of the hash and whose second half begins the stream.
     pub(super) fn new(secret: &[u8; 32]) -> Self {
-        let mut block = [0; 64];
-        block[..secret.len()].copy_from_slice(secret);
-        let hash = Sha256::new_with_prefix(block);
+        let mut key = [0; 16];
+        let (first, second) = secret.split_at(key.len());
+        key.copy_from_slice(first);
+        let mut hash = SipHasher13::new_with_key(&key);
+        hash.write(second);
         Self { hash, key: [0; SortKey::MAX_BYTES], key_length: 0, since_end: 0, next_cut_at: FIRST_CUT_AT }
     }
 
@@ -35,14 +40,14 @@ impl Chain {
     pub(super) fn absorb(&mut self, mut bytes: &[u8]) {
         while !self.is_full() && self.since_end + bytes.len() >= self.next_cut_at {
             let (head, tail) = bytes.split_at(self.next_cut_at - self.since_end);
-            self.hash.update(head);
+            self.hash.write(head);
             self.since_end = self.next_cut_at;
             self.next_cut_at = if self.next_cut_at < LAST_CUT_AT { self.next_cut_at * 2 } else { usize::MAX };
             self.cut();
             bytes = tail;
         }
         if !self.is_full() {
-            self.hash.update(bytes);
+            self.hash.write(bytes);
             self.since_end += bytes.len();
         }
     }
@@ -72,7 +77,7 @@ impl Chain {
     }
 
     fn cut(&mut self) {
-        let digest = self.hash.clone().finalize();
+        let digest = self.hash.finish().to_le_bytes();
         self.key[self.key_length..self.key_length + CUT_BYTES].copy_from_slice(&digest[..CUT_BYTES]);
         self.key_length += CUT_BYTES;
     }
