@@ -27,9 +27,9 @@ pub(crate) fn spawn_heavy<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
     }
 }
 
-/// By how much [`spawn_heavy`] is nicer than the rest: ten steps leave it about a tenth of a processor that others want.
+/// By how much [`spawn_heavy`] is nicer than the rest: five steps leave it about a quarter of a processor that others want.
 #[cfg(target_os = "linux")]
-const STEPS: i32 = 10;
+const STEPS: i32 = 5;
 
 /// Of this thread alone, which only Linux can. Where it may not be lowered it stays.
 fn lower_priority() {

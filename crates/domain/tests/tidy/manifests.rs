@@ -128,8 +128,7 @@ mod tests {
     #[test]
     fn a_runtime_in_the_domain_is_found() {
         let text = "[dependencies]\nserde_json = { workspace = true }\ntokio = { workspace = true }\n";
-        let message =
-            "domain takes nothing but base64, bytes, hmac, memchr, serde_json, sha2, siphasher, subtle, thiserror";
+        let message = "domain takes nothing but base64, bytes, hmac, memchr, serde_json, sha2, siphasher, subtle, thiserror";
         check(
             heavy_dependencies,
             &[("crates/domain/Cargo.toml", text)],

@@ -156,7 +156,7 @@ pub fn store_options(config: &Config) -> StoreOptions {
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T, AppError>> + Send + 'static,
 ) -> Result<T, AppError> {
-    joined(tasks::spawn(work.in_current_span())).await
+    joined(tasks::spawn(ReadsFor::current().scope(work.in_current_span()))).await
 }
 
 /// What a task came to. Its panic goes on here.

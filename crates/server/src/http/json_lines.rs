@@ -16,6 +16,7 @@ use tracing::{Instrument, Span};
 use super::answers;
 use super::context::Shared;
 use super::shares::{self, Buffer, Client, MemoryPermit};
+use crate::app::ReadsFor;
 use crate::app::errors::AppError;
 use crate::app::pages::SizedPages;
 use crate::tasks;
@@ -130,7 +131,7 @@ fn read_ahead<P: SizedPages>(
             }
         }
     };
-    tasks::spawn(read.in_current_span());
+    tasks::spawn(ReadsFor::current().scope(read.in_current_span()));
     ahead
 }
 

@@ -9,6 +9,7 @@ use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock::SharedClock;
+use crate::store::database::ReadsFor;
 use crate::store::database::folder::{FolderLock, prepare_folder};
 use crate::store::database::migrations;
 use crate::store::database::settings;
@@ -201,7 +202,7 @@ impl Store {
             let _turn = turn;
             work(tx).await
         };
-        self.transaction(in_turn).await
+        ReadsFor::Service.scope(self.transaction(in_turn)).await
     }
 
     /// A turn to cancel a request of an account.

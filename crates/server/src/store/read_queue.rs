@@ -4,7 +4,7 @@
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::StoreError;
-use crate::store::database::{Readers, Row, Statement};
+use crate::store::database::{Readers, ReadsFor, Row, Statement};
 use crate::turns::{Permit, Turns};
 
 /// Readers for the long reads of an account.
@@ -22,7 +22,7 @@ impl LongReaders<'_> {
     /// Every row of a read, in its turn.
     pub(in crate::store) async fn fetch_all(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
         let _permit = self.turn().await?;
-        self.readers.fetch_all(statement).await
+        ReadsFor::Service.scope(self.readers.fetch_all(statement)).await
     }
 
     /// The first row of a read, if it has one, in its turn.
@@ -30,13 +30,12 @@ impl LongReaders<'_> {
         &self,
         statement: Statement,
     ) -> Result<Option<Row>, StoreError> {
-        let _permit = self.turn().await?;
-        self.readers.fetch_optional(statement).await
+        Ok(self.fetch_all(statement).await?.into_iter().next())
     }
 
     /// The first row of a read that always has one, in its turn.
     pub(in crate::store) async fn fetch_one(&self, statement: Statement) -> Result<Row, StoreError> {
         let _permit = self.turn().await?;
-        self.readers.fetch_one(statement).await
+        ReadsFor::Service.scope(self.readers.fetch_one(statement)).await
     }
 }

@@ -17,7 +17,7 @@ pub use self::links::{Link, make_link, sign_in_by_link, whose_link};
 pub(super) use self::tokens::Token;
 use super::errors::AppError;
 use super::passwords::PasswordHolder;
-use super::{ClientNetwork, Services};
+use super::{ClientNetwork, ReadsFor, Services};
 use crate::store;
 use crate::store::identity::sessions as kept;
 pub use crate::store::identity::sessions::Session;
@@ -148,7 +148,8 @@ pub async fn sign_in(
     let (token, session) = draft(services, browser.clone(), CameBy::Identity);
     let _turn = services.passwords.turn().await;
     // Whoever changed the password meanwhile has ended what it let in.
-    if !kept::insert_by_password(&services.store, user.key, &session, &hash, &forgiven).await? {
+    let insert = kept::insert_by_password(&services.store, user.key, &session, &hash, &forgiven);
+    if !ReadsFor::Service.scope(insert).await? {
         return Err(WRONG);
     }
     note_begun(&user, &browser);

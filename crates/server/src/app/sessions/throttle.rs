@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::SignInError;
 use crate::app::errors::AppError;
-use crate::app::{ClientNetwork, Services, people};
+use crate::app::{ClientNetwork, ReadsFor, Services, people};
 use crate::store::identity::sign_in_failures::{self, Counting, Failures, Forgiveness, Try};
 
 /// So many failures in a row of one guesser at one user cost nothing.
@@ -89,7 +89,8 @@ pub(super) async fn count(
         let subjects = subjects.to_vec();
         let must_wait = move |known: &[Failures]| longest_wait(&subjects, known, now);
         let _turn = services.passwords.turn().await;
-        sign_in_failures::count(&services.store, &digests, now, now - FORGOTTEN_MS, must_wait).await?
+        let count = sign_in_failures::count(&services.store, &digests, now, now - FORGOTTEN_MS, must_wait);
+        ReadsFor::Service.scope(count).await?
     };
     let retry_after_ms = match counting {
         Counting::Counted(before) => {

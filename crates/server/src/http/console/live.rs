@@ -21,7 +21,7 @@ use tracing::{Instrument, Span};
 
 use super::cookies::Cookie;
 use super::replies::IsFollowed;
-use crate::app::sessions;
+use crate::app::{ReadsFor, sessions};
 use crate::http::answers;
 use crate::http::context::Shared;
 
@@ -68,6 +68,7 @@ pub(super) async fn watch(State(context): State<Shared>, mut request: Request, n
         looks: 0,
         pause_ms: 0,
         span: Span::current(),
+        reads: ReadsFor::current(),
     };
     let Some(page) = watcher.look().await else { return empty(StatusCode::NO_CONTENT) };
     let first = stream::once(std::future::ready(event(&page)));
@@ -139,6 +140,7 @@ struct Watcher {
     pause_ms: i64,
     /// The call's, which is answered before its looks are at an end.
     span: Span,
+    reads: ReadsFor,
 }
 
 impl Watcher {
@@ -177,7 +179,8 @@ impl Watcher {
         let clock = &self.context.services.clock;
         let began_at = clock.now();
         let request = Request::from_parts(self.head.clone(), Body::empty());
-        let answer = self.next.clone().run(request).instrument(self.span.clone()).await;
+        let look = self.next.clone().run(request).instrument(self.span.clone());
+        let answer = self.reads.scope(look).await;
         // What has ended is shown once more, and not looked at again.
         let is_followed = answer.extensions().get::<IsFollowed>()?.0;
         self.looks = if is_followed { self.looks + 1 } else { LOOKS_MAX };

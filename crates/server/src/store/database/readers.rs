@@ -1,8 +1,8 @@
 //! Readers: connections that see what is committed, lent for one read at a time.
 //!
 //! The one returned last is lent first, since its pages are warm. A pool of `sqlx` would ask a connection how it is
-//! each time it comes back, which is a round trip for every read. Those who wait for one take turns: an account, an address
-//! that calls without a key, and the service itself, which schedules, have one read each.
+//! each time it comes back, which is a round trip for every read. Those who wait for one take turns: an account, and an address
+//! that calls without a key, have one read each. The service itself, which schedules for all of them, comes first.
 
 use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
@@ -21,7 +21,8 @@ use crate::turns::{Permit, Turns};
 /// For whom something is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReadsFor {
-    /// For the service itself.
+    /// For the service itself, which waits for the reads under way and for no turn. So reads what others wait for in turn already: a
+    /// long read, or a transaction.
     Service,
     /// For an account.
     Account(AccountKey),
@@ -36,12 +37,13 @@ tokio::task_local! {
 }
 
 impl ReadsFor {
-    /// Does `work`, whose reads take their turns as this one's. What it spawns reads for the service.
+    /// Does `work`, whose reads take their turns as this one's. What it spawns is to be given [`ReadsFor::current`].
     pub async fn scope<T>(self, work: impl Future<Output = T>) -> T {
         READS_FOR.scope(self, work).await
     }
 
-    fn current() -> Self {
+    /// For whom the task under way reads.
+    pub fn current() -> Self {
         READS_FOR.try_with(|it| *it).unwrap_or(Self::Service)
     }
 }
@@ -96,7 +98,10 @@ impl Readers {
     /// A connection for several reads. Unless it is given back it is closed, so that what an abandoned read left under
     /// way holds nobody up.
     pub(in crate::store) async fn take(&self) -> Result<Reader<'_>, StoreError> {
-        let turn = self.turns.take(ReadsFor::current()).await.ok_or(StoreError::Stopped)?;
+        let turn = match ReadsFor::current() {
+            ReadsFor::Service => None,
+            other => Some(self.turns.take(other).await.ok_or(StoreError::Stopped)?),
+        };
         let permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
         let warm = self.lock().pop();
         let connection = match warm {
@@ -129,7 +134,7 @@ pub(in crate::store) struct Reader<'r> {
     connection: Connection,
     // Given back before the turn, so that whoever has that next finds one.
     _permit: SemaphorePermit<'r>,
-    _turn: Permit<ReadsFor>,
+    _turn: Option<Permit<ReadsFor>>,
 }
 
 impl Reader<'_> {
@@ -187,8 +192,7 @@ mod tests {
         let first = GREEDY.scope(readers.take()).await.expect("a reader");
         let second = GREEDY.scope(readers.take()).await.expect("a reader");
         let mut greedy: Vec<_> = (0..30).map(|_| wait(GREEDY)).collect();
-        let others =
-            [ReadsFor::Service, ReadsFor::Account(AccountKey(2)), ReadsFor::Network([192, 0, 2, 1].into())];
+        let others = [ReadsFor::Account(AccountKey(2)), ReadsFor::Network([192, 0, 2, 1].into())];
         let others = others.map(wait);
         first.give_back();
         let mut next = greedy.remove(0).now_or_never().expect("it came first").expect("a reader");
@@ -196,7 +200,10 @@ mod tests {
             next.give_back();
             next = other.now_or_never().expect("its turn comes next").expect("a reader");
         }
+        let service = wait(ReadsFor::Service);
         next.give_back();
+        let service = service.now_or_never().expect("it comes before all turns").expect("a reader");
+        service.give_back();
         second.give_back();
         let greedy: Vec<_> = greedy.into_iter().filter_map(FutureExt::now_or_never).collect();
         assert_eq!(greedy.len(), 2);

@@ -2,13 +2,14 @@
 
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::AccountKey;
+use overnight_domain::scheduler::{AccountKey, Lease};
 
 use crate::store::nodes;
 use crate::store::queue;
 use crate::store::queue::leases::{self, ReleaseLease};
+use crate::store::queue::settle::Settlement;
 use crate::store::queue::{releases, settle};
-use crate::store::requests;
+use crate::store::requests::{self, NewRequest};
 use crate::store::tests::{Fixture, START};
 
 on_both!(a_release_takes_what_is_ready_and_says_when_to_come_again);
@@ -74,7 +75,7 @@ async fn attempts_that_count_are_read_with_their_request(mut fixture: Fixture) {
     assert!(!leases::release_lease(&fixture.store, fenced).await.expect("a release"), "it records nothing");
     let lease = fixture.lease().await.remove(0);
     let last = FailedAttempt::new(START + 3, None, "the connection broke".to_owned());
-    let settlement = settle::Settlement::failed(lease, "{}".into(), last.clone(), START + 4);
+    let settlement = Settlement::failed(lease, "{}".into(), last.clone(), START + 4);
     assert!(settle::settle(&fixture.store, settlement.clone()).await.expect("a settle"));
     assert!(!settle::settle(&fixture.store, settlement).await.expect("a settle"), "it records nothing");
     let record = requests::find_record(&fixture.store, fixture.account, id).await.expect("a read");
@@ -158,4 +159,35 @@ async fn a_living_process_keeps_its_leases(mut fixture: Fixture) {
     nodes::heartbeat(&fixture.store, START + 100).await.expect("a heartbeat");
     assert_eq!(nodes::reclaim_stale(&fixture.store, START + 100, 10_000).await.expect("a sweep"), 0);
     assert!(fixture.settle(&lease, START + 2).await);
+}
+
+on_both!(each_request_of_a_group_keeps_its_own_body_and_result);
+async fn each_request_of_a_group_keeps_its_own_body_and_result(mut fixture: Fixture) {
+    let new = [1, 2, 3, 4].map(|number| {
+        let body = format!(r#"{{"number":{number}}}"#);
+        NewRequest { body: body.into_bytes().into(), ..fixture.request(number) }
+    });
+    fixture.insert_all(new.to_vec()).await;
+    fixture.release().await;
+    let leases = fixture.lease().await;
+    let settled = |place: usize| {
+        let lease = &leases[place];
+        let body = format!(r#"{{"result":{}}}"#, lease.key.position.seq).into();
+        Settlement { body, ..fixture.settlement(lease, START + 2) }
+    };
+    let lost = Settlement { lease: Lease { epoch: leases[1].epoch + 1, ..leases[1].clone() }, ..settled(1) };
+    let group = [settled(0), lost, settled(2), settled(3)];
+    let is_settled = settle::settle_all(&fixture.store, group.into()).await.expect("a settle");
+    assert_eq!(is_settled, [true, false, true, true]);
+    for (place, request) in new.iter().enumerate() {
+        let seq = requests::find_seq(&fixture.store, fixture.account, request.id).await.expect("a read");
+        let record =
+            requests::find_record(&fixture.store, fixture.account, request.id).await.expect("a read");
+        let record = record.expect("the request");
+        assert_eq!(record.body, request.body);
+        let is_lost = seq == Some(leases[1].key.position.seq);
+        let result = seq.filter(|_| !is_lost).map(|seq| format!(r#"{{"result":{seq}}}"#).into());
+        assert_eq!(record.result, result, "request {place}");
+    }
+    fixture.assert_sound().await;
 }

@@ -282,6 +282,7 @@ impl WriterCore {
         tracing::error!(%error, "store unavailable; refusing writes: {why}");
         self.queues.set_refusing(Some(why));
         group.refuse(|| StoreError::Unavailable(why));
+        self.queues.hold_large(false);
         while !self.queues.is_closed() {
             match self.write_for_test().await {
                 Ok(()) => {

@@ -1,5 +1,5 @@
 //! Intake that waits for its group: a line for each account, which take turns, so that an account waits for one write of each
-//! other, however many they have put in line.
+//! other, however many they have put in line. Large writes have lines of their own: small ones pass them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,6 +11,8 @@ use crate::store::writer::operation::Jobs;
 pub(super) const FULL: &str = "the queue of writes is full";
 const WRITES_MAX: usize = 4_096;
 const BYTES_MAX: usize = 256 << 20;
+/// A write of more bytes is a large one.
+pub(super) const SMALL_BYTES_MAX: usize = 16 << 10;
 /// Whoever has nothing in line gets a write of so many bytes in though the queue is full.
 const NEWCOMER_BYTES_MAX: usize = 64 << 10;
 /// One account has at most this part of either.
@@ -19,12 +21,15 @@ const PARTS: usize = 4;
 /// The intake that waits.
 #[derive(Default)]
 pub(super) struct Intake {
-    lines: BTreeMap<Option<AccountKey>, Line>,
-    /// The accounts with a line, each once; whose turn is next in front.
-    ring: VecDeque<Option<AccountKey>>,
+    lines: BTreeMap<Whose, Line>,
+    /// Those with a line, each once; whose turn is next in front.
+    ring: VecDeque<Whose>,
     count: usize,
     bytes: usize,
 }
+
+/// The account of a line, and whether its writes are large.
+type Whose = (Option<AccountKey>, bool);
 
 #[derive(Default)]
 struct Line {
@@ -33,25 +38,25 @@ struct Line {
 }
 
 impl Intake {
-    /// Puts a write at the end of its account's line. An empty line takes one of any size that the queue has room for.
+    /// Puts a write at the end of its line. An account that has none in line gets one of any size in that the queue has room for.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] where the queue or the account's part of it is full.
     pub(super) fn push(&mut self, write: Box<dyn Jobs>) -> Result<(), StoreError> {
         let (account, bytes) = (write.account(), write.bytes());
         let is_full = self.count >= WRITES_MAX || self.bytes + bytes > BYTES_MAX;
-        let is_newcomer = bytes <= NEWCOMER_BYTES_MAX && !self.lines.contains_key(&account);
+        let (writes, held) = self.held_by(account);
+        let is_newcomer = bytes <= NEWCOMER_BYTES_MAX && writes == 0;
         if is_full && !(is_newcomer && self.lines.len() < WRITES_MAX) {
             return Err(StoreError::Unavailable(FULL));
         }
-        if let Some(Line { writes, bytes: held }) = self.lines.get(&account)
-            && (writes.len() >= WRITES_MAX / PARTS || held + bytes > BYTES_MAX / PARTS)
-        {
+        if writes > 0 && (writes >= WRITES_MAX / PARTS || held + bytes > BYTES_MAX / PARTS) {
             return Err(StoreError::Unavailable(FULL));
         }
-        let line = self.lines.entry(account).or_default();
+        let whose = (account, bytes > SMALL_BYTES_MAX);
+        let line = self.lines.entry(whose).or_default();
         if line.writes.is_empty() {
-            self.ring.push_back(account);
+            self.ring.push_back(whose);
         }
         line.writes.push_back(write);
         line.bytes += bytes;
@@ -59,30 +64,36 @@ impl Intake {
         Ok(())
     }
 
+    /// How many writes of an account wait, and their bytes.
+    fn held_by(&self, account: Option<AccountKey>) -> (usize, usize) {
+        let lines = [false, true].into_iter().filter_map(|is_large| self.lines.get(&(account, is_large)));
+        lines.fold((0, 0), |(writes, bytes), line| (writes + line.writes.len(), bytes + line.bytes))
+    }
+
     /// Whether any account's first write has at most `room` bytes.
     pub(super) fn has(&self, room: usize) -> bool {
-        self.ring.iter().any(|account| self.fits(account, room))
+        self.ring.iter().any(|whose| self.fits(whose, room))
     }
 
     /// The first write of the account whose turn it is, of those whose first write has at most `room` bytes.
     pub(super) fn pop(&mut self, room: usize) -> Option<Box<dyn Jobs>> {
-        let place = self.ring.iter().position(|account| self.fits(account, room))?;
-        let account = self.ring.remove(place)?;
-        let line = self.lines.get_mut(&account)?;
+        let place = self.ring.iter().position(|whose| self.fits(whose, room))?;
+        let whose = self.ring.remove(place)?;
+        let line = self.lines.get_mut(&whose)?;
         let write = line.writes.pop_front()?;
         let bytes = write.bytes();
         line.bytes -= bytes;
         if line.writes.is_empty() {
-            self.lines.remove(&account);
+            self.lines.remove(&whose);
         } else {
-            self.ring.push_back(account);
+            self.ring.push_back(whose);
         }
         (self.count, self.bytes) = (self.count - 1, self.bytes - bytes);
         Some(write)
     }
 
-    fn fits(&self, account: &Option<AccountKey>, room: usize) -> bool {
-        let first = self.lines.get(account).and_then(|line| line.writes.front());
+    fn fits(&self, whose: &Whose, room: usize) -> bool {
+        let first = self.lines.get(whose).and_then(|line| line.writes.front());
         first.is_some_and(|write| write.bytes() <= room)
     }
 
