@@ -1,6 +1,6 @@
 //! A keyed hash of a stream that yields four bytes of key at each cut: SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein,
-//! "SipHash: a fast short-input PRF", 2012), which takes a quarter of the time of SHA-256 and gives as little away: nobody
-//! is shown more of it than the order of their own requests.
+//! "SipHash: a fast short-input PRF", 2012). A cryptographic hash is not needed: nobody is shown more of it than the order of
+//! their own requests.
 
 use std::hash::Hasher;
 

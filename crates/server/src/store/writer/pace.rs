@@ -1,7 +1,7 @@
 //! How much of the writer's time large intake takes. A commit of some MiB takes many times as long as others, so after a group of
 //! large intake that made others wait, the next one rests four times as long as that took: others have most of the time.
 
-/// A group that took less is not worth a rest: most groups of some MiB in requests of many KiB each.
+/// A group that took less, in milliseconds, is not worth a rest.
 const NOTICED_MS: i64 = 15;
 /// How long large intake rests, in times of what it took.
 const REST_TIMES: i64 = 4;
