@@ -19,6 +19,7 @@ mod report;
 mod restart;
 mod service;
 mod stream;
+mod sweep;
 mod webhooks;
 mod workload;
 
@@ -29,6 +30,7 @@ use futures_util::future::LocalBoxFuture;
 
 pub use self::peers::{Peer, run as run_peer};
 pub use self::report::{Figure, Report};
+pub use self::sweep::{OrderFigures, SweepFigures, SweepReport, run as run_sweep};
 
 /// The arguments with which the running executable starts itself: `serve` with a settings file, and a peer.
 pub const PEER_COMMAND: &str = "bench-peer";

@@ -3,18 +3,22 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use overnight_bench::{Benchmark, Options};
+use overnight_bench::{Benchmark, Options, run_sweep};
 
 use crate::errors::{CliError, Exit};
 use crate::globals::Globals;
 use crate::output::Output;
+
+/// Requests of each workload of `sweep`.
+const SWEEP_REQUESTS: usize = 1_600;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// What to measure.
     #[arg(value_enum, value_name = "WHAT")]
     what: What,
-    /// Requests: in each round of `create`, `billing`, `dispatch` and `webhooks`, in all of `stream` and `restart`.
+    /// Requests: in each round of `create`, `billing`, `dispatch` and `webhooks`, in all of `stream` and `restart`, in each
+    /// workload of `sweep`.
     #[arg(long, value_name = "N")]
     requests: Option<usize>,
     /// Rounds of each side, alternating.
@@ -40,6 +44,8 @@ enum What {
     Stream,
     /// From a kill to readiness, with everything queued.
     Restart,
+    /// Orders of the queue on modelled engines in virtual time, with as many seeds as rounds.
+    Sweep,
     /// Creates and dispatch on a PostgreSQL that is started for it, beside one INSERT a request through a pool.
     Postgres,
 }
@@ -60,6 +66,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         What::Webhooks => Benchmark::Webhooks,
         What::Stream => Benchmark::Stream,
         What::Restart => Benchmark::Restart,
+        What::Sweep => return sweep(requests.unwrap_or(SWEEP_REQUESTS), rounds, output),
         What::Postgres => Benchmark::Postgres,
     };
     let requests = requests.unwrap_or(benchmark.default_requests());
@@ -71,6 +78,12 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let options = Options { requests, rounds, connections, folder: folder.to_owned() };
     output.note(&format!("measuring in {}, on durable commits; this takes minutes", folder.display()));
     let report = overnight_bench::run(benchmark, &options).await.map_err(CliError::unavailable)?;
+    output.either(&report, || report.to_string().trim_end().to_owned())?;
+    Ok(Exit::Done)
+}
+
+fn sweep(requests: usize, seeds: usize, output: &Output) -> Result<Exit, CliError> {
+    let report = run_sweep(requests, seeds);
     output.either(&report, || report.to_string().trim_end().to_owned())?;
     Ok(Exit::Done)
 }

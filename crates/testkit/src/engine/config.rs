@@ -54,6 +54,9 @@ pub struct CostModel {
     pub output_tokens_per_second: f64,
     /// How much each further sequence in a step lengthens it, as a share of a lone sequence's step.
     pub batch_growth: f64,
+    /// Tokens of context that the decoding sequences of a step read per second, beside the above; infinite where reading them
+    /// costs nothing.
+    pub context_tokens_per_second: f64,
     /// The most tokens that one step computes.
     pub step_tokens_max: usize,
     /// Tokens that the key-value cache holds, for running sequences and for remembered prefixes together.
@@ -68,6 +71,7 @@ impl Default for CostModel {
             prompt_tokens_per_second: 10_000.0,
             output_tokens_per_second: 100.0,
             batch_growth: 0.01,
+            context_tokens_per_second: f64::INFINITY,
             step_tokens_max: 2_048,
             kv_cache_tokens: 262_144,
             prefix_caching: true,

@@ -4,13 +4,14 @@
 //! After vLLM's V1 scheduler: requests are served in order of arrival; every step computes one token of each running
 //! sequence and fills its token budget with prompt chunks; a request starts when a place and the blocks for its whole
 //! context are free; when blocks run out while decoding, the sequence that started last is preempted and starts over.
-//! Generated tokens are not remembered as a prefix, and the cost of attention does not grow with the context.
+//! Generated tokens are not remembered as a prefix, and the cost of computing a prompt token does not grow with the tokens before it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::cache::{BLOCK_TOKENS, BlockPool};
 use super::config::CostModel;
+use super::prompt::ChatRequest;
 
 /// One request as the model sees it.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +77,22 @@ struct Sequence {
     produced: usize,
     cached_tokens: usize,
     held: Vec<usize>,
+}
+
+impl Job {
+    /// What a chat-completion request asks for; its answer has `max_tokens` tokens.
+    ///
+    /// # Errors
+    /// It is none that the simulated engine takes: why, in words.
+    pub fn from_body(body: &[u8]) -> Result<Self, String> {
+        let request = ChatRequest::parse(body)?;
+        Ok(Self {
+            prompt_tokens: request.token_count(),
+            block_hashes: request.block_hashes(),
+            output_tokens: request.tokens_max().unwrap_or(1),
+            choices: request.choices(),
+        })
+    }
 }
 
 impl Sequence {
@@ -153,7 +170,7 @@ impl EngineModel {
 
     /// Runs one step with at most `running_max` sequences. The step of an idle engine takes no time.
     pub fn step(&mut self, running_max: usize) -> Step {
-        let mut load = Load { budget: self.cost.step_tokens_max.max(1), decoding: 0, prompt_tokens: 0 };
+        let mut load = Load { budget: self.cost.step_tokens_max.max(1), ..Load::default() };
         let preempted = self.advance_running(&mut load);
         if !preempted {
             self.admit_waiting(&mut load, running_max.max(1));
@@ -207,6 +224,7 @@ impl EngineModel {
         let sequence = &mut self.running[at];
         let chunk = if sequence.is_decoding() {
             load.decoding += sequence.job.choices;
+            load.context_tokens += sequence.job.choices * sequence.computed;
             load.budget = load.budget.saturating_sub(sequence.job.choices);
             1
         } else {
@@ -260,14 +278,17 @@ impl EngineModel {
             0 => 0.0,
             count => (1.0 + self.cost.batch_growth * (count - 1) as f64) / self.cost.output_tokens_per_second,
         };
-        Duration::try_from_secs_f64(prompt_s + decode_s).unwrap_or(Duration::MAX)
+        let context_s = load.context_tokens as f64 / self.cost.context_tokens_per_second;
+        Duration::try_from_secs_f64(prompt_s + decode_s + context_s).unwrap_or(Duration::MAX)
     }
 }
 
+#[derive(Default)]
 struct Load {
     budget: usize,
     decoding: usize,
     prompt_tokens: usize,
+    context_tokens: usize,
 }
 
 #[cfg(test)]

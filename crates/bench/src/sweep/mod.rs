@@ -1,0 +1,124 @@
+//! What the order of the queue is worth: the same requests on the same modelled engines, in order of arrival, sorted within
+//! each file, swept by the scheduler, and in the best order that is known. Time is virtual: a night takes seconds.
+
+mod chance;
+mod fleet;
+mod orders;
+mod swept;
+mod workload;
+
+use std::fmt;
+
+use serde::Serialize;
+
+use self::fleet::{Dispatcher, Outcome};
+use self::orders::FixedOrder;
+use self::swept::Swept;
+use self::workload::{Kind, Workload};
+
+/// Requests in flight on each replica.
+const CONCURRENCY: usize = 64;
+/// Replicas, and how many times the requests they get.
+const FLEETS: [(usize, usize); 3] = [(1, 1), (4, 1), (16, 4)];
+
+/// How long one order took, and what it found in the caches.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OrderFigures {
+    /// Virtual seconds until the last request was completed.
+    pub seconds: f64,
+    /// Prompt tokens found in a cache, as a share of all.
+    pub hit_rate: f64,
+}
+
+/// The figures of one workload on one number of replicas.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepFigures {
+    /// What clients do.
+    pub workload: &'static str,
+    /// Fixes every draw.
+    pub seed: u64,
+    /// Engine replicas.
+    pub replicas: usize,
+    /// In order of arrival.
+    pub arrival: OrderFigures,
+    /// File after file, each sorted by its prompts.
+    pub sorted_files: OrderFigures,
+    /// The service's own order.
+    pub sweep: OrderFigures,
+    /// A depth-first walk of the true tree of prefixes.
+    pub oracle: OrderFigures,
+}
+
+/// What every order is worth.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepReport {
+    /// A line for each workload, seed and number of replicas.
+    pub lines: Vec<SweepFigures>,
+}
+
+/// Runs every workload of about `requests` requests in every order, with so many seeds.
+pub fn run(requests: usize, seeds: usize) -> SweepReport {
+    let mut lines = Vec::new();
+    for kind in Kind::ALL {
+        for (replicas, times) in FLEETS {
+            for seed in 0..seeds as u64 {
+                let workload = kind.generate(requests * times, seed);
+                lines.push(measure(kind, seed, &workload, replicas));
+            }
+        }
+    }
+    SweepReport { lines }
+}
+
+fn measure(kind: Kind, seed: u64, workload: &Workload, replicas: usize) -> SweepFigures {
+    let Workload { requests, cost } = workload;
+    let in_order = |dispatcher: &mut dyn Dispatcher| {
+        let Outcome { seconds, hit_rate, completed } = fleet::run(requests, cost, replicas, dispatcher);
+        assert_eq!(completed, requests.len(), "{}: not every request was completed", kind.name());
+        OrderFigures { seconds, hit_rate }
+    };
+    SweepFigures {
+        workload: kind.name(),
+        seed,
+        replicas,
+        arrival: in_order(&mut FixedOrder::arrival(requests, replicas, CONCURRENCY)),
+        sorted_files: in_order(&mut FixedOrder::sorted_files(requests, replicas, CONCURRENCY)),
+        sweep: in_order(&mut Swept::new(requests, replicas, CONCURRENCY)),
+        oracle: in_order(&mut FixedOrder::oracle(requests, cost, replicas, CONCURRENCY)),
+    }
+}
+
+impl fmt::Display for SweepReport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            formatter,
+            "{:<22} {:>8} {:>4} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}",
+            "workload",
+            "replicas",
+            "seed",
+            "arrival",
+            "sorted files",
+            "sweep",
+            "oracle",
+            "x arrival",
+            "of oracle"
+        )?;
+        for line in &self.lines {
+            let order = |it: OrderFigures| format!("{:.1} s ({:.3})", it.seconds, it.hit_rate);
+            writeln!(
+                formatter,
+                "{:<22} {:>8} {:>4} {:>14} {:>14} {:>14} {:>14} {:>9.2} {:>9.3}",
+                line.workload,
+                line.replicas,
+                line.seed,
+                order(line.arrival),
+                order(line.sorted_files),
+                order(line.sweep),
+                order(line.oracle),
+                line.arrival.seconds / line.sweep.seconds,
+                line.oracle.seconds / line.sweep.seconds
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! Orders that are fixed beforehand: what the sweep is held against.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use overnight_testkit::engine::CostModel;
+
+use super::fleet::{Dispatcher, Event, Work};
+use super::workload::Request;
+
+/// Sends requests in a fixed order: each replica's own queue, or one that all take from.
+#[derive(Debug)]
+pub(super) struct FixedOrder {
+    queues: Vec<VecDeque<usize>>,
+    replicas: usize,
+    concurrency: usize,
+    links: Vec<usize>,
+}
+
+impl FixedOrder {
+    /// In the order of arrival, to whoever has a free slot.
+    pub(super) fn arrival(requests: &[Request], replicas: usize, concurrency: usize) -> Self {
+        Self::shared((0..requests.len()).collect(), replicas, concurrency)
+    }
+
+    /// File after file, each sorted by its prompts.
+    pub(super) fn sorted_files(requests: &[Request], replicas: usize, concurrency: usize) -> Self {
+        let mut order: Vec<usize> = (0..requests.len()).collect();
+        order.sort_by_key(|at| (requests[*at].file, &requests[*at].job.block_hashes));
+        Self::shared(order, replicas, concurrency)
+    }
+
+    /// A depth-first walk of the true tree of prefixes, as the engines' caches see it: to each replica a stretch of it with as
+    /// much work as the others have; who has done its own takes half of the longest rest, cut where neighbours share least.
+    pub(super) fn oracle(
+        requests: &[Request],
+        cost: &CostModel,
+        replicas: usize,
+        concurrency: usize,
+    ) -> Self {
+        let mut order: Vec<usize> = (0..requests.len()).collect();
+        order.sort_by_key(|at| &requests[*at].job.block_hashes);
+        let mut links = vec![0; requests.len()];
+        let mut works = Vec::with_capacity(order.len());
+        for (place, at) in order.iter().enumerate() {
+            let (job, before) = (&requests[*at].job, place.checked_sub(1).map(|it| &requests[order[it]].job));
+            links[*at] = before.map_or(0, |it| shared_blocks(&it.block_hashes, &job.block_hashes));
+            let fresh =
+                job.prompt_tokens.saturating_sub(links[*at] * overnight_testkit::engine::BLOCK_TOKENS);
+            let decoded = 1.0 / concurrency as f64 + cost.batch_growth;
+            works.push(
+                fresh as f64 / cost.prompt_tokens_per_second
+                    + job.output_tokens as f64
+                        * (decoded / cost.output_tokens_per_second
+                            + job.prompt_tokens as f64 / cost.context_tokens_per_second),
+            );
+        }
+        let queues = split_evenly(&order, &works, replicas);
+        Self { queues, replicas, concurrency, links }
+    }
+
+    fn shared(order: Vec<usize>, replicas: usize, concurrency: usize) -> Self {
+        Self { queues: vec![order.into()], replicas, concurrency, links: Vec::new() }
+    }
+
+    fn next(&mut self, replica: usize) -> Option<usize> {
+        let own = replica % self.queues.len();
+        if self.queues[own].is_empty() {
+            let richest = (0..self.queues.len()).max_by_key(|it| self.queues[*it].len())?;
+            let cut = weakest_link(&self.queues[richest], &self.links);
+            self.queues[own] = self.queues[richest].split_off(cut);
+        }
+        self.queues[own].pop_front()
+    }
+}
+
+/// Where the second half of a rest begins: about its middle, where neighbours share least.
+fn weakest_link(rest: &VecDeque<usize>, links: &[usize]) -> usize {
+    let middle = rest.len() / 2;
+    let around: Range<usize> = rest.len() / 4..(rest.len() * 3 / 4).max(middle + 1).min(rest.len());
+    around.min_by_key(|at| (links.get(rest[*at]).copied().unwrap_or(0), at.abs_diff(middle))).unwrap_or(0)
+}
+
+fn split_evenly(order: &[usize], works: &[f64], parts: usize) -> Vec<VecDeque<usize>> {
+    let share = works.iter().sum::<f64>() / parts as f64;
+    let mut queues = vec![VecDeque::new(); parts];
+    let mut done = 0.0;
+    for (at, work) in order.iter().zip(works) {
+        queues[((done / share) as usize).min(parts - 1)].push_back(*at);
+        done += work;
+    }
+    queues
+}
+
+fn shared_blocks(one: &[u64], other: &[u64]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+}
+
+impl Dispatcher for FixedOrder {
+    fn on(&mut self, event: Event, _now_us: u64) -> Vec<Work> {
+        match event {
+            Event::Start => {
+                let mut works = Vec::new();
+                for slot in 0..self.concurrency * self.replicas {
+                    let replica = slot % self.replicas;
+                    works.extend(self.next(replica).map(|request| Work::Send { replica, request }));
+                }
+                works
+            }
+            Event::Completed { replica, .. } => {
+                self.next(replica).map(|request| Work::Send { replica, request }).into_iter().collect()
+            }
+            Event::Due(_) => Vec::new(),
+        }
+    }
+}
