@@ -1,4 +1,4 @@
-//! A keyed hash of a stream that yields four bytes of key at each cut: SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein,
+//! A keyed hash of a stream that yields two bytes of key at each cut: SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein,
 //! "SipHash: a fast short-input PRF", 2012). A cryptographic hash is not needed: nobody is shown more of it than the order of
 //! their own requests.
 
@@ -8,7 +8,8 @@ use siphasher::sip::SipHasher13;
 
 use super::SortKey;
 
-const CUT_BYTES: usize = 4;
+/// Two prefixes that differ agree here once in 65,536 times, and then are told apart by the next cut.
+const CUT_BYTES: usize = 2;
 
 /// Bytes after a message end to its first inner cut; each next one is twice as far.
 const FIRST_CUT_AT: usize = 256;
@@ -16,12 +17,17 @@ const FIRST_CUT_AT: usize = 256;
 /// Bytes after a message end to its last inner cut.
 const LAST_CUT_AT: usize = 64 << 10;
 
+/// Bytes from one cut to the next at least, by how many there have been: the first half of the key goes to every end and
+/// doubling, so that a head of many short messages leaves some of the rest to what comes behind it.
+const GAPS: [(usize, usize); 3] = [(32, 0), (48, 512), (usize::MAX, 4 << 10)];
+
 /// The stream so far: its hash, and the key that its cuts have made.
 pub(super) struct Chain {
     hash: SipHasher13,
     key: [u8; SortKey::MAX_BYTES],
     key_length: usize,
     since_end: usize,
+    since_cut: usize,
     next_cut_at: usize,
 }
 
@@ -33,23 +39,28 @@ impl Chain {
         key.copy_from_slice(first);
         let mut hash = SipHasher13::new_with_key(&key);
         hash.write(second);
-        Self { hash, key: [0; SortKey::MAX_BYTES], key_length: 0, since_end: 0, next_cut_at: FIRST_CUT_AT }
+        let key = [0; SortKey::MAX_BYTES];
+        Self { hash, key, key_length: 0, since_end: 0, since_cut: 0, next_cut_at: FIRST_CUT_AT }
     }
 
     /// Appends `bytes` to the stream, with the inner cuts that fall within them.
     pub(super) fn absorb(&mut self, mut bytes: &[u8]) {
         while !self.is_full() && self.since_end + bytes.len() >= self.next_cut_at {
             let (head, tail) = bytes.split_at(self.next_cut_at - self.since_end);
-            self.hash.write(head);
-            self.since_end = self.next_cut_at;
+            self.write(head);
             self.next_cut_at = if self.next_cut_at < LAST_CUT_AT { self.next_cut_at * 2 } else { usize::MAX };
             self.cut();
             bytes = tail;
         }
         if !self.is_full() {
-            self.hash.write(bytes);
-            self.since_end += bytes.len();
+            self.write(bytes);
         }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.hash.write(bytes);
+        self.since_end += bytes.len();
+        self.since_cut += bytes.len();
     }
 
     /// Cuts at the end of a message.
@@ -77,6 +88,12 @@ impl Chain {
     }
 
     fn cut(&mut self) {
+        let cuts = self.key_length / CUT_BYTES;
+        let gap = GAPS.iter().find(|(below, _)| cuts < *below).map_or(0, |(_, gap)| *gap);
+        if self.since_cut < gap {
+            return;
+        }
+        self.since_cut = 0;
         let digest = self.hash.finish().to_le_bytes();
         self.key[self.key_length..self.key_length + CUT_BYTES].copy_from_slice(&digest[..CUT_BYTES]);
         self.key_length += CUT_BYTES;

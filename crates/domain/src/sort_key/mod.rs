@@ -1,9 +1,9 @@
 //! The order in which the queue is swept: requests that share a prompt prefix share the first bytes of their key.
 //!
 //! The prompt is written as one canonical stream (model, tools, then role and content of each message) into a keyed hash,
-//! and at certain places, which depend on nothing but the stream before them, four bytes of the hash so far are appended
-//! to the key: at the end of the tools and of every message, and 256, 512, 1 Ki … 64 Ki bytes after each such end, sixteen
-//! cuts at most. Two streams that agree up to a cut therefore agree in all key bytes up to it, and hardly ever after the
+//! and at certain places, which depend on nothing but the stream before them, two bytes of the hash so far are appended
+//! to the key: at the end of the tools and of every message, and 256, 512, 1 Ki … 64 Ki bytes after each such end, sixty-four
+//! cuts at most, of which the second half keeps a distance. Two streams that agree up to a cut therefore agree in all key bytes up to it, and hardly ever after the
 //! first cut past their difference: byte order on keys is a depth-first walk of the tree of prefixes, as in a radix-tree
 //! cache (L. Zheng et al., "SGLang: Efficient Execution of Structured Language Model Programs", 2024, section 3).
 //! The secret keeps a client from choosing where its requests fall.
@@ -24,13 +24,13 @@ mod marks {
     pub(super) const MESSAGE_END: &[u8] = &[0xFA];
 }
 
-/// A place in the sweep's order: at most 64 bytes, compared byte by byte.
+/// A place in the sweep's order: at most 128 bytes, compared byte by byte.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SortKey(Box<[u8]>);
 
 impl SortKey {
     /// The most bytes a key has.
-    pub const MAX_BYTES: usize = 64;
+    pub const MAX_BYTES: usize = 128;
 
     /// The key of a checked chat body under this installation's `secret`.
     ///

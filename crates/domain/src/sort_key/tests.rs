@@ -23,7 +23,7 @@ fn user(content: &str) -> Value {
 
 /// How many cuts two keys have in common: single bytes agree by chance.
 fn shared_cuts(left: &SortKey, right: &SortKey) -> usize {
-    let cuts = left.as_bytes().chunks(4).zip(right.as_bytes().chunks(4));
+    let cuts = left.as_bytes().chunks(2).zip(right.as_bytes().chunks(2));
     cuts.take_while(|(left, right)| left == right).count()
 }
 
@@ -81,7 +81,7 @@ proptest! {
     #[test]
     fn a_key_is_short_whole_cuts_and_always_the_same(messages in conversation(0..30)) {
         let first = key(&messages);
-        prop_assert!(first.as_bytes().len() <= SortKey::MAX_BYTES && first.as_bytes().len().is_multiple_of(4));
+        prop_assert!(first.as_bytes().len() <= SortKey::MAX_BYTES && first.as_bytes().len().is_multiple_of(2));
         prop_assert_eq!(&key(&messages), &first);
         prop_assert_eq!(SortKey::from_bytes(first.as_bytes()), first);
     }
@@ -137,8 +137,22 @@ fn the_same_tools_are_one_subtree() {
 }
 
 #[test]
+fn what_differs_behind_a_long_head_is_told_apart() {
+    let tools: Vec<Value> = (0..40).map(|_| json!({"type": "function", "x": "y".repeat(800)})).collect();
+    let examples = (0..50).map(|turn| user(&turn.to_string()));
+    let head: Vec<Value> =
+        std::iter::once(json!({"role": "system", "content": "s".repeat(20_000)})).chain(examples).collect();
+    let key_behind = |task: &str| {
+        let messages = [head.clone(), vec![user(&task.repeat(2_000)), user("step")]].concat();
+        key_of(&json!({"model": "m", "tools": tools, "messages": messages}).to_string())
+    };
+    let (left, right) = (key_behind("ab"), key_behind("cd"));
+    assert!(left != right && shared_cuts(&left, &right) >= 32);
+}
+
+#[test]
 fn a_full_key_ignores_the_rest() {
-    let turns: Vec<Value> = (0..16).map(|turn| user(&turn.to_string())).collect();
+    let turns: Vec<Value> = (0..64).map(|turn| user(&turn.to_string().repeat(5_000))).collect();
     let longer = [turns.clone(), vec![user("more")]].concat();
     assert_eq!(key(&turns).as_bytes().len(), SortKey::MAX_BYTES);
     assert_eq!(key(&turns), key(&longer));
@@ -147,6 +161,6 @@ fn a_full_key_ignores_the_rest() {
 #[test]
 fn what_is_no_chat_body_has_a_key_all_the_same() {
     for text in ["null", "[]", "{}", r#"{"messages":7}"#, r#"{"messages":[1,{"content":{}}]}"#] {
-        assert!(key_of(text).as_bytes().len() <= 8);
+        assert!(key_of(text).as_bytes().len() <= 4);
     }
 }
