@@ -84,8 +84,9 @@ impl Swept {
                     let ms = u64::try_from(at - EPOCH_MS).unwrap_or(0);
                     works.push(Work::After { us: (ms * 1_000).saturating_sub(now_us), number: WAKE });
                 }
-                SchedulerCommand::Scan { partition, after, limit } => {
-                    let answer = self.scan(partition, after.as_ref(), limit as usize);
+                SchedulerCommand::Scan { partition, scan, after, until, limit } => {
+                    let (candidates, reached_end) = self.scan(partition, after, until, limit as usize);
+                    let answer = SchedulerInput::Candidates { partition, scan, candidates, reached_end };
                     works.push(self.later(SCAN_US, answer));
                 }
                 SchedulerCommand::Lease { replica, partition, positions } => {
@@ -107,18 +108,21 @@ impl Swept {
 }
 
 impl Swept {
-    fn scan(&self, partition: QueuePartition, after: Option<&Position>, limit: usize) -> SchedulerInput {
-        let from = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.clone()));
-        let rows = self
-            .waiting
-            .get(&partition)
-            .into_iter()
-            .flat_map(|it| it.range((from.clone(), Bound::Unbounded)));
-        let mut candidates: Vec<Candidate> =
-            rows.take(limit + 1).map(|(_, candidate)| candidate.clone()).collect();
-        let reached_end = candidates.len() <= limit;
-        candidates.truncate(limit);
-        SchedulerInput::Candidates { partition, candidates, reached_end }
+    fn scan(
+        &self,
+        partition: QueuePartition,
+        after: Option<Position>,
+        until: Option<Position>,
+        limit: usize,
+    ) -> (Vec<Candidate>, bool) {
+        let range = (
+            after.map_or(Bound::Unbounded, Bound::Excluded),
+            until.map_or(Bound::Unbounded, Bound::Included),
+        );
+        let rows = self.waiting.get(&partition).into_iter().flat_map(|it| it.range(range.clone()));
+        let candidates: Vec<Candidate> = rows.take(limit).map(|(_, candidate)| candidate.clone()).collect();
+        let reached_end = candidates.len() < limit;
+        (candidates, reached_end)
     }
 
     fn lease(

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::messages::{AccountKey, Candidate, Position};
+use super::messages::{AccountKey, Candidate, ReplicaKey};
 use super::partitions::PartitionState;
+use super::segments::{IdleSlots, Range, Turn};
 
 /// Partitions of a model that are scanned together.
 const LOOKS_MAX: usize = 8;
@@ -50,7 +51,15 @@ pub(super) struct Choice {
     /// The partition to lease from: its window is not empty.
     pub(super) account: Option<AccountKey>,
     /// Scans that must be made for it or for the next ones.
-    pub(super) scans: Vec<(AccountKey, Option<Position>)>,
+    pub(super) scans: Vec<(AccountKey, Range)>,
+}
+
+/// Who asks for a run, and for how much.
+#[derive(Clone, Copy)]
+pub(super) struct Taker<'a> {
+    pub(super) replica: ReplicaKey,
+    pub(super) wanted: usize,
+    pub(super) idle: IdleSlots<'a>,
 }
 
 enum Walk {
@@ -107,11 +116,16 @@ impl Model {
         self.share(now).saturating_sub(held)
     }
 
-    /// Whose turn it is to lease about `wanted` requests; partitions that `skips` names are passed over, and keep their turn.
-    pub(super) fn choose(&mut self, wanted: usize, skips: impl Fn(AccountKey) -> bool, now: i64) -> Choice {
+    /// Whose requests the taker leases next; partitions that `skips` names are passed over, and keep their turn.
+    pub(super) fn choose(
+        &mut self,
+        taker: Taker<'_>,
+        skips: impl Fn(AccountKey) -> bool,
+        now: i64,
+    ) -> Choice {
         let mut choice = Choice::default();
         loop {
-            match self.walk(wanted, &skips, now, &mut choice.scans) {
+            match self.walk(taker, &skips, now, &mut choice.scans) {
                 Walk::Found(account) => choice.account = Some(account),
                 Walk::Wait => {}
                 Walk::Spent { debt } => {
@@ -125,15 +139,15 @@ impl Model {
 
     fn walk(
         &mut self,
-        wanted: usize,
+        taker: Taker<'_>,
         skips: impl Fn(AccountKey) -> bool,
         now: i64,
-        scans: &mut Vec<(AccountKey, Option<Position>)>,
+        scans: &mut Vec<(AccountKey, Range)>,
     ) -> Walk {
         let (mut index, mut pending, mut hoped) = (0, 0, 0_i64);
         let (mut least_debt, mut any_left) = (None, false);
         let share = self.share(now);
-        let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+        let wanted = i64::try_from(taker.wanted).unwrap_or(i64::MAX);
         while let Some(&account) = self.ring.get(index) {
             let Some(partition) =
                 self.partitions.get_mut(&account).filter(|partition| partition.is_visible())
@@ -142,7 +156,7 @@ impl Model {
                 continue;
             };
             index += 1;
-            if partition.held >= share {
+            if partition.held >= share || !partition.segments.is_for(taker.replica, taker.idle) {
                 continue;
             }
             if partition.deficit <= 0 {
@@ -153,10 +167,11 @@ impl Model {
             if skips(account) {
                 continue;
             }
-            if partition.sweep.window_len() > 0 {
-                return Walk::Found(account);
+            match partition.turn(taker.replica, taker.wanted, taker.idle, now) {
+                Turn::Ready => return Walk::Found(account),
+                Turn::Nothing => continue,
+                Turn::Wait(scan) => scans.extend(scan.map(|range| (account, range))),
             }
-            scans.extend(partition.sweep.ask(now).map(|after| (account, after)));
             pending += 1;
             hoped = hoped.saturating_add(partition.visible_count());
             if pending >= LOOKS_MAX || hoped >= wanted {
@@ -224,7 +239,7 @@ impl Model {
         {
             self.ring.remove(index);
             self.ring.push_back(account);
-            partition.sweep.trim((KEPT_MAX / self.ring.len()).clamp(8, 128));
+            partition.segments.trim((KEPT_MAX / self.ring.len()).clamp(8, 128));
         }
     }
 

@@ -8,10 +8,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::Scheduler;
-use super::fairness::Suspect;
+use super::fairness::{Suspect, Taker};
 use super::leases_held::Stage;
 use super::messages::{AccountKey, Candidate, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::replicas::{Ask, Filling};
+use super::segments::Range;
 use super::timers::Timer;
 
 /// The least a scan asks for.
@@ -150,7 +151,7 @@ impl Scheduler {
         true
     }
 
-    /// Takes up to `wanted` neighbours of the partition whose turn it is, and scans ahead where its window is short.
+    /// Takes up to `wanted` neighbours of the partition whose turn it is, and scans ahead where the replica's window is short.
     /// Nothing where a scan must answer first; with requests buffered, a short run waits for the scan that may lengthen
     /// it.
     fn take_run(
@@ -161,30 +162,32 @@ impl Scheduler {
         now: i64,
     ) -> Option<(AccountKey, Vec<Candidate>)> {
         let limit = self.look_limit(wanted);
+        let survey_max = self.settings.survey_max;
         let state = self.models.get_mut(&model)?;
-        let replica = self.replicas.get(&key)?;
+        let replicas = &self.replicas;
+        let replica = replicas.get(&key)?;
+        let idle = |other: ReplicaKey| replicas.get(&other)?.idle_for(model, now);
         let is_asked = |account| replica.asks.contains_key(&QueuePartition { model, account });
+        let scan = |(account, range): (AccountKey, Range)| {
+            let Range { scan, after, until, is_survey } = range;
+            let limit = if is_survey { survey_max } else { limit };
+            let partition = QueuePartition { model, account };
+            SchedulerCommand::Scan { partition, scan, after, until, limit }
+        };
         loop {
-            let choice = state.choose(wanted, is_asked, now);
-            let scan = |(account, after)| SchedulerCommand::Scan {
-                partition: QueuePartition { model, account },
-                after,
-                limit,
-            };
+            let choice = state.choose(Taker { replica: key, wanted, idle: &idle }, is_asked, now);
             self.out.extend(choice.scans.into_iter().map(scan));
             let account = choice.account?;
             let wanted = wanted.min(state.room_of(account, now));
             let partition = state.partition(account, now);
-            self.out.extend(partition.scan_ahead(wanted, now).map(|after| scan((account, after))));
-            if partition.sweep.window_len() < wanted
-                && partition.sweep.is_asked()
-                && !replica.buffered.is_empty()
-            {
+            self.out.extend(partition.scan_ahead(key, wanted, now).map(|range| scan((account, range))));
+            let (len, is_scanned) = partition.segments.window_of(key);
+            if len < wanted && is_scanned && !replica.buffered.is_empty() {
                 return None;
             }
-            let run = partition.take(wanted, now);
+            let run = partition.take(key, wanted, now);
             if !run.is_empty() {
-                self.out.extend(partition.scan_ahead(wanted, now).map(|after| scan((account, after))));
+                self.out.extend(partition.scan_ahead(key, wanted, now).map(|range| scan((account, range))));
                 return Some((account, run));
             }
         }

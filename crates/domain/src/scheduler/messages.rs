@@ -17,7 +17,11 @@ pub struct AccountKey(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReplicaKey(pub u32);
 
-/// The part of the queue that one cursor sweeps: the requests of one account for one model.
+/// Names a scan of one partition, so that its answer is not taken for another's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScanKey(pub u64);
+
+/// The part of the queue that one account's share is reckoned for: the requests of one account for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueuePartition {
     /// The model its requests name.
@@ -180,9 +184,11 @@ pub enum SchedulerInput {
     Candidates {
         /// The partition that was scanned.
         partition: QueuePartition,
-        /// Waiting requests behind the cursor, in order.
+        /// The scan that this answers.
+        scan: ScanKey,
+        /// Waiting requests of its range, in order.
         candidates: Vec<Candidate>,
-        /// No waiting request lies behind the last of `candidates`.
+        /// No waiting request of its range lies behind the last of `candidates`.
         reached_end: bool,
     },
     /// The answer to a lease.
@@ -243,8 +249,12 @@ pub enum SchedulerCommand {
     Scan {
         /// The partition.
         partition: QueuePartition,
+        /// Its name, for the answer.
+        scan: ScanKey,
         /// Behind this place; from the start where `None`. Where nodes share the sweep its own cursor counts instead.
         after: Option<Position>,
+        /// Up to this place, itself included; to the end where `None`.
+        until: Option<Position>,
         /// How many at most.
         limit: u32,
     },

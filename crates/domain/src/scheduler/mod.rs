@@ -2,7 +2,8 @@
 //!
 //! A walk through it: [`SchedulerInput::Gathering`] sets when a release is due (`releases`);
 //! [`SchedulerInput::Released`] tells how much waits in each partition (`partitions`); a replica with room (`replicas`) asks
-//! whose turn it is (`fairness`), which scans ahead of that partition's cursor (`sweep`); the run that was seen is leased,
+//! whose turn it is (`fairness`), finds its part of that account's order (`segments`) and scans ahead of its cursor there
+//! (`sweep`); the run that was seen is leased,
 //! buffered and sent (`leasing`); what fails (`failures`) is judged by its kind (`attempts`) and, where that says too little, by
 //! how the replica fares (`doubts`, `health`, `breaker`).
 
@@ -24,6 +25,7 @@ mod repair;
 mod replica_set;
 mod replicas;
 mod retries;
+mod segments;
 mod settings;
 mod sweep;
 mod timers;
@@ -103,8 +105,8 @@ impl Scheduler {
                 self.enqueue(&added, now);
             }
             SchedulerInput::Waiting(partitions) => self.note_waiting(&partitions, now),
-            SchedulerInput::Candidates { partition, candidates, reached_end } => {
-                self.see(partition, candidates, reached_end, now);
+            SchedulerInput::Candidates { partition, scan, candidates, reached_end } => {
+                self.see(partition, scan, candidates, reached_end, now);
             }
             SchedulerInput::Leased { replica, partition, leases, gone: _ } => {
                 self.hold(replica, partition, leases, now);

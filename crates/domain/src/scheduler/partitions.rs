@@ -1,4 +1,4 @@
-//! What is known of one partition: its sweep, hints of how much waits, what it is owed, and when to scan again.
+//! What is known of one partition: its segments, hints of how much waits, what it is owed, and when to scan again.
 //!
 //! Counts are hints: a whole revolution that saw nothing corrects them to zero. The other way round, a partition that seems
 //! empty is scanned all the same: every 10 s while any of its requests is held or waits for its retry, else 10, 20,
@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::messages::{Candidate, Position};
-use super::sweep::Sweep;
+use super::messages::{Candidate, ReplicaKey};
+use super::segments::{IdleSlots, Range, Segments, Turn};
 
 /// The first interval of scans at a partition that seems empty.
 pub(super) const RECHECK_MS: i64 = 10_000;
@@ -24,7 +24,7 @@ const WRITE_MS: i64 = 50;
 /// A partition's state; a few hundred bytes and its window.
 #[derive(Debug, Default)]
 pub(super) struct PartitionState {
-    pub(super) sweep: Sweep,
+    pub(super) segments: Segments,
     /// Waiting requests that a scan can see by now.
     count: i64,
     /// Waiting requests by the time they may be tried again.
@@ -45,9 +45,8 @@ pub(super) struct PartitionState {
 
 impl PartitionState {
     pub(super) fn new(is_shared: bool, now: i64) -> Self {
-        let sweep = Sweep::new(is_shared);
         Self {
-            sweep,
+            segments: Segments::new(is_shared),
             recheck_at: now + RECHECK_MS,
             recheck_ms: RECHECK_MS,
             active_at: now,
@@ -57,7 +56,7 @@ impl PartitionState {
 
     /// Whether a scan may find something.
     pub(super) fn is_visible(&self) -> bool {
-        self.count > 0 || self.sweep.window_len() > 0 || self.suspected
+        self.count > 0 || self.segments.window_len() > 0 || self.suspected
     }
 
     /// Whether it has work, or had some a moment ago.
@@ -75,24 +74,30 @@ impl PartitionState {
         self.count
     }
 
-    /// Takes the next run, at most `limit` requests; they are held from now on.
-    pub(super) fn take(&mut self, limit: usize, now: i64) -> Vec<Candidate> {
-        let run = self.sweep.take(limit, now);
+    /// What the replica, which has room for `wanted`, finds here; see [`Segments::turn`].
+    pub(super) fn turn(&mut self, replica: ReplicaKey, wanted: usize, idle: IdleSlots<'_>, now: i64) -> Turn {
+        self.segments.turn(replica, wanted, self.count, idle, now)
+    }
+
+    /// Takes the next run of the replica's segment, at most `limit` requests; they are held from now on.
+    pub(super) fn take(&mut self, replica: ReplicaKey, limit: usize, now: i64) -> Vec<Candidate> {
+        let run = self.segments.take(replica, limit, now);
         self.remove(run.len(), now);
         self.held += run.len();
         run
     }
 
-    /// Begins a scan where the window is shorter than the next run and more is known to wait.
-    pub(super) fn scan_ahead(&mut self, wanted: usize, now: i64) -> Option<Option<Position>> {
-        let len = self.sweep.window_len();
-        let may_bring_more = len < wanted && i64::try_from(len).is_ok_and(|len| len < self.count);
-        if may_bring_more { self.sweep.ask(now) } else { None }
+    /// Begins a scan where the replica's window is shorter than the next run and more is known to wait.
+    pub(super) fn scan_ahead(&mut self, replica: ReplicaKey, wanted: usize, now: i64) -> Option<Range> {
+        let (len, _) = self.segments.window_of(replica);
+        let kept = i64::try_from(self.segments.window_len()).unwrap_or(i64::MAX);
+        if len < wanted && kept < self.count { self.segments.scan(replica, now) } else { None }
     }
 
     /// Requests entered the queue, or came back into it and may be tried by now.
     pub(super) fn add(&mut self, count: i64, now: i64) {
         self.count = self.count.saturating_add(count.max(0));
+        self.segments.add(count.max(0));
         self.stay_awake(now);
     }
 
@@ -132,8 +137,8 @@ impl PartitionState {
 
     /// A scan was answered: the count is at least what it saw, or zero where a whole revolution saw nothing.
     pub(super) fn correct(&mut self, is_empty: bool, now: i64) {
-        let seen = i64::try_from(self.sweep.window_len()).unwrap_or(i64::MAX);
-        let seen = seen.saturating_add(i64::from(self.sweep.may_go_on()));
+        let seen = i64::try_from(self.segments.window_len()).unwrap_or(i64::MAX);
+        let seen = seen.saturating_add(i64::from(self.segments.may_go_on()));
         self.suspected &= !is_empty && seen == 0;
         self.count = if is_empty { seen } else { self.count.max(seen) };
         if is_empty {
@@ -143,7 +148,7 @@ impl PartitionState {
 
     /// What waits was counted anew: everything known of the queue is replaced.
     pub(super) fn recount(&mut self, now: i64) {
-        self.sweep = Sweep::new(self.sweep.is_shared());
+        self.segments = Segments::new(self.segments.is_shared());
         self.count = 0;
         self.suspected = false;
         self.delayed.clear();
@@ -152,8 +157,8 @@ impl PartitionState {
 
     /// Once a second: scans again where the partition only seems empty. True where it can be forgotten.
     pub(super) fn repair(&mut self, now: i64) -> bool {
-        self.sweep.repair(now);
-        if self.is_visible() || self.sweep.is_asked() || now < self.recheck_at {
+        self.segments.repair(now);
+        if self.is_visible() || self.segments.is_asked() || now < self.recheck_at {
             return false;
         }
         let is_busy = self.held > 0 || !self.delayed.is_empty();

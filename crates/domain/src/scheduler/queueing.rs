@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Scheduler;
 use super::fairness::Suspect;
 use super::leases_held::{HeldLease, Stage};
-use super::messages::{Backlog, Candidate, Lease, QueuePartition, ReplicaKey, SchedulerCommand};
+use super::messages::{Backlog, Candidate, Lease, QueuePartition, ReplicaKey, ScanKey, SchedulerCommand};
 use super::timers::Timer;
 
 /// Suspects set aside per model; more are found again by a later revolution.
@@ -57,45 +57,52 @@ impl Scheduler {
     pub(super) fn see(
         &mut self,
         partition: QueuePartition,
+        scan: ScanKey,
         candidates: Vec<Candidate>,
         reached_end: bool,
         now: i64,
     ) {
         let claimed = self.claimed(partition);
         let Some(model) = self.models.get_mut(&partition.model) else { return };
-        let Some(state) = model.partitions.get_mut(&partition.account).filter(|it| it.sweep.is_asked())
-        else {
-            return;
-        };
+        let Some(state) = model.partitions.get_mut(&partition.account) else { return };
         let last = candidates.last().map(|it| it.position.clone());
         let is_free = |it: &Candidate| {
             let seq = it.position.seq;
             it.deadline > now && !claimed.contains(&seq) && !self.leases_held.contains_key(&seq)
         };
-        let (suspects, fresh): (Vec<_>, Vec<_>) =
+        let (suspects, mut fresh): (Vec<_>, Vec<_>) =
             candidates.into_iter().filter(is_free).partition(|it| it.suspect);
+        if state.segments.is_survey(scan) {
+            state.segments.split(&fresh, reached_end);
+            return self.touch_model(partition.model);
+        }
+        let Some(sweep) = state.segments.sweep_of(scan) else { return };
+        let mut found = 0;
+        let kept: BTreeSet<i64> = sweep.window_seqs().collect();
+        fresh.retain(|it| !kept.contains(&it.position.seq));
         for candidate in suspects {
             if model.suspects.len() < SUSPECTS_MAX {
-                state.sweep.find();
-                state.remove(1, now);
+                sweep.find();
                 model.suspects.push_back(Suspect { account: partition.account, candidate });
+                found += 1;
             }
         }
-        let is_empty = state.sweep.absorb(fresh.into_iter(), last, reached_end, now);
+        if found > 0 {
+            state.remove(found, now);
+        }
+        let is_empty = state.segments.absorb(scan, fresh.into_iter(), last, reached_end, now);
         state.correct(is_empty, now);
         model.enlist(partition.account);
         self.touch_model(partition.model);
     }
 
-    /// Requests of the partition that are being leased, were set aside or wait in its window.
+    /// Requests of the partition that are being leased or were set aside.
     fn claimed(&self, partition: QueuePartition) -> BTreeSet<i64> {
         let asks = self.replicas.values().filter_map(|replica| replica.asks.get(&partition));
         let asked = asks.flat_map(|ask| &ask.run).map(|it| it.position.seq);
         let model = self.models.get(&partition.model);
         let aside = model.into_iter().flat_map(|it| &it.suspects).map(|it| it.candidate.position.seq);
-        let state = model.and_then(|it| it.partitions.get(&partition.account));
-        let window = state.into_iter().flat_map(|it| it.sweep.window_seqs());
-        asked.chain(aside).chain(window).collect()
+        asked.chain(aside).collect()
     }
 
     /// A lease was answered: what was taken waits for a slot; the rest had gone.

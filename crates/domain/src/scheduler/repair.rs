@@ -50,13 +50,13 @@ impl Scheduler {
     pub(super) fn undo(&mut self, command: SchedulerCommand, now: i64) {
         match command {
             SchedulerCommand::Release { .. } => self.releases.undo(now),
-            SchedulerCommand::Scan { partition, .. } => {
+            SchedulerCommand::Scan { partition, scan, .. } => {
                 if let Some(state) = self
                     .models
                     .get_mut(&partition.model)
                     .and_then(|it| it.partitions.get_mut(&partition.account))
                 {
-                    state.sweep.undo();
+                    state.segments.undo(scan);
                 }
             }
             SchedulerCommand::Lease { replica, partition, .. } => self.undo_lease(replica, partition, now),
@@ -114,7 +114,7 @@ impl Scheduler {
             left.into_iter().for_each(|candidate| model.suspects.push_front(Suspect { account, candidate }));
         } else {
             state.add(i64::try_from(left.len()).unwrap_or(i64::MAX), now);
-            state.sweep.put_back(left);
+            state.segments.put_back(key, left);
         }
         model.settle(partition.account, cost);
         model.enlist(partition.account);

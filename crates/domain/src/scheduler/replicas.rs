@@ -182,8 +182,17 @@ impl ReplicaState {
 
     /// Whether requests may be leased for it and sent to it now.
     pub(super) fn is_usable(&self, now: i64) -> bool {
-        let may_be_dead = self.unreached.is_some() || (self.broken > 0 && !self.has_survivors());
-        !self.retiring && self.busy_until <= now && !may_be_dead
+        !self.retiring && self.busy_until <= now && !self.may_be_dead()
+    }
+
+    fn may_be_dead(&self) -> bool {
+        self.unreached.is_some() || (self.broken > 0 && !self.has_survivors())
+    }
+
+    /// Slots that nothing is leased for; `None` where it is not to be had for the model, for who knows how long.
+    pub(super) fn idle_for(&self, model: ModelKey, now: i64) -> Option<usize> {
+        let is_out = self.retiring || self.may_be_dead() || self.solo.is_some() || !self.serves(model);
+        (!is_out).then(|| self.idle_slots(now))
     }
 
     /// Slots that nothing is leased for.

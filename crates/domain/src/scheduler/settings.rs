@@ -12,6 +12,8 @@ pub struct Settings {
     pub run_max: u32,
     /// Requests a scan reads at most.
     pub look_max: u32,
+    /// Requests that are read at most to find where a segment is to be cut.
+    pub survey_max: u32,
     /// Counted attempts after which a request fails.
     pub attempts_max: u32,
     /// The ceiling of the wait before the second attempt, in milliseconds; doubled by each attempt that follows.
@@ -31,6 +33,7 @@ impl Default for Settings {
             release_max: 1024,
             run_max: 256,
             look_max: 512,
+            survey_max: 4_096,
             attempts_max: 5,
             retry_base_ms: 500,
             retry_cap_ms: 60_000,

@@ -1,5 +1,5 @@
-//! The sweep of one partition: a cursor moves through its order and wraps at the end, so that every request is passed
-//! once per revolution. A window of what the last scans saw lies in front of the cursor.
+//! The sweep of one segment of a partition: a cursor moves through its order and wraps at the end, so that every request is
+//! passed once per revolution. A window of what the last scans saw lies in front of the cursor.
 //!
 //! Where nodes share a sweep, its cursor is the store's: a scan moves it on and brings the next run, which nobody
 //! else sees before the sweep has come round. So a window is kept until it is leased, and where it begins is not ours
@@ -7,14 +7,14 @@
 
 use std::collections::VecDeque;
 
-use super::messages::{Candidate, Position};
+use super::messages::{Candidate, Position, ScanKey};
 
 /// What a scan saw is trusted this long; a lease is guarded all the same.
 const WINDOW_MS: i64 = 30_000;
 /// A scan that was never answered is asked again after this long.
-const PATIENCE_MS: i64 = 15_000;
+pub(super) const PATIENCE_MS: i64 = 15_000;
 
-/// A partition's cursor and window.
+/// A segment's cursor and window.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     is_shared: bool,
@@ -28,7 +28,8 @@ pub(super) struct Sweep {
     ended: bool,
     /// This revolution began at the start of the order and saw a request that was not known to be held.
     fruitful: Option<bool>,
-    asked_at: Option<i64>,
+    /// The scan that is awaited, and since when.
+    asked: Option<(ScanKey, i64)>,
 }
 
 impl Sweep {
@@ -47,11 +48,27 @@ impl Sweep {
 
     /// Whether a scan's answer is awaited.
     pub(super) const fn is_asked(&self) -> bool {
-        self.asked_at.is_some()
+        self.asked.is_some()
     }
 
-    /// Begins a scan, if none is awaited and one can bring more: the place behind which it begins.
-    pub(super) fn ask(&mut self, now: i64) -> Option<Option<Position>> {
+    /// Whether this scan's answer is awaited.
+    pub(super) fn awaits(&self, scan: ScanKey) -> bool {
+        self.asked.is_some_and(|(asked, _)| asked == scan)
+    }
+
+    /// The last request that left the window.
+    pub(super) const fn cursor(&self) -> Option<&Position> {
+        self.cursor.as_ref()
+    }
+
+    /// Begins a scan, if none is awaited and one can bring more: the place behind which it begins, which for a new revolution
+    /// is `from`.
+    pub(super) fn ask(
+        &mut self,
+        scan: ScanKey,
+        from: Option<&Position>,
+        now: i64,
+    ) -> Option<Option<Position>> {
         if self.is_asked() || self.ended && !self.window.is_empty() {
             return None;
         }
@@ -62,12 +79,12 @@ impl Sweep {
         if self.scanned.is_none() {
             self.fruitful = Some(false);
         }
-        self.asked_at = Some(now);
-        Some(self.scanned.clone())
+        self.asked = Some((scan, now));
+        Some(self.scanned.as_ref().or(from).cloned())
     }
 
     /// A scan's answer: `fresh` are the candidates that were not known to be held, `last` is the last of all. True
-    /// where a whole revolution saw nothing to do, so the partition is empty.
+    /// where a whole revolution saw nothing to do, so the segment is empty.
     pub(super) fn absorb(
         &mut self,
         fresh: impl Iterator<Item = Candidate>,
@@ -75,7 +92,7 @@ impl Sweep {
         reached_end: bool,
         now: i64,
     ) -> bool {
-        if self.asked_at.take().is_none() {
+        if self.asked.take().is_none() {
             return false;
         }
         self.window_at = now;
@@ -100,11 +117,7 @@ impl Sweep {
 
     /// The scan was not made, or its answer is long overdue.
     pub(super) fn undo(&mut self) {
-        self.asked_at = None;
-    }
-
-    pub(super) const fn is_shared(&self) -> bool {
-        self.is_shared
+        self.asked = None;
     }
 
     /// Whether the store may hold more than the last scan saw, though nothing counts it here.
@@ -124,6 +137,27 @@ impl Sweep {
             }
         }
         run
+    }
+
+    /// The segment ends here now: what lies behind belongs to another.
+    pub(super) fn end_at(&mut self, until: &Position) {
+        self.window.retain(|it| it.position <= *until);
+        self.scanned = self.scanned.take().map(|scanned| scanned.min(until.clone()));
+        self.asked = None;
+    }
+
+    /// The segment begins behind this place now: what lies before belongs to another.
+    pub(super) fn begin_behind(&mut self, from: &Position) {
+        self.window.retain(|it| it.position > *from);
+        self.scanned = self.scanned.take().filter(|scanned| scanned > from);
+        self.asked = None;
+    }
+
+    /// The segment has grown at one of its ends: only a revolution that begins from now on sees all of it.
+    pub(super) fn grow(&mut self) {
+        self.ended = false;
+        self.fruitful = None;
+        self.asked = None;
     }
 
     /// Puts back what was taken and could not be leased.
@@ -148,7 +182,7 @@ impl Sweep {
         if now - self.window_at >= WINDOW_MS && !self.is_shared {
             self.trim(0);
         }
-        if self.asked_at.is_some_and(|asked_at| now - asked_at >= PATIENCE_MS) {
+        if self.asked.is_some_and(|(_, asked_at)| now - asked_at >= PATIENCE_MS) {
             self.undo();
         }
     }

@@ -9,7 +9,7 @@ use siphasher::sip::SipHasher13;
 use super::SortKey;
 
 /// Two prefixes that differ agree here once in 65,536 times, and then are told apart by the next cut.
-const CUT_BYTES: usize = 2;
+pub(super) const CUT_BYTES: usize = 2;
 
 /// Bytes after a message end to its first inner cut; each next one is twice as far.
 const FIRST_CUT_AT: usize = 256;

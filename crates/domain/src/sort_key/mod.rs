@@ -62,6 +62,11 @@ impl SortKey {
         Self(bytes[..bytes.len().min(Self::MAX_BYTES)].into())
     }
 
+    /// The key's cuts, in order: how many two keys share says how much of their prompts agrees.
+    pub fn cuts(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.chunks(chain::CUT_BYTES)
+    }
+
     /// The bytes to store.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -23,8 +23,7 @@ fn user(content: &str) -> Value {
 
 /// How many cuts two keys have in common: single bytes agree by chance.
 fn shared_cuts(left: &SortKey, right: &SortKey) -> usize {
-    let cuts = left.as_bytes().chunks(2).zip(right.as_bytes().chunks(2));
-    cuts.take_while(|(left, right)| left == right).count()
+    left.cuts().zip(right.cuts()).take_while(|(left, right)| left == right).count()
 }
 
 /// Few roles and texts, so that conversations often begin alike.

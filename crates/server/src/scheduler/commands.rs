@@ -4,12 +4,12 @@
 use overnight_domain::scheduler::{SchedulerCommand, SchedulerInput};
 
 use crate::app::failures;
-use crate::store::queue;
 use crate::store::queue::leases;
 use crate::store::queue::leases::ReleaseLease;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
 use crate::store::queue::settle::Settlement;
+use crate::store::queue::{self, KeyRange};
 use crate::store::{Store, StoreError};
 
 /// Whether a command is the store's, and not the engines' or the clock's.
@@ -51,10 +51,15 @@ async fn attempt(
                 next_ready_at: released.next_ready_at,
             }))
         }
-        SchedulerCommand::Scan { partition, after, limit } => {
-            let (candidates, reached_end) =
-                queue::look(store, *partition, after.as_ref(), *limit, now).await?;
-            Ok(Some(SchedulerInput::Candidates { partition: *partition, candidates, reached_end }))
+        SchedulerCommand::Scan { partition, scan, after, until, limit } => {
+            let range = KeyRange { after: after.as_ref(), until: until.as_ref() };
+            let (candidates, reached_end) = queue::look(store, *partition, range, *limit, now).await?;
+            Ok(Some(SchedulerInput::Candidates {
+                partition: *partition,
+                scan: *scan,
+                candidates,
+                reached_end,
+            }))
         }
         SchedulerCommand::Lease { replica, partition, positions } => {
             let leased = leases::take(store, *partition, positions.clone(), now).await?;

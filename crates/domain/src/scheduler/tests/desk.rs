@@ -58,8 +58,8 @@ impl Desk {
             SchedulerCommand::Release { .. } => {
                 return Some(SchedulerInput::Released { added: vec![], next_ready_at: None });
             }
-            SchedulerCommand::Scan { partition, after, limit } => {
-                return Some(self.store.scan(partition, after.as_ref(), limit, self.now));
+            SchedulerCommand::Scan { .. } => {
+                return Some(self.store.scan(command, self.now));
             }
             SchedulerCommand::Lease { .. } => return Some(self.store.lease(command, self.now)),
             SchedulerCommand::WakeAt { at } => {

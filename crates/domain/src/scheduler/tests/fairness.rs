@@ -2,9 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::super::AccountKey;
-use super::super::fairness::Model;
+use super::super::fairness::{Choice, Model, Taker};
+use super::super::segments::Turn;
+use super::super::{AccountKey, ReplicaKey};
 use super::{candidate, position};
+
+const REPLICA: ReplicaKey = ReplicaKey(1);
+
+/// The only replica asks.
+fn choose(model: &mut Model, wanted: usize) -> Choice {
+    model.choose(Taker { replica: REPLICA, wanted, idle: &|_| Some(wanted) }, |_| false, 0)
+}
 
 /// Lets partitions with endless work take turns, `run` requests at a time, until `runs` were taken; the cost each got.
 fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
@@ -17,8 +25,8 @@ fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
     let mut seq = 0;
     let mut taken = 0;
     while taken < runs {
-        let choice = model.choose(run, |_| false, 0);
-        for (account, _) in choice.scans {
+        let choice = choose(&mut model, run);
+        for (account, range) in choice.scans {
             let cost = costs[usize::try_from(account.0).unwrap() - 1];
             let seen: Vec<_> = (0..64)
                 .map(|_| {
@@ -29,10 +37,10 @@ fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
                 })
                 .collect();
             let partition = model.partition(account, 0);
-            partition.sweep.absorb(seen.into_iter(), Some(position(seq)), false, 0);
+            partition.segments.absorb(range.scan, seen.into_iter(), Some(position(seq)), false, 0);
         }
         let Some(account) = choice.account else { continue };
-        let run = model.partition(account, 0).take(run, 0);
+        let run = model.partition(account, 0).take(REPLICA, run, 0);
         *got.entry(account).or_insert(0) += run.iter().map(|it| it.cost).sum::<i64>();
         model.charge(account, &run);
         model.partition(account, 0).held = 0;
@@ -72,17 +80,17 @@ fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
             model.partition(light, 0).add(1, 0);
             model.enlist(light);
         }
-        let mut choice = model.choose(4, |_| false, 0);
+        let mut choice = choose(&mut model, 4);
         while choice.account.is_none() {
-            for (account, _) in &choice.scans {
+            for (account, range) in &choice.scans {
                 let seen = (0..4).map(|index| candidate(turn * 4 + index));
                 let partition = model.partition(*account, 0);
-                partition.sweep.absorb(seen, Some(position(turn * 4 + 3)), false, 0);
+                partition.segments.absorb(range.scan, seen, Some(position(turn * 4 + 3)), false, 0);
             }
-            choice = model.choose(4, |_| false, 0);
+            choice = choose(&mut model, 4);
         }
         let account = choice.account.unwrap();
-        let run = model.partition(account, 0).take(4, 0);
+        let run = model.partition(account, 0).take(REPLICA, 4, 0);
         model.charge(account, &run);
         model.partition(account, 0).held = 0;
         turns.push(account);
@@ -97,11 +105,12 @@ fn an_idle_account_saves_nothing_up_and_real_usage_is_settled() {
     let account = AccountKey(1);
     model.partition(account, 0).add(2, 0);
     model.enlist(account);
-    let choice = model.choose(1, |_| false, 0);
+    let choice = choose(&mut model, 1);
     assert_eq!(choice.scans.len(), 1);
-    model.partition(account, 0).sweep.absorb([candidate(1)].into_iter(), Some(position(1)), true, 0);
-    assert_eq!(model.choose(1, |_| false, 0).account, Some(account));
-    let run = model.partition(account, 0).take(1, 0);
+    let (scan, seen) = (choice.scans[0].1.scan, [candidate(1)].into_iter());
+    model.partition(account, 0).segments.absorb(scan, seen, Some(position(1)), true, 0);
+    assert_eq!(choose(&mut model, 1).account, Some(account));
+    let run = model.partition(account, 0).take(REPLICA, 1, 0);
     model.charge(account, &run);
     assert!(model.partition(account, 0).deficit < 0);
     model.settle(account, -1_000);
@@ -131,21 +140,22 @@ fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
         model.partition(account, 0).add(1_000, 0);
         model.enlist(account);
         let seen = (0..200).map(|index| candidate(account.0 * 1_000 + index));
-        model.partition(account, 0).sweep.ask(0);
-        model.partition(account, 0).sweep.absorb(seen, Some(position(account.0 * 1_000 + 199)), false, 0);
+        let partition = model.partition(account, 0);
+        let Turn::Wait(Some(range)) = partition.turn(REPLICA, 1, &|_| Some(0), 0) else { panic!("no scan") };
+        partition.segments.absorb(range.scan, seen, Some(position(account.0 * 1_000 + 199)), false, 0);
     }
     model.partition(greedy, 0).held = 7;
     for _ in 0..100 {
-        assert_eq!(model.choose(1, |_| false, 0).account, Some(other));
-        let run = model.partition(other, 0).take(1, 0);
+        assert_eq!(choose(&mut model, 1).account, Some(other));
+        let run = model.partition(other, 0).take(REPLICA, 1, 0);
         model.charge(other, &run);
         model.partition(other, 0).held = 0;
     }
     model.partition(greedy, 0).held = 0;
     let mut turns = Vec::new();
     for _ in 0..40 {
-        let account = model.choose(1, |_| false, 0).account.unwrap();
-        let run = model.partition(account, 0).take(1, 0);
+        let account = choose(&mut model, 1).account.unwrap();
+        let run = model.partition(account, 0).take(REPLICA, 1, 0);
         model.charge(account, &run);
         model.partition(account, 0).held = 0;
         turns.push(account);

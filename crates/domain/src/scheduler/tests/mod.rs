@@ -6,13 +6,16 @@ mod failures;
 mod fairness;
 mod partitions;
 mod replicas;
+mod segments;
 mod store;
 mod sweep;
 mod trouble;
 mod world;
 mod worlds;
 
-use super::{AccountKey, Candidate, ModelKey, Position, QueuePartition, Replica, ReplicaKey};
+use super::{
+    AccountKey, Candidate, ModelKey, Position, QueuePartition, Replica, ReplicaKey, ScanKey, SchedulerInput,
+};
 use crate::sort_key::SortKey;
 
 const MODEL: ModelKey = ModelKey(1);
@@ -31,4 +34,9 @@ fn candidate(seq: i64) -> Candidate {
 
 fn replica(key: u32, max_concurrency: u32) -> Replica {
     Replica { key: ReplicaKey(key), models: vec![MODEL], max_concurrency }
+}
+
+/// The answer to a scan of account 1's partition.
+fn seen(scan: ScanKey, candidates: Vec<Candidate>, reached_end: bool) -> SchedulerInput {
+    SchedulerInput::Candidates { partition: partition(1), scan, candidates, reached_end }
 }

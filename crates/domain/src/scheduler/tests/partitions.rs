@@ -1,6 +1,8 @@
 //! What is known of one partition.
 
+use super::super::messages::ReplicaKey;
 use super::super::partitions::PartitionState;
+use super::super::segments::{Range, Turn};
 use super::{candidate, position};
 
 #[test]
@@ -20,13 +22,25 @@ fn a_request_given_back_at_once_is_not_looked_for_before_the_write() {
     assert!(PartitionState::new(false, 0).delay(0, 0) >= 50);
 }
 
+/// Replica 1 asks, and its scan is answered with nothing.
+fn scan_nothing(partition: &mut PartitionState, now: i64) {
+    let scan = scan(partition, now).scan;
+    let is_empty = partition.segments.absorb(scan, std::iter::empty(), None, true, now);
+    partition.correct(is_empty, now);
+}
+
+fn scan(partition: &mut PartitionState, now: i64) -> Range {
+    match partition.turn(ReplicaKey(1), 1, &|_| Some(0), now) {
+        Turn::Wait(Some(range)) => range,
+        turn => panic!("no scan: {turn:?}"),
+    }
+}
+
 #[test]
 fn an_empty_revolution_corrects_the_count_and_the_partition_is_looked_at_again_until_forgotten() {
     let mut partition = PartitionState::new(false, 0);
     partition.add(7, 0);
-    partition.sweep.ask(0);
-    let is_empty = partition.sweep.absorb(std::iter::empty(), None, true, 0);
-    partition.correct(is_empty, 0);
+    scan_nothing(&mut partition, 0);
     assert!(!partition.is_visible() && partition.waiting() == 0);
     let mut scans = Vec::new();
     for second in 0..10_000 {
@@ -35,9 +49,7 @@ fn an_empty_revolution_corrects_the_count_and_the_partition_is_looked_at_again_u
         }
         if partition.is_visible() {
             scans.push(second);
-            partition.sweep.ask(second * 1_000);
-            let is_empty = partition.sweep.absorb(std::iter::empty(), None, true, second * 1_000);
-            partition.correct(is_empty, second * 1_000);
+            scan_nothing(&mut partition, second * 1_000);
         }
     }
     assert_eq!(scans, [10, 30, 70, 150, 310, 630]);
@@ -50,9 +62,7 @@ fn a_partition_with_held_requests_is_looked_at_every_ten_seconds() {
     for round in 1..50 {
         let now = round * 10_000;
         assert!(!partition.repair(now) && partition.is_visible());
-        partition.sweep.ask(now);
-        let is_empty = partition.sweep.absorb(std::iter::empty(), None, true, now);
-        partition.correct(is_empty, now);
+        scan_nothing(&mut partition, now);
     }
 }
 
@@ -60,14 +70,15 @@ fn a_partition_with_held_requests_is_looked_at_every_ten_seconds() {
 fn a_look_in_the_middle_of_the_order_does_not_end_the_suspicion_of_a_wrong_count() {
     let mut partition = PartitionState::new(false, 0);
     partition.add(1, 0);
-    partition.sweep.ask(0);
-    partition.sweep.absorb([candidate(5)].into_iter(), Some(position(5)), false, 0);
+    let first = scan(&mut partition, 0).scan;
+    partition.segments.absorb(first, [candidate(5)].into_iter(), Some(position(5)), false, 0);
     partition.correct(false, 0);
-    assert_eq!(partition.take(1, 0).len(), 1);
+    assert_eq!(partition.take(ReplicaKey(1), 1, 0).len(), 1);
     partition.repair(10_000);
     assert!(partition.is_visible());
-    assert_eq!(partition.sweep.ask(10_000), Some(Some(position(5))));
-    let is_empty = partition.sweep.absorb(std::iter::empty(), None, true, 10_000);
+    let second = scan(&mut partition, 10_000);
+    assert_eq!(second.after, Some(position(5)));
+    let is_empty = partition.segments.absorb(second.scan, std::iter::empty(), None, true, 10_000);
     partition.correct(is_empty, 10_000);
     assert!(partition.is_visible(), "what lies before the cursor was not scanned yet");
 }

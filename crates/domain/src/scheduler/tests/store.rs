@@ -41,21 +41,22 @@ impl Store {
         self.rows.get(self.places.get(&seq)?)
     }
 
-    pub(super) fn scan(
-        &self,
-        partition: QueuePartition,
-        after: Option<&Position>,
-        limit: u32,
-        now: i64,
-    ) -> SchedulerInput {
+    pub(super) fn scan(&self, command: SchedulerCommand, now: i64) -> SchedulerInput {
+        let SchedulerCommand::Scan { partition, scan, after, until, limit } = command else {
+            panic!("no scan: {command:?}")
+        };
         let limit = usize::try_from(limit).unwrap();
-        let visible = |row: &&Row| !row.is_leased && row.retry_at <= now;
-        let all =
-            self.rows.iter().filter(|((it, _), _)| *it == partition).map(|(_, row)| row).filter(visible);
-        let mut behind = all.filter(|row| after.is_none_or(|after| row.seen.position > *after));
-        let candidates: Vec<_> = behind.by_ref().take(limit).map(|row| row.seen.clone()).collect();
-        let reached_end = behind.next().is_none();
-        SchedulerInput::Candidates { partition, candidates, reached_end }
+        let is_visible = |row: &&Row| {
+            let position = &row.seen.position;
+            let is_inside = after.as_ref().is_none_or(|after| position > after)
+                && until.as_ref().is_none_or(|until| position <= until);
+            is_inside && !row.is_leased && row.retry_at <= now
+        };
+        let all = self.rows.iter().filter(|((it, _), _)| *it == partition).map(|(_, row)| row);
+        let mut waiting = all.filter(is_visible);
+        let candidates: Vec<_> = waiting.by_ref().take(limit).map(|row| row.seen.clone()).collect();
+        let reached_end = waiting.next().is_none();
+        SchedulerInput::Candidates { partition, scan, candidates, reached_end }
     }
 
     pub(super) fn lease(&mut self, command: SchedulerCommand, now: i64) -> SchedulerInput {

@@ -3,7 +3,7 @@
 use super::super::*;
 use super::desk::Desk;
 use super::store::End;
-use super::{candidate, partition};
+use super::{candidate, partition, seen};
 
 #[test]
 fn connections_that_break_together_make_suspects_that_run_alone() {
@@ -159,13 +159,10 @@ fn a_lease_or_look_that_was_not_made_is_asked_for_again() {
     let scan = asks(&scheduler.on(SchedulerInput::Released { added: vec![backlog], next_ready_at: None }, 0))
         .unwrap();
     assert_eq!(asks(&scheduler.on(SchedulerInput::Undone(scan.clone()), 1)), None);
-    assert_eq!(asks(&scheduler.on(SchedulerInput::Tick, 501)), Some(scan));
-    let seen = SchedulerInput::Candidates {
-        partition: partition(1),
-        candidates: vec![candidate(1)],
-        reached_end: true,
-    };
-    let lease = asks(&scheduler.on(seen, 502)).unwrap();
+    let again = asks(&scheduler.on(SchedulerInput::Tick, 501));
+    assert!(matches!(again, Some(SchedulerCommand::Scan { scan: ScanKey(2), after: None, .. })), "{again:?}");
+    assert_eq!(asks(&scheduler.on(seen(ScanKey(1), vec![candidate(9)], true), 502)), None, "an old answer");
+    let lease = asks(&scheduler.on(seen(ScanKey(2), vec![candidate(1)], true), 502)).unwrap();
     assert_eq!(asks(&scheduler.on(SchedulerInput::Undone(lease.clone()), 503)), None);
     assert_eq!(asks(&scheduler.on(SchedulerInput::Tick, 1_003)), Some(lease.clone()));
     for second in 2..31 {

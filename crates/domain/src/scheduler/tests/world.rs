@@ -195,9 +195,7 @@ impl World {
             SchedulerCommand::Release { .. } => {
                 SchedulerInput::Released { added: vec![], next_ready_at: None }
             }
-            SchedulerCommand::Scan { partition, after, limit } => {
-                self.store.scan(partition, after.as_ref(), limit, self.now)
-            }
+            SchedulerCommand::Scan { .. } => self.store.scan(command, self.now),
             SchedulerCommand::Lease { .. } => {
                 self.leases += 1;
                 self.store.lease(command, self.now)

@@ -11,6 +11,7 @@ pub(super) mod scan;
 pub mod settle;
 pub(super) mod sweep_cursors;
 
+pub use self::queue_scan::KeyRange;
 pub use self::scan::{
     Prompt, backlogs, find_prompt, list_small_prompts, look, next_ready_at, waiting_partitions,
 };

@@ -8,22 +8,35 @@ use crate::store::database::{Row, Statement, statements};
 
 statements! {
     SCAN = "SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
-        WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 /* waiting */ AND retry_at <= ?
+        WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND (sort_key, seq) <= (?, ?)
+          AND phase = 0 /* waiting */ AND retry_at <= ?
         ORDER BY sort_key, seq LIMIT ?";
 }
 
-/// Requests of a queue partition after a position that may be tried by `now`, in order.
-pub(in crate::store) fn scan_after(
+/// Behind every key there is.
+const LAST_KEY: &[u8] = &[0xFF; SortKey::MAX_BYTES + 1];
+
+/// A part of a partition's order.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeyRange<'a> {
+    /// It begins behind this place; at the start where `None`.
+    pub after: Option<&'a Position>,
+    /// Its last place; the end of the order where `None`.
+    pub until: Option<&'a Position>,
+}
+
+/// Requests in a range of a queue partition that may be tried by `now`, in order.
+pub(in crate::store) fn scan_range(
     partition: QueuePartition,
-    after: Option<&Position>,
+    range: KeyRange<'_>,
     limit: u32,
     now: i64,
 ) -> Statement {
-    let (sort_key, seq) = match after {
-        Some(position) => (position.sort_key.as_bytes(), position.seq),
-        None => ([].as_slice(), i64::MIN),
-    };
-    SCAN.bind(partition.model).bind(partition.account).bind(sort_key).bind(seq).bind(now).bind(limit)
+    let place = |it: &Position| (it.sort_key.as_bytes().to_vec(), it.seq);
+    let (after_key, after_seq) = range.after.map_or((Vec::new(), i64::MIN), place);
+    let (until_key, until_seq) = range.until.map_or((LAST_KEY.to_vec(), i64::MAX), place);
+    let scan = SCAN.bind(partition.model).bind(partition.account).bind(after_key).bind(after_seq);
+    scan.bind(until_key).bind(until_seq).bind(now).bind(limit)
 }
 
 pub(in crate::store) fn read_candidate(row: &Row) -> Result<Candidate, StoreError> {

@@ -1,10 +1,10 @@
 //! Looking at the queue. A look decides nothing: what it saw is taken only by a lease, which is guarded.
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::scheduler::{Backlog, Candidate, Position, QueuePartition};
+use overnight_domain::scheduler::{Backlog, Candidate, QueuePartition};
 
 use crate::store::database::{Dialect, Row, Value, statements};
-use crate::store::queue::queue_scan::{read_candidate, scan_after};
+use crate::store::queue::queue_scan::{KeyRange, read_candidate, scan_range};
 use crate::store::queue::releases::{self, read_backlog, read_partition};
 use crate::store::queue::sweep_cursors;
 use crate::store::{Store, StoreError};
@@ -29,19 +29,19 @@ statements! {
     FIND_PROMPT = "SELECT seq, id, body, max_tokens FROM requests WHERE seq = ?";
 }
 
-/// Waiting requests of a partition behind `after` that may be tried by `now`, in order; and whether no more lie behind.
+/// Waiting requests in a range of a partition that may be tried by `now`, in order; and whether no more lie behind.
 ///
-/// Where nodes share the queue, `after` does not count: it is the next run of the sweep that they share.
+/// Where nodes share the queue, the range does not count: it is the next run of the sweep that they share.
 pub async fn look(
     store: &Store,
     partition: QueuePartition,
-    after: Option<&Position>,
+    range: KeyRange<'_>,
     limit: u32,
     now: i64,
 ) -> Result<(Vec<Candidate>, bool), StoreError> {
     let candidates = match store.dialect() {
         Dialect::Sqlite => {
-            let rows = store.readers().fetch_all(scan_after(partition, after, limit, now)).await?;
+            let rows = store.readers().fetch_all(scan_range(partition, range, limit, now)).await?;
             rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?
         }
         Dialect::Postgres => sweep_cursors::take(store, partition, limit, now).await?,

@@ -3,7 +3,7 @@
 use overnight_domain::scheduler::{Candidate, Position, QueuePartition};
 
 use crate::store::database::{Tx, statements};
-use crate::store::queue::queue_scan::{read_candidate, read_position, scan_after};
+use crate::store::queue::queue_scan::{KeyRange, read_candidate, read_position, scan_range};
 use crate::store::{Store, StoreError};
 
 statements! {
@@ -35,7 +35,8 @@ async fn go_on(
     tx.execute(COMMIT_WITHOUT_WAITING.unbound()).await?;
     let mut after = cursor(tx, partition).await?;
     loop {
-        let rows = tx.fetch(scan_after(partition, after.as_ref(), limit, now)).await?;
+        let range = KeyRange { after: after.as_ref(), until: None };
+        let rows = tx.fetch(scan_range(partition, range, limit, now)).await?;
         let run = rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?;
         if let Some(last) = run.last() {
             let Position { sort_key, seq } = &last.position;

@@ -2,12 +2,12 @@
 
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{AccountKey, Lease};
+use overnight_domain::scheduler::{AccountKey, Candidate, Lease};
 
 use crate::store::nodes;
-use crate::store::queue;
 use crate::store::queue::leases::{self, ReleaseLease};
 use crate::store::queue::settle::Settlement;
+use crate::store::queue::{self, KeyRange};
 use crate::store::queue::{releases, settle};
 use crate::store::requests::{self, NewRequest};
 use crate::store::tests::{Fixture, START};
@@ -29,17 +29,23 @@ async fn a_release_takes_what_is_ready_and_says_when_to_come_again(mut fixture: 
 }
 
 #[tokio::test]
-async fn a_look_goes_on_behind_its_cursor() {
+async fn a_look_goes_on_behind_its_cursor_up_to_the_end_of_its_segment() {
     let mut fixture = Fixture::on_sqlite().await;
     fixture.insert(&[1, 2, 2, 3]).await;
     fixture.release().await;
     let all = fixture.look().await;
-    let look = |after| queue::look(&fixture.store, fixture.partition(), after, 2, START);
-    let (behind, reached_end) = look(Some(&all[1])).await.expect("a look");
-    assert_eq!(behind.into_iter().map(|candidate| candidate.position).collect::<Vec<_>>(), all[2..]);
-    assert!(!reached_end);
-    let (behind, reached_end) = look(Some(&all[3])).await.expect("a look");
-    assert!(behind.is_empty() && reached_end);
+    let look = |range| queue::look(&fixture.store, fixture.partition(), range, 2, START);
+    let behind = |after| KeyRange { after: Some(after), until: None };
+    let seen = |candidates: Vec<Candidate>| candidates.into_iter().map(|it| it.position).collect::<Vec<_>>();
+    let (rest, reached_end) = look(behind(&all[1])).await.expect("a look");
+    assert_eq!((seen(rest), reached_end), (all[2..].to_vec(), false));
+    let (rest, reached_end) = look(behind(&all[3])).await.expect("a look");
+    assert!(rest.is_empty() && reached_end);
+    for (after, until, count) in [(None, 0, 1), (None, 1, 2), (Some(0), 1, 1), (Some(1), 1, 0)] {
+        let range = KeyRange { after: after.map(|it: usize| &all[it]), until: Some(&all[until]) };
+        let (inside, _) = look(range).await.expect("a look");
+        assert_eq!(seen(inside), all[until + 1 - count..=until], "{range:?}");
+    }
 }
 
 on_both!(a_request_is_leased_once_at_a_time);
@@ -99,8 +105,9 @@ async fn a_settle_under_an_old_epoch_touches_nothing(mut fixture: Fixture) {
     let back = ReleaseLease { lease: old.clone(), retry_at: START, attempt: attempt(), suspect: true };
     assert!(leases::release_lease(&fixture.store, back.clone()).await.expect("a release"));
     assert!(!leases::release_lease(&fixture.store, back).await.expect("a second release"));
-    let (candidates, _) =
-        queue::look(&fixture.store, fixture.partition(), None, 9, START).await.expect("a look");
+    let (candidates, _) = queue::look(&fixture.store, fixture.partition(), KeyRange::default(), 9, START)
+        .await
+        .expect("a look");
     assert_eq!((candidates[0].attempts, candidates[0].suspect), (1, true));
     let new = fixture.lease().await.remove(0);
     assert!(new.epoch > old.epoch);
@@ -132,8 +139,9 @@ async fn a_request_that_backs_off_is_not_seen_before_its_time(mut fixture: Fixtu
     let back = ReleaseLease { lease: lease.clone(), retry_at: START + 9, attempt: None, suspect: false };
     assert!(leases::release_lease(&fixture.store, back).await.expect("a release"));
     assert!(fixture.look().await.is_empty());
-    let (later, _) =
-        queue::look(&fixture.store, fixture.partition(), None, 9, START + 9).await.expect("a look");
+    let (later, _) = queue::look(&fixture.store, fixture.partition(), KeyRange::default(), 9, START + 9)
+        .await
+        .expect("a look");
     assert_eq!(later.len(), 1);
 }
 

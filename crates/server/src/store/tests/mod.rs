@@ -210,7 +210,9 @@ impl Fixture {
 
     pub(super) async fn look(&self) -> Vec<Position> {
         let (candidates, _) =
-            queue::look(&self.store, self.partition(), None, 1_000, START).await.expect("a look");
+            queue::look(&self.store, self.partition(), queue::KeyRange::default(), 1_000, START)
+                .await
+                .expect("a look");
         candidates.into_iter().map(|candidate| candidate.position).collect()
     }
 

@@ -59,7 +59,9 @@ async fn nodes_take_runs_of_one_sweep_that_comes_round() {
     fixture.release().await;
     let look = async |store| {
         let (run, reached_end) =
-            queue::look(store, fixture.partition(), None, 2, START).await.expect("a look");
+            queue::look(store, fixture.partition(), queue::KeyRange::default(), 2, START)
+                .await
+                .expect("a look");
         let keys: Vec<u8> = run.iter().map(|it| it.position.sort_key.as_bytes()[0]).collect();
         (keys, reached_end)
     };

@@ -11,6 +11,7 @@ use crate::store::ledger::totals;
 use crate::store::lists::{self, Search};
 use crate::store::operations::audit;
 use crate::store::outbox;
+use crate::store::queue::KeyRange;
 use crate::store::queue::expiry;
 use crate::store::queue::leases;
 use crate::store::queue::live_counts;
@@ -61,7 +62,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     let mut statements = vec![
         releases::RELEASE_ON_POSTGRES.bind(START).bind(9i64),
         releases::NEXT_READY_AT.unbound(),
-        queue_scan::scan_after(fixture.partition(), None, 9, START),
+        queue_scan::scan_range(fixture.partition(), KeyRange::default(), 9, START),
         settle::end_on_postgres_by(&settlements.iter().collect::<Vec<_>>(), 1),
         expiry::OVERDUE.bind(0i64).bind(START).bind(9i64),
         expiry::IS_OVERDUE.bind(0i64).bind(START),
@@ -158,7 +159,7 @@ async fn the_queue_is_searched_by_its_key() {
     check(
         &fixture,
         queue_scan::SCAN.sqlite,
-        &["SEARCH queue USING PRIMARY KEY (model=? AND account=? AND (sort_key,seq)>(?,?))"],
+        &["SEARCH queue USING PRIMARY KEY (model=? AND account=? AND (sort_key,seq)>(?,?) AND (sort_key,seq)<(?,?))"],
     )
     .await;
     for text in [settle::HELD.sqlite, leases::WAITING.sqlite] {

@@ -2,11 +2,11 @@
 
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, QueuePartition};
-use overnight_server::store::queue;
 use overnight_server::store::queue::leases;
 use overnight_server::store::queue::releases;
 use overnight_server::store::queue::settle;
 use overnight_server::store::queue::settle::{Ending, Settlement};
+use overnight_server::store::queue::{self, KeyRange};
 
 use super::{MODEL, TestApp};
 
@@ -21,7 +21,8 @@ impl TestApp {
         releases::release(store, now + LATER_MS, 10_000).await.expect("a release");
         let model = self.services.models.find(MODEL).expect("the model").key;
         let group = QueuePartition { model, account: self.account };
-        let (candidates, _) = queue::look(store, group, None, 10_000, now).await.expect("a look");
+        let (candidates, _) =
+            queue::look(store, group, KeyRange::default(), 10_000, now).await.expect("a look");
         let positions = candidates.into_iter().map(|candidate| candidate.position).collect();
         leases::take(store, group, positions, now).await.expect("a lease").leases
     }

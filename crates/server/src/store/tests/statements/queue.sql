@@ -126,8 +126,9 @@ SELECT count(*) AS waiting FROM queue WHERE model = $1 AND phase = 0 /* waiting 
 
 -- queue::queue_scan::SCAN, both
 SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
-        WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND phase = 0 /* waiting */ AND retry_at <= $5
-        ORDER BY sort_key, seq LIMIT $6;
+        WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND (sort_key, seq) <= ($5, $6)
+          AND phase = 0 /* waiting */ AND retry_at <= $7
+        ORDER BY sort_key, seq LIMIT $8;
 
 -- queue::releases::BOUNDARY, SQLite
 SELECT ready_at, seq FROM request_states WHERE state = 0 /* gathering */ AND ready_at <= ?

@@ -1,0 +1,331 @@
+//! The order of one partition, cut into segments of which each replica sweeps its own, so that neighbours meet in one cache.
+//! Who has nothing left takes half of the longest rest, cut where neighbours share least: affinity and work stealing in the
+//! space of keys (V. Srivatsa et al.: "Preble: Efficient distributed prompt scheduling for LLM serving", 2024).
+//!
+//! Together the segments are the whole order, so a request that comes later has its place in one of them. Where nodes share
+//! the sweep there is one, of all replicas of this node.
+
+use super::messages::{Candidate, Position, ReplicaKey, ScanKey};
+use super::sweep::{PATIENCE_MS, Sweep};
+
+/// A stretch of the order, which begins behind the end of the one before.
+#[derive(Debug)]
+struct Segment {
+    /// Whose it is; where it has none, or one that cannot be used, it is for whoever asks next.
+    owner: Option<ReplicaKey>,
+    /// Its last place; the end of the order where `None`.
+    until: Option<Position>,
+    sweep: Sweep,
+    /// Requests that wait in it, as far as known.
+    rest: i64,
+}
+
+/// A scan that is to find where a segment is cut.
+#[derive(Debug)]
+struct Survey {
+    scan: ScanKey,
+    taker: ReplicaKey,
+    giver: ReplicaKey,
+    asked_at: i64,
+}
+
+/// A scan to be made.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) scan: ScanKey,
+    pub(super) after: Option<Position>,
+    pub(super) until: Option<Position>,
+    /// It is to find where a segment is cut, so it reads further than a run.
+    pub(super) is_survey: bool,
+}
+
+/// What a replica that asks for a run finds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Its window has requests.
+    Ready,
+    /// A scan must be answered first: this one, or one that is under way.
+    Wait(Option<Range>),
+    /// Others are to take what is left.
+    Nothing,
+}
+
+/// How many slots of a replica are idle; `None` of one that cannot be used.
+pub(super) type IdleSlots<'a> = &'a dyn Fn(ReplicaKey) -> Option<usize>;
+
+/// The segments of one partition, in order.
+#[derive(Debug, Default)]
+pub(super) struct Segments {
+    is_shared: bool,
+    list: Vec<Segment>,
+    survey: Option<Survey>,
+    scans: u64,
+}
+
+impl Segments {
+    pub(super) fn new(is_shared: bool) -> Self {
+        Self { is_shared, ..Self::default() }
+    }
+
+    pub(super) const fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Requests in all windows.
+    pub(super) fn window_len(&self) -> usize {
+        self.list.iter().map(|it| it.sweep.window_len()).sum()
+    }
+
+    /// Requests in the replica's window, and whether a scan may lengthen it soon.
+    pub(super) fn window_of(&self, replica: ReplicaKey) -> (usize, bool) {
+        self.of(replica).map_or((0, false), |it| (it.sweep.window_len(), it.sweep.is_asked()))
+    }
+
+    /// Whether any scan is awaited.
+    pub(super) fn is_asked(&self) -> bool {
+        self.survey.is_some() || self.list.iter().any(|it| it.sweep.is_asked())
+    }
+
+    /// Whether the store may hold more than the last scan saw, though nothing counts it here.
+    pub(super) fn may_go_on(&self) -> bool {
+        self.list.iter().any(|it| it.sweep.may_go_on())
+    }
+
+    /// Whether there is anything here for the replica: its own segment, one that nobody sweeps, or a part of another's that
+    /// its owner cannot take at once.
+    pub(super) fn is_for(&self, replica: ReplicaKey, idle: IdleSlots<'_>) -> bool {
+        self.is_shared
+            || self.list.is_empty()
+            || self.index_of(replica).is_some()
+            || self.list.iter().any(|it| it.excess(idle) > 0)
+    }
+
+    /// Finds the replica a segment, if it has none, and a window for it. `waiting` counts the whole partition, and the replica
+    /// has room for `wanted`.
+    pub(super) fn turn(
+        &mut self,
+        replica: ReplicaKey,
+        wanted: usize,
+        waiting: i64,
+        idle: IdleSlots<'_>,
+        now: i64,
+    ) -> Turn {
+        if self.list.is_empty() {
+            let owner = (!self.is_shared).then_some(replica);
+            let sweep = Sweep::new(self.is_shared);
+            self.list.push(Segment { owner, until: None, sweep, rest: waiting });
+        }
+        if self.index_of(replica).is_none()
+            && let Some(turn) = self.acquire(replica, wanted, idle, now)
+        {
+            return turn;
+        }
+        if self.of(replica).is_some_and(|it| it.sweep.window_len() > 0) {
+            return Turn::Ready;
+        }
+        Turn::Wait(self.scan(replica, now))
+    }
+
+    /// Takes over a segment for a replica that has none; what it finds instead, if it must wait for a survey or there is none.
+    fn acquire(&mut self, replica: ReplicaKey, wanted: usize, idle: IdleSlots<'_>, now: i64) -> Option<Turn> {
+        let excess = |it: &usize| self.list[*it].excess(idle);
+        let index = (0..self.list.len()).max_by_key(excess).filter(|it| excess(it) > 0);
+        let Some(index) = index else { return Some(Turn::Nothing) };
+        let segment = &mut self.list[index];
+        let giver = segment.owner.filter(|owner| idle(*owner).is_some());
+        let Some(giver) = giver.filter(|_| usize::try_from(segment.rest).is_ok_and(|rest| rest > wanted))
+        else {
+            segment.owner = Some(replica);
+            return None;
+        };
+        if self.survey.is_some() {
+            return Some(Turn::Wait(None));
+        }
+        let until = segment.until.clone();
+        self.scans += 1;
+        let scan = ScanKey(self.scans);
+        self.survey = Some(Survey { scan, taker: replica, giver, asked_at: now });
+        Some(Turn::Wait(Some(Range { scan, after: self.from(index).cloned(), until, is_survey: true })))
+    }
+
+    /// Begins a scan of the replica's segment, if none is awaited and one can bring more.
+    pub(super) fn scan(&mut self, replica: ReplicaKey, now: i64) -> Option<Range> {
+        let index = self.index_of(replica)?;
+        let scan = ScanKey(self.scans + 1);
+        let from = self.from(index).cloned();
+        let segment = &mut self.list[index];
+        let after = segment.sweep.ask(scan, from.as_ref(), now)?;
+        self.scans += 1;
+        Some(Range { scan, after, until: segment.until.clone(), is_survey: false })
+    }
+
+    /// The sweep whose scan this is; `None` of one that is not awaited, or a survey.
+    pub(super) fn sweep_of(&mut self, scan: ScanKey) -> Option<&mut Sweep> {
+        self.list.iter_mut().map(|it| &mut it.sweep).find(|it| it.awaits(scan))
+    }
+
+    /// Whether this is the survey that is awaited.
+    pub(super) fn is_survey(&self, scan: ScanKey) -> bool {
+        self.survey.as_ref().is_some_and(|survey| survey.scan == scan)
+    }
+
+    /// The scan was not made.
+    pub(super) fn undo(&mut self, scan: ScanKey) {
+        self.survey.take_if(|survey| survey.scan == scan);
+        if let Some(sweep) = self.sweep_of(scan) {
+            sweep.undo();
+        }
+    }
+
+    /// A scan of a segment was answered, see [`Sweep::absorb`]; true where nothing waits in the whole partition. An empty
+    /// segment becomes part of its neighbour.
+    pub(super) fn absorb(
+        &mut self,
+        scan: ScanKey,
+        fresh: impl Iterator<Item = Candidate>,
+        last: Option<Position>,
+        reached_end: bool,
+        now: i64,
+    ) -> bool {
+        let Some(index) = self.list.iter().position(|it| it.sweep.awaits(scan)) else { return false };
+        let is_empty = self.list[index].sweep.absorb(fresh, last, reached_end, now);
+        if is_empty && self.list.len() > 1 {
+            self.join(index);
+            return false;
+        }
+        is_empty
+    }
+
+    fn join(&mut self, index: usize) {
+        let Segment { until, rest, .. } = self.list.remove(index);
+        let before = index.checked_sub(1);
+        let neighbour = &mut self.list[before.unwrap_or(0)];
+        if before.is_some() {
+            neighbour.until = until;
+        }
+        neighbour.rest = neighbour.rest.saturating_add(rest);
+        neighbour.sweep.grow();
+    }
+
+    /// A survey was answered: `seen` are requests that wait in the giver's segment, in order, and all of them if it
+    /// `reached_end`. Cuts it, and gives its taker the part in which its giver's cursor does not stand.
+    pub(super) fn split(&mut self, seen: &[Candidate], reached_end: bool) {
+        let Some(Survey { taker, giver, .. }) = self.survey.take() else { return };
+        let Some(index) = self.index_of(giver).filter(|_| self.index_of(taker).is_none()) else { return };
+        let from = self.from(index).cloned();
+        let segment = &mut self.list[index];
+        let is_inside = |it: &&Candidate| {
+            from.as_ref().is_none_or(|from| it.position > *from)
+                && segment.until.as_ref().is_none_or(|until| it.position <= *until)
+        };
+        let rest: Vec<&Candidate> = seen.iter().filter(is_inside).collect();
+        let known = i64::try_from(rest.len()).unwrap_or(i64::MAX);
+        let total = if reached_end { known } else { segment.rest.max(known) };
+        segment.rest = total;
+        let Some(place) = weakest_link(&rest, reached_end) else { return };
+        let cut = rest[place - 1].position.clone();
+        let in_lower = i64::try_from(place).unwrap_or(i64::MAX);
+        let giver_keeps_lower = segment.sweep.cursor().is_none_or(|cursor| *cursor <= cut);
+        let upper_until = segment.until.replace(cut.clone());
+        let mut upper = Segment {
+            owner: Some(taker),
+            until: upper_until,
+            sweep: Sweep::new(false),
+            rest: total - in_lower,
+        };
+        segment.rest = in_lower;
+        if giver_keeps_lower {
+            segment.sweep.end_at(&cut);
+        } else {
+            std::mem::swap(&mut segment.owner, &mut upper.owner);
+            std::mem::swap(&mut segment.sweep, &mut upper.sweep);
+            upper.sweep.begin_behind(&cut);
+        }
+        self.list.insert(index + 1, upper);
+    }
+
+    /// Requests were added, nobody knows where.
+    pub(super) fn add(&mut self, count: i64) {
+        let parts = i64::try_from(self.list.len()).unwrap_or(i64::MAX).max(1);
+        for segment in &mut self.list {
+            segment.rest = segment.rest.saturating_add(count / parts + i64::from(count % parts > 0));
+        }
+    }
+
+    /// Takes the next run of the replica's segment, at most `limit` requests.
+    pub(super) fn take(&mut self, replica: ReplicaKey, limit: usize, now: i64) -> Vec<Candidate> {
+        let Some(index) = self.index_of(replica) else { return Vec::new() };
+        let segment = &mut self.list[index];
+        let run = segment.sweep.take(limit, now);
+        segment.rest = segment.rest.saturating_sub(i64::try_from(run.len()).unwrap_or(i64::MAX)).max(0);
+        run
+    }
+
+    /// Puts back what was taken and could not be leased; what belongs to another segment by now is found there.
+    pub(super) fn put_back(&mut self, replica: ReplicaKey, run: Vec<Candidate>) {
+        let Some(index) = self.index_of(replica) else { return };
+        let (from, until) = (self.from(index).cloned(), self.list[index].until.clone());
+        let is_inside = |it: &Candidate| {
+            from.as_ref().is_none_or(|from| it.position > *from)
+                && until.as_ref().is_none_or(|until| it.position <= *until)
+        };
+        self.list[index].sweep.put_back(run.into_iter().filter(is_inside).collect());
+    }
+
+    /// Keeps the first `keep` of each window, or of all windows together where there are several.
+    pub(super) fn trim(&mut self, keep: usize) {
+        let each = keep.div_ceil(self.list.len().max(1));
+        self.list.iter_mut().for_each(|it| it.sweep.trim(each));
+    }
+
+    /// Once a second, see [`Sweep::repair`].
+    pub(super) fn repair(&mut self, now: i64) {
+        self.list.iter_mut().for_each(|it| it.sweep.repair(now));
+        self.survey.take_if(|survey| now - survey.asked_at >= PATIENCE_MS);
+    }
+
+    fn of(&self, replica: ReplicaKey) -> Option<&Segment> {
+        self.index_of(replica).map(|index| &self.list[index])
+    }
+
+    fn index_of(&self, replica: ReplicaKey) -> Option<usize> {
+        let is_its = |it: &Segment| self.is_shared || it.owner == Some(replica);
+        self.list.iter().position(is_its)
+    }
+
+    /// The place behind which a segment begins.
+    fn from(&self, index: usize) -> Option<&Position> {
+        self.list.get(index.checked_sub(1)?)?.until.as_ref()
+    }
+}
+
+impl Segment {
+    /// Requests that its owner cannot take at once.
+    fn excess(&self, idle: IdleSlots<'_>) -> i64 {
+        let idle = self.owner.map_or(Some(0), idle);
+        // Its requests wait for a replica that cannot be used: before any that wait for one that is busy.
+        idle.map_or(i64::MAX, |idle| self.rest.max(1).saturating_sub(i64::try_from(idle).unwrap_or(i64::MAX)))
+    }
+}
+
+/// The first place of the second part of `rest`: about half of its cost lies before, and its neighbours share the shortest
+/// prefix. Where more lies behind `rest`, it is in its second half.
+fn weakest_link(rest: &[&Candidate], is_all: bool) -> Option<usize> {
+    let total = rest.iter().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
+    let (least, middle, most) =
+        if is_all { (total / 4, total / 2, total - total / 4) } else { (total / 2, total, total) };
+    let mut before = 0_i64;
+    let places = rest.windows(2).enumerate().map(|(index, pair)| {
+        before = before.saturating_add(pair[0].cost.max(1));
+        let is_outside = before < least || before > most;
+        let shared = shared_cuts(&pair[0].position, &pair[1].position);
+        ((is_outside, shared, before.abs_diff(middle)), index + 1)
+    });
+    places.min().map(|(_, place)| place)
+}
+
+/// Cuts of the keys that agree.
+fn shared_cuts(one: &Position, other: &Position) -> usize {
+    let (one, other) = (one.sort_key.cuts(), other.sort_key.cuts());
+    one.zip(other).take_while(|(one, other)| one == other).count()
+}

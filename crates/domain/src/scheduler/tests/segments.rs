@@ -1,0 +1,201 @@
+//! The segments of one partition: who sweeps what, and where they are cut.
+
+use super::super::messages::{Position, ReplicaKey, ScanKey};
+use super::super::segments::{Range, Segments, Turn};
+use super::{candidate, position};
+use crate::scheduler::Candidate;
+use crate::sort_key::SortKey;
+
+const FIRST: ReplicaKey = ReplicaKey(1);
+const SECOND: ReplicaKey = ReplicaKey(2);
+
+/// Every replica is at work.
+fn none_idle(_: ReplicaKey) -> Option<usize> {
+    Some(0)
+}
+
+fn range(turn: Turn) -> Range {
+    match turn {
+        Turn::Wait(Some(range)) => range,
+        turn => panic!("no scan: {turn:?}"),
+    }
+}
+
+/// The first replica sweeps everything, and has taken `taken` of `all`, of which its window has the rest.
+fn swept_by_first(all: &[Candidate], taken: usize) -> Segments {
+    let mut segments = Segments::new(false);
+    let count = i64::try_from(all.len()).unwrap();
+    let scan = range(segments.turn(FIRST, 8, count, &none_idle, 0)).scan;
+    let last = all.last().map(|it| it.position.clone());
+    assert!(!segments.absorb(scan, all.iter().cloned(), last, true, 0));
+    assert_eq!(segments.take(FIRST, taken, 0).len(), taken);
+    segments
+}
+
+fn take(segments: &mut Segments, replica: ReplicaKey) -> Vec<i64> {
+    segments.take(replica, usize::MAX, 0).iter().map(|it| it.position.seq).collect()
+}
+
+/// A request whose key is of these cuts.
+fn keyed(seq: i64, cuts: [u8; 2]) -> Candidate {
+    let sort_key = SortKey::from_bytes(&[cuts[0], 0, cuts[1], 0]);
+    Candidate { position: Position { sort_key, seq }, ..candidate(seq) }
+}
+
+fn numbered(seqs: std::ops::RangeInclusive<i64>) -> Vec<Candidate> {
+    seqs.map(candidate).collect()
+}
+
+#[test]
+fn who_has_nothing_takes_half_of_what_the_other_cannot_take_at_once() {
+    let all = numbered(1..=40);
+    let mut segments = swept_by_first(&all, 8);
+    let survey = range(segments.turn(SECOND, 8, 32, &none_idle, 0));
+    assert!(survey.is_survey && survey.after.is_none() && survey.until.is_none());
+    assert_eq!(segments.turn(ReplicaKey(3), 8, 32, &none_idle, 0), Turn::Wait(None), "one survey at a time");
+    assert!(segments.is_survey(survey.scan));
+    segments.split(&all[8..], true);
+    assert_eq!(take(&mut segments, FIRST), (9..=24).collect::<Vec<_>>());
+    let scan = range(segments.turn(SECOND, 8, 16, &none_idle, 0));
+    assert_eq!((scan.after, scan.until), (Some(position(24)), None));
+    segments.absorb(scan.scan, all[24..].iter().cloned(), Some(position(40)), true, 0);
+    assert_eq!(take(&mut segments, SECOND), (25..=40).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_segment_is_cut_where_neighbours_share_least() {
+    let groups = [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2), (2, 3), (2, 4)];
+    let all: Vec<_> = (1..).zip(groups).map(|(seq, (group, own))| keyed(seq, [group, own])).collect();
+    let mut segments = swept_by_first(&all, 0);
+    range(segments.turn(SECOND, 2, 8, &none_idle, 0));
+    segments.split(&all, true);
+    assert_eq!(take(&mut segments, FIRST), [1, 2, 3], "a group stays whole");
+}
+
+#[test]
+fn a_part_is_measured_by_its_cost() {
+    let mut all = numbered(1..=12);
+    all[0].cost = 1_100;
+    let mut segments = swept_by_first(&all, 0);
+    range(segments.turn(SECOND, 2, 12, &none_idle, 0));
+    segments.split(&all, true);
+    assert_eq!(take(&mut segments, FIRST), [1]);
+}
+
+#[test]
+fn where_more_lies_behind_what_a_survey_saw_the_taker_gets_that_too() {
+    let mut segments = Segments::new(false);
+    let scan = range(segments.turn(FIRST, 8, 1_000, &none_idle, 0)).scan;
+    segments.absorb(scan, numbered(1..=4).into_iter(), Some(position(4)), false, 0);
+    range(segments.turn(SECOND, 8, 1_000, &none_idle, 0));
+    segments.split(&numbered(1..=20), false);
+    let (first, second) =
+        (range(segments.turn(SECOND, 8, 1, &none_idle, 0)), segments.scan(FIRST, 0).unwrap());
+    assert_eq!((&first.after, first.until), (&second.until, None));
+    assert!(second.until.is_some_and(|until| until >= position(10)));
+    // The third takes from the longest rest, which is the second's.
+    let third = range(segments.turn(ReplicaKey(3), 8, 1, &none_idle, 0));
+    assert_eq!((third.is_survey, third.after), (true, first.after));
+}
+
+#[test]
+fn the_giver_goes_on_where_its_cursor_stands() {
+    let mut segments = swept_by_first(&numbered(101..=110), 9);
+    // Requests have come behind the cursor since.
+    segments.add(100);
+    range(segments.turn(SECOND, 2, 100, &none_idle, 0));
+    segments.split(&[numbered(1..=9), vec![candidate(110)]].concat(), true);
+    assert_eq!(take(&mut segments, FIRST), [110]);
+    let scan = range(segments.turn(SECOND, 2, 9, &none_idle, 0));
+    assert_eq!((scan.after, scan.until.is_some()), (None, true));
+}
+
+#[test]
+fn what_the_owner_can_take_at_once_is_left_to_it_and_little_is_taken_over_whole() {
+    let all = numbered(1..=10);
+    let mut segments = swept_by_first(&all, 2);
+    let first_idles = |_| Some(8);
+    assert!(!segments.is_for(SECOND, &first_idles));
+    assert_eq!(segments.turn(SECOND, 8, 8, &first_idles, 0), Turn::Nothing);
+    assert!(segments.is_for(SECOND, &none_idle));
+    assert_eq!(segments.turn(SECOND, 8, 8, &none_idle, 0), Turn::Ready, "with its window");
+    assert_eq!(take(&mut segments, FIRST), [0; 0]);
+    assert_eq!(take(&mut segments, SECOND), (3..=10).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_segment_whose_owner_cannot_be_used_is_for_whoever_asks() {
+    let all = numbered(1..=10);
+    let mut segments = swept_by_first(&all, 2);
+    let first_is_away = |replica| (replica != FIRST).then_some(0);
+    assert_eq!(segments.turn(SECOND, 2, 8, &first_is_away, 0), Turn::Ready);
+    assert_eq!(take(&mut segments, SECOND), (3..=10).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_empty_segment_joins_its_neighbour_and_the_last_one_tells_that_nothing_waits() {
+    for empty_one in [FIRST, SECOND] {
+        let all = numbered(1..=10);
+        let mut segments = swept_by_first(&all, 0);
+        range(segments.turn(SECOND, 2, 10, &none_idle, 0));
+        segments.split(&all, true);
+        let scan = range(segments.turn(SECOND, 2, 10, &none_idle, 0)).scan;
+        segments.absorb(scan, numbered(6..=10).into_iter(), Some(position(10)), true, 0);
+        take(&mut segments, FIRST);
+        take(&mut segments, SECOND);
+        let other = if empty_one == FIRST { SECOND } else { FIRST };
+        let scan = range(segments.turn(empty_one, 2, 1, &none_idle, 0)).scan;
+        assert!(!segments.absorb(scan, std::iter::empty(), None, true, 0));
+        if segments.window_of(empty_one) == (0, false) && segments.scan(empty_one, 0).is_some() {
+            // The first segment had more in front of its cursor, so its next revolution tells.
+            segments.undo(ScanKey(4));
+            let scan = range(segments.turn(empty_one, 2, 1, &none_idle, 0)).scan;
+            assert!(!segments.absorb(scan, std::iter::empty(), None, true, 0));
+        }
+        assert!(segments.scan(empty_one, 0).is_none(), "it has no segment");
+        let mut revolutions = 0;
+        loop {
+            let scan = range(segments.turn(other, 2, 1, &none_idle, 0));
+            assert_eq!(scan.until, None);
+            revolutions += 1;
+            if segments.absorb(scan.scan, std::iter::empty(), None, true, 0) {
+                assert_eq!(scan.after, None, "it was a whole revolution");
+                break;
+            }
+            assert!(revolutions < 4);
+        }
+    }
+}
+
+#[test]
+fn what_was_not_leased_waits_in_its_own_segment_or_is_found_again_in_another() {
+    let all = numbered(1..=10);
+    let mut segments = swept_by_first(&all, 0);
+    let run = segments.take(FIRST, 8, 0);
+    segments.add(8);
+    range(segments.turn(SECOND, 2, 10, &none_idle, 0));
+    segments.split(&all, true);
+    segments.put_back(FIRST, run);
+    assert_eq!(take(&mut segments, FIRST).len(), 10 - segments_of_second(&mut segments));
+}
+
+fn segments_of_second(segments: &mut Segments) -> usize {
+    let scan = range(segments.turn(SECOND, 2, 1, &none_idle, 0));
+    let inside = |it: &Candidate| {
+        scan.after.as_ref().is_none_or(|after| it.position > *after)
+            && scan.until.as_ref().is_none_or(|until| it.position <= *until)
+    };
+    numbered(1..=10).iter().filter(|it| inside(it)).count()
+}
+
+#[test]
+fn a_survey_that_is_lost_or_not_made_is_given_up() {
+    let all = numbered(1..=40);
+    let mut segments = swept_by_first(&all, 0);
+    let first = range(segments.turn(SECOND, 8, 40, &none_idle, 0));
+    segments.undo(first.scan);
+    let second = range(segments.turn(SECOND, 8, 40, &none_idle, 0));
+    assert!(second.is_survey && second.scan != first.scan);
+    segments.repair(15_000);
+    assert!(range(segments.turn(SECOND, 8, 40, &none_idle, 15_000)).is_survey);
+}
