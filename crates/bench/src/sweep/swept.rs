@@ -84,7 +84,7 @@ impl Swept {
                     let ms = u64::try_from(at - EPOCH_MS).unwrap_or(0);
                     works.push(Work::After { us: (ms * 1_000).saturating_sub(now_us), number: WAKE });
                 }
-                SchedulerCommand::Scan { partition, scan, after, until, limit } => {
+                SchedulerCommand::Scan { partition, scan, after, until, limit, .. } => {
                     let (candidates, reached_end) = self.scan(partition, after, until, limit as usize);
                     let answer = SchedulerInput::Candidates { partition, scan, candidates, reached_end };
                     works.push(self.later(SCAN_US, answer));

@@ -17,8 +17,8 @@ use super::timers::Timer;
 
 /// The least a scan asks for.
 const LOOK_MIN: usize = 32;
-/// The least of it that a node takes of a shared sweep: where two runs meet, two engines read the same prefix.
-const RUN_MIN: usize = 128;
+/// The least where nodes share the queue: each scan is a transaction, but what it brings waits for this replica alone.
+const SHARED_LOOK_MIN: usize = 64;
 /// Serving one replica may touch another; what is left after this many rounds waits for the next input.
 const ROUNDS_MAX: usize = 4;
 
@@ -172,7 +172,7 @@ impl Scheduler {
             let Range { scan, after, until, is_survey } = range;
             let limit = if is_survey { survey_max } else { limit };
             let partition = QueuePartition { model, account };
-            SchedulerCommand::Scan { partition, scan, after, until, limit }
+            SchedulerCommand::Scan { partition, scan, replica: key, after, until, limit }
         };
         loop {
             let choice = state.choose(Taker { replica: key, wanted, idle: &idle }, is_asked, now);
@@ -194,9 +194,12 @@ impl Scheduler {
     }
 
     fn look_limit(&self, wanted: usize) -> u32 {
-        let least = if self.settings.is_shared { RUN_MIN } else { LOOK_MIN };
-        let limit = u32::try_from(wanted.saturating_mul(2).max(least)).unwrap_or(u32::MAX);
-        limit.min(self.settings.look_max)
+        let limit = if self.settings.is_shared {
+            wanted.max(SHARED_LOOK_MIN)
+        } else {
+            wanted.saturating_mul(2).max(LOOK_MIN)
+        };
+        u32::try_from(limit).unwrap_or(u32::MAX).min(self.settings.look_max)
     }
 
     fn ask_lease(&mut self, key: ReplicaKey, partition: QueuePartition, run: Vec<Candidate>, now: i64) {

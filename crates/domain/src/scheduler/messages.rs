@@ -251,7 +251,10 @@ pub enum SchedulerCommand {
         partition: QueuePartition,
         /// Its name, for the answer.
         scan: ScanKey,
-        /// Behind this place; from the start where `None`. Where nodes share the sweep its own cursor counts instead.
+        /// For whose next runs. Where nodes share the queue, the store knows its segment and how far its sweep has come, and the
+        /// range does not count.
+        replica: ReplicaKey,
+        /// Behind this place; from the start where `None`.
         after: Option<Position>,
         /// Up to this place, itself included; to the end where `None`.
         until: Option<Position>,

@@ -41,6 +41,7 @@ pub use messages::*;
 use random::Random;
 use releases::Releases;
 use replicas::ReplicaState;
+pub use segments::weakest_link;
 pub use settings::Settings;
 use timers::{Timer, Timers};
 

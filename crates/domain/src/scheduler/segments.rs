@@ -3,7 +3,8 @@
 //! space of keys (V. Srivatsa et al.: "Preble: Efficient distributed prompt scheduling for LLM serving", 2024).
 //!
 //! Together the segments are the whole order, so a request that comes later has its place in one of them. Where nodes share
-//! the sweep there is one, of all replicas of this node.
+//! the queue its segments are the store's, which finds each replica its own by the same rules: then a segment here is no more
+//! than a replica's window.
 
 use super::messages::{Candidate, Position, ReplicaKey, ScanKey};
 use super::sweep::{PATIENCE_MS, Sweep};
@@ -110,10 +111,11 @@ impl Segments {
         idle: IdleSlots<'_>,
         now: i64,
     ) -> Turn {
+        if self.is_shared && self.index_of(replica).is_none() {
+            self.adopt(replica, idle);
+        }
         if self.list.is_empty() {
-            let owner = (!self.is_shared).then_some(replica);
-            let sweep = Sweep::new(self.is_shared);
-            self.list.push(Segment { owner, until: None, sweep, rest: waiting });
+            self.list.push(Segment::new(replica, self.is_shared, waiting));
         }
         if self.index_of(replica).is_none()
             && let Some(turn) = self.acquire(replica, wanted, idle, now)
@@ -124,6 +126,15 @@ impl Segments {
             return Turn::Ready;
         }
         Turn::Wait(self.scan(replica, now))
+    }
+
+    /// Takes over the window of a replica that cannot be used, or begins one.
+    fn adopt(&mut self, replica: ReplicaKey, idle: IdleSlots<'_>) {
+        let is_left = |it: &&mut Segment| it.owner.is_none_or(|owner| idle(owner).is_none());
+        match self.list.iter_mut().find(is_left) {
+            Some(left) => left.owner = Some(replica),
+            None => self.list.push(Segment::new(replica, true, 0)),
+        }
     }
 
     /// Takes over a segment for a replica that has none; what it finds instead, if it must wait for a survey or there is none.
@@ -189,7 +200,7 @@ impl Segments {
     ) -> bool {
         let Some(index) = self.list.iter().position(|it| it.sweep.awaits(scan)) else { return false };
         let is_empty = self.list[index].sweep.absorb(fresh, last, reached_end, now);
-        if is_empty && self.list.len() > 1 {
+        if is_empty && self.list.len() > 1 && !self.is_shared {
             self.join(index);
             return false;
         }
@@ -218,7 +229,7 @@ impl Segments {
             from.as_ref().is_none_or(|from| it.position > *from)
                 && segment.until.as_ref().is_none_or(|until| it.position <= *until)
         };
-        let rest: Vec<&Candidate> = seen.iter().filter(is_inside).collect();
+        let rest: Vec<Candidate> = seen.iter().filter(is_inside).cloned().collect();
         let known = i64::try_from(rest.len()).unwrap_or(i64::MAX);
         let total = if reached_end { known } else { segment.rest.max(known) };
         segment.rest = total;
@@ -289,8 +300,7 @@ impl Segments {
     }
 
     fn index_of(&self, replica: ReplicaKey) -> Option<usize> {
-        let is_its = |it: &Segment| self.is_shared || it.owner == Some(replica);
-        self.list.iter().position(is_its)
+        self.list.iter().position(|it| it.owner == Some(replica))
     }
 
     /// The place behind which a segment begins.
@@ -300,6 +310,10 @@ impl Segments {
 }
 
 impl Segment {
+    fn new(owner: ReplicaKey, is_shared: bool, rest: i64) -> Self {
+        Self { owner: Some(owner), until: None, sweep: Sweep::new(is_shared), rest }
+    }
+
     /// Requests that its owner cannot take at once.
     fn excess(&self, idle: IdleSlots<'_>) -> i64 {
         let idle = self.owner.map_or(Some(0), idle);
@@ -308,9 +322,10 @@ impl Segment {
     }
 }
 
-/// The first place of the second part of `rest`: about half of its cost lies before, and its neighbours share the shortest
-/// prefix. Where more lies behind `rest`, it is in its second half.
-fn weakest_link(rest: &[&Candidate], is_all: bool) -> Option<usize> {
+/// Where a segment is cut in two, of which `rest` waits, in order: the place in `rest` with which its second part begins. About
+/// half of the cost lies before it, and its neighbours share the shortest prefix. Where `rest` is not all that waits, it is in
+/// the second half of it. `None` of fewer than two.
+pub fn weakest_link(rest: &[Candidate], is_all: bool) -> Option<usize> {
     let total = rest.iter().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
     let (least, middle, most) =
         if is_all { (total / 4, total / 2, total - total / 4) } else { (total / 2, total, total) };

@@ -51,9 +51,10 @@ async fn attempt(
                 next_ready_at: released.next_ready_at,
             }))
         }
-        SchedulerCommand::Scan { partition, scan, after, until, limit } => {
+        SchedulerCommand::Scan { partition, scan, replica, after, until, limit } => {
             let range = KeyRange { after: after.as_ref(), until: until.as_ref() };
-            let (candidates, reached_end) = queue::look(store, *partition, range, *limit, now).await?;
+            let (candidates, reached_end) =
+                queue::look(store, *partition, *replica, range, *limit, now).await?;
             Ok(Some(SchedulerInput::Candidates {
                 partition: *partition,
                 scan: *scan,

@@ -173,7 +173,7 @@ fn what_other_nodes_brought_into_a_shared_queue_is_heard_of_and_leased() {
     let mut scheduler = Scheduler::new(settings, 1);
     scheduler.on(SchedulerInput::Replicas(vec![replica(1, 2)]), 0);
     let heard = scheduler.on(SchedulerInput::Waiting(vec![partition(1)]), 1);
-    assert!(matches!(heard[..], [SchedulerCommand::Scan { after: None, limit: 128, .. }, ..]), "{heard:?}");
+    assert!(matches!(heard[..], [SchedulerCommand::Scan { after: None, limit: 64, .. }, ..]), "{heard:?}");
     let candidates = vec![candidate(5), candidate(6), candidate(7)];
     let leased = scheduler.on(seen(ScanKey(1), candidates, false), 2);
     assert!(

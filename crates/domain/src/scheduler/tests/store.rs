@@ -42,7 +42,7 @@ impl Store {
     }
 
     pub(super) fn scan(&self, command: SchedulerCommand, now: i64) -> SchedulerInput {
-        let SchedulerCommand::Scan { partition, scan, after, until, limit } = command else {
+        let SchedulerCommand::Scan { partition, scan, after, until, limit, .. } = command else {
             panic!("no scan: {command:?}")
         };
         let limit = usize::try_from(limit).unwrap();

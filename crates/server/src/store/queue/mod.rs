@@ -8,8 +8,8 @@ pub mod live_counts;
 pub(super) mod queue_scan;
 pub mod releases;
 pub(super) mod scan;
+pub(super) mod segments;
 pub mod settle;
-pub(super) mod sweep_cursors;
 
 pub use self::queue_scan::KeyRange;
 pub use self::scan::{

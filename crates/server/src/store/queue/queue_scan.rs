@@ -14,7 +14,7 @@ statements! {
 }
 
 /// Behind every key there is.
-const LAST_KEY: &[u8] = &[0xFF; SortKey::MAX_BYTES + 1];
+pub(in crate::store) const LAST_KEY: &[u8] = &[0xFF; SortKey::MAX_BYTES + 1];
 
 /// A part of a partition's order.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,12 +1,12 @@
 //! Looking at the queue. A look decides nothing: what it saw is taken only by a lease, which is guarded.
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::scheduler::{Backlog, Candidate, QueuePartition};
+use overnight_domain::scheduler::{Backlog, Candidate, QueuePartition, ReplicaKey};
 
 use crate::store::database::{Dialect, Row, Value, statements};
 use crate::store::queue::queue_scan::{KeyRange, read_candidate, scan_range};
 use crate::store::queue::releases::{self, read_backlog, read_partition};
-use crate::store::queue::sweep_cursors;
+use crate::store::queue::segments;
 use crate::store::{Store, StoreError};
 
 statements! {
@@ -31,10 +31,11 @@ statements! {
 
 /// Waiting requests in a range of a partition that may be tried by `now`, in order; and whether no more lie behind.
 ///
-/// Where nodes share the queue, the range does not count: it is the next run of the sweep that they share.
+/// Where nodes share the queue, the range does not count: it is the next run of the replica's segment.
 pub async fn look(
     store: &Store,
     partition: QueuePartition,
+    replica: ReplicaKey,
     range: KeyRange<'_>,
     limit: u32,
     now: i64,
@@ -44,7 +45,7 @@ pub async fn look(
             let rows = store.readers().fetch_all(scan_range(partition, range, limit, now)).await?;
             rows.iter().map(read_candidate).collect::<Result<Vec<_>, _>>()?
         }
-        Dialect::Postgres => sweep_cursors::take(store, partition, limit, now).await?,
+        Dialect::Postgres => segments::take(store, partition, replica, limit, now).await?,
     };
     let reached_end = candidates.len() < limit as usize;
     Ok((candidates, reached_end))

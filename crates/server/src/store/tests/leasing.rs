@@ -2,7 +2,7 @@
 
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{AccountKey, Candidate, Lease};
+use overnight_domain::scheduler::{AccountKey, Candidate, Lease, ReplicaKey};
 
 use crate::store::nodes;
 use crate::store::queue::leases::{self, ReleaseLease};
@@ -34,7 +34,7 @@ async fn a_look_goes_on_behind_its_cursor_up_to_the_end_of_its_segment() {
     fixture.insert(&[1, 2, 2, 3]).await;
     fixture.release().await;
     let all = fixture.look().await;
-    let look = |range| queue::look(&fixture.store, fixture.partition(), range, 2, START);
+    let look = |range| queue::look(&fixture.store, fixture.partition(), ReplicaKey(0), range, 2, START);
     let behind = |after| KeyRange { after: Some(after), until: None };
     let seen = |candidates: Vec<Candidate>| candidates.into_iter().map(|it| it.position).collect::<Vec<_>>();
     let (rest, reached_end) = look(behind(&all[1])).await.expect("a look");
@@ -105,9 +105,10 @@ async fn a_settle_under_an_old_epoch_touches_nothing(mut fixture: Fixture) {
     let back = ReleaseLease { lease: old.clone(), retry_at: START, attempt: attempt(), suspect: true };
     assert!(leases::release_lease(&fixture.store, back.clone()).await.expect("a release"));
     assert!(!leases::release_lease(&fixture.store, back).await.expect("a second release"));
-    let (candidates, _) = queue::look(&fixture.store, fixture.partition(), KeyRange::default(), 9, START)
-        .await
-        .expect("a look");
+    let (candidates, _) =
+        queue::look(&fixture.store, fixture.partition(), ReplicaKey(0), KeyRange::default(), 9, START)
+            .await
+            .expect("a look");
     assert_eq!((candidates[0].attempts, candidates[0].suspect), (1, true));
     let new = fixture.lease().await.remove(0);
     assert!(new.epoch > old.epoch);
@@ -139,9 +140,10 @@ async fn a_request_that_backs_off_is_not_seen_before_its_time(mut fixture: Fixtu
     let back = ReleaseLease { lease: lease.clone(), retry_at: START + 9, attempt: None, suspect: false };
     assert!(leases::release_lease(&fixture.store, back).await.expect("a release"));
     assert!(fixture.look().await.is_empty());
-    let (later, _) = queue::look(&fixture.store, fixture.partition(), KeyRange::default(), 9, START + 9)
-        .await
-        .expect("a look");
+    let (later, _) =
+        queue::look(&fixture.store, fixture.partition(), ReplicaKey(0), KeyRange::default(), 9, START + 9)
+            .await
+            .expect("a look");
     assert_eq!(later.len(), 1);
 }
 

@@ -10,10 +10,12 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
+    DROP TABLE segments;
+    CREATE TABLE sweeps (model BIGINT, account BIGINT);
     DROP INDEX api_keys_usable;
     DROP INDEX events_exhausted;
     DROP TABLE last_deleted;

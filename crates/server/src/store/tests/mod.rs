@@ -77,6 +77,7 @@ use crate::store::{Durability, Store, StoreOptions, requests};
 use crate::clock::{ManualClock, SharedClock, SystemClock};
 use crate::store::ledger::price_points;
 use crate::store::queue;
+use crate::store::queue::queue_scan;
 use crate::store::queue::releases;
 use crate::store::queue::settle;
 
@@ -208,12 +209,11 @@ impl Fixture {
         releases::release(&self.store, START, 1_000).await.expect("a release");
     }
 
+    /// What waits, in order, without a part in anybody's sweep.
     pub(super) async fn look(&self) -> Vec<Position> {
-        let (candidates, _) =
-            queue::look(&self.store, self.partition(), queue::KeyRange::default(), 1_000, START)
-                .await
-                .expect("a look");
-        candidates.into_iter().map(|candidate| candidate.position).collect()
+        let scan = queue_scan::scan_range(self.partition(), queue::KeyRange::default(), 1_000, START);
+        let rows = self.store.readers().fetch_all(scan).await.expect("a scan");
+        rows.iter().map(|row| queue_scan::read_position(row).expect("a position")).collect()
     }
 
     /// Leases everything that waits.

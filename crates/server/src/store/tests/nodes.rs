@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use overnight_domain::requests::RequestStatus;
+use overnight_domain::scheduler::ReplicaKey;
 use overnight_testkit::postgres::{Cluster, FaultProxy, Pooler};
 
 use crate::store::nodes;
@@ -51,28 +52,57 @@ async fn a_node_that_slept_through_its_lease_finds_its_writes_refused() {
     fixture.assert_sound().await;
 }
 
+/// The next run of a replica's segment, by its keys.
+async fn look(fixture: &Fixture, store: &Store, replica: u32, limit: u32) -> (Vec<u8>, bool) {
+    let (range, replica) = (queue::KeyRange::default(), ReplicaKey(replica));
+    let (run, reached_end) =
+        queue::look(store, fixture.partition(), replica, range, limit, START).await.expect("a look");
+    (run.iter().map(|it| it.position.sort_key.as_bytes()[0]).collect(), reached_end)
+}
+
+fn keys(range: std::ops::RangeInclusive<u8>) -> Vec<u8> {
+    range.collect()
+}
+
 #[tokio::test]
-async fn nodes_take_runs_of_one_sweep_that_comes_round() {
+async fn nodes_sweep_segments_of_their_own_and_take_half_of_the_longest_rest() {
     let mut fixture = Fixture::on_postgres().await;
     let (other, _folder) = fixture.node().await;
-    fixture.insert(&[1, 2, 2, 3, 4]).await;
+    fixture.insert(&keys(1..=40)).await;
     fixture.release().await;
-    let look = async |store| {
-        let (run, reached_end) =
-            queue::look(store, fixture.partition(), queue::KeyRange::default(), 2, START)
-                .await
-                .expect("a look");
-        let keys: Vec<u8> = run.iter().map(|it| it.position.sort_key.as_bytes()[0]).collect();
-        (keys, reached_end)
+    assert_eq!(look(&fixture, &fixture.store, 1, 4).await, (keys(1..=4), false));
+    assert_eq!(look(&fixture, &other, 1, 4).await, (keys(23..=26), false), "half of what lies ahead");
+    assert_eq!(look(&fixture, &fixture.store, 1, 9).await, (keys(5..=13), false), "each goes on in its own");
+    assert_eq!(look(&fixture, &other, 1, 14).await, (keys(27..=40), false));
+    assert_eq!(look(&fixture, &fixture.store, 2, 4).await, (keys(18..=21), false), "half again");
+    assert_eq!(look(&fixture, &fixture.store, 1, 99).await, (keys(14..=17), true));
+    assert_eq!(look(&fixture, &fixture.store, 1, 99).await, (keys(1..=17), true), "it wraps at its end");
+}
+
+#[tokio::test]
+async fn what_a_node_leaves_behind_is_taken_and_an_empty_segment_joins_the_one_before() {
+    let mut fixture = Fixture::on_postgres().await;
+    let (other, _folder) = fixture.node().await;
+    fixture.insert(&keys(1..=20)).await;
+    fixture.release().await;
+    look(&fixture, &fixture.store, 1, 2).await;
+    assert_eq!(look(&fixture, &other, 1, 2).await.0, keys(12..=13));
+    let leased = async |range: std::ops::RangeInclusive<u8>| {
+        let mut positions = fixture.look().await;
+        positions.retain(|it| range.contains(&it.sort_key.as_bytes()[0]));
+        leases::take(&fixture.store, fixture.partition(), positions, START).await.expect("a lease");
     };
-    assert_eq!(look(&fixture.store).await, (vec![1, 2], false));
-    assert_eq!(look(&other).await, (vec![2, 3], false));
-    assert_eq!(look(&fixture.store).await, (vec![4], true));
-    assert_eq!(look(&other).await, (vec![1, 2], false), "the sweep came round");
-    let positions = fixture.look().await;
-    leases::take(&other, fixture.partition(), positions, START).await.expect("a lease");
-    assert_eq!(look(&fixture.store).await.0, [1, 2], "what lay before the cursor waits still");
+    // The second half is all under way, so its node takes from the first, whole: it is short enough.
+    leased(12..=20).await;
+    assert_eq!(look(&fixture, &other, 1, 11).await.0, keys(3..=11), "the sweep goes on at its cursor");
+    leased(3..=11).await;
+    assert_eq!(look(&fixture, &fixture.store, 7, 11).await.0, keys(1..=2), "what lay before it waits still");
+    leased(1..=2).await;
+    assert_eq!(look(&fixture, &other, 1, 11).await, (Vec::new(), true));
+    fixture.insert(&[15, 16]).await;
+    fixture.release().await;
     assert_eq!(queue::waiting_partitions(&other, START).await.expect("a poll"), [fixture.partition()]);
+    assert_eq!(look(&fixture, &other, 1, 9).await, (vec![15, 16], true));
 }
 
 #[tokio::test]

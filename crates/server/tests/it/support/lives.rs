@@ -1,7 +1,7 @@
 //! The lives of requests without an engine: released, leased and settled by hand.
 
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{Lease, QueuePartition};
+use overnight_domain::scheduler::{Lease, QueuePartition, ReplicaKey};
 use overnight_server::store::queue::leases;
 use overnight_server::store::queue::releases;
 use overnight_server::store::queue::settle;
@@ -22,7 +22,7 @@ impl TestApp {
         let model = self.services.models.find(MODEL).expect("the model").key;
         let group = QueuePartition { model, account: self.account };
         let (candidates, _) =
-            queue::look(store, group, KeyRange::default(), 10_000, now).await.expect("a look");
+            queue::look(store, group, ReplicaKey(0), KeyRange::default(), 10_000, now).await.expect("a look");
         let positions = candidates.into_iter().map(|candidate| candidate.position).collect();
         leases::take(store, group, positions, now).await.expect("a lease").leases
     }

@@ -193,6 +193,57 @@ WITH RECURSIVE g(model, account) AS (
             SELECT 1 FROM queue q
             WHERE q.model = g.model AND q.account = g.account AND q.phase = 0 /* waiting */ AND q.retry_at <= $1);
 
+-- queue::segments::COMMIT_WITHOUT_WAITING, PostgreSQL
+SET LOCAL synchronous_commit = off;
+
+-- queue::segments::CURRENT, PostgreSQL
+SELECT begin_key, begin_seq, cursor_key, cursor_seq FROM segments
+        WHERE model = $1 AND account = $2 AND begin_key = $3 AND begin_seq = $4 FOR UPDATE;
+
+-- queue::segments::DELETE, PostgreSQL
+DELETE FROM segments WHERE model = $1 AND account = $2 AND begin_key = $3 AND begin_seq = $4;
+
+-- queue::segments::GO_ON, PostgreSQL
+UPDATE segments SET cursor_key = $1, cursor_seq = $2
+        WHERE model = $3 AND account = $4 AND begin_key = $5 AND begin_seq = $6;
+
+-- queue::segments::INSERT, PostgreSQL
+INSERT INTO segments (model, account, begin_key, begin_seq, cursor_key, cursor_seq, node, replica)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING;
+
+-- queue::segments::LOCK, PostgreSQL
+SELECT 1 AS is_there FROM segments
+        WHERE model = $1 AND account = $2 AND begin_key = ''::bytea FOR UPDATE;
+
+-- queue::segments::NEXT, PostgreSQL
+SELECT begin_key, begin_seq FROM segments
+        WHERE model = $1 AND account = $2 AND (begin_key, begin_seq) > ($3, $4) ORDER BY begin_key, begin_seq LIMIT 1;
+
+-- queue::segments::OWN, PostgreSQL
+SELECT begin_key, begin_seq, cursor_key, cursor_seq FROM segments
+        WHERE model = $1 AND account = $2 AND node = $3 AND replica = $4 ORDER BY begin_key, begin_seq LIMIT 1 FOR UPDATE;
+
+-- queue::segments::RESTS, PostgreSQL
+SELECT s.begin_key, s.begin_seq, s.cursor_key, s.cursor_seq, s.node, s.replica, ahead.count AS ahead,
+            behind.count AS behind
+        FROM (SELECT begin_key, begin_seq, cursor_key, cursor_seq, node, replica, model, account,
+                lead(begin_key) OVER w AS until_key, lead(begin_seq) OVER w AS until_seq
+            FROM segments WHERE model = $1 AND account = $2 WINDOW w AS (ORDER BY begin_key, begin_seq)) s
+        CROSS JOIN (SELECT $3::bytea AS last_key, $4::bigint AS now, $5::bigint AS counted_max) p
+        CROSS JOIN LATERAL (SELECT count(*) AS count FROM (SELECT 1 FROM queue q
+            WHERE q.model = s.model AND q.account = s.account AND (q.sort_key, q.seq) > (s.cursor_key, s.cursor_seq)
+              AND (q.sort_key, q.seq) <= (coalesce(s.until_key, p.last_key), coalesce(s.until_seq, 0))
+              AND q.phase = 0 /* waiting */ AND q.retry_at <= p.now LIMIT p.counted_max) q) ahead
+        CROSS JOIN LATERAL (SELECT count(*) AS count FROM (SELECT 1 FROM queue q
+            WHERE q.model = s.model AND q.account = s.account AND (q.sort_key, q.seq) > (s.begin_key, s.begin_seq)
+              AND (q.sort_key, q.seq) <= (s.cursor_key, s.cursor_seq)
+              AND q.phase = 0 /* waiting */ AND q.retry_at <= p.now LIMIT p.counted_max) q) behind
+        ORDER BY s.begin_key, s.begin_seq;
+
+-- queue::segments::TAKE_OVER, PostgreSQL
+UPDATE segments SET node = $1, replica = $2
+        WHERE model = $3 AND account = $4 AND begin_key = $5 AND begin_seq = $6;
+
 -- queue::settle::postgres::END, PostgreSQL
 WITH v AS (
                 SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
@@ -232,17 +283,4 @@ DELETE FROM queue WHERE model = ?1 AND account = ?2 AND sort_key = ?3 AND seq = 
 
 -- queue::settle::sqlite::STORE, SQLite
 INSERT INTO results (seq, request, prompt_tokens, completion_tokens, body) VALUES (?1, ?2, ?3, ?4, ?5);
-
--- queue::sweep_cursors::BEGIN, PostgreSQL
-INSERT INTO sweeps (model, account, sort_key, seq) VALUES ($1, $2, ''::bytea, 0)
-        ON CONFLICT DO NOTHING;
-
--- queue::sweep_cursors::COMMIT_WITHOUT_WAITING, PostgreSQL
-SET LOCAL synchronous_commit = off;
-
--- queue::sweep_cursors::CURSOR, PostgreSQL
-SELECT sort_key, seq FROM sweeps WHERE model = $1 AND account = $2 FOR UPDATE;
-
--- queue::sweep_cursors::GO_ON, PostgreSQL
-UPDATE sweeps SET sort_key = $1, seq = $2 WHERE model = $3 AND account = $4;
 
