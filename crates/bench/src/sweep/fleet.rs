@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use overnight_testkit::engine::{CostModel, EngineModel, Finished, JobId};
+use overnight_testkit::engine::{CostModel, EngineModel, Finished, JobId, ModelStats};
 
 use super::workload::Request;
 
@@ -15,7 +15,14 @@ pub(super) enum Event {
     Completed { replica: usize, request: usize },
     /// The time has come that [`Work::After`] named.
     Due(u64),
+    /// What an engine says of itself, once a second.
+    Reported { replica: usize, stats: ModelStats },
 }
+
+/// Sequences that an engine works on at once: vLLM's own default.
+const RUNNING_MAX: usize = 256;
+/// How often an engine's report is read.
+const REPORT_US: u64 = 1_000_000;
 
 /// What a dispatcher wants done.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +52,8 @@ pub(super) struct Outcome {
     pub(super) hit_rate: f64,
     /// Requests completed.
     pub(super) completed: usize,
+    /// Requests that waited in an engine, in the mean.
+    pub(super) waiting: f64,
 }
 
 struct Engine {
@@ -56,6 +65,7 @@ struct Engine {
 enum Due {
     Step { replica: usize, finished: Vec<Finished> },
     Dispatcher(u64),
+    Reports,
 }
 
 struct Fleet<'a> {
@@ -78,6 +88,8 @@ pub(super) fn run(
     let engines = (0..replicas).map(|_| engine()).collect();
     let mut fleet = Fleet { requests, engines, due: BTreeMap::new(), serial: 0, now_us: 0 };
     let mut outcome = Outcome::default();
+    let mut waiting = Vec::new();
+    fleet.after(REPORT_US, Due::Reports);
     fleet.tell(dispatcher, Event::Start);
     while outcome.completed < requests.len()
         && let Some(((at, _), due)) = fleet.due.pop_first()
@@ -85,6 +97,14 @@ pub(super) fn run(
         fleet.now_us = at;
         match due {
             Due::Dispatcher(number) => fleet.tell(dispatcher, Event::Due(number)),
+            Due::Reports => {
+                for replica in 0..replicas {
+                    let stats = fleet.engines[replica].model.stats();
+                    waiting.push(stats.num_requests_waiting as f64);
+                    fleet.tell(dispatcher, Event::Reported { replica, stats });
+                }
+                fleet.after(REPORT_US, Due::Reports);
+            }
             Due::Step { replica, finished } => {
                 fleet.engines[replica].is_stepping = false;
                 outcome.completed += finished.len();
@@ -98,6 +118,7 @@ pub(super) fn run(
     }
     let counted =
         |of: fn(&EngineModel) -> u64| fleet.engines.iter().map(|it| of(&it.model)).sum::<u64>() as f64;
+    outcome.waiting = waiting.iter().sum::<f64>() / waiting.len().max(1) as f64;
     outcome.seconds = fleet.now_us as f64 / 1e6;
     outcome.hit_rate = counted(|it| it.stats().prefix_cache_hits_total)
         / counted(|it| it.stats().prefix_cache_queries_total).max(1.0);
@@ -133,7 +154,7 @@ impl Fleet<'_> {
         let engine = &mut self.engines[replica];
         if !engine.is_stepping && !engine.model.is_idle() {
             engine.is_stepping = true;
-            let step = engine.model.step(usize::MAX);
+            let step = engine.model.step(RUNNING_MAX);
             let us = u64::try_from(step.duration.as_micros()).unwrap_or(u64::MAX);
             self.after(us, Due::Step { replica, finished: step.finished });
         }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use self::fleet::{Dispatcher, Outcome};
 use self::orders::FixedOrder;
-use self::swept::Swept;
+use self::swept::{Limit, Swept};
 use self::workload::{Kind, Workload};
 
 /// Requests in flight on each replica.
@@ -73,7 +73,7 @@ pub fn run(requests: usize, seeds: usize) -> SweepReport {
 fn measure(kind: Kind, seed: u64, workload: &Workload, replicas: usize) -> SweepFigures {
     let Workload { requests, cost } = workload;
     let in_order = |dispatcher: &mut dyn Dispatcher| {
-        let Outcome { seconds, hit_rate, completed } = fleet::run(requests, cost, replicas, dispatcher);
+        let Outcome { seconds, hit_rate, completed, .. } = fleet::run(requests, cost, replicas, dispatcher);
         assert_eq!(completed, requests.len(), "{}: not every request was completed", kind.name());
         OrderFigures { seconds, hit_rate }
     };
@@ -83,7 +83,7 @@ fn measure(kind: Kind, seed: u64, workload: &Workload, replicas: usize) -> Sweep
         replicas,
         arrival: in_order(&mut FixedOrder::arrival(requests, replicas, CONCURRENCY)),
         sorted_files: in_order(&mut FixedOrder::sorted_files(requests, replicas, CONCURRENCY)),
-        sweep: in_order(&mut Swept::new(requests, replicas, CONCURRENCY)),
+        sweep: in_order(&mut Swept::new(requests, replicas, Limit::Told(CONCURRENCY as u32))),
         oracle: in_order(&mut FixedOrder::oracle(requests, cost, replicas, CONCURRENCY)),
     }
 }
@@ -120,5 +120,34 @@ impl fmt::Display for SweepReport {
             )?;
         }
         Ok(())
+    }
+}
+
+pub fn limits(requests: usize) {
+    for kind in Kind::ALL {
+        let w = kind.generate(requests, 0);
+        let mut best = f64::INFINITY;
+        let mut line = format!("{:<22}", kind.name());
+        for n in [16, 32, 64, 96, 128, 192, 256, 384] {
+            let o = fleet::run(&w.requests, &w.cost, 1, &mut Swept::new(&w.requests, 1, Limit::Told(n)));
+            best = best.min(o.seconds);
+            line += &format!(" {n}:{:.0}({:.2},{:.0})", o.seconds, o.hit_rate, o.waiting);
+        }
+        for tells_load in [true, false] {
+            let o = fleet::run(
+                &w.requests,
+                &w.cost,
+                1,
+                &mut Swept::new(&w.requests, 1, Limit::Untold { tells_load }),
+            );
+            line += &format!(
+                " | {:.0} {:.3} wait {:.1} hit {:.2}",
+                o.seconds,
+                best / o.seconds,
+                o.waiting,
+                o.hit_rate
+            );
+        }
+        println!("{line}");
     }
 }

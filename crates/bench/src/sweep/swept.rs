@@ -6,10 +6,12 @@ use std::ops::Bound;
 
 use overnight_domain::json;
 use overnight_domain::scheduler::{
-    AccountKey, Backlog, Candidate, Lease, ModelKey, Position, QueueKey, QueuePartition, Replica, ReplicaKey,
-    Scheduler, SchedulerCommand, SchedulerInput, Settings,
+    AccountKey, Backlog, Candidate, EngineLoad, Lease, ModelKey, Position, QueueKey, QueuePartition, Replica,
+    ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput, Settings,
 };
 use overnight_domain::sort_key::SortKey;
+
+use overnight_testkit::engine::ModelStats;
 
 use super::fleet::{Dispatcher, Event, Work};
 use super::workload::Request;
@@ -25,7 +27,19 @@ const EPOCH_MS: i64 = 1_000_000;
 const TICK_US: u64 = 1_000_000;
 const TICK: u64 = 0;
 const WAKE: u64 = 1;
+/// What the settings' defaults are.
+const FIRST_CONCURRENCY: u32 = 64;
+const MAX_CONCURRENCY: u32 = 1_024;
 const SECRET: [u8; 32] = [7; 32];
+
+/// How many requests an engine is sent at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// Always so many.
+    Told(u32),
+    /// As the scheduler finds out, from the load that engines tell or from what they complete.
+    Untold { tells_load: bool },
+}
 
 /// The scheduler and its queue.
 #[derive(Debug)]
@@ -36,13 +50,22 @@ pub(super) struct Swept {
     costs: Vec<i64>,
     answers: HashMap<u64, SchedulerInput>,
     next_answer: u64,
+    tells_load: bool,
 }
 
 impl Swept {
-    pub(super) fn new(requests: &[Request], replicas: usize, concurrency: usize) -> Self {
+    pub(super) fn new(requests: &[Request], replicas: usize, limit: Limit) -> Self {
         let keys = 0..u32::try_from(replicas).unwrap_or(u32::MAX);
-        let max_concurrency = u32::try_from(concurrency).unwrap_or(u32::MAX);
-        let replicas = keys.map(|key| Replica { key: ReplicaKey(key), models: vec![MODEL], max_concurrency });
+        let (first_concurrency, max_concurrency) = match limit {
+            Limit::Told(most) => (most, most),
+            Limit::Untold { .. } => (FIRST_CONCURRENCY, MAX_CONCURRENCY),
+        };
+        let replicas = keys.map(|key| Replica {
+            key: ReplicaKey(key),
+            models: vec![MODEL],
+            max_concurrency,
+            first_concurrency,
+        });
         let mut waiting: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         let mut costs = Vec::with_capacity(requests.len());
         for (seq, request) in (0..).zip(requests) {
@@ -69,6 +92,7 @@ impl Swept {
             costs,
             answers: HashMap::new(),
             next_answer: WAKE + 1,
+            tells_load: limit == Limit::Untold { tells_load: true },
         }
     }
 
@@ -170,6 +194,12 @@ impl Dispatcher for Swept {
                 let seq = i64::try_from(request).unwrap_or(i64::MAX);
                 self.feed(SchedulerInput::Completed { seq, cost: self.costs[request] }, now_us, &mut works);
             }
+            Event::Reported { replica, stats } => {
+                if self.tells_load {
+                    let replica = ReplicaKey(u32::try_from(replica).unwrap_or(u32::MAX));
+                    self.feed(SchedulerInput::Load { replica, load: load_of(stats) }, now_us, &mut works);
+                }
+            }
             Event::Due(TICK) => {
                 works.push(Work::After { us: TICK_US, number: TICK });
                 self.feed(SchedulerInput::Tick, now_us, &mut works);
@@ -182,5 +212,15 @@ impl Dispatcher for Swept {
             }
         }
         works
+    }
+}
+
+fn load_of(stats: ModelStats) -> EngineLoad {
+    let count = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
+    EngineLoad {
+        running: count(stats.num_requests_running),
+        waiting: count(stats.num_requests_waiting),
+        cache_permille: (stats.kv_cache_usage_perc * 1_000.0) as i64,
+        preemptions: i64::try_from(stats.num_preemptions_total).unwrap_or(i64::MAX),
     }
 }

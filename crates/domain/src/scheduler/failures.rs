@@ -25,6 +25,9 @@ impl Scheduler {
         let Some(held) = self.let_go(seq) else { return };
         let partition = held.lease.key.partition;
         self.model(partition.model).settle(partition.account, held.cost.saturating_sub(cost.max(1)));
+        if let Some(replica) = self.replicas.get_mut(&held.replica) {
+            replica.limit.note_completion(cost.max(1), now);
+        }
         self.note_success(held.replica, partition.model, now);
     }
 

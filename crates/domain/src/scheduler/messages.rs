@@ -88,8 +88,23 @@ pub struct Replica {
     pub key: ReplicaKey,
     /// The models it serves.
     pub models: Vec<ModelKey>,
-    /// Requests it may have in flight.
+    /// Requests it may have in flight, at most.
     pub max_concurrency: u32,
+    /// Requests it may have in flight at first, before it is known how many it can work on.
+    pub first_concurrency: u32,
+}
+
+/// How loaded an engine is, by its own metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineLoad {
+    /// Requests it works on.
+    pub running: i64,
+    /// Requests that wait in it.
+    pub waiting: i64,
+    /// How much of its key-value cache the running requests hold; 0 where it does not say.
+    pub cache_permille: i64,
+    /// Requests that it had to begin again for want of cache, since its start.
+    pub preemptions: i64,
 }
 
 /// Why an attempt at an engine brought no result. Messages are for people.
@@ -224,6 +239,13 @@ pub enum SchedulerInput {
     /// These leases are held no more: other nodes ended their requests, or took this process for dead. Later leases of the
     /// same requests are.
     Lost(Vec<Lease>),
+    /// How loaded an engine says it is: about once a second while it works, where it says so.
+    Load {
+        /// The replica.
+        replica: ReplicaKey,
+        /// What it says.
+        load: EngineLoad,
+    },
     /// The answer to a probe.
     Probed {
         /// The replica.

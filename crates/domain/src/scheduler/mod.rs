@@ -9,6 +9,7 @@
 
 mod attempts;
 mod breaker;
+mod concurrency;
 mod doubts;
 mod failures;
 mod fairness;
@@ -116,6 +117,7 @@ impl Scheduler {
             SchedulerInput::AttemptFailed { seq, error } => self.fail_attempt(seq, error, now),
             SchedulerInput::Ended { seqs } => self.end(&seqs.into_iter().collect()),
             SchedulerInput::Lost(leases) => self.lose(&leases),
+            SchedulerInput::Load { replica, load } => self.note_load(replica, load, now),
             SchedulerInput::Probed { replica, outcome } => self.answer_probe(replica, outcome, now),
             SchedulerInput::Undone(command) => self.undo(command, now),
         }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::Scheduler;
-use super::messages::{ModelKey, Replica, ReplicaKey};
+use super::messages::{EngineLoad, ModelKey, Replica, ReplicaKey};
 use super::replicas::ReplicaState;
 
 /// Requests that the model's replicas may have in flight, together; those that are paused for it have none.
 pub(super) fn capacity(replicas: &BTreeMap<ReplicaKey, ReplicaState>, model: ModelKey) -> i64 {
     let serving = replicas.values().filter(|it| !it.retiring && it.serves(model));
-    serving.map(|it| i64::from(it.config.max_concurrency)).sum()
+    serving.map(|it| i64::try_from(it.slots()).unwrap_or(i64::MAX)).fold(0, i64::saturating_add)
 }
 
 impl Scheduler {
@@ -19,6 +19,16 @@ impl Scheduler {
         if let Some(model) = self.models.get_mut(&model) {
             model.capacity = count;
         }
+    }
+
+    /// An engine says how loaded it is.
+    pub(super) fn note_load(&mut self, key: ReplicaKey, load: EngineLoad, now: i64) {
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        replica.limit.note_load(load, now);
+        for model in replica.config.models.clone() {
+            self.recount_capacity(model);
+        }
+        self.touched.insert(key);
     }
 
     /// New replicas start, known ones take their new configuration, and those that left run out.
@@ -34,6 +44,7 @@ impl Scheduler {
         for config in list {
             match self.replicas.get_mut(&config.key) {
                 Some(replica) => {
+                    replica.limit.set_most(config.max_concurrency);
                     replica.config = config;
                     replica.retiring = false;
                 }

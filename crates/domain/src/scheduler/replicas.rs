@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::breaker::Breaker;
+use super::concurrency::ConcurrencyLimit;
 use super::messages::{Candidate, ModelKey, QueuePartition, Replica};
 use super::random::Random;
 use super::retries::Backoff;
@@ -47,6 +48,8 @@ pub(super) enum Filling {
 #[derive(Debug)]
 pub(super) struct ReplicaState {
     pub(super) config: Replica,
+    /// How many requests it may work on at once.
+    pub(super) limit: ConcurrencyLimit,
     /// It left the list: what is in flight runs to its end.
     pub(super) retiring: bool,
     /// Sent and not answered, each with its number among all that were sent.
@@ -80,8 +83,9 @@ pub(super) struct ReplicaState {
 }
 
 impl ReplicaState {
-    pub(super) const fn new(config: Replica) -> Self {
+    pub(super) fn new(config: Replica) -> Self {
         Self {
+            limit: ConcurrencyLimit::new(config.first_concurrency, config.max_concurrency),
             config,
             retiring: false,
             in_flight: BTreeMap::new(),
@@ -105,8 +109,8 @@ impl ReplicaState {
     }
 
     /// Requests it may work on at once.
-    pub(super) fn slots(&self) -> usize {
-        usize::try_from(self.config.max_concurrency).unwrap_or(usize::MAX)
+    pub(super) const fn slots(&self) -> usize {
+        self.limit.current()
     }
 
     pub(super) fn breaker(&mut self, model: ModelKey) -> &mut Breaker {
@@ -221,6 +225,7 @@ impl ReplicaState {
         self.alone = (self.occupied() == 0).then_some(seq);
         self.sent += 1;
         self.in_flight.insert(seq, self.sent);
+        self.limit.note_in_flight(self.in_flight.len());
     }
 
     /// Nothing here knows the request any more.
@@ -244,6 +249,7 @@ impl ReplicaState {
         if self.busy_until <= now {
             self.busy_until = now + BUSY.equal_jitter_ms(self.busy_step, random);
             self.busy_step = self.busy_step.saturating_add(1);
+            self.limit.note_refusal();
         }
         self.busy_until = self.busy_until.max(now.saturating_add(retry_after_ms));
         self.busy_until - now

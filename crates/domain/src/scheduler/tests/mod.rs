@@ -1,6 +1,7 @@
 //! The scheduler against a store and engines in memory: single cases by hand, and whole worlds by chance.
 
 mod cases;
+mod concurrency;
 mod desk;
 mod failures;
 mod fairness;
@@ -33,7 +34,7 @@ fn candidate(seq: i64) -> Candidate {
 }
 
 fn replica(key: u32, max_concurrency: u32) -> Replica {
-    Replica { key: ReplicaKey(key), models: vec![MODEL], max_concurrency }
+    Replica { key: ReplicaKey(key), models: vec![MODEL], max_concurrency, first_concurrency: max_concurrency }
 }
 
 /// The answer to a scan of account 1's partition.

@@ -1,0 +1,127 @@
+//! How many requests a replica is sent at once.
+
+use super::super::concurrency::ConcurrencyLimit;
+use super::super::messages::EngineLoad;
+
+const SECOND: i64 = 1_000;
+
+fn load(running: i64, waiting: i64) -> EngineLoad {
+    EngineLoad { running, waiting, cache_permille: 0, preemptions: 0 }
+}
+
+/// An engine that has room for `room` requests tells its load each second, while all of the limit is used.
+fn told(limit: &mut ConcurrencyLimit, room: usize, seconds: std::ops::Range<i64>) {
+    for second in seconds {
+        let sent = limit.current();
+        limit.note_in_flight(sent);
+        let running = i64::try_from(sent.min(room)).unwrap();
+        limit.note_load(load(running, i64::try_from(sent).unwrap() - running), second * SECOND);
+    }
+}
+
+#[test]
+fn a_limit_finds_what_an_engine_has_room_for_and_follows_it() {
+    let mut limit = ConcurrencyLimit::new(64, 1_024);
+    told(&mut limit, 200, 0..60);
+    assert!((190..=215).contains(&limit.current()), "{}", limit.current());
+    told(&mut limit, 20, 60..90);
+    assert!((17..=23).contains(&limit.current()), "{}", limit.current());
+    told(&mut limit, 200, 90..240);
+    assert!((150..=215).contains(&limit.current()), "{}", limit.current());
+}
+
+#[test]
+fn it_stays_within_what_the_settings_say() {
+    let mut limit = ConcurrencyLimit::new(8, 8);
+    told(&mut limit, 100, 0..20);
+    assert_eq!(limit.current(), 8);
+    told(&mut limit, 0, 20..60);
+    assert!((1..=2).contains(&limit.current()), "one is always sent");
+    limit.set_most(4);
+    told(&mut limit, 100, 60..90);
+    assert_eq!(limit.current(), 4);
+}
+
+#[test]
+fn what_is_not_used_does_not_grow() {
+    let mut limit = ConcurrencyLimit::new(64, 1_024);
+    limit.note_in_flight(63);
+    limit.note_load(load(63, 0), SECOND);
+    assert_eq!(limit.current(), 64);
+}
+
+#[test]
+fn one_moment_of_waiting_is_no_sign_and_a_full_cache_stops_growth() {
+    let mut limit = ConcurrencyLimit::new(64, 1_024);
+    for (second, waiting) in [(1, 0), (2, 30), (3, 0), (4, 30)] {
+        limit.note_load(load(64, waiting), second * SECOND);
+    }
+    assert_eq!(limit.current(), 64);
+    for second in 5..9 {
+        limit.note_in_flight(64);
+        limit.note_load(EngineLoad { cache_permille: 980, ..load(64, 0) }, second * SECOND);
+    }
+    assert_eq!(limit.current(), 64);
+}
+
+#[test]
+fn a_preemption_lowers_it_at_once_and_growth_rests() {
+    let mut limit = ConcurrencyLimit::new(64, 1_024);
+    limit.note_load(EngineLoad { preemptions: 7, ..load(64, 0) }, SECOND);
+    assert_eq!(limit.current(), 64, "those before our time tell nothing");
+    limit.note_load(EngineLoad { preemptions: 8, ..load(64, 0) }, 2 * SECOND);
+    assert_eq!(limit.current(), 56);
+    for second in 3..12 {
+        limit.note_in_flight(56);
+        limit.note_load(EngineLoad { preemptions: 8, ..load(56, 0) }, second * SECOND);
+    }
+    assert_eq!(limit.current(), 56);
+    for second in 12..14 {
+        limit.note_in_flight(limit.current());
+        limit.note_load(EngineLoad { preemptions: 8, ..load(56, 0) }, second * SECOND);
+    }
+    assert!(limit.current() > 56);
+}
+
+/// An engine that tells nothing completes requests at `rate` a second at the limit of each moment, all of which is used; the
+/// limits seen.
+fn silent(limit: &mut ConcurrencyLimit, rate: impl Fn(usize) -> f64, seconds: i64) -> Vec<usize> {
+    let (mut now_ms, mut seen) = (0.0_f64, Vec::new());
+    while now_ms < (seconds * SECOND) as f64 {
+        limit.note_in_flight(limit.current());
+        now_ms += 1_000.0 / rate(limit.current());
+        limit.note_completion(100, now_ms as i64);
+        seen.push(limit.current());
+    }
+    seen
+}
+
+#[test]
+fn an_engine_that_tells_nothing_is_tried_with_more_while_that_brings_more() {
+    let mut limit = ConcurrencyLimit::new(64, 1_024);
+    silent(&mut limit, |sent| sent.min(150) as f64 / 2.0, 600);
+    assert!((140..=330).contains(&limit.current()), "{}", limit.current());
+}
+
+#[test]
+fn what_brought_no_more_is_taken_back_and_tried_again_ever_less_often() {
+    let mut limit = ConcurrencyLimit::new(64, 1_024);
+    let seen = silent(&mut limit, |_| 40.0, 3_600);
+    assert!(seen.iter().all(|it| [64, 96, 80].contains(it)));
+    let at_first = seen.iter().filter(|it| **it == 64).count();
+    assert!(at_first * 10 > seen.len() * 9, "{at_first} of {}", seen.len());
+}
+
+#[test]
+fn a_refusal_lowers_it() {
+    let mut limit = ConcurrencyLimit::new(64, 64);
+    limit.note_refusal();
+    assert_eq!(limit.current(), 64, "but not one that somebody has set");
+    let mut limit = ConcurrencyLimit::new(64, 65);
+    limit.note_refusal();
+    assert_eq!(limit.current(), 56);
+    for _ in 0..100 {
+        limit.note_refusal();
+    }
+    assert_eq!(limit.current(), 1);
+}
