@@ -1,17 +1,24 @@
 //! What the engine is sent.
 
+use super::CacheSalt;
 use crate::json::{Json, JsonText, ObjectWriter};
 
-/// Room for an explicit output limit.
-const LIMIT_BYTES: usize = 32;
+/// Room for an explicit output limit and a salt.
+const ADDED_BYTES: usize = 96;
 
 /// The body for the engine, from the stored one: `model` is the engine's name for it, the output limit is always there as
-/// `max_tokens` (this one where the client set none), `stream` and `stream_options` are gone, and every other
-/// member is the same byte for byte.
-pub fn engine_body(body: Json<'_>, engine_model: &str, max_tokens: u32) -> JsonText {
-    let mut writer = ObjectWriter::with_capacity(body.as_str().len() + engine_model.len() + LIMIT_BYTES);
+/// `max_tokens` (this one where the client set none), `stream` and `stream_options` are gone, `cache_salt` is the
+/// account's where one is given, and every other member is the same byte for byte.
+pub fn engine_body(
+    body: Json<'_>,
+    engine_model: &str,
+    max_tokens: u32,
+    cache_salt: Option<&CacheSalt>,
+) -> JsonText {
+    let mut writer = ObjectWriter::with_capacity(body.as_str().len() + engine_model.len() + ADDED_BYTES);
     let mut has_limit = false;
     let mut synonym = None;
+    let mut clients_salt = None;
     for member in body.members().into_iter().flatten() {
         match member.key().as_ref() {
             "model" => writer.string("model", engine_model),
@@ -22,6 +29,9 @@ pub fn engine_body(body: Json<'_>, engine_model: &str, max_tokens: u32) -> JsonT
                 writer.copy(member.raw_key, member.value);
             }
             "max_completion_tokens" => synonym = Some(member.value).filter(|value| !value.is_null()),
+            "cache_salt" if cache_salt.is_some() => {
+                clients_salt = Some(member.value).filter(|value| !value.is_null());
+            }
             _ => writer.copy(member.raw_key, member.value),
         }
     }
@@ -29,6 +39,9 @@ pub fn engine_body(body: Json<'_>, engine_model: &str, max_tokens: u32) -> JsonT
         _ if has_limit => {}
         Some(limit) => writer.json("max_tokens", limit),
         None => writer.integer("max_tokens", max_tokens),
+    }
+    if let Some(salt) = cache_salt {
+        writer.string("cache_salt", &salt.render(clients_salt));
     }
     writer.finish()
 }

@@ -1,6 +1,7 @@
 //! Chat-completion bodies: what a client may send, what the engine is sent, what the engine must answer.
 
 mod body;
+mod cache_salt;
 mod completion;
 mod engine_body;
 mod excerpt;
@@ -12,6 +13,7 @@ mod refused;
 mod review;
 
 pub use body::{ANSWER_BYTES_MAX, ChatBody, Sizing};
+pub use cache_salt::CacheSalt;
 pub use completion::{BadCompletion, Completion, Usage, parse_completion};
 pub use engine_body::engine_body;
 pub use excerpt::excerpt;

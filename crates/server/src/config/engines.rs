@@ -49,6 +49,20 @@ pub struct OpenAiConfig {
     pub api_key_env: Option<String>,
     /// Whether other nodes reach the same engine at this address, so that one of them drives it at a time.
     pub is_shared: bool,
+    /// Whether it is sent `cache_salt`.
+    pub cache_salt: CacheSaltUse,
+}
+
+/// Whether an engine is sent `cache_salt`, which strict engines refuse as an unknown field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CacheSaltUse {
+    /// If its list of models says that it is vLLM.
+    #[default]
+    Auto,
+    /// Whatever it says.
+    Always,
+    /// Not even if it is vLLM.
+    Never,
 }
 
 /// A child process of the service.
@@ -167,7 +181,17 @@ fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
     let api_key_env = section.read("api_key_env", variable_name)?;
     let base_url = section.required("base_url", section.read("base_url", base_url)?)?;
     let is_shared = is_shared.unwrap_or_else(|| !is_loopback(&base_url));
-    Ok(OpenAiConfig { base_url, api_key_env, is_shared })
+    let cache_salt = section.read("cache_salt", cache_salt)?.unwrap_or_default();
+    Ok(OpenAiConfig { base_url, api_key_env, is_shared, cache_salt })
+}
+
+fn cache_salt(text: &str) -> Result<CacheSaltUse, String> {
+    match text {
+        "auto" => Ok(CacheSaltUse::Auto),
+        "always" => Ok(CacheSaltUse::Always),
+        "never" => Ok(CacheSaltUse::Never),
+        _ => Err("\"auto\", \"always\" or \"never\"".to_owned()),
+    }
 }
 
 /// The name of an environment variable that is no setting.
@@ -206,7 +230,7 @@ fn read_embedded(
     section: &Section<'_>,
     served: &BTreeMap<String, String>,
 ) -> Result<EmbeddedConfig, ConfigError> {
-    refuse_others(section, "openai", &["base_url", "api_key_env", "shared"])?;
+    refuse_others(section, "openai", &["base_url", "api_key_env", "shared", "cache_salt"])?;
     let mut names = served.values();
     let first = names.next().cloned().unwrap_or_default();
     if names.any(|other| *other != first) {

@@ -31,7 +31,7 @@ use url::Url;
 pub use billing::{BillingConfig, NotPayable, ProviderConfig, StripeConfig};
 pub use connections::ConnectionLimits;
 pub use console::{ConsoleConfig, ConsoleOrigin, NoConsole, OidcConfig};
-pub use engines::{EmbeddedConfig, EngineConfig, EngineKind, OpenAiConfig};
+pub use engines::{CacheSaltUse, EmbeddedConfig, EngineConfig, EngineKind, OpenAiConfig};
 pub use manual::MANUAL;
 pub use models::ModelConfig;
 pub use nodes::{Database, Role, ServerUrl};

@@ -32,6 +32,8 @@ pub struct ModelConfig {
     pub image_tokens: u32,
     /// How few bytes of a prompt may be a token.
     pub bytes_per_token: u32,
+    /// Whether its requests share an engine's prefix cache across accounts.
+    pub shared_cache: bool,
     /// Credits per million input tokens.
     pub input_price: Option<Price>,
     /// Credits per million output tokens.
@@ -58,6 +60,7 @@ impl ModelConfig {
             default_max_tokens: BOXED_DEFAULT_MAX_TOKENS,
             image_tokens: IMAGE_TOKENS,
             bytes_per_token: BYTES_PER_TOKEN,
+            shared_cache: false,
             input_price: None,
             output_price: None,
         }
@@ -85,6 +88,7 @@ fn read_one(section: &Section<'_>) -> Result<ModelConfig, ConfigError> {
             .unwrap_or(DEFAULT_MAX_TOKENS),
         image_tokens: section.integer("image_tokens", 1..=1_000_000)?.unwrap_or(IMAGE_TOKENS),
         bytes_per_token: section.integer("bytes_per_token", 1..=16)?.unwrap_or(BYTES_PER_TOKEN),
+        shared_cache: section.boolean("shared_cache")?.unwrap_or(false),
         input_price: section.parsed("input_price")?,
         output_price: section.parsed("output_price")?,
     })

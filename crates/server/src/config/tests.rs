@@ -67,12 +67,40 @@ fn the_manual_switched_on_is_a_configuration_that_shows_the_defaults() {
     );
     assert_eq!(config.models[0].default_max_tokens, plain.models[0].default_max_tokens);
     assert_eq!(config.models[0].image_tokens, plain.models[0].image_tokens);
+    assert_eq!(config.models[0].shared_cache, plain.models[0].shared_cache);
+    assert_eq!(cache_salt_of(&config), cache_salt_of(&plain));
     let (EngineKind::Embedded(shown), EngineKind::Embedded(boxed)) =
         (&config.engines[1].kind, &EngineConfig::boxed().kind)
     else {
         panic!("not embedded");
     };
     assert_eq!(shown.parallel, boxed.parallel);
+}
+
+/// When the first engine is sent `cache_salt`.
+fn cache_salt_of(config: &Config) -> CacheSaltUse {
+    let EngineKind::OpenAi(openai) = &config.engines[0].kind else { panic!("not openai") };
+    openai.cache_salt
+}
+
+#[test]
+fn an_engine_is_sent_a_salt_as_its_setting_says() {
+    let with = |setting: &str| cache_salt_of(&load_text(&format!("{ENGINE}{setting}")).unwrap());
+    assert_eq!(with(""), CacheSaltUse::Auto);
+    assert_eq!(with("cache_salt = \"always\""), CacheSaltUse::Always);
+    assert_eq!(with("cache_salt = \"never\""), CacheSaltUse::Never);
+    let wanted = "`engines[0].cache_salt` must be \"auto\", \"always\" or \"never\", and is \"on\"";
+    check_refused(&format!("{ENGINE}cache_salt = \"on\""), &[wanted]);
+    let embedded =
+        "[[models]]\nname = \"m\"\n[[engines]]\nname = \"e\"\nkind = \"embedded\"\ncache_salt = \"auto\"";
+    check_refused(embedded, &["`engines[0].cache_salt` is a setting of engines with kind = \"openai\""]);
+}
+
+#[test]
+fn a_model_shares_its_cache_only_if_told_to() {
+    let with = |setting: &str| load_text(&format!("[[models]]\nname = \"m\"\n{setting}")).unwrap().models;
+    assert_eq!([with("")[0].shared_cache, with("shared_cache = true")[0].shared_cache], [false, true]);
+    check_refused("[[models]]\nname = \"m\"\nshared_cache = 1", &["must be true or false"]);
 }
 
 /// A file in which the setting at `path` is a date, which fits no setting, and nothing else is wrong.

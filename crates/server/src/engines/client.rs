@@ -8,17 +8,20 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use hyper::http;
 use hyper::{Method, Request, Response, Uri, body::Incoming};
 use hyper_util::client::legacy::Error as ClientError;
-use overnight_domain::chat::{ANSWER_BYTES_MAX, BadCompletion, Completion, engine_body, parse_completion};
+use overnight_domain::chat::{
+    ANSWER_BYTES_MAX, BadCompletion, CacheSalt, Completion, engine_body, parse_completion,
+};
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
-use serde::Deserialize;
 use tokio::sync::watch;
 
 use super::embedded::{Embedded, EmbeddedState};
+use super::models::{ModelList, VllmModels};
 use super::target::Target;
 use super::{refusal, retry_after};
 use crate::clock::SharedClock;
-use crate::config::EngineConfig;
+use crate::config::{CacheSaltUse, EngineConfig, EngineKind};
+use crate::tasks;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole};
 
 /// The longest list of models taken in, in bytes.
@@ -33,6 +36,9 @@ const REFUSAL_WAIT_MS: i64 = 5_000;
 /// How long the list of models may take.
 const MODELS_TIMEOUT_MS: i64 = 10_000;
 
+/// How long it may take where it decides about `cache_salt`: the first requests of a replica wait for it.
+const RECOGNITION_TIMEOUT_MS: i64 = 2_000;
+
 /// How long a probe may take: an engine that works may be busy with long prompts.
 const PROBE_TIMEOUT_MS: i64 = 60_000;
 
@@ -45,6 +51,7 @@ pub struct EngineClient {
     source: Source,
     transport: Transport,
     clock: SharedClock,
+    vllm_models: VllmModels,
 }
 
 /// How the replica's address is known.
@@ -62,7 +69,7 @@ impl EngineClient {
         transport: Transport,
         clock: SharedClock,
     ) -> Self {
-        Self { config, source, transport, clock }
+        Self { config, source, transport, clock, vllm_models: VllmModels::unknown() }
     }
 
     /// Its settings.
@@ -79,19 +86,64 @@ impl EngineClient {
     }
 
     /// Sends a stored request body and waits for its completion, within `request_timeout`. The engine is sent its own
-    /// name of `model` and an explicit output limit: `max_tokens`, where the body has none. Dropped, the connection is closed and the engine stops working.
+    /// name of `model`, an explicit output limit (`max_tokens`, where the body has none), and the salt, where one is given
+    /// and the engine takes it. Dropped, the connection is closed and the engine stops working.
     /// Called by `Attempts` (`scheduler/attempts.rs`), which hands the completion on to be settled.
     ///
     /// # Errors
     /// Why this attempt brought no completion; whether another may is the scheduler's to say.
     pub async fn complete(
-        &self,
+        self: &Arc<Self>,
         model: &str,
         max_tokens: u32,
+        cache_salt: Option<&CacheSalt>,
         body: Json<'_>,
     ) -> Result<Completion, AttemptError> {
         let limit_ms = self.config.request_timeout.0;
-        self.within(limit_ms, self.attempt(model, max_tokens, body), AttemptError::TimedOut).await
+        let attempt = async {
+            let cache_salt = match cache_salt {
+                Some(salt) if self.takes_cache_salt(model).await => Some(salt),
+                _ => None,
+            };
+            self.attempt(model, max_tokens, cache_salt, body).await
+        };
+        self.within(limit_ms, attempt, AttemptError::TimedOut).await
+    }
+
+    /// Whether the replica is to be sent `cache_salt` with requests of a model. The first request waits for the replica's
+    /// list of models, within a bound; later ones go by the newest that came.
+    async fn takes_cache_salt(self: &Arc<Self>, model: &str) -> bool {
+        match self.cache_salt_use() {
+            CacheSaltUse::Always => true,
+            CacheSaltUse::Never => false,
+            CacheSaltUse::Auto => {
+                if self.vllm_models.is_due(self.clock.now()) {
+                    let client = Arc::clone(self);
+                    tasks::spawn(async move { client.recognise_vllm().await });
+                }
+                self.vllm_models.contains(self.engine_model(model)).await
+            }
+        }
+    }
+
+    const fn cache_salt_use(&self) -> CacheSaltUse {
+        match &self.config.kind {
+            EngineKind::OpenAi(openai) => openai.cache_salt,
+            EngineKind::Embedded(_) => CacheSaltUse::Never,
+        }
+    }
+
+    async fn recognise_vllm(&self) {
+        let listed = self.within(RECOGNITION_TIMEOUT_MS, self.fetch_models(), |words| words).await;
+        if let Some(models) = self.vllm_models.tell(listed) {
+            let engine = &self.config.name;
+            tracing::info!(engine, ?models, "vLLM serves these models: requests carry cache_salt");
+        }
+    }
+
+    /// The engine's name of a model of ours.
+    fn engine_model<'a>(&'a self, model: &'a str) -> &'a str {
+        self.config.models.get(model).map_or(model, String::as_str)
     }
 
     /// The models that the engine lists under `GET /models`, asked with its key.
@@ -99,7 +151,8 @@ impl EngineClient {
     /// # Errors
     /// What is wrong with the engine or its answer, in words.
     pub async fn list_models(&self) -> Result<Vec<String>, String> {
-        self.within(MODELS_TIMEOUT_MS, self.fetch_models(), |words| words).await
+        let list = self.within(MODELS_TIMEOUT_MS, self.fetch_models(), |words| words).await?;
+        Ok(list.data.into_iter().map(|model| model.id).collect())
     }
 
     /// What `work` comes to, or that it took too long.
@@ -118,11 +171,20 @@ impl EngineClient {
     }
 
     /// Asks the engine for one token of `model`, our name of it. It works where it completes that, and also where it
-    /// objects to the request itself (400, 413, 422): then it has read it.
+    /// objects to the request itself (400, 413, 422): then it has read it. It may be another engine than before a pause, so
+    /// it is also asked whether it is vLLM before anything is sent to it.
     pub async fn probe(&self, model: &str) -> ProbeOutcome {
+        let outcome = self.probe_once(model).await;
+        if outcome == ProbeOutcome::Healthy && self.cache_salt_use() == CacheSaltUse::Auto {
+            self.recognise_vllm().await;
+        }
+        outcome
+    }
+
+    async fn probe_once(&self, model: &str) -> ProbeOutcome {
         let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
         let asked = Json::from_stored(PROBE_BODY).expect("the probe is JSON");
-        match self.within(limit_ms, self.attempt(model, 1, asked), AttemptError::TimedOut).await {
+        match self.within(limit_ms, self.attempt(model, 1, None, asked), AttemptError::TimedOut).await {
             Ok(_) | Err(AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 400 | 413 | 422, .. }) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 429 | 503, .. }) => ProbeOutcome::Busy,
@@ -140,10 +202,10 @@ impl EngineClient {
         &self,
         model: &str,
         max_tokens: u32,
+        cache_salt: Option<&CacheSalt>,
         body: Json<'_>,
     ) -> Result<Completion, AttemptError> {
-        let engine_model = self.config.models.get(model).map_or(model, String::as_str);
-        let body = engine_body(body, engine_model, max_tokens).into_string();
+        let body = engine_body(body, self.engine_model(model), max_tokens, cache_salt).into_string();
         let target = self.target().await.map_err(AttemptError::Connect)?;
         let request = request(Method::POST, &target.completions, &target, body.into())
             .map_err(|error| AttemptError::Connect(in_words(&error)))?;
@@ -165,7 +227,7 @@ impl EngineClient {
         })
     }
 
-    async fn fetch_models(&self) -> Result<Vec<String>, String> {
+    async fn fetch_models(&self) -> Result<ModelList, String> {
         let target = self.target().await?;
         let request = request(Method::GET, &target.models, &target, Bytes::new());
         let request = request.map_err(|error| in_words(&error))?;
@@ -179,9 +241,8 @@ impl EngineClient {
             Unread::TooLong => "the list of models is too long".to_owned(),
             Unread::Broken(error) => in_words(&error),
         })?;
-        let list: ModelList = serde_json::from_slice(&answer)
-            .map_err(|error| format!("GET {} answers no list of models: {error}", target.models.path()))?;
-        Ok(list.data.into_iter().map(|model| model.id).collect())
+        serde_json::from_slice(&answer)
+            .map_err(|error| format!("GET {} answers no list of models: {error}", target.models.path()))
     }
 
     /// Where the engine is; a child that is not ready is waited for as long as connecting may take.
@@ -210,16 +271,6 @@ impl EngineClient {
         }
         (status.as_u16(), target.conceal(refusal::message(status, &start)))
     }
-}
-
-#[derive(Deserialize)]
-struct ModelList {
-    data: Vec<ListedModel>,
-}
-
-#[derive(Deserialize)]
-struct ListedModel {
-    id: String,
 }
 
 fn request(method: Method, uri: &Uri, target: &Target, body: Bytes) -> http::Result<Request<Full<Bytes>>> {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use overnight_domain::chat::CacheSalt;
 use overnight_domain::scheduler::{Lease, ReplicaKey, SchedulerCommand, SchedulerInput};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -25,6 +26,8 @@ pub(super) struct Attempts {
     clock: SharedClock,
     replicas: Arc<Replicas>,
     prompts: Arc<Prompts>,
+    /// From which the salts of accounts are derived: the same on every node, and moved with the data.
+    salt_secret: [u8; 32],
     /// To `Shell::work_until`, which feeds them to the scheduler.
     answers: UnboundedSender<SchedulerInput>,
     /// To [`settle_until_closed`].
@@ -43,7 +46,8 @@ impl Attempts {
         let (completions, completed) = unbounded_channel();
         let settling = tasks::spawn(settle_until_closed(services.clone(), completed));
         let clock = Arc::clone(&services.clock);
-        (Arc::new(Self { clock, replicas, prompts, answers, completions }), settling)
+        let salt_secret = *services.store.sort_key_secret();
+        (Arc::new(Self { clock, replicas, prompts, salt_secret, answers, completions }), settling)
     }
 
     /// Sends the request, tells the scheduler how it went, and hands a completion on to be stored. Aborting its task
@@ -71,7 +75,9 @@ impl Attempts {
                 return self.answer(SchedulerInput::Undone(SchedulerCommand::Send { replica, lease }));
             }
         };
-        match self.replicas.complete(replica, lease.key.partition.model, &prompt).await {
+        let partition = lease.key.partition;
+        let cache_salt = CacheSalt::new(&self.salt_secret, partition.account);
+        match self.replicas.complete(replica, partition.model, &prompt, &cache_salt).await {
             Ok(completion) => {
                 let cost = completion.usage.cost();
                 let _ = self.completions.send(Settlement::completed(lease, completion, self.clock.now()));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use overnight_domain::chat::Completion;
+use overnight_domain::chat::{CacheSalt, Completion};
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, ModelKey, ProbeOutcome, Replica, ReplicaKey};
 
@@ -63,7 +63,7 @@ impl Replicas {
         self.client(key).map_or_else(Vec::new, |client| client.config().models.keys().cloned().collect())
     }
 
-    /// Sends a stored prompt to a replica.
+    /// Sends a stored prompt to a replica, with its account's salt unless the model's cache is shared.
     ///
     /// # Errors
     /// Why the attempt brought no completion.
@@ -72,6 +72,7 @@ impl Replicas {
         key: ReplicaKey,
         model: ModelKey,
         prompt: &Prompt,
+        cache_salt: &CacheSalt,
     ) -> Result<Completion, AttemptError> {
         let (Some(client), Some(model)) = (self.client(key), self.models.get(model)) else {
             return Err(AttemptError::Connect("the replica or the model is not configured".into()));
@@ -82,7 +83,8 @@ impl Replicas {
             retry_after_ms: None,
         })?;
         let max_tokens = prompt.max_tokens.unwrap_or(model.config.default_max_tokens);
-        client.complete(&model.config.name, max_tokens, body).await
+        let cache_salt = (!model.config.shared_cache).then_some(cache_salt);
+        client.complete(&model.config.name, max_tokens, cache_salt, body).await
     }
 
     /// Whether a replica works: it completes a tiny prompt with this model.

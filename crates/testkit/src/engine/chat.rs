@@ -82,6 +82,9 @@ struct Asked<'a> {
 impl<'a> Asked<'a> {
     fn read(state: &State, settings: &'a Settings, body: &'a [u8]) -> Result<Self, (u16, String)> {
         let request = ChatRequest::parse(body).map_err(|message| (400, message))?;
+        if request.cache_salt.is_some() && !settings.takes_cache_salt {
+            return Err((400, "there is no field cache_salt".to_owned()));
+        }
         let Some(model) = settings.models.iter().find(|model| model.name == request.model) else {
             return Err((404, format!("The model `{}` does not exist.", request.model)));
         };

@@ -95,6 +95,10 @@ pub enum Recording {
 pub struct Tunables {
     /// The models listed and served; any other is 404.
     pub models: Vec<String>,
+    /// To whom the list of models says that they belong: `vllm` with vLLM. `None` if there is no list.
+    pub owned_by: Option<String>,
+    /// Whether `cache_salt` may be sent; 400 otherwise, as with a server that refuses fields that it does not know.
+    pub takes_cache_salt: bool,
     /// The key wanted as Bearer on every `/v1` route, if any.
     pub api_key: Option<String>,
     /// Whether `/health` answers 200; 503 otherwise.
@@ -117,6 +121,8 @@ impl Default for Tunables {
     fn default() -> Self {
         Self {
             models: vec!["sim-model".to_owned()],
+            owned_by: Some("overnight-testkit".to_owned()),
+            takes_cache_salt: true,
             api_key: None,
             healthy: true,
             reports_metrics: true,

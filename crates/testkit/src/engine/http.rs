@@ -33,6 +33,7 @@ pub(super) async fn route(
         return Ok(body::error(401, "Unauthorized"));
     }
     Ok(match path {
+        "/v1/models" if settings.owned_by.is_none() => body::error(404, "Not Found"),
         "/v1/models" => body::whole(200, "application/json", list_models(&state, &settings)),
         "/health" if settings.is_healthy => body::whole(200, "text/plain", ""),
         "/health" => body::error(503, "the engine is unwell"),
@@ -53,7 +54,7 @@ fn list_models(state: &State, settings: &Settings) -> String {
     let created = time::unix_seconds();
     let models = settings.models.iter().map(|model| {
         serde_json::json!({
-            "id": model.name, "object": "model", "created": created, "owned_by": "overnight-testkit",
+            "id": model.name, "object": "model", "created": created, "owned_by": settings.owned_by,
             "root": model.name, "parent": null, "max_model_len": state.config.context_tokens,
         })
     });

@@ -27,6 +27,9 @@ pub(super) struct ChatRequest<'a> {
     max_completion_tokens: Option<usize>,
     n: Option<usize>,
     stream: Option<bool>,
+    /// Prompts share blocks only where this is the same.
+    #[serde(borrow)]
+    pub(super) cache_salt: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +49,9 @@ impl<'a> ChatRequest<'a> {
         }
         if request.stream == Some(true) {
             return Err("this engine does not stream".to_owned());
+        }
+        if request.cache_salt.as_deref() == Some("") {
+            return Err("cache_salt must not be empty".to_owned());
         }
         if request.tokens_max() == Some(0) || !(1..=128).contains(&request.choices()) {
             return Err("max_tokens must be at least 1 and n from 1 to 128".to_owned());
@@ -81,12 +87,13 @@ impl<'a> ChatRequest<'a> {
         hasher.finish()
     }
 
-    /// A hash for each full block of the canonical prompt, each chained over all before it.
+    /// A hash for each full block of the canonical prompt, each chained over all before it, and the first over the salt.
     pub(super) fn block_hashes(&self) -> Vec<u64> {
         let prompt: String = self.parts().collect();
         let mut chained = {
             let mut hasher = DefaultHasher::new();
             self.model.hash(&mut hasher);
+            self.cache_salt.iter().for_each(|salt| salt.hash(&mut hasher));
             hasher.finish()
         };
         let (blocks, _) = prompt.as_bytes().as_chunks::<{ BLOCK_TOKENS * TOKEN_BYTES }>();
@@ -194,6 +201,18 @@ mod tests {
     }
 
     #[test]
+    fn prompts_share_no_block_under_different_salts() {
+        let hashes = |salt: &str| {
+            let text = "x".repeat(200);
+            let body = format!(r#"{{"model":"m",{salt}"messages":[{{"role":"user","content":"{text}"}}]}}"#);
+            ChatRequest::parse(body.as_bytes()).unwrap().block_hashes()
+        };
+        let [plain, one, other] = ["", r#""cache_salt":"one","#, r#""cache_salt":"other","#].map(hashes);
+        assert_eq!((&one, &plain), (&hashes(r#""cache_salt":"one","#), &hashes(r#""cache_salt":null,"#)));
+        assert!(one.iter().all(|hash| !other.contains(hash) && !plain.contains(hash)));
+    }
+
+    #[test]
     fn what_no_engine_takes_is_refused() {
         let message = r#""messages":[{"role":"user","content":"x"}]"#;
         for fields in [
@@ -202,6 +221,7 @@ mod tests {
             format!(r#"{message},"stream":true"#),
             format!(r#"{message},"max_tokens":0"#),
             format!(r#"{message},"n":0"#),
+            format!(r#"{message},"cache_salt":"""#),
         ] {
             assert!(
                 ChatRequest::parse(format!(r#"{{"model":"m",{fields}}}"#).as_bytes()).is_err(),

@@ -35,6 +35,8 @@ pub(super) struct State {
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) models: Vec<Model>,
+    pub(super) owned_by: Option<String>,
+    pub(super) takes_cache_salt: bool,
     /// The whole `Authorization` header that is wanted.
     pub(super) authorization: Option<String>,
     pub(super) is_healthy: bool,
@@ -58,6 +60,8 @@ impl Settings {
         let models = tunables.models.iter().map(|name| Model { name: name.clone(), quoted: quote(name) });
         Arc::new(Self {
             models: models.collect(),
+            owned_by: tunables.owned_by.clone(),
+            takes_cache_salt: tunables.takes_cache_salt,
             authorization: tunables.api_key.as_ref().map(|key| format!("Bearer {key}")),
             is_healthy: tunables.healthy,
             reports_metrics: tunables.reports_metrics,

@@ -1,9 +1,10 @@
-use super::super::engine_body;
+use super::super::{CacheSalt, engine_body};
 use crate::json::Json;
+use crate::scheduler::AccountKey;
 
 fn check(stored: &str, sent: &str) {
     let stored = Json::from_stored(stored.as_bytes()).expect("UTF-8");
-    assert_eq!(engine_body(stored, "org/Llama \"8B\"", 512).as_str(), sent);
+    assert_eq!(engine_body(stored, "org/Llama \"8B\"", 512, None).as_str(), sent);
 }
 
 #[test]
@@ -33,4 +34,37 @@ fn the_limit_goes_out_under_one_name() {
     check(r#"{"max_tokens":null,"max_completion_tokens":9}"#, r#"{"max_tokens":9}"#);
     check(r#"{"max_tokens":null,"max_completion_tokens":null}"#, r#"{"max_tokens":512}"#);
     check(r#"{"max\u005ftokens":9}"#, r#"{"max\u005ftokens":9}"#);
+}
+
+/// The body that an engine is sent for an account.
+fn salted(stored: &str, account: i64) -> String {
+    let stored = Json::from_stored(stored.as_bytes()).expect("UTF-8");
+    let salt = CacheSalt::new(&[7; 32], AccountKey(account));
+    engine_body(stored, "m", 9, Some(&salt)).as_str().to_owned()
+}
+
+#[test]
+fn a_salt_is_added_and_stands_once() {
+    let salt = CacheSalt::new(&[7; 32], AccountKey(5));
+    let plain = salt.render(None);
+    let expected = format!(r#"{{"n":2,"max_tokens":9,"cache_salt":"{plain}"}}"#);
+    for stored in [r#"{"n":2}"#, r#"{"cache_salt":null,"n":2}"#] {
+        assert_eq!(salted(stored, 5), expected, "{stored}");
+    }
+    let own = Json::from_stored(br#""x""#).expect("UTF-8");
+    let expected = format!(r#"{{"n":2,"max_tokens":9,"cache_salt":"{}"}}"#, salt.render(Some(own)));
+    assert_eq!(salted(r#"{"cache_salt":"x","n":2}"#, 5), expected);
+    assert_eq!(salted(r#"{"cache\u005fsalt":"x","n":2}"#, 5), expected);
+}
+
+#[test]
+fn a_clients_salt_reaches_no_other_account() {
+    let stored = r#"{"cache_salt":"x"}"#;
+    assert_ne!(salted(stored, 5), salted(stored, 6));
+    assert!(!salted(stored, 5).contains(r#""x""#));
+}
+
+#[test]
+fn without_a_salt_of_the_accounts_the_clients_is_passed_on() {
+    check(r#"{"cache_salt":"x","max_tokens":7}"#, r#"{"cache_salt":"x","max_tokens":7}"#);
 }

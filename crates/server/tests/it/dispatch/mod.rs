@@ -1,6 +1,7 @@
 //! Requests from their create to their end: the real use cases, store, shell and HTTP client, against an engine on a
 //! real socket that misbehaves on demand.
 
+mod caches;
 mod disk;
 mod ends;
 mod faults;
@@ -41,8 +42,9 @@ struct Rig {
     engines: Vec<SimEngine>,
     stop: oneshot::Sender<()>,
     shell: JoinHandle<()>,
-    _workers: JoinSet<()>,
-    _folder: TempDir,
+    workers: JoinSet<()>,
+    folder: TempDir,
+    environment: Vec<(String, String)>,
 }
 
 impl Rig {
@@ -51,28 +53,45 @@ impl Rig {
         Self::start_after(configs, async |_, _| {}).await
     }
 
+    /// The same, with settings of the environment.
+    async fn start_with(configs: Vec<SimConfig>, environment: &[(&str, &str)]) -> Self {
+        let environment = environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        Self::start_all(configs, environment, async |_, _| {}).await
+    }
+
     /// The same, with `work` done before anything is scheduled.
     async fn start_after(configs: Vec<SimConfig>, work: impl AsyncFnOnce(&Services, AccountKey)) -> Self {
+        Self::start_all(configs, Vec::new(), work).await
+    }
+
+    async fn start_all(
+        configs: Vec<SimConfig>,
+        environment: Vec<(String, String)>,
+        work: impl AsyncFnOnce(&Services, AccountKey),
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let engines: Vec<_> =
             configs.into_iter().map(|config| SimEngine::start(config).expect("an engine")).collect();
-        let config = Arc::new(config(folder.path(), &engines));
-        let clock: SharedClock = Arc::new(SystemClock);
-        let ids = Arc::new(Ids::from_system());
-        let store = Store::open(&store_options(folder.path()), Arc::clone(&clock)).await.expect("a store");
-        let services = Services::new(store, Arc::clone(&clock), Arc::clone(&ids), Arc::clone(&config));
-        let services = services.await.expect("services");
+        let services = open(folder.path(), &engines, environment.clone()).await;
         let account = app::accounts::create(&services, "test").await.expect("an account").key;
         work(&services, account).await;
-        let clients = Engines::start(&config, &clock, &ids).expect("clients");
-        let replicas = Arc::new(Replicas::new(&clients, Arc::clone(&services.models)));
-        let shell = Shell::new(services.clone(), replicas).await.expect("a shell");
-        let (stop, stopped) = oneshot::channel::<()>();
-        let shell = tokio::spawn(shell.run(async move {
-            let _ = stopped.await;
-        }));
+        let (stop, shell) = schedule(&services).await;
         let workers = workers::spawn(&services);
-        Self { services, account, engines, stop, shell, _workers: workers, _folder: folder }
+        Self { services, account, engines, stop, shell, workers, folder, environment }
+    }
+
+    /// Ends the service and starts it again in the same folder; the engines run on.
+    async fn restart(self) -> Self {
+        let Self { services, account, engines, stop, shell, workers, folder, environment } = self;
+        let _ = stop.send(());
+        shell.await.expect("the shell ends");
+        drop(workers);
+        services.store.close().await;
+        drop(services);
+        let services = open(folder.path(), &engines, environment.clone()).await;
+        let (stop, shell) = schedule(&services).await;
+        let workers = workers::spawn(&services);
+        Self { services, account, engines, stop, shell, workers, folder, environment }
     }
 
     /// Takes in a request whose user says `content`.
@@ -125,6 +144,27 @@ impl Rig {
     }
 }
 
+/// The services over a folder.
+async fn open(folder: &Path, engines: &[SimEngine], environment: Vec<(String, String)>) -> Services {
+    let config = Arc::new(config(folder, engines, environment));
+    let clock: SharedClock = Arc::new(SystemClock);
+    let store = Store::open(&store_options(folder), Arc::clone(&clock)).await.expect("a store");
+    let services = Services::new(store, clock, Arc::new(Ids::from_system()), config);
+    services.await.expect("services")
+}
+
+/// A running scheduler, and what ends it.
+async fn schedule(services: &Services) -> (oneshot::Sender<()>, JoinHandle<()>) {
+    let clients = Engines::start(&services.config, &services.clock, &services.ids).expect("clients");
+    let replicas = Arc::new(Replicas::new(&clients, Arc::clone(&services.models)));
+    let shell = Shell::new(services.clone(), replicas).await.expect("a shell");
+    let (stop, stopped) = oneshot::channel::<()>();
+    let shell = tokio::spawn(shell.run(async move {
+        let _ = stopped.await;
+    }));
+    (stop, shell)
+}
+
 async fn create_in(services: &Services, account: AccountKey, content: &str) -> RequestId {
     let body = format!(
         r#"{{"request_body":{{"model":"sim","max_tokens":8,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#
@@ -152,7 +192,7 @@ async fn pause() {
     tokio::time::sleep(Duration::from_millis(10)).await;
 }
 
-fn config(folder: &Path, engines: &[SimEngine]) -> Config {
+fn config(folder: &Path, engines: &[SimEngine], environment: Vec<(String, String)>) -> Config {
     let mut text = format!(
         "data_dir = \"{}\"\naggregation_period = \"50ms\"\n[[models]]\nname = \"sim\"\n",
         folder.display()
@@ -165,5 +205,5 @@ fn config(folder: &Path, engines: &[SimEngine]) -> Config {
     }
     let file = folder.join("test.toml");
     std::fs::write(&file, text).expect("a config file");
-    Config::load(&Sources { file: Some(file), ..Sources::default() }).expect("a config")
+    Config::load(&Sources { file: Some(file), environment, ..Sources::default() }).expect("a config")
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_domain::chat::Completion;
@@ -22,7 +23,7 @@ fn start_program(program: &Path, more: &str) -> Engines {
     )))
 }
 
-fn only(engines: &Engines) -> &EngineClient {
+fn only(engines: &Engines) -> &Arc<EngineClient> {
     engines.iter().next().unwrap()
 }
 

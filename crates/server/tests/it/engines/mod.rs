@@ -5,12 +5,13 @@ mod connections;
 mod embedded;
 mod fake;
 mod probes;
+mod salts;
 
 use std::sync::Arc;
 
-use overnight_domain::chat::Completion;
+use overnight_domain::chat::{CacheSalt, Completion};
 use overnight_domain::json::minimize;
-use overnight_domain::scheduler::AttemptError;
+use overnight_domain::scheduler::{AccountKey, AttemptError};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::engines::{EngineClient, Engines};
@@ -53,9 +54,11 @@ fn client_of(engine: &SimEngine) -> Arc<EngineClient> {
 }
 
 /// What the engine makes of one user message.
-async fn ask(client: &EngineClient, content: &str) -> Result<Completion, AttemptError> {
+async fn ask(client: &Arc<EngineClient>, content: &str) -> Result<Completion, AttemptError> {
     let body = serde_json::json!({"model": "ours", "messages": [{"role": "user", "content": content}]});
     let body = minimize(body.to_string().as_bytes(), 0).unwrap();
     let config = config(&at("http://h"));
-    client.complete(&config.models[0].name, config.models[0].default_max_tokens, body.as_json()).await
+    let model = &config.models[0];
+    let cache_salt = CacheSalt::new(&[7; 32], AccountKey(1));
+    client.complete(&model.name, model.default_max_tokens, Some(&cache_salt), body.as_json()).await
 }

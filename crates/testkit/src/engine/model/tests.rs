@@ -6,6 +6,7 @@ fn cost() -> CostModel {
         prompt_tokens_per_second: 1_000.0,
         output_tokens_per_second: 10.0,
         batch_growth: 0.5,
+        context_tokens_per_second: f64::INFINITY,
         step_tokens_max: 64,
         kv_cache_tokens: 1_024,
         prefix_caching: true,
