@@ -9,7 +9,7 @@ use futures_util::future::try_join_all;
 use overnight_domain::json::Json;
 use overnight_domain::money::TokenBound;
 use overnight_domain::records::ClientFields;
-use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueuePartition};
+use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueuePartition, ReplicaKey};
 use overnight_domain::sort_key::SortKey;
 use overnight_server::app::{Services, bootstrap, store_options};
 use overnight_server::clock::{SharedClock, SystemClock};
@@ -17,11 +17,11 @@ use overnight_server::config::{Config, Sources};
 use overnight_server::ids::Ids;
 use overnight_server::store::identity::accounts;
 use overnight_server::store::ledger::holds::Hold;
-use overnight_server::store::queue;
 use overnight_server::store::queue::leases;
 use overnight_server::store::queue::releases;
 use overnight_server::store::queue::settle;
 use overnight_server::store::queue::settle::{Ending, Settlement};
+use overnight_server::store::queue::{self, KeyRange};
 use overnight_server::store::requests;
 use overnight_server::store::requests::NewRequest;
 use overnight_server::store::{Durability, Store, StoreError, StoreOptions};
@@ -133,7 +133,9 @@ async fn complete(services: &Services, partition: QueuePartition) -> Result<(), 
     let mut after: Option<Position> = None;
     loop {
         let now = services.clock.now();
-        let (found, reached_end) = queue::look(&services.store, partition, after.as_ref(), LOOK, now).await?;
+        let range = KeyRange { after: after.as_ref(), until: None };
+        let (found, reached_end) =
+            queue::look(&services.store, partition, ReplicaKey(0), range, LOOK, now).await?;
         after = found.last().map(|candidate| candidate.position.clone());
         for run in found.chunks(RUN) {
             let positions = run.iter().map(|candidate| candidate.position.clone()).collect();

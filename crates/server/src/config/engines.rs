@@ -9,7 +9,8 @@ use super::models::{self, ModelConfig};
 use super::section::Section;
 use super::{BOXED_MODEL, ConfigError, Millis};
 
-const MAX_CONCURRENCY: u32 = 64;
+const FIRST_CONCURRENCY: u32 = 64;
+const MAX_CONCURRENCY: u32 = 1_024;
 const PARALLEL: u32 = 8;
 const REQUEST_TIMEOUT: Millis = Millis(600_000);
 const CONNECT_TIMEOUT: Millis = Millis(10_000);
@@ -23,6 +24,8 @@ pub struct EngineConfig {
     pub models: BTreeMap<String, String>,
     /// Requests it is sent at once, at most.
     pub max_concurrency: u32,
+    /// Requests it is sent at once at first. The scheduler finds out how many it can work on.
+    pub first_concurrency: u32,
     /// How long it may take to answer one request.
     pub request_timeout: Millis,
     /// How long connecting to it may take.
@@ -97,6 +100,7 @@ impl EngineConfig {
             name: "embedded".to_owned(),
             models: [(BOXED_MODEL.to_owned(), BOXED_MODEL.to_owned())].into(),
             max_concurrency: PARALLEL,
+            first_concurrency: PARALLEL,
             request_timeout: REQUEST_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,
             kind: EngineKind::Embedded(EmbeddedConfig {
@@ -136,14 +140,17 @@ fn read_one(section: &Section<'_>, models: &[ModelConfig]) -> Result<EngineConfi
             );
         }
     };
-    let most = match &kind {
-        EngineKind::OpenAi(_) => MAX_CONCURRENCY,
-        EngineKind::Embedded(embedded) => embedded.parallel,
+    let set = section.integer("max_concurrency", 1..=65_536)?;
+    let (first_concurrency, max_concurrency) = match (&kind, set) {
+        (_, Some(most)) => (most, most),
+        (EngineKind::OpenAi(_), None) => (FIRST_CONCURRENCY, MAX_CONCURRENCY),
+        (EngineKind::Embedded(embedded), None) => (embedded.parallel, embedded.parallel),
     };
     Ok(EngineConfig {
         name,
         models: served,
-        max_concurrency: section.integer("max_concurrency", 1..=65_536)?.unwrap_or(most),
+        max_concurrency,
+        first_concurrency,
         request_timeout: section
             .bounded("request_timeout", Millis(1_000)..=Millis(86_400_000), "1s to 24h")?
             .unwrap_or(REQUEST_TIMEOUT),

@@ -12,13 +12,13 @@ use overnight_domain::chat::{
     ANSWER_BYTES_MAX, BadCompletion, CacheSalt, Completion, engine_body, parse_completion,
 };
 use overnight_domain::json::Json;
-use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
+use overnight_domain::scheduler::{AttemptError, EngineLoad, ProbeOutcome};
 use tokio::sync::watch;
 
 use super::embedded::{Embedded, EmbeddedState};
 use super::models::{ModelList, VllmModels};
 use super::target::Target;
-use super::{refusal, retry_after};
+use super::{load, refusal, retry_after};
 use crate::clock::SharedClock;
 use crate::config::{CacheSaltUse, EngineConfig, EngineKind};
 use crate::tasks;
@@ -38,6 +38,10 @@ const MODELS_TIMEOUT_MS: i64 = 10_000;
 
 /// How long it may take where it decides about `cache_salt`: the first requests of a replica wait for it.
 const RECOGNITION_TIMEOUT_MS: i64 = 2_000;
+
+/// How long a page of metrics may take, and how long it may be.
+const LOAD_TIMEOUT_MS: i64 = 2_000;
+const METRICS_BYTES_MAX: usize = 4 << 20;
 
 /// How long a probe may take: an engine that works may be busy with long prompts.
 const PROBE_TIMEOUT_MS: i64 = 60_000;
@@ -144,6 +148,24 @@ impl EngineClient {
     /// The engine's name of a model of ours.
     fn engine_model<'a>(&'a self, model: &'a str) -> &'a str {
         self.config.models.get(model).map_or(model, String::as_str)
+    }
+
+    /// How loaded the engine's metrics say it is; `None` where it has none, or they are none that we know.
+    pub async fn load(&self) -> Option<EngineLoad> {
+        self.within(LOAD_TIMEOUT_MS, self.fetch_load(), |words| words).await.ok().flatten()
+    }
+
+    async fn fetch_load(&self) -> Result<Option<EngineLoad>, String> {
+        let target = self.target().await?;
+        let Some(metrics) = &target.metrics else { return Ok(None) };
+        let request =
+            request(Method::GET, metrics, &target, Bytes::new()).map_err(|error| in_words(&error))?;
+        let response = self.transport.send(request).await.map_err(|error| in_words(&error))?;
+        if !response.status().is_success() {
+            return Ok(None);
+        }
+        let page = read_whole(response.into_body(), METRICS_BYTES_MAX).await;
+        Ok(page.ok().and_then(|page| load::read(&String::from_utf8_lossy(&page))))
     }
 
     /// The models that the engine lists under `GET /models`, asked with its key.

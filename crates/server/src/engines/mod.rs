@@ -3,6 +3,7 @@
 mod boxed_model;
 mod client;
 mod embedded;
+mod load;
 mod models;
 mod refusal;
 mod retry_after;

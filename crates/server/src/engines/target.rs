@@ -12,6 +12,8 @@ pub(super) struct Target {
     pub(super) completions: Uri,
     /// `{base}/models`.
     pub(super) models: Uri,
+    /// `/metrics` at the server's root, where engines have it; `None` of a base that does not end with `/v1`.
+    pub(super) metrics: Option<Uri>,
     /// The `Authorization` header, if the engine wants one.
     pub(super) authorization: Option<HeaderValue>,
     key: Option<Secret>,
@@ -24,6 +26,10 @@ impl Target {
         Ok(Self {
             completions: Uri::try_from(format!("{base}/chat/completions"))?,
             models: Uri::try_from(format!("{base}/models"))?,
+            metrics: base
+                .strip_suffix("/v1")
+                .map(|root| Uri::try_from(format!("{root}/metrics")))
+                .transpose()?,
             authorization: key.as_ref().map(Secret::bearer).transpose()?,
             key,
         })
@@ -48,6 +54,8 @@ mod tests {
             let target = Target::new(base, None).unwrap();
             let expected = format!("{}/chat/completions", base.trim_end_matches('/'));
             assert_eq!(target.completions.to_string(), expected);
+            let metrics = base.contains("v1").then(|| "http://h/metrics".to_owned());
+            assert_eq!(target.metrics.map(|uri| uri.to_string()), metrics);
         }
     }
 }

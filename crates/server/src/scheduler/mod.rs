@@ -3,6 +3,7 @@
 
 mod attempts;
 pub mod commands;
+mod loads;
 mod prompts;
 mod replicas;
 mod reports;

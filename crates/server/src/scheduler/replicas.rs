@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use overnight_domain::chat::{CacheSalt, Completion};
 use overnight_domain::json::Json;
-use overnight_domain::scheduler::{AttemptError, ModelKey, ProbeOutcome, Replica, ReplicaKey};
+use overnight_domain::scheduler::{AttemptError, EngineLoad, ModelKey, ProbeOutcome, Replica, ReplicaKey};
 
 use crate::app::Models;
 use crate::engines::{EngineClient, Engines};
@@ -45,7 +45,9 @@ impl Replicas {
     fn describe(&self, key: ReplicaKey, client: &EngineClient) -> Replica {
         let names = client.config().models.keys();
         let models = names.filter_map(|name| self.models.find(name)).map(|model| model.key).collect();
-        Replica { key, models, max_concurrency: client.config().max_concurrency }
+        let config = client.config();
+        let (max_concurrency, first_concurrency) = (config.max_concurrency, config.first_concurrency);
+        Replica { key, models, max_concurrency, first_concurrency }
     }
 
     /// What the operator calls it.
@@ -85,6 +87,11 @@ impl Replicas {
         let max_tokens = prompt.max_tokens.unwrap_or(model.config.default_max_tokens);
         let cache_salt = (!model.config.shared_cache).then_some(cache_salt);
         client.complete(&model.config.name, max_tokens, cache_salt, body).await
+    }
+
+    /// How loaded a replica is, where it says so.
+    pub async fn load(&self, key: ReplicaKey) -> Option<EngineLoad> {
+        self.client(key)?.load().await
     }
 
     /// Whether a replica works: it completes a tiny prompt with this model.

@@ -14,6 +14,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use super::attempts::Attempts;
 use super::commands;
+use super::loads::Loads;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
 use super::reports::{self, Reports};
@@ -39,6 +40,7 @@ pub struct Shell {
     /// Where other nodes work on the same database.
     sharing: Option<Sharing>,
     reports: Reports,
+    loads: Loads,
     wake_at: i64,
     is_draining: bool,
     inputs: mpsc::UnboundedReceiver<SchedulerInput>,
@@ -59,6 +61,7 @@ impl Shell {
         let mut shell = Self {
             sharing,
             reports: Reports::new(services.clone()),
+            loads: Loads::default(),
             attempts,
             settling,
             prompts,
@@ -150,8 +153,19 @@ impl Shell {
         }
         self.feed(SchedulerInput::Tick);
         self.poll_shared_state();
+        self.ask_loads();
         self.report();
         self.publish_reports();
+    }
+
+    /// Asks the engines that work how loaded they are.
+    fn ask_loads(&mut self) {
+        let now = self.services.clock.now();
+        for replica in self.replicas.list() {
+            if self.scheduler.in_flight(replica.key) > 0 {
+                self.loads.ask(replica.key, &self.replicas, &self.answers, now);
+            }
+        }
     }
 
     fn notify_other_nodes(&mut self) {

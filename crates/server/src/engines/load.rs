@@ -1,0 +1,105 @@
+//! How loaded an engine is, read from its metrics in Prometheus' text format, under the names that engines use.
+
+use overnight_domain::scheduler::EngineLoad;
+
+/// What one engine calls the four figures; of those that it does not count the name is empty.
+struct Names {
+    running: &'static str,
+    waiting: &'static str,
+    /// A share from 0 to 1.
+    cache_usage: &'static [&'static str],
+    preemptions: &'static str,
+}
+
+const ENGINES: [Names; 3] = [
+    // vLLM; the second name of the cache is that of versions before 0.10.
+    Names {
+        running: "vllm:num_requests_running",
+        waiting: "vllm:num_requests_waiting",
+        cache_usage: &["vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"],
+        preemptions: "vllm:num_preemptions_total",
+    },
+    // SGLang.
+    Names {
+        running: "sglang:num_running_reqs",
+        waiting: "sglang:num_queue_reqs",
+        cache_usage: &["sglang:token_usage"],
+        preemptions: "sglang:num_retracted_reqs_total",
+    },
+    // llama-server.
+    Names {
+        running: "llamacpp:requests_processing",
+        waiting: "llamacpp:requests_deferred",
+        cache_usage: &["llamacpp:kv_cache_usage_ratio"],
+        preemptions: "",
+    },
+];
+
+/// The load that a page of metrics tells; `None` where it has none that we know. Series of several models or processes are
+/// added up, but for the cache: there the fullest counts.
+pub(super) fn read(page: &str) -> Option<EngineLoad> {
+    ENGINES.iter().find_map(|names| {
+        let sum = |name: &str| total(page, name);
+        let usage = names.cache_usage.iter().flat_map(|name| values(page, name)).fold(0.0_f64, f64::max);
+        Some(EngineLoad {
+            running: sum(names.running)?,
+            waiting: sum(names.waiting)?,
+            cache_permille: (usage.clamp(0.0, 1.0) * 1_000.0) as i64,
+            preemptions: sum(names.preemptions).unwrap_or(0),
+        })
+    })
+}
+
+fn total(page: &str, name: &str) -> Option<i64> {
+    let mut values = values(page, name).peekable();
+    values.peek()?;
+    Some(values.fold(0, |sum, value| sum + value.clamp(0.0, 1e15) as i64))
+}
+
+/// The values of all series of this name.
+fn values<'a>(page: &'a str, name: &'a str) -> impl Iterator<Item = f64> + 'a {
+    page.lines().filter_map(move |line| {
+        let rest = line.strip_prefix(name).filter(|rest| rest.starts_with(['{', ' ']) && !name.is_empty())?;
+        // A label's value may hold anything but a brace that ends the labels last.
+        let value = rest.rsplit_once('}').map_or(rest, |(_, value)| value);
+        value.split_whitespace().next()?.parse().ok().filter(|value: &f64| value.is_finite())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loads_of_known_engines_are_read() {
+        let vllm = "# HELP vllm:num_requests_running Number of requests\n\
+            vllm:num_requests_running{engine=\"0\",model_name=\"a}b\"} 30.0\n\
+            vllm:num_requests_running{engine=\"1\",model_name=\"c\"} 2.0\n\
+            vllm:num_requests_waiting{engine=\"0\",model_name=\"a\"} 5.0 1700000000000\n\
+            vllm:num_requests_waiting_by_reason{reason=\"x\"} 99.0\n\
+            vllm:kv_cache_usage_perc{engine=\"0\"} 0.25\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.5\n\
+            vllm:num_preemptions_total{engine=\"0\"} 7.0\n";
+        let load = EngineLoad { running: 32, waiting: 5, cache_permille: 500, preemptions: 7 };
+        assert_eq!(read(vllm), Some(load));
+        let sglang =
+            "sglang:num_running_reqs{m=\"a\"} 4\nsglang:num_queue_reqs{m=\"a\"} 1\nsglang:token_usage 0.9\n";
+        let load = EngineLoad { running: 4, waiting: 1, cache_permille: 900, preemptions: 0 };
+        assert_eq!(read(sglang), Some(load));
+        let llama = "llamacpp:requests_processing 2\nllamacpp:requests_deferred 0\n";
+        let load = EngineLoad { running: 2, waiting: 0, cache_permille: 0, preemptions: 0 };
+        assert_eq!(read(llama), Some(load));
+    }
+
+    #[test]
+    fn what_is_no_load_is_none() {
+        for page in [
+            "",
+            "<html>",
+            "up 1\n",
+            "vllm:num_requests_running 3\n",
+            "vllm:num_requests_running NaN\nvllm:num_requests_waiting x\n",
+        ] {
+            assert_eq!(read(page), None, "{page}");
+        }
+    }
+}

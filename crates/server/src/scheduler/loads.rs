@@ -1,0 +1,64 @@
+//! Asks engines how loaded they are, beside the scheduling, which never waits for it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use overnight_domain::scheduler::{ReplicaKey, SchedulerInput};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot::{self, error::TryRecvError};
+
+use super::replicas::Replicas;
+use crate::tasks;
+
+/// A replica is asked so often, at most.
+const EVERY_MS: i64 = 900;
+/// One that told nothing is asked again after this long.
+const SILENT_MS: i64 = 60_000;
+
+/// When each replica is asked next, and which answers are awaited.
+#[derive(Default)]
+pub(super) struct Loads {
+    asked: BTreeMap<ReplicaKey, Asked>,
+}
+
+struct Asked {
+    at: i64,
+    /// Whether it told anything.
+    answer: Option<oneshot::Receiver<bool>>,
+    is_silent: bool,
+}
+
+impl Loads {
+    /// Asks a replica that works, where that is due.
+    pub(super) fn ask(
+        &mut self,
+        key: ReplicaKey,
+        replicas: &Arc<Replicas>,
+        answers: &UnboundedSender<SchedulerInput>,
+        now: i64,
+    ) {
+        let asked = self.asked.entry(key).or_insert(Asked { at: i64::MIN, answer: None, is_silent: false });
+        match asked.answer.as_mut().map(oneshot::Receiver::try_recv) {
+            Some(Err(TryRecvError::Empty)) => return,
+            Some(told) => asked.is_silent = told != Ok(true),
+            None => {}
+        }
+        asked.answer = None;
+        let pause_ms = if asked.is_silent { SILENT_MS } else { EVERY_MS };
+        // The clock may have been set back.
+        if (0..pause_ms).contains(&now.saturating_sub(asked.at)) {
+            return;
+        }
+        asked.at = now;
+        let (tell, answer) = oneshot::channel();
+        asked.answer = Some(answer);
+        let (replicas, answers) = (Arc::clone(replicas), answers.clone());
+        tasks::spawn(async move {
+            let load = replicas.load(key).await;
+            let _ = tell.send(load.is_some());
+            if let Some(load) = load {
+                let _ = answers.send(SchedulerInput::Load { replica: key, load });
+            }
+        });
+    }
+}
