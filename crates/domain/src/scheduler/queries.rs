@@ -10,6 +10,11 @@ impl Scheduler {
         self.replicas.get(&replica).map_or(0, |it| it.in_flight.len())
     }
 
+    /// Requests that the replica may have in flight now; `None` of one that is not used.
+    pub fn concurrency_limit(&self, replica: ReplicaKey) -> Option<u32> {
+        self.replicas.get(&replica).map(|it| u32::try_from(it.slots()).unwrap_or(u32::MAX))
+    }
+
     /// Whether anything is leased, or being leased, for a replica that is used or was.
     pub fn is_driven(&self, replica: ReplicaKey) -> bool {
         self.replicas.get(&replica).is_some_and(|it| it.claimed() > 0)

@@ -84,7 +84,7 @@ pub(super) fn state_of(
         models: replicas.model_names(replica.key),
         is_driven,
         in_flight: i64::try_from(scheduler.in_flight(replica.key)).unwrap_or(i64::MAX),
-        max_concurrency: replica.max_concurrency.into(),
+        max_concurrency: scheduler.concurrency_limit(replica.key).unwrap_or(replica.first_concurrency).into(),
         pause,
     }
 }

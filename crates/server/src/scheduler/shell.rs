@@ -286,6 +286,8 @@ impl Shell {
             let is_paused = f64::from(u8::from(self.scheduler.is_paused(replica.key)));
             metrics::gauge!("overnight_engine_requests_in_flight", "engine" => name.clone()).set(in_flight);
             metrics::gauge!("overnight_engine_paused", "engine" => name.clone()).set(is_paused);
+            let limit = f64::from(self.scheduler.concurrency_limit(replica.key).unwrap_or(0));
+            metrics::gauge!("overnight_engine_concurrency_limit", "engine" => name.clone()).set(limit);
             let is_driven = f64::from(u8::from(self.is_driven(&replica)));
             metrics::gauge!("overnight_engine_driven", "engine" => name).set(is_driven);
         }

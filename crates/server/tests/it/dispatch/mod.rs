@@ -5,6 +5,7 @@ mod caches;
 mod disk;
 mod ends;
 mod faults;
+mod limits;
 mod logs;
 mod poison;
 mod reports;
