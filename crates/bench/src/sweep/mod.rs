@@ -3,6 +3,7 @@
 
 mod chance;
 mod fleet;
+mod limits;
 mod orders;
 mod swept;
 mod workload;
@@ -12,12 +13,13 @@ use std::fmt;
 use serde::Serialize;
 
 use self::fleet::{Dispatcher, Outcome};
+pub use self::limits::LimitFigures;
 use self::orders::FixedOrder;
 use self::swept::{Limit, Swept};
 use self::workload::{Kind, Workload};
 
 /// Requests in flight on each replica.
-const CONCURRENCY: usize = 64;
+const CONCURRENCY: u32 = 64;
 /// Replicas, and how many times the requests they get.
 const FLEETS: [(usize, usize); 3] = [(1, 1), (4, 1), (16, 4)];
 
@@ -49,17 +51,22 @@ pub struct SweepFigures {
     pub oracle: OrderFigures,
 }
 
-/// What every order is worth.
+/// What every order is worth, and the limit of requests in flight.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepReport {
     /// A line for each workload, seed and number of replicas.
     pub lines: Vec<SweepFigures>,
+    /// A line for each workload and seed, on one replica.
+    pub limits: Vec<LimitFigures>,
 }
 
 /// Runs every workload of about `requests` requests in every order, with so many seeds.
 pub fn run(requests: usize, seeds: usize) -> SweepReport {
-    let mut lines = Vec::new();
+    let (mut lines, mut limits) = (Vec::new(), Vec::new());
     for kind in Kind::ALL {
+        for seed in 0..seeds as u64 {
+            limits.push(limits::measure(kind, seed, &kind.generate(requests, seed)));
+        }
         for (replicas, times) in FLEETS {
             for seed in 0..seeds as u64 {
                 let workload = kind.generate(requests * times, seed);
@@ -67,11 +74,12 @@ pub fn run(requests: usize, seeds: usize) -> SweepReport {
             }
         }
     }
-    SweepReport { lines }
+    SweepReport { lines, limits }
 }
 
 fn measure(kind: Kind, seed: u64, workload: &Workload, replicas: usize) -> SweepFigures {
     let Workload { requests, cost } = workload;
+    let slots = CONCURRENCY as usize;
     let in_order = |dispatcher: &mut dyn Dispatcher| {
         let Outcome { seconds, hit_rate, completed, .. } = fleet::run(requests, cost, replicas, dispatcher);
         assert_eq!(completed, requests.len(), "{}: not every request was completed", kind.name());
@@ -81,10 +89,10 @@ fn measure(kind: Kind, seed: u64, workload: &Workload, replicas: usize) -> Sweep
         workload: kind.name(),
         seed,
         replicas,
-        arrival: in_order(&mut FixedOrder::arrival(requests, replicas, CONCURRENCY)),
-        sorted_files: in_order(&mut FixedOrder::sorted_files(requests, replicas, CONCURRENCY)),
-        sweep: in_order(&mut Swept::new(requests, replicas, Limit::Told(CONCURRENCY as u32))),
-        oracle: in_order(&mut FixedOrder::oracle(requests, cost, replicas, CONCURRENCY)),
+        arrival: in_order(&mut FixedOrder::arrival(requests, replicas, slots)),
+        sorted_files: in_order(&mut FixedOrder::sorted_files(requests, replicas, slots)),
+        sweep: in_order(&mut Swept::new(requests, replicas, Limit::Told(CONCURRENCY))),
+        oracle: in_order(&mut FixedOrder::oracle(requests, cost, replicas, slots)),
     }
 }
 
@@ -119,35 +127,7 @@ impl fmt::Display for SweepReport {
                 line.oracle.seconds / line.sweep.seconds
             )?;
         }
-        Ok(())
-    }
-}
-
-pub fn limits(requests: usize) {
-    for kind in Kind::ALL {
-        let w = kind.generate(requests, 0);
-        let mut best = f64::INFINITY;
-        let mut line = format!("{:<22}", kind.name());
-        for n in [16, 32, 64, 96, 128, 192, 256, 384] {
-            let o = fleet::run(&w.requests, &w.cost, 1, &mut Swept::new(&w.requests, 1, Limit::Told(n)));
-            best = best.min(o.seconds);
-            line += &format!(" {n}:{:.0}({:.2},{:.0})", o.seconds, o.hit_rate, o.waiting);
-        }
-        for tells_load in [true, false] {
-            let o = fleet::run(
-                &w.requests,
-                &w.cost,
-                1,
-                &mut Swept::new(&w.requests, 1, Limit::Untold { tells_load }),
-            );
-            line += &format!(
-                " | {:.0} {:.3} wait {:.1} hit {:.2}",
-                o.seconds,
-                best / o.seconds,
-                o.waiting,
-                o.hit_rate
-            );
-        }
-        println!("{line}");
+        writeln!(formatter)?;
+        LimitFigures::write_all(&self.limits, formatter)
     }
 }

@@ -55,7 +55,7 @@ impl FixedOrder {
                             + job.prompt_tokens as f64 / cost.context_tokens_per_second),
             );
         }
-        let queues = split_evenly(&order, &works, replicas);
+        let queues = split_evenly(&order, &works, &links, replicas);
         Self { queues, replicas, concurrency, links }
     }
 
@@ -81,15 +81,36 @@ fn weakest_link(rest: &VecDeque<usize>, links: &[usize]) -> usize {
     around.min_by_key(|at| (links.get(rest[*at]).copied().unwrap_or(0), at.abs_diff(middle))).unwrap_or(0)
 }
 
-fn split_evenly(order: &[usize], works: &[f64], parts: usize) -> Vec<VecDeque<usize>> {
-    let share = works.iter().sum::<f64>() / parts as f64;
-    let mut queues = vec![VecDeque::new(); parts];
-    let mut done = 0.0;
-    for (at, work) in order.iter().zip(works) {
-        queues[((done / share) as usize).min(parts - 1)].push_back(*at);
-        done += work;
+/// Stretches with about as much work each, cut within an eighth of a share of that where neighbours share least.
+fn split_evenly(order: &[usize], works: &[f64], links: &[usize], parts: usize) -> Vec<VecDeque<usize>> {
+    let total: f64 = works.iter().sum();
+    let share = total / parts as f64;
+    let mut done = vec![0.0];
+    for work in works {
+        done.push(done[done.len() - 1] + work);
     }
-    queues
+    let cut = |part: usize| {
+        let even = share * part as f64;
+        let from_even = |place: &usize| (done[*place] - even).abs();
+        let near = (1..order.len()).filter(|place| from_even(place) <= share / 8.0);
+        let weakest = near.min_by(|one, other| {
+            let links = links[order[*one]].cmp(&links[order[*other]]);
+            links.then(from_even(one).total_cmp(&from_even(other)))
+        });
+        weakest.unwrap_or_else(|| done.partition_point(|done| *done < even))
+    };
+    let cuts: Vec<usize> = (0..=parts)
+        .map(|part| {
+            if part == 0 {
+                0
+            } else if part == parts {
+                order.len()
+            } else {
+                cut(part)
+            }
+        })
+        .collect();
+    cuts.windows(2).map(|pair| order[pair[0]..pair[1].max(pair[0])].iter().copied().collect()).collect()
 }
 
 fn shared_blocks(one: &[u64], other: &[u64]) -> usize {
