@@ -22,6 +22,8 @@ pub struct Usage {
     pub completion_tokens: u64,
     /// The engine's own total.
     pub total_tokens: u64,
+    /// Tokens of input that it found in its prefix cache; `None` where it does not say.
+    pub cached_tokens: Option<u64>,
 }
 
 impl Usage {
@@ -92,11 +94,19 @@ fn read_usage(completion: &RawObject<'_>) -> Result<Usage, BadCompletion> {
         let count = text.and_then(|text| text.parse().ok()).filter(|count| *count <= TOKENS_MAX);
         count.ok_or_else(|| BadCompletion::BadUsage(format!("usage.{key} is no count of tokens")))
     };
+    let prompt_tokens = count("prompt_tokens")?;
     Ok(Usage {
-        prompt_tokens: count("prompt_tokens")?,
+        prompt_tokens,
         completion_tokens: count("completion_tokens")?,
         total_tokens: count("total_tokens")?,
+        cached_tokens: read_cached_tokens(&usage).map(|cached| cached.min(prompt_tokens)),
     })
+}
+
+/// Nothing is charged by it, so what is no count is as good as none.
+fn read_cached_tokens(usage: &RawObject<'_>) -> Option<u64> {
+    let details = usage.get("prompt_tokens_details").and_then(Json::to_object)?;
+    details.get("cached_tokens").and_then(Json::as_integer_text)?.parse().ok()
 }
 
 fn rename_model(answer: Json<'_>, client_model: &str) -> JsonText {

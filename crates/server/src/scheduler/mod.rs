@@ -9,6 +9,7 @@ mod replicas;
 mod reports;
 mod sharing;
 mod shell;
+mod token_counters;
 
 pub use replicas::Replicas;
 pub use shell::Shell;

@@ -6,6 +6,7 @@ use overnight_domain::chat::{CacheSalt, Completion};
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad, ModelKey, ProbeOutcome, Replica, ReplicaKey};
 
+use super::token_counters::TokenCounters;
 use crate::app::Models;
 use crate::engines::{EngineClient, Engines};
 use crate::store::queue::Prompt;
@@ -13,13 +14,17 @@ use crate::store::queue::Prompt;
 /// The replicas, in the order of the settings: a key is a place in it.
 pub struct Replicas {
     clients: Vec<Arc<EngineClient>>,
+    /// Of each client.
+    tokens: Vec<TokenCounters>,
     models: Arc<Models>,
 }
 
 impl Replicas {
     /// The replicas of `engines`, which serve some of `models`.
     pub fn new(engines: &Engines, models: Arc<Models>) -> Self {
-        Self { clients: engines.iter().cloned().collect(), models }
+        let clients: Vec<_> = engines.iter().cloned().collect();
+        let tokens = clients.iter().map(|client| TokenCounters::new(&client.config().name)).collect();
+        Self { clients, tokens, models }
     }
 
     /// What the scheduler is to know of them.
@@ -86,7 +91,11 @@ impl Replicas {
         })?;
         let max_tokens = prompt.max_tokens.unwrap_or(model.config.default_max_tokens);
         let cache_salt = (!model.config.shared_cache).then_some(cache_salt);
-        client.complete(&model.config.name, max_tokens, cache_salt, body).await
+        let completion = client.complete(&model.config.name, max_tokens, cache_salt, body).await?;
+        if let Some(counters) = self.tokens.get(key.0 as usize) {
+            counters.count(completion.usage);
+        }
+        Ok(completion)
     }
 
     /// How loaded a replica is, where it says so.

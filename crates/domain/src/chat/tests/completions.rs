@@ -24,8 +24,28 @@ fn a_completion_keeps_everything_but_white_space_and_the_model() {
     let completion = parse_completion(raw.as_bytes(), "mine").expect("a completion");
     let kept = answer(r#"[{"message":{"role":"assistant","content":"a\n b"},"x":1.0}]"#, USAGE);
     assert_eq!(completion.body.as_str(), kept.replace("org/M", "mine"));
-    assert_eq!(completion.usage, Usage { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 });
+    assert_eq!(
+        completion.usage,
+        Usage { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8, cached_tokens: None }
+    );
     assert_eq!(completion.usage.cost(), 3 + 2 * 5);
+}
+
+#[test]
+fn cached_tokens_are_read_where_they_are_told_and_never_more_than_the_prompt_has() {
+    for (details, cached) in [
+        (r#"{"cached_tokens":2}"#, Some(2)),
+        (r#"{"cached_tokens":9}"#, Some(3)),
+        (r#"{"cached_tokens":-1}"#, None),
+        (r#"{"cached_tokens":"2"}"#, None),
+        ("{}", None),
+        ("null", None),
+    ] {
+        let usage = USAGE.replace("\"total", &format!("\"prompt_tokens_details\":{details},\"total"));
+        let completion =
+            parse_completion(answer(r#"[{"message":{}}]"#, &usage).as_bytes(), "m").expect(details);
+        assert_eq!(completion.usage.cached_tokens, cached, "{details}");
+    }
 }
 
 #[test]
