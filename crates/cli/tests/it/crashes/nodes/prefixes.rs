@@ -49,10 +49,15 @@ async fn hits_with(nodes: usize) -> f64 {
     ask(&clients).await;
     wait_for_ends(&clients[0], DOCUMENTS * QUESTIONS).await;
     services[0].assert_audited().await;
+    let mut counted = 0.0;
+    for service in &services {
+        counted += service.figure("overnight_engine_cached_prompt_tokens_total").await;
+    }
     let stats = world.engines.iter().filter_map(SimEngine::model_stats);
     let (hits, all) = stats.fold((0, 0), |(hits, all), stats| {
         (hits + stats.prefix_cache_hits_total, all + stats.prefix_cache_queries_total)
     });
+    assert_eq!(counted, hits as f64, "the services count what the engines say");
     100.0 * hits as f64 / all as f64
 }
 
@@ -60,5 +65,5 @@ async fn hits_with(nodes: usize) -> f64 {
 async fn a_shared_prefix_stays_on_one_node() {
     let (one, three) = (hits_with(1).await, hits_with(3).await);
     eprintln!("prefix hits: {one:.1} % with one node, {three:.1} % with three");
-    assert!(three >= one - 3.0, "{one:.1} % with one node, {three:.1} % with three");
+    assert!(three >= one - 1.0, "{one:.1} % with one node, {three:.1} % with three");
 }
