@@ -97,13 +97,13 @@ impl ConcurrencyLimit {
 
     /// The engine says how loaded it is.
     pub(super) fn note_load(&mut self, load: EngineLoad, now: i64) {
-        self.told_at = Some(now);
         self.trial = Trial::default();
         let before = self.preemptions.replace(load.preemptions);
         let was_preempted = before.is_some_and(|before| load.preemptions > before);
         self.rest = if was_preempted { REST_LOADS } else { self.rest.saturating_sub(1) };
         // One long prompt makes others wait for a moment: that is no sign.
-        let waited = self.waiting.replace(load.waiting).unwrap_or(0);
+        let is_recent = self.told_at.is_some_and(|at| now - at < LOAD_VALID_MS);
+        let waited = self.waiting.replace(load.waiting).filter(|_| is_recent).unwrap_or(0);
         let waiting = load.waiting.min(waited);
         let running = usize::try_from(load.running).unwrap_or(0);
         if waiting > WAITING_MAX || was_preempted {
@@ -121,6 +121,7 @@ impl ConcurrencyLimit {
             self.current = (self.current + step).min(self.most);
         }
         self.is_used_up = false;
+        self.told_at = Some(now);
     }
 
     /// The engine refused a request for want of room. A limit that somebody has set stays: that may be a limit of rate.

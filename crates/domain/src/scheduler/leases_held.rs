@@ -129,6 +129,17 @@ impl Scheduler {
         }
     }
 
+    /// Releases the leases for which a replica has no use soon, because its limit has fallen: other replicas may have.
+    pub(super) fn release_surplus(&mut self, replica: ReplicaKey, now: i64) {
+        let Some(state) = self.replicas.get(&replica) else { return };
+        let surplus: Vec<_> = state.buffered.iter().skip(state.ahead().max(1)).copied().collect();
+        for seq in surplus {
+            if let Some(held) = self.let_go(seq) {
+                self.release_unseen(held, now, now);
+            }
+        }
+    }
+
     pub(super) fn held_at(&self, seq: i64, stage: Stage) -> Option<&HeldLease> {
         self.leases_held.get(&seq).filter(|held| held.stage == stage)
     }

@@ -148,7 +148,7 @@ impl PartitionState {
 
     /// What waits was counted anew: everything known of the queue is replaced.
     pub(super) fn recount(&mut self, now: i64) {
-        self.segments = Segments::new(self.segments.is_shared());
+        self.segments.reset();
         self.count = 0;
         self.suspected = false;
         self.delayed.clear();

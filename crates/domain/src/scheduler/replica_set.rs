@@ -24,9 +24,17 @@ impl Scheduler {
     /// An engine says how loaded it is.
     pub(super) fn note_load(&mut self, key: ReplicaKey, load: EngineLoad, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let before = replica.slots();
         replica.limit.note_load(load, now);
+        if replica.slots() == before {
+            return;
+        }
+        let is_lower = replica.slots() < before;
         for model in replica.config.models.clone() {
             self.recount_capacity(model);
+        }
+        if is_lower {
+            self.release_surplus(key, now);
         }
         self.touched.insert(key);
     }

@@ -68,8 +68,10 @@ impl Segments {
         Self { is_shared, ..Self::default() }
     }
 
-    pub(super) const fn is_shared(&self) -> bool {
-        self.is_shared
+    /// Begins anew; answers to earlier scans are of no use any more.
+    pub(super) fn reset(&mut self) {
+        self.list.clear();
+        self.survey = None;
     }
 
     /// Requests in all windows.
@@ -111,10 +113,8 @@ impl Segments {
         idle: IdleSlots<'_>,
         now: i64,
     ) -> Turn {
-        if self.is_shared && self.index_of(replica).is_none() {
-            self.adopt(replica, idle);
-        }
-        if self.list.is_empty() {
+        self.leave_unusable(replica, idle);
+        if self.list.is_empty() || self.is_shared && self.index_of(replica).is_none() {
             self.list.push(Segment::new(replica, self.is_shared, waiting));
         }
         if self.index_of(replica).is_none()
@@ -128,12 +128,18 @@ impl Segments {
         Turn::Wait(self.scan(replica, now))
     }
 
-    /// Takes over the window of a replica that cannot be used, or begins one.
-    fn adopt(&mut self, replica: ReplicaKey, idle: IdleSlots<'_>) {
-        let is_left = |it: &&mut Segment| it.owner.is_none_or(|owner| idle(owner).is_none());
-        match self.list.iter_mut().find(is_left) {
-            Some(left) => left.owner = Some(replica),
-            None => self.list.push(Segment::new(replica, true, 0)),
+    /// Replicas that cannot be used have no segments: theirs become part of their neighbours'. Where nodes share the queue, the
+    /// store gives them to others in time.
+    fn leave_unusable(&mut self, replica: ReplicaKey, idle: IdleSlots<'_>) {
+        let is_left =
+            |it: &Segment| it.owner != Some(replica) && it.owner.is_none_or(|owner| idle(owner).is_none());
+        if self.is_shared {
+            return self.list.retain(|it| !is_left(it));
+        }
+        while self.list.len() > 1
+            && let Some(index) = self.list.iter().position(is_left)
+        {
+            self.join(index);
         }
     }
 
@@ -199,8 +205,15 @@ impl Segments {
         now: i64,
     ) -> bool {
         let Some(index) = self.list.iter().position(|it| it.sweep.awaits(scan)) else { return false };
+        let is_nothing_left = last.is_none();
         let is_empty = self.list[index].sweep.absorb(fresh, last, reached_end, now);
-        if is_empty && self.list.len() > 1 && !self.is_shared {
+        if self.is_shared {
+            // The store has looked everywhere, so what other windows show has gone.
+            self.list.iter_mut().filter(|_| is_nothing_left).for_each(|it| it.sweep.forget());
+            return is_empty;
+        }
+        if is_empty && self.list.len() > 1 {
+            self.list[index].rest = 0;
             self.join(index);
             return false;
         }
@@ -232,8 +245,10 @@ impl Segments {
         let rest: Vec<Candidate> = seen.iter().filter(is_inside).cloned().collect();
         let known = i64::try_from(rest.len()).unwrap_or(i64::MAX);
         let total = if reached_end { known } else { segment.rest.max(known) };
-        segment.rest = total;
-        let Some(place) = weakest_link(&rest, reached_end) else { return };
+        let Some(place) = weakest_link(&rest, reached_end) else {
+            segment.rest = known;
+            return;
+        };
         let cut = rest[place - 1].position.clone();
         let in_lower = i64::try_from(place).unwrap_or(i64::MAX);
         let giver_keeps_lower = segment.sweep.cursor().is_none_or(|cursor| *cursor <= cut);
@@ -258,8 +273,9 @@ impl Segments {
     /// Requests were added, nobody knows where.
     pub(super) fn add(&mut self, count: i64) {
         let parts = i64::try_from(self.list.len()).unwrap_or(i64::MAX).max(1);
-        for segment in &mut self.list {
-            segment.rest = segment.rest.saturating_add(count / parts + i64::from(count % parts > 0));
+        for (segment, place) in self.list.iter_mut().zip(0..) {
+            segment.rest = segment.rest.saturating_add(count / parts + i64::from(place < count % parts));
+            segment.sweep.wake();
         }
     }
 
@@ -283,8 +299,12 @@ impl Segments {
         self.list[index].sweep.put_back(run.into_iter().filter(is_inside).collect());
     }
 
-    /// Keeps the first `keep` of each window, or of all windows together where there are several.
+    /// Keeps the first `keep` of all windows together, about as many of each. Where nodes share the queue, nothing: the store's
+    /// cursors have passed what the windows show.
     pub(super) fn trim(&mut self, keep: usize) {
+        if self.is_shared {
+            return;
+        }
         let each = keep.div_ceil(self.list.len().max(1));
         self.list.iter_mut().for_each(|it| it.sweep.trim(each));
     }

@@ -11,6 +11,8 @@ use super::messages::{Candidate, Position, ScanKey};
 
 /// What a scan saw is trusted this long; a lease is guarded all the same.
 const WINDOW_MS: i64 = 30_000;
+/// Where nodes share the queue, a sweep that found nothing looks again after this long, unless requests have come here.
+const QUIET_MS: i64 = 1_000;
 /// A scan that was never answered is asked again after this long.
 pub(super) const PATIENCE_MS: i64 = 15_000;
 
@@ -30,6 +32,8 @@ pub(super) struct Sweep {
     fruitful: Option<bool>,
     /// The scan that is awaited, and since when.
     asked: Option<(ScanKey, i64)>,
+    /// It found nothing, so it does not look again until then.
+    quiet_until: i64,
 }
 
 impl Sweep {
@@ -69,7 +73,7 @@ impl Sweep {
         from: Option<&Position>,
         now: i64,
     ) -> Option<Option<Position>> {
-        if self.is_asked() || self.ended && !self.window.is_empty() {
+        if self.is_asked() || now < self.quiet_until || self.ended && !self.window.is_empty() {
             return None;
         }
         if self.ended {
@@ -102,17 +106,32 @@ impl Sweep {
         if self.window.len() > before {
             self.find();
         }
+        if self.is_shared {
+            // The length of a run says nothing: the store goes on elsewhere once this replica's segment has nothing left.
+            self.ended = self.window.len() == before;
+            self.quiet_until = if self.ended { now + QUIET_MS } else { 0 };
+            return self.ended;
+        }
         // An answer without candidates can only be the end, whatever it says.
         self.ended = reached_end || last.is_none();
-        if !self.is_shared {
-            self.scanned = last.or_else(|| self.scanned.take());
-        }
+        self.scanned = last.or_else(|| self.scanned.take());
         self.ended && self.fruitful == Some(false)
     }
 
     /// Something to do was seen, in the window or set aside.
     pub(super) fn find(&mut self) {
         self.fruitful = self.fruitful.map(|_| true);
+    }
+
+    /// Requests have come.
+    pub(super) const fn wake(&mut self) {
+        self.quiet_until = 0;
+    }
+
+    /// Nothing waits: what the window shows has gone.
+    pub(super) fn forget(&mut self) {
+        self.window.clear();
+        self.ended = true;
     }
 
     /// The scan was not made, or its answer is long overdue.

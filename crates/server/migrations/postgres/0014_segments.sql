@@ -11,6 +11,8 @@ CREATE TABLE segments (
     -- Whose it is: a node's replica, by the number that the node gave it.
     node       BIGINT NOT NULL,
     replica    BIGINT NOT NULL,
+    -- When it was scanned last, in milliseconds: one that nobody scans becomes part of its neighbour.
+    scanned_at BIGINT NOT NULL,
     PRIMARY KEY (model, account, begin_key, begin_seq)
 ) WITH (fillfactor = 50);
 

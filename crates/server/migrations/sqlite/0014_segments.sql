@@ -9,6 +9,7 @@ CREATE TABLE segments (
     cursor_seq INTEGER NOT NULL,
     node       INTEGER NOT NULL,
     replica    INTEGER NOT NULL,
+    scanned_at INTEGER NOT NULL,
     PRIMARY KEY (model, account, begin_key, begin_seq)
 ) WITHOUT ROWID;
 

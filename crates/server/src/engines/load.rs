@@ -53,7 +53,7 @@ pub(super) fn read(page: &str) -> Option<EngineLoad> {
 fn total(page: &str, name: &str) -> Option<i64> {
     let mut values = values(page, name).peekable();
     values.peek()?;
-    Some(values.fold(0, |sum, value| sum + value.clamp(0.0, 1e15) as i64))
+    Some(values.fold(0_i64, |sum, value| sum.saturating_add(value.clamp(0.0, 1e15) as i64)))
 }
 
 /// The values of all series of this name.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
 use serde::Deserialize;
 use tokio::sync::watch;
@@ -12,6 +12,8 @@ const VLLM: &str = "vllm";
 
 /// An answer is asked for again after this time, by the next request.
 const ASK_EVERY_MS: i64 = 60_000;
+/// The same, while none has ever come: until then requests carry no salt.
+const ASK_AGAIN_MS: i64 = 1_000;
 
 /// A list of models, as far as it is read.
 #[derive(Deserialize)]
@@ -32,19 +34,25 @@ pub(super) struct VllmModels {
     /// `None` until the first answer, or the first failure to get one.
     known: watch::Sender<Option<Arc<BTreeSet<String>>>>,
     asked_at: AtomicI64,
+    is_learnt: AtomicBool,
 }
 
 impl VllmModels {
     /// Nothing is known yet.
     pub(super) fn unknown() -> Self {
-        Self { known: watch::Sender::new(None), asked_at: AtomicI64::new(i64::MIN) }
+        Self {
+            known: watch::Sender::new(None),
+            asked_at: AtomicI64::new(i64::MIN),
+            is_learnt: AtomicBool::new(false),
+        }
     }
 
     /// Whether it is time to ask. Of several callers one is told so.
     pub(super) fn is_due(&self, now: i64) -> bool {
         let asked_at = self.asked_at.load(Relaxed);
+        let every_ms = if self.is_learnt.load(Relaxed) { ASK_EVERY_MS } else { ASK_AGAIN_MS };
         // A clock that was set back does not put it off for long.
-        let is_recent = (asked_at..asked_at.saturating_add(ASK_EVERY_MS)).contains(&now);
+        let is_recent = (asked_at..asked_at.saturating_add(every_ms)).contains(&now);
         !is_recent && self.asked_at.compare_exchange(asked_at, now, Relaxed, Relaxed).is_ok()
     }
 
@@ -54,6 +62,7 @@ impl VllmModels {
             let owned = list.data.into_iter().filter(|model| model.owned_by.as_deref() == Some(VLLM));
             Arc::new(owned.map(|model| model.id).collect::<BTreeSet<_>>())
         });
+        self.is_learnt.fetch_or(of_vllm.is_ok(), Relaxed);
         let mut changed = None;
         self.known.send_if_modified(|known| match of_vllm {
             Ok(models) => {
@@ -113,6 +122,10 @@ mod tests {
     #[test]
     fn one_caller_a_minute_is_told_to_ask() {
         let models = VllmModels::unknown();
+        let due = [0, 999, 1_000, 1_001].map(|now| models.is_due(now));
+        assert_eq!(due, [true, false, true, false], "while nothing was learnt, a caller a second");
+        let models = VllmModels::unknown();
+        models.tell(list(r#"{"data":[]}"#));
         let due = [0, 1, 59_999, 60_000, 60_001, 200_000, 1_000, 1_001].map(|now| models.is_due(now));
         assert_eq!(due, [true, false, false, true, false, true, true, false]);
     }

@@ -12,7 +12,9 @@ use crate::tasks;
 
 /// A replica is asked so often, at most.
 const EVERY_MS: i64 = 900;
-/// One that told nothing is asked again after this long.
+/// One that did not answer this time, perhaps because it has much to do.
+const MISSED_MS: i64 = 3_000;
+/// One that never told anything.
 const SILENT_MS: i64 = 60_000;
 
 /// When each replica is asked next, and which answers are awaited.
@@ -25,7 +27,8 @@ struct Asked {
     at: i64,
     /// Whether it told anything.
     answer: Option<oneshot::Receiver<bool>>,
-    is_silent: bool,
+    is_missed: bool,
+    has_told: bool,
 }
 
 impl Loads {
@@ -37,14 +40,26 @@ impl Loads {
         answers: &UnboundedSender<SchedulerInput>,
         now: i64,
     ) {
-        let asked = self.asked.entry(key).or_insert(Asked { at: i64::MIN, answer: None, is_silent: false });
+        let asked = self.asked.entry(key).or_insert(Asked {
+            at: i64::MIN,
+            answer: None,
+            is_missed: false,
+            has_told: false,
+        });
         match asked.answer.as_mut().map(oneshot::Receiver::try_recv) {
             Some(Err(TryRecvError::Empty)) => return,
-            Some(told) => asked.is_silent = told != Ok(true),
+            Some(told) => {
+                asked.is_missed = told != Ok(true);
+                asked.has_told |= !asked.is_missed;
+            }
             None => {}
         }
         asked.answer = None;
-        let pause_ms = if asked.is_silent { SILENT_MS } else { EVERY_MS };
+        let pause_ms = match (asked.is_missed, asked.has_told) {
+            (false, _) => EVERY_MS,
+            (true, true) => MISSED_MS,
+            (true, false) => SILENT_MS,
+        };
         // The clock may have been set back.
         if (0..pause_ms).contains(&now.saturating_sub(asked.at)) {
             return;

@@ -113,6 +113,19 @@ fn what_brought_no_more_is_taken_back_and_tried_again_ever_less_often() {
 }
 
 #[test]
+fn while_the_load_is_told_completions_do_not_count() {
+    let mut limit = ConcurrencyLimit::new(64, 1_024);
+    for step in 0..4_000_i64 {
+        if step % 100 == 0 {
+            limit.note_load(EngineLoad { cache_permille: 1_000, ..load(64, 0) }, step * 10);
+        }
+        limit.note_in_flight(64);
+        limit.note_completion(100, step * 10);
+    }
+    assert_eq!(limit.current(), 64);
+}
+
+#[test]
 fn a_refusal_lowers_it() {
     let mut limit = ConcurrencyLimit::new(64, 64);
     limit.note_refusal();

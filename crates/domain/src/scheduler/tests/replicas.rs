@@ -1,7 +1,9 @@
 //! A replica's room.
 
+use super::super::messages::{EngineLoad, ReplicaKey, SchedulerInput};
 use super::super::random::Random;
 use super::super::replicas::{Filling, ReplicaState};
+use super::desk::Desk;
 use super::replica;
 
 fn ahead(limit: u32) -> usize {
@@ -45,4 +47,17 @@ fn a_request_is_alone_until_another_is_sent() {
     state.occupy(2);
     state.forget(1);
     assert_eq!(state.alone, None, "it was not alone all the time");
+}
+
+#[test]
+fn what_was_leased_ahead_is_given_back_where_a_limit_falls() {
+    let mut desk = Desk::new(&[64]);
+    desk.enqueue(1, 1..=200);
+    assert_eq!((desk.flying().len(), desk.waiting()), (64, 104), "32 wait for a slot");
+    let load = |waiting| EngineLoad { running: 4, waiting, cache_permille: 0, preemptions: 0 };
+    for _ in 0..8 {
+        desk.feed(SchedulerInput::Load { replica: ReplicaKey(1), load: load(60) });
+    }
+    assert!(desk.hear().iter().filter(|it| it.starts_with("release lease")).count() >= 30);
+    assert_eq!(desk.flying().len(), 64, "what is in flight runs to its end");
 }

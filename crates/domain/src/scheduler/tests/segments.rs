@@ -133,6 +133,51 @@ fn a_segment_whose_owner_cannot_be_used_is_for_whoever_asks() {
 }
 
 #[test]
+fn a_segment_whose_owner_cannot_be_used_becomes_its_neighbours_though_that_has_work() {
+    let all = numbered(1..=10);
+    let mut segments = swept_by_first(&all, 0);
+    range(segments.turn(SECOND, 2, 10, &none_idle, 0));
+    segments.split(&all, true);
+    let second_is_away = |replica| (replica != SECOND).then_some(0);
+    assert_eq!(segments.turn(FIRST, 2, 10, &second_is_away, 0), Turn::Ready);
+    assert_eq!(take(&mut segments, FIRST), (1..=5).collect::<Vec<_>>());
+    let scan = range(segments.turn(FIRST, 2, 5, &second_is_away, 0));
+    assert_eq!((scan.after, scan.until), (Some(position(5)), None), "it goes on where the other began");
+}
+
+#[test]
+fn a_survey_during_a_scan_of_the_giver_makes_that_scan_void() {
+    let all = numbered(1..=40);
+    let mut segments = Segments::new(false);
+    let scan = range(segments.turn(FIRST, 8, 40, &none_idle, 0)).scan;
+    range(segments.turn(SECOND, 8, 40, &none_idle, 0));
+    segments.split(&all, true);
+    assert!(segments.sweep_of(scan).is_none(), "its answer may hold what is the taker's");
+    assert_eq!(range(segments.turn(FIRST, 8, 40, &none_idle, 0)).until, Some(position(20)));
+}
+
+#[test]
+fn where_the_queue_is_shared_each_replica_has_a_window_and_what_finds_nothing_rests() {
+    let mut segments = Segments::new(true);
+    let first = range(segments.turn(FIRST, 4, 9, &none_idle, 0)).scan;
+    let second = range(segments.turn(SECOND, 4, 9, &none_idle, 0)).scan;
+    assert!(!segments.absorb(first, numbered(1..=2).into_iter(), Some(position(2)), true, 0));
+    assert!(!segments.absorb(second, numbered(5..=6).into_iter(), Some(position(6)), true, 0));
+    assert_eq!(take(&mut segments, SECOND), [5, 6]);
+    let again = range(segments.turn(SECOND, 4, 9, &none_idle, 0)).scan;
+    assert!(segments.absorb(again, std::iter::empty(), Some(position(2)), false, 0), "all is under way");
+    assert_eq!(segments.window_of(FIRST).0, 2, "what the other has seen is there still");
+    assert_eq!(segments.turn(SECOND, 4, 9, &none_idle, 999), Turn::Wait(None));
+    segments.add(1);
+    let woken = range(segments.turn(SECOND, 4, 9, &none_idle, 999)).scan;
+    assert!(segments.absorb(woken, std::iter::empty(), None, true, 999));
+    assert_eq!((segments.window_len(), segments.may_go_on()), (0, false), "nothing waits anywhere");
+    let first_is_away = |replica| (replica != FIRST).then_some(0);
+    range(segments.turn(SECOND, 4, 9, &first_is_away, 5_000));
+    assert!(segments.scan(FIRST, 5_000).is_none(), "who cannot be used has no window");
+}
+
+#[test]
 fn an_empty_segment_joins_its_neighbour_and_the_last_one_tells_that_nothing_waits() {
     for empty_one in [FIRST, SECOND] {
         let all = numbered(1..=10);

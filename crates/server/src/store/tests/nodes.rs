@@ -54,10 +54,20 @@ async fn a_node_that_slept_through_its_lease_finds_its_writes_refused() {
 
 /// The next run of a replica's segment, by its keys.
 async fn look(fixture: &Fixture, store: &Store, replica: u32, limit: u32) -> (Vec<u8>, bool) {
+    look_at(fixture, store, replica, limit, START).await
+}
+
+async fn look_at(fixture: &Fixture, store: &Store, replica: u32, limit: u32, now: i64) -> (Vec<u8>, bool) {
     let (range, replica) = (queue::KeyRange::default(), ReplicaKey(replica));
     let (run, reached_end) =
-        queue::look(store, fixture.partition(), replica, range, limit, START).await.expect("a look");
+        queue::look(store, fixture.partition(), replica, range, limit, now).await.expect("a look");
     (run.iter().map(|it| it.position.sort_key.as_bytes()[0]).collect(), reached_end)
+}
+
+async fn lease(fixture: &Fixture, range: std::ops::RangeInclusive<u8>) {
+    let mut positions = fixture.look().await;
+    positions.retain(|it| range.contains(&it.sort_key.as_bytes()[0]));
+    leases::take(&fixture.store, fixture.partition(), positions, START).await.expect("a lease");
 }
 
 fn keys(range: std::ops::RangeInclusive<u8>) -> Vec<u8> {
@@ -80,29 +90,63 @@ async fn nodes_sweep_segments_of_their_own_and_take_half_of_the_longest_rest() {
 }
 
 #[tokio::test]
-async fn what_a_node_leaves_behind_is_taken_and_an_empty_segment_joins_the_one_before() {
+async fn an_empty_segment_joins_its_neighbour_and_an_end_is_told_only_where_nothing_waits() {
     let mut fixture = Fixture::on_postgres().await;
     let (other, _folder) = fixture.node().await;
     fixture.insert(&keys(1..=20)).await;
     fixture.release().await;
     look(&fixture, &fixture.store, 1, 2).await;
     assert_eq!(look(&fixture, &other, 1, 2).await.0, keys(12..=13));
-    let leased = async |range: std::ops::RangeInclusive<u8>| {
-        let mut positions = fixture.look().await;
-        positions.retain(|it| range.contains(&it.sort_key.as_bytes()[0]));
-        leases::take(&fixture.store, fixture.partition(), positions, START).await.expect("a lease");
-    };
     // The second half is all under way, so its node takes from the first, whole: it is short enough.
-    leased(12..=20).await;
+    lease(&fixture, 12..=20).await;
     assert_eq!(look(&fixture, &other, 1, 11).await.0, keys(3..=11), "the sweep goes on at its cursor");
-    leased(3..=11).await;
+    lease(&fixture, 3..=11).await;
     assert_eq!(look(&fixture, &fixture.store, 7, 11).await.0, keys(1..=2), "what lay before it waits still");
-    leased(1..=2).await;
+    lease(&fixture, 1..=2).await;
     assert_eq!(look(&fixture, &other, 1, 11).await, (Vec::new(), true));
     fixture.insert(&[15, 16]).await;
     fixture.release().await;
     assert_eq!(queue::waiting_partitions(&other, START).await.expect("a poll"), [fixture.partition()]);
     assert_eq!(look(&fixture, &other, 1, 9).await, (vec![15, 16], true));
+}
+
+/// Everything that a replica finds in a few scans, without taking any of it.
+async fn swept(fixture: &Fixture, store: &Store, replica: u32, now: i64) -> Vec<u8> {
+    let mut seen = Vec::new();
+    for _ in 0..12 {
+        seen.extend(look_at(fixture, store, replica, 4, now).await.0);
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    seen
+}
+
+#[tokio::test]
+async fn what_is_left_is_swept_by_its_neighbours_though_they_have_work_of_their_own() {
+    const LATER: i64 = START + 200_000;
+    for left in [1, 2] {
+        let mut fixture = Fixture::on_postgres().await;
+        fixture.insert(&keys(1..=24)).await;
+        fixture.release().await;
+        // Replica 1 has the first half, replica 2 the second; one of them asks no more, and the other is never done.
+        look(&fixture, &fixture.store, 1, 2).await;
+        look(&fixture, &fixture.store, 2, 2).await;
+        let other = 3 - left;
+        assert!(swept(&fixture, &fixture.store, other, START).await.len() < 24, "it may only be busy");
+        assert_eq!(swept(&fixture, &fixture.store, other, LATER).await, keys(1..=24), "{left} has left");
+    }
+}
+
+#[tokio::test]
+async fn what_a_node_leaves_behind_is_taken_whole() {
+    let mut fixture = Fixture::on_postgres().await;
+    fixture.insert(&keys(1..=24)).await;
+    fixture.release().await;
+    look(&fixture, &fixture.store, 1, 2).await;
+    let (other, _folder) = fixture.node().await;
+    nodes::leave(&fixture.store).await.expect("a farewell");
+    assert_eq!(look(&fixture, &other, 1, 4).await.0, keys(3..=6), "no part of it is left to nobody");
+    assert_eq!(swept(&fixture, &other, 1, START).await, keys(1..=24));
 }
 
 #[tokio::test]

@@ -94,7 +94,9 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     for delete in [&retention::DELETE_DELIVERIES, &retention::DELETE_EVENTS, &retention::DELETE_ATTEMPTS] {
         statements.push(delete.over([], row(1)));
     }
-    statements.push(segments::RESTS.bind(1i64).bind(1i64).bind([0xFF].as_slice()).bind(START).bind(9i64));
+    statements.push(
+        segments::RESTS.bind(1i64).bind(1i64).bind([0xFF].as_slice()).bind(START).bind(START).bind(9i64),
+    );
     statements.extend(lists_for_people());
     for statement in statements {
         check_on_postgres(&fixture, statement, "").await;

@@ -193,43 +193,55 @@ WITH RECURSIVE g(model, account) AS (
             SELECT 1 FROM queue q
             WHERE q.model = g.model AND q.account = g.account AND q.phase = 0 /* waiting */ AND q.retry_at <= $1);
 
--- queue::segments::COMMIT_WITHOUT_WAITING, PostgreSQL
+-- queue::segments::rows::COMMIT_WITHOUT_WAITING, PostgreSQL
 SET LOCAL synchronous_commit = off;
 
--- queue::segments::CURRENT, PostgreSQL
+-- queue::segments::rows::CURRENT, PostgreSQL
 SELECT begin_key, begin_seq, cursor_key, cursor_seq FROM segments
         WHERE model = $1 AND account = $2 AND begin_key = $3 AND begin_seq = $4 FOR UPDATE;
 
--- queue::segments::DELETE, PostgreSQL
+-- queue::segments::rows::DELETE, PostgreSQL
 DELETE FROM segments WHERE model = $1 AND account = $2 AND begin_key = $3 AND begin_seq = $4;
 
--- queue::segments::GO_ON, PostgreSQL
-UPDATE segments SET cursor_key = $1, cursor_seq = $2
-        WHERE model = $3 AND account = $4 AND begin_key = $5 AND begin_seq = $6;
+-- queue::segments::rows::DELETE_LEFT, PostgreSQL
+DELETE FROM segments WHERE (model, account, begin_key, begin_seq) IN (
+            SELECT model, account, begin_key, begin_seq FROM segments s
+            WHERE model = $1 AND account = $2 AND begin_key = $3 AND begin_seq = $4
+              AND (scanned_at < $5 OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = s.node)) FOR UPDATE SKIP LOCKED);
 
--- queue::segments::INSERT, PostgreSQL
-INSERT INTO segments (model, account, begin_key, begin_seq, cursor_key, cursor_seq, node, replica)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING;
+-- queue::segments::rows::GO_ON, PostgreSQL
+UPDATE segments SET cursor_key = $1, cursor_seq = $2, scanned_at = $3
+        WHERE model = $4 AND account = $5 AND begin_key = $6 AND begin_seq = $7;
 
--- queue::segments::LOCK, PostgreSQL
+-- queue::segments::rows::INSERT, PostgreSQL
+INSERT INTO segments
+            (model, account, begin_key, begin_seq, cursor_key, cursor_seq, node, replica, scanned_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING;
+
+-- queue::segments::rows::LOCK, PostgreSQL
 SELECT 1 AS is_there FROM segments
         WHERE model = $1 AND account = $2 AND begin_key = ''::bytea FOR UPDATE;
 
--- queue::segments::NEXT, PostgreSQL
+-- queue::segments::rows::NEXT, PostgreSQL
 SELECT begin_key, begin_seq FROM segments
         WHERE model = $1 AND account = $2 AND (begin_key, begin_seq) > ($3, $4) ORDER BY begin_key, begin_seq LIMIT 1;
 
--- queue::segments::OWN, PostgreSQL
+-- queue::segments::rows::OWN, PostgreSQL
 SELECT begin_key, begin_seq, cursor_key, cursor_seq FROM segments
         WHERE model = $1 AND account = $2 AND node = $3 AND replica = $4 ORDER BY begin_key, begin_seq LIMIT 1 FOR UPDATE;
 
--- queue::segments::RESTS, PostgreSQL
-SELECT s.begin_key, s.begin_seq, s.cursor_key, s.cursor_seq, s.node, s.replica, ahead.count AS ahead,
-            behind.count AS behind
-        FROM (SELECT begin_key, begin_seq, cursor_key, cursor_seq, node, replica, model, account,
+-- queue::segments::rows::PREVIOUS, PostgreSQL
+SELECT begin_key, begin_seq FROM segments
+        WHERE model = $1 AND account = $2 AND (begin_key, begin_seq) < ($3, $4) ORDER BY begin_key DESC, begin_seq DESC LIMIT 1;
+
+-- queue::segments::rows::RESTS, PostgreSQL
+SELECT s.begin_key, s.begin_seq, s.cursor_key, s.cursor_seq, s.node, s.replica,
+            s.scanned_at < p.left_at OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = s.node) AS is_left,
+            ahead.count AS ahead, behind.count AS behind
+        FROM (SELECT begin_key, begin_seq, cursor_key, cursor_seq, node, replica, scanned_at, model, account,
                 lead(begin_key) OVER w AS until_key, lead(begin_seq) OVER w AS until_seq
             FROM segments WHERE model = $1 AND account = $2 WINDOW w AS (ORDER BY begin_key, begin_seq)) s
-        CROSS JOIN (SELECT $3::bytea AS last_key, $4::bigint AS now, $5::bigint AS counted_max) p
+        CROSS JOIN (SELECT $3::bytea AS last_key, $4::bigint AS now, $5::bigint AS left_at, $6::bigint AS counted_max) p
         CROSS JOIN LATERAL (SELECT count(*) AS count FROM (SELECT 1 FROM queue q
             WHERE q.model = s.model AND q.account = s.account AND (q.sort_key, q.seq) > (s.cursor_key, s.cursor_seq)
               AND (q.sort_key, q.seq) <= (coalesce(s.until_key, p.last_key), coalesce(s.until_seq, 0))
@@ -240,9 +252,16 @@ SELECT s.begin_key, s.begin_seq, s.cursor_key, s.cursor_seq, s.node, s.replica, 
               AND q.phase = 0 /* waiting */ AND q.retry_at <= p.now LIMIT p.counted_max) q) behind
         ORDER BY s.begin_key, s.begin_seq;
 
--- queue::segments::TAKE_OVER, PostgreSQL
-UPDATE segments SET node = $1, replica = $2
-        WHERE model = $3 AND account = $4 AND begin_key = $5 AND begin_seq = $6;
+-- queue::segments::rows::REVIVE, PostgreSQL
+UPDATE segments SET node = $1, replica = $2, scanned_at = $3
+        WHERE (model, account, begin_key, begin_seq) IN (
+            SELECT model, account, begin_key, begin_seq FROM segments s
+            WHERE model = $4 AND account = $5 AND begin_key = $6 AND begin_seq = $7
+              AND (scanned_at < $8 OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = s.node)) FOR UPDATE SKIP LOCKED);
+
+-- queue::segments::rows::TAKE_OVER, PostgreSQL
+UPDATE segments SET node = $1, replica = $2, scanned_at = $3
+        WHERE model = $4 AND account = $5 AND begin_key = $6 AND begin_seq = $7;
 
 -- queue::settle::postgres::END, PostgreSQL
 WITH v AS (
