@@ -139,7 +139,7 @@ impl Scheduler {
     }
 
     /// Leasing ahead for one replica while another has nothing to do would only make requests wait.
-    fn is_another_idle(&self, key: ReplicaKey, model: ModelKey, now: i64) -> bool {
+    pub(super) fn is_another_idle(&self, key: ReplicaKey, model: ModelKey, now: i64) -> bool {
         self.replicas.iter().any(|(it, other)| *it != key && other.serves(model) && other.idle_slots(now) > 0)
     }
 

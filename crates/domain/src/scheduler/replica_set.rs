@@ -30,10 +30,11 @@ impl Scheduler {
             return;
         }
         let is_lower = replica.slots() < before;
-        for model in replica.config.models.clone() {
-            self.recount_capacity(model);
+        let models = replica.config.models.clone();
+        for model in &models {
+            self.recount_capacity(*model);
         }
-        if is_lower {
+        if is_lower && models.iter().any(|model| self.is_another_idle(key, *model, now)) {
             self.release_surplus(key, now);
         }
         self.touched.insert(key);

@@ -50,14 +50,21 @@ fn a_request_is_alone_until_another_is_sent() {
 }
 
 #[test]
-fn what_was_leased_ahead_is_given_back_where_a_limit_falls() {
-    let mut desk = Desk::new(&[64]);
-    desk.enqueue(1, 1..=200);
-    assert_eq!((desk.flying().len(), desk.waiting()), (64, 104), "32 wait for a slot");
-    let load = |waiting| EngineLoad { running: 4, waiting, cache_permille: 0, preemptions: 0 };
-    for _ in 0..8 {
-        desk.feed(SchedulerInput::Load { replica: ReplicaKey(1), load: load(60) });
+fn what_was_leased_ahead_is_given_to_an_idle_replica_where_a_limit_falls() {
+    for has_other in [false, true] {
+        let mut desk = Desk::new(&[64]);
+        desk.enqueue(1, 1..=96);
+        assert_eq!((desk.flying().len(), desk.waiting()), (64, 0), "32 wait for a slot");
+        if has_other {
+            desk.feed(SchedulerInput::Replicas(vec![replica(1, 64), replica(2, 40)]));
+        }
+        desk.hear();
+        let load = EngineLoad { running: 4, waiting: 60, cache_permille: 0, preemptions: 0 };
+        for _ in 0..8 {
+            desk.feed(SchedulerInput::Load { replica: ReplicaKey(1), load });
+        }
+        desk.wait(1_000);
+        let sent = desk.hear().iter().filter(|it| it.ends_with("to 2")).count();
+        assert_eq!(sent >= 30, has_other, "{sent}");
     }
-    assert!(desk.hear().iter().filter(|it| it.starts_with("release lease")).count() >= 30);
-    assert_eq!(desk.flying().len(), 64, "what is in flight runs to its end");
 }
