@@ -4,6 +4,7 @@
 mod chance;
 mod fleet;
 mod orders;
+mod outage;
 mod swept;
 mod workload;
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use self::fleet::{Dispatcher, Outcome};
 use self::orders::FixedOrder;
+pub use self::outage::{OutageFigures, measure_outages};
 use self::swept::{Limit, Swept};
 use self::workload::{Kind, Workload};
 
