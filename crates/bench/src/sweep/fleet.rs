@@ -92,6 +92,8 @@ pub(super) struct Outcome {
     pub(super) lost: usize,
     /// From its first return until it had its full number of requests in flight, or all that was left.
     pub(super) refill_seconds: Option<f64>,
+    /// For how long it had fewer since its first return, while it ran.
+    pub(super) unfilled_seconds: f64,
 }
 
 struct Engine {
@@ -160,7 +162,7 @@ pub(super) fn run_troubled(
     while fleet.left() > 0
         && let Some(((at, _), due)) = fleet.due.pop_first()
     {
-        fleet.now_us = at;
+        fleet.pass(at);
         match due {
             Due::Dispatcher(number) => fleet.tell(dispatcher, Event::Due(number)),
             Due::Reports => {
@@ -274,11 +276,23 @@ impl Fleet<'_> {
         }
     }
 
-    fn note_full(&mut self) {
+    /// Whether the first engine, back from its first death, has every slot taken or all that is left.
+    fn is_full_again(&self) -> Option<bool> {
         let engine = &self.engines[0];
-        let is_full = engine.requests.len() >= self.trouble.full.min(self.left());
-        if self.outcome.refill_seconds.is_none() && engine.deaths > 0 && self.is_up(0) && is_full {
-            self.outcome.refill_seconds = Some((self.now_us - engine.back_at_us) as f64 / 1e6);
+        let is_back = engine.deaths > 0 && self.is_up(0);
+        is_back.then(|| engine.requests.len() >= self.trouble.full.min(self.left()))
+    }
+
+    fn pass(&mut self, at_us: u64) {
+        if self.is_full_again() == Some(false) {
+            self.outcome.unfilled_seconds += (at_us - self.now_us) as f64 / 1e6;
+        }
+        self.now_us = at_us;
+    }
+
+    fn note_full(&mut self) {
+        if self.outcome.refill_seconds.is_none() && self.is_full_again() == Some(true) {
+            self.outcome.refill_seconds = Some((self.now_us - self.engines[0].back_at_us) as f64 / 1e6);
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct OutageFigures {
     pub deaths: usize,
     /// From its first return until every slot was taken again, or all that was left was in flight.
     pub refill_seconds: f64,
+    /// For how long it had fewer in flight, since its first return and while it ran.
+    pub unfilled_seconds: f64,
     /// For how long suspects alone ran, with a slot free, while other work waited.
     pub isolated_seconds: f64,
     /// Requests completed.
@@ -55,6 +57,7 @@ pub fn measure_outages(requests: usize, seeds: usize) -> Vec<OutageFigures> {
                 in_flight: outcome.lost,
                 deaths: outcome.deaths,
                 refill_seconds: outcome.refill_seconds.unwrap_or(f64::INFINITY),
+                unfilled_seconds: outcome.unfilled_seconds,
                 isolated_seconds,
                 completed: outcome.completed,
                 failed: outcome.failed,
