@@ -24,7 +24,9 @@ impl Scheduler {
         }
         let Some(held) = self.let_go(seq) else { return };
         let partition = held.lease.key.partition;
-        self.model(partition.model).settle(partition.account, held.cost.saturating_sub(cost.max(1)));
+        let model = self.model(partition.model);
+        model.settle(partition.account, held.cost.saturating_sub(cost.max(1)));
+        model.suspects.clear(partition.account, seq);
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
             replica.limit.note_completion(cost.max(1), now);
         }

@@ -1,0 +1,156 @@
+//! Which of many requests kills engines? Group testing (R. Dorfman: "The detection of defective members of large populations",
+//! Annals of Mathematical Statistics, 1943).
+//!
+//! Most engines die through no request's fault. So suspects run amid ordinary work at first, and an engine is full as soon as it
+//! is back; their results clear them.
+//!
+//! Where an engine dies with suspects in flight, its model is cautious for ten minutes: suspects are set aside, and run in groups
+//! that have a replica to themselves. A group that completes is cleared. Of a group that dies, half is tried next (binary
+//! splitting), so that one guilty request of n is found after at most log2(n) + 1 deaths. It is then alone, and each further death
+//! is an attempt that counts against it. A suspect with a counted attempt always runs alone.
+//!
+//! A group is of one account, and accounts take turns: a guilty request holds up no other account's suspects. How many suspects
+//! of an account are tried together grows by one with each that completes, and is halved with each group that dies. So an account of
+//! which every request is guilty is back at one at a time after its first, and kills engines no more often than that one by one.
+//!
+//! Caution is per node. Where nodes share a queue, each may run a suspect amid ordinary work once.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::messages::{AccountKey, Candidate};
+
+/// Suspects set aside per model; more are found again by a later revolution.
+const SUSPECTS_MAX: usize = 1024;
+/// So long after an engine died with suspects in flight they do not run amid ordinary work.
+const CAUTION_MS: i64 = 600_000;
+
+/// A suspect that a scan saw and that was set aside.
+#[derive(Debug)]
+struct Suspect {
+    account: AccountKey,
+    candidate: Candidate,
+}
+
+/// How far the search in one account's suspects has come.
+#[derive(Debug)]
+struct Search {
+    /// The group that died last, without those that completed since: one of these is guilty, if any is.
+    accused: BTreeSet<i64>,
+    /// How many are tried together at most.
+    group_max: usize,
+}
+
+/// The suspects of one model.
+#[derive(Debug, Default)]
+pub(super) struct Suspects {
+    aside: VecDeque<Suspect>,
+    /// Whose were tried last.
+    last_tried: Option<AccountKey>,
+    searches: BTreeMap<AccountKey, Search>,
+    cautious_until: Option<i64>,
+}
+
+impl Suspects {
+    /// How many are set aside.
+    pub(super) fn len(&self) -> usize {
+        self.aside.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.aside.is_empty()
+    }
+
+    /// Those set aside.
+    pub(super) fn seqs(&self) -> impl Iterator<Item = i64> {
+        self.aside.iter().map(|it| it.candidate.position.seq)
+    }
+
+    /// Whether the request must not run amid ordinary work.
+    pub(super) fn is_apart(&self, is_suspect: bool, attempts: u32, now: i64) -> bool {
+        is_suspect && (attempts > 0 || self.cautious_until.is_some_and(|until| now < until))
+    }
+
+    /// Sets a suspect aside; whether there was room.
+    pub(super) fn set_aside(&mut self, account: AccountKey, candidate: Candidate) -> bool {
+        let has_room = self.aside.len() < SUSPECTS_MAX;
+        if has_room {
+            self.aside.push_back(Suspect { account, candidate });
+        }
+        has_room
+    }
+
+    /// A group that was taken could not be leased.
+    pub(super) fn put_back(&mut self, account: AccountKey, group: Vec<Candidate>) {
+        for candidate in group.into_iter().rev() {
+            self.aside.push_front(Suspect { account, candidate });
+        }
+    }
+
+    /// What waits was counted anew: those set aside are seen again.
+    pub(super) fn forget_seen(&mut self) {
+        self.aside.clear();
+    }
+
+    /// Requests were ended by somebody else.
+    pub(super) fn end(&mut self, seqs: &BTreeSet<i64>) {
+        self.aside.retain(|it| !seqs.contains(&it.candidate.position.seq));
+    }
+
+    /// Takes the next group, at most `most` of one account that `is_free` names: of another than the last, where there is one.
+    pub(super) fn take_group(
+        &mut self,
+        most: usize,
+        is_free: impl Fn(AccountKey) -> bool,
+    ) -> Option<(AccountKey, Vec<Candidate>)> {
+        let last = self.last_tried;
+        let free = |it: &&Suspect| is_free(it.account);
+        let others = self.aside.iter().find(|it| free(it) && Some(it.account) != last);
+        let first = others.or_else(|| self.aside.iter().find(free))?;
+        let (account, seq) = (first.account, first.candidate.position.seq);
+        let group = match first.candidate.attempts {
+            0 => self.choose(account, most),
+            _ => BTreeSet::from([seq]),
+        };
+        self.last_tried = Some(account);
+        let (taken, left) = std::mem::take(&mut self.aside)
+            .into_iter()
+            .partition(|it| group.contains(&it.candidate.position.seq));
+        self.aside = left;
+        let taken: VecDeque<Suspect> = taken;
+        Some((account, taken.into_iter().map(|it| it.candidate).collect()))
+    }
+
+    /// Half of those accused, where any is seen; else as many of the account's as may be tried together.
+    fn choose(&self, account: AccountKey, most: usize) -> BTreeSet<i64> {
+        let own = self.aside.iter().filter(|it| it.account == account && it.candidate.attempts == 0);
+        let own: Vec<i64> = own.map(|it| it.candidate.position.seq).collect();
+        let Some(search) = self.searches.get(&account) else { return own.into_iter().take(most).collect() };
+        let most = most.min(search.group_max);
+        let accused = own.iter().copied().filter(|seq| search.accused.contains(seq));
+        let group: BTreeSet<i64> = accused.take(most.min(search.accused.len().div_ceil(2))).collect();
+        if group.is_empty() { own.into_iter().take(most).collect() } else { group }
+    }
+
+    /// These suspects of an account were in flight when their replica died.
+    pub(super) fn note_death(&mut self, account: AccountKey, group: BTreeSet<i64>, now: i64) {
+        self.cautious_until = Some(now + CAUTION_MS);
+        let group_max = (group.len() / 2).max(1);
+        self.searches.insert(account, Search { accused: group, group_max });
+    }
+
+    /// A suspect completed.
+    pub(super) fn clear(&mut self, account: AccountKey, seq: i64) {
+        if let Some(search) = self.searches.get_mut(&account) {
+            search.accused.remove(&seq);
+            search.group_max = search.group_max.saturating_add(1);
+        }
+    }
+
+    /// Once a second: searches end with the caution that they are part of.
+    pub(super) fn repair(&mut self, now: i64) {
+        if self.cautious_until.is_some_and(|until| until <= now) {
+            self.cautious_until = None;
+            self.searches.clear();
+        }
+    }
+}
