@@ -226,7 +226,6 @@ impl Model {
 
     /// Once a second: forgets partitions that have long been quiet; true where any may be scanned again.
     pub(super) fn repair(&mut self, now: i64) -> bool {
-        self.suspects.repair(now);
         let mut again = Vec::new();
         self.partitions.retain(|account, partition| {
             let is_over = partition.repair(now) && partition.held == 0;
@@ -235,6 +234,7 @@ impl Model {
             }
             !is_over
         });
+        self.suspects.repair(|account| self.partitions.contains_key(&account), now);
         for account in &again {
             self.enlist(*account);
         }

@@ -86,7 +86,7 @@ impl Scheduler {
 
     /// The model whose suspects this replica is to run now.
     fn model_to_host(&self, key: ReplicaKey, now: i64) -> Option<ModelKey> {
-        let has_suspects = |model| self.models.get(model).is_some_and(|it| !it.suspects.is_empty());
+        let has_suspects = |model| self.models.get(model).is_some_and(|it| it.suspects.are_due(now));
         let is_host = |model: &ModelKey| {
             let mut able = self.replicas.iter().filter(|(_, replica)| {
                 replica.serves(*model) && replica.is_usable(now) && replica.slots() > 0

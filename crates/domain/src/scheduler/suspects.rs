@@ -6,14 +6,15 @@
 //!
 //! Where an engine dies with suspects in flight, its model is cautious for ten minutes: suspects are set aside, and run in groups
 //! that have a replica to themselves. A group that completes is cleared. Of a group that dies, half is tried next (binary
-//! splitting), so that one guilty request of n is found after at most log2(n) + 1 deaths. It is then alone, and each further death
-//! is an attempt that counts against it. A suspect with a counted attempt always runs alone.
+//! splitting), so that one guilty request of n is found after at most log2(n) + 1 deaths. From then on it runs alone, and each death
+//! is an attempt that counts against it.
 //!
 //! A group is of one account, and accounts take turns: a guilty request holds up no other account's suspects. How many suspects
 //! of an account are tried together grows by one with each that completes, and is halved with each group that dies. So an account of
 //! which every request is guilty is back at one at a time after its first, and kills engines no more often than that one by one.
 //!
-//! Caution is per node. Where nodes share a queue, each may run a suspect amid ordinary work once.
+//! The search is in memory, and each node has its own. A suspect with a counted attempt is therefore set aside by all of them; any
+//! other may run amid ordinary work once on each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -23,6 +24,8 @@ use super::messages::{AccountKey, Candidate};
 const SUSPECTS_MAX: usize = 1024;
 /// So long after an engine died with suspects in flight they do not run amid ordinary work.
 const CAUTION_MS: i64 = 600_000;
+/// The suspects of a death have come back into the queue by then, so that a group is not of the first ones alone.
+const GATHER_MS: i64 = 1_000;
 
 /// A suspect that a scan saw and that was set aside.
 #[derive(Debug)]
@@ -36,8 +39,16 @@ struct Suspect {
 struct Search {
     /// The group that died last, without those that completed since: one of these is guilty, if any is.
     accused: BTreeSet<i64>,
+    /// Those that broke their connection while they had a replica to themselves.
+    guilty: BTreeSet<i64>,
     /// How many are tried together at most.
     group_max: usize,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { accused: BTreeSet::new(), guilty: BTreeSet::new(), group_max: usize::MAX }
+    }
 }
 
 /// The suspects of one model.
@@ -48,6 +59,7 @@ pub(super) struct Suspects {
     last_tried: Option<AccountKey>,
     searches: BTreeMap<AccountKey, Search>,
     cautious_until: Option<i64>,
+    gather_until: Option<i64>,
 }
 
 impl Suspects {
@@ -58,6 +70,11 @@ impl Suspects {
 
     pub(super) fn is_empty(&self) -> bool {
         self.aside.is_empty()
+    }
+
+    /// Whether any may be tried now.
+    pub(super) fn are_due(&self, now: i64) -> bool {
+        !self.is_empty() && self.gather_until.is_none_or(|until| until <= now)
     }
 
     /// Those set aside.
@@ -107,10 +124,7 @@ impl Suspects {
         let others = self.aside.iter().find(|it| free(it) && Some(it.account) != last);
         let first = others.or_else(|| self.aside.iter().find(free))?;
         let (account, seq) = (first.account, first.candidate.position.seq);
-        let group = match first.candidate.attempts {
-            0 => self.choose(account, most),
-            _ => BTreeSet::from([seq]),
-        };
+        let group = self.choose(account, seq, most);
         self.last_tried = Some(account);
         let (taken, left) = std::mem::take(&mut self.aside)
             .into_iter()
@@ -120,37 +134,55 @@ impl Suspects {
         Some((account, taken.into_iter().map(|it| it.candidate).collect()))
     }
 
-    /// Half of those accused, where any is seen; else as many of the account's as may be tried together.
-    fn choose(&self, account: AccountKey, most: usize) -> BTreeSet<i64> {
-        let own = self.aside.iter().filter(|it| it.account == account && it.candidate.attempts == 0);
-        let own: Vec<i64> = own.map(|it| it.candidate.position.seq).collect();
-        let Some(search) = self.searches.get(&account) else { return own.into_iter().take(most).collect() };
+    /// The first alone if it is guilty; else half of those accused, where any is seen; else as many of the account's as may be
+    /// tried together.
+    fn choose(&self, account: AccountKey, first: i64, most: usize) -> BTreeSet<i64> {
+        let own = self.aside.iter().filter(|it| it.account == account).map(|it| it.candidate.position.seq);
+        let Some(search) = self.searches.get(&account) else { return own.take(most).collect() };
+        if search.guilty.contains(&first) {
+            return BTreeSet::from([first]);
+        }
         let most = most.min(search.group_max);
-        let accused = own.iter().copied().filter(|seq| search.accused.contains(seq));
-        let group: BTreeSet<i64> = accused.take(most.min(search.accused.len().div_ceil(2))).collect();
-        if group.is_empty() { own.into_iter().take(most).collect() } else { group }
+        let half = search.accused.len().div_ceil(2);
+        let own = own.filter(|seq| !search.guilty.contains(seq));
+        let (accused, others): (Vec<i64>, Vec<i64>) = own.partition(|seq| search.accused.contains(seq));
+        match accused.is_empty() {
+            true => others.into_iter().take(most).collect(),
+            false => accused.into_iter().take(most.min(half)).collect(),
+        }
     }
 
     /// These suspects of an account were in flight when their replica died.
     pub(super) fn note_death(&mut self, account: AccountKey, group: BTreeSet<i64>, now: i64) {
         self.cautious_until = Some(now + CAUTION_MS);
-        let group_max = (group.len() / 2).max(1);
-        self.searches.insert(account, Search { accused: group, group_max });
+        self.gather_until = Some(now + GATHER_MS);
+        let search = self.searches.entry(account).or_default();
+        search.group_max = (group.len() / 2).max(1);
+        search.accused = group;
     }
 
-    /// A suspect completed.
-    pub(super) fn clear(&mut self, account: AccountKey, seq: i64) {
-        if let Some(search) = self.searches.get_mut(&account) {
+    /// A request broke its connection while it had a replica to itself, or a suspect did so on a replica that works.
+    pub(super) fn convict(&mut self, account: AccountKey, seq: i64) {
+        let search = self.searches.entry(account).or_default();
+        search.accused.remove(&seq);
+        search.guilty.insert(seq);
+    }
+
+    /// A request completed.
+    pub(super) fn clear(&mut self, account: AccountKey, seq: i64, was_suspect: bool) {
+        if let Some(search) = self.searches.get_mut(&account).filter(|_| was_suspect) {
             search.accused.remove(&seq);
+            search.guilty.remove(&seq);
             search.group_max = search.group_max.saturating_add(1);
         }
     }
 
-    /// Once a second: searches end with the caution that they are part of.
-    pub(super) fn repair(&mut self, now: i64) {
+    /// Once a second: searches end with the caution that they are part of, and with the work of their account.
+    pub(super) fn repair(&mut self, has_work: impl Fn(AccountKey) -> bool, now: i64) {
         if self.cautious_until.is_some_and(|until| until <= now) {
             self.cautious_until = None;
             self.searches.clear();
         }
+        self.searches.retain(|account, _| has_work(*account));
     }
 }
