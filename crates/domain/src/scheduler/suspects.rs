@@ -10,8 +10,12 @@
 //! is an attempt that counts against it.
 //!
 //! A group is of one account, and accounts take turns: a guilty request holds up no other account's suspects. How many suspects
-//! of an account are tried together grows by one with each that completes, and is halved with each group that dies. So an account of
-//! which every request is guilty is back at one at a time after its first, and kills engines no more often than that one by one.
+//! of an account are tried together grows by one with each that completes, and is halved with each group that dies. So an account
+//! whose every request is guilty is tried one at a time after its first. Between two trials the replica is for other work, four times
+//! as long as the trial and the restart after it took: deaths per hour in trials have a bound, however many requests are guilty.
+//!
+//! Ordinary work beside a group would fill its idle slots, but a death would make all of it suspect, and others would pay for
+//! the guilty request again.
 //!
 //! The search is in memory, and each node has its own. A suspect with a counted attempt is therefore set aside by all of them; any
 //! other may run amid ordinary work once on each.

@@ -215,3 +215,28 @@ fn guilty_requests_of_several_accounts_fail_and_no_other_is_charged() {
         assert!(deaths <= 12 * guilty, "seed {seed}: {deaths} deaths of {guilty}");
     }
 }
+
+#[test]
+fn everything_ends_where_requests_kill_engines_and_answers_are_lost() {
+    for seed in 0_u32..30 {
+        let luck = Luck { error: 50, undone: 30, lost: 30, cancel: 50 };
+        let limits: &[u32] = [&[16][..], &[1], &[8, 4, 2]][usize::try_from(seed % 3).unwrap()];
+        let mut world = World::new(seed.into(), limits, luck);
+        world.poison.extend((0..160).filter(|seq| seq % 17 == i64::from(seed) % 17));
+        for account in 0..3 {
+            world.enqueue(account, account * 60..account * 60 + 60, 100);
+        }
+        for turn in 0..10 {
+            let keys: Vec<u32> = (1..).take(limits.len()).skip(usize::from(turn % 3 == 1)).collect();
+            world.keep_replicas(turn * 2_000, &keys);
+        }
+        assert!(world.run(24 * 60 * MINUTE), "seed {seed}: {:?}", world.scheduler);
+        assert_eq!(world.store.ends.len(), 180, "seed {seed}");
+        world.idle(60 * MINUTE);
+        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        assert!(
+            !world.scheduler.replicas.values().any(|it| it.is_trying()),
+            "seed {seed}: a trial without end"
+        );
+    }
+}
