@@ -78,6 +78,8 @@ pub(super) trait Dispatcher {
 pub(super) struct Outcome {
     /// Until the last request was completed.
     pub(super) seconds: f64,
+    /// The same in microseconds.
+    pub(super) us: u64,
     /// Prompt tokens that were found in a cache, as a share of all.
     pub(super) hit_rate: f64,
     /// Requests completed.
@@ -194,6 +196,7 @@ pub(super) fn run_troubled(
     let counted =
         |of: fn(&EngineModel) -> u64| fleet.engines.iter().map(|it| of(&it.model)).sum::<u64>() as f64;
     fleet.outcome.waiting = waiting.iter().sum::<f64>() / waiting.len().max(1) as f64;
+    fleet.outcome.us = fleet.now_us;
     fleet.outcome.seconds = fleet.now_us as f64 / 1e6;
     fleet.outcome.hit_rate = counted(|it| it.stats().prefix_cache_hits_total)
         / counted(|it| it.stats().prefix_cache_queries_total).max(1.0);

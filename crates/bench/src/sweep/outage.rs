@@ -8,9 +8,9 @@ use super::swept::{Limit, Swept};
 use super::workload::{Kind, Workload};
 
 /// How long an engine is away that died of nothing in particular.
-const OUTAGE_SECONDS: f64 = 20.0;
+const OUTAGE_US: u64 = 20_000_000;
 /// How long it takes to start again where a request kills it.
-const RESTART_SECONDS: f64 = 5.0;
+const RESTART_US: u64 = 5_000_000;
 
 /// What one outage cost. Seconds are virtual.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -46,9 +46,8 @@ pub fn measure_outages(requests: usize, seeds: usize) -> Vec<OutageFigures> {
     for seed in 0..seeds as u64 {
         let workload = Kind::DocumentQa.generate(requests, seed);
         let (undisturbed, _) = run(&workload, seed, Trouble::default());
-        let middle_us = (undisturbed.seconds * 0.5e6) as u64;
-        let dying = Trouble { dies_at_us: Some(middle_us), ..trouble(OUTAGE_SECONDS) };
-        let poisoned = Trouble { poison: Some(workload.requests.len() / 2), ..trouble(RESTART_SECONDS) };
+        let dying = Trouble { dies_at_us: Some(undisturbed.us / 2), ..trouble(OUTAGE_US) };
+        let poisoned = Trouble { poison: Some(workload.requests.len() / 2), ..trouble(RESTART_US) };
         for trouble in [dying, poisoned] {
             let (outcome, isolated_seconds) = run(&workload, seed, trouble);
             lines.push(OutageFigures {
@@ -69,13 +68,14 @@ pub fn measure_outages(requests: usize, seeds: usize) -> Vec<OutageFigures> {
     lines
 }
 
-fn trouble(away_seconds: f64) -> Trouble {
-    Trouble { away_us: (away_seconds * 1e6) as u64, full: CONCURRENCY, ..Trouble::default() }
+fn trouble(away_us: u64) -> Trouble {
+    Trouble { away_us, full: CONCURRENCY, ..Trouble::default() }
 }
 
 fn run(workload: &Workload, seed: u64, trouble: Trouble) -> (Outcome, f64) {
     let Workload { requests, cost } = workload;
-    let mut swept = Swept::new(requests, 1, Limit::Told(CONCURRENCY as u32)).with_seed(seed);
+    let slots = u32::try_from(CONCURRENCY).unwrap_or(u32::MAX);
+    let mut swept = Swept::new(requests, 1, Limit::Told(slots)).with_seed(seed);
     let outcome = fleet::run_troubled(requests, cost, 1, trouble, &mut swept);
     (outcome, swept.isolated_seconds())
 }
