@@ -67,6 +67,7 @@ impl Plan {
             key: ReplicaKey(u32::try_from(place).unwrap_or(0)),
             models: serve(place),
             max_concurrency,
+            first_concurrency: max_concurrency,
         };
         self.concurrencies.iter().enumerate().map(replica).collect()
     }

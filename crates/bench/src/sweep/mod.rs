@@ -5,6 +5,7 @@ mod chance;
 mod fleet;
 mod limits;
 mod orders;
+mod outage;
 mod swept;
 mod workload;
 
@@ -15,6 +16,7 @@ use serde::Serialize;
 use self::fleet::{Dispatcher, Outcome};
 pub use self::limits::LimitFigures;
 use self::orders::FixedOrder;
+pub use self::outage::OutageFigures;
 use self::swept::{Limit, Swept};
 use self::workload::{Kind, Workload};
 
@@ -58,6 +60,8 @@ pub struct SweepReport {
     pub lines: Vec<SweepFigures>,
     /// A line for each workload and seed, on one replica.
     pub limits: Vec<LimitFigures>,
+    /// Two lines for each seed.
+    pub outages: Vec<OutageFigures>,
 }
 
 /// Runs every workload of about `requests` requests in every order, with so many seeds.
@@ -74,7 +78,7 @@ pub fn run(requests: usize, seeds: usize) -> SweepReport {
             }
         }
     }
-    SweepReport { lines, limits }
+    SweepReport { lines, limits, outages: outage::measure(requests, seeds) }
 }
 
 fn measure(kind: Kind, seed: u64, workload: &Workload, replicas: usize) -> SweepFigures {
@@ -128,6 +132,8 @@ impl fmt::Display for SweepReport {
             )?;
         }
         writeln!(formatter)?;
-        LimitFigures::write_all(&self.limits, formatter)
+        LimitFigures::write_all(&self.limits, formatter)?;
+        writeln!(formatter)?;
+        OutageFigures::write_all(&self.outages, formatter)
     }
 }

@@ -131,7 +131,7 @@ impl Dispatcher for FixedOrder {
             Event::Completed { replica, .. } => {
                 self.next(replica).map(|request| Work::Send { replica, request }).into_iter().collect()
             }
-            Event::Due(_) | Event::Reported { .. } => Vec::new(),
+            _ => Vec::new(),
         }
     }
 }

@@ -6,8 +6,8 @@ use std::ops::Bound;
 
 use overnight_domain::json;
 use overnight_domain::scheduler::{
-    AccountKey, Backlog, Candidate, EngineLoad, Lease, ModelKey, Position, QueueKey, QueuePartition, Replica,
-    ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput, Settings,
+    AccountKey, AttemptError, Backlog, Candidate, EngineLoad, Lease, ModelKey, Position, ProbeOutcome,
+    QueueKey, QueuePartition, Replica, ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput, Settings,
 };
 use overnight_domain::sort_key::SortKey;
 
@@ -41,12 +41,23 @@ pub(super) enum Limit {
     Untold { tells_load: bool },
 }
 
+/// A request in the queue.
+#[derive(Debug)]
+struct Row {
+    candidate: Candidate,
+    /// On the scheduler's clock.
+    retry_at: i64,
+    epoch: i64,
+}
+
 /// The scheduler and its queue.
 #[derive(Debug)]
 pub(super) struct Swept {
     scheduler: Scheduler,
     replicas: Vec<Replica>,
-    waiting: BTreeMap<QueuePartition, BTreeMap<Position, Candidate>>,
+    waiting: BTreeMap<QueuePartition, BTreeMap<Position, Row>>,
+    leased: HashMap<i64, Row>,
+    isolation: Isolation,
     costs: Vec<i64>,
     answers: HashMap<u64, SchedulerInput>,
     next_answer: u64,
@@ -82,11 +93,13 @@ impl Swept {
                 attempts: 0,
                 suspect: false,
             };
-            waiting.entry(partition).or_default().insert(position, candidate);
+            waiting.entry(partition).or_default().insert(position, Row { candidate, retry_at: 0, epoch: 0 });
             costs.push(cost);
         }
         Self {
             scheduler: Scheduler::new(Settings::default(), 1),
+            leased: HashMap::new(),
+            isolation: Isolation::new(max_concurrency),
             replicas: replicas.collect(),
             waiting,
             costs,
@@ -96,12 +109,20 @@ impl Swept {
         }
     }
 
+    /// The same with other draws of the scheduler's own.
+    pub(super) fn with_seed(self, seed: u64) -> Self {
+        Self { scheduler: Scheduler::new(Settings::default(), seed), ..self }
+    }
+
     fn feed(&mut self, input: SchedulerInput, now_us: u64, works: &mut Vec<Work>) {
-        let now = EPOCH_MS + i64::try_from(now_us / 1_000).unwrap_or(i64::MAX);
+        let now = clock_ms(now_us);
         for command in self.scheduler.on(input, now) {
             match command {
                 SchedulerCommand::Send { replica, lease } => {
-                    let request = usize::try_from(lease.key.position.seq).unwrap_or(usize::MAX);
+                    let request = request_of(&lease);
+                    let is_suspect =
+                        self.leased.get(&lease.key.position.seq).is_some_and(|it| it.candidate.suspect);
+                    self.isolation.send(request, is_suspect);
                     works.push(Work::Send { replica: replica.0 as usize, request });
                 }
                 SchedulerCommand::WakeAt { at } => {
@@ -109,7 +130,7 @@ impl Swept {
                     works.push(Work::After { us: (ms * 1_000).saturating_sub(now_us), number: WAKE });
                 }
                 SchedulerCommand::Scan { partition, scan, after, until, limit, .. } => {
-                    let (candidates, reached_end) = self.scan(partition, after, until, limit as usize);
+                    let (candidates, reached_end) = self.scan(partition, after, until, limit as usize, now);
                     let answer = SchedulerInput::Candidates { partition, scan, candidates, reached_end };
                     works.push(self.later(SCAN_US, answer));
                 }
@@ -117,7 +138,16 @@ impl Swept {
                     let answer = self.lease(replica, partition, positions);
                     works.push(self.later(COMMIT_US, answer));
                 }
-                SchedulerCommand::ReleaseLease { lease, .. } => self.release(lease),
+                SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect } => {
+                    self.release(lease, retry_at, attempt.is_some(), suspect);
+                }
+                SchedulerCommand::Fail { lease, .. } => {
+                    self.leased.remove(&lease.key.position.seq);
+                    works.push(Work::Fail);
+                }
+                SchedulerCommand::Probe { replica, .. } => {
+                    works.push(Work::Probe { replica: replica.0 as usize });
+                }
                 _ => {}
             }
         }
@@ -138,13 +168,15 @@ impl Swept {
         after: Option<Position>,
         until: Option<Position>,
         limit: usize,
+        now: i64,
     ) -> (Vec<Candidate>, bool) {
         let range = (
             after.map_or(Bound::Unbounded, Bound::Excluded),
             until.map_or(Bound::Unbounded, Bound::Included),
         );
         let rows = self.waiting.get(&partition).into_iter().flat_map(|it| it.range(range.clone()));
-        let candidates: Vec<Candidate> = rows.take(limit).map(|(_, candidate)| candidate.clone()).collect();
+        let visible = rows.map(|(_, row)| row).filter(|row| row.retry_at <= now);
+        let candidates: Vec<Candidate> = visible.take(limit).map(|row| row.candidate.clone()).collect();
         let reached_end = candidates.len() < limit;
         (candidates, reached_end)
     }
@@ -159,25 +191,84 @@ impl Swept {
         let (mut leases, mut gone) = (Vec::new(), Vec::new());
         for position in positions {
             match rows.remove(&position) {
-                Some(_) => leases.push(Lease { key: QueueKey { partition, position }, epoch: 1 }),
+                Some(mut row) => {
+                    row.epoch += 1;
+                    let epoch = row.epoch;
+                    self.leased.insert(position.seq, row);
+                    leases.push(Lease { key: QueueKey { partition, position }, epoch });
+                }
                 None => gone.push(position.seq),
             }
         }
         SchedulerInput::Leased { replica, partition, leases, gone }
     }
 
-    fn release(&mut self, lease: Lease) {
+    fn release(&mut self, lease: Lease, retry_at: i64, is_counted: bool, suspect: bool) {
         let QueueKey { partition, position } = lease.key;
-        let cost = usize::try_from(position.seq).ok().and_then(|at| self.costs.get(at)).copied().unwrap_or(1);
-        let candidate =
-            Candidate { position: position.clone(), cost, deadline: i64::MAX, attempts: 0, suspect: false };
-        self.waiting.entry(partition).or_default().insert(position, candidate);
+        let row = self.leased.remove(&position.seq).filter(|row| row.epoch == lease.epoch);
+        let Some(mut row) = row else { return };
+        row.retry_at = retry_at;
+        row.candidate.attempts += u32::from(is_counted);
+        row.candidate.suspect = suspect;
+        self.waiting.entry(partition).or_default().insert(position, row);
     }
+
+    /// For how long suspects had an engine to themselves, with a slot free, while other work waited.
+    pub(super) fn isolated_seconds(&self) -> f64 {
+        self.isolation.us as f64 / 1e6
+    }
+
+    fn fail(&mut self, request: usize, error: AttemptError, now_us: u64, works: &mut Vec<Work>) {
+        self.isolation.end(request);
+        let seq = i64::try_from(request).unwrap_or(i64::MAX);
+        self.feed(SchedulerInput::AttemptFailed { seq, error }, now_us, works);
+    }
+}
+
+/// What suspects cost others.
+#[derive(Debug)]
+struct Isolation {
+    slots: usize,
+    in_flight: BTreeMap<usize, bool>,
+    since_us: u64,
+    us: u64,
+}
+
+impl Isolation {
+    fn new(slots: u32) -> Self {
+        Self { slots: slots as usize, in_flight: BTreeMap::new(), since_us: 0, us: 0 }
+    }
+
+    fn pass(&mut self, do_others_wait: bool, now_us: u64) {
+        let are_alone = !self.in_flight.is_empty() && self.in_flight.values().all(|is_suspect| *is_suspect);
+        if are_alone && self.in_flight.len() < self.slots && do_others_wait {
+            self.us += now_us - self.since_us;
+        }
+        self.since_us = now_us;
+    }
+
+    fn send(&mut self, request: usize, is_suspect: bool) {
+        self.in_flight.insert(request, is_suspect);
+    }
+
+    fn end(&mut self, request: usize) {
+        self.in_flight.remove(&request);
+    }
+}
+
+fn clock_ms(now_us: u64) -> i64 {
+    EPOCH_MS + i64::try_from(now_us / 1_000).unwrap_or(i64::MAX)
+}
+
+fn request_of(lease: &Lease) -> usize {
+    usize::try_from(lease.key.position.seq).unwrap_or(usize::MAX)
 }
 
 impl Dispatcher for Swept {
     fn on(&mut self, event: Event, now_us: u64) -> Vec<Work> {
         let mut works = Vec::new();
+        let do_others_wait = self.waiting.values().any(|rows| !rows.is_empty());
+        self.isolation.pass(do_others_wait, now_us);
         match event {
             Event::Start => {
                 works.push(Work::After { us: TICK_US, number: TICK });
@@ -192,6 +283,8 @@ impl Dispatcher for Swept {
             }
             Event::Completed { request, .. } => {
                 let seq = i64::try_from(request).unwrap_or(i64::MAX);
+                self.leased.remove(&seq);
+                self.isolation.end(request);
                 self.feed(SchedulerInput::Completed { seq, cost: self.costs[request] }, now_us, &mut works);
             }
             Event::Reported { replica, stats } => {
@@ -199,6 +292,18 @@ impl Dispatcher for Swept {
                     let replica = ReplicaKey(u32::try_from(replica).unwrap_or(u32::MAX));
                     self.feed(SchedulerInput::Load { replica, load: load_of(stats) }, now_us, &mut works);
                 }
+            }
+            Event::Broken { request } => {
+                self.fail(request, AttemptError::Reset("died".to_owned()), now_us, &mut works);
+            }
+            Event::Refused { request } => {
+                self.fail(request, AttemptError::Connect("refused".to_owned()), now_us, &mut works);
+            }
+            Event::Probed { replica, is_up } => {
+                let replica = ReplicaKey(u32::try_from(replica).unwrap_or(u32::MAX));
+                let outcome =
+                    if is_up { ProbeOutcome::Healthy } else { ProbeOutcome::Failed("refused".to_owned()) };
+                self.feed(SchedulerInput::Probed { replica, outcome }, now_us, &mut works);
             }
             Event::Due(TICK) => {
                 works.push(Work::After { us: TICK_US, number: TICK });

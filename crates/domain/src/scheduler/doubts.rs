@@ -7,14 +7,17 @@
 //!
 //! A connection that broke may mean that the replica died, and anything that ran there may be why. Where the probe fails, or
 //! several connections broke and none held that was there then (it died and came back before the probe), what broke becomes
-//! suspect, uncounted. A suspect runs alone: if its connection breaks again, that counts and it stays a suspect, so that a request
-//! that kills its engine uses its attempts up without harming neighbours. A result, and any other failure of its own, ends the
-//! suspicion.
+//! suspect, uncounted. `suspects` finds out which of them is guilty: the connection of a suspect that breaks while it has the replica
+//! to itself counts, and it stays a suspect, so that a request that kills its engine uses its attempts up without harming
+//! neighbours. A result, and any other failure of its own, ends the suspicion.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Scheduler;
 use super::attempts::{Failure, Trouble};
 use super::leases_held::{Doubt, Stage};
-use super::messages::{FailureCode, ModelKey, ReplicaKey};
+use super::messages::{FailureCode, ModelKey, QueuePartition, ReplicaKey};
+use super::replicas::ReplicaState;
 
 /// What is known of a replica when a doubt is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +83,56 @@ impl Scheduler {
         }
     }
 
+    /// The replica died with what it ran for a model, or for all of them. Where suspects were among it, the next to be tried are
+    /// fewer, and none runs amid ordinary work for a while.
+    pub(super) fn note_death(&mut self, key: ReplicaKey, model: Option<ModelKey>, now: i64) {
+        let is_meant = |of: ModelKey| model.is_none_or(|model| of == model);
+        let broken = self.doubts(key, |of, failure| is_meant(of) && failure.may_be_a_death());
+        let Some(replica) = self.replicas.get(&key) else { return };
+        let suspect = |seq: &i64| self.leases_held.get(seq).filter(|held| held.suspect);
+        if !broken.iter().any(|seq| suspect(seq).is_some()) {
+            return;
+        }
+        let mut groups: BTreeMap<QueuePartition, BTreeSet<i64>> = BTreeMap::new();
+        // What is in flight yet broke too, and will be heard of.
+        for held in broken.iter().chain(replica.in_flight.keys()).filter_map(suspect) {
+            let partition = held.lease.key.partition;
+            if is_meant(partition.model) {
+                groups.entry(partition).or_default().insert(held.seq());
+            }
+        }
+        let models: BTreeSet<ModelKey> = groups.keys().map(|partition| partition.model).collect();
+        for (QueuePartition { model, account }, group) in groups {
+            self.model(model).suspects.note_death(account, group, now);
+        }
+        for model in models {
+            self.set_suspects_aside(model, now);
+        }
+    }
+
+    /// Nothing that was seen of the model's suspects, or waits for a slot, goes on amid ordinary work.
+    fn set_suspects_aside(&mut self, key: ModelKey, now: i64) {
+        let model = self.model(key);
+        for (account, partition) in &mut model.partitions {
+            for candidate in partition.take_suspects(now) {
+                model.suspects.set_aside(*account, candidate);
+            }
+        }
+        let is_meant = |seq: &i64, trial: &BTreeSet<i64>| {
+            let held = self.leases_held.get(seq).filter(|_| !trial.contains(seq));
+            held.is_some_and(|it| it.suspect && it.lease.key.partition.model == key)
+        };
+        let of = |replica: &ReplicaState| {
+            replica.buffered.iter().copied().filter(|seq| is_meant(seq, &replica.trial)).collect::<Vec<_>>()
+        };
+        let meant: Vec<i64> = self.replicas.values().flat_map(of).collect();
+        for seq in meant {
+            if let Some(held) = self.let_go(seq) {
+                self.release_unseen(held, now, now);
+            }
+        }
+    }
+
     /// Whose fault a failure was is known as well as it will be.
     pub(super) fn settle_doubt(&mut self, seq: i64, evidence: Evidence, now: i64) {
         let Some(mut held) = self.let_go(seq) else { return };
@@ -92,7 +145,8 @@ impl Scheduler {
                 self.fail(held, FailureCode::EngineRejected, failure.detail, attempt);
             }
             (Evidence::Works, _) => {
-                self.count_attempt(held, &failure, was_alone && may_be_a_death, now);
+                let suspect = may_be_a_death && (was_alone || held.suspect);
+                self.count_attempt(held, &failure, suspect, now);
             }
             // What was answered is no matter of room.
             (Evidence::Busy, Trouble::Answered | Trouble::Nonsense) => {

@@ -3,7 +3,7 @@
 use super::Scheduler;
 use super::attempts::{Failure, Verdict, judge};
 use super::leases_held::{HeldLease, Mark, Stage};
-use super::messages::{AttemptError, FailureCode, ModelKey, ReplicaKey, SchedulerCommand};
+use super::messages::{AttemptError, FailureCode, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::retries::Backoff;
 use crate::records::FailedAttempt;
 
@@ -24,7 +24,9 @@ impl Scheduler {
         }
         let Some(held) = self.let_go(seq) else { return };
         let partition = held.lease.key.partition;
-        self.model(partition.model).settle(partition.account, held.cost.saturating_sub(cost.max(1)));
+        let model = self.model(partition.model);
+        model.settle(partition.account, held.cost.saturating_sub(cost.max(1)));
+        model.suspects.clear(partition.account, seq, held.suspect);
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
             replica.limit.note_completion(cost.max(1), now);
         }
@@ -93,6 +95,10 @@ impl Scheduler {
                 format!("given up after {attempts} attempts; the last time, {}", failure.describe());
             message.truncate(message.floor_char_boundary(2 * FailedAttempt::MESSAGE_BYTES_MAX));
             return self.fail(held, failure.code(), message, attempt);
+        }
+        if suspect {
+            let QueuePartition { model, account } = held.lease.key.partition;
+            self.model(model).suspects.convict(account, held.seq());
         }
         let backoff = Backoff { base_ms: self.settings.retry_base_ms, cap_ms: self.settings.retry_cap_ms };
         let retry_at = now + backoff.full_jitter_ms(attempts.saturating_sub(1), &mut self.random);

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::messages::{AccountKey, Candidate, ReplicaKey};
 use super::partitions::PartitionState;
 use super::segments::{IdleSlots, Range, Turn};
+use super::suspects::Suspects;
 
 /// Partitions of a model that are scanned together.
 const LOOKS_MAX: usize = 8;
@@ -18,21 +19,12 @@ const RESERVED_OF_MIN: usize = 4;
 /// A quantum is worth at most this many mean requests: one full run.
 const QUANTUM_REQUESTS_MAX: i64 = 256;
 
-/// A request that must run alone, seen by a scan and set aside.
-#[derive(Debug)]
-pub(super) struct Suspect {
-    pub(super) account: AccountKey,
-    pub(super) candidate: Candidate,
-}
-
 /// The partitions of one model and whose turn it is.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     pub(super) partitions: BTreeMap<AccountKey, PartitionState>,
-    /// Suspects that were seen; they are leased one by one.
-    pub(super) suspects: VecDeque<Suspect>,
-    /// Whose suspect was taken last.
-    last_suspected: Option<AccountKey>,
+    /// Suspects that were set aside, and how they are tried.
+    pub(super) suspects: Suspects,
     /// Requests its replicas may have in flight, together.
     pub(super) capacity: i64,
     /// Its partitions' sweeps are shared with other nodes.
@@ -86,17 +78,6 @@ impl Model {
             partition.in_ring = true;
             self.ring.push_back(account);
         }
-    }
-
-    /// The next suspect of those whose account `is_free` names: of another account than the last, where there is one.
-    pub(super) fn take_suspect(&mut self, is_free: impl Fn(AccountKey) -> bool) -> Option<Suspect> {
-        let last = self.last_suspected;
-        let free = |suspect: &&Suspect| is_free(suspect.account);
-        let others = self.suspects.iter().position(|it| free(&it) && Some(it.account) != last);
-        let place = others.or_else(|| self.suspects.iter().position(|it| free(&it)))?;
-        let suspect = self.suspects.remove(place)?;
-        self.last_suspected = Some(suspect.account);
-        Some(suspect)
     }
 
     /// Requests that one account may hold. All, while no other had work within the last minute; else a part of the slots is left
@@ -253,6 +234,7 @@ impl Model {
             }
             !is_over
         });
+        self.suspects.repair(|account| self.partitions.contains_key(&account), now);
         for account in &again {
             self.enlist(*account);
         }

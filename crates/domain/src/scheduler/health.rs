@@ -54,6 +54,7 @@ impl Scheduler {
             }
             ProbeOutcome::Failed(why) | ProbeOutcome::TimedOut(why) => {
                 let reason = self.reason_of(key, &why);
+                self.note_death(key, Some(model), now);
                 self.settle_doubts(key, Some(model), Evidence::Died, now);
                 self.pause(key, model, reason, now);
             }
@@ -69,6 +70,7 @@ impl Scheduler {
         let came_back = replica.broken > 1 && !replica.has_survivors();
         let earlier = replica.doubts[..probe.doubts.min(replica.doubts.len())].to_vec();
         if came_back {
+            self.note_death(key, None, now);
             for seq in self.doubts(key, |_, failure| Failure::may_be_a_death(failure)) {
                 self.settle_doubt(seq, Evidence::Died, now);
             }

@@ -35,7 +35,7 @@ pub(super) struct HeldLease {
     pub(super) cost: i64,
     /// Attempts counted before this one.
     pub(super) attempts: u32,
-    /// It must run alone.
+    /// It may break replicas.
     pub(super) suspect: bool,
     /// How it failed, while doubted.
     pub(super) doubt: Option<Doubt>,
@@ -46,7 +46,7 @@ pub(super) struct HeldLease {
 pub(super) struct Mark {
     /// The attempt that counts against it.
     pub(super) attempt: Option<FailedAttempt>,
-    /// It must run alone.
+    /// It may break replicas.
     pub(super) suspect: bool,
 }
 
@@ -138,6 +138,12 @@ impl Scheduler {
                 self.release_unseen(held, now, now);
             }
         }
+    }
+
+    /// Whether the request must not run amid ordinary work.
+    pub(super) fn is_apart(&self, held: &HeldLease, now: i64) -> bool {
+        let model = self.models.get(&held.lease.key.partition.model);
+        model.is_some_and(|it| it.suspects.is_apart(held.suspect, held.attempts, now))
     }
 
     pub(super) fn held_at(&self, seq: i64, stage: Stage) -> Option<&HeldLease> {

@@ -1,17 +1,17 @@
-//! Keeps the replicas busy: sends what is buffered, leases the next run, and gives a suspect a replica to itself.
+//! Keeps the replicas busy: sends what is buffered, leases the next run, and gives suspects a replica to themselves.
 //!
-//! Each model has one host for its suspects, the first of its replicas that may be used: it drains, runs one, and then is for
-//! ordinary work four times as long as that took, while the other replicas go on. Accounts take turns with their suspects. Where there
-//! is no ordinary work, they run one after another: they are what was in flight when it died, and what broke its connection alone.
+//! Each model has one host for the suspects that were set aside (`suspects`), the first of its replicas that may be used: it drains,
+//! runs a group of them, and then is for ordinary work four times as long as that took, while the other replicas go on. Where
+//! there is no ordinary work, one group follows another.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::Scheduler;
-use super::fairness::{Suspect, Taker};
+use super::fairness::Taker;
 use super::leases_held::Stage;
 use super::messages::{AccountKey, Candidate, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
-use super::replicas::{Ask, Filling};
+use super::replicas::{Ask, Filling, ReplicaState};
 use super::segments::Range;
 use super::timers::Timer;
 
@@ -50,13 +50,13 @@ impl Scheduler {
             return;
         }
         self.send_buffered(key, now);
-        if now < self.store_away_until || self.replicas.get(&key).is_none_or(|it| it.solo.is_some()) {
+        if now < self.store_away_until || self.replicas.get(&key).is_none_or(ReplicaState::is_trying) {
             return;
         }
         let rests =
             self.replicas.get_mut(&key).is_some_and(|replica| replica.rests(now)) && self.has_others(key);
         match self.model_to_host(key, now).filter(|_| !rests) {
-            Some(model) => self.lease_suspect(key, model, now),
+            Some(model) => self.lease_trial(key, model, now),
             None => self.lease_runs(key, now),
         }
     }
@@ -64,11 +64,7 @@ impl Scheduler {
     fn send_buffered(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key).filter(|it| it.is_usable(now)) else { return };
         while let Some(&seq) = replica.buffered.front() {
-            let is_free = match replica.solo {
-                Some(solo) => solo == seq && replica.occupied() == 0,
-                None => replica.occupied() < replica.slots(),
-            };
-            if !is_free {
+            if replica.occupied() >= replica.slots() || !replica.is_ready_for_trial() {
                 return;
             }
             replica.buffered.pop_front();
@@ -90,7 +86,7 @@ impl Scheduler {
 
     /// The model whose suspects this replica is to run now.
     fn model_to_host(&self, key: ReplicaKey, now: i64) -> Option<ModelKey> {
-        let has_suspects = |model| self.models.get(model).is_some_and(|it| !it.suspects.is_empty());
+        let has_suspects = |model| self.models.get(model).is_some_and(|it| it.suspects.are_due(now));
         let is_host = |model: &ModelKey| {
             let mut able = self.replicas.iter().filter(|(_, replica)| {
                 replica.serves(*model) && replica.is_usable(now) && replica.slots() > 0
@@ -101,15 +97,17 @@ impl Scheduler {
         models.iter().find(|model| has_suspects(model) && is_host(model)).copied()
     }
 
-    fn lease_suspect(&mut self, key: ReplicaKey, model: ModelKey, now: i64) {
+    fn lease_trial(&mut self, key: ReplicaKey, model: ModelKey, now: i64) {
+        let run_max = self.run_max();
         let Some(state) = self.models.get_mut(&model) else { return };
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let is_free = |account| !replica.asks.contains_key(&QueuePartition { model, account });
-        let Some(Suspect { account, candidate }) = state.take_suspect(is_free) else { return };
-        replica.begin_solo(candidate.position.seq, now);
-        state.partition(account, now).held += 1;
+        let most = replica.slots().min(run_max);
+        let Some((account, group)) = state.suspects.take_group(most, is_free) else { return };
+        replica.begin_trial(model, &group, now);
+        state.partition(account, now).held += group.len();
         self.release_buffered(key, None, now);
-        self.ask_lease(key, QueuePartition { model, account }, vec![candidate], now);
+        self.ask_lease(key, QueuePartition { model, account }, group, now);
     }
 
     fn lease_runs(&mut self, key: ReplicaKey, now: i64) {
@@ -145,7 +143,7 @@ impl Scheduler {
 
     /// Leases the next run for a replica with `room`; whether it found one.
     fn lease_run(&mut self, key: ReplicaKey, model: ModelKey, room: usize, now: i64) -> bool {
-        let wanted = room.min(usize::try_from(self.settings.run_max).unwrap_or(usize::MAX));
+        let wanted = room.min(self.run_max());
         let Some((account, run)) = self.take_run(key, model, wanted, now) else { return false };
         self.ask_lease(key, QueuePartition { model, account }, run, now);
         true
@@ -191,6 +189,10 @@ impl Scheduler {
                 return Some((account, run));
             }
         }
+    }
+
+    fn run_max(&self) -> usize {
+        usize::try_from(self.settings.run_max).unwrap_or(usize::MAX)
     }
 
     fn look_limit(&self, wanted: usize) -> u32 {

@@ -59,7 +59,7 @@ pub struct Candidate {
     pub deadline: i64,
     /// Attempts counted against it so far.
     pub attempts: u32,
-    /// It was in flight when a replica died: it runs alone once.
+    /// It was in flight when a replica died, and has not been cleared since.
     pub suspect: bool,
 }
 
@@ -314,7 +314,7 @@ pub enum SchedulerCommand {
         retry_at: i64,
         /// The attempt that counts against it, if one does.
         attempt: Option<FailedAttempt>,
-        /// Whether it must run alone once.
+        /// Whether it is a suspect from now on.
         suspect: bool,
     },
     /// End a leased request with an error. No answer comes, but [`SchedulerInput::Undone`] where it failed.

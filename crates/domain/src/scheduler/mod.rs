@@ -28,6 +28,7 @@ mod replicas;
 mod retries;
 mod segments;
 mod settings;
+mod suspects;
 mod sweep;
 mod timers;
 

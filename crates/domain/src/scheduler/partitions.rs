@@ -87,6 +87,13 @@ impl PartitionState {
         run
     }
 
+    /// Takes the suspects that were seen and not leased.
+    pub(super) fn take_suspects(&mut self, now: i64) -> Vec<Candidate> {
+        let suspects = self.segments.take_suspects();
+        self.remove(suspects.len(), now);
+        suspects
+    }
+
     /// Begins a scan where the replica's window is shorter than the next run and more is known to wait.
     pub(super) fn scan_ahead(&mut self, replica: ReplicaKey, wanted: usize, now: i64) -> Option<Range> {
         let (len, _) = self.segments.window_of(replica);

@@ -3,19 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Scheduler;
-use super::fairness::Suspect;
 use super::leases_held::{HeldLease, Stage};
 use super::messages::{Backlog, Candidate, Lease, QueuePartition, ReplicaKey, ScanKey, SchedulerCommand};
 use super::timers::Timer;
-
-/// Suspects set aside per model; more are found again by a later revolution.
-const SUSPECTS_MAX: usize = 1024;
 
 impl Scheduler {
     /// Everything that waits was counted anew.
     pub(super) fn recount(&mut self, backlogs: &[Backlog], now: i64) {
         for model in self.models.values_mut() {
-            model.suspects.clear();
+            model.suspects.forget_seen();
             for partition in model.partitions.values_mut() {
                 partition.recount(now);
             }
@@ -53,7 +49,7 @@ impl Scheduler {
         self.touch_model(partition.model);
     }
 
-    /// A scan was answered. What is held already, or past its deadline, is left out; suspects are set aside.
+    /// A scan was answered. What is held already, or past its deadline, is left out; suspects that must not run amid others are set aside.
     pub(super) fn see(
         &mut self,
         partition: QueuePartition,
@@ -70,8 +66,10 @@ impl Scheduler {
             let seq = it.position.seq;
             it.deadline > now && !claimed.contains(&seq) && !self.leases_held.contains_key(&seq)
         };
-        let (suspects, mut fresh): (Vec<_>, Vec<_>) =
-            candidates.into_iter().filter(is_free).partition(|it| it.suspect);
+        let (suspects, mut fresh): (Vec<_>, Vec<_>) = candidates
+            .into_iter()
+            .filter(is_free)
+            .partition(|it| model.suspects.is_apart(it.suspect, it.attempts, now));
         if state.segments.is_survey(scan) {
             state.segments.split(&fresh, reached_end);
             return self.touch_model(partition.model);
@@ -81,9 +79,8 @@ impl Scheduler {
         let kept: BTreeSet<i64> = sweep.window_seqs().collect();
         fresh.retain(|it| !kept.contains(&it.position.seq));
         for candidate in suspects {
-            if model.suspects.len() < SUSPECTS_MAX {
+            if model.suspects.set_aside(partition.account, candidate) {
                 sweep.find();
-                model.suspects.push_back(Suspect { account: partition.account, candidate });
                 found += 1;
             }
         }
@@ -101,7 +98,7 @@ impl Scheduler {
         let asks = self.replicas.values().filter_map(|replica| replica.asks.get(&partition));
         let asked = asks.flat_map(|ask| &ask.run).map(|it| it.position.seq);
         let model = self.models.get(&partition.model);
-        let aside = model.into_iter().flat_map(|it| &it.suspects).map(|it| it.candidate.position.seq);
+        let aside = model.into_iter().flat_map(|it| it.suspects.seqs());
         asked.chain(aside).collect()
     }
 
@@ -125,12 +122,13 @@ impl Scheduler {
         let refund = run.values().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
         self.model(partition.model).settle(partition.account, refund);
         if let Some(replica) = self.replicas.get_mut(&key) {
-            replica.solo = replica.solo.filter(|solo| !run.contains_key(solo));
+            replica.trial.retain(|seq| !run.contains_key(seq));
         }
     }
 
     fn buffer(&mut self, held: HeldLease, now: i64) {
         let seq = held.seq();
+        let is_apart = self.is_apart(&held, now);
         if let Some(before) = self.leases_held.get(&seq) {
             if before.lease.epoch >= held.lease.epoch {
                 self.unhold(held.lease.key.partition, 1);
@@ -142,7 +140,7 @@ impl Scheduler {
             !self.is_draining
                 && !replica.retiring
                 && !replica.is_paused_for(held.lease.key.partition.model)
-                && replica.solo.is_none_or(|solo| solo == seq)
+                && if replica.is_trying() { replica.trial.contains(&seq) } else { !is_apart }
         });
         if let Some(replica) = taker {
             replica.buffered.push_back(seq);
@@ -182,7 +180,7 @@ impl Scheduler {
             }
         }
         for model in self.models.values_mut() {
-            model.suspects.retain(|suspect| !seqs.contains(&suspect.candidate.position.seq));
+            model.suspects.end(seqs);
         }
         self.undone.retain(|command| match command {
             SchedulerCommand::ReleaseLease { lease, .. } | SchedulerCommand::Fail { lease, .. } => {

@@ -1,7 +1,6 @@
 //! What a tick repairs: answers that never came, writes that could not be made, partitions that only seem empty.
 
 use super::Scheduler;
-use super::fairness::Suspect;
 use super::leases_held::Stage;
 use super::messages::{QueuePartition, ReplicaKey, SchedulerCommand};
 use super::timers::Timer;
@@ -99,9 +98,9 @@ impl Scheduler {
     fn undo_lease(&mut self, key: ReplicaKey, partition: QueuePartition, now: i64) {
         let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&partition));
         let (Some(ask), Some(replica)) = (ask, self.replicas.get_mut(&key)) else { return };
-        let solo = replica.solo.filter(|solo| ask.run.iter().any(|it| it.position.seq == *solo));
-        if solo.is_some() {
-            replica.solo = None;
+        let is_trial = ask.run.iter().any(|it| replica.trial.contains(&it.position.seq));
+        if is_trial {
+            replica.trial.clear();
         }
         let model = self.model(partition.model);
         let cost = ask.run.iter().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
@@ -109,9 +108,8 @@ impl Scheduler {
         let state = model.partition(partition.account, now);
         state.held = state.held.saturating_sub(count);
         let left: Vec<_> = ask.run.into_iter().filter(|it| !ask.ended.contains(&it.position.seq)).collect();
-        if solo.is_some() {
-            let account = partition.account;
-            left.into_iter().for_each(|candidate| model.suspects.push_front(Suspect { account, candidate }));
+        if is_trial {
+            model.suspects.put_back(partition.account, left);
         } else {
             state.add(i64::try_from(left.len()).unwrap_or(i64::MAX), now);
             state.segments.put_back(key, left);

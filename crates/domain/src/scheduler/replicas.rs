@@ -12,7 +12,7 @@ use super::retries::Backoff;
 const AHEAD_MAX: usize = 256;
 /// Leases of different partitions that may be under way for one replica.
 const ASKS_MAX: usize = 8;
-/// Between two suspects a replica is for others so many times as long as it was for the first one.
+/// Between two trials a replica is for others so many times as long as it was for the first one.
 const REST_TIMES: i64 = 4;
 /// The pause after 429 and 503.
 const BUSY: Backoff = Backoff { base_ms: 250, cap_ms: 5_000 };
@@ -68,10 +68,10 @@ pub(super) struct ReplicaState {
     pub(super) unreached: Option<(ModelKey, String)>,
     /// The request that has had the replica to itself since it was sent.
     pub(super) alone: Option<i64>,
-    /// The suspect that is being leased, waits for the replica to drain, or runs.
-    pub(super) solo: Option<i64>,
-    /// Since when it has been for a suspect alone, while it is or just was.
-    solo_since: Option<i64>,
+    /// The suspects that are being leased, wait for the replica to drain, or run there by themselves.
+    pub(super) trial: BTreeSet<i64>,
+    /// The model of the trial, and since when the replica has been for it alone, while it is or just was.
+    trial_since: Option<(ModelKey, i64)>,
     /// Until then it is for others, if they have work.
     rest_until: i64,
     /// By model; a model that never failed has none.
@@ -98,8 +98,8 @@ impl ReplicaState {
             probe: None,
             unreached: None,
             alone: None,
-            solo: None,
-            solo_since: None,
+            trial: BTreeSet::new(),
+            trial_since: None,
             rest_until: i64::MIN,
             breakers: BTreeMap::new(),
             busy_until: i64::MIN,
@@ -134,18 +134,34 @@ impl ReplicaState {
         self.config.models.contains(&model) && !self.is_paused_for(model)
     }
 
-    /// Drains for a suspect, from now on.
-    pub(super) fn begin_solo(&mut self, seq: i64, now: i64) {
-        self.solo = Some(seq);
-        self.solo_since = Some(now);
+    /// Drains for suspects, from now on.
+    pub(super) fn begin_trial(&mut self, model: ModelKey, group: &[Candidate], now: i64) {
+        self.trial = group.iter().map(|it| it.position.seq).collect();
+        self.trial_since = Some((model, now));
     }
 
-    /// Whether others come before the next suspect: for several times as long as the last one kept it from them, so that
-    /// requests which break their connections take a small part of its time, however many they are.
+    /// Whether it is for suspects alone.
+    pub(super) fn is_trying(&self) -> bool {
+        !self.trial.is_empty()
+    }
+
+    /// Whether nothing occupies it but the trial, if there is one.
+    pub(super) fn is_ready_for_trial(&self) -> bool {
+        let mut occupying = self.in_flight.keys().chain(&self.doubts);
+        !self.is_trying() || occupying.all(|seq| self.trial.contains(seq))
+    }
+
+    /// Whether others come before the next trial: for several times as long as the last one kept it from them, so that
+    /// requests which break their connections take a small part of its time, however many they are. A replica that died in
+    /// its trial was kept from them until it is back.
     pub(super) fn rests(&mut self, now: i64) -> bool {
-        if self.solo.is_none()
-            && let Some(since) = self.solo_since.take()
+        if !self.is_trying()
+            && let Some((model, since)) = self.trial_since
         {
+            if !self.is_usable(now) || self.is_paused_for(model) {
+                return true;
+            }
+            self.trial_since = None;
             self.rest_until = now.saturating_add(REST_TIMES * (now - since).max(0));
         }
         now < self.rest_until
@@ -195,17 +211,13 @@ impl ReplicaState {
 
     /// Slots that nothing is leased for; `None` where it is not to be had for the model, for who knows how long.
     pub(super) fn idle_for(&self, model: ModelKey, now: i64) -> Option<usize> {
-        let is_out = self.retiring || self.may_be_dead() || self.solo.is_some() || !self.serves(model);
+        let is_out = self.retiring || self.may_be_dead() || self.is_trying() || !self.serves(model);
         (!is_out).then(|| self.idle_slots(now))
     }
 
     /// Slots that nothing is leased for.
     pub(super) fn idle_slots(&self, now: i64) -> usize {
-        if self.is_usable(now) && self.solo.is_none() {
-            self.slots().saturating_sub(self.claimed())
-        } else {
-            0
-        }
+        if self.is_usable(now) && !self.is_trying() { self.slots().saturating_sub(self.claimed()) } else { 0 }
     }
 
     /// How many requests to lease for it now: none until that is worth a write.
@@ -241,7 +253,7 @@ impl ReplicaState {
             }
         }
         self.alone = self.alone.filter(|it| *it != seq);
-        self.solo = self.solo.filter(|it| *it != seq);
+        self.trial.remove(&seq);
     }
 
     /// The engine is busy: a pause of new work that grows while it says so again. The pause's length.

@@ -288,6 +288,17 @@ impl Segments {
         run
     }
 
+    /// Takes the suspects out of all windows.
+    pub(super) fn take_suspects(&mut self) -> Vec<Candidate> {
+        let mut suspects = Vec::new();
+        for segment in &mut self.list {
+            let own = segment.sweep.take_suspects();
+            segment.rest = segment.rest.saturating_sub(i64::try_from(own.len()).unwrap_or(i64::MAX)).max(0);
+            suspects.extend(own);
+        }
+        suspects
+    }
+
     /// Puts back what was taken and could not be leased; what belongs to another segment by now is found there.
     pub(super) fn put_back(&mut self, replica: ReplicaKey, run: Vec<Candidate>) {
         let Some(index) = self.index_of(replica) else { return };

@@ -38,7 +38,7 @@ impl Default for Settings {
             retry_base_ms: 500,
             retry_cap_ms: 60_000,
             pause_base_ms: 500,
-            pause_cap_ms: 30_000,
+            pause_cap_ms: 10_000,
         }
     }
 }

@@ -179,6 +179,13 @@ impl Sweep {
         self.asked = None;
     }
 
+    /// Takes the suspects out of the window.
+    pub(super) fn take_suspects(&mut self) -> VecDeque<Candidate> {
+        let (suspects, window) = std::mem::take(&mut self.window).into_iter().partition(|it| it.suspect);
+        self.window = window;
+        suspects
+    }
+
     /// Puts back what was taken and could not be leased.
     pub(super) fn put_back(&mut self, run: Vec<Candidate>) {
         for candidate in run.into_iter().rev() {

@@ -10,6 +10,7 @@ mod replicas;
 mod segments;
 mod store;
 mod sweep;
+mod trials;
 mod trouble;
 mod world;
 mod worlds;

@@ -45,6 +45,10 @@ pub(super) struct World {
     /// Requests that an engine always answers so.
     pub(super) bad: BTreeMap<i64, AttemptError>,
     pub(super) pauses: usize,
+    /// How often an engine died of poison.
+    pub(super) deaths: usize,
+    /// Requests with a counted attempt.
+    pub(super) charged: BTreeSet<i64>,
     pub(super) ended_order: Vec<i64>,
     pub(super) leases: usize,
     pub(super) now: i64,
@@ -65,6 +69,8 @@ impl World {
             poison: BTreeSet::new(),
             bad: BTreeMap::new(),
             pauses: 0,
+            deaths: 0,
+            charged: BTreeSet::new(),
             ended_order: Vec::new(),
             leases: 0,
             now: 1_000,
@@ -201,6 +207,7 @@ impl World {
                 self.store.lease(command, self.now)
             }
             SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect } => {
+                self.charged.extend(attempt.iter().map(|_| lease.key.position.seq));
                 return self.store.release_lease(&lease, retry_at, &Mark { attempt, suspect });
             }
             SchedulerCommand::Fail { lease, code, .. } => {
@@ -273,6 +280,7 @@ impl World {
     fn kill(&mut self, key: ReplicaKey, seq: i64) {
         let engine = self.engines.get_mut(&key).unwrap();
         engine.down_until = self.now + 2_000;
+        self.deaths += 1;
         let victims = std::mem::take(&mut engine.running);
         for seq in victims.into_keys().chain([seq]) {
             self.fail(seq, AttemptError::Reset("died".into()));
