@@ -23,10 +23,12 @@ impl Chance {
 
     /// Below `count`, which is at least 1.
     pub(super) fn below(&mut self, count: usize) -> usize {
-        ((u128::from(self.next()) * count as u128) >> 64) as usize
+        let scaled = (u128::from(self.next()) * count as u128) >> 64;
+        usize::try_from(scaled).unwrap_or(0)
     }
 
     /// A length around `median` whose logarithm is normally distributed (Box–Muller), within a quarter and four times of it.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]
     pub(super) fn length(&mut self, median: usize, deviation: f64) -> usize {
         let (radius, angle) =
             ((-2.0 * (1.0 - self.share()).ln()).sqrt(), self.share() * std::f64::consts::TAU);

@@ -320,6 +320,7 @@ impl Dispatcher for Swept {
     }
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "a share is at most 1")]
 fn load_of(stats: ModelStats) -> EngineLoad {
     let count = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
     EngineLoad {

@@ -120,7 +120,7 @@ impl Draft {
     }
 }
 
-fn message(role: &str, content: String) -> Value {
+fn message(role: &str, content: &str) -> Value {
     json!({"role": role, "content": content})
 }
 
@@ -132,8 +132,8 @@ fn document_qa(count: usize, chance: &mut Chance) -> Vec<Draft> {
         for _ in 0..13 {
             let question = chance.words(40);
             let messages = vec![
-                message("system", "Answer from the document.".to_owned()),
-                message("user", format!("{document}\n\nQuestion: {question}")),
+                message("system", "Answer from the document."),
+                message("user", &format!("{document}\n\nQuestion: {question}")),
             ];
             drafts.push(Draft::new(messages, chance.length(48, 0.5)));
         }
@@ -146,7 +146,7 @@ fn few_shot(count: usize, chance: &mut Chance) -> Vec<Draft> {
     (0..count)
         .map(|at| {
             let row = chance.words(80);
-            let messages = vec![message("user", format!("{}\n\nInput: {row}", tasks[at % tasks.len()]))];
+            let messages = vec![message("user", &format!("{}\n\nInput: {row}", tasks[at % tasks.len()]))];
             Draft::new(messages, chance.length(8, 0.3))
         })
         .collect()
@@ -162,12 +162,12 @@ fn chat(count: usize, chance: &mut Chance) -> Vec<Draft> {
     let mut drafts = Vec::new();
     while drafts.len() < count {
         let system = &systems[chance.below(systems.len())];
-        let mut messages = vec![message("system", system.clone())];
+        let mut messages = vec![message("system", system)];
         for _ in 0..1 + chance.below(9) {
             let (asked, answered) = (chance.length(60, 0.8), chance.length(190, 0.7));
-            messages.push(message("user", chance.words(asked)));
+            messages.push(message("user", &chance.words(asked)));
             drafts.push(Draft::new(messages.clone(), answered));
-            messages.push(message("assistant", chance.words(answered)));
+            messages.push(message("assistant", &chance.words(answered)));
         }
     }
     drafts
@@ -188,7 +188,7 @@ fn table_rows(count: usize, chance: &mut Chance) -> Vec<Draft> {
                 "{{\"brand\": \"{brand}\", \"product\": \"{product}\", \"review\": \"{}\"}}",
                 chance.words(review)
             );
-            let messages = vec![message("system", instruction.clone()), message("user", row)];
+            let messages = vec![message("system", &instruction), message("user", &row)];
             drafts.push(Draft::new(messages, chance.length(12, 0.5)));
         }
     }
@@ -204,19 +204,19 @@ fn agents(count: usize, chance: &mut Chance) -> Vec<Draft> {
                 json!({"type": "function", "function": function})
             })
             .collect();
-        let system = message("system", chance.words(4_500));
+        let system = message("system", &chance.words(4_500));
         let before = drafts.len();
         while drafts.len() - before < count / 2 {
             let task = chance.length(500, 0.5);
-            let mut messages = vec![system.clone(), message("user", chance.words(task))];
+            let mut messages = vec![system.clone(), message("user", &chance.words(task))];
             for _ in 0..4 + chance.below(16) {
                 let answered = chance.length(70, 0.6);
                 let mut draft = Draft::new(messages.clone(), answered);
                 (draft.account, draft.tools) = (account, Some(Value::from(tools.clone())));
                 drafts.push(draft);
-                messages.push(message("assistant", chance.words(answered)));
+                messages.push(message("assistant", &chance.words(answered)));
                 let seen = chance.length(350, 0.8);
-                messages.push(message("tool", chance.words(seen)));
+                messages.push(message("tool", &chance.words(seen)));
             }
         }
     }

@@ -44,7 +44,7 @@ pub(super) fn read(page: &str) -> Option<EngineLoad> {
         Some(EngineLoad {
             running: sum(names.running)?,
             waiting: sum(names.waiting)?,
-            cache_permille: (usage.clamp(0.0, 1.0) * 1_000.0) as i64,
+            cache_permille: whole(usage.clamp(0.0, 1.0) * 1_000.0),
             preemptions: sum(names.preemptions).unwrap_or(0),
         })
     })
@@ -53,7 +53,12 @@ pub(super) fn read(page: &str) -> Option<EngineLoad> {
 fn total(page: &str, name: &str) -> Option<i64> {
     let mut values = values(page, name).peekable();
     values.peek()?;
-    Some(values.fold(0_i64, |sum, value| sum.saturating_add(value.clamp(0.0, 1e15) as i64)))
+    Some(values.fold(0_i64, |sum, value| sum.saturating_add(whole(value))))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a count that engines tell as a float, within bounds")]
+const fn whole(value: f64) -> i64 {
+    value.clamp(0.0, 1e15) as i64
 }
 
 /// The values of all series of this name.

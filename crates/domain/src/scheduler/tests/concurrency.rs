@@ -83,14 +83,14 @@ fn a_preemption_lowers_it_at_once_and_growth_rests() {
     assert!(limit.current() > 56);
 }
 
-/// An engine that tells nothing completes requests at `rate` a second at the limit of each moment, all of which is used; the
-/// limits seen.
-fn silent(limit: &mut ConcurrencyLimit, rate: impl Fn(usize) -> f64, seconds: i64) -> Vec<usize> {
-    let (mut now_ms, mut seen) = (0.0_f64, Vec::new());
-    while now_ms < (seconds * SECOND) as f64 {
+/// An engine that tells nothing completes a request in so many microseconds at the limit of each moment, all of which is used;
+/// the limits seen.
+fn silent(limit: &mut ConcurrencyLimit, takes_us: impl Fn(usize) -> usize, seconds: i64) -> Vec<usize> {
+    let (mut now_us, mut seen) = (0, Vec::new());
+    while now_us < seconds * SECOND * 1_000 {
         limit.note_in_flight(limit.current());
-        now_ms += 1_000.0 / rate(limit.current());
-        limit.note_completion(100, now_ms as i64);
+        now_us += i64::try_from(takes_us(limit.current())).unwrap();
+        limit.note_completion(100, now_us / 1_000);
         seen.push(limit.current());
     }
     seen
@@ -99,14 +99,14 @@ fn silent(limit: &mut ConcurrencyLimit, rate: impl Fn(usize) -> f64, seconds: i6
 #[test]
 fn an_engine_that_tells_nothing_is_tried_with_more_while_that_brings_more() {
     let mut limit = ConcurrencyLimit::new(64, 1_024);
-    silent(&mut limit, |sent| sent.min(150) as f64 / 2.0, 600);
+    silent(&mut limit, |sent| 2_000_000 / sent.min(150), 600);
     assert!((140..=330).contains(&limit.current()), "{}", limit.current());
 }
 
 #[test]
 fn what_brought_no_more_is_taken_back_and_tried_again_ever_less_often() {
     let mut limit = ConcurrencyLimit::new(64, 1_024);
-    let seen = silent(&mut limit, |_| 40.0, 3_600);
+    let seen = silent(&mut limit, |_| 25_000, 3_600);
     assert!(seen.iter().all(|it| [64, 96, 80].contains(it)));
     let at_first = seen.iter().filter(|it| **it == 64).count();
     assert!(at_first * 10 > seen.len() * 9, "{at_first} of {}", seen.len());
