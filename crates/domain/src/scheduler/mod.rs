@@ -31,6 +31,7 @@ mod settings;
 mod suspects;
 mod sweep;
 mod timers;
+mod weakest_link;
 
 #[cfg(test)]
 mod tests;
@@ -43,9 +44,9 @@ pub use messages::*;
 use random::Random;
 use releases::Releases;
 use replicas::ReplicaState;
-pub use segments::weakest_link;
 pub use settings::Settings;
 use timers::{Timer, Timers};
+pub use weakest_link::weakest_link;
 
 /// The scheduler. Its memory is bounded by the partitions that have work and the requests it holds a lease of.
 ///

@@ -8,6 +8,7 @@
 
 use super::messages::{Candidate, Position, ReplicaKey, ScanKey};
 use super::sweep::{PATIENCE_MS, Sweep};
+use super::weakest_link::weakest_link;
 
 /// A stretch of the order, which begins behind the end of the one before.
 #[derive(Debug)]
@@ -351,27 +352,4 @@ impl Segment {
         // Its requests wait for a replica that cannot be used: before any that wait for one that is busy.
         idle.map_or(i64::MAX, |idle| self.rest.max(1).saturating_sub(i64::try_from(idle).unwrap_or(i64::MAX)))
     }
-}
-
-/// Where a segment is cut in two, of which `rest` waits, in order: the place in `rest` with which its second part begins. About
-/// half of the cost lies before it, and its neighbours share the shortest prefix. Where `rest` is not all that waits, it is in
-/// the second half of it. `None` of fewer than two.
-pub fn weakest_link(rest: &[Candidate], is_all: bool) -> Option<usize> {
-    let total = rest.iter().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
-    let (least, middle, most) =
-        if is_all { (total / 4, total / 2, total - total / 4) } else { (total / 2, total, total) };
-    let mut before = 0_i64;
-    let places = rest.windows(2).enumerate().map(|(index, pair)| {
-        before = before.saturating_add(pair[0].cost.max(1));
-        let is_outside = before < least || before > most;
-        let shared = shared_cuts(&pair[0].position, &pair[1].position);
-        ((is_outside, shared, before.abs_diff(middle)), index + 1)
-    });
-    places.min().map(|(_, place)| place)
-}
-
-/// Cuts of the keys that agree.
-fn shared_cuts(one: &Position, other: &Position) -> usize {
-    let (one, other) = (one.sort_key.cuts(), other.sort_key.cuts());
-    one.zip(other).take_while(|(one, other)| one == other).count()
 }
