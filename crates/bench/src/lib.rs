@@ -31,7 +31,7 @@ use futures_util::future::LocalBoxFuture;
 pub use self::peers::{Peer, run as run_peer};
 pub use self::report::{Figure, Report};
 pub use self::sweep::{
-    LimitFigures, OrderFigures, OutageFigures, SweepFigures, SweepReport, run as run_sweep,
+    FairnessFigures, LimitFigures, OrderFigures, OutageFigures, SweepFigures, SweepReport, run as run_sweep,
 };
 
 /// The arguments with which the running executable starts itself: `serve` with a settings file, and a peer.

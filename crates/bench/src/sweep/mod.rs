@@ -2,6 +2,7 @@
 //! each file, swept by the scheduler, and in the best order that is known. Time is virtual: a night takes seconds.
 
 mod chance;
+mod fairness;
 mod fleet;
 mod limits;
 mod orders;
@@ -13,6 +14,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+pub use self::fairness::FairnessFigures;
 use self::fleet::{Dispatcher, Outcome};
 pub use self::limits::LimitFigures;
 use self::orders::FixedOrder;
@@ -62,6 +64,8 @@ pub struct SweepReport {
     pub limits: Vec<LimitFigures>,
     /// Two lines for each seed.
     pub outages: Vec<OutageFigures>,
+    /// A line for each seed.
+    pub fairness: Vec<FairnessFigures>,
 }
 
 /// Runs every workload of about `requests` requests in every order, with so many seeds.
@@ -78,7 +82,8 @@ pub fn run(requests: usize, seeds: usize) -> SweepReport {
             }
         }
     }
-    SweepReport { lines, limits, outages: outage::measure(requests, seeds) }
+    let outages = outage::measure(requests, seeds);
+    SweepReport { lines, limits, outages, fairness: fairness::measure(requests, seeds) }
 }
 
 fn measure(kind: Kind, seed: u64, workload: &Workload, replicas: usize) -> SweepFigures {
@@ -134,6 +139,8 @@ impl fmt::Display for SweepReport {
         writeln!(formatter)?;
         LimitFigures::write_all(&self.limits, formatter)?;
         writeln!(formatter)?;
-        OutageFigures::write_all(&self.outages, formatter)
+        OutageFigures::write_all(&self.outages, formatter)?;
+        writeln!(formatter)?;
+        FairnessFigures::write_all(&self.fairness, formatter)
     }
 }
