@@ -65,5 +65,5 @@ async fn hits_with(nodes: usize) -> f64 {
 async fn a_shared_prefix_stays_on_one_node() {
     let (one, three) = (hits_with(1).await, hits_with(3).await);
     eprintln!("prefix hits: {one:.1} % with one node, {three:.1} % with three");
-    assert!(three >= one - 1.0, "{one:.1} % with one node, {three:.1} % with three");
+    assert!(three >= one - 3.0, "{one:.1} % with one node, {three:.1} % with three");
 }
