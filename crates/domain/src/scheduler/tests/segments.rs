@@ -244,3 +244,18 @@ fn a_survey_that_is_lost_or_not_made_is_given_up() {
     segments.repair(15_000);
     assert!(range(segments.turn(SECOND, 8, 40, &none_idle, 15_000)).is_survey);
 }
+
+#[test]
+fn what_all_windows_show_and_await_is_told_and_a_reset_forgets_it() {
+    let mut segments = Segments::new(true);
+    let first = range(segments.turn(FIRST, 4, 9, &none_idle, 0)).scan;
+    assert!(segments.is_asked());
+    segments.absorb(first, numbered(1..=3).into_iter(), Some(position(3)), false, 0);
+    assert_eq!((segments.is_asked(), segments.window_len(), segments.may_go_on()), (false, 3, true));
+    segments.reset();
+    assert_eq!((segments.window_len(), segments.may_go_on()), (0, false));
+    let mut segments = swept_by_first(&numbered(1..=40), 0);
+    assert!(!segments.is_asked());
+    range(segments.turn(SECOND, 8, 40, &none_idle, 0));
+    assert!(segments.is_asked(), "a survey is awaited");
+}
