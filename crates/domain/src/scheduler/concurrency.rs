@@ -54,7 +54,7 @@ struct Trial {
     /// Completions still to come of what was sent under the limit before.
     settling: usize,
     work: i64,
-    /// Work a second at the limit before, in permille, and that limit; `None` while nothing is tried.
+    /// Work a second at the limit before, and that limit; `None` while nothing is tried.
     before: Option<(i64, usize)>,
     pause_ms: i64,
     pause_until: i64,

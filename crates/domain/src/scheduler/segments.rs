@@ -13,8 +13,8 @@ use super::weakest_link::weakest_link;
 /// A stretch of the order, which begins behind the end of the one before.
 #[derive(Debug)]
 struct Segment {
-    /// Whose it is; where it has none, or one that cannot be used, it is for whoever asks next.
-    owner: Option<ReplicaKey>,
+    /// Whose it is; where that cannot be used, it is for whoever asks next.
+    owner: ReplicaKey,
     /// Its last place; the end of the order where `None`.
     until: Option<Position>,
     sweep: Sweep,
@@ -95,7 +95,7 @@ impl Segments {
         self.list.iter().any(|it| it.sweep.may_go_on())
     }
 
-    /// Whether there is anything here for the replica: its own segment, one that nobody sweeps, or a part of another's that
+    /// Whether there is anything here for the replica: its own segment, one whose owner cannot be used, or a part of another's that
     /// its owner cannot take at once.
     pub(super) fn is_for(&self, replica: ReplicaKey, idle: IdleSlots<'_>) -> bool {
         self.is_shared
@@ -132,8 +132,7 @@ impl Segments {
     /// Replicas that cannot be used have no segments: theirs become part of their neighbours'. Where nodes share the queue, the
     /// store gives them to others in time.
     fn leave_unusable(&mut self, replica: ReplicaKey, idle: IdleSlots<'_>) {
-        let is_left =
-            |it: &Segment| it.owner != Some(replica) && it.owner.is_none_or(|owner| idle(owner).is_none());
+        let is_left = |it: &Segment| it.owner != replica && idle(it.owner).is_none();
         if self.is_shared {
             return self.list.retain(|it| !is_left(it));
         }
@@ -150,12 +149,12 @@ impl Segments {
         let index = (0..self.list.len()).max_by_key(excess).filter(|it| excess(it) > 0);
         let Some(index) = index else { return Some(Turn::Nothing) };
         let segment = &mut self.list[index];
-        let giver = segment.owner.filter(|owner| idle(*owner).is_some());
-        let Some(giver) = giver.filter(|_| usize::try_from(segment.rest).is_ok_and(|rest| rest > wanted))
-        else {
-            segment.owner = Some(replica);
+        let giver = segment.owner;
+        let is_long = usize::try_from(segment.rest).is_ok_and(|rest| rest > wanted);
+        if !is_long || idle(giver).is_none() {
+            segment.owner = replica;
             return None;
-        };
+        }
         if self.survey.is_some() {
             return Some(Turn::Wait(None));
         }
@@ -254,12 +253,8 @@ impl Segments {
         let in_lower = i64::try_from(place).unwrap_or(i64::MAX);
         let giver_keeps_lower = segment.sweep.cursor().is_none_or(|cursor| *cursor <= cut);
         let upper_until = segment.until.replace(cut.clone());
-        let mut upper = Segment {
-            owner: Some(taker),
-            until: upper_until,
-            sweep: Sweep::new(false),
-            rest: total - in_lower,
-        };
+        let mut upper =
+            Segment { owner: taker, until: upper_until, sweep: Sweep::new(false), rest: total - in_lower };
         segment.rest = in_lower;
         if giver_keeps_lower {
             segment.sweep.end_at(&cut);
@@ -332,7 +327,7 @@ impl Segments {
     }
 
     fn index_of(&self, replica: ReplicaKey) -> Option<usize> {
-        self.list.iter().position(|it| it.owner == Some(replica))
+        self.list.iter().position(|it| it.owner == replica)
     }
 
     /// The place behind which a segment begins.
@@ -343,13 +338,13 @@ impl Segments {
 
 impl Segment {
     fn new(owner: ReplicaKey, is_shared: bool, rest: i64) -> Self {
-        Self { owner: Some(owner), until: None, sweep: Sweep::new(is_shared), rest }
+        Self { owner, until: None, sweep: Sweep::new(is_shared), rest }
     }
 
     /// Requests that its owner cannot take at once.
     fn excess(&self, idle: IdleSlots<'_>) -> i64 {
-        let idle = self.owner.map_or(Some(0), idle);
         // Its requests wait for a replica that cannot be used: before any that wait for one that is busy.
-        idle.map_or(i64::MAX, |idle| self.rest.max(1).saturating_sub(i64::try_from(idle).unwrap_or(i64::MAX)))
+        idle(self.owner)
+            .map_or(i64::MAX, |idle| self.rest.max(1).saturating_sub(i64::try_from(idle).unwrap_or(i64::MAX)))
     }
 }

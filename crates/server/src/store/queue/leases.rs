@@ -43,7 +43,7 @@ pub struct ReleaseLease {
     pub retry_at: i64,
     /// The attempt that counts against the request, if one does.
     pub attempt: Option<FailedAttempt>,
-    /// Whether it must run alone once.
+    /// Whether it is a suspect from now on.
     pub suspect: bool,
 }
 
