@@ -144,3 +144,21 @@ impl fmt::Display for SweepReport {
         FairnessFigures::write_all(&self.fairness, formatter)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_stay_together_on_four_replicas() {
+        for kind in Kind::ALL {
+            let line = measure(kind, 0, &kind.generate(300, 0), 4);
+            let (sweep, oracle, arrival) = (line.sweep.hit_rate, line.oracle.hit_rate, line.arrival.hit_rate);
+            assert!(
+                sweep > oracle - 0.03 && sweep > arrival,
+                "{}: {sweep:.3}, oracle {oracle:.3}",
+                kind.name()
+            );
+        }
+    }
+}

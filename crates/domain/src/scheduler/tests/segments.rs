@@ -1,6 +1,6 @@
 //! The segments of one partition: who sweeps what, and where they are cut.
 
-use super::super::messages::{Position, ReplicaKey, ScanKey};
+use super::super::messages::{Position, ReplicaKey};
 use super::super::segments::{Range, Segments, Turn};
 use super::{candidate, position};
 use crate::scheduler::Candidate;
@@ -191,12 +191,6 @@ fn an_empty_segment_joins_its_neighbour_and_the_last_one_tells_that_nothing_wait
         let other = if empty_one == FIRST { SECOND } else { FIRST };
         let scan = range(segments.turn(empty_one, 2, 1, &none_idle, 0)).scan;
         assert!(!segments.absorb(scan, std::iter::empty(), None, true, 0));
-        if segments.window_of(empty_one) == (0, false) && segments.scan(empty_one, 0).is_some() {
-            // The first segment had more in front of its cursor, so its next revolution tells.
-            segments.undo(ScanKey(4));
-            let scan = range(segments.turn(empty_one, 2, 1, &none_idle, 0)).scan;
-            assert!(!segments.absorb(scan, std::iter::empty(), None, true, 0));
-        }
         assert!(segments.scan(empty_one, 0).is_none(), "it has no segment");
         let mut revolutions = 0;
         loop {
