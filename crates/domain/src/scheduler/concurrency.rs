@@ -5,11 +5,15 @@
 //! What tells is the engine's own metrics: requests that wait in it, how full its cache is, and preemptions. An engine without
 //! them is judged by the work it completes: the limit is raised now and then, and stays where that brought more. Never by
 //! latency, for an engine that batches answers each request later and all of them sooner.
+//!
+//! Engines count anew after each step, and a step may take many seconds. So what is told counts only where the engine has worked
+//! since, the limit rises only once the engine has seen what it was sent, and it falls again only once in-flight requests are
+//! no more than the last fall left.
 
 use super::messages::EngineLoad;
 
 /// Waiting requests that keep an engine busy while the next ones are on their way.
-const WAITING_WANTED: i64 = 1;
+const WAITING_WANTED: usize = 1;
 /// More than that are better kept in our queue.
 const WAITING_MAX: i64 = 2;
 /// A cache that is fuller leaves no room for more requests.
@@ -37,10 +41,12 @@ pub(super) struct ConcurrencyLimit {
     is_new: bool,
     /// All of it was used since the last look.
     is_used_up: bool,
-    /// As last told, since the engine's start.
-    preemptions: Option<i64>,
     /// As last told.
-    waiting: Option<i64>,
+    load: Option<EngineLoad>,
+    /// Completions since then.
+    completed: usize,
+    /// Completions since the limit rose.
+    completed_since_rise: usize,
     rest: u32,
     told_at: Option<i64>,
     trial: Trial,
@@ -71,8 +77,9 @@ impl ConcurrencyLimit {
             is_set: current == most,
             is_new: true,
             is_used_up: false,
-            preemptions: None,
-            waiting: None,
+            load: None,
+            completed: 0,
+            completed_since_rise: 0,
             rest: 0,
             told_at: None,
             trial: Trial::default(),
@@ -95,33 +102,39 @@ impl ConcurrencyLimit {
         self.is_used_up |= count >= self.current;
     }
 
-    /// The engine says how loaded it is.
-    pub(super) fn note_load(&mut self, load: EngineLoad, now: i64) {
+    /// The engine says how loaded it is, while so many requests are in flight.
+    pub(super) fn note_load(&mut self, load: EngineLoad, in_flight: usize, now: i64) {
         self.trial = Trial::default();
-        let before = self.preemptions.replace(load.preemptions);
-        let was_preempted = before.is_some_and(|before| load.preemptions > before);
+        let is_recent = self.told_at.replace(now).is_some_and(|at| (0..LOAD_VALID_MS).contains(&(now - at)));
+        let before = self.load.replace(load);
+        if std::mem::take(&mut self.completed) == 0 && before == Some(load) {
+            return;
+        }
+        let was_preempted = before.is_some_and(|before| load.preemptions > before.preemptions);
         self.rest = if was_preempted { REST_LOADS } else { self.rest.saturating_sub(1) };
         // One long prompt makes others wait for a moment: that is no sign.
-        let is_recent = self.told_at.is_some_and(|at| now - at < LOAD_VALID_MS);
-        let waited = self.waiting.replace(load.waiting).filter(|_| is_recent).unwrap_or(0);
-        let waiting = load.waiting.min(waited);
-        let running = usize::try_from(load.running).unwrap_or(0);
-        if waiting > WAITING_MAX || was_preempted {
-            // What runs is what the engine has room for.
-            let room = running + usize::try_from(WAITING_WANTED).unwrap_or(0);
-            let lowered = if was_preempted { room.min(self.current * 7 / 8) } else { room };
-            self.current = self.current.min(lowered.max(self.current / 2)).max(1);
+        let waited = before.filter(|_| is_recent).map_or(0, |before| before.waiting);
+        let (running, waiting) = (count(load.running), count(load.waiting));
+        if load.waiting.min(waited) > WAITING_MAX || was_preempted {
+            if in_flight <= self.current {
+                // What runs is what the engine has room for.
+                let room = running + WAITING_WANTED;
+                let lowered = if was_preempted { room.min(self.current * 7 / 8) } else { room };
+                self.current = self.current.min(lowered.max(self.current / 2)).max(1);
+            }
             self.is_new = false;
+            self.completed_since_rise = 0;
         } else if self.is_used_up
             && self.rest == 0
-            && load.waiting.max(waited) <= WAITING_WANTED
+            && load.waiting.max(waited) <= 1
             && load.cache_permille < CACHE_FULL_PERMILLE
+            && (running + waiting >= self.current * 3 / 4 || self.completed_since_rise >= self.current)
         {
-            let step = if self.is_new { self.current } else { (self.current / 16).max(1) };
+            let step = if self.is_new { self.current.div_ceil(2) } else { (self.current / 16).max(1) };
             self.current = (self.current + step).min(self.most);
+            self.completed_since_rise = 0;
         }
         self.is_used_up = false;
-        self.told_at = Some(now);
     }
 
     /// The engine refused a request for want of room. A limit that somebody has set stays: that may be a limit of rate.
@@ -135,7 +148,9 @@ impl ConcurrencyLimit {
 
     /// A request of this much work was completed; tries another limit where no load is told.
     pub(super) fn note_completion(&mut self, work: i64, now: i64) {
-        if self.told_at.is_some_and(|at| now - at < LOAD_VALID_MS) {
+        self.completed += 1;
+        self.completed_since_rise += 1;
+        if self.told_at.is_some_and(|at| (0..LOAD_VALID_MS).contains(&(now - at))) {
             return;
         }
         let trial = &mut self.trial;
@@ -177,4 +192,8 @@ impl ConcurrencyLimit {
             _ => trial.before = None,
         }
     }
+}
+
+fn count(requests: i64) -> usize {
+    usize::try_from(requests).unwrap_or(0)
 }

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::messages::{AccountKey, Candidate, ReplicaKey};
+use super::messages::{AccountKey, Candidate};
 use super::partitions::PartitionState;
-use super::segments::{IdleSlots, Range, Turn};
+use super::segments::{Range, Taker, Turn};
 use super::suspects::Suspects;
 
 /// Partitions of a model that are scanned together.
@@ -46,14 +46,6 @@ pub(super) struct Choice {
     pub(super) scans: Vec<(AccountKey, Range)>,
 }
 
-/// Who asks for a run, and for how much.
-#[derive(Clone, Copy)]
-pub(super) struct Taker<'a> {
-    pub(super) replica: ReplicaKey,
-    pub(super) wanted: usize,
-    pub(super) idle: IdleSlots<'a>,
-}
-
 enum Walk {
     Found(AccountKey),
     Wait,
@@ -69,6 +61,11 @@ impl Model {
     /// The partition's state, made where it is new.
     pub(super) fn partition(&mut self, account: AccountKey, now: i64) -> &mut PartitionState {
         self.partitions.entry(account).or_insert_with(|| PartitionState::new(self.is_shared, now))
+    }
+
+    /// Whether some of its deadlines are in danger.
+    pub(super) fn is_pressed(&self) -> bool {
+        self.partitions.values().any(PartitionState::is_pressed)
     }
 
     /// Gives a partition that may have work its place in the ring.
@@ -89,6 +86,11 @@ impl Model {
             return usize::MAX;
         }
         capacity - (capacity / RESERVED_PART).max(1)
+    }
+
+    /// What a request costs, in the mean of those leased lately.
+    pub(super) const fn mean_cost(&self) -> i64 {
+        self.mean_cost
     }
 
     /// How many more requests the account may hold.
@@ -137,7 +139,7 @@ impl Model {
                 continue;
             };
             index += 1;
-            if partition.held >= share || !partition.segments.is_for(taker.replica, taker.idle) {
+            if partition.held >= share || !partition.lists.is_for(taker) {
                 continue;
             }
             if partition.deficit <= 0 {
@@ -148,7 +150,10 @@ impl Model {
             if skips(account) {
                 continue;
             }
-            match partition.turn(taker.replica, taker.wanted, taker.idle, now) {
+            let mut beside = None;
+            let turn = partition.turn(taker, &mut beside, now);
+            scans.extend(beside.map(|range| (account, range)));
+            match turn {
                 Turn::Ready => return Walk::Found(account),
                 Turn::Nothing => continue,
                 Turn::Wait(scan) => scans.extend(scan.map(|range| (account, range))),
@@ -220,7 +225,7 @@ impl Model {
         {
             self.ring.remove(index);
             self.ring.push_back(account);
-            partition.segments.trim((KEPT_MAX / self.ring.len()).clamp(8, 128));
+            partition.lists.trim((KEPT_MAX / self.ring.len()).clamp(8, 128));
         }
     }
 
@@ -228,6 +233,7 @@ impl Model {
     pub(super) fn repair(&mut self, now: i64) -> bool {
         let mut again = Vec::new();
         self.partitions.retain(|account, partition| {
+            partition.throughput.pass(partition.held > 0, now);
             let is_over = partition.repair(now) && partition.held == 0;
             if !partition.in_ring && partition.is_visible() {
                 again.push(*account);

@@ -11,7 +11,7 @@ impl Scheduler {
     /// What a replica needs that no input brings.
     pub(super) fn attend(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get(&key) else { return };
-        if replica.retiring {
+        if replica.retiring || replica.is_closed() {
             return self.settle_doubts(key, None, Evidence::Unknown, now);
         }
         let Some(model) = self.model_to_probe(key, now).filter(|_| replica.probe.is_none()) else { return };
@@ -27,13 +27,7 @@ impl Scheduler {
         let model_of = |seq: &i64| self.leases_held.get(seq).map(|held| held.lease.key.partition.model);
         let doubted = replica.doubts.first().and_then(model_of);
         let unreached = || replica.unreached.as_ref().map(|(model, _)| *model);
-        let due = || {
-            let is_due = |until: i64| until <= now;
-            replica
-                .paused()
-                .find(|(_, breaker)| breaker.probe_at().is_some_and(is_due))
-                .map(|(model, _)| model)
-        };
+        let due = || replica.probes().find(|(_, at)| *at <= now).map(|(model, _)| model);
         doubted.or_else(unreached).or_else(due)
     }
 

@@ -8,11 +8,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::Scheduler;
-use super::fairness::Taker;
 use super::leases_held::Stage;
 use super::messages::{AccountKey, Candidate, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::replicas::{Ask, Filling, ReplicaState};
-use super::segments::Range;
+use super::segments::{Range, Taker};
 use super::timers::Timer;
 
 /// The least a scan asks for.
@@ -32,6 +31,7 @@ impl Scheduler {
             if keys.is_empty() {
                 return;
             }
+            keys.iter().for_each(|key| self.follow_hours(*key, now));
             keys.sort_by_cached_key(|key| Reverse(self.replicas[key].idle_slots(now)));
             for key in keys {
                 self.attend(key, now);
@@ -51,6 +51,10 @@ impl Scheduler {
         }
         self.send_buffered(key, now);
         if now < self.store_away_until || self.replicas.get(&key).is_none_or(ReplicaState::is_trying) {
+            return;
+        }
+        // What it is sent first decides what it has in its cache.
+        if self.releases.burst_ends_at(now).is_some() {
             return;
         }
         let rests =
@@ -123,7 +127,7 @@ impl Scheduler {
             }
             let model = replica.config.models[replica.next_model % count];
             replica.next_model = (replica.next_model + 1) % count;
-            if replica.is_paused_for(model) {
+            if replica.is_out_for(model) {
                 fruitless += 1;
                 continue;
             }
@@ -138,7 +142,8 @@ impl Scheduler {
 
     /// Leasing ahead for one replica while another has nothing to do would only make requests wait.
     pub(super) fn is_another_idle(&self, key: ReplicaKey, model: ModelKey, now: i64) -> bool {
-        self.replicas.iter().any(|(it, other)| *it != key && other.serves(model) && other.idle_slots(now) > 0)
+        let is_idle = |it: &ReplicaState| it.is_in_hours && it.serves(model) && it.idle_slots(now) > 0;
+        self.replicas.iter().any(|(it, other)| *it != key && is_idle(other))
     }
 
     /// Leases the next run for a replica with `room`; whether it found one.
@@ -164,28 +169,37 @@ impl Scheduler {
         let state = self.models.get_mut(&model)?;
         let replicas = &self.replicas;
         let replica = replicas.get(&key)?;
-        let idle = |other: ReplicaKey| replicas.get(&other)?.idle_for(model, now);
+        let idle_for_due_first = |other: ReplicaKey| replicas.get(&other)?.idle_for(model, now);
+        let is_in_hours = |key: &ReplicaKey| replicas.get(key).is_some_and(|it| it.is_in_hours);
+        let idle = |other: ReplicaKey| idle_for_due_first(other).filter(|_| is_in_hours(&other));
+        let taker = Taker {
+            replica: key,
+            wanted,
+            idle: &idle,
+            idle_for_due_first: &idle_for_due_first,
+            takes_due_first_only: !replica.is_in_hours,
+        };
         let is_asked = |account| replica.asks.contains_key(&QueuePartition { model, account });
         let scan = |(account, range): (AccountKey, Range)| {
-            let Range { scan, after, until, is_survey } = range;
-            let limit = if is_survey { survey_max } else { limit };
+            let Range { scan, after, until, is_far } = range;
+            let limit = if is_far { survey_max } else { limit };
             let partition = QueuePartition { model, account };
             SchedulerCommand::Scan { partition, scan, replica: key, after, until, limit }
         };
         loop {
-            let choice = state.choose(Taker { replica: key, wanted, idle: &idle }, is_asked, now);
+            let choice = state.choose(taker, is_asked, now);
             self.out.extend(choice.scans.into_iter().map(scan));
             let account = choice.account?;
             let wanted = wanted.min(state.room_of(account, now));
             let partition = state.partition(account, now);
-            self.out.extend(partition.scan_ahead(key, wanted, now).map(|range| scan((account, range))));
-            let (len, is_scanned) = partition.segments.window_of(key);
+            self.out.extend(partition.scan_ahead(taker, wanted, now).map(|range| scan((account, range))));
+            let (len, is_scanned) = partition.lists.window_of(key);
             if len < wanted && is_scanned && !replica.buffered.is_empty() {
                 return None;
             }
-            let run = partition.take(key, wanted, now);
+            let run = partition.take(taker, wanted, now);
             if !run.is_empty() {
-                self.out.extend(partition.scan_ahead(key, wanted, now).map(|range| scan((account, range))));
+                self.out.extend(partition.scan_ahead(taker, wanted, now).map(|range| scan((account, range))));
                 return Some((account, run));
             }
         }

@@ -1,52 +1,9 @@
 //! The scheduler's messages: the inputs it takes and the commands it returns. The shell performs commands and
 //! feeds inputs; the scheduler itself neither waits, nor reads a clock, nor touches a store or an engine.
 
+use super::deadlines::DeadlineStep;
+pub use super::keys::{AccountKey, ModelKey, Position, QueueKey, QueuePartition, ReplicaKey, ScanKey};
 use crate::records::FailedAttempt;
-use crate::sort_key::SortKey;
-
-/// A model's row number in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ModelKey(pub i64);
-
-/// An account's row number in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AccountKey(pub i64);
-
-/// A replica's place in the list last handed in with [`SchedulerInput::Replicas`]; never reused while the process
-/// lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ReplicaKey(pub u32);
-
-/// Names a scan of one partition, so that its answer is not taken for another's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ScanKey(pub u64);
-
-/// The part of the queue that one account's share is reckoned for: the requests of one account for one model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct QueuePartition {
-    /// The model its requests name.
-    pub model: ModelKey,
-    /// The account that sent them.
-    pub account: AccountKey,
-}
-
-/// A place in a partition's order.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Position {
-    /// Requests that share a prompt prefix share the first bytes.
-    pub sort_key: SortKey,
-    /// Arrival order, among equal keys.
-    pub seq: i64,
-}
-
-/// A queue row: the request `position.seq` waiting in `partition`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct QueueKey {
-    /// Its part of the queue.
-    pub partition: QueuePartition,
-    /// Its place there.
-    pub position: Position,
-}
 
 /// What a scan saw of one waiting request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +49,21 @@ pub struct Replica {
     pub max_concurrency: u32,
     /// Requests it may have in flight at first, before it is known how many it can work on.
     pub first_concurrency: u32,
+    /// Of an engine that serves online traffic too: the part of `max_concurrency` that the scheduler's requests take at most, in
+    /// percent, while no others wait.
+    pub colocated_percent: Option<u8>,
+}
+
+/// When a replica is open, as reckoned by the shell, which knows calendars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineHours {
+    /// Whether it is open now.
+    pub is_open: bool,
+    /// When that changes, in milliseconds: from then on the opposite holds, until the shell says more. `None` where it does not
+    /// change.
+    pub until: Option<i64>,
+    /// Whether it is open at all hours for a model whose deadlines are in danger.
+    pub is_open_for_deadlines: bool,
 }
 
 /// How loaded an engine is, by its own metrics.
@@ -206,6 +178,15 @@ pub enum SchedulerInput {
         /// No waiting request of its range lies behind the last of `candidates`.
         reached_end: bool,
     },
+    /// The answer to a count of deadlines.
+    Deadlines {
+        /// The partition that was counted.
+        partition: QueuePartition,
+        /// Its waiting requests that may be tried by now, by their deadlines, in order; empty steps are left out.
+        steps: Vec<DeadlineStep>,
+        /// Where nodes share the queue, in how many segments it is swept; else 0.
+        segments: usize,
+    },
     /// The answer to a lease.
     Leased {
         /// The replica it was taken for.
@@ -246,6 +227,14 @@ pub enum SchedulerInput {
         /// What it says.
         load: EngineLoad,
     },
+    /// The hours of an engine: before its replica is used for the first time, and whenever they change. A replica of which they
+    /// were never told is always open.
+    Hours {
+        /// The replica.
+        replica: ReplicaKey,
+        /// Its hours.
+        hours: EngineHours,
+    },
     /// The answer to a probe.
     Probed {
         /// The replica.
@@ -282,6 +271,14 @@ pub enum SchedulerCommand {
         until: Option<Position>,
         /// How many at most.
         limit: u32,
+    },
+    /// Count the waiting requests of a partition that may be tried by now, by their deadlines. Answered by
+    /// [`SchedulerInput::Deadlines`]; one at a time.
+    CountDeadlines {
+        /// The partition.
+        partition: QueuePartition,
+        /// How long a step of time is that is counted together, in milliseconds.
+        step_ms: i64,
     },
     /// Take these for one replica, if they still wait. Answered by [`SchedulerInput::Leased`]; one at a time per
     /// replica and partition.

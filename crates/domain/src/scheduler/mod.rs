@@ -5,17 +5,24 @@
 //! whose turn it is (`fairness`), finds its part of that account's order (`segments`) and scans ahead of its cursor there
 //! (`sweep`); the run that was seen is leased,
 //! buffered and sent (`leasing`); what fails (`failures`) is judged by its kind (`attempts`) and, where that says too little, by
-//! how the replica fares (`doubts`, `health`, `breaker`).
+//! how the replica fares (`doubts`, `health`, `breaker`). Outside its hours (`hours`) a replica gets nothing new.
 
 mod attempts;
 mod breaker;
+mod colocation;
 mod concurrency;
+mod deadline_counts;
+mod deadlines;
 mod doubts;
+mod due_first;
 mod failures;
 mod fairness;
 mod health;
+mod hours;
+mod keys;
 mod leases_held;
 mod leasing;
+mod lists;
 mod messages;
 mod partitions;
 mod queries;
@@ -30,6 +37,7 @@ mod segments;
 mod settings;
 mod suspects;
 mod sweep;
+mod throughput;
 mod timers;
 mod weakest_link;
 
@@ -38,6 +46,8 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use deadline_counts::DeadlineCounts;
+pub use deadlines::DeadlineStep;
 use fairness::Model;
 use leases_held::HeldLease;
 pub use messages::*;
@@ -62,7 +72,10 @@ pub struct Scheduler {
     releases: Releases,
     models: BTreeMap<ModelKey, Model>,
     replicas: BTreeMap<ReplicaKey, ReplicaState>,
+    /// As last told, of replicas that are used and of others.
+    hours: BTreeMap<ReplicaKey, EngineHours>,
     leases_held: BTreeMap<i64, HeldLease>,
+    deadline_counts: DeadlineCounts,
     timers: Timers,
     /// Writes to ask for again when the store is back.
     undone: Vec<SchedulerCommand>,
@@ -85,7 +98,9 @@ impl Scheduler {
             releases: Releases::new(),
             models: BTreeMap::new(),
             replicas: BTreeMap::new(),
+            hours: BTreeMap::new(),
             leases_held: BTreeMap::new(),
+            deadline_counts: DeadlineCounts::new(),
             timers: Timers::new(),
             undone: Vec::new(),
             store_away_until: i64::MIN,
@@ -105,8 +120,10 @@ impl Scheduler {
             SchedulerInput::Replicas(list) => self.replace_replicas(list, now),
             SchedulerInput::Gathering { ready_at } => self.releases.gather(ready_at),
             SchedulerInput::Released { added, next_ready_at } => {
-                self.releases.answer(!added.is_empty(), next_ready_at, now);
+                let has_work = self.has_work();
+                self.releases.answer(!added.is_empty(), has_work, next_ready_at, now);
                 self.enqueue(&added, now);
+                self.timers.set(Timer::Burst, self.releases.burst_ends_at(now));
             }
             SchedulerInput::Waiting(partitions) => self.note_waiting(&partitions, now),
             SchedulerInput::Candidates { partition, scan, candidates, reached_end } => {
@@ -115,11 +132,15 @@ impl Scheduler {
             SchedulerInput::Leased { replica, partition, leases, gone: _ } => {
                 self.hold(replica, partition, leases, now);
             }
+            SchedulerInput::Deadlines { partition, steps, segments } => {
+                self.note_deadlines(partition, &steps, segments, now);
+            }
             SchedulerInput::Completed { seq, cost } => self.complete(seq, cost, now),
             SchedulerInput::AttemptFailed { seq, error } => self.fail_attempt(seq, error, now),
             SchedulerInput::Ended { seqs } => self.end(&seqs.into_iter().collect()),
             SchedulerInput::Lost(leases) => self.lose(&leases),
             SchedulerInput::Load { replica, load } => self.note_load(replica, load, now),
+            SchedulerInput::Hours { replica, hours } => self.note_hours(replica, hours),
             SchedulerInput::Probed { replica, outcome } => self.answer_probe(replica, outcome, now),
             SchedulerInput::Undone(command) => self.undo(command, now),
         }
@@ -142,6 +163,8 @@ impl Scheduler {
         while let Some(timer) = self.timers.pop_due(now) {
             match timer {
                 Timer::Release => {}
+                Timer::Count => self.ask_deadlines(now),
+                Timer::Burst => self.touch_all(),
                 Timer::Store => {
                     self.redo(now);
                     self.touch_all();

@@ -7,8 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use super::messages::{Candidate, ReplicaKey};
-use super::segments::{IdleSlots, Range, Segments, Turn};
+use super::deadlines::{DeadlineStep, Work, endangered};
+use super::due_first::Seen;
+use super::lists::Lists;
+use super::messages::{Candidate, ScanKey};
+use super::segments::{Range, Taker, Turn};
+use super::throughput::Throughput;
 
 /// The first interval of scans at a partition that seems empty.
 pub(super) const RECHECK_MS: i64 = 10_000;
@@ -18,13 +22,18 @@ const FORGET_MS: i64 = 20 * 60_000;
 const ACTIVE_MS: i64 = 60_000;
 /// Retry times are counted in steps of this, so that a partition's memory is bounded.
 const RETRY_STEP_MS: i64 = 64;
+/// The deadlines of a partition are counted this often at most.
+const COUNT_MS: i64 = 30_000;
+/// A partition that is worked off within this is counted less often: engines may close before.
+const SHORT_MS: i64 = 60_000;
+const COUNT_SHORT_MS: i64 = 600_000;
 /// A request whose lease was released is scanned for no sooner than this, so that the write comes first.
 const WRITE_MS: i64 = 50;
 
 /// A partition's state; a few hundred bytes and its window.
 #[derive(Debug, Default)]
 pub(super) struct PartitionState {
-    pub(super) segments: Segments,
+    pub(super) lists: Lists,
     /// Waiting requests that a scan can see by now.
     count: i64,
     /// Waiting requests by the time they may be tried again.
@@ -35,6 +44,14 @@ pub(super) struct PartitionState {
     pub(super) deficit: i64,
     /// It stands in its model's ring.
     pub(super) in_ring: bool,
+    /// How fast its requests are worked off.
+    pub(super) throughput: Throughput,
+    /// When its deadlines were last counted, or it was new.
+    counted_at: i64,
+    /// What a request cost in the mean, as of the last count.
+    mean_cost: Option<i64>,
+    /// Some of its deadlines are in danger, as of the last count.
+    is_pressed: bool,
     /// It seems empty and is scanned once more.
     suspected: bool,
     recheck_at: i64,
@@ -46,17 +63,21 @@ pub(super) struct PartitionState {
 impl PartitionState {
     pub(super) fn new(is_shared: bool, now: i64) -> Self {
         Self {
-            segments: Segments::new(is_shared),
+            lists: Lists::new(is_shared),
             recheck_at: now + RECHECK_MS,
             recheck_ms: RECHECK_MS,
             active_at: now,
+            counted_at: now,
             ..Self::default()
         }
     }
 
     /// Whether a scan may find something.
     pub(super) fn is_visible(&self) -> bool {
-        self.count > 0 || self.segments.window_len() > 0 || self.suspected
+        self.count > 0
+            || self.lists.all.window_len() > 0
+            || self.lists.due_first().is_some()
+            || self.suspected
     }
 
     /// Whether it has work, or had some a moment ago.
@@ -74,14 +95,61 @@ impl PartitionState {
         self.count
     }
 
-    /// What the replica, which has room for `wanted`, finds here; see [`Segments::turn`].
-    pub(super) fn turn(&mut self, replica: ReplicaKey, wanted: usize, idle: IdleSlots<'_>, now: i64) -> Turn {
-        self.segments.turn(replica, wanted, self.count, idle, now)
+    /// Whether its deadlines are to be counted: it was not done lately, and what waits takes long, or it was not done for long.
+    /// Where nodes share the queue, how much waits is not known here. `mean_cost` is that of a request of the model.
+    pub(super) fn may_be_late(&self, mean_cost: i64, is_shared: bool, now: i64) -> bool {
+        let age_ms = now - self.counted_at;
+        if self.waiting() == 0 || (0..COUNT_MS).contains(&age_ms) {
+            return false;
+        }
+        let cost = self.mean_cost.unwrap_or(mean_cost).saturating_mul(self.waiting());
+        let is_long = || self.throughput.ms_for(cost).is_none_or(|ms| ms > SHORT_MS);
+        is_shared || self.is_pressed || !(0..COUNT_SHORT_MS).contains(&age_ms) || is_long()
     }
 
-    /// Takes the next run of the replica's segment, at most `limit` requests; they are held from now on.
-    pub(super) fn take(&mut self, replica: ReplicaKey, limit: usize, now: i64) -> Vec<Candidate> {
-        let run = self.segments.take(replica, limit, now);
+    /// When its deadlines were last counted.
+    pub(super) const fn counted_at(&self) -> i64 {
+        self.counted_at
+    }
+
+    /// Its deadlines were counted: where some are in danger, the requests that are due by then go first. `segments` tells how many
+    /// replicas of all nodes sweep it, of which this node measures its own.
+    pub(super) fn note_deadlines(
+        &mut self,
+        steps: &[DeadlineStep],
+        segments: usize,
+        guard_ms: i64,
+        now: i64,
+    ) {
+        self.counted_at = now;
+        let part = i64::try_from((segments / self.lists.all.len().max(1)).max(1)).unwrap_or(i64::MAX);
+        let all = Work::of(steps, i64::MAX);
+        let held = i64::try_from(self.held).unwrap_or(i64::MAX);
+        let mean_cost = all.cost / all.count.max(1);
+        self.mean_cost = Some(mean_cost).filter(|_| all.count > 0);
+        let under_way = mean_cost.saturating_mul(held);
+        let ms_for = |cost| self.throughput.ms_for(cost).map(|ms| ms / part);
+        let due_by = endangered(steps, under_way, ms_for, guard_ms, now);
+        self.is_pressed = due_by.is_some();
+        match due_by {
+            Some(by) => self.lists.put_first(by, Work::of(steps, by).count, all.count),
+            None => self.lists.put_none_first(),
+        }
+    }
+
+    /// Whether some of its deadlines are in danger: until all that goes first is done, and counted.
+    pub(super) const fn is_pressed(&self) -> bool {
+        self.is_pressed
+    }
+
+    /// What the taker finds here, and a scan to be made `beside`; see [`Lists::turn`].
+    pub(super) fn turn(&mut self, taker: Taker<'_>, beside: &mut Option<Range>, now: i64) -> Turn {
+        self.lists.turn(taker, self.count, beside, now)
+    }
+
+    /// Takes the taker's next run, at most `limit` requests; they are held from now on.
+    pub(super) fn take(&mut self, taker: Taker<'_>, limit: usize, now: i64) -> Vec<Candidate> {
+        let run = self.lists.take(taker, limit, now);
         self.remove(run.len(), now);
         self.held += run.len();
         run
@@ -89,22 +157,27 @@ impl PartitionState {
 
     /// Takes the suspects that were seen and not leased.
     pub(super) fn take_suspects(&mut self, now: i64) -> Vec<Candidate> {
-        let suspects = self.segments.take_suspects();
+        let suspects = self.lists.take_suspects();
         self.remove(suspects.len(), now);
         suspects
     }
 
-    /// Begins a scan where the replica's window is shorter than the next run and more is known to wait.
-    pub(super) fn scan_ahead(&mut self, replica: ReplicaKey, wanted: usize, now: i64) -> Option<Range> {
-        let (len, _) = self.segments.window_of(replica);
-        let kept = i64::try_from(self.segments.window_len()).unwrap_or(i64::MAX);
-        if len < wanted && kept < self.count { self.segments.scan(replica, now) } else { None }
+    /// Begins a scan where the taker's window is shorter than the next run and more is known to wait.
+    pub(super) fn scan_ahead(&mut self, taker: Taker<'_>, wanted: usize, now: i64) -> Option<Range> {
+        self.lists.scan_ahead(taker, wanted, self.count, now)
+    }
+
+    /// A scan was answered, see [`Lists::absorb`]: the count is at least what it saw, or zero where a whole revolution saw nothing.
+    pub(super) fn absorb(&mut self, scan: ScanKey, fresh: Vec<Candidate>, seen: &Seen, now: i64) {
+        if let Some(is_empty) = self.lists.absorb(scan, fresh, seen, now) {
+            self.correct(is_empty, now);
+        }
     }
 
     /// Requests entered the queue, or came back into it and may be tried by now.
     pub(super) fn add(&mut self, count: i64, now: i64) {
         self.count = self.count.saturating_add(count.max(0));
-        self.segments.add(count.max(0));
+        self.lists.all.add(count.max(0));
         self.stay_awake(now);
     }
 
@@ -144,8 +217,8 @@ impl PartitionState {
 
     /// A scan was answered: the count is at least what it saw, or zero where a whole revolution saw nothing.
     pub(super) fn correct(&mut self, is_empty: bool, now: i64) {
-        let seen = i64::try_from(self.segments.window_len()).unwrap_or(i64::MAX);
-        let seen = seen.saturating_add(i64::from(self.segments.may_go_on()));
+        let seen = i64::try_from(self.lists.all.window_len()).unwrap_or(i64::MAX);
+        let seen = seen.saturating_add(i64::from(self.lists.all.may_go_on()));
         self.suspected &= !is_empty && seen == 0;
         self.count = if is_empty { seen } else { self.count.max(seen) };
         if is_empty {
@@ -155,7 +228,7 @@ impl PartitionState {
 
     /// What waits was counted anew: everything known of the queue is replaced.
     pub(super) fn recount(&mut self, now: i64) {
-        self.segments.reset();
+        self.lists.reset();
         self.count = 0;
         self.suspected = false;
         self.delayed.clear();
@@ -164,8 +237,9 @@ impl PartitionState {
 
     /// Once a second: scans again where the partition only seems empty. True where it can be forgotten.
     pub(super) fn repair(&mut self, now: i64) -> bool {
-        self.segments.repair(now);
-        if self.is_visible() || self.segments.is_asked() || now < self.recheck_at {
+        self.lists.repair(now);
+        self.is_pressed &= self.held > 0 || self.waiting() > 0;
+        if self.is_visible() || self.lists.all.is_asked() || now < self.recheck_at {
             return false;
         }
         let is_busy = self.held > 0 || !self.delayed.is_empty();

@@ -2,7 +2,9 @@
 
 use super::Scheduler;
 use super::breaker::Breaker;
+use super::fairness::Model;
 use super::messages::{Lease, ModelKey, ReplicaKey};
+use super::partitions::PartitionState;
 
 impl Scheduler {
     /// Requests sent to the replica and not answered.
@@ -30,6 +32,13 @@ impl Scheduler {
         self.replicas.get(&replica).is_some_and(|it| it.paused().next().is_some())
     }
 
+    /// Until when the replica is outside its hours, in milliseconds, while no deadline overrules them for any of its models;
+    /// `i64::MAX` where it never opens.
+    pub fn closed_until(&self, replica: ReplicaKey) -> Option<i64> {
+        let closed = self.replicas.get(&replica).filter(|it| it.is_closed());
+        closed.map(|it| it.hours.until.unwrap_or(i64::MAX))
+    }
+
     /// Why the replica was paused last, while it is paused for every one of its models.
     pub fn pause_reason(&self, replica: ReplicaKey) -> Option<&str> {
         self.whole_pause(replica).map(Breaker::reason)
@@ -53,6 +62,21 @@ impl Scheduler {
         let Some(model) = self.models.get(&model) else { return 0 };
         let aside = i64::try_from(model.suspects.len()).unwrap_or(i64::MAX);
         model.partitions.values().fold(aside, |sum, partition| sum.saturating_add(partition.waiting()))
+    }
+
+    /// Requests of the model that go first because their deadlines are in danger, as of the last count.
+    pub fn due_first(&self, model: ModelKey) -> i64 {
+        let Some(model) = self.models.get(&model) else { return 0 };
+        model
+            .partitions
+            .values()
+            .fold(0, |sum, partition| sum.saturating_add(partition.lists.due_first().unwrap_or(0)))
+    }
+
+    /// Whether anything is leased, or waits as far as known.
+    pub(super) fn has_work(&self) -> bool {
+        let waits = |model: &Model| model.partitions.values().any(PartitionState::is_visible);
+        !self.is_idle() || self.models.values().any(waits)
     }
 
     /// Whether no request is leased or being leased: what a shutdown waits for.

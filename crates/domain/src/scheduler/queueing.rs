@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Scheduler;
+use super::due_first::Seen;
 use super::leases_held::{HeldLease, Stage};
 use super::messages::{Backlog, Candidate, Lease, QueuePartition, ReplicaKey, ScanKey, SchedulerCommand};
 use super::timers::Timer;
@@ -62,6 +63,7 @@ impl Scheduler {
         let Some(model) = self.models.get_mut(&partition.model) else { return };
         let Some(state) = model.partitions.get_mut(&partition.account) else { return };
         let last = candidates.last().map(|it| it.position.clone());
+        let count = i64::try_from(candidates.len()).unwrap_or(i64::MAX);
         let is_free = |it: &Candidate| {
             let seq = it.position.seq;
             it.deadline > now && !claimed.contains(&seq) && !self.leases_held.contains_key(&seq)
@@ -70,11 +72,14 @@ impl Scheduler {
             .into_iter()
             .filter(is_free)
             .partition(|it| model.suspects.is_apart(it.suspect, it.attempts, now));
-        if state.segments.is_survey(scan) {
-            state.segments.split(&fresh, reached_end);
+        let (list, due_by) = state.lists.of_scan(scan);
+        let seen = Seen { count, last, reached_end };
+        fresh.retain(|it| it.deadline <= due_by);
+        if list.is_survey(scan) {
+            list.split(&fresh, reached_end);
             return self.touch_model(partition.model);
         }
-        let Some(sweep) = state.segments.sweep_of(scan) else { return };
+        let Some(sweep) = list.sweep_of(scan) else { return };
         let mut found = 0;
         let kept: BTreeSet<i64> = sweep.window_seqs().collect();
         fresh.retain(|it| !kept.contains(&it.position.seq));
@@ -87,8 +92,7 @@ impl Scheduler {
         if found > 0 {
             state.remove(found, now);
         }
-        let is_empty = state.segments.absorb(scan, fresh.into_iter(), last, reached_end, now);
-        state.correct(is_empty, now);
+        state.absorb(scan, fresh, &seen, now);
         model.enlist(partition.account);
         self.touch_model(partition.model);
     }
@@ -139,7 +143,7 @@ impl Scheduler {
         let taker = self.replicas.get_mut(&held.replica).filter(|replica| {
             !self.is_draining
                 && !replica.retiring
-                && !replica.is_paused_for(held.lease.key.partition.model)
+                && !replica.is_out_for(held.lease.key.partition.model)
                 && if replica.is_trying() { replica.trial.contains(&seq) } else { !is_apart }
         });
         if let Some(replica) = taker {

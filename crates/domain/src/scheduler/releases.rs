@@ -6,6 +6,10 @@ const SPACING_MS: i64 = 10;
 const HELD_MS: i64 = 250;
 /// A release that was never answered is asked again after this long.
 const PATIENCE_MS: i64 = 30_000;
+/// Requests that are ready within this of each other were sent together.
+const BURST_GAP_MS: i64 = 100;
+/// Where nothing else is to be done, replicas wait so long, at most, for the rest of what was sent together.
+const BURST_MS: i64 = 1_000;
 /// With nothing known to gather, the store is asked all the same this often.
 const IDLE_MS: i64 = 30_000;
 
@@ -16,11 +20,13 @@ pub(super) struct Releases {
     due_at: i64,
     asked_at: Option<i64>,
     not_before: i64,
+    /// Since when releases follow each other closely.
+    burst_since: Option<i64>,
 }
 
 impl Releases {
     pub(super) const fn new() -> Self {
-        Self { due_at: i64::MIN, asked_at: None, not_before: i64::MIN }
+        Self { due_at: i64::MIN, asked_at: None, not_before: i64::MIN, burst_since: None }
     }
 
     /// A request gathers until `ready_at`.
@@ -42,12 +48,23 @@ impl Releases {
     /// The release committed; the next is due at `next_ready_at`.
     ///
     /// What is ready and was not moved is held by another node for a moment: it is not asked for at every turn.
-    pub(super) fn answer(&mut self, has_moved: bool, next_ready_at: Option<i64>, now: i64) {
+    pub(super) fn answer(&mut self, has_moved: bool, has_work: bool, next_ready_at: Option<i64>, now: i64) {
         self.asked_at = None;
         self.due_at = next_ready_at.map_or(self.due_at, |at| at.min(self.due_at));
+        if self.due_at > now + BURST_GAP_MS {
+            self.burst_since = None;
+        } else if has_moved && !has_work {
+            self.burst_since.get_or_insert(now);
+        }
         if !has_moved && next_ready_at.is_some_and(|at| at <= now) {
             self.not_before = self.not_before.max(now + HELD_MS);
         }
+    }
+
+    /// Until when more of what was sent together is about to enter the queue, which was empty before: until then only a part of it
+    /// has its order.
+    pub(super) fn burst_ends_at(&self, now: i64) -> Option<i64> {
+        self.burst_since.map(|since| since + BURST_MS).filter(|at| (now + 1..=now + BURST_MS).contains(at))
     }
 
     /// The release was not made; it is due again.
@@ -84,9 +101,36 @@ mod tests {
         assert!(releases.ask(0));
         releases.gather(500);
         assert!(!releases.ask(600));
-        releases.answer(true, Some(900), 0);
+        releases.answer(true, false, Some(900), 0);
         assert_eq!(releases.next_at(), Some(500));
         assert!(releases.ask(600));
+    }
+
+    #[test]
+    fn releases_that_follow_each_other_closely_are_one_burst_for_a_second_at_most() {
+        let mut releases = Releases::new();
+        releases.ask(0);
+        releases.answer(true, false, Some(300), 0);
+        assert_eq!(releases.burst_ends_at(0), None, "the next is not close");
+        for ms in (300..1_400).step_by(100) {
+            assert!(releases.ask(ms));
+            releases.answer(true, false, Some(ms + 100), ms);
+            assert_eq!(releases.burst_ends_at(ms), (ms < 1_300).then_some(1_300));
+        }
+        releases.ask(1_400);
+        releases.answer(false, false, Some(1_450), 1_400);
+        releases.ask(1_450);
+        releases.answer(true, false, None, 1_450);
+        releases.ask(9_000);
+        releases.answer(true, false, Some(9_050), 9_000);
+        assert!(releases.burst_ends_at(9_000).is_some(), "another burst");
+        releases.gather(9_020);
+        releases.ask(9_050);
+        releases.answer(false, false, None, 9_050);
+        assert_eq!(releases.burst_ends_at(9_050), None, "it is over");
+        releases.ask(10_000);
+        releases.answer(true, true, Some(10_050), 10_000);
+        assert_eq!(releases.burst_ends_at(10_000), None, "nobody waits where there is other work");
     }
 
     #[test]

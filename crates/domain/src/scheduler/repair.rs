@@ -39,9 +39,11 @@ impl Scheduler {
         for (key, partition) in overdue {
             self.undo_lease(key, partition, now);
         }
+        self.repair_colocated(now);
         for model in self.models.values_mut() {
             model.repair(now);
         }
+        self.ask_deadlines(now);
         self.models.retain(|_, model| !model.partitions.is_empty() || !model.suspects.is_empty());
     }
 
@@ -55,9 +57,10 @@ impl Scheduler {
                     .get_mut(&partition.model)
                     .and_then(|it| it.partitions.get_mut(&partition.account))
                 {
-                    state.segments.undo(scan);
+                    state.lists.of_scan(scan).0.undo(scan);
                 }
             }
+            SchedulerCommand::CountDeadlines { .. } => self.deadline_counts.undo(),
             SchedulerCommand::Lease { replica, partition, .. } => self.undo_lease(replica, partition, now),
             SchedulerCommand::ReleaseLease { .. } | SchedulerCommand::Fail { .. } => {
                 self.undone.push(command);
@@ -112,7 +115,7 @@ impl Scheduler {
             model.suspects.put_back(partition.account, left);
         } else {
             state.add(i64::try_from(left.len()).unwrap_or(i64::MAX), now);
-            state.segments.put_back(key, left);
+            state.lists.put_back(key, left);
         }
         model.settle(partition.account, cost);
         model.enlist(partition.account);

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::Scheduler;
-use super::messages::{EngineLoad, ModelKey, Replica, ReplicaKey};
+use super::colocation::Colocation;
+use super::messages::{EngineHours, EngineLoad, ModelKey, Replica, ReplicaKey};
 use super::replicas::ReplicaState;
 
-/// Requests that the model's replicas may have in flight, together; those that are paused for it have none.
+/// Requests that the model's replicas may have in flight, together; those that are paused or closed for it have none. Those
+/// outside their hours, which not every account may use, count only where there are no others.
 pub(super) fn capacity(replicas: &BTreeMap<ReplicaKey, ReplicaState>, model: ModelKey) -> i64 {
-    let serving = replicas.values().filter(|it| !it.retiring && it.serves(model));
-    serving.map(|it| i64::try_from(it.slots()).unwrap_or(i64::MAX)).fold(0, i64::saturating_add)
+    let slots = |it: &ReplicaState| i64::try_from(it.slots()).unwrap_or(i64::MAX);
+    let serving = || replicas.values().filter(|it| !it.retiring && it.serves(model));
+    let in_hours = serving().filter(|it| it.is_in_hours).map(slots).fold(0, i64::saturating_add);
+    if in_hours > 0 { in_hours } else { serving().map(slots).fold(0, i64::saturating_add) }
 }
 
 impl Scheduler {
@@ -25,7 +29,10 @@ impl Scheduler {
     pub(super) fn note_load(&mut self, key: ReplicaKey, load: EngineLoad, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let before = replica.slots();
-        replica.limit.note_load(load, now);
+        replica.limit.note_load(load, replica.in_flight.len(), now);
+        if let Some(colocation) = &mut replica.colocation {
+            colocation.note_load(load, replica.in_flight.len(), now);
+        }
         if replica.slots() == before {
             return;
         }
@@ -54,11 +61,15 @@ impl Scheduler {
             match self.replicas.get_mut(&config.key) {
                 Some(replica) => {
                     replica.limit.set_most(config.max_concurrency);
+                    if replica.config.colocated_percent != config.colocated_percent {
+                        replica.colocation = Colocation::new(&config);
+                    }
                     replica.config = config;
                     replica.retiring = false;
                 }
                 None => {
-                    self.replicas.insert(config.key, ReplicaState::new(config));
+                    let hours = self.hours.get(&config.key).copied().unwrap_or(EngineHours::ALWAYS);
+                    self.replicas.insert(config.key, ReplicaState::new(config, hours));
                 }
             }
         }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::breaker::Breaker;
+use super::colocation::Colocation;
 use super::concurrency::ConcurrencyLimit;
-use super::messages::{Candidate, ModelKey, QueuePartition, Replica};
+use super::messages::{Candidate, EngineHours, ModelKey, QueuePartition, Replica};
 use super::random::Random;
 use super::retries::Backoff;
 
@@ -50,6 +51,13 @@ pub(super) struct ReplicaState {
     pub(super) config: Replica,
     /// How many requests it may work on at once.
     pub(super) limit: ConcurrencyLimit,
+    /// Of an engine that serves others too, how many of those it may.
+    pub(super) colocation: Option<Colocation>,
+    pub(super) hours: EngineHours,
+    /// Its models of which nothing is leased for it, outside its hours.
+    pub(super) closed_for: BTreeSet<ModelKey>,
+    /// It may take anything, and not only what goes first.
+    pub(super) is_in_hours: bool,
     /// It left the list: what is in flight runs to its end.
     pub(super) retiring: bool,
     /// Sent and not answered, each with its number among all that were sent.
@@ -83,10 +91,14 @@ pub(super) struct ReplicaState {
 }
 
 impl ReplicaState {
-    pub(super) fn new(config: Replica) -> Self {
+    pub(super) fn new(config: Replica, hours: EngineHours) -> Self {
         Self {
             limit: ConcurrencyLimit::new(config.first_concurrency, config.max_concurrency),
+            colocation: Colocation::new(&config),
             config,
+            hours,
+            closed_for: BTreeSet::new(),
+            is_in_hours: true,
             retiring: false,
             in_flight: BTreeMap::new(),
             sent: 0,
@@ -109,8 +121,9 @@ impl ReplicaState {
     }
 
     /// Requests it may work on at once.
-    pub(super) const fn slots(&self) -> usize {
-        self.limit.current()
+    pub(super) fn slots(&self) -> usize {
+        let most = self.colocation.as_ref().map_or(usize::MAX, Colocation::current);
+        self.limit.current().min(most)
     }
 
     pub(super) fn breaker(&mut self, model: ModelKey) -> &mut Breaker {
@@ -131,7 +144,23 @@ impl ReplicaState {
 
     /// Whether it may be sent requests for the model, as far as that is for the model to say.
     pub(super) fn serves(&self, model: ModelKey) -> bool {
-        self.config.models.contains(&model) && !self.is_paused_for(model)
+        self.config.models.contains(&model) && !self.is_out_for(model)
+    }
+
+    /// Whether nothing of the model is leased for it: it is paused, or outside its hours.
+    pub(super) fn is_out_for(&self, model: ModelKey) -> bool {
+        self.is_paused_for(model) || self.closed_for.contains(&model)
+    }
+
+    /// Whether it is outside its hours for every one of its models.
+    pub(super) fn is_closed(&self) -> bool {
+        !self.closed_for.is_empty() && self.config.models.iter().all(|it| self.closed_for.contains(it))
+    }
+
+    /// When the probe of each paused model is due; of those it is closed for, none is.
+    pub(super) fn probes(&self) -> impl Iterator<Item = (ModelKey, i64)> {
+        let open = self.paused().filter(|(model, _)| !self.closed_for.contains(model));
+        open.filter_map(|(model, breaker)| Some((model, breaker.probe_at()?)))
     }
 
     /// Drains for suspects, from now on.
@@ -267,18 +296,14 @@ impl ReplicaState {
         self.busy_until - now
     }
 
-    /// When the probe of a paused model is due next.
-    fn probe_at(&self) -> Option<i64> {
-        self.paused().filter_map(|(_, breaker)| breaker.probe_at()).min()
-    }
-
     /// When it needs attention next.
     pub(super) fn next_at(&self, now: i64) -> Option<i64> {
         let busy = (self.busy_until > now).then_some(self.busy_until);
         let is_idle = self.probe.is_none() && !self.retiring;
-        let probe = self.probe_at().filter(|_| is_idle);
+        let probe = self.probes().map(|(_, at)| at).min().filter(|_| is_idle);
         let rest = (self.rest_until > now).then_some(self.rest_until);
-        [busy, probe, rest].into_iter().flatten().min().map(|at| at.max(now + 1))
+        let hours = self.hours.until.filter(|at| *at > now);
+        [busy, probe, rest, hours].into_iter().flatten().min().map(|at| at.max(now + 1))
     }
 
     /// It left the list and nothing of it is left, not even an answer that might be taken for another probe's.

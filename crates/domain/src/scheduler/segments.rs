@@ -37,8 +37,8 @@ pub(super) struct Range {
     pub(super) scan: ScanKey,
     pub(super) after: Option<Position>,
     pub(super) until: Option<Position>,
-    /// It is to find where a segment is cut, so it reads further than a run.
-    pub(super) is_survey: bool,
+    /// It reads further than a run.
+    pub(super) is_far: bool,
 }
 
 /// What a replica that asks for a run finds.
@@ -55,6 +55,19 @@ pub(super) enum Turn {
 /// How many slots of a replica are idle; `None` of one that cannot be used.
 pub(super) type IdleSlots<'a> = &'a dyn Fn(ReplicaKey) -> Option<usize>;
 
+/// Who asks for a run, and for how much.
+#[derive(Clone, Copy)]
+pub(super) struct Taker<'a> {
+    pub(super) replica: ReplicaKey,
+    pub(super) wanted: usize,
+    /// Of those that may take anything.
+    pub(super) idle: IdleSlots<'a>,
+    /// Of those that may take what goes first.
+    pub(super) idle_for_due_first: IdleSlots<'a>,
+    /// It is outside its hours, so it takes only what goes first.
+    pub(super) takes_due_first_only: bool,
+}
+
 /// The segments of one partition, in order.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
@@ -67,6 +80,11 @@ pub(super) struct Segments {
 impl Segments {
     pub(super) fn new(is_shared: bool) -> Self {
         Self { is_shared, ..Self::default() }
+    }
+
+    /// The same with names of scans that follow this one.
+    pub(super) fn with_scans_after(self, scan: ScanKey) -> Self {
+        Self { scans: scan.0, ..self }
     }
 
     /// Begins anew; answers to earlier scans are of no use any more.
@@ -162,7 +180,7 @@ impl Segments {
         self.scans += 1;
         let scan = ScanKey(self.scans);
         self.survey = Some(Survey { scan, taker: replica, giver, asked_at: now });
-        Some(Turn::Wait(Some(Range { scan, after: self.from(index).cloned(), until, is_survey: true })))
+        Some(Turn::Wait(Some(Range { scan, after: self.from(index).cloned(), until, is_far: true })))
     }
 
     /// Begins a scan of the replica's segment, if none is awaited and one can bring more.
@@ -173,7 +191,7 @@ impl Segments {
         let segment = &mut self.list[index];
         let after = segment.sweep.ask(scan, from.as_ref(), now)?;
         self.scans += 1;
-        Some(Range { scan, after, until: segment.until.clone(), is_survey: false })
+        Some(Range { scan, after, until: segment.until.clone(), is_far: false })
     }
 
     /// The sweep whose scan this is; `None` of one that is not awaited, or a survey.
@@ -320,6 +338,21 @@ impl Segments {
     pub(super) fn repair(&mut self, now: i64) {
         self.list.iter_mut().for_each(|it| it.sweep.repair(now));
         self.survey.take_if(|survey| now - survey.asked_at >= PATIENCE_MS);
+    }
+
+    /// Whether this scan's answer is awaited.
+    pub(super) fn awaits(&self, scan: ScanKey) -> bool {
+        self.is_survey(scan) || self.list.iter().any(|it| it.sweep.awaits(scan))
+    }
+
+    /// Whether nodes share it.
+    pub(super) const fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// How many replicas sweep it, as far as known here.
+    pub(super) const fn len(&self) -> usize {
+        self.list.len()
     }
 
     fn of(&self, replica: ReplicaKey) -> Option<&Segment> {

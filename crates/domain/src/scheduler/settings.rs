@@ -14,6 +14,8 @@ pub struct Settings {
     pub look_max: u32,
     /// Requests that are read at most to find where a segment is to be cut.
     pub survey_max: u32,
+    /// How long before its deadline a request should be done, in milliseconds.
+    pub deadline_guard_ms: i64,
     /// Counted attempts after which a request fails.
     pub attempts_max: u32,
     /// The ceiling of the wait before the second attempt, in milliseconds; doubled by each attempt that follows.
@@ -34,6 +36,7 @@ impl Default for Settings {
             run_max: 256,
             look_max: 512,
             survey_max: 4_096,
+            deadline_guard_ms: 600_000,
             attempts_max: 5,
             retry_base_ms: 500,
             retry_cap_ms: 60_000,

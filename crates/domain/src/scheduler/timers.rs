@@ -13,6 +13,10 @@ pub(super) enum Timer {
     Store,
     /// Given-back requests of a partition may be tried again.
     Partition(QueuePartition),
+    /// The deadlines of the next partition may be counted.
+    Count,
+    /// What was sent together is no longer waited for.
+    Burst,
     /// A replica's rest is over.
     Replica(ReplicaKey),
 }

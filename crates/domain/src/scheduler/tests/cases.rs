@@ -36,7 +36,8 @@ fn a_release_is_asked_for_when_the_earliest_request_has_gathered() {
     assert_eq!(scheduler.on(SchedulerInput::Tick, 950), [], "one release at a time");
     let added = vec![Backlog { partition: partition(1), count: 1 }];
     let again = scheduler.on(SchedulerInput::Released { added, next_ready_at: Some(950) }, 951);
-    assert_eq!(again, [SchedulerCommand::Release { limit: 1024 }]);
+    let burst_ends = SchedulerCommand::WakeAt { at: 1_951 };
+    assert_eq!(again, [SchedulerCommand::Release { limit: 1024 }, burst_ends], "more is about to come");
     let held = scheduler.on(SchedulerInput::Released { added: vec![], next_ready_at: Some(950) }, 952);
     assert_eq!(
         held,

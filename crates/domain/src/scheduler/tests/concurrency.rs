@@ -15,7 +15,8 @@ fn told(limit: &mut ConcurrencyLimit, room: usize, seconds: std::ops::Range<i64>
         let sent = limit.current();
         limit.note_in_flight(sent);
         let running = i64::try_from(sent.min(room)).unwrap();
-        limit.note_load(load(running, i64::try_from(sent).unwrap() - running), second * SECOND);
+        limit.note_completion(1, second * SECOND);
+        limit.note_load(load(running, i64::try_from(sent).unwrap() - running), sent, second * SECOND);
     }
 }
 
@@ -46,7 +47,7 @@ fn it_stays_within_what_the_settings_say() {
 fn what_is_not_used_does_not_grow() {
     let mut limit = ConcurrencyLimit::new(64, 1_024);
     limit.note_in_flight(63);
-    limit.note_load(load(63, 0), SECOND);
+    limit.note_load(load(63, 0), 63, SECOND);
     assert_eq!(limit.current(), 64);
 }
 
@@ -54,12 +55,14 @@ fn what_is_not_used_does_not_grow() {
 fn one_moment_of_waiting_is_no_sign_and_a_full_cache_stops_growth() {
     let mut limit = ConcurrencyLimit::new(64, 1_024);
     for (second, waiting) in [(1, 0), (2, 30), (3, 0), (4, 30)] {
-        limit.note_load(load(64, waiting), second * SECOND);
+        limit.note_load(load(64, waiting), 64, second * SECOND);
     }
     assert_eq!(limit.current(), 64);
-    for second in 5..9 {
+    limit.note_load(load(64, 0), 64, 5 * SECOND);
+    for second in 6..9 {
         limit.note_in_flight(64);
-        limit.note_load(EngineLoad { cache_permille: 980, ..load(64, 0) }, second * SECOND);
+        limit.note_completion(1, second * SECOND);
+        limit.note_load(EngineLoad { cache_permille: 980, ..load(64, 0) }, 64, second * SECOND);
     }
     assert_eq!(limit.current(), 64);
 }
@@ -67,20 +70,56 @@ fn one_moment_of_waiting_is_no_sign_and_a_full_cache_stops_growth() {
 #[test]
 fn a_preemption_lowers_it_at_once_and_growth_rests() {
     let mut limit = ConcurrencyLimit::new(64, 1_024);
-    limit.note_load(EngineLoad { preemptions: 7, ..load(64, 0) }, SECOND);
+    limit.note_load(EngineLoad { preemptions: 7, ..load(64, 0) }, 64, SECOND);
     assert_eq!(limit.current(), 64, "those before our time tell nothing");
-    limit.note_load(EngineLoad { preemptions: 8, ..load(64, 0) }, 2 * SECOND);
+    limit.note_load(EngineLoad { preemptions: 8, ..load(64, 0) }, 64, 2 * SECOND);
     assert_eq!(limit.current(), 56);
     for second in 3..12 {
         limit.note_in_flight(56);
-        limit.note_load(EngineLoad { preemptions: 8, ..load(56, 0) }, second * SECOND);
+        limit.note_completion(1, second * SECOND);
+        limit.note_load(EngineLoad { preemptions: 8, ..load(56, 0) }, 56, second * SECOND);
     }
     assert_eq!(limit.current(), 56);
     for second in 12..14 {
         limit.note_in_flight(limit.current());
-        limit.note_load(EngineLoad { preemptions: 8, ..load(56, 0) }, second * SECOND);
+        limit.note_completion(1, second * SECOND);
+        limit.note_load(EngineLoad { preemptions: 8, ..load(56, 0) }, 56, second * SECOND);
     }
     assert!(limit.current() > 56);
+}
+
+#[test]
+fn what_the_engine_told_before_it_has_worked_counts_for_nothing() {
+    let mut limit = ConcurrencyLimit::new(64, 1_024);
+    for second in 0..20 {
+        limit.note_in_flight(64);
+        limit.note_load(load(0, 0), 64, second * SECOND);
+    }
+    assert_eq!(limit.current(), 64, "its first step takes long");
+    limit.note_load(load(3, 61), 64, 20 * SECOND);
+    for second in 21..40 {
+        limit.note_load(load(3, 61), 64, second * SECOND);
+    }
+    assert_eq!(limit.current(), 64, "one look, many times");
+    limit.note_load(load(4, 60), 64, 40 * SECOND);
+    assert_eq!(limit.current(), 32);
+    for second in 41..50 {
+        limit.note_load(load(5, second - 1), 60, second * SECOND);
+    }
+    assert_eq!(limit.current(), 32, "there are still more in flight");
+    limit.note_load(load(5, 27), 32, 50 * SECOND);
+    assert_eq!(limit.current(), 16);
+}
+
+#[test]
+fn requests_too_short_to_be_seen_at_work_are_counted_when_they_are_completed() {
+    let mut limit = ConcurrencyLimit::new(8, 1_024);
+    for second in 0..4 {
+        limit.note_in_flight(limit.current());
+        (0..3).for_each(|_| limit.note_completion(1, second * SECOND));
+        limit.note_load(load(1, 0), 8, second * SECOND);
+        assert_eq!(limit.current(), if second < 2 { 8 } else { 12 });
+    }
 }
 
 /// An engine that tells nothing completes a request in so many microseconds at the limit of each moment, all of which is used;
@@ -117,7 +156,7 @@ fn while_the_load_is_told_completions_do_not_count() {
     let mut limit = ConcurrencyLimit::new(64, 1_024);
     for step in 0..4_000_i64 {
         if step % 100 == 0 {
-            limit.note_load(EngineLoad { cache_permille: 1_000, ..load(64, 0) }, step * 10);
+            limit.note_load(EngineLoad { cache_permille: 1_000, ..load(64, 0) }, 64, step * 10);
         }
         limit.note_in_flight(64);
         limit.note_completion(100, step * 10);

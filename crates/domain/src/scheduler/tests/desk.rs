@@ -43,6 +43,18 @@ impl Desk {
         self.feed(SchedulerInput::Released { added, next_ready_at: None });
     }
 
+    /// Requests enter an account's queue, each with its deadline.
+    pub(super) fn enqueue_due(&mut self, account: i64, dues: impl IntoIterator<Item = (i64, i64)>) {
+        let partition = partition(account);
+        let mut count = 0;
+        for (seq, deadline) in dues {
+            self.store.insert(partition, Candidate { deadline, ..candidate(seq) });
+            count += 1;
+        }
+        let added = vec![Backlog { partition, count }];
+        self.feed(SchedulerInput::Released { added, next_ready_at: None });
+    }
+
     /// Feeds an input and answers everything the store can answer, until nothing is left to do.
     pub(super) fn feed(&mut self, input: SchedulerInput) {
         let mut inputs = vec![input];
@@ -60,6 +72,9 @@ impl Desk {
             }
             SchedulerCommand::Scan { .. } => {
                 return Some(self.store.scan(command, self.now));
+            }
+            SchedulerCommand::CountDeadlines { .. } => {
+                return Some(self.store.count_deadlines(&command, self.now));
             }
             SchedulerCommand::Lease { .. } => return Some(self.store.lease(command, self.now)),
             SchedulerCommand::WakeAt { at } => {

@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::super::fairness::{Choice, Model, Taker};
-use super::super::segments::Turn;
+use super::super::fairness::{Choice, Model};
+use super::super::segments::{IdleSlots, Taker, Turn};
 use super::super::{AccountKey, ReplicaKey};
 use super::{candidate, position};
 
 const REPLICA: ReplicaKey = ReplicaKey(1);
 
+/// The only replica, with room for so many.
+fn taker(wanted: usize, idle: IdleSlots<'_>) -> Taker<'_> {
+    Taker { replica: REPLICA, wanted, idle, idle_for_due_first: idle, takes_due_first_only: false }
+}
+
 /// The only replica asks.
 fn choose(model: &mut Model, wanted: usize) -> Choice {
-    model.choose(Taker { replica: REPLICA, wanted, idle: &|_| Some(wanted) }, |_| false, 0)
+    model.choose(taker(wanted, &|_| Some(wanted)), |_| false, 0)
 }
 
 /// Lets partitions with endless work take turns, `run` requests at a time, until `runs` were taken; the cost each got.
@@ -37,10 +42,10 @@ fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
                 })
                 .collect();
             let partition = model.partition(account, 0);
-            partition.segments.absorb(range.scan, seen.into_iter(), Some(position(seq)), false, 0);
+            partition.lists.all.absorb(range.scan, seen.into_iter(), Some(position(seq)), false, 0);
         }
         let Some(account) = choice.account else { continue };
-        let run = model.partition(account, 0).take(REPLICA, run, 0);
+        let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), run, 0);
         *got.entry(account).or_insert(0) += run.iter().map(|it| it.cost).sum::<i64>();
         model.charge(account, &run);
         model.partition(account, 0).held = 0;
@@ -85,12 +90,12 @@ fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
             for (account, range) in &choice.scans {
                 let seen = (0..4).map(|index| candidate(turn * 4 + index));
                 let partition = model.partition(*account, 0);
-                partition.segments.absorb(range.scan, seen, Some(position(turn * 4 + 3)), false, 0);
+                partition.lists.all.absorb(range.scan, seen, Some(position(turn * 4 + 3)), false, 0);
             }
             choice = choose(&mut model, 4);
         }
         let account = choice.account.unwrap();
-        let run = model.partition(account, 0).take(REPLICA, 4, 0);
+        let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), 4, 0);
         model.charge(account, &run);
         model.partition(account, 0).held = 0;
         turns.push(account);
@@ -108,9 +113,9 @@ fn an_idle_account_saves_nothing_up_and_real_usage_is_settled() {
     let choice = choose(&mut model, 1);
     assert_eq!(choice.scans.len(), 1);
     let (scan, seen) = (choice.scans[0].1.scan, [candidate(1)].into_iter());
-    model.partition(account, 0).segments.absorb(scan, seen, Some(position(1)), true, 0);
+    model.partition(account, 0).lists.all.absorb(scan, seen, Some(position(1)), true, 0);
     assert_eq!(choose(&mut model, 1).account, Some(account));
-    let run = model.partition(account, 0).take(REPLICA, 1, 0);
+    let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), 1, 0);
     model.charge(account, &run);
     assert!(model.partition(account, 0).deficit < 0);
     model.settle(account, -1_000);
@@ -141,13 +146,15 @@ fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
         model.enlist(account);
         let seen = (0..200).map(|index| candidate(account.0 * 1_000 + index));
         let partition = model.partition(account, 0);
-        let Turn::Wait(Some(range)) = partition.turn(REPLICA, 1, &|_| Some(0), 0) else { panic!("no scan") };
-        partition.segments.absorb(range.scan, seen, Some(position(account.0 * 1_000 + 199)), false, 0);
+        let Turn::Wait(Some(range)) = partition.turn(taker(1, &|_| Some(0)), &mut None, 0) else {
+            panic!("no scan")
+        };
+        partition.lists.all.absorb(range.scan, seen, Some(position(account.0 * 1_000 + 199)), false, 0);
     }
     model.partition(greedy, 0).held = 7;
     for _ in 0..100 {
         assert_eq!(choose(&mut model, 1).account, Some(other));
-        let run = model.partition(other, 0).take(REPLICA, 1, 0);
+        let run = model.partition(other, 0).take(taker(1, &|_| Some(0)), 1, 0);
         model.charge(other, &run);
         model.partition(other, 0).held = 0;
     }
@@ -155,7 +162,7 @@ fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
     let mut turns = Vec::new();
     for _ in 0..40 {
         let account = choose(&mut model, 1).account.unwrap();
-        let run = model.partition(account, 0).take(REPLICA, 1, 0);
+        let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), 1, 0);
         model.charge(account, &run);
         model.partition(account, 0).held = 0;
         turns.push(account);

@@ -1,10 +1,14 @@
 //! The scheduler against a store and engines in memory: single cases by hand, and whole worlds by chance.
 
 mod cases;
+mod colocation;
 mod concurrency;
+mod deadlines;
 mod desk;
+mod due_first;
 mod failures;
 mod fairness;
+mod hours;
 mod partitions;
 mod replicas;
 mod segments;
@@ -35,7 +39,13 @@ fn candidate(seq: i64) -> Candidate {
 }
 
 fn replica(key: u32, max_concurrency: u32) -> Replica {
-    Replica { key: ReplicaKey(key), models: vec![MODEL], max_concurrency, first_concurrency: max_concurrency }
+    Replica {
+        key: ReplicaKey(key),
+        models: vec![MODEL],
+        max_concurrency,
+        first_concurrency: max_concurrency,
+        colocated_percent: None,
+    }
 }
 
 /// The answer to a scan of account 1's partition.

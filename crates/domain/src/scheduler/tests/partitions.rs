@@ -2,7 +2,7 @@
 
 use super::super::messages::ReplicaKey;
 use super::super::partitions::PartitionState;
-use super::super::segments::{Range, Turn};
+use super::super::segments::{Range, Taker, Turn};
 use super::{candidate, position};
 
 #[test]
@@ -22,15 +22,20 @@ fn a_request_given_back_at_once_is_not_looked_for_before_the_write() {
     assert!(PartitionState::new(false, 0).delay(0, 0) >= 50);
 }
 
+fn taker() -> Taker<'static> {
+    let (replica, idle) = (ReplicaKey(1), &|_| Some(0));
+    Taker { replica, wanted: 1, idle, idle_for_due_first: idle, takes_due_first_only: false }
+}
+
 /// Replica 1 asks, and its scan is answered with nothing.
 fn scan_nothing(partition: &mut PartitionState, now: i64) {
     let scan = scan(partition, now).scan;
-    let is_empty = partition.segments.absorb(scan, std::iter::empty(), None, true, now);
+    let is_empty = partition.lists.all.absorb(scan, std::iter::empty(), None, true, now);
     partition.correct(is_empty, now);
 }
 
 fn scan(partition: &mut PartitionState, now: i64) -> Range {
-    match partition.turn(ReplicaKey(1), 1, &|_| Some(0), now) {
+    match partition.turn(taker(), &mut None, now) {
         Turn::Wait(Some(range)) => range,
         turn => panic!("no scan: {turn:?}"),
     }
@@ -71,14 +76,14 @@ fn a_look_in_the_middle_of_the_order_does_not_end_the_suspicion_of_a_wrong_count
     let mut partition = PartitionState::new(false, 0);
     partition.add(1, 0);
     let first = scan(&mut partition, 0).scan;
-    partition.segments.absorb(first, [candidate(5)].into_iter(), Some(position(5)), false, 0);
+    partition.lists.all.absorb(first, [candidate(5)].into_iter(), Some(position(5)), false, 0);
     partition.correct(false, 0);
-    assert_eq!(partition.take(ReplicaKey(1), 1, 0).len(), 1);
+    assert_eq!(partition.take(taker(), 1, 0).len(), 1);
     partition.repair(10_000);
     assert!(partition.is_visible());
     let second = scan(&mut partition, 10_000);
     assert_eq!(second.after, Some(position(5)));
-    let is_empty = partition.segments.absorb(second.scan, std::iter::empty(), None, true, 10_000);
+    let is_empty = partition.lists.all.absorb(second.scan, std::iter::empty(), None, true, 10_000);
     partition.correct(is_empty, 10_000);
     assert!(partition.is_visible(), "what lies before the cursor was not scanned yet");
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::super::leases_held::Mark;
-use super::super::{Candidate, Lease, Position, QueueKey, QueuePartition, SchedulerCommand, SchedulerInput};
+use super::super::{
+    Candidate, DeadlineStep, Lease, Position, QueueKey, QueuePartition, SchedulerCommand, SchedulerInput,
+};
 
 /// A row of the queue.
 #[derive(Debug, Clone)]
@@ -57,6 +59,22 @@ impl Store {
         let candidates: Vec<_> = waiting.by_ref().take(limit).map(|row| row.seen.clone()).collect();
         let reached_end = waiting.next().is_none();
         SchedulerInput::Candidates { partition, scan, candidates, reached_end }
+    }
+
+    pub(super) fn count_deadlines(&self, command: &SchedulerCommand, now: i64) -> SchedulerInput {
+        let &SchedulerCommand::CountDeadlines { partition, step_ms } = command else {
+            panic!("no count: {command:?}")
+        };
+        let mut steps: BTreeMap<i64, DeadlineStep> = BTreeMap::new();
+        for ((of, _), row) in &self.rows {
+            if *of == partition && !row.is_leased && row.retry_at <= now {
+                let from = row.seen.deadline.div_euclid(step_ms).saturating_mul(step_ms);
+                let step = steps.entry(from).or_insert(DeadlineStep { from, count: 0, cost: 0 });
+                step.count += 1;
+                step.cost += row.seen.cost;
+            }
+        }
+        SchedulerInput::Deadlines { partition, steps: steps.into_values().collect(), segments: 0 }
     }
 
     pub(super) fn lease(&mut self, command: SchedulerCommand, now: i64) -> SchedulerInput {

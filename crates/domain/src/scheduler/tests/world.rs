@@ -8,6 +8,10 @@ use super::super::*;
 use super::store::{End, Store};
 use super::{candidate, partition, replica};
 
+/// Deadlines lie behind this time, within so long.
+const FAR_MS: i64 = 864_000_000;
+const DEADLINES_MS: i64 = 3_600_000;
+
 /// How often things go wrong, per thousand.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Luck {
@@ -53,6 +57,8 @@ pub(super) struct World {
     pub(super) leases: usize,
     pub(super) now: i64,
     engines: BTreeMap<ReplicaKey, Engine>,
+    /// As told last.
+    hours: BTreeMap<ReplicaKey, EngineHours>,
     events: BTreeMap<(i64, u64), Event>,
     serial: u64,
     wake_at: Option<i64>,
@@ -75,6 +81,7 @@ impl World {
             leases: 0,
             now: 1_000,
             engines: BTreeMap::new(),
+            hours: BTreeMap::new(),
             events: BTreeMap::new(),
             serial: 0,
             wake_at: None,
@@ -89,12 +96,18 @@ impl World {
         world
     }
 
+    /// Some of the deadlines are in danger, as far off as they are.
+    pub(super) fn endanger_deadlines(&mut self) {
+        self.scheduler.settings.deadline_guard_ms = FAR_MS + DEADLINES_MS / 2;
+    }
+
     /// Requests of an account enter the queue now, each of this cost.
     pub(super) fn enqueue(&mut self, account: i64, seqs: std::ops::Range<i64>, cost: i64) {
         let (partition, count) = (partition(account), seqs.end - seqs.start);
         for seq in seqs {
             let mut seen = candidate(seq);
             seen.cost = cost;
+            seen.deadline = FAR_MS + self.random.up_to(DEADLINES_MS);
             self.store.insert(partition, seen);
             if self.strikes(self.luck.cancel) {
                 let at = self.random.up_to(5_000);
@@ -110,6 +123,28 @@ impl World {
         let limit = |key: &u32| u32::try_from(self.engines[&ReplicaKey(*key)].limit).unwrap();
         let list = keys.iter().map(|key| replica(*key, limit(key))).collect();
         self.later(ms, Event::Tell(SchedulerInput::Replicas(list)));
+    }
+
+    /// The first replica serves online traffic too and takes this part of what it can run.
+    pub(super) fn colocate_first(&mut self, percent: u8) {
+        let limit = |engine: &Engine| u32::try_from(engine.limit).unwrap();
+        let mut list: Vec<_> =
+            self.engines.iter().map(|(key, engine)| replica(key.0, limit(engine))).collect();
+        list[0].colocated_percent = Some(percent);
+        self.tell(SchedulerInput::Replicas(list));
+    }
+
+    /// In `ms`, the first replica tells that so many requests run and wait in it beside ours.
+    pub(super) fn tell_load(&mut self, ms: i64, of_others: i64, waiting: i64) {
+        let load = EngineLoad { running: of_others, waiting, cache_permille: 0, preemptions: 0 };
+        self.later(ms, Event::Tell(SchedulerInput::Load { replica: ReplicaKey(1), load }));
+    }
+
+    /// In `ms`, a replica opens or closes for `lasts_ms`.
+    pub(super) fn set_hours(&mut self, ms: i64, key: u32, is_open: bool, lasts_ms: i64) {
+        let until = Some(self.now + ms + lasts_ms);
+        let hours = EngineHours { is_open, until, is_open_for_deadlines: true };
+        self.later(ms, Event::Tell(SchedulerInput::Hours { replica: ReplicaKey(key), hours }));
     }
 
     /// Runs until nothing is left in the queue, or for `ms` at most; whether nothing is left.
@@ -163,6 +198,9 @@ impl World {
     }
 
     fn tell(&mut self, input: SchedulerInput) {
+        if let SchedulerInput::Hours { replica, hours } = input {
+            self.hours.insert(replica, hours);
+        }
         let mut wakes = 0;
         for command in self.scheduler.on(input, self.now) {
             match command {
@@ -189,7 +227,10 @@ impl World {
     fn perform(&mut self, command: SchedulerCommand) {
         let is_read = matches!(
             command,
-            SchedulerCommand::Scan { .. } | SchedulerCommand::Release { .. } | SchedulerCommand::Probe { .. }
+            SchedulerCommand::Scan { .. }
+                | SchedulerCommand::CountDeadlines { .. }
+                | SchedulerCommand::Release { .. }
+                | SchedulerCommand::Probe { .. }
         );
         if is_read && self.strikes(self.luck.lost) {
             return;
@@ -202,6 +243,7 @@ impl World {
                 SchedulerInput::Released { added: vec![], next_ready_at: None }
             }
             SchedulerCommand::Scan { .. } => self.store.scan(command, self.now),
+            SchedulerCommand::CountDeadlines { .. } => self.store.count_deadlines(&command, self.now),
             SchedulerCommand::Lease { .. } => {
                 self.leases += 1;
                 self.store.lease(command, self.now)
@@ -234,6 +276,10 @@ impl World {
                 Event::Tell(SchedulerInput::Undone(SchedulerCommand::Send { replica: key, lease })),
             );
         }
+        assert!(
+            self.hours.get(&key).is_none_or(|it| it.is_open_at(self.now)),
+            "{key:?} is outside its hours"
+        );
         let flying = self.engines.values().flat_map(|engine| engine.running.keys());
         assert!(flying.into_iter().all(|it| *it != seq), "{seq} is in flight twice");
         let delay = 20 + self.random.up_to(200);

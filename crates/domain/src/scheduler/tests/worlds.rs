@@ -26,6 +26,9 @@ fn everything_ends_whatever_is_lost_cancelled_or_fails() {
         let luck = Luck { error: 100, undone: 30, lost: 30, cancel: 50 };
         let limits: &[u32] = [&[1][..], &[4, 1], &[16, 8, 64]][usize::try_from(seed % 3).unwrap()];
         let mut world = World::new(seed, limits, luck);
+        if seed % 2 == 0 {
+            world.endanger_deadlines();
+        }
         for account in 0..4 {
             world.enqueue(account, account * 100..account * 100 + 60, 100);
         }
@@ -134,6 +137,49 @@ fn replicas_that_come_and_go_lose_nothing() {
         world.idle(60 * MINUTE);
         assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
         assert_eq!(world.scheduler.replicas.len(), 3, "seed {seed}");
+    }
+}
+
+#[test]
+fn replicas_that_open_and_close_lose_nothing_and_get_nothing_outside_their_hours() {
+    for seed in 0..20 {
+        let luck = Luck { error: 20, undone: 20, lost: 20, cancel: 20 };
+        let mut world = World::new(seed, &[8, 4, 2], luck);
+        world.poison.extend([17, 140]);
+        world.enqueue(1, 0..150, 100);
+        world.enqueue(2, 150..300, 100);
+        for turn in 0..20 {
+            let (key, lasts_ms) = (1 + u32::try_from(turn % 3).unwrap(), 100 + world.random.up_to(2_000));
+            world.set_hours(turn * 300, key, turn % 2 == 0, lasts_ms);
+        }
+        (1..=3).for_each(|key| world.set_hours(8_000, key, true, 600 * MINUTE));
+        assert!(world.run(60 * MINUTE), "seed {seed}");
+        world.idle(60 * MINUTE);
+        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+    }
+}
+
+#[test]
+fn replicas_that_yield_to_others_lose_nothing() {
+    for seed in 0..20 {
+        let luck = Luck { error: 20, undone: 20, lost: 20, cancel: 20 };
+        let limits: &[u32] = if seed % 2 == 0 { &[16] } else { &[16, 4] };
+        let mut world = World::new(seed, limits, luck);
+        world.colocate_first(50);
+        world.poison.extend([17, 140]);
+        world.enqueue(1, 0..150, 100);
+        world.enqueue(2, 150..300, 100);
+        for turn in 0..60 * 60 {
+            // Some are lost, and for minutes the engine has too much to do.
+            let is_busy = turn % 240 < 120 && turn < 1_800;
+            let (of_others, waiting) = if is_busy { (14, world.random.up_to(3)) } else { (2, 0) };
+            if turn % 60 >= 8 {
+                world.tell_load(turn * 1_000, of_others, waiting);
+            }
+        }
+        assert!(world.run(60 * MINUTE), "seed {seed}");
+        world.idle(120 * MINUTE);
+        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
     }
 }
 

@@ -1,0 +1,80 @@
+//! Asks the store when the requests of each partition are due, and holds its sweep to those that must go first.
+
+use super::Scheduler;
+use super::deadlines::{DeadlineStep, STEP_MS};
+use super::messages::{QueuePartition, SchedulerCommand};
+use super::timers::Timer;
+
+/// A count is followed by a pause: a millisecond for so many rows, and at least so many times as long as its answer took. So
+/// counts take a small part of a reader's time.
+const ROWS_PER_MS: i64 = 50;
+const PAUSE_TIMES: i64 = 20;
+/// The longest pause.
+const PAUSE_MAX_MS: i64 = 300_000;
+/// A count that was never answered is asked again after this long.
+const PATIENCE_MS: i64 = 600_000;
+
+/// The count that is awaited, and when the next may be.
+#[derive(Debug, Default)]
+pub(super) struct DeadlineCounts {
+    asked: Option<(QueuePartition, i64)>,
+    next_at: i64,
+}
+
+impl DeadlineCounts {
+    pub(super) const fn new() -> Self {
+        Self { asked: None, next_at: i64::MIN }
+    }
+
+    /// The count was not made.
+    pub(super) fn undo(&mut self) {
+        self.asked = None;
+    }
+}
+
+impl Scheduler {
+    /// Asks for the count of the partition that was counted longest ago, once the pause after the last one is over.
+    pub(super) fn ask_deadlines(&mut self, now: i64) {
+        // The clock may have been set back.
+        self.deadline_counts.asked.take_if(|(_, asked_at)| !(0..PATIENCE_MS).contains(&(now - *asked_at)));
+        let pause_ms = self.deadline_counts.next_at.saturating_sub(now);
+        let is_pausing = (1..=PAUSE_MAX_MS).contains(&pause_ms);
+        if self.deadline_counts.asked.is_some() || is_pausing || self.is_draining {
+            return;
+        }
+        let is_shared = self.settings.is_shared;
+        let partitions = self.models.iter().flat_map(|(model, state)| {
+            let key = |account: &_| QueuePartition { model: *model, account: *account };
+            let partitions = state.partitions.iter();
+            partitions
+                .filter(|(_, it)| it.may_be_late(state.mean_cost(), is_shared, now))
+                .map(move |(account, it)| (it.counted_at(), key(account)))
+        });
+        if let Some((_, partition)) = partitions.min() {
+            self.deadline_counts.asked = Some((partition, now));
+            self.out.push(SchedulerCommand::CountDeadlines { partition, step_ms: STEP_MS });
+        }
+    }
+
+    /// The deadlines of a partition were counted.
+    pub(super) fn note_deadlines(
+        &mut self,
+        partition: QueuePartition,
+        steps: &[DeadlineStep],
+        segments: usize,
+        now: i64,
+    ) {
+        if let Some((_, asked_at)) = self.deadline_counts.asked.take_if(|(asked, _)| *asked == partition) {
+            let rows = steps.iter().fold(0_i64, |sum, step| sum.saturating_add(step.count));
+            let pause_ms = (rows / ROWS_PER_MS).max(PAUSE_TIMES * (now - asked_at).max(0));
+            let next_at = now + pause_ms.min(PAUSE_MAX_MS);
+            self.deadline_counts.next_at = next_at;
+            self.timers.set(Timer::Count, Some(next_at));
+        }
+        let guard_ms = self.settings.deadline_guard_ms;
+        let Some(model) = self.models.get_mut(&partition.model) else { return };
+        let Some(state) = model.partitions.get_mut(&partition.account) else { return };
+        state.note_deadlines(steps, segments, guard_ms, now);
+        self.touch_model(partition.model);
+    }
+}
