@@ -68,6 +68,7 @@ impl Plan {
             models: serve(place),
             max_concurrency,
             first_concurrency: max_concurrency,
+            colocated_percent: None,
         };
         self.concurrencies.iter().enumerate().map(replica).collect()
     }

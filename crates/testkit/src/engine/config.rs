@@ -79,6 +79,19 @@ impl Default for CostModel {
     }
 }
 
+impl CostModel {
+    /// The same engine so many times as fast, as if time passed faster: every step takes that much less.
+    #[must_use]
+    pub fn faster(self, times: f64) -> Self {
+        Self {
+            prompt_tokens_per_second: self.prompt_tokens_per_second * times,
+            output_tokens_per_second: self.output_tokens_per_second * times,
+            context_tokens_per_second: self.context_tokens_per_second * times,
+            ..self
+        }
+    }
+}
+
 /// What is remembered of each prompt, keyed by the content of its last user message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recording {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
 
 use tokio::sync::{Notify, oneshot};
 
@@ -24,6 +25,14 @@ pub(super) struct Driver {
 struct Inner {
     model: EngineModel,
     callers: HashMap<JobId, oneshot::Sender<Finished>>,
+    /// When the first job came and when the last one ended.
+    worked: Option<(Instant, Instant)>,
+}
+
+impl Inner {
+    fn new(cost: &CostModel) -> Self {
+        Self { model: EngineModel::new(cost.clone()), callers: HashMap::new(), worked: None }
+    }
 }
 
 /// Why a job was not taken.
@@ -37,10 +46,9 @@ pub(super) enum Refusal {
 
 impl Driver {
     pub(super) fn new(cost: CostModel, running_max: usize) -> Self {
-        let inner = Inner { model: EngineModel::new(cost.clone()), callers: HashMap::new() };
         Self {
+            inner: Mutex::new(Inner::new(&cost)),
             cost,
-            inner: Mutex::new(inner),
             work: Notify::new(),
             running_max: AtomicUsize::new(running_max),
         }
@@ -58,6 +66,10 @@ impl Driver {
             }
             let id = inner.model.submit(job).ok_or(Refusal::TooLong)?;
             inner.callers.insert(id, sender);
+            if inner.worked.is_none() {
+                let now = time::now();
+                inner.worked = Some((now, now));
+            }
             Ticket { driver: self, id }
         };
         self.work.notify_one();
@@ -92,6 +104,9 @@ impl Driver {
                 tokio::task::yield_now().await;
             }
             let mut inner = lock(&self.inner);
+            if let Some((_, ended_at)) = inner.worked.as_mut().filter(|_| !step.finished.is_empty()) {
+                *ended_at = time::now();
+            }
             for finished in step.finished {
                 if let Some(caller) = inner.callers.remove(&finished.id) {
                     let _ = caller.send(finished);
@@ -108,11 +123,14 @@ impl Driver {
         lock(&self.inner).model.stats()
     }
 
+    /// When the first job came and when the last one ended; `None` before the first.
+    pub(super) fn worked(&self) -> Option<(Instant, Instant)> {
+        lock(&self.inner).worked
+    }
+
     /// Forgets everything, as the death of the process does.
     pub(super) fn reset(&self) {
-        let mut inner = lock(&self.inner);
-        inner.model = EngineModel::new(self.cost.clone());
-        inner.callers.clear();
+        *lock(&self.inner) = Inner::new(&self.cost);
     }
 }
 

@@ -33,6 +33,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
@@ -109,6 +110,11 @@ impl SimEngine {
     /// The model's counters and levels; `None` for an instant engine.
     pub fn model_stats(&self) -> Option<ModelStats> {
         self.state.driver.as_ref().map(driver::Driver::stats)
+    }
+
+    /// When the model's first request came and when its last one ended; `None` before the first, and for an instant engine.
+    pub fn worked(&self) -> Option<(Instant, Instant)> {
+        self.state.driver.as_ref().and_then(driver::Driver::worked)
     }
 
     /// How many attempts the prompt had whose last user message is this; 0 where it was not recorded.

@@ -43,6 +43,18 @@ fn a_lone_request_pays_its_prompt_and_then_each_token() {
 }
 
 #[test]
+fn a_faster_engine_takes_that_much_less() {
+    let reading = CostModel { context_tokens_per_second: 2_000.0, ..cost() };
+    let [slow, fast] = [reading.clone(), reading.faster(10.0)].map(|cost| {
+        let mut model = EngineModel::new(cost);
+        (0..4).for_each(|own| assert!(model.submit(job(1, 9, own, 10, 5)).is_some()));
+        drain(&mut model, 8)
+    });
+    assert!(slow.0.abs_diff(fast.0 * 10) <= 10, "{} ms and {} ms", slow.0, fast.0);
+    assert_eq!(slow.1, fast.1);
+}
+
+#[test]
 fn a_shared_prefix_is_paid_for_once() {
     let mut model = EngineModel::new(cost());
     model.submit(job(1, 9, 1, 10, 1)).unwrap();
