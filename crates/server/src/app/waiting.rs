@@ -33,6 +33,11 @@ pub enum WaitingReason {
         /// When the first of them is tried again, in milliseconds; `None` where that is not known, or is now.
         until: Option<i64>,
     },
+    /// Every engine that serves the model is outside its hours, or is paused longer.
+    EnginesClosed {
+        /// When the first of them opens, in milliseconds; `None` where that is now.
+        until: Option<i64>,
+    },
     /// Its turn has not come.
     Queued {
         /// How many other requests wait for the model, those of all accounts counted: some run before it and some after.
@@ -45,7 +50,7 @@ impl WaitingReason {
     pub const fn until(&self) -> Option<i64> {
         match self {
             Self::Gathering { until } => Some(*until),
-            Self::EnginesPaused { until, .. } => *until,
+            Self::EnginesPaused { until, .. } | Self::EnginesClosed { until } => *until,
             Self::DiskReserved | Self::NoEngine | Self::Queued { .. } => None,
         }
     }
@@ -58,6 +63,9 @@ impl fmt::Display for WaitingReason {
             Self::DiskReserved => f.write_str("waits for space on the disk of the service"),
             Self::NoEngine => f.write_str("waits for an engine: none serves its model"),
             Self::EnginesPaused { .. } => f.write_str("waits for the engines of its model, which are paused"),
+            Self::EnginesClosed { .. } => {
+                f.write_str("waits for the engines of its model, which are outside their hours")
+            }
             Self::Queued { ahead: 0 } => f.write_str("is the only one that waits for its model"),
             Self::Queued { ahead: 1 } => f.write_str("waits for its turn, with one other request"),
             Self::Queued { ahead } => write!(f, "waits for its turn, with {ahead} other requests"),
@@ -130,7 +138,7 @@ async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
     Ok((waiting - 1).max(0))
 }
 
-/// What is wrong with the engines of a model; `None` where one of them is driven and not paused.
+/// What is wrong with the engines of a model; `None` where one of them is driven, open and not paused.
 fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingReason> {
     let serves = |report: &&EngineReport| report.engine.models.iter().any(|served| served == model);
     let mut serving = reports.iter().filter(serves).peekable();
@@ -139,15 +147,20 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
     }
     let mut pauses = Vec::new();
     for engine in serving.map(|report| &report.engine).filter(|engine| engine.is_driven) {
-        match &engine.pause {
-            Some(EnginePause { until: Some(until), reason }) => pauses.push((*until, reason)),
+        match (engine.closed_until, &engine.pause) {
+            (Some(until), _) => pauses.push((until, None)),
+            (None, Some(EnginePause { until: Some(until), reason })) => pauses.push((*until, Some(reason))),
             // A node of an earlier version uses it again, one request at a time.
-            Some(EnginePause { until: None, .. }) | None => return None,
+            (None, Some(EnginePause { until: None, .. }) | None) => return None,
         }
     }
     let first = pauses.into_iter().min();
     let until = first.map(|(until, _)| until).filter(|until| *until > now);
-    Some(WaitingReason::EnginesPaused { reason: first.map(|(_, reason)| reason.clone()), until })
+    match first {
+        Some((_, None)) => Some(WaitingReason::EnginesClosed { until }),
+        Some((_, reason)) => Some(WaitingReason::EnginesPaused { reason: reason.cloned(), until }),
+        None => Some(WaitingReason::EnginesPaused { reason: None, until }),
+    }
 }
 
 #[cfg(test)]
@@ -161,7 +174,8 @@ mod tests {
         let pause = pause.map(|(until, reason)| EnginePause { until, reason: reason.to_owned() });
         let models = models.iter().map(|model| (*model).to_owned()).collect();
         let name = "gpu".to_owned();
-        let engine = EngineState { name, models, is_driven, in_flight: 0, max_concurrency: 1, pause };
+        let (in_flight, max_concurrency, closed_until) = (0, 1, None);
+        let engine = EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until };
         EngineReport { node: "a".to_owned(), reported_at: 0, engine }
     }
 
@@ -172,6 +186,12 @@ mod tests {
         };
         let well = || report(&["tiny"], true, None);
         let shared = || report(&["tiny"], false, None);
+        let out = |until| Some(WaitingReason::EnginesClosed { until });
+        let closed = |until| {
+            let mut report = well();
+            report.engine.closed_until = Some(until);
+            report
+        };
         let away = |until, reason| report(&["tiny", "large"], true, Some((until, reason)));
         for (reports, expected) in [
             (vec![], Some(WaitingReason::NoEngine)),
@@ -185,6 +205,11 @@ mod tests {
             (vec![away(Some(1_500), "reset"), shared()], paused(Some("reset"), Some(1_500))),
             (vec![away(Some(1_500), "reset"), well()], None),
             (vec![away(None, "reset")], None),
+            (vec![closed(1_500), shared()], out(Some(1_500))),
+            (vec![closed(900)], out(None)),
+            (vec![closed(1_500), away(Some(1_600), "reset")], out(Some(1_500))),
+            (vec![closed(1_500), away(Some(1_400), "reset")], paused(Some("reset"), Some(1_400))),
+            (vec![closed(1_500), well()], None),
         ] {
             assert_eq!(trouble(&reports, "tiny", NOW), expected, "{reports:?}");
         }
@@ -201,6 +226,11 @@ mod tests {
                 WaitingReason::EnginesPaused { reason, until: Some(7) },
                 Some(7),
                 "waits for the engines of its model, which are paused",
+            ),
+            (
+                WaitingReason::EnginesClosed { until: Some(9) },
+                Some(9),
+                "waits for the engines of its model, which are outside their hours",
             ),
             (WaitingReason::Queued { ahead: 0 }, None, "is the only one that waits for its model"),
             (WaitingReason::Queued { ahead: 1 }, None, "waits for its turn, with one other request"),

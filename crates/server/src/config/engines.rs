@@ -7,7 +7,7 @@ use url::{Host, Url};
 
 use super::models::{self, ModelConfig};
 use super::section::Section;
-use super::{BOXED_MODEL, ConfigError, Millis};
+use super::{BOXED_MODEL, ConfigError, Millis, WeeklyHours, hours};
 
 const FIRST_CONCURRENCY: u32 = 64;
 const MAX_CONCURRENCY: u32 = 1_024;
@@ -30,6 +30,8 @@ pub struct EngineConfig {
     pub request_timeout: Millis,
     /// How long connecting to it may take.
     pub connect_timeout: Millis,
+    /// When it is used; `None` where that is always.
+    pub hours: Option<WeeklyHours>,
     /// What stands behind it.
     pub kind: EngineKind,
 }
@@ -54,6 +56,8 @@ pub struct OpenAiConfig {
     pub is_shared: bool,
     /// Whether it is sent `cache_salt`.
     pub cache_salt: CacheSaltUse,
+    /// Where it serves online traffic too, the part of `max_concurrency` that it is sent at most, in percent.
+    pub colocated_percent: Option<u8>,
 }
 
 /// Whether an engine is sent `cache_salt`, which strict engines refuse as an unknown field.
@@ -94,6 +98,14 @@ impl EngineConfig {
         }
     }
 
+    /// The part of `max_concurrency` that it is sent at most, in percent, where it serves online traffic too.
+    pub fn colocated_percent(&self) -> Option<u8> {
+        match &self.kind {
+            EngineKind::OpenAi(config) => config.colocated_percent,
+            EngineKind::Embedded(_) => None,
+        }
+    }
+
     /// The embedded engine with the model in the box.
     pub(super) fn boxed() -> Self {
         Self {
@@ -103,6 +115,7 @@ impl EngineConfig {
             first_concurrency: PARALLEL,
             request_timeout: REQUEST_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,
+            hours: None,
             kind: EngineKind::Embedded(EmbeddedConfig {
                 model_path: None,
                 served_name: BOXED_MODEL.to_owned(),
@@ -157,6 +170,7 @@ fn read_one(section: &Section<'_>, models: &[ModelConfig]) -> Result<EngineConfi
         connect_timeout: section
             .bounded("connect_timeout", Millis(100)..=Millis(60_000), "100ms to 1m")?
             .unwrap_or(CONNECT_TIMEOUT),
+        hours: hours::read(section)?,
         kind,
     })
 }
@@ -189,7 +203,19 @@ fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
     let base_url = section.required("base_url", section.read("base_url", base_url)?)?;
     let is_shared = is_shared.unwrap_or_else(|| !is_loopback(&base_url));
     let cache_salt = section.read("cache_salt", cache_salt)?.unwrap_or_default();
-    Ok(OpenAiConfig { base_url, api_key_env, is_shared, cache_salt })
+    let colocated_percent = section.read("colocated_share", percent)?;
+    if colocated_percent.is_some() && !section.has("max_concurrency") {
+        let what =
+            "needs `max_concurrency`: the requests that the engine runs at once, online traffic included";
+        return Err(section.refuse("colocated_share", what));
+    }
+    Ok(OpenAiConfig { base_url, api_key_env, is_shared, cache_salt, colocated_percent })
+}
+
+fn percent(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').filter(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = number.and_then(|it| it.parse().ok()).filter(|it| (1..=100).contains(it));
+    number.ok_or_else(|| "a whole number from 1 to 100 and %, like \"50%\"".to_owned())
 }
 
 fn cache_salt(text: &str) -> Result<CacheSaltUse, String> {
@@ -237,7 +263,11 @@ fn read_embedded(
     section: &Section<'_>,
     served: &BTreeMap<String, String>,
 ) -> Result<EmbeddedConfig, ConfigError> {
-    refuse_others(section, "openai", &["base_url", "api_key_env", "shared", "cache_salt"])?;
+    refuse_others(
+        section,
+        "openai",
+        &["base_url", "api_key_env", "shared", "cache_salt", "colocated_share"],
+    )?;
     let mut names = served.values();
     let first = names.next().cloned().unwrap_or_default();
     if names.any(|other| *other != first) {

@@ -6,6 +6,7 @@ use super::*;
 mod billing;
 mod connections;
 mod console;
+mod hours;
 mod quotas;
 mod webhooks;
 
@@ -97,6 +98,23 @@ fn an_engine_is_sent_a_salt_as_its_setting_says() {
 }
 
 #[test]
+fn a_co_located_engine_has_a_share_of_a_number_that_is_set() {
+    let with = |settings: &str| {
+        load_text(&format!("{ENGINE}{settings}")).map(|it| it.engines[0].colocated_percent())
+    };
+    assert_eq!(with("").unwrap(), None);
+    assert_eq!(with("max_concurrency = 64\ncolocated_share = \"25%\"").unwrap(), Some(25));
+    for text in ["0%", "101%", "25", "+5%", "2.5%", "%", "half"] {
+        let wanted = "`engines[0].colocated_share` must be a whole number from 1 to 100 and %";
+        check_refused(&format!("{ENGINE}colocated_share = \"{text}\""), &[wanted, text]);
+    }
+    check_refused(
+        &format!("{ENGINE}colocated_share = \"25%\""),
+        &["colocated_share` needs `max_concurrency`"],
+    );
+}
+
+#[test]
 fn a_model_shares_its_cache_only_if_told_to() {
     let with = |setting: &str| load_text(&format!("[[models]]\nname = \"m\"\n{setting}")).unwrap().models;
     assert_eq!([with("")[0].shared_cache, with("shared_cache = true")[0].shared_cache], [false, true]);
@@ -150,7 +168,7 @@ fn an_unknown_setting_names_the_nearest_known_one_and_its_line() {
     check_refused("[limit]\nmetadata = \"1 KiB\"", &["`limit`", "line 1"]);
     check_refused("[billing]\nprice = \"1\"", &["`billing.price`"]);
     check_refused(&format!("{ENGINE}bas_url = \"x\""), &["`engines.bas_url`", "`engines.base_url`"]);
-    check_refused(&format!("{ENGINE}hours = [\"22:00-07:00\"]"), &["`engines.hours`"]);
+    check_refused(&format!("{ENGINE}hour = [\"22:00-07:00\"]"), &["`engines.hour`", "`engines.hours`"]);
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(crate) struct EngineRow {
     /// When a paused one is tried again.
     pub(crate) paused_until: Option<i64>,
     pub(crate) reason: Option<String>,
+    /// When one that is outside its hours opens.
+    pub(crate) closed_until: Option<i64>,
 }
 
 /// The first page of an account.
@@ -59,7 +61,8 @@ impl OverviewPage<'_> {
     }
 
     fn driven(&self) -> usize {
-        self.engines.iter().filter(|engine| engine.node.is_some() && !engine.is_paused).count()
+        let is_open = |it: &&EngineRow| it.node.is_some() && !it.is_paused && it.closed_until.is_none();
+        self.engines.iter().filter(is_open).count()
     }
 }
 

@@ -18,6 +18,7 @@ pub const fn is_for_store(command: &SchedulerCommand) -> bool {
         command,
         SchedulerCommand::Release { .. }
             | SchedulerCommand::Scan { .. }
+            | SchedulerCommand::CountDeadlines { .. }
             | SchedulerCommand::Lease { .. }
             | SchedulerCommand::ReleaseLease { .. }
             | SchedulerCommand::Fail { .. }
@@ -61,6 +62,10 @@ async fn attempt(
                 candidates,
                 reached_end,
             }))
+        }
+        SchedulerCommand::CountDeadlines { partition, step_ms } => {
+            let (steps, segments) = queue::deadlines::count(store, *partition, *step_ms, now).await?;
+            Ok(Some(SchedulerInput::Deadlines { partition: *partition, steps, segments }))
         }
         SchedulerCommand::Lease { replica, partition, positions } => {
             let leased = leases::take(store, *partition, positions.clone(), now).await?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use overnight_domain::scheduler::{ReplicaKey, SchedulerInput};
+use overnight_domain::scheduler::{Replica, ReplicaKey, SchedulerInput};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
@@ -35,11 +35,12 @@ impl Loads {
     /// Asks a replica that works, where that is due.
     pub(super) fn ask(
         &mut self,
-        key: ReplicaKey,
+        replica: &Replica,
         replicas: &Arc<Replicas>,
         answers: &UnboundedSender<SchedulerInput>,
         now: i64,
     ) {
+        let key = replica.key;
         let asked = self.asked.entry(key).or_insert(Asked {
             at: i64::MIN,
             answer: None,
@@ -49,7 +50,14 @@ impl Loads {
         match asked.answer.as_mut().map(oneshot::Receiver::try_recv) {
             Some(Err(TryRecvError::Empty)) => return,
             Some(told) => {
-                asked.is_missed = told != Ok(true);
+                let was_missed = std::mem::replace(&mut asked.is_missed, told != Ok(true));
+                if asked.is_missed && !was_missed && replica.colocated_percent.is_some() {
+                    let replica = replicas.name(key);
+                    tracing::warn!(
+                        replica,
+                        "co-located engine tells no load at /metrics; nothing is sent to it until it does"
+                    );
+                }
                 asked.has_told |= !asked.is_missed;
             }
             None => {}

@@ -3,6 +3,7 @@
 
 mod attempts;
 pub mod commands;
+mod hours;
 mod loads;
 mod prompts;
 mod replicas;

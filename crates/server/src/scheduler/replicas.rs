@@ -8,6 +8,7 @@ use overnight_domain::scheduler::{AttemptError, EngineLoad, ModelKey, ProbeOutco
 
 use super::token_counters::TokenCounters;
 use crate::app::Models;
+use crate::config::WeeklyHours;
 use crate::engines::{EngineClient, Engines};
 use crate::store::queue::Prompt;
 
@@ -43,6 +44,11 @@ impl Replicas {
         named.next().map(|(key, _)| key)
     }
 
+    /// The hours of those replicas that are not always open.
+    pub(super) fn hours(&self) -> impl Iterator<Item = (ReplicaKey, &WeeklyHours)> {
+        self.keyed().filter_map(|(key, client)| Some((key, client.config().hours.as_ref()?)))
+    }
+
     fn keyed(&self) -> impl Iterator<Item = (ReplicaKey, &Arc<EngineClient>)> {
         (0..).map(ReplicaKey).zip(&self.clients)
     }
@@ -52,7 +58,8 @@ impl Replicas {
         let models = names.filter_map(|name| self.models.find(name)).map(|model| model.key).collect();
         let config = client.config();
         let (max_concurrency, first_concurrency) = (config.max_concurrency, config.first_concurrency);
-        Replica { key, models, max_concurrency, first_concurrency }
+        let colocated_percent = config.colocated_percent();
+        Replica { key, models, max_concurrency, first_concurrency, colocated_percent }
     }
 
     /// What the operator calls it.

@@ -76,7 +76,8 @@ pub(super) fn state_of(
     replicas: &Replicas,
     scheduler: &Scheduler,
 ) -> EngineState {
-    let reason = scheduler.pause_reason(replica.key).filter(|_| is_driven);
+    let closed_until = scheduler.closed_until(replica.key).filter(|_| is_driven);
+    let reason = scheduler.pause_reason(replica.key).filter(|_| is_driven && closed_until.is_none());
     let pause = reason
         .map(|reason| EnginePause { until: scheduler.paused_until(replica.key), reason: reason.to_owned() });
     EngineState {
@@ -86,5 +87,6 @@ pub(super) fn state_of(
         in_flight: i64::try_from(scheduler.in_flight(replica.key)).unwrap_or(i64::MAX),
         max_concurrency: scheduler.concurrency_limit(replica.key).unwrap_or(replica.first_concurrency).into(),
         pause,
+        closed_until,
     }
 }

@@ -14,6 +14,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use super::attempts::Attempts;
 use super::commands;
+use super::hours::Hours;
 use super::loads::Loads;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
@@ -41,6 +42,7 @@ pub struct Shell {
     sharing: Option<Sharing>,
     reports: Reports,
     loads: Loads,
+    hours: Hours,
     wake_at: i64,
     is_draining: bool,
     inputs: mpsc::UnboundedReceiver<SchedulerInput>,
@@ -62,6 +64,7 @@ impl Shell {
             sharing,
             reports: Reports::new(services.clone()),
             loads: Loads::default(),
+            hours: Hours::default(),
             attempts,
             settling,
             prompts,
@@ -74,6 +77,7 @@ impl Shell {
             inputs,
             answers,
         };
+        shell.tell_hours();
         shell.feed(SchedulerInput::Replicas(shell.owned_replicas()));
         if !is_shared {
             shell.feed(SchedulerInput::Backlogs(queue::backlogs(&shell.services.store).await?));
@@ -151,6 +155,7 @@ impl Shell {
         if self.wake_at <= self.services.clock.now() {
             self.wake_at = i64::MAX;
         }
+        self.tell_hours();
         self.feed(SchedulerInput::Tick);
         self.poll_shared_state();
         self.ask_loads();
@@ -158,12 +163,20 @@ impl Shell {
         self.publish_reports();
     }
 
-    /// Asks the engines that work how loaded they are.
+    /// Tells the scheduler which engines open or close.
+    fn tell_hours(&mut self) {
+        let news = self.hours.news(&self.replicas, self.services.clock.now());
+        news.into_iter().for_each(|input| self.feed(input));
+    }
+
+    /// Asks how loaded they are the engines that work, and those that others may have at work.
     fn ask_loads(&mut self) {
         let now = self.services.clock.now();
         for replica in self.replicas.list() {
-            if self.scheduler.in_flight(replica.key) > 0 {
-                self.loads.ask(replica.key, &self.replicas, &self.answers, now);
+            let is_open = || self.is_driven(&replica) && self.scheduler.closed_until(replica.key).is_none();
+            let is_colocated = replica.colocated_percent.is_some();
+            if self.scheduler.in_flight(replica.key) > 0 || is_colocated && is_open() {
+                self.loads.ask(&replica, &self.replicas, &self.answers, now);
             }
         }
     }
@@ -289,11 +302,16 @@ impl Shell {
             let limit = f64::from(self.scheduler.concurrency_limit(replica.key).unwrap_or(0));
             metrics::gauge!("overnight_engine_concurrency_limit", "engine" => name.clone()).set(limit);
             let is_driven = f64::from(u8::from(self.is_driven(&replica)));
-            metrics::gauge!("overnight_engine_driven", "engine" => name).set(is_driven);
+            metrics::gauge!("overnight_engine_driven", "engine" => name.clone()).set(is_driven);
+            let is_open = f64::from(u8::from(self.scheduler.closed_until(replica.key).is_none()));
+            metrics::gauge!("overnight_engine_open", "engine" => name).set(is_open);
         }
         for model in self.services.models.iter() {
             let waiting = self.scheduler.waiting(model.key) as f64;
-            metrics::gauge!("overnight_requests_waiting", "model" => model.config.name.clone()).set(waiting);
+            let name = model.config.name.clone();
+            metrics::gauge!("overnight_requests_waiting", "model" => name.clone()).set(waiting);
+            let due_first = self.scheduler.due_first(model.key) as f64;
+            metrics::gauge!("overnight_requests_due_first", "model" => name).set(due_first);
         }
     }
 

@@ -17,3 +17,4 @@ mod schemas;
 mod states;
 #[cfg(test)]
 mod tests;
+pub mod waiting;

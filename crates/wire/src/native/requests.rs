@@ -8,6 +8,7 @@ use super::json::{
     push, push_id, push_json_or_null, push_key, push_string_or_null, push_time, push_time_if_set,
 };
 use super::states;
+use super::waiting::WaitingFor;
 
 /// The status of a request.
 pub use overnight_domain::requests::RequestStatus;
@@ -128,6 +129,10 @@ pub struct RequestSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub ended_at: Option<i64>,
+    /// Why a registered request is not in progress yet. Only Get Request Status and Get Request say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub waiting_for: Option<WaitingFor>,
 }
 
 /// A request with its body and, once it has ended, its result.
@@ -202,6 +207,10 @@ pub struct FullRequest {
     /// failed. What a fault of the engines interrupted is no attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<FailedAttempt>,
+    /// Why a registered request is not in progress yet. Only Get Request Status and Get Request say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub waiting_for: Option<WaitingFor>,
 }
 
 /// An attempt to complete a request that failed.
@@ -253,12 +262,27 @@ pub enum Order {
 
 /// Appends the status record. For a request just created it is the object that Create Request answers.
 pub fn write_status(request: &records::RequestSummary, out: &mut Vec<u8>) {
+    write_status_of_one(request, None, out);
+}
+
+/// Appends the status record of a request that was asked for by itself.
+pub fn write_status_of_one(
+    request: &records::RequestSummary,
+    waiting_for: Option<&WaitingFor>,
+    out: &mut Vec<u8>,
+) {
     open(request, out);
+    push_waiting_for(waiting_for, out);
     out.push(b'}');
 }
 
 /// Appends the full record.
 pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
+    write_full_of_one(request, None, out);
+}
+
+/// Appends the full record of a request that was asked for by itself.
+pub fn write_full_of_one(request: &RequestRecord, waiting_for: Option<&WaitingFor>, out: &mut Vec<u8>) {
     let result_bytes = request.result.as_ref().map_or(0, |result| result.len());
     out.reserve(512 + request.body.len() + result_bytes);
     open(&request.summary, out);
@@ -284,7 +308,16 @@ pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
         // Numbers and texts are always serialisable, and writing to memory cannot fail.
         let _ = serde_json::to_writer(&mut *out, &attempts);
     }
+    push_waiting_for(waiting_for, out);
     out.push(b'}');
+}
+
+fn push_waiting_for(waiting_for: Option<&WaitingFor>, out: &mut Vec<u8>) {
+    if let Some(waiting_for) = waiting_for {
+        push_key("waiting_for", out);
+        // As above: it cannot fail.
+        let _ = serde_json::to_writer(out, waiting_for);
+    }
 }
 
 /// Appends the body of a Create Request that sends the same again.

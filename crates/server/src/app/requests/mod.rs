@@ -16,12 +16,13 @@ pub(super) use self::create::{Reviewed, review, take_in};
 pub use self::list::{ListQuery, list_records, list_summaries};
 use super::Services;
 use super::errors::AppError;
+use super::waiting::{self, WaitingReason};
 use crate::store::requests;
 pub use crate::store::requests::Direction;
 
 const NOUN: &str = "request";
 
-/// How a request stands.
+/// How a request stands, and why it waits if it does.
 ///
 /// # Errors
 ///
@@ -30,8 +31,11 @@ pub async fn get_summary(
     services: &Services,
     account: AccountKey,
     id: RequestId,
-) -> Result<RequestSummary, AppError> {
-    requests::find_summary(&services.store, account, id).await?.ok_or(AppError::NotFound(NOUN))
+) -> Result<(RequestSummary, Option<WaitingReason>), AppError> {
+    let found = requests::find_summary(&services.store, account, id).await?;
+    let (summary, model) = found.ok_or(AppError::NotFound(NOUN))?;
+    let waiting = waiting::reason(services, &model, &summary.state).await?;
+    Ok((summary, waiting))
 }
 
 /// The whole of a request, with its result once it has one.

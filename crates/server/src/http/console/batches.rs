@@ -105,8 +105,8 @@ async fn waiting_reason(
 
 /// Whether nothing of what waits can begin, so that no pace says when it is done.
 const fn is_stuck(waiting: Option<&waiting::WaitingReason>) -> bool {
-    use waiting::WaitingReason::{DiskReserved, EnginesPaused, NoEngine};
-    matches!(waiting, Some(DiskReserved | NoEngine | EnginesPaused { .. }))
+    use waiting::WaitingReason::{DiskReserved, EnginesClosed, EnginesPaused, NoEngine};
+    matches!(waiting, Some(DiskReserved | NoEngine | EnginesPaused { .. } | EnginesClosed { .. }))
 }
 
 /// `GET /console/{account}/batches/{batch}/results`.

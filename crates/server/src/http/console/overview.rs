@@ -97,6 +97,7 @@ fn row(report: EngineReport) -> EngineRow {
         in_flight: engine.in_flight,
         max_concurrency: engine.max_concurrency,
         is_paused: engine.pause.is_some(),
+        closed_until: engine.closed_until,
         name: engine.name,
         paused_until,
         reason,

@@ -2,9 +2,12 @@
 
 use axum::extract::State;
 use overnight_domain::ids::RequestKind;
-use overnight_wire::native::requests::{write_full, write_status};
+use overnight_domain::requests::RequestStatus;
+use overnight_wire::native::requests::{write_full, write_full_of_one, write_status, write_status_of_one};
+use overnight_wire::native::waiting;
 
 use crate::app::requests;
+use crate::app::waiting::WaitingReason;
 use crate::http::answers::{self, array_of_one};
 use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
@@ -72,7 +75,12 @@ pub(super) async fn get(
     PathId(id): PathId<RequestKind>,
 ) -> Answer {
     let request = requests::get_record(&context.services, caller.0, id).await?;
-    Ok(answers::ok(array_of_one(|out| write_full(&request, out))))
+    let waiting_for = match request.summary.state.status() {
+        RequestStatus::Registered => requests::get_summary(&context.services, caller.0, id).await?.1,
+        _ => None,
+    };
+    let waiting_for = waiting_for.as_ref().map(shape_of);
+    Ok(answers::ok(array_of_one(|out| write_full_of_one(&request, waiting_for.as_ref(), out))))
 }
 
 /// Get the status of a request
@@ -85,8 +93,9 @@ pub(super) async fn get_status(
     caller: Caller,
     PathId(id): PathId<RequestKind>,
 ) -> Answer {
-    let request = requests::get_summary(&context.services, caller.0, id).await?;
-    Ok(answers::ok(|out| write_status(&request, out)))
+    let (request, waiting_for) = requests::get_summary(&context.services, caller.0, id).await?;
+    let waiting_for = waiting_for.as_ref().map(shape_of);
+    Ok(answers::ok(|out| write_status_of_one(&request, waiting_for.as_ref(), out)))
 }
 
 /// Cancel a request
@@ -105,4 +114,18 @@ pub(super) async fn cancel(
 ) -> Answer {
     let request = requests::cancel(&context.services, caller.0, id).await?;
     Ok(answers::ok(|out| write_full(&request, out)))
+}
+
+fn shape_of(reason: &WaitingReason) -> waiting::WaitingFor {
+    let (code, others) = match reason {
+        WaitingReason::Gathering { .. } => (waiting::WaitingReason::Gathering, None),
+        WaitingReason::DiskReserved => (waiting::WaitingReason::DiskSpace, None),
+        WaitingReason::NoEngine => (waiting::WaitingReason::NoEngine, None),
+        WaitingReason::EnginesPaused { .. } => (waiting::WaitingReason::EnginesPaused, None),
+        WaitingReason::EnginesClosed { .. } => (waiting::WaitingReason::EnginesClosed, None),
+        WaitingReason::Queued { ahead } => (waiting::WaitingReason::Queue, Some(*ahead)),
+    };
+    // The first second in which it holds no longer.
+    let until = reason.until().map(|until| (until + 999).div_euclid(1_000));
+    waiting::WaitingFor { reason: code, until, others }
 }

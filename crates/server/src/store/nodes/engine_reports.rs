@@ -18,8 +18,10 @@ pub struct EngineState {
     pub in_flight: i64,
     /// How many there may be.
     pub max_concurrency: i64,
-    /// Why it is paused, if it is.
+    /// Why it is paused, if it is and within its hours.
     pub pause: Option<EnginePause>,
+    /// Until when it is outside its hours, in milliseconds, if it is. Stored as a pause without a reason.
+    pub closed_until: Option<i64>,
 }
 
 /// Why an engine replica is paused.
@@ -114,7 +116,7 @@ impl ReportEngines {
             engine.is_driven.into(),
             engine.in_flight.into(),
             engine.max_concurrency.into(),
-            pause.and_then(|pause| pause.until).into(),
+            pause.map_or(engine.closed_until, |pause| pause.until).into(),
             pause.map(|pause| pause.reason.clone()).into(),
         ]
     }
@@ -126,13 +128,14 @@ pub async fn list(store: &Store) -> Result<Vec<EngineReport>, StoreError> {
 }
 
 fn read(row: &Row) -> Result<EngineReport, StoreError> {
-    let (until, reason) = (row.get("paused_until")?, row.get::<Option<String>>("reason")?);
+    let (until, reason) = (row.get::<Option<i64>>("paused_until")?, row.get::<Option<String>>("reason")?);
     let engine = EngineState {
         name: row.get("name")?,
         models: row.get::<&str>("models")?.lines().map(str::to_owned).collect(),
         is_driven: row.get("is_driven")?,
         in_flight: row.get("in_flight")?,
         max_concurrency: row.get("max_concurrency")?,
+        closed_until: until.filter(|_| reason.is_none()),
         pause: reason.map(|reason| EnginePause { until, reason }),
     };
     Ok(EngineReport { node: row.get("node")?, reported_at: row.get("reported_at")?, engine })

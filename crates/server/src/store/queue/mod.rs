@@ -1,6 +1,7 @@
 //! The queue: requests enter it in key order, are scanned, leased and settled, and leave it whichever way they end.
 
 pub mod attempts;
+pub mod deadlines;
 pub(super) mod endings;
 pub mod expiry;
 pub mod leases;

@@ -37,6 +37,17 @@ pub(in crate::store) async fn take(
     store.transaction(async move |tx| scan.begin(tx).await).await
 }
 
+/// In how many segments the partition is swept, by the replicas of all nodes.
+pub(in crate::store) async fn count(
+    store: &Store,
+    partition: QueuePartition,
+    now: i64,
+) -> Result<usize, StoreError> {
+    let count: i64 =
+        store.readers().fetch_one(Segments { partition, now }.count_swept()).await?.get("count")?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
 /// One scan for one replica.
 #[derive(Debug, Clone, Copy)]
 struct SegmentScan {

@@ -29,19 +29,19 @@ use crate::store::database::statements;
 use crate::store::{Store, StoreError, row};
 
 statements! {
-    FIND_SUMMARY = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+    FIND_SUMMARY = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, model_name
         FROM current_requests WHERE id = ? AND account = ?";
     FIND_SEQ = "SELECT seq FROM requests WHERE id = ? AND account = ?";
 }
 
-/// The status record of a request of `account`.
+/// The status record of a request of `account`, and the name of its model.
 pub async fn find_summary(
     store: &Store,
     account: AccountKey,
     id: RequestId,
-) -> Result<Option<RequestSummary>, StoreError> {
-    let query = FIND_SUMMARY.bind(id).bind(account);
-    store.readers().fetch_optional(query).await?.as_ref().map(row::request_summary).transpose()
+) -> Result<Option<(RequestSummary, String)>, StoreError> {
+    let found = store.readers().fetch_optional(FIND_SUMMARY.bind(id).bind(account)).await?;
+    found.map(|found| Ok((row::request_summary(&found)?, found.get("model_name")?))).transpose()
 }
 
 /// The row number of a request of `account`: where a list goes on after it.

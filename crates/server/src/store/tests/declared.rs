@@ -47,6 +47,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         outbox::replays::STATEMENTS,
         outbox::webhook_secrets::STATEMENTS,
         queue::queue_scan::STATEMENTS,
+        queue::deadlines::STATEMENTS,
         queue::endings::STATEMENTS,
         queue::expiry::STATEMENTS,
         queue::leases::STATEMENTS,

@@ -13,6 +13,7 @@ fn engine(name: &str) -> EngineState {
         in_flight: 3,
         max_concurrency: 16,
         pause: None,
+        closed_until: None,
     }
 }
 
@@ -33,7 +34,10 @@ async fn the_last_report_of_each_engine_is_kept(mut fixture: Fixture) {
     report(&fixture.store, &[second.clone(), first.clone()], START).await;
     assert_eq!(list(&fixture.store).await, [(START, first.clone()), (START, second.clone())]);
     let pause = |until| Some(EnginePause { until, reason: "it is \"away\"\nfor good".to_owned() });
-    let paused = EngineState { pause: pause(Some(START + 9)), in_flight: 0, ..first };
+    let paused = EngineState { pause: pause(Some(START + 9)), in_flight: 0, ..first.clone() };
+    let closed = EngineState { closed_until: Some(START + 9), ..second.clone() };
+    report(&fixture.store, std::slice::from_ref(&closed), START).await;
+    assert_eq!(list(&fixture.store).await, [(START, first.clone()), (START, closed)]);
     let tried = EngineState { pause: pause(None), is_driven: false, models: Vec::new(), ..second };
     report(&fixture.store, &[paused.clone(), tried.clone()], START + 1).await;
     assert_eq!(list(&fixture.store).await, [(START + 1, paused), (START + 1, tried)]);

@@ -2,9 +2,10 @@
 
 use overnight_domain::records::FailedAttempt;
 use overnight_domain::requests::RequestStatus;
-use overnight_domain::scheduler::{AccountKey, Candidate, Lease, ReplicaKey};
+use overnight_domain::scheduler::{AccountKey, Candidate, DeadlineStep, Lease, ReplicaKey};
 
 use crate::store::nodes;
+use crate::store::queue::deadlines;
 use crate::store::queue::leases::{self, ReleaseLease};
 use crate::store::queue::settle::Settlement;
 use crate::store::queue::{self, KeyRange};
@@ -59,6 +60,35 @@ async fn a_request_is_leased_once_at_a_time(mut fixture: Fixture) {
     assert_eq!(first.leases.len() + second.leases.len(), 2);
     assert_eq!(first.gone.len() + second.gone.len(), 2);
     fixture.assert_sound().await;
+}
+
+/// A multiple of a hundred a day later.
+const BEGIN: i64 = START - START % 100 + 86_400_000;
+
+on_both!(what_waits_is_counted_by_deadline);
+async fn what_waits_is_counted_by_deadline(mut fixture: Fixture) {
+    let requests: Vec<_> = [(1, 99), (2, 100), (3, 199), (4, 450)]
+        .map(|(key, ms)| NewRequest { expires_at: BEGIN + ms, cost: i64::from(key), ..fixture.request(key) })
+        .into();
+    fixture.insert_all(requests).await;
+    fixture.release().await;
+    let first = fixture.look().await.remove(0);
+    let leased =
+        leases::take(&fixture.store, fixture.partition(), vec![first], START).await.expect("a lease");
+    let count = || deadlines::count(&fixture.store, fixture.partition(), 100, START);
+    let step = |from: i64, count, cost| DeadlineStep { from: BEGIN + from, count, cost };
+    let (steps, segments) = count().await.expect("a count");
+    assert_eq!((steps, segments), (vec![step(100, 2, 5), step(400, 1, 4)], 0));
+    let lease = leased.leases[0].clone();
+    let back = |retry_at| ReleaseLease { lease: lease.clone(), retry_at, attempt: None, suspect: false };
+    leases::release_lease(&fixture.store, back(START + 1)).await.expect("a release");
+    assert_eq!(count().await.expect("a count").0.len(), 2, "what waits for its retry is not due to be swept");
+    let (steps, _) =
+        deadlines::count(&fixture.store, fixture.partition(), 100, START + 1).await.expect("a count");
+    assert_eq!(steps[0], step(0, 1, 1));
+    let (steps, _) =
+        deadlines::count(&fixture.store, fixture.partition(), 100, BEGIN + 199).await.expect("a count");
+    assert_eq!(steps, [step(400, 1, 4)], "what is overdue is the expirer's");
 }
 
 fn attempt() -> Option<FailedAttempt> {

@@ -242,7 +242,7 @@ impl Fixture {
 
     pub(super) async fn status(&self, id: RequestId) -> RequestStatus {
         let found = requests::find_summary(&self.store, self.account, id).await.expect("a read");
-        found.expect("the request").state.status()
+        found.expect("the request").0.state.status()
     }
 
     pub(super) async fn assert_sound(&self) {

@@ -8,6 +8,7 @@ use overnight_server::app::engines::{EnginePause, EngineState};
 use overnight_server::app::waiting::{self, WaitingReason};
 use overnight_server::app::{Services, activity, overview};
 use overnight_server::store::nodes::engine_reports;
+use serde_json::json;
 
 use crate::support::{MODEL, START, TestApp};
 
@@ -56,7 +57,8 @@ async fn a_client_is_told_why_a_request_waits_and_operators_why_engines_are_paus
     let now = app.services.clock.now();
     let report = async |pause: Option<EnginePause>| {
         let (name, models) = ("gpu-0".to_owned(), vec![MODEL.to_owned()]);
-        let engine = EngineState { name, models, is_driven: true, in_flight: 0, max_concurrency: 4, pause };
+        let (is_driven, in_flight, max_concurrency, closed_until) = (true, 0, 4, None);
+        let engine = EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until };
         engine_reports::report(&app.services.store, vec![engine], now).await.expect("a report");
     };
     let reason =
@@ -78,5 +80,30 @@ async fn a_client_is_told_why_a_request_waits_and_operators_why_engines_are_paus
     assert_eq!(reason(&RequestState::Queued).await, Some(WaitingReason::Queued { ahead: 0 }));
     let unserved = waiting::reason(&afresh(&app), "other", &RequestState::Queued).await;
     assert_eq!(unserved.expect("a reason"), Some(WaitingReason::NoEngine));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_that_was_asked_for_by_itself_says_what_it_waits_for() {
+    let app = TestApp::start().await;
+    let id = app.create("one").await;
+    let waiting_for = async |path: &str| {
+        let answer = app.client().get(path).await.json();
+        let record = if answer.is_array() { answer[0].clone() } else { answer };
+        record["waiting_for"].clone()
+    };
+    let (status, whole) = (format!("/v1/requests/{id}/status"), format!("/v1/requests/{id}"));
+    for path in [&status, &whole] {
+        let expected = json!({"reason": "gathering", "until": (START + 2_999).div_euclid(1_000)});
+        assert_eq!(waiting_for(path).await, expected, "{path}");
+    }
+    app.clock.set(START + 2_000);
+    for path in [&status, &whole] {
+        assert_eq!(waiting_for(path).await, json!({"reason": "no_engine"}), "{path}");
+    }
+    let list = app.client().get("/v1/requests?full=true").await;
+    assert!(!list.text().contains("waiting_for"), "lists say nothing of it");
+    app.client().send("POST", &format!("/v1/requests/{id}/cancel"), "").await;
+    assert_eq!(waiting_for(&status).await, json!(null), "it waits no longer");
     app.stop().await;
 }

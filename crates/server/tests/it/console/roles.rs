@@ -2,10 +2,24 @@
 
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
+use overnight_server::app::engines::EngineState;
 use overnight_server::app::{api_keys, members, users};
+use overnight_server::store::nodes::engine_reports;
 
 use super::{PASSWORD, both_accounts, member, operator};
-use crate::support::TestApp;
+use crate::support::{MODEL, START, TestApp};
+
+#[tokio::test]
+async fn an_engine_outside_its_hours_is_shown_with_the_time_it_opens() {
+    let app = TestApp::start().await;
+    let (name, models, closed_until) = ("gpu-0".to_owned(), vec![MODEL.to_owned()], Some(START + 60_000));
+    let (is_driven, in_flight, max_concurrency, pause) = (true, 0, 4, None);
+    let engine = EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until };
+    engine_reports::report(&app.services.store, vec![engine], START).await.expect("a report");
+    let page = operator(&app).await.get("/console/operator").await;
+    assert!(page.text().contains("outside its hours</span> <span class=\"label\">until "), "{page:?}");
+    app.stop().await;
+}
 
 #[tokio::test]
 async fn a_foreign_account_looks_like_one_that_does_not_exist() {

@@ -5,6 +5,7 @@ mod caches;
 mod disk;
 mod ends;
 mod faults;
+mod hours;
 mod limits;
 mod logs;
 mod poison;
@@ -45,7 +46,22 @@ struct Rig {
     shell: JoinHandle<()>,
     workers: JoinSet<()>,
     folder: TempDir,
+    setup: Setup,
+}
+
+/// What a service may have otherwise.
+#[derive(Clone)]
+struct Setup {
     environment: Vec<(String, String)>,
+    /// More settings of each engine, one a line.
+    engine_settings: &'static str,
+    clock: SharedClock,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { environment: Vec::new(), engine_settings: "", clock: Arc::new(SystemClock) }
+    }
 }
 
 impl Rig {
@@ -57,42 +73,42 @@ impl Rig {
     /// The same, with settings of the environment.
     async fn start_with(configs: Vec<SimConfig>, environment: &[(&str, &str)]) -> Self {
         let environment = environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        Self::start_all(configs, environment, async |_, _| {}).await
+        Self::start_all(configs, Setup { environment, ..Setup::default() }, async |_, _| {}).await
     }
 
     /// The same, with `work` done before anything is scheduled.
     async fn start_after(configs: Vec<SimConfig>, work: impl AsyncFnOnce(&Services, AccountKey)) -> Self {
-        Self::start_all(configs, Vec::new(), work).await
+        Self::start_all(configs, Setup::default(), work).await
     }
 
     async fn start_all(
         configs: Vec<SimConfig>,
-        environment: Vec<(String, String)>,
+        setup: Setup,
         work: impl AsyncFnOnce(&Services, AccountKey),
     ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let engines: Vec<_> =
             configs.into_iter().map(|config| SimEngine::start(config).expect("an engine")).collect();
-        let services = open(folder.path(), &engines, environment.clone()).await;
+        let services = open(folder.path(), &engines, &setup).await;
         let account = app::accounts::create(&services, "test").await.expect("an account").key;
         work(&services, account).await;
         let (stop, shell) = schedule(&services).await;
         let workers = workers::spawn(&services);
-        Self { services, account, engines, stop, shell, workers, folder, environment }
+        Self { services, account, engines, stop, shell, workers, folder, setup }
     }
 
     /// Ends the service and starts it again in the same folder; the engines run on.
     async fn restart(self) -> Self {
-        let Self { services, account, engines, stop, shell, workers, folder, environment } = self;
+        let Self { services, account, engines, stop, shell, workers, folder, setup } = self;
         let _ = stop.send(());
         shell.await.expect("the shell ends");
         drop(workers);
         services.store.close().await;
         drop(services);
-        let services = open(folder.path(), &engines, environment.clone()).await;
+        let services = open(folder.path(), &engines, &setup).await;
         let (stop, shell) = schedule(&services).await;
         let workers = workers::spawn(&services);
-        Self { services, account, engines, stop, shell, workers, folder, environment }
+        Self { services, account, engines, stop, shell, workers, folder, setup }
     }
 
     /// Takes in a request whose user says `content`.
@@ -146,9 +162,9 @@ impl Rig {
 }
 
 /// The services over a folder.
-async fn open(folder: &Path, engines: &[SimEngine], environment: Vec<(String, String)>) -> Services {
-    let config = Arc::new(config(folder, engines, environment));
-    let clock: SharedClock = Arc::new(SystemClock);
+async fn open(folder: &Path, engines: &[SimEngine], setup: &Setup) -> Services {
+    let config = Arc::new(config(folder, engines, setup));
+    let clock = Arc::clone(&setup.clock);
     let store = Store::open(&store_options(folder), Arc::clone(&clock)).await.expect("a store");
     let services = Services::new(store, clock, Arc::new(Ids::from_system()), config);
     services.await.expect("services")
@@ -193,18 +209,20 @@ async fn pause() {
     tokio::time::sleep(Duration::from_millis(10)).await;
 }
 
-fn config(folder: &Path, engines: &[SimEngine], environment: Vec<(String, String)>) -> Config {
+fn config(folder: &Path, engines: &[SimEngine], setup: &Setup) -> Config {
     let mut text = format!(
         "data_dir = \"{}\"\naggregation_period = \"50ms\"\n[[models]]\nname = \"sim\"\n",
         folder.display()
     );
     for (number, engine) in engines.iter().enumerate() {
         text += &format!(
-            "[[engines]]\nname = \"sim-{number}\"\nkind = \"openai\"\nbase_url = \"{}\"\nmodels = {{ \"sim\" = \"sim-model\" }}\nmax_concurrency = 16\n",
-            engine.base_url()
+            "[[engines]]\nname = \"sim-{number}\"\nkind = \"openai\"\nbase_url = \"{}\"\nmodels = {{ \"sim\" = \"sim-model\" }}\nmax_concurrency = 16\n{}\n",
+            engine.base_url(),
+            setup.engine_settings
         );
     }
     let file = folder.join("test.toml");
     std::fs::write(&file, text).expect("a config file");
+    let environment = setup.environment.clone();
     Config::load(&Sources { file: Some(file), environment, ..Sources::default() }).expect("a config")
 }

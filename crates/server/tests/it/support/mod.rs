@@ -16,5 +16,5 @@ pub(crate) use self::http2::Http2;
 pub(crate) use self::log::Log;
 pub(crate) use self::order::keys;
 pub(crate) use self::raw::{Raw, pause};
-pub(crate) use self::stepped_clock::SteppedClock;
+pub(crate) use self::stepped_clock::{SharedSteps, SteppedClock};
 pub(crate) use self::stores::store_options;

@@ -12,6 +12,7 @@ use crate::native::events::Event;
 use crate::native::models::{Model, ModelList};
 use crate::native::requests::{CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestSummary};
 use crate::native::results::FailedResult;
+use crate::native::waiting::WaitingFor;
 
 fn add<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
     schemas.push((T::name().into_owned(), T::schema()));
@@ -57,8 +58,9 @@ fn what_is_absent_until_set_is_never_null_and_what_may_be_null_is_always_there()
             assert!(!nullable || !absent.contains(&key.as_str()), "{key}");
         }
     };
-    check("RequestStatus", &["in_progress_at", "ended_at"]);
-    check("Request", &["in_progress_at", "ended_at", "result_body", "attempts"]);
+    check("RequestStatus", &["in_progress_at", "ended_at", "waiting_for"]);
+    check("Request", &["in_progress_at", "ended_at", "result_body", "attempts", "waiting_for"]);
+    check("WaitingFor", &["until", "others"]);
     check("BatchStatus", &["in_progress_at", "completed_at"]);
     check("Batch", &["in_progress_at", "completed_at"]);
 }
@@ -106,4 +108,5 @@ fn every_example_is_one_of_its_type() {
     example::<Event>();
     example::<FailedResult>();
     example::<Model>();
+    example::<WaitingFor>();
 }

@@ -6,6 +6,7 @@ use overnight_domain::webhooks::{Event, EventKind, Subject};
 
 use crate::native::errors::{ErrorBody, ErrorDetail, ErrorEnvelope};
 use crate::native::models::{Model, ModelList};
+use crate::native::waiting::{WaitingFor, WaitingReason};
 use crate::native::{batches, events, requests};
 
 const CREATED_AT: i64 = 1_751_500_000_999;
@@ -92,6 +93,15 @@ fn a_full_request_without_extras_says_null_and_has_no_result() {
         r#""expires_at":1751586400,"batch_id":null,"metadata":null,"request_body":{},"#,
         r#""completion_window":"24h","webhook":null}"#
     )));
+    let waiting_for = WaitingFor { reason: WaitingReason::EnginesClosed, until: Some(7), others: None };
+    for told in [
+        written(|out| requests::write_full_of_one(&record, Some(&waiting_for), out)),
+        written(|out| requests::write_status_of_one(&record.summary, Some(&waiting_for), out)),
+    ] {
+        assert!(told.ends_with(r#","waiting_for":{"reason":"engines_closed","until":7}}"#), "{told}");
+        let record: requests::RequestSummary = serde_json::from_str(&told).expect("a status record");
+        assert_eq!(record.waiting_for, Some(waiting_for));
+    }
     let create = written(|out| requests::write_create(&record, out));
     let places = requests::CREATE_MEMBERS.map(|(name, _)| create.find(name).expect("a member"));
     assert!(places.is_sorted(), "the members are written in the order of their list: {create}");

@@ -12,6 +12,9 @@ const LEFT_MS: i64 = 120_000;
 
 statements! {
     COMMIT_WITHOUT_WAITING = { postgres: "SET LOCAL synchronous_commit = off" };
+    /// Those that somebody sweeps.
+    COUNT_SWEPT = { postgres: "SELECT count(*) AS count FROM segments s WHERE model = ? AND account = ? AND scanned_at >= ?
+          AND EXISTS (SELECT 1 FROM nodes n WHERE n.seq = s.node)" };
     OWN = { postgres: "SELECT begin_key, begin_seq, cursor_key, cursor_seq FROM segments
         WHERE model = ? AND account = ? AND node = ? AND replica = ? ORDER BY begin_key, begin_seq LIMIT 1 FOR UPDATE" };
     /// Where the segment behind this place begins, so this one ends there.
@@ -111,6 +114,11 @@ impl Segments {
     /// Where a crash sets a cursor back, a run is scanned twice: no commit needs to wait for that.
     pub(super) async fn commit_without_waiting(self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         tx.execute(COMMIT_WITHOUT_WAITING.unbound()).await.map(drop)
+    }
+
+    /// How many of them somebody sweeps.
+    pub(super) fn count_swept(self) -> Statement {
+        self.all(&COUNT_SWEPT).bind(self.left_at())
     }
 
     /// The owner's segment, locked.

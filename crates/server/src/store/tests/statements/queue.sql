@@ -7,6 +7,11 @@ INSERT INTO attempts (request, number, ended_at, status, message)
         SELECT CAST($1 AS BIGINT), coalesce(max(number), 0) + 1, CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS TEXT)
         FROM attempts WHERE request = $5;
 
+-- queue::deadlines::COUNT_DEADLINES, both
+SELECT deadline / $1 AS step, count(*) AS count, CAST(sum(cost) AS BIGINT) AS cost FROM queue
+        WHERE model = $2 AND account = $3 AND phase = 0 /* waiting */ AND retry_at <= $4 AND deadline > $5
+        GROUP BY 1 ORDER BY 1;
+
 -- queue::endings::END, SQLite
 UPDATE request_states SET state = ?3, ready_at = ?4, in_progress_at = ?5, ended_at = ?6, result_seq = ?7
             WHERE seq = ?1 AND state = ?2 RETURNING seq, batch, result_seq, account, hold, lane;
@@ -195,6 +200,10 @@ WITH RECURSIVE g(model, account) AS (
 
 -- queue::segments::rows::COMMIT_WITHOUT_WAITING, PostgreSQL
 SET LOCAL synchronous_commit = off;
+
+-- queue::segments::rows::COUNT_SWEPT, PostgreSQL
+SELECT count(*) AS count FROM segments s WHERE model = $1 AND account = $2 AND scanned_at >= $3
+          AND EXISTS (SELECT 1 FROM nodes n WHERE n.seq = s.node);
 
 -- queue::segments::rows::CURRENT, PostgreSQL
 SELECT begin_key, begin_seq, cursor_key, cursor_seq FROM segments

@@ -2,7 +2,7 @@
 SELECT seq FROM requests WHERE id = $1 AND account = $2;
 
 -- requests::FIND_SUMMARY, both
-SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at
+SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, model_name
         FROM current_requests WHERE id = $1 AND account = $2;
 
 -- requests::cancel::FIND_LIVE, both

@@ -1,0 +1,48 @@
+//! Tells the scheduler when engines open and close.
+
+use std::collections::BTreeMap;
+
+use overnight_domain::scheduler::{EngineHours, ReplicaKey, SchedulerInput};
+
+use super::replicas::Replicas;
+
+/// The hours that the scheduler was told, by replica: of those that have any.
+#[derive(Default)]
+pub(super) struct Hours {
+    told: BTreeMap<ReplicaKey, Told>,
+}
+
+struct Told {
+    at: i64,
+    hours: EngineHours,
+}
+
+impl Hours {
+    /// What the scheduler does not know of the replicas' hours at `now`, in milliseconds: all of them at first.
+    pub(super) fn news(&mut self, replicas: &Replicas, now: i64) -> Vec<SchedulerInput> {
+        let mut news = Vec::new();
+        for (replica, weekly) in replicas.hours() {
+            let before = self.told.get(&replica);
+            // The clock may have been set back.
+            let holds = |told: &Told| told.at <= now && told.hours.until.is_none_or(|until| now < until);
+            if before.is_some_and(holds) {
+                continue;
+            }
+            let hours = weekly.at(now);
+            if before.is_none_or(|told| told.hours != hours) {
+                log(replicas.name(replica), hours, now);
+                news.push(SchedulerInput::Hours { replica, hours });
+            }
+            self.told.insert(replica, Told { at: now, hours });
+        }
+        news
+    }
+}
+
+fn log(replica: &str, hours: EngineHours, now: i64) {
+    let lasts_ms = hours.until.map(|until| until - now);
+    match hours.is_open {
+        true => tracing::info!(replica, lasts_ms, "engine replica within its hours"),
+        false => tracing::info!(replica, lasts_ms, "engine replica outside its hours"),
+    }
+}

@@ -1,0 +1,42 @@
+//! What a request waits for.
+
+use serde::{Deserialize, Serialize};
+
+/// What keeps a registered request from an engine, as of a second ago or less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(example = json!({
+    "reason": "queue",
+    "others": 41
+})))]
+pub struct WaitingFor {
+    /// What it is.
+    pub reason: WaitingReason,
+    /// Until when, in Unix seconds. Absent where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub until: Option<i64>,
+    /// With `queue`, how many other requests wait for the same model, those of all accounts counted: some run before this one and
+    /// some after. Absent with every other reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub others: Option<i64>,
+}
+
+/// Why a registered request waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum WaitingReason {
+    /// Its siblings are gathered for a moment.
+    Gathering,
+    /// What is left of the disk is kept for the results of what runs.
+    DiskSpace,
+    /// No engine serves its model.
+    NoEngine,
+    /// The engines of its model are paused.
+    EnginesPaused,
+    /// The engines of its model are outside their hours.
+    EnginesClosed,
+    /// Its turn has not come.
+    Queue,
+}
