@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
@@ -65,6 +66,21 @@ impl Process {
     /// From now on its peak is what is resident now.
     pub(super) fn forget_peak(&self) -> io::Result<()> {
         process::forget_peak(self.pid)
+    }
+
+    /// Stops it where it stands, until [`Self::resume`].
+    pub(super) fn pause(&self) -> io::Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    pub(super) fn resume(&self) -> io::Result<()> {
+        self.signal(Signal::CONT)
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| io::Error::other("a child process has no number"))?;
+        Ok(kill_process(pid, signal)?)
     }
 
     /// Kills it, as a power cut would, and waits until it is gone.

@@ -11,8 +11,10 @@ mod clock;
 mod create;
 mod dispatch;
 mod download;
+mod lease;
 mod load;
 mod peers;
+mod pool;
 mod postgres;
 mod process;
 mod report;
@@ -31,7 +33,9 @@ use futures_util::future::LocalBoxFuture;
 pub use self::peers::{Peer, run as run_peer};
 pub use self::report::{Figure, Report};
 pub use self::sweep::{
-    FairnessFigures, LimitFigures, OrderFigures, OutageFigures, SweepFigures, SweepReport, run as run_sweep,
+    DeadlineFigures, EngineOptions, FairnessFigures, HttpFigures, HttpOptions, HttpReport, Kind as SweepKind,
+    LimitFigures, NodesFigures, NodesReport, OrderFigures, OutageFigures, SweepFigures, SweepReport,
+    TraceFormat, TraceReport, WayFigures, run as run_sweep, run_engine, run_http, run_nodes, run_trace,
 };
 
 /// The arguments with which the running executable starts itself: `serve` with a settings file, and a peer.
@@ -52,6 +56,8 @@ pub enum Benchmark {
     Stream,
     /// From the start of the process to readiness with everything queued.
     Restart,
+    /// Leases from a long queue, beside the same from one that is a fiftieth as long.
+    Lease,
     /// Creates and dispatch on a PostgreSQL of its own, beside one INSERT a request through a pool.
     Postgres,
 }
@@ -77,6 +83,7 @@ impl Benchmark {
             Self::Dispatch => 50_000,
             Self::Stream => 100_000,
             Self::Restart => 1_000_000,
+            Self::Lease => 5_000_000,
         }
     }
 }
@@ -98,6 +105,7 @@ async fn measure(benchmark: Benchmark, options: &Options) -> io::Result<Report> 
         Benchmark::Webhooks => webhooks::run(options).await,
         Benchmark::Stream => stream::run(options).await,
         Benchmark::Restart => restart::run(options).await,
+        Benchmark::Lease => lease::run(options).await,
         Benchmark::Postgres => postgres::run(options).await,
     }
 }

@@ -1,11 +1,14 @@
 //! What a process has used, as Linux tells it.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::time::Duration;
 
 /// `USER_HZ`, which every architecture that Rust's standard library runs on shows as 100.
 const TICKS_PER_SECOND: u64 = 100;
+/// The longest chain of parents that is followed.
+const CHAIN_MAX: usize = 64;
 
 /// Resident memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,16 +35,48 @@ pub(crate) fn cpu_time_with_children(pid: u32) -> io::Result<Duration> {
     Ok(duration(ticks(pid, 4)? + of_children))
 }
 
+/// The same of the process and of all that it started, directly or not, and that runs.
+pub(crate) fn cpu_time_of_tree(pid: u32) -> io::Result<Duration> {
+    let mut parents = HashMap::new();
+    for entry in fs::read_dir("/proc")? {
+        let Some(child) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        // A process that has just ended is counted with its parent.
+        let Ok(fields) = fields(child) else { continue };
+        parents.insert(
+            child,
+            fields.split_whitespace().nth(1).and_then(|parent| parent.parse().ok()).unwrap_or(0),
+        );
+    }
+    let below = parents.keys().filter(|process| **process != pid && descends(&parents, **process, pid));
+    let of_others: u64 = below.map(|process| ticks(*process, 4).unwrap_or(0)).sum();
+    Ok(duration(ticks(pid, 4)? + of_others))
+}
+
+/// Whether `process` is `ancestor`, or was started by it or by one of those that it started.
+fn descends(parents: &HashMap<u32, u32>, process: u32, ancestor: u32) -> bool {
+    let chain = std::iter::successors(Some(process), |it| parents.get(it).copied());
+    // A number may be used again while the parents are read, so a chain may close.
+    chain.take(CHAIN_MAX).any(|it| it == ancestor)
+}
+
 fn duration(ticks: u64) -> Duration {
     Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND)
 }
 
 /// The sum of the first of `utime`, `stime`, `cutime` and `cstime`.
 fn ticks(pid: u32, count: usize) -> io::Result<u64> {
+    Ok(fields(pid)?
+        .split_whitespace()
+        .skip(11)
+        .take(count)
+        .filter_map(|ticks| ticks.parse::<u64>().ok())
+        .sum())
+}
+
+/// What the system tells of a process, from the third field on: the second, its name in brackets, may hold anything.
+fn fields(pid: u32) -> io::Result<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name, in brackets, may hold anything; the fields behind it begin with the third.
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    Ok(fields.split_whitespace().skip(11).take(count).filter_map(|ticks| ticks.parse::<u64>().ok()).sum())
+    Ok(stat.rsplit_once(')').map_or("", |(_, fields)| fields).to_owned())
 }
 
 /// The memory that the process holds.
@@ -73,5 +108,14 @@ mod tests {
         let memory = memory(pid).unwrap();
         assert!(memory.anonymous <= memory.resident && memory.resident > 0 && memory.peak > 0);
         assert!(cpu_time(pid).unwrap() <= cpu_time(pid).unwrap());
+    }
+
+    #[test]
+    fn a_process_descends_from_all_above_it_and_a_circle_ends() {
+        let parents = HashMap::from([(2, 1), (3, 2), (4, 1), (8, 9), (9, 8)]);
+        assert!(descends(&parents, 3, 1) && descends(&parents, 3, 2) && descends(&parents, 3, 3));
+        assert!(!descends(&parents, 4, 2) && !descends(&parents, 1, 3) && !descends(&parents, 8, 1));
+        let pid = std::process::id();
+        assert!(cpu_time(pid).unwrap() <= cpu_time_of_tree(pid).unwrap());
     }
 }

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::child::Process;
 use super::download::Connection;
-use super::peers::{Filled, Peer, Stage};
+use super::peers::{Filled, MadeAccount, Peer, Stage};
 use super::workload::MODEL;
 use super::{Options, clock};
 
@@ -36,7 +36,7 @@ struct Served {
 pub(super) struct Service {
     pub(super) process: Process,
     pub(super) address: SocketAddr,
-    /// The key of its first account.
+    /// The key of its first account; empty where another node of the same database made that.
     pub(super) key: String,
     /// From the start of the process until it said that it is ready.
     pub(super) ready_after: Duration,
@@ -85,17 +85,32 @@ impl Site {
         database_url: &str,
         more: &str,
     ) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix(".overnight-bench-").tempdir_in(&options.folder)?;
+        let settings = format!(
+            "aggregation_period = \"{aggregation_period}\"\ndatabase_url = {database_url:?}\n\
+             [[models]]\nname = \"{MODEL}\"\n{more}[[engines]]\nname = \"bench\"\nkind = \"openai\"\n\
+             base_url = \"http://{engine}/v1\"\nmax_concurrency = 256\n\
+             [quotas]\nlive_requests = {}\n",
+            u32::MAX
+        );
+        Self::configured(&options.folder, &settings)
+    }
+
+    /// An empty data folder under `folder`; `settings` are all but those that every benchmark needs.
+    pub(super) fn configured(folder: &Path, settings: &str) -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix(".overnight-bench-").tempdir_in(folder)?;
         let site = Self { folder };
         let settings = format!(
-            "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\naggregation_period = \"{aggregation_period}\"\n\
-             database_url = {database_url:?}\nlog = \"warn\"\n\
-             [[models]]\nname = \"{MODEL}\"\n{more}[[engines]]\nname = \"bench\"\nkind = \"openai\"\n\
-             base_url = \"http://{engine}/v1\"\nmax_concurrency = 256\n",
-            site.data_folder(),
+            "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\nlog = \"warn\"\n{settings}",
+            site.data_folder()
         );
         fs::write(site.config(), settings)?;
         Ok(site)
+    }
+
+    /// Makes another account; its key.
+    pub(super) async fn make_account(&self) -> io::Result<String> {
+        let MadeAccount { key } = Process::run_peer(&Peer::Account { config: self.config() }).await?;
+        Ok(key)
     }
 
     /// Where the service keeps everything.
@@ -103,7 +118,7 @@ impl Site {
         self.folder.path().join("data")
     }
 
-    fn config(&self) -> PathBuf {
+    pub(super) fn config(&self) -> PathBuf {
         self.folder.path().join("overnight.toml")
     }
 
@@ -154,7 +169,7 @@ impl Site {
             clock::sleep_ms(POLL_MS).await;
         }
         let ready_after = began_at.elapsed();
-        let key = fs::read_to_string(self.data_folder().join(KEY_FILE))?.trim().to_owned();
+        let key = read_key(&self.data_folder().join(KEY_FILE))?;
         Ok(Service { process, address, key, ready_after })
     }
 }
@@ -167,9 +182,24 @@ impl Service {
         Ok(count.unwrap_or(0))
     }
 
+    /// The sum of a gauge over its labels.
+    pub(super) async fn gauge(&self, connection: &mut Connection, name: &str) -> io::Result<f64> {
+        let figures = self.figures(connection).await?;
+        let samples = figures.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('{'));
+        Ok(samples.filter_map(|sample| sample.rsplit_once(' ')?.1.parse::<f64>().ok()).sum())
+    }
+
     /// Its `/metrics`.
     pub(super) async fn figures(&self, connection: &mut Connection) -> io::Result<String> {
         String::from_utf8(connection.get("/metrics").await?.to_vec()).map_err(io::Error::other)
+    }
+}
+
+fn read_key(file: &Path) -> io::Result<String> {
+    match fs::read_to_string(file) {
+        Ok(key) => Ok(key.trim().to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error),
     }
 }
 

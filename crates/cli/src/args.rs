@@ -93,7 +93,8 @@ impl Command {
             | Self::Migrate(_)
             | Self::Export(_)
             | Self::Import(_)
-            | Self::Doctor => true,
+            | Self::Doctor
+            | Self::BenchPeer(_) => true,
             Self::Submit(_)
             | Self::Status(_)
             | Self::Watch(_)
@@ -102,8 +103,7 @@ impl Command {
             | Self::List(_)
             | Self::Listen(_)
             | Self::Bench(_)
-            | Self::Openapi
-            | Self::BenchPeer(_) => false,
+            | Self::Openapi => false,
         }
     }
 }

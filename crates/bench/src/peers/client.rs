@@ -6,15 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::{Request, Uri};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper::Uri;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
 use crate::clock;
+use crate::pool::Pool;
 use crate::process;
 use crate::workload::CreateBody;
 
@@ -25,12 +22,8 @@ pub(crate) struct Drained {
     pub(crate) cpu_seconds: f64,
 }
 
-type Pool = Client<HttpConnector, Full<Bytes>>;
-
 pub(super) async fn run(engine: SocketAddr, requests: usize, in_flight: usize) -> io::Result<Drained> {
-    let mut connector = HttpConnector::new();
-    connector.set_nodelay(true);
-    let pool: Pool = Client::builder(TokioExecutor::new()).build(connector);
+    let pool = Pool::new();
     let uri: Uri = format!("http://{engine}/v1/chat/completions").parse().map_err(io::Error::other)?;
     let next = Arc::new(AtomicUsize::new(0));
     let (began_at, cpu) = (clock::now(), process::cpu_time(std::process::id())?);
@@ -52,14 +45,6 @@ async fn work(pool: Pool, uri: Uri, next: Arc<AtomicUsize>, requests: usize) -> 
         if number >= requests {
             return Ok(());
         }
-        let request = Request::post(uri.clone())
-            .header("content-type", "application/json")
-            .body(Full::new(Bytes::copy_from_slice(body.chat(number))))
-            .map_err(io::Error::other)?;
-        let response = pool.request(request).await.map_err(io::Error::other)?;
-        if !response.status().is_success() {
-            return Err(io::Error::other(format!("the engine answered {}", response.status())));
-        }
-        response.into_body().collect().await.map_err(io::Error::other)?;
+        pool.post(uri.clone(), Bytes::copy_from_slice(body.chat(number))).await?;
     }
 }

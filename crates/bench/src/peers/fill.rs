@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
@@ -11,12 +10,11 @@ use overnight_domain::money::TokenBound;
 use overnight_domain::records::ClientFields;
 use overnight_domain::scheduler::{AccountKey, Lease, ModelKey, Position, QueuePartition, ReplicaKey};
 use overnight_domain::sort_key::SortKey;
-use overnight_server::app::{Services, bootstrap, store_options};
-use overnight_server::clock::{SharedClock, SystemClock};
-use overnight_server::config::{Config, Sources};
-use overnight_server::ids::Ids;
+use overnight_server::app::Services;
+use overnight_server::store::Durability;
+use overnight_server::store::StoreError;
 use overnight_server::store::identity::accounts;
-use overnight_server::store::ledger::holds::Hold;
+use overnight_server::store::ledger::holds::{Admission, Hold};
 use overnight_server::store::queue::leases;
 use overnight_server::store::queue::releases;
 use overnight_server::store::queue::settle;
@@ -24,13 +22,14 @@ use overnight_server::store::queue::settle::{Ending, Settlement};
 use overnight_server::store::queue::{self, KeyRange};
 use overnight_server::store::requests;
 use overnight_server::store::requests::NewRequest;
-use overnight_server::store::{Durability, Store, StoreError, StoreOptions};
 use serde::{Deserialize, Serialize};
 
+use super::opening;
 use crate::workload::{self, CreateBody};
 
 const AT_ONCE: usize = 1_024;
-const RUN: usize = 128;
+/// Requests of a lease.
+pub(super) const RUN: usize = 128;
 const LOOK: u32 = 512;
 const WINDOW_MS: i64 = 86_400_000;
 const COST: i64 = 400;
@@ -59,17 +58,17 @@ pub(super) async fn run(
     stage: Stage,
     webhook: Option<String>,
 ) -> io::Result<Filled> {
-    let sources = Sources { file: Some(config), ..Sources::default() };
-    let config = Arc::new(Config::load(&sources).map_err(io::Error::other)?);
-    let clock: SharedClock = Arc::new(SystemClock);
-    let options = StoreOptions { durability: Durability::ProcessOnly, ..store_options(&config) };
-    let store = Store::open(&options, Arc::clone(&clock)).await.map_err(io::Error::other)?;
-    let ids = Arc::new(Ids::from_system());
-    let services = Services::new(store, clock, ids, config).await.map_err(io::Error::other)?;
-    bootstrap::run(&services).await.map_err(io::Error::other)?;
+    let services = opening::open(config, Durability::ProcessOnly).await?;
     let filled = fill(&services, requests, stage, webhook).await.map_err(io::Error::other);
     services.store.close().await;
     filled.map(|()| Filled { requests })
+}
+
+/// The one account's queue of the one model.
+pub(super) async fn partition(services: &Services) -> Result<QueuePartition, StoreError> {
+    let account = accounts::list(&services.store).await?.first().map_or(AccountKey(1), |account| account.key);
+    let model = services.models.iter().next().map_or(ModelKey(1), |model| model.key);
+    Ok(QueuePartition { model, account })
 }
 
 async fn fill(
@@ -78,9 +77,7 @@ async fn fill(
     stage: Stage,
     webhook: Option<String>,
 ) -> Result<(), StoreError> {
-    let account = accounts::list(&services.store).await?.first().map_or(AccountKey(1), |account| account.key);
-    let model = services.models.iter().next().map_or(ModelKey(1), |model| model.key);
-    let partition = QueuePartition { model, account };
+    let partition = partition(services).await?;
     for first in (0..requests).step_by(AT_ONCE) {
         create(services, partition, first..requests.min(first + AT_ONCE), webhook.as_deref()).await?;
         releases::release(&services.store, services.clock.now(), u32::MAX).await?;
@@ -124,7 +121,10 @@ async fn create(
     });
     let inserts =
         new.collect::<Vec<_>>().into_iter().map(|request| requests::insert(&services.store, request));
-    try_join_all(inserts).await.map(drop)
+    let admissions = try_join_all(inserts).await?;
+    // Fewer requests than were asked for would be another measurement.
+    assert!(admissions.iter().all(|it| *it == Admission::Taken), "a request was refused: {admissions:?}");
+    Ok(())
 }
 
 /// Leases and settles everything in key order, run by run.

@@ -1,11 +1,14 @@
 //! What the benchmarked executable does in its other processes.
 
+mod account;
 mod client;
 mod engine;
 mod file;
 mod fill;
 mod insert;
+mod lease;
 mod noop;
+mod opening;
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,9 +20,11 @@ use futures_util::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
+pub(super) use self::account::MadeAccount;
 pub(super) use self::client::Drained;
 pub(super) use self::fill::Filled;
 pub(super) use self::fill::Stage;
+pub(super) use self::lease::Leased;
 
 /// Another process's part, told as one JSON argument. A server says where it listens and serves until it is killed;
 /// the others say what they did and end.
@@ -49,6 +54,11 @@ pub enum Peer {
         /// How many at once.
         in_flight: usize,
     },
+    /// Makes an account beside the first one of a service's store.
+    Account {
+        /// The service's settings.
+        config: PathBuf,
+    },
     /// Fills a service's empty store.
     Fill {
         /// The service's settings.
@@ -59,6 +69,13 @@ pub enum Peer {
         stage: Stage,
         /// Where their ends are told.
         webhook: Option<String>,
+    },
+    /// Leases from a service's filled store.
+    Lease {
+        /// The service's settings.
+        config: PathBuf,
+        /// How many leases.
+        leases: usize,
     },
 }
 
@@ -83,9 +100,11 @@ async fn play(peer: Peer) -> io::Result<()> {
         Peer::Engine => engine::serve(listen().await?).await,
         Peer::File { path } => file::serve(listen().await?, path).await,
         Peer::Client { engine, requests, in_flight } => say(&client::run(engine, requests, in_flight).await?),
+        Peer::Account { config } => say(&account::run(config).await?),
         Peer::Fill { config, requests, stage, webhook } => {
             say(&fill::run(config, requests, stage, webhook).await?)
         }
+        Peer::Lease { config, leases } => say(&lease::run(config, leases).await?),
     }
 }
 

@@ -2,25 +2,36 @@
 //! each file, swept by the scheduler, and in the best order that is known. Time is virtual: a night takes seconds.
 
 mod chance;
+mod deadlines;
+mod engine;
 mod fairness;
 mod fleet;
+mod http;
+mod isolation;
 mod limits;
 mod orders;
 mod outage;
 mod swept;
+mod trace;
 mod workload;
 
 use std::fmt;
 
 use serde::Serialize;
 
+pub use self::deadlines::DeadlineFigures;
+pub use self::engine::{EngineOptions, run as run_engine};
 pub use self::fairness::FairnessFigures;
 use self::fleet::{Dispatcher, Outcome};
+pub use self::http::{HttpFigures, HttpOptions, HttpReport, NodesFigures, NodesReport, WayFigures};
+pub use self::http::{run as run_http, run_nodes};
 pub use self::limits::LimitFigures;
 use self::orders::FixedOrder;
 pub use self::outage::OutageFigures;
 use self::swept::{Limit, Swept};
-use self::workload::{Kind, Workload};
+pub use self::trace::{TraceFormat, TraceReport, run as run_trace};
+pub use self::workload::Kind;
+use self::workload::Workload;
 
 /// Requests in flight on each replica.
 const CONCURRENCY: u32 = 64;
@@ -66,6 +77,8 @@ pub struct SweepReport {
     pub outages: Vec<OutageFigures>,
     /// A line for each seed.
     pub fairness: Vec<FairnessFigures>,
+    /// A line for each seed.
+    pub deadlines: Vec<DeadlineFigures>,
 }
 
 /// Runs every workload of about `requests` requests in every order, with so many seeds.
@@ -78,24 +91,25 @@ pub fn run(requests: usize, seeds: usize) -> SweepReport {
         for (replicas, times) in FLEETS {
             for seed in 0..seeds as u64 {
                 let workload = kind.generate(requests * times, seed);
-                lines.push(measure(kind, seed, &workload, replicas));
+                lines.push(measure(kind.name(), seed, &workload, replicas));
             }
         }
     }
     let outages = outage::measure(requests, seeds);
-    SweepReport { lines, limits, outages, fairness: fairness::measure(requests, seeds) }
+    let fairness = fairness::measure(requests, seeds);
+    SweepReport { lines, limits, outages, fairness, deadlines: deadlines::measure(requests, seeds) }
 }
 
-fn measure(kind: Kind, seed: u64, workload: &Workload, replicas: usize) -> SweepFigures {
+fn measure(name: &'static str, seed: u64, workload: &Workload, replicas: usize) -> SweepFigures {
     let Workload { requests, cost } = workload;
     let slots = CONCURRENCY as usize;
     let in_order = |dispatcher: &mut dyn Dispatcher| {
         let Outcome { seconds, hit_rate, completed, .. } = fleet::run(requests, cost, replicas, dispatcher);
-        assert_eq!(completed, requests.len(), "{}: not every request was completed", kind.name());
+        assert_eq!(completed, requests.len(), "{}: not every request was completed", name);
         OrderFigures { seconds, hit_rate }
     };
     SweepFigures {
-        workload: kind.name(),
+        workload: name,
         seed,
         replicas,
         arrival: in_order(&mut FixedOrder::arrival(requests, replicas, slots)),
@@ -105,8 +119,8 @@ fn measure(kind: Kind, seed: u64, workload: &Workload, replicas: usize) -> Sweep
     }
 }
 
-impl fmt::Display for SweepReport {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl SweepFigures {
+    fn write_all(lines: &[Self], formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             formatter,
             "{:<22} {:>8} {:>4} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}",
@@ -120,7 +134,7 @@ impl fmt::Display for SweepReport {
             "x arrival",
             "of oracle"
         )?;
-        for line in &self.lines {
+        for line in lines {
             let order = |it: OrderFigures| format!("{:.1} s ({:.3})", it.seconds, it.hit_rate);
             writeln!(
                 formatter,
@@ -136,12 +150,21 @@ impl fmt::Display for SweepReport {
                 line.oracle.seconds / line.sweep.seconds
             )?;
         }
+        Ok(())
+    }
+}
+
+impl fmt::Display for SweepReport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        SweepFigures::write_all(&self.lines, formatter)?;
         writeln!(formatter)?;
         LimitFigures::write_all(&self.limits, formatter)?;
         writeln!(formatter)?;
         OutageFigures::write_all(&self.outages, formatter)?;
         writeln!(formatter)?;
-        FairnessFigures::write_all(&self.fairness, formatter)
+        FairnessFigures::write_all(&self.fairness, formatter)?;
+        writeln!(formatter)?;
+        DeadlineFigures::write_all(&self.deadlines, formatter)
     }
 }
 
@@ -152,7 +175,7 @@ mod tests {
     #[test]
     fn groups_stay_together_on_four_replicas() {
         for kind in Kind::ALL {
-            let line = measure(kind, 0, &kind.generate(300, 0), 4);
+            let line = measure(kind.name(), 0, &kind.generate(300, 0), 4);
             let (sweep, oracle, arrival) = (line.sweep.hit_rate, line.oracle.hit_rate, line.arrival.hit_rate);
             assert!(
                 sweep > oracle - 0.03 && sweep > arrival,

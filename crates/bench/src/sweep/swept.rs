@@ -2,18 +2,20 @@
 //! long as a store's.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use overnight_domain::json;
 use overnight_domain::scheduler::{
-    AccountKey, AttemptError, Backlog, Candidate, EngineLoad, Lease, ModelKey, Position, ProbeOutcome,
-    QueueKey, QueuePartition, Replica, ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput, Settings,
+    AccountKey, AttemptError, Backlog, Candidate, DeadlineStep, EngineLoad, Lease, ModelKey, Position,
+    ProbeOutcome, QueueKey, QueuePartition, Replica, ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput,
+    Settings,
 };
 use overnight_domain::sort_key::SortKey;
 
 use overnight_testkit::engine::ModelStats;
 
 use super::fleet::{Dispatcher, Event, Work};
+use super::isolation::Isolation;
 use super::workload::Request;
 
 const MODEL: ModelKey = ModelKey(1);
@@ -25,6 +27,8 @@ const COMMIT_US: u64 = 4_000;
 const EPOCH_MS: i64 = 1_000_000;
 /// How often the shell ticks at least.
 const TICK_US: u64 = 1_000_000;
+/// How often what is overdue is looked for.
+const EXPIRY_MS: i64 = 10_000;
 const TICK: u64 = 0;
 const WAKE: u64 = 1;
 /// What the settings' defaults are.
@@ -57,6 +61,8 @@ pub(super) struct Swept {
     replicas: Vec<Replica>,
     waiting: BTreeMap<QueuePartition, BTreeMap<Position, Row>>,
     leased: HashMap<i64, Row>,
+    coming: HashMap<i64, (QueuePartition, Row)>,
+    expired_at: i64,
     isolation: Isolation,
     costs: Vec<i64>,
     answers: HashMap<u64, SchedulerInput>,
@@ -76,6 +82,7 @@ impl Swept {
             models: vec![MODEL],
             max_concurrency,
             first_concurrency,
+            colocated_percent: None,
         });
         let mut waiting: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         let mut costs = Vec::with_capacity(requests.len());
@@ -99,6 +106,8 @@ impl Swept {
         Self {
             scheduler: Scheduler::new(Settings::default(), 1),
             leased: HashMap::new(),
+            coming: HashMap::new(),
+            expired_at: EPOCH_MS,
             isolation: Isolation::new(max_concurrency),
             replicas: replicas.collect(),
             waiting,
@@ -111,7 +120,56 @@ impl Swept {
 
     /// The same with other draws of the scheduler's own.
     pub(super) fn with_seed(self, seed: u64) -> Self {
-        Self { scheduler: Scheduler::new(Settings::default(), seed), ..self }
+        self.with_settings(Settings::default(), seed)
+    }
+
+    /// The same with other settings and draws.
+    pub(super) fn with_settings(self, settings: Settings, seed: u64) -> Self {
+        Self { scheduler: Scheduler::new(settings, seed), ..self }
+    }
+
+    /// The same where nothing waits before it has arrived.
+    pub(super) fn with_arrivals(mut self) -> Self {
+        for (partition, rows) in std::mem::take(&mut self.waiting) {
+            self.coming.extend(rows.into_values().map(|row| (row.candidate.position.seq, (partition, row))));
+        }
+        self
+    }
+
+    /// These requests arrive now, each with a deadline.
+    pub(super) fn arrive(&mut self, requests: Range<usize>, deadline_us: u64, now_us: u64) -> Vec<Work> {
+        let mut added: BTreeMap<QueuePartition, i64> = BTreeMap::new();
+        for request in requests {
+            let seq = i64::try_from(request).unwrap_or(i64::MAX);
+            let Some((partition, mut row)) = self.coming.remove(&seq) else { continue };
+            row.candidate.deadline = clock_ms(deadline_us);
+            self.waiting.entry(partition).or_default().insert(row.candidate.position.clone(), row);
+            *added.entry(partition).or_default() += 1;
+        }
+        let added = added.into_iter().map(|(partition, count)| Backlog { partition, count }).collect();
+        let mut works = Vec::new();
+        self.feed(SchedulerInput::Released { added, next_ready_at: None }, now_us, &mut works);
+        works
+    }
+
+    /// What still waits at its deadline fails.
+    pub(super) fn expire(&mut self, now_us: u64) -> Vec<Work> {
+        let now = clock_ms(now_us);
+        if now < self.expired_at + EXPIRY_MS {
+            return Vec::new();
+        }
+        self.expired_at = now;
+        let mut seqs = Vec::new();
+        for rows in self.waiting.values_mut() {
+            rows.retain(|position, row| {
+                let lives = row.candidate.deadline > now;
+                seqs.extend((!lives).then_some(position.seq));
+                lives
+            });
+        }
+        let mut works = vec![Work::Fail; seqs.len()];
+        self.feed(SchedulerInput::Ended { seqs }, now_us, &mut works);
+        works
     }
 
     fn feed(&mut self, input: SchedulerInput, now_us: u64, works: &mut Vec<Work>) {
@@ -132,6 +190,11 @@ impl Swept {
                 SchedulerCommand::Scan { partition, scan, after, until, limit, .. } => {
                     let (candidates, reached_end) = self.scan(partition, after, until, limit as usize, now);
                     let answer = SchedulerInput::Candidates { partition, scan, candidates, reached_end };
+                    works.push(self.later(SCAN_US, answer));
+                }
+                SchedulerCommand::CountDeadlines { partition, step_ms } => {
+                    let steps = self.deadlines(partition, step_ms, now);
+                    let answer = SchedulerInput::Deadlines { partition, steps, segments: 0 };
                     works.push(self.later(SCAN_US, answer));
                 }
                 SchedulerCommand::Lease { replica, partition, positions } => {
@@ -181,6 +244,18 @@ impl Swept {
         (candidates, reached_end)
     }
 
+    fn deadlines(&self, partition: QueuePartition, step_ms: i64, now: i64) -> Vec<DeadlineStep> {
+        let mut steps: BTreeMap<i64, DeadlineStep> = BTreeMap::new();
+        let rows = self.waiting.get(&partition).into_iter().flat_map(BTreeMap::values);
+        for Row { candidate, .. } in rows.filter(|row| row.retry_at <= now) {
+            let from = (candidate.deadline / step_ms).saturating_mul(step_ms);
+            let step = steps.entry(from).or_insert(DeadlineStep { from, count: 0, cost: 0 });
+            step.count += 1;
+            step.cost = step.cost.saturating_add(candidate.cost);
+        }
+        steps.into_values().collect()
+    }
+
     fn lease(
         &mut self,
         replica: ReplicaKey,
@@ -215,44 +290,13 @@ impl Swept {
 
     /// For how long suspects had an engine to themselves, with a slot free, while other work waited.
     pub(super) fn isolated_seconds(&self) -> f64 {
-        self.isolation.us as f64 / 1e6
+        self.isolation.seconds()
     }
 
     fn fail(&mut self, request: usize, error: AttemptError, now_us: u64, works: &mut Vec<Work>) {
         self.isolation.end(request);
         let seq = i64::try_from(request).unwrap_or(i64::MAX);
         self.feed(SchedulerInput::AttemptFailed { seq, error }, now_us, works);
-    }
-}
-
-/// What suspects cost others.
-#[derive(Debug)]
-struct Isolation {
-    slots: usize,
-    in_flight: BTreeMap<usize, bool>,
-    since_us: u64,
-    us: u64,
-}
-
-impl Isolation {
-    fn new(slots: u32) -> Self {
-        Self { slots: slots as usize, in_flight: BTreeMap::new(), since_us: 0, us: 0 }
-    }
-
-    fn pass(&mut self, do_others_wait: bool, now_us: u64) {
-        let are_alone = !self.in_flight.is_empty() && self.in_flight.values().all(|is_suspect| *is_suspect);
-        if are_alone && self.in_flight.len() < self.slots && do_others_wait {
-            self.us += now_us - self.since_us;
-        }
-        self.since_us = now_us;
-    }
-
-    fn send(&mut self, request: usize, is_suspect: bool) {
-        self.in_flight.insert(request, is_suspect);
-    }
-
-    fn end(&mut self, request: usize) {
-        self.in_flight.remove(&request);
     }
 }
 

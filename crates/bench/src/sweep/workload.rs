@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use overnight_testkit::engine::{CostModel, Job};
 
 use super::chance::Chance;
+use crate::workload::MODEL;
 
 /// Llama 3.1 8B in 16 bits on an A100 with 40 GB: 45 % of its arithmetic for prompts; the weights and the context are read
 /// once a step at 1.55 TB/s, and a token of context has 131,072 bytes.
-const A100: CostModel = CostModel {
+pub(super) const A100: CostModel = CostModel {
     prompt_tokens_per_second: 8_800.0,
     output_tokens_per_second: 95.0,
     batch_growth: 0.011,
@@ -48,7 +49,7 @@ pub(super) struct Workload {
 
 /// What clients do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// Thirteen questions about each document, the document in front of the question.
     DocumentQa,
     /// Rows behind the examples of one of several tasks, on an engine whose cache holds few tasks.
@@ -64,10 +65,11 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 5] =
-        [Self::DocumentQa, Self::FewShot, Self::Chat, Self::TableRows, Self::Agents];
+    /// All of them, in the order of the reports.
+    pub const ALL: [Self; 5] = [Self::DocumentQa, Self::FewShot, Self::Chat, Self::TableRows, Self::Agents];
 
-    pub(super) const fn name(self) -> &'static str {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::DocumentQa => "document QA",
             Self::FewShot => "few-shot, small cache",
@@ -94,7 +96,7 @@ impl Kind {
 }
 
 /// Requests that come in one file.
-const FILE_REQUESTS: usize = 200;
+pub(super) const FILE_REQUESTS: usize = 200;
 
 #[derive(Debug)]
 struct Draft {
@@ -110,7 +112,7 @@ impl Draft {
     }
 
     fn finish(self, at: usize) -> Request {
-        let mut body = json!({"model": "m", "messages": self.messages, "max_tokens": self.output_tokens});
+        let mut body = json!({"model": MODEL, "messages": self.messages, "max_tokens": self.output_tokens});
         if let Some(tools) = self.tools {
             body["tools"] = tools;
         }

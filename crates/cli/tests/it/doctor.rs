@@ -90,3 +90,36 @@ fn metrics_that_nobody_reads_or_that_lack_their_token_are_found() {
     let ran: Ran = world.command("doctor --json").env("SCRAPE", "token").output().unwrap().into();
     assert_eq!(state(&serde_json::from_str(&ran.stdout).unwrap(), "metrics"), "ok");
 }
+
+#[test]
+fn an_engine_that_does_not_answer_outside_its_hours_is_no_failure() {
+    let world = World::new();
+    let mut settings = "[[models]]\nname = \"m\"\n".to_owned();
+    for hours in ["00:00-08:00", "08:00-16:00", "16:00-24:00"] {
+        settings += &format!(
+            "[[engines]]\nname = \"{hours}\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nhours = [\"{hours}\"]\n"
+        );
+    }
+    world.write("overnight.toml", &settings);
+    let (_, report) = examine(&world);
+    let is_closed = |found: &Value| {
+        found["state"] == "warn"
+            && found["message"].as_str().unwrap().contains("it is outside its hours until ")
+    };
+    assert!(report["checks"].as_array().unwrap().iter().any(is_closed), "{report}");
+}
+
+#[test]
+fn a_co_located_engine_without_metrics_is_found() {
+    let world = World::new();
+    let engine = format!(
+        "[[models]]\nname = \"m\"\n[[engines]]\nname = \"e\"\nkind = \"openai\"\nbase_url = \"{}\"\nmax_concurrency = 8\ncolocated_share = \"50%\"\n",
+        world.engine.base_url()
+    );
+    world.write("overnight.toml", &engine);
+    assert_eq!(state(&examine(&world).1, "engine e"), "ok");
+    world.engine.tune(|engine| engine.reports_metrics = false);
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "engine e")), (1, "fail"), "{report}");
+    assert!(report.to_string().contains("co-located and tells no load"), "{report}");
+}

@@ -11,6 +11,7 @@ use overnight_server::ids::Ids;
 use tokio::process::Command;
 
 use super::Finding;
+use crate::times;
 
 const PROGRAM_NAME: &str = "overnight-engine";
 
@@ -36,20 +37,40 @@ async fn ask(name: String, config: &Config, engine: &EngineConfig) -> Finding {
         Err(error) => return Finding::fail(name, error.to_string(), "correct this engine's settings"),
     };
     let Some(client) = engines.iter().next() else { return Finding::ok(name, "is not configured") };
+    let closed = closed_until(engine, clock.now());
     let listed = match client.list_models().await {
         Ok(listed) => listed,
+        Err(reason) if closed.is_some() => {
+            let message = format!("{reason}{}", outside_hours(closed));
+            return Finding::warn(name, message, "it need not answer now; run `overnight doctor` again then");
+        }
         Err(reason) => {
             let hint = "check its `base_url` and its key, and that it runs; requests wait until it answers";
             return Finding::fail(name, reason, hint);
         }
     };
+    if engine.colocated_percent().is_some() && client.load().await.is_none() {
+        let hint = "let it serve its metrics, or give it to this service alone: remove `colocated_share`";
+        return Finding::fail(name, "is co-located and tells no load at /metrics: it is sent nothing", hint);
+    }
     let missing: Vec<&str> =
         engine.models.values().filter(|model| !listed.contains(model)).map(String::as_str).collect();
     if missing.is_empty() {
-        return Finding::ok(name, format!("answers, and lists {}", listed.join(", ")));
+        let message = format!("answers, and lists {}{}", listed.join(", "), outside_hours(closed));
+        return Finding::ok(name, message);
     }
     let message = format!("answers, and does not list {}", missing.join(", "));
     Finding::warn(name, message, format!("it lists {}: correct its `models`", listed.join(", ")))
+}
+
+/// Until when an engine is outside its hours at `now`, in milliseconds, if it is.
+fn closed_until(engine: &EngineConfig, now: i64) -> Option<i64> {
+    let hours = engine.hours.as_ref()?.at(now);
+    hours.until.filter(|_| !hours.is_open)
+}
+
+fn outside_hours(until: Option<i64>) -> String {
+    until.map(|at| format!("; it is outside its hours until {}", times::utc(at / 1_000))).unwrap_or_default()
 }
 
 /// Looks whether an embedded engine could be started. It is not: a model may take all the memory there is.
