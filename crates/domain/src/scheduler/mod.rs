@@ -120,10 +120,14 @@ impl Scheduler {
             SchedulerInput::Replicas(list) => self.replace_replicas(list, now),
             SchedulerInput::Gathering { ready_at } => self.releases.gather(ready_at),
             SchedulerInput::Released { added, next_ready_at } => {
-                let has_work = self.has_work();
+                let (has_work, was_burst) = (self.has_work(), self.releases.burst_ends_at(now).is_some());
                 self.releases.answer(!added.is_empty(), has_work, next_ready_at, now);
                 self.enqueue(&added, now);
-                self.timers.set(Timer::Burst, self.releases.burst_ends_at(now));
+                let burst_ends_at = self.releases.burst_ends_at(now);
+                self.timers.set(Timer::Burst, burst_ends_at);
+                if was_burst && burst_ends_at.is_none() {
+                    self.touch_all();
+                }
             }
             SchedulerInput::Waiting(partitions) => self.note_waiting(&partitions, now),
             SchedulerInput::Candidates { partition, scan, candidates, reached_end } => {

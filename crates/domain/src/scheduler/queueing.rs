@@ -33,6 +33,10 @@ impl Scheduler {
 
     /// A poll of the store saw that these partitions have waiting requests, whoever brought them there.
     pub(super) fn note_waiting(&mut self, partitions: &[QueuePartition], now: i64) {
+        if !partitions.is_empty() && !self.has_work() {
+            self.releases.hear(now);
+            self.timers.set(Timer::Burst, self.releases.burst_ends_at(now));
+        }
         for partition in partitions {
             let state = self.model(partition.model);
             state.partition(partition.account, now).hear(now);

@@ -45,6 +45,13 @@ impl Releases {
         true
     }
 
+    /// Another node brought requests into a queue that was empty: the store is asked at once whether more of what was sent together
+    /// is about to follow.
+    pub(super) fn hear(&mut self, now: i64) {
+        self.due_at = self.due_at.min(now);
+        self.burst_since.get_or_insert(now);
+    }
+
     /// The release committed; the next is due at `next_ready_at`.
     ///
     /// What is ready and was not moved is held by another node for a moment: it is not asked for at every turn.
@@ -131,6 +138,21 @@ mod tests {
         releases.ask(10_000);
         releases.answer(true, true, Some(10_050), 10_000);
         assert_eq!(releases.burst_ends_at(10_000), None, "nobody waits where there is other work");
+    }
+
+    #[test]
+    fn what_another_node_brought_into_an_empty_queue_waits_until_the_store_has_said_whether_more_follows() {
+        for (next_ready_at, expected) in [(None, None), (Some(9_000), None), (Some(1_050), Some(2_000))] {
+            let mut releases = Releases::new();
+            releases.ask(0);
+            releases.answer(false, false, None, 0);
+            assert!(!releases.ask(1_000));
+            releases.hear(1_000);
+            assert_eq!(releases.burst_ends_at(1_000), Some(2_000));
+            assert!(releases.ask(1_000));
+            releases.answer(false, true, next_ready_at, 1_000);
+            assert_eq!(releases.burst_ends_at(1_000), expected, "{next_ready_at:?}");
+        }
     }
 
     #[test]
