@@ -1,8 +1,9 @@
-//! What is true: types, state machines, sort key, sweep order, prices, pace, quotas, roles, webhooks. No I/O, no async, no clock.
+//! What is true: types, state machines, sort key, sweep order, forecasts, prices, pace, quotas, roles, webhooks. No I/O, no async, no clock.
 
 pub mod batches;
 pub mod chat;
 pub mod faults;
+pub mod forecast;
 pub mod ids;
 pub mod json;
 pub mod limits;

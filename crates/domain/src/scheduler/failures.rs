@@ -26,10 +26,10 @@ impl Scheduler {
         let partition = held.lease.key.partition;
         let model = self.model(partition.model);
         model.settle(partition.account, held.cost.saturating_sub(cost.max(1)));
-        model.partition(partition.account, now).throughput.note_completion(held.cost);
+        model.partition(partition.account, now).throughput.note_completion(held.cost, cost.max(1));
         model.suspects.clear(partition.account, seq, held.suspect);
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
-            replica.limit.note_completion(cost.max(1), now);
+            replica.note_completion(cost.max(1), now);
         }
         self.note_success(held.replica, partition.model, now);
     }

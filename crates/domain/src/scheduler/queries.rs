@@ -3,8 +3,9 @@
 use super::Scheduler;
 use super::breaker::Breaker;
 use super::fairness::Model;
-use super::messages::{Lease, ModelKey, ReplicaKey};
+use super::messages::{AccountKey, Lease, ModelKey, QueuePartition, ReplicaKey};
 use super::partitions::PartitionState;
+use crate::forecast::SweptSegment;
 
 impl Scheduler {
     /// Requests sent to the replica and not answered.
@@ -71,6 +72,26 @@ impl Scheduler {
             .partitions
             .values()
             .fold(0, |sum, partition| sum.saturating_add(partition.lists.due_first().unwrap_or(0)))
+    }
+
+    /// The work that the replica does in a millisecond while it is full; `None` where that is not known yet.
+    pub fn work_rate(&self, replica: ReplicaKey) -> Option<f64> {
+        self.replicas.get(&replica)?.throughput.rate()
+    }
+
+    /// How much of their estimated work the requests of a model use, by account, as a factor: of those of which it is known.
+    pub fn used_parts(&self, model: ModelKey) -> impl Iterator<Item = (AccountKey, f64)> {
+        let partitions = self.models.get(&model).into_iter().flat_map(|it| &it.partitions);
+        partitions.filter_map(|(account, it)| Some((*account, it.throughput.used_part()?)))
+    }
+
+    /// The segments in which a partition is swept, in order; where nodes share the queue, the store knows them.
+    pub fn swept_segments(&self, partition: QueuePartition) -> Vec<SweptSegment> {
+        let model = self.models.get(&partition.model);
+        let state = model.and_then(|it| it.partitions.get(&partition.account));
+        let places =
+            state.into_iter().filter(|it| !it.lists.all.is_shared()).flat_map(|it| it.lists.all.places());
+        places.map(|(from, cursor)| SweptSegment { from: from.cloned(), cursor: cursor.cloned() }).collect()
     }
 
     /// Whether anything is leased, or waits as far as known.

@@ -355,6 +355,11 @@ impl Segments {
         self.list.len()
     }
 
+    /// The places behind which each begins and its sweep stands.
+    pub(super) fn places(&self) -> impl Iterator<Item = (Option<&Position>, Option<&Position>)> {
+        self.list.iter().enumerate().map(|(index, it)| (self.from(index), it.sweep.cursor()))
+    }
+
     fn of(&self, replica: ReplicaKey) -> Option<&Segment> {
         self.index_of(replica).map(|index| &self.list[index])
     }
