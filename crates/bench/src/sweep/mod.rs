@@ -6,11 +6,13 @@ mod deadlines;
 mod engine;
 mod fairness;
 mod fleet;
+mod forecasts;
 mod http;
 mod isolation;
 mod limits;
 mod orders;
 mod outage;
+mod outlook;
 mod swept;
 mod trace;
 mod workload;
@@ -23,6 +25,7 @@ pub use self::deadlines::DeadlineFigures;
 pub use self::engine::{EngineOptions, run as run_engine};
 pub use self::fairness::FairnessFigures;
 use self::fleet::{Dispatcher, Outcome};
+pub use self::forecasts::ForecastFigures;
 pub use self::http::{HttpFigures, HttpOptions, HttpReport, NodesFigures, NodesReport, WayFigures};
 pub use self::http::{run as run_http, run_nodes};
 pub use self::limits::LimitFigures;
@@ -79,6 +82,8 @@ pub struct SweepReport {
     pub fairness: Vec<FairnessFigures>,
     /// A line for each seed.
     pub deadlines: Vec<DeadlineFigures>,
+    /// Two lines for each seed and number of replicas.
+    pub forecasts: Vec<ForecastFigures>,
 }
 
 /// Runs every workload of about `requests` requests in every order, with so many seeds.
@@ -97,7 +102,9 @@ pub fn run(requests: usize, seeds: usize) -> SweepReport {
     }
     let outages = outage::measure(requests, seeds);
     let fairness = fairness::measure(requests, seeds);
-    SweepReport { lines, limits, outages, fairness, deadlines: deadlines::measure(requests, seeds) }
+    let deadlines = deadlines::measure(requests, seeds);
+    let forecasts = forecasts::measure(requests, seeds);
+    SweepReport { lines, limits, outages, fairness, deadlines, forecasts }
 }
 
 fn measure(name: &'static str, seed: u64, workload: &Workload, replicas: usize) -> SweepFigures {
@@ -164,7 +171,9 @@ impl fmt::Display for SweepReport {
         writeln!(formatter)?;
         FairnessFigures::write_all(&self.fairness, formatter)?;
         writeln!(formatter)?;
-        DeadlineFigures::write_all(&self.deadlines, formatter)
+        DeadlineFigures::write_all(&self.deadlines, formatter)?;
+        writeln!(formatter)?;
+        ForecastFigures::write_all(&self.forecasts, formatter)
     }
 }
 

@@ -18,7 +18,7 @@ use super::fleet::{Dispatcher, Event, Work};
 use super::isolation::Isolation;
 use super::workload::Request;
 
-const MODEL: ModelKey = ModelKey(1);
+pub(super) const MODEL: ModelKey = ModelKey(1);
 /// What a read of the queue takes, in microseconds.
 const SCAN_US: u64 = 1_000;
 /// What a commit takes.
@@ -47,8 +47,9 @@ pub(super) enum Limit {
 
 /// A request in the queue.
 #[derive(Debug)]
-struct Row {
-    candidate: Candidate,
+pub(super) struct Row {
+    pub(super) account: AccountKey,
+    pub(super) candidate: Candidate,
     /// On the scheduler's clock.
     retry_at: i64,
     epoch: i64,
@@ -57,10 +58,10 @@ struct Row {
 /// The scheduler and its queue.
 #[derive(Debug)]
 pub(super) struct Swept {
-    scheduler: Scheduler,
+    pub(super) scheduler: Scheduler,
     replicas: Vec<Replica>,
-    waiting: BTreeMap<QueuePartition, BTreeMap<Position, Row>>,
-    leased: HashMap<i64, Row>,
+    pub(super) waiting: BTreeMap<QueuePartition, BTreeMap<Position, Row>>,
+    pub(super) leased: HashMap<i64, Row>,
     coming: HashMap<i64, (QueuePartition, Row)>,
     expired_at: i64,
     isolation: Isolation,
@@ -87,7 +88,8 @@ impl Swept {
         let mut waiting: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         let mut costs = Vec::with_capacity(requests.len());
         for (seq, request) in (0..).zip(requests) {
-            let partition = QueuePartition { model: MODEL, account: AccountKey(request.account) };
+            let account = AccountKey(request.account);
+            let partition = QueuePartition { model: MODEL, account };
             let sort_key = json::minimize(&request.body, 0)
                 .map_or_else(|_| SortKey::default(), |body| SortKey::compute(&SECRET, body.as_json()));
             let position = Position { sort_key, seq };
@@ -100,7 +102,10 @@ impl Swept {
                 attempts: 0,
                 suspect: false,
             };
-            waiting.entry(partition).or_default().insert(position, Row { candidate, retry_at: 0, epoch: 0 });
+            waiting
+                .entry(partition)
+                .or_default()
+                .insert(position, Row { account, candidate, retry_at: 0, epoch: 0 });
             costs.push(cost);
         }
         Self {
@@ -132,6 +137,16 @@ impl Swept {
     pub(super) fn with_arrivals(mut self) -> Self {
         for (partition, rows) in std::mem::take(&mut self.waiting) {
             self.coming.extend(rows.into_values().map(|row| (row.candidate.position.seq, (partition, row))));
+        }
+        self
+    }
+
+    /// The same where each account asks for so many times the output that it gets.
+    pub(super) fn with_output_limits(mut self, requests: &[Request], times: impl Fn(i64) -> i64) -> Self {
+        let rows = self.waiting.values_mut().flat_map(BTreeMap::values_mut);
+        for row in rows.chain(self.coming.values_mut().map(|(_, row)| row)) {
+            let output = requests[row.candidate.position.seq as usize].job.output_tokens as i64;
+            row.candidate.cost += 2 * output * (times(row.account.0) - 1);
         }
         self
     }
@@ -300,7 +315,7 @@ impl Swept {
     }
 }
 
-fn clock_ms(now_us: u64) -> i64 {
+pub(super) fn clock_ms(now_us: u64) -> i64 {
     EPOCH_MS + i64::try_from(now_us / 1_000).unwrap_or(i64::MAX)
 }
 

@@ -1,30 +1,30 @@
-//! When engines will have done so much work.
+//! When engines will have had slots for so long.
 
 use std::collections::BTreeSet;
 
-/// How fast an engine works, and when.
+/// How many requests an engine works on at once, and when.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineTime {
-    /// Work that it does in a millisecond.
-    pub rate: f64,
+    /// Its slots.
+    pub slots: f64,
     /// When it is open, in milliseconds, from and to: in order, and as far ahead as is known.
     pub open: Vec<(i64, i64)>,
 }
 
-/// When the engines will have done so much work from a time on, in milliseconds; `None` where that is further ahead than their hours
-/// are known.
-pub fn done_at(engines: &[EngineTime], from: i64, work: f64) -> Option<i64> {
+/// When slots of the engines will have been taken for `slot_ms` together from a time on, in milliseconds; `None` where that is
+/// further ahead than their hours are known.
+pub fn done_at(engines: &[EngineTime], from: i64, slot_ms: f64) -> Option<i64> {
     let changes = engines.iter().flat_map(|engine| &engine.open).flat_map(|(open, close)| [*open, *close]);
     let changes: BTreeSet<i64> = changes.filter(|at| *at > from).collect();
-    let (mut now, mut left) = (from, work.max(0.0));
+    let (mut now, mut left) = (from, slot_ms.max(0.0));
     for change in changes {
         let is_open =
             |engine: &&EngineTime| engine.open.iter().any(|(open, close)| (*open..*close).contains(&now));
-        let rate: f64 = engines.iter().filter(is_open).map(|engine| engine.rate).sum();
-        let done = rate * (change - now) as f64;
-        if rate > 0.0 && done >= left {
+        let slots: f64 = engines.iter().filter(is_open).map(|engine| engine.slots).sum();
+        let done = slots * (change - now) as f64;
+        if slots > 0.0 && done >= left {
             #[expect(clippy::cast_possible_truncation, reason = "it is less than the stretch")]
-            return Some(now.saturating_add((left / rate).ceil() as i64));
+            return Some(now.saturating_add((left / slots).ceil() as i64));
         }
         left -= done;
         now = change;
@@ -38,8 +38,8 @@ mod tests {
 
     #[test]
     fn engines_work_together_while_they_are_open() {
-        let always = EngineTime { rate: 1.0, open: vec![(0, 1_000)] };
-        let night = EngineTime { rate: 3.0, open: vec![(-50, 10), (100, 200)] };
+        let always = EngineTime { slots: 1.0, open: vec![(0, 1_000)] };
+        let night = EngineTime { slots: 3.0, open: vec![(-50, 10), (100, 200)] };
         let both = [always, night.clone()];
         for (from, work, expected) in [
             (0, 0.0, Some(0)),

@@ -26,10 +26,12 @@ impl Scheduler {
         let partition = held.lease.key.partition;
         let model = self.model(partition.model);
         model.settle(partition.account, held.cost.saturating_sub(cost.max(1)));
-        model.partition(partition.account, now).throughput.note_completion(held.cost, cost.max(1));
+        let slot_ms = (now - held.sent_at).max(1);
+        let throughput = &mut model.partition(partition.account, now).throughput;
+        throughput.note_completion(held.cost, cost.max(1), slot_ms);
         model.suspects.clear(partition.account, seq, held.suspect);
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
-            replica.note_completion(cost.max(1), now);
+            replica.limit.note_completion(cost.max(1), now);
         }
         self.note_success(held.replica, partition.model, now);
     }

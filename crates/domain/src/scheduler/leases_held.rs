@@ -31,6 +31,8 @@ pub(super) struct HeldLease {
     pub(super) lease: Lease,
     pub(super) replica: ReplicaKey,
     pub(super) stage: Stage,
+    /// When it was sent, in milliseconds.
+    pub(super) sent_at: i64,
     /// What its account was charged.
     pub(super) cost: i64,
     /// Attempts counted before this one.
@@ -57,6 +59,7 @@ impl HeldLease {
             lease,
             replica,
             stage: Stage::Buffered,
+            sent_at: 0,
             cost: seen.cost.max(1),
             attempts: seen.attempts,
             suspect: seen.suspect,

@@ -75,6 +75,7 @@ impl Scheduler {
             if let Some(held) = self.leases_held.get_mut(&seq) {
                 replica.occupy(seq);
                 held.stage = Stage::InFlight;
+                held.sent_at = now;
                 self.out.push(SchedulerCommand::Send { replica: key, lease: held.lease.clone() });
             }
         }

@@ -5,7 +5,7 @@ use super::breaker::Breaker;
 use super::fairness::Model;
 use super::messages::{AccountKey, Lease, ModelKey, QueuePartition, ReplicaKey};
 use super::partitions::PartitionState;
-use crate::forecast::SweptSegment;
+use crate::forecast::{Pace, SweptSegment};
 
 impl Scheduler {
     /// Requests sent to the replica and not answered.
@@ -74,15 +74,10 @@ impl Scheduler {
             .fold(0, |sum, partition| sum.saturating_add(partition.lists.due_first().unwrap_or(0)))
     }
 
-    /// The work that the replica does in a millisecond while it is full; `None` where that is not known yet.
-    pub fn work_rate(&self, replica: ReplicaKey) -> Option<f64> {
-        self.replicas.get(&replica)?.throughput.rate()
-    }
-
-    /// How much of their estimated work the requests of a model use, by account, as a factor: of those of which it is known.
-    pub fn used_parts(&self, model: ModelKey) -> impl Iterator<Item = (AccountKey, f64)> {
+    /// What the requests of a model take, by account: of those of which it is known.
+    pub fn paces(&self, model: ModelKey) -> impl Iterator<Item = (AccountKey, Pace)> {
         let partitions = self.models.get(&model).into_iter().flat_map(|it| &it.partitions);
-        partitions.filter_map(|(account, it)| Some((*account, it.throughput.used_part()?)))
+        partitions.filter_map(|(account, it)| Some((*account, it.throughput.pace()?)))
     }
 
     /// The segments in which a partition is swept, in order; where nodes share the queue, the store knows them.

@@ -34,8 +34,6 @@ impl Scheduler {
         for (key, replica) in &mut self.replicas {
             let asks = replica.asks.iter().filter(|(_, ask)| now - ask.asked_at >= LEASE_PATIENCE_MS);
             overdue.extend(asks.map(|(partition, _)| (*key, *partition)));
-            let is_full = replica.occupied() > 0 && replica.is_full();
-            replica.throughput.pass(is_full, now);
             replica.probe = replica.probe.filter(|probe| now - probe.asked_at < PROBE_PATIENCE_MS);
         }
         for (key, partition) in overdue {

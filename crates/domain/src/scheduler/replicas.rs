@@ -8,7 +8,6 @@ use super::concurrency::ConcurrencyLimit;
 use super::messages::{Candidate, EngineHours, ModelKey, QueuePartition, Replica};
 use super::random::Random;
 use super::retries::Backoff;
-use super::throughput::Throughput;
 
 /// Leases that may wait for a slot at most.
 const AHEAD_MAX: usize = 256;
@@ -52,8 +51,6 @@ pub(super) struct ReplicaState {
     pub(super) config: Replica,
     /// How many requests it may work on at once.
     pub(super) limit: ConcurrencyLimit,
-    /// How fast it works while nearly all that it may work on is in flight.
-    pub(super) throughput: Throughput,
     /// Of an engine that serves others too, how many of those it may.
     pub(super) colocation: Option<Colocation>,
     pub(super) hours: EngineHours,
@@ -97,7 +94,6 @@ impl ReplicaState {
     pub(super) fn new(config: Replica, hours: EngineHours) -> Self {
         Self {
             limit: ConcurrencyLimit::new(config.first_concurrency, config.max_concurrency),
-            throughput: Throughput::default(),
             colocation: Colocation::new(&config),
             config,
             hours,
@@ -216,19 +212,6 @@ impl ReplicaState {
     /// Slots taken.
     pub(super) fn occupied(&self) -> usize {
         self.in_flight.len() + self.doubts.len()
-    }
-
-    /// Whether as many requests are in flight as tells how fast it can work: three in four.
-    pub(super) fn is_full(&self) -> bool {
-        (self.occupied() + 1) * 4 >= self.slots() * 3
-    }
-
-    /// A request was completed that used so much.
-    pub(super) fn note_completion(&mut self, used: i64, now: i64) {
-        self.limit.note_completion(used, now);
-        if self.is_full() {
-            self.throughput.note_completion(used, used);
-        }
     }
 
     /// Everything leased or being leased for it.

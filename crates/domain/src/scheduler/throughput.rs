@@ -1,4 +1,6 @@
-//! How fast the requests of a partition are worked off, or a replica works.
+//! How fast the requests of a partition are worked off.
+
+use crate::forecast::Pace;
 
 /// What was done longer ago than about this counts half, in milliseconds of work.
 const HALF_MS: i64 = 300_000;
@@ -8,21 +10,50 @@ const KNOWN_MS: i64 = 10_000;
 /// So do fewer completions.
 const KNOWN_COMPLETIONS: u32 = 16;
 
+/// So many completions are the recent ones; those before them count half.
+const RECENT: u32 = 256;
+
+/// What recent completions took.
+#[derive(Debug, Default, Clone, Copy)]
+struct Recent {
+    completions: u32,
+    cost: i64,
+    used: i64,
+    slot_ms: i64,
+}
+
+impl Recent {
+    const fn note(&mut self, cost: i64, used: i64, slot_ms: i64) {
+        if self.completions >= RECENT {
+            *self = Self {
+                completions: self.completions / 2,
+                cost: self.cost / 2,
+                used: self.used / 2,
+                slot_ms: self.slot_ms / 2,
+            };
+        }
+        self.completions += 1;
+        self.cost = self.cost.saturating_add(cost);
+        self.used = self.used.saturating_add(used);
+        self.slot_ms = self.slot_ms.saturating_add(slot_ms);
+    }
+}
+
 /// The cost completed in a time of work: while engines are away, it stays what it was.
 #[derive(Debug, Default)]
 pub(super) struct Throughput {
     cost: i64,
-    used: i64,
+    recent: Recent,
     completions: u32,
     busy_ms: i64,
     passed_at: Option<i64>,
 }
 
 impl Throughput {
-    /// A request was completed whose estimated cost was so much, and which `used` so much.
-    pub(super) const fn note_completion(&mut self, cost: i64, used: i64) {
+    /// A request was completed whose estimated cost was so much, which `used` so much and took a slot for `slot_ms`.
+    pub(super) const fn note_completion(&mut self, cost: i64, used: i64, slot_ms: i64) {
         self.cost = self.cost.saturating_add(cost);
-        self.used = self.used.saturating_add(used);
+        self.recent.note(cost, used, slot_ms);
         self.completions = self.completions.saturating_add(1);
     }
 
@@ -36,28 +67,19 @@ impl Throughput {
         if self.busy_ms >= 2 * HALF_MS {
             self.busy_ms /= 2;
             self.cost /= 2;
-            self.used /= 2;
         }
     }
 
-    /// The work that was used in a millisecond; `None` where that is not known yet.
-    pub(super) fn rate(&self) -> Option<f64> {
-        self.is_known().then(|| self.used as f64 / self.busy_ms as f64)
-    }
-
-    /// How much of their estimated cost requests use, as a factor; `None` where that is not known yet.
-    pub(super) fn used_part(&self) -> Option<f64> {
-        let is_known = self.completions >= KNOWN_COMPLETIONS && self.cost > 0;
-        is_known.then(|| self.used as f64 / self.cost as f64)
-    }
-
-    const fn is_known(&self) -> bool {
-        self.busy_ms >= KNOWN_MS && self.completions >= KNOWN_COMPLETIONS && self.cost > 0
+    /// What its requests take; `None` where that is not known yet.
+    pub(super) fn pace(&self) -> Option<Pace> {
+        let Recent { cost, used, slot_ms, .. } = self.recent;
+        let is_known = self.completions >= KNOWN_COMPLETIONS && cost > 0 && used > 0;
+        is_known.then(|| Pace { used_part: used as f64 / cost as f64, slot_ms: slot_ms as f64 / used as f64 })
     }
 
     /// How long work of this cost takes, in milliseconds; `None` where that is not known yet.
     pub(super) fn ms_for(&self, cost: i64) -> Option<i64> {
-        if !self.is_known() {
+        if self.busy_ms < KNOWN_MS || self.completions < KNOWN_COMPLETIONS || self.cost == 0 {
             return None;
         }
         let ms = i128::from(cost.max(0)) * i128::from(self.busy_ms) / i128::from(self.cost);
@@ -74,13 +96,13 @@ mod tests {
         let mut throughput = Throughput::default();
         for second in 0..=9 {
             throughput.pass(true, second * 1_000);
-            throughput.note_completion(25, 10);
-            throughput.note_completion(25, 10);
+            throughput.note_completion(25, 10, 70);
+            throughput.note_completion(25, 10, 70);
         }
         assert_eq!(throughput.ms_for(500), None, "nine seconds tell nothing");
         throughput.pass(true, 10_000);
         assert_eq!(throughput.ms_for(500), Some(10_000));
-        assert_eq!((throughput.rate(), throughput.used_part()), (Some(0.02), Some(0.4)));
+        assert_eq!(throughput.pace(), Some(Pace { used_part: 0.4, slot_ms: 7.0 }));
         throughput.pass(false, 500_000);
         throughput.pass(true, 500_000);
         assert_eq!(throughput.ms_for(500), Some(10_000), "an outage is no work");
@@ -92,11 +114,19 @@ mod tests {
         let mut throughput = Throughput::default();
         (0..=60).for_each(|second| throughput.pass(true, second * 1_000));
         for known in [false, true] {
-            (0..15).for_each(|_| throughput.note_completion(1, 1));
+            (0..15).for_each(|_| throughput.note_completion(1, 1, 1));
             assert_eq!(throughput.ms_for(500).is_some(), known);
-            assert_eq!(throughput.rate().is_some(), known);
-            assert_eq!(throughput.used_part().is_some(), known);
+            assert_eq!(throughput.pace().is_some(), known);
         }
+    }
+
+    #[test]
+    fn what_requests_take_follows_a_change_within_some_hundreds() {
+        let mut throughput = Throughput::default();
+        (0..9_000).for_each(|_| throughput.note_completion(100, 50, 10));
+        (0..2_000).for_each(|_| throughput.note_completion(100, 25, 100));
+        let pace = throughput.pace().unwrap();
+        assert!((0.24..0.26).contains(&pace.used_part) && (3.9..4.1).contains(&pace.slot_ms), "{pace:?}");
     }
 
     #[test]
@@ -104,7 +134,7 @@ mod tests {
         let mut throughput = Throughput::default();
         for second in 0..3_600 {
             throughput.pass(true, second * 1_000);
-            throughput.note_completion(if second < 2_400 { 100 } else { 200 }, 50);
+            throughput.note_completion(if second < 2_400 { 100 } else { 200 }, 50, 9);
         }
         let ms = throughput.ms_for(200).unwrap();
         assert!((1_000..1_100).contains(&ms), "{ms}");

@@ -1,0 +1,245 @@
+//! How near forecasts come to what then happens, over a night in which files of several accounts arrive and an engine dies.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::CONCURRENCY;
+use super::chance::Chance;
+use super::fleet::{self, Dispatcher, Event, Trouble, Work};
+use super::swept::{Limit, Swept};
+use super::workload::{Kind, Request, Workload};
+
+const MINUTE_US: u64 = 60_000_000;
+const NIGHT_US: u64 = 8 * 60 * MINUTE_US;
+/// What arrives, as a part of what the engines do in the night.
+const LOAD: f64 = 0.75;
+/// The files of a night, whose and what they are in turn, and how many times the output that it gets each account asks for.
+const FILES: usize = 16;
+const ACCOUNTS: [(i64, Kind, i64); 3] =
+    [(1, Kind::DocumentQa, 1), (2, Kind::Chat, 4), (3, Kind::DocumentQa, 8)];
+/// When the first engine dies, and for how long it is away.
+const DEATH_US: u64 = NIGHT_US / 2;
+const AWAY_US: u64 = 15 * MINUTE_US;
+/// How often forecasts are made: of the end of each file, and of some of its requests.
+const EVERY_US: u64 = 5 * MINUTE_US;
+const REQUESTS: usize = 4;
+/// Requests of a file of which the last makes its end.
+const OF_FILE: usize = 32;
+/// A time that is nearer than this is not judged by its percentage.
+const NEAR_US: u64 = MINUTE_US;
+/// After the engine has died, its forecasts must be gone within this.
+const ADMITTED_US: u64 = MINUTE_US;
+/// Numbers of timers that are not the scheduler's own.
+const ARRIVAL: u64 = 1 << 62;
+const FORECAST: u64 = ARRIVAL + 1;
+
+/// How near forecasts came. An error is a part of the time that was left.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ForecastFigures {
+    /// Fixes every draw.
+    pub seed: u64,
+    /// Engine replicas.
+    pub replicas: usize,
+    /// Whether ends of files were forecast, else of single requests.
+    pub is_files: bool,
+    /// Forecasts of ends that were a minute away or more.
+    pub forecasts: usize,
+    /// The error that half of them do not exceed.
+    pub median_error: f64,
+    /// The error that nine of ten do not exceed.
+    pub p90_error: f64,
+    /// Forecasts that named no time.
+    pub unknown: usize,
+    /// Those that named one while no engine ran, later than a minute after the last had died.
+    pub promised_in_outage: usize,
+}
+
+/// A forecast, and what it was of.
+struct Forecast {
+    made_us: u64,
+    of: Vec<usize>,
+    is_file: bool,
+    at_us: Option<u64>,
+}
+
+struct Night<'a> {
+    requests: &'a [Request],
+    swept: Swept,
+    replicas: usize,
+    /// When each file arrives, and up to which request it goes.
+    files: Vec<(u64, usize)>,
+    arrived: usize,
+    done_us: BTreeMap<usize, u64>,
+    forecasts: Vec<Forecast>,
+    chance: Chance,
+}
+
+impl Night<'_> {
+    fn file(&self, index: usize) -> std::ops::Range<usize> {
+        let first = index.checked_sub(1).map_or(0, |before| self.files[before].1);
+        first..self.files[index].1
+    }
+
+    fn arrive(&mut self, now_us: u64) -> Vec<Work> {
+        let mut works = Vec::new();
+        while self.arrived < self.files.len() && self.files[self.arrived].0 <= now_us {
+            works.extend(self.swept.arrive(self.file(self.arrived), u64::MAX / 2, now_us));
+            self.arrived += 1;
+        }
+        let next = self.files.get(self.arrived);
+        works.extend(next.map(|(at, _)| Work::After { us: at - now_us, number: ARRIVAL }));
+        works
+    }
+
+    fn forecast(&mut self, now_us: u64) {
+        for index in 0..self.arrived {
+            let left: Vec<usize> = self.file(index).filter(|it| !self.done_us.contains_key(it)).collect();
+            if left.is_empty() {
+                continue;
+            }
+            let some = left.iter().step_by(left.len().div_ceil(OF_FILE)).copied().collect();
+            self.note(some, left.clone(), now_us);
+            for _ in 0..REQUESTS {
+                let one = vec![left[self.chance.below(left.len())]];
+                self.note(one.clone(), one, now_us);
+            }
+        }
+    }
+
+    fn note(&mut self, asked: Vec<usize>, of: Vec<usize>, now_us: u64) {
+        let account = self.requests[asked[0]].account;
+        let at_us = self.swept.forecast(account, &asked, self.replicas, now_us);
+        self.forecasts.push(Forecast { made_us: now_us, is_file: of.len() > 1, of, at_us });
+    }
+}
+
+impl Dispatcher for Night<'_> {
+    fn on(&mut self, event: Event, now_us: u64) -> Vec<Work> {
+        if let Event::Completed { request, .. } = event {
+            self.done_us.insert(request, now_us);
+        }
+        let mut works = match event {
+            Event::Due(ARRIVAL) => self.arrive(now_us),
+            Event::Due(FORECAST) => {
+                self.forecast(now_us);
+                vec![Work::After { us: EVERY_US, number: FORECAST }]
+            }
+            event => self.swept.on(event, now_us),
+        };
+        if matches!(event, Event::Start) {
+            works.extend(self.arrive(now_us));
+            works.push(Work::After { us: EVERY_US, number: FORECAST });
+        }
+        works
+    }
+}
+
+/// Runs a night with so many seeds.
+pub(super) fn measure(requests: usize, seeds: usize) -> Vec<ForecastFigures> {
+    let fleets = [1, 4].into_iter().flat_map(|replicas| (0..seeds as u64).map(move |seed| (replicas, seed)));
+    fleets.flat_map(|(replicas, seed)| measure_one(requests, replicas, seed)).collect()
+}
+
+fn measure_one(requests: usize, replicas: usize, seed: u64) -> [ForecastFigures; 2] {
+    let (all, files) = arrivals(requests * replicas, seed);
+    let mut cost = Kind::DocumentQa.generate(0, seed).cost;
+    let whole = fleet::run(&all, &cost, replicas, &mut Swept::new(&all, replicas, Limit::Told(CONCURRENCY)));
+    let slower = NIGHT_US as f64 * LOAD / whole.us as f64;
+    cost.prompt_tokens_per_second /= slower;
+    cost.output_tokens_per_second /= slower;
+    cost.context_tokens_per_second /= slower;
+    let swept = Swept::new(&all, replicas, Limit::Told(CONCURRENCY)).with_seed(seed).with_arrivals();
+    let times = |account| ACCOUNTS.iter().find(|it| it.0 == account).map_or(1, |it| it.2);
+    let mut night = Night {
+        requests: &all,
+        swept: swept.with_output_limits(&all, times),
+        replicas,
+        files,
+        arrived: 0,
+        done_us: BTreeMap::new(),
+        forecasts: Vec::new(),
+        chance: Chance::new(seed),
+    };
+    let trouble =
+        Trouble { dies_at_us: Some(DEATH_US), away_us: AWAY_US, full: CONCURRENCY as usize, poison: None };
+    fleet::run_troubled(&all, &cost, replicas, trouble, &mut night);
+    [true, false].map(|is_files| judge(&night, is_files, seed))
+}
+
+/// The files of a night: when each arrives, and up to which request it goes.
+fn arrivals(requests: usize, seed: u64) -> (Vec<Request>, Vec<(u64, usize)>) {
+    let mut chance = Chance::new(seed);
+    let (mut all, mut files) = (Vec::new(), Vec::new());
+    for file in 0..FILES {
+        let (account, kind, _) = ACCOUNTS[file % ACCOUNTS.len()];
+        let Workload { requests: mut own, .. } = kind.generate(requests, seed ^ (file as u64 + 1) << 16);
+        own.iter_mut().for_each(|request| request.account = account);
+        all.extend(own);
+        let jitter_us = chance.below(MINUTE_US as usize * 20) as u64;
+        files.push((if file < 2 { 0 } else { NIGHT_US / FILES as u64 * file as u64 + jitter_us }, all.len()));
+    }
+    (all, files)
+}
+
+fn judge(night: &Night<'_>, is_files: bool, seed: u64) -> ForecastFigures {
+    let (mut errors, mut unknown, mut promised) = (Vec::new(), 0, 0);
+    let away = DEATH_US + ADMITTED_US..DEATH_US + AWAY_US;
+    for Forecast { made_us, of, at_us, .. } in night.forecasts.iter().filter(|it| it.is_file == is_files) {
+        let Some(at_us) = at_us else {
+            unknown += 1;
+            continue;
+        };
+        promised += usize::from(night.replicas == 1 && away.contains(made_us));
+        let done_us = of.iter().filter_map(|request| night.done_us.get(request)).max().copied().unwrap_or(0);
+        let left_us = done_us.saturating_sub(*made_us);
+        if left_us >= NEAR_US {
+            errors.push(at_us.abs_diff(done_us) as f64 / left_us as f64);
+        }
+    }
+    errors.sort_by(f64::total_cmp);
+    let quantile = |tenths: usize| errors.get(errors.len() * tenths / 10).copied().unwrap_or(0.0);
+    ForecastFigures {
+        seed,
+        replicas: night.replicas,
+        is_files,
+        forecasts: errors.len(),
+        median_error: quantile(5),
+        p90_error: quantile(9),
+        unknown,
+        promised_in_outage: promised,
+    }
+}
+
+impl ForecastFigures {
+    pub(super) fn write_all(lines: &[Self], formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            formatter,
+            "{:<22} {:>8} {:>4} {:>9} {:>10} {:>10} {:>8} {:>18}",
+            "forecasts of a night",
+            "replicas",
+            "seed",
+            "judged",
+            "half in",
+            "9 of 10 in",
+            "unknown",
+            "made in the outage"
+        )?;
+        for line in lines {
+            writeln!(
+                formatter,
+                "{:<22} {:>8} {:>4} {:>9} {:>8.1} % {:>8.1} % {:>8} {:>18}",
+                if line.is_files { "ends of files" } else { "single requests" },
+                line.replicas,
+                line.seed,
+                line.forecasts,
+                100.0 * line.median_error,
+                100.0 * line.p90_error,
+                line.unknown,
+                line.promised_in_outage
+            )?;
+        }
+        Ok(())
+    }
+}
