@@ -220,6 +220,11 @@ impl Shell {
 
     fn feed(&mut self, input: SchedulerInput) {
         match &input {
+            SchedulerInput::Leased { replica, leases, .. } if !leases.is_empty() => {
+                let engine = self.replicas.name(*replica).to_owned();
+                metrics::histogram!("overnight_run_length_requests", "engine" => engine)
+                    .record(leases.len() as f64);
+            }
             SchedulerInput::Completed { seq, .. } | SchedulerInput::AttemptFailed { seq, .. } => {
                 self.in_flight.remove(seq);
             }
