@@ -321,8 +321,9 @@ impl Shell {
     }
 
     fn publish_reports(&mut self) {
+        let now = self.services.clock.now();
         let state = |replica: &Replica| {
-            reports::state_of(replica, self.is_driven(replica), &self.replicas, &self.scheduler)
+            reports::state_of(replica, self.is_driven(replica), &self.replicas, &self.scheduler, now)
         };
         let engines = self.replicas.list().iter().map(state).collect();
         self.reports.tell(engines);
