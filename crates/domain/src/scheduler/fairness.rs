@@ -64,8 +64,8 @@ impl Model {
     }
 
     /// Whether some of its deadlines are in danger.
-    pub(super) fn is_pressed(&self) -> bool {
-        self.partitions.values().any(PartitionState::is_pressed)
+    pub(super) fn is_endangered(&self) -> bool {
+        self.partitions.values().any(PartitionState::is_endangered)
     }
 
     /// Gives a partition that may have work its place in the ring.

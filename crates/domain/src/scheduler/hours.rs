@@ -21,8 +21,8 @@ impl EngineHours {
 impl ReplicaState {
     /// Whether requests of the model may be leased for the replica, as far as its hours go: here a deadline overrules them.
     pub(super) fn is_open_for(&self, model: ModelKey, models: &BTreeMap<ModelKey, Model>, now: i64) -> bool {
-        let is_pressed = || models.get(&model).is_some_and(Model::is_pressed);
-        self.hours.is_open_at(now) || self.hours.is_open_for_deadlines && is_pressed()
+        let is_endangered = || models.get(&model).is_some_and(Model::is_endangered);
+        self.hours.is_open_at(now) || self.hours.is_open_for_deadlines && is_endangered()
     }
 }
 

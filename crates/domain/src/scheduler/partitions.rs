@@ -51,7 +51,7 @@ pub(super) struct PartitionState {
     /// What a request cost in the mean, as of the last count.
     mean_cost: Option<i64>,
     /// Some of its deadlines are in danger, as of the last count.
-    is_pressed: bool,
+    is_endangered: bool,
     /// It seems empty and is scanned once more.
     suspected: bool,
     recheck_at: i64,
@@ -104,7 +104,7 @@ impl PartitionState {
         }
         let cost = self.mean_cost.unwrap_or(mean_cost).saturating_mul(self.waiting());
         let is_long = || self.throughput.ms_for(cost).is_none_or(|ms| ms > SHORT_MS);
-        is_shared || self.is_pressed || !(0..COUNT_SHORT_MS).contains(&age_ms) || is_long()
+        is_shared || self.is_endangered || !(0..COUNT_SHORT_MS).contains(&age_ms) || is_long()
     }
 
     /// When its deadlines were last counted.
@@ -130,7 +130,7 @@ impl PartitionState {
         let under_way = mean_cost.saturating_mul(held);
         let ms_for = |cost| self.throughput.ms_for(cost).map(|ms| ms / part);
         let due_by = endangered(steps, under_way, ms_for, guard_ms, now);
-        self.is_pressed = due_by.is_some();
+        self.is_endangered = due_by.is_some();
         match due_by {
             Some(by) => self.lists.put_first(by, Work::of(steps, by).count, all.count),
             None => self.lists.put_none_first(),
@@ -138,8 +138,8 @@ impl PartitionState {
     }
 
     /// Whether some of its deadlines are in danger: until all that goes first is done, and counted.
-    pub(super) const fn is_pressed(&self) -> bool {
-        self.is_pressed
+    pub(super) const fn is_endangered(&self) -> bool {
+        self.is_endangered
     }
 
     /// What the taker finds here, and a scan to be made `beside`; see [`Lists::turn`].
@@ -238,7 +238,7 @@ impl PartitionState {
     /// Once a second: scans again where the partition only seems empty. True where it can be forgotten.
     pub(super) fn repair(&mut self, now: i64) -> bool {
         self.lists.repair(now);
-        self.is_pressed &= self.held > 0 || self.waiting() > 0;
+        self.is_endangered &= self.held > 0 || self.waiting() > 0;
         if self.is_visible() || self.lists.all.is_asked() || now < self.recheck_at {
             return false;
         }

@@ -3,7 +3,7 @@
 use super::Services;
 use super::errors::AppError;
 use crate::store::nodes::engine_reports;
-pub use crate::store::nodes::engine_reports::{EnginePause, EngineReport, EngineState};
+pub use crate::store::nodes::engine_reports::{EnginePause, EngineRates, EngineReport, EngineState};
 
 /// What every process that lives said last of each of its engine replicas, by the names of the replicas: a few seconds old
 /// at most where there is news. It is for operators: the reason of a pause may hold an engine's own words.

@@ -166,7 +166,7 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::engines::EngineState;
+    use crate::app::engines::{EngineRates, EngineState};
 
     const NOW: i64 = 1_000;
 
@@ -175,7 +175,9 @@ mod tests {
         let models = models.iter().map(|model| (*model).to_owned()).collect();
         let name = "gpu".to_owned();
         let (in_flight, max_concurrency, closed_until) = (0, 1, None);
-        let engine = EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until };
+        let rates = EngineRates::default();
+        let engine =
+            EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until, rates };
         EngineReport { node: "a".to_owned(), reported_at: 0, engine }
     }
 

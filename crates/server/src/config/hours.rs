@@ -38,8 +38,8 @@ struct Stretch {
 impl WeeklyHours {
     /// Whether the engine is open at `now`, and when that changes next, both in milliseconds since the Unix epoch.
     ///
-    /// Each stretch opens and closes once, also where the clock changes: a time that the clock skips counts as an hour later, and
-    /// of a time that it shows twice the first counts.
+    /// Each stretch opens and closes once, also where the clock changes: a time that the clock skips counts as that
+    /// much later, and of a time that it shows twice the first counts.
     pub fn at(&self, now: i64) -> EngineHours {
         let (is_open, until) = self.look(now).unwrap_or((true, None));
         EngineHours { is_open, until, is_open_for_deadlines: self.is_open_for_deadlines }

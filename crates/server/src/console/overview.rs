@@ -9,6 +9,7 @@ use super::layout::pages;
 use super::{Layout, Section};
 use crate::app::accounts::Account;
 use crate::app::batches::BatchRow;
+use crate::app::engines::EngineRates;
 use crate::app::overview::Standing;
 
 /// How an engine stands.
@@ -20,6 +21,7 @@ pub(crate) struct EngineRow {
     pub(crate) node: Option<String>,
     pub(crate) in_flight: i64,
     pub(crate) max_concurrency: i64,
+    pub(crate) rates: EngineRates,
     pub(crate) is_paused: bool,
     /// When a paused one is tried again.
     pub(crate) paused_until: Option<i64>,

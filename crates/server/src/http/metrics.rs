@@ -27,7 +27,13 @@ const DISK_RESERVE: &str = "overnight_disk_reserve_bytes";
 const QUOTAS: &str = "overnight_quota_exceeded_total";
 const DELETED: &str = "overnight_requests_deleted_total";
 
+const RUN_LENGTH: &str = "overnight_run_length_requests";
+const DEADLINE_SLACK: &str = "overnight_deadline_slack_seconds";
+
 const BUCKETS: [f64; 13] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+
+/// Up to the longest run that there is.
+const RUN_BUCKETS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
 static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 
@@ -37,6 +43,9 @@ fn recorder() -> &'static PrometheusHandle {
         let builder = PrometheusBuilder::new();
         let recorder = builder
             .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &BUCKETS)
+            .and_then(|builder| {
+                builder.set_buckets_for_metric(Matcher::Full(RUN_LENGTH.to_owned()), &RUN_BUCKETS)
+            })
             .unwrap_or_else(|_| PrometheusBuilder::new())
             .build_recorder();
         let handle = recorder.handle();
@@ -48,6 +57,8 @@ fn recorder() -> &'static PrometheusHandle {
         counters::describe();
         describe_counter!(QUOTAS, "Requests and batches refused by a quota, by its name.");
         describe_counter!(DELETED, "Requests deleted because their retention was over.");
+        describe_histogram!(RUN_LENGTH, "Requests leased together for an engine replica, by engine.");
+        describe_gauge!(DEADLINE_SLACK, "Seconds to the earliest deadline of requests that have not ended.");
         describe_gauge!(WRITES_WAITING, "Writes that wait for their group.");
         describe_gauge!(DISK_FREE, "Bytes free on the disk of the database, with its free pages.");
         describe_gauge!(DISK_RESERVE, "Bytes of that disk that creates leave free.");

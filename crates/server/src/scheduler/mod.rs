@@ -11,6 +11,7 @@ mod reports;
 mod sharing;
 mod shell;
 mod token_counters;
+mod token_rates;
 
 pub use replicas::Replicas;
 pub use shell::Shell;

@@ -10,6 +10,7 @@ use super::token_counters::TokenCounters;
 use crate::app::Models;
 use crate::config::WeeklyHours;
 use crate::engines::{EngineClient, Engines};
+use crate::store::nodes::engine_reports::EngineRates;
 use crate::store::queue::Prompt;
 
 /// The replicas, in the order of the settings: a key is a place in it.
@@ -103,6 +104,11 @@ impl Replicas {
             counters.count(completion.usage);
         }
         Ok(completion)
+    }
+
+    /// The rates at which a replica worked for this process in about the last minute before `now`.
+    pub(super) fn rates(&self, key: ReplicaKey, now: i64) -> EngineRates {
+        self.tokens.get(key.0 as usize).map_or_else(EngineRates::default, |counters| counters.rates(now))
     }
 
     /// How loaded a replica is, where it says so.

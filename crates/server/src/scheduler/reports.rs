@@ -6,7 +6,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::replicas::Replicas;
 use crate::app::Services;
-use crate::store::nodes::engine_reports::{self, EnginePause, EngineState};
+use crate::store::nodes::engine_reports::{self, EnginePause, EngineRates, EngineState};
 use crate::tasks;
 
 /// There is no more than one report in so many milliseconds.
@@ -69,17 +69,20 @@ impl Reports {
     }
 }
 
-/// What is known of a replica, which this process drives or not.
+/// What is known of a replica at `now`, which this process drives or not.
 pub(super) fn state_of(
     replica: &Replica,
     is_driven: bool,
     replicas: &Replicas,
     scheduler: &Scheduler,
+    now: i64,
 ) -> EngineState {
     let closed_until = scheduler.closed_until(replica.key).filter(|_| is_driven);
     let reason = scheduler.pause_reason(replica.key).filter(|_| is_driven && closed_until.is_none());
     let pause = reason
         .map(|reason| EnginePause { until: scheduler.paused_until(replica.key), reason: reason.to_owned() });
+    // Asked for at each turn, driven or not: the rates need to look now and then.
+    let rates = replicas.rates(replica.key, now);
     EngineState {
         name: replicas.name(replica.key).to_owned(),
         models: replicas.model_names(replica.key),
@@ -88,5 +91,6 @@ pub(super) fn state_of(
         max_concurrency: scheduler.concurrency_limit(replica.key).unwrap_or(replica.first_concurrency).into(),
         pause,
         closed_until,
+        rates: if is_driven { rates } else { EngineRates::default() },
     }
 }

@@ -220,6 +220,11 @@ impl Shell {
 
     fn feed(&mut self, input: SchedulerInput) {
         match &input {
+            SchedulerInput::Leased { replica, leases, .. } if !leases.is_empty() => {
+                let engine = self.replicas.name(*replica).to_owned();
+                metrics::histogram!("overnight_run_length_requests", "engine" => engine)
+                    .record(leases.len() as f64);
+            }
             SchedulerInput::Completed { seq, .. } | SchedulerInput::AttemptFailed { seq, .. } => {
                 self.in_flight.remove(seq);
             }
@@ -316,8 +321,9 @@ impl Shell {
     }
 
     fn publish_reports(&mut self) {
+        let now = self.services.clock.now();
         let state = |replica: &Replica| {
-            reports::state_of(replica, self.is_driven(replica), &self.replicas, &self.scheduler)
+            reports::state_of(replica, self.is_driven(replica), &self.replicas, &self.scheduler, now)
         };
         let engines = self.replicas.list().iter().map(state).collect();
         self.reports.tell(engines);

@@ -21,6 +21,8 @@ const EXPIRER_MS: i64 = 1_000;
 const EXPIRER_CHUNK: u32 = 256;
 const KEY_USAGE_FLUSHER_MS: i64 = 10_000;
 const BATCH_CANCEL_RESUMER_MS: i64 = 60_000;
+/// What was passed meanwhile is read, and nothing twice, so this costs little.
+const DEADLINE_SLACK_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
 
 /// A worker's function: runs at a time, again and again.
@@ -29,12 +31,13 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config.lease.0;
-    let recurring: [(&str, i64, Run); 6] = [
+    let recurring: [(&str, i64, Run); 7] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
         }),
         ("expirer", EXPIRER_MS, |services, now| Box::pin(expirer(services, now))),
+        ("deadline_slack", DEADLINE_SLACK_MS, |services, now| Box::pin(deadline_slack(services, now))),
         ("batch_cancel_resumer", BATCH_CANCEL_RESUMER_MS, |services, now| {
             Box::pin(batch_cancel_resumer(services, now))
         }),
@@ -81,6 +84,14 @@ pub async fn expirer(services: &Services, now: i64) -> Result<(), StoreError> {
         services.signals.ended(&ended);
         metrics::counter!("overnight_requests_expired_total").increment(ended.len() as u64);
     }
+    Ok(())
+}
+
+/// Shows the time until the earliest deadline of any live request, of whatever node; not a number where nothing lives.
+pub async fn deadline_slack(services: &Services, now: i64) -> Result<(), StoreError> {
+    let deadline = expiry::earliest_deadline(&services.store, now).await?;
+    let seconds = deadline.map_or(f64::NAN, |deadline| (deadline - now) as f64 / 1_000.0);
+    metrics::gauge!("overnight_deadline_slack_seconds").set(seconds);
     Ok(())
 }
 

@@ -96,6 +96,7 @@ fn row(report: EngineReport) -> EngineRow {
         node: engine.is_driven.then_some(node),
         in_flight: engine.in_flight,
         max_concurrency: engine.max_concurrency,
+        rates: engine.rates,
         is_paused: engine.pause.is_some(),
         closed_until: engine.closed_until,
         name: engine.name,

@@ -22,6 +22,18 @@ pub struct EngineState {
     pub pause: Option<EnginePause>,
     /// Until when it is outside its hours, in milliseconds, if it is. Stored as a pause without a reason.
     pub closed_until: Option<i64>,
+    /// How fast it works for the process.
+    pub rates: EngineRates,
+}
+
+/// How fast an engine replica works, over about the last minute. A node of an earlier version tells none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EngineRates {
+    /// Tokens of prompts and completions per second, to two digits; `None` where the process does not drive it, or began just now.
+    pub tokens_per_second: Option<i64>,
+    /// Of the tokens of prompts, those that it found in its prefix cache, in percent; `None` where it worked on none, or does not
+    /// tell.
+    pub cache_hit_percent: Option<i64>,
 }
 
 /// Why an engine replica is paused.
@@ -63,25 +75,30 @@ statements! {
             SELECT e.node, e.name FROM engine_reports e
             WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = e.node) FOR UPDATE SKIP LOCKED)",
     };
-    STORE over [Integer, Text, Integer, Text, Integer, Integer, Integer, Integer, Text] = {
+    STORE over [Integer, Text, Integer, Text, Integer, Integer, Integer, Integer, Text, Integer,
+                Integer] = {
         sqlite: "INSERT INTO engine_reports
-                (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
+                 tokens_per_second, cache_hit_percent)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
-                reason = excluded.reason",
+                reason = excluded.reason, tokens_per_second = excluded.tokens_per_second,
+                cache_hit_percent = excluded.cache_hit_percent",
         postgres: "INSERT INTO engine_reports
-                (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason)
+                (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
+                 tokens_per_second, cache_hit_percent)
             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
-                                 $7::bigint[], $8::bigint[], $9::text[])
+                                 $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[])
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
-                reason = excluded.reason",
+                reason = excluded.reason, tokens_per_second = excluded.tokens_per_second,
+                cache_hit_percent = excluded.cache_hit_percent",
     };
     LIST = "SELECT n.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
-               e.paused_until, e.reason
+               e.paused_until, e.reason, e.tokens_per_second, e.cache_hit_percent
         FROM engine_reports e JOIN nodes n ON n.seq = e.node ORDER BY e.name, n.name, e.node";
 }
 
@@ -106,7 +123,7 @@ impl Operation for ReportEngines {
 }
 
 impl ReportEngines {
-    fn row(&self, node: i64, engine: &EngineState) -> [Value; 9] {
+    fn row(&self, node: i64, engine: &EngineState) -> [Value; 11] {
         let pause = engine.pause.as_ref();
         [
             node.into(),
@@ -118,6 +135,8 @@ impl ReportEngines {
             engine.max_concurrency.into(),
             pause.map_or(engine.closed_until, |pause| pause.until).into(),
             pause.map(|pause| pause.reason.clone()).into(),
+            engine.rates.tokens_per_second.into(),
+            engine.rates.cache_hit_percent.into(),
         ]
     }
 }
@@ -137,6 +156,10 @@ fn read(row: &Row) -> Result<EngineReport, StoreError> {
         max_concurrency: row.get("max_concurrency")?,
         closed_until: until.filter(|_| reason.is_none()),
         pause: reason.map(|reason| EnginePause { until, reason }),
+        rates: EngineRates {
+            tokens_per_second: row.get("tokens_per_second")?,
+            cache_hit_percent: row.get("cache_hit_percent")?,
+        },
     };
     Ok(EngineReport { node: row.get("node")?, reported_at: row.get("reported_at")?, engine })
 }

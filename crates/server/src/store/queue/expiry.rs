@@ -6,6 +6,8 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
+use overnight_domain::requests::COMPLETION_WINDOW_MS;
+use tokio::sync::OnceCell;
 
 use crate::store::database::statements;
 use crate::store::queue::endings::{End, Live, end_all};
@@ -24,24 +26,59 @@ statements! {
             SELECT min(deadline) AS deadline FROM queue
             UNION ALL SELECT min(deadline) FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL) d",
     };
+    NEXT_LIVE_DEADLINE = "SELECT deadline FROM request_states WHERE deadline > ? AND state < 3 /* live */
+        ORDER BY deadline LIMIT 1";
     OVERDUE = "SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at, deadline FROM current_states
         WHERE deadline > ? AND deadline <= ? AND state < 3 /* live */ ORDER BY deadline, seq LIMIT ?";
 }
 
-/// Up to when every request with a deadline has ended, in milliseconds: nothing live has an earlier deadline.
+/// A request may be stored so much later than others whose deadlines are later, in milliseconds: a create takes time, and the clocks
+/// of nodes differ.
+const LATE_CREATE_MS: i64 = 30_000;
+
+/// Requests that are stored after `now` have later deadlines than this.
+const fn before_new(now: i64) -> i64 {
+    now + COMPLETION_WINDOW_MS - LATE_CREATE_MS
+}
+
+/// How far the index of deadlines was gone through, in milliseconds.
 #[derive(Debug)]
-pub(in crate::store) struct Passed(AtomicI64);
+pub(in crate::store) struct Passed {
+    /// What [`next_deadline`] said when it was first asked for.
+    at_start: OnceCell<Option<i64>>,
+    /// Up to when every request with a deadline has ended: nothing live has an earlier deadline.
+    overdue: AtomicI64,
+    /// The same, in the future too.
+    ended: AtomicI64,
+}
 
 impl Default for Passed {
     fn default() -> Self {
-        Self(AtomicI64::new(i64::MIN))
+        let [overdue, ended] = [i64::MIN; 2].map(AtomicI64::new);
+        Self { at_start: OnceCell::new(), overdue, ended }
     }
 }
 
 impl Passed {
     /// As of `now`: a clock that was set back gives earlier deadlines again.
     fn by(&self, now: i64) -> i64 {
-        self.0.load(Ordering::Acquire).min(now)
+        self.overdue.load(Ordering::Acquire).min(now)
+    }
+
+    /// Up to when every request with a deadline has ended, in the future too. Requests that are stored after `now` have later ones.
+    fn ended_by(&self, now: i64) -> i64 {
+        self.ended.load(Ordering::Acquire).min(before_new(now))
+    }
+
+    /// At `now` the earliest deadline of any live request was `next`.
+    fn note_next(&self, next: Option<i64>, now: i64) {
+        let ended = next.map_or(i64::MAX, |next| next - 1);
+        self.ended.store(ended.min(before_new(now)), Ordering::Release);
+    }
+
+    /// The earliest deadline of any live request when this was first asked for: it reads all that live.
+    async fn at_start(&self, store: &Store) -> Result<Option<i64>, StoreError> {
+        self.at_start.get_or_try_init(|| next_deadline(store)).await.copied()
     }
 }
 
@@ -57,7 +94,7 @@ pub async fn expire(
     let expired = store.writer().write(Expire { passed, now, limit, error_body: error_body.into() }).await?;
     // What is looked for next lies behind: a day's worth of overdue requests is gone through once.
     if let Some(deadline) = expired.last_deadline {
-        store.passed().0.fetch_max(deadline - 1, Ordering::AcqRel);
+        store.passed().overdue.fetch_max(deadline - 1, Ordering::AcqRel);
     }
     Ok(expired.seqs)
 }
@@ -66,15 +103,32 @@ pub async fn expire(
 pub async fn is_overdue(store: &Store, now: i64) -> Result<bool, StoreError> {
     let mut passed = store.passed().by(now);
     if passed == i64::MIN {
-        passed = next_deadline(store).await?.map_or(now, |next| now.min(next - 1));
-        store.passed().0.store(passed, Ordering::Release);
+        passed = store.passed().at_start(store).await?.map_or(now, |next| now.min(next - 1));
+        store.passed().overdue.store(passed, Ordering::Release);
     }
     let query = IS_OVERDUE.bind(passed).bind(now);
     let is_overdue: bool = store.readers().fetch_one(query).await?.get("is_overdue")?;
     if !is_overdue {
-        store.passed().0.store(now, Ordering::Release);
+        store.passed().overdue.store(now, Ordering::Release);
     }
     Ok(is_overdue)
+}
+
+/// The earliest deadline of any live request, in milliseconds. It costs little where it is asked for often: what has ended is read
+/// once, but for requests that were created less than [`LATE_CREATE_MS`] ago.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn earliest_deadline(store: &Store, now: i64) -> Result<Option<i64>, StoreError> {
+    let passed = store.passed();
+    if passed.ended.load(Ordering::Acquire) == i64::MIN {
+        passed.note_next(passed.at_start(store).await?, now);
+    }
+    let next = NEXT_LIVE_DEADLINE.bind(passed.ended_by(now));
+    let next = store.readers().fetch_optional(next).await?.map(|row| row.get("deadline")).transpose()?;
+    passed.note_next(next, now);
+    Ok(next)
 }
 
 /// The earliest deadline of any live request, in milliseconds. Reads all that live: once is enough for a start.

@@ -2,7 +2,7 @@
 
 use crate::store::Store;
 use crate::store::nodes;
-use crate::store::nodes::engine_reports::{self, EnginePause, EngineReport, EngineState};
+use crate::store::nodes::engine_reports::{self, EnginePause, EngineRates, EngineReport, EngineState};
 use crate::store::tests::{Fixture, START};
 
 fn engine(name: &str) -> EngineState {
@@ -14,6 +14,7 @@ fn engine(name: &str) -> EngineState {
         max_concurrency: 16,
         pause: None,
         closed_until: None,
+        rates: EngineRates { tokens_per_second: Some(12_000), cache_hit_percent: Some(87) },
     }
 }
 
@@ -34,7 +35,12 @@ async fn the_last_report_of_each_engine_is_kept(mut fixture: Fixture) {
     report(&fixture.store, &[second.clone(), first.clone()], START).await;
     assert_eq!(list(&fixture.store).await, [(START, first.clone()), (START, second.clone())]);
     let pause = |until| Some(EnginePause { until, reason: "it is \"away\"\nfor good".to_owned() });
-    let paused = EngineState { pause: pause(Some(START + 9)), in_flight: 0, ..first.clone() };
+    let paused = EngineState {
+        pause: pause(Some(START + 9)),
+        in_flight: 0,
+        rates: EngineRates::default(),
+        ..first.clone()
+    };
     let closed = EngineState { closed_until: Some(START + 9), ..second.clone() };
     report(&fixture.store, std::slice::from_ref(&closed), START).await;
     assert_eq!(list(&fixture.store).await, [(START, first.clone()), (START, closed)]);

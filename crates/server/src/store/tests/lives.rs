@@ -1,11 +1,12 @@
 //! The life of a request, as the store keeps it.
 
+use overnight_domain::ids::RequestId;
 use overnight_domain::requests::{RequestState, RequestStatus};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::queue::expiry;
 use crate::store::requests;
-use crate::store::requests::CancelOutcome;
+use crate::store::requests::{CancelOutcome, NewRequest};
 use crate::store::tests::{DAY_MS, Fixture, START};
 
 on_both!(a_request_lives_from_insert_to_result);
@@ -99,6 +100,54 @@ async fn a_clock_that_was_set_back_hides_no_deadline(mut fixture: Fixture) {
     assert!(!is_overdue(START).await.expect("a read"));
     fixture.insert(&[1]).await;
     assert!(expiry::is_overdue(&fixture.store, START + DAY_MS).await.expect("a read"));
+}
+
+/// The earliest deadline of any live request at `now`, in milliseconds after [`START`].
+async fn earliest(fixture: &Fixture, now: i64) -> Option<i64> {
+    expiry::earliest_deadline(&fixture.store, now).await.expect("a read").map(|it| it - START)
+}
+
+/// Takes a request in that is due so much later than those of [`Fixture::insert`].
+async fn insert_later(fixture: &mut Fixture, ms: i64) -> RequestId {
+    let request = fixture.request(1);
+    let request = NewRequest { expires_at: request.expires_at + ms, ..request };
+    let id = request.id;
+    fixture.insert_all([request]).await;
+    id
+}
+
+on_both!(the_earliest_deadline_is_that_of_any_live_request);
+async fn the_earliest_deadline_is_that_of_any_live_request(mut fixture: Fixture) {
+    let ids = fixture.insert(&[1]).await;
+    fixture.release().await;
+    let lease = fixture.lease().await.remove(0);
+    let queued = insert_later(&mut fixture, 60_000).await;
+    fixture.release().await;
+    insert_later(&mut fixture, 90_000).await;
+    assert_eq!(fixture.status(ids[0]).await, RequestStatus::InProgress);
+    assert_eq!(earliest(&fixture, START).await, Some(DAY_MS));
+    assert!(fixture.settle(&lease, START + 5).await);
+    assert_eq!(earliest(&fixture, START + 5).await, Some(DAY_MS + 60_000));
+    requests::cancel(&fixture.store, fixture.account, queued, START + 6).await.expect("a cancel");
+    assert_eq!(earliest(&fixture, START + 6).await, Some(DAY_MS + 90_000), "it gathers");
+    fixture.restart().await;
+    assert_eq!(earliest(&fixture, START + 6).await, Some(DAY_MS + 90_000));
+}
+
+on_both!(no_request_is_behind_the_earliest_deadline);
+async fn no_request_is_behind_the_earliest_deadline(mut fixture: Fixture) {
+    assert_eq!(earliest(&fixture, START + 9 * DAY_MS).await, None);
+    insert_later(&mut fixture, 90_000).await;
+    assert_eq!(earliest(&fixture, START).await, Some(DAY_MS + 90_000), "the clock was set back");
+    insert_later(&mut fixture, 70_000).await;
+    assert_eq!(earliest(&fixture, START + 90_000).await, Some(DAY_MS + 70_000), "its create was slow");
+}
+
+on_both!(a_request_that_comes_while_nothing_lives_is_seen_however_late);
+async fn a_request_that_comes_while_nothing_lives_is_seen_however_late(mut fixture: Fixture) {
+    assert_eq!(earliest(&fixture, START).await, None);
+    fixture.insert(&[1]).await;
+    assert_eq!(earliest(&fixture, START + DAY_MS / 2).await, Some(DAY_MS));
 }
 
 on_both!(one_bad_member_does_not_fail_the_others_of_its_group);

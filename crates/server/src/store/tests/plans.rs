@@ -201,6 +201,8 @@ async fn request_states_are_found_by_seq_or_by_an_index() {
     let due = "USING INDEX request_states_by_deadline (deadline>? AND deadline<?)";
     check(&fixture, expiry::OVERDUE.sqlite, &[&format!("SEARCH rs {due}"), IN_QUEUE]).await;
     check(&fixture, expiry::IS_OVERDUE.sqlite, &[&format!("SEARCH request_states {due}")]).await;
+    let next = "SEARCH request_states USING INDEX request_states_by_deadline (deadline>?)";
+    check(&fixture, expiry::NEXT_LIVE_DEADLINE.sqlite, &[next]).await;
     check(
         &fixture,
         batches::LIVE_OF_BATCH.sqlite,

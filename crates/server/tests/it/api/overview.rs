@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use overnight_domain::pace::{done_by, pace};
 use overnight_domain::requests::RequestState;
-use overnight_server::app::engines::{EnginePause, EngineState};
+use overnight_server::app::engines::{EnginePause, EngineRates, EngineState};
 use overnight_server::app::waiting::{self, WaitingReason};
 use overnight_server::app::{Services, activity, overview};
 use overnight_server::store::nodes::engine_reports;
@@ -58,7 +58,9 @@ async fn a_client_is_told_why_a_request_waits_and_operators_why_engines_are_paus
     let report = async |pause: Option<EnginePause>| {
         let (name, models) = ("gpu-0".to_owned(), vec![MODEL.to_owned()]);
         let (is_driven, in_flight, max_concurrency, closed_until) = (true, 0, 4, None);
-        let engine = EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until };
+        let rates = EngineRates::default();
+        let engine =
+            EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until, rates };
         engine_reports::report(&app.services.store, vec![engine], now).await.expect("a report");
     };
     let reason =

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_server::app::{MetricsAccess, Services};
 use overnight_server::http::OPENAPI_JSON;
+use overnight_server::workers;
 use serde_json::json;
 
-use crate::support::{Client, MODEL, TestApp};
+use crate::support::{Client, MODEL, START, TestApp};
 
 #[tokio::test]
 async fn the_reference_is_served_as_data_and_as_a_page() {
@@ -92,6 +94,36 @@ async fn figures_name_routes_and_no_account() {
         assert!(text.contains(line), "{line} in\n{text}");
     }
     assert!(!text.contains("acct_") && !text.contains(&id));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn lengths_of_runs_are_shown_in_buckets() {
+    let app = TestApp::start().await;
+    metrics::histogram!("overnight_run_length_requests", "engine" => "bucketed").record(5.0);
+    for (bound, count) in [("1", 0), ("4", 0), ("8", 1), ("256", 1), ("+Inf", 1)] {
+        let bucket = r#"overnight_run_length_requests_bucket{engine="bucketed",le=""#;
+        app.check_counted(&format!("{bucket}{bound}\"}} {count}\n")).await;
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn the_time_to_the_earliest_deadline_is_shown() {
+    let app = TestApp::start().await;
+    // The process's own is set by the workers of other tests.
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let slack = async || {
+        workers::deadline_slack(&app.services, app.services.clock.now()).await.expect("a read");
+        let figures = recorder.handle().render();
+        let line = figures.lines().find_map(|line| line.strip_prefix("overnight_deadline_slack_seconds "));
+        line.map(str::to_owned)
+    };
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    assert_eq!(slack().await.as_deref(), Some("NaN"));
+    app.create("one").await;
+    app.clock.set(START + 3_600_000);
+    assert_eq!(slack().await.as_deref(), Some("82800"));
     app.stop().await;
 }
 

@@ -2,20 +2,48 @@
 
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
-use overnight_server::app::engines::EngineState;
+use overnight_server::app::engines::{EngineRates, EngineState};
 use overnight_server::app::{api_keys, members, users};
 use overnight_server::store::nodes::engine_reports;
 
 use super::{PASSWORD, both_accounts, member, operator};
 use crate::support::{MODEL, START, TestApp};
 
+/// An engine as a node reports it.
+async fn report(app: &TestApp, closed_until: Option<i64>, rates: EngineRates) {
+    let (name, models) = ("gpu-0".to_owned(), vec![MODEL.to_owned()]);
+    let (is_driven, in_flight, max_concurrency, pause) = (true, 0, 4, None);
+    let engine =
+        EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until, rates };
+    engine_reports::report(&app.services.store, vec![engine], START).await.expect("a report");
+}
+
+#[tokio::test]
+async fn operators_see_how_fast_an_engine_works_and_what_its_prefix_cache_saves() {
+    let app = TestApp::start().await;
+    let [account, _] = both_accounts(&app).await;
+    let overview = format!("/console/{}", account.id);
+    let mut operator = operator(&app).await;
+    for (tokens_per_second, cache_hit_percent, cells) in [
+        (None, None, r#"<td class="num">–</td><td class="num">–</td>"#),
+        (Some(12_000), Some(87), r#"<td class="num">12,000</td><td class="num">87 %</td>"#),
+    ] {
+        report(&app, None, EngineRates { tokens_per_second, cache_hit_percent }).await;
+        for path in ["/console/operator", &overview] {
+            let page = operator.get(path).await;
+            assert!(page.text().contains(cells), "{path}: {page:?}");
+        }
+    }
+    let mut owner = member(&app, &account, "a@example.com", Role::Owner).await;
+    let page = owner.get(&overview).await;
+    assert!(page.text().contains("gpu-0") && !page.text().contains("87 %"), "it is others' work too");
+    app.stop().await;
+}
+
 #[tokio::test]
 async fn an_engine_outside_its_hours_is_shown_with_the_time_it_opens() {
     let app = TestApp::start().await;
-    let (name, models, closed_until) = ("gpu-0".to_owned(), vec![MODEL.to_owned()], Some(START + 60_000));
-    let (is_driven, in_flight, max_concurrency, pause) = (true, 0, 4, None);
-    let engine = EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until };
-    engine_reports::report(&app.services.store, vec![engine], START).await.expect("a report");
+    report(&app, Some(START + 60_000), EngineRates::default()).await;
     let page = operator(&app).await.get("/console/operator").await;
     assert!(page.text().contains("outside its hours</span> <span class=\"label\">until "), "{page:?}");
     app.stop().await;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Rig, result_of};
 
 /// An engine with a prefix cache that calls itself so.
-fn engine(owned_by: &str) -> SimConfig {
+pub(super) fn engine(owned_by: &str) -> SimConfig {
     let cost =
         CostModel { prompt_tokens_per_second: 1e6, output_tokens_per_second: 1e4, ..CostModel::default() };
     let tunables = Tunables { owned_by: Some(owned_by.to_owned()), ..Tunables::default() };

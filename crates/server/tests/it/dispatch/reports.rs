@@ -1,11 +1,18 @@
 //! What people are told of the engines.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app;
-use overnight_server::app::engines::{self, EngineState};
+use overnight_server::app::engines::{self, EngineRates, EngineReport, EngineState};
 use overnight_testkit::engine::SimConfig;
 
-use super::{PATIENCE, Rig, pause};
+use super::{PATIENCE, Rig, Setup, caches, pause};
+use crate::support::{START, SharedSteps, SteppedClock};
+
+const STEP: Duration = Duration::from_secs(1);
 
 /// Waits until the engines are told so.
 async fn told(rig: &Rig, what: &str, holds: impl Fn(&[EngineState]) -> bool) {
@@ -47,4 +54,51 @@ async fn an_engine_is_shown_with_its_pause_and_the_reason() {
     assert_eq!(rig.ended(waits).await.summary.state.status(), RequestStatus::Completed);
     told(&rig, "both are used again", |states| states.iter().all(|state| state.pause.is_none())).await;
     rig.finish().await;
+}
+
+/// The one report of the one engine.
+async fn only(rig: &Rig) -> EngineReport {
+    engines::list(&rig.services).await.expect("reports").remove(0)
+}
+
+#[tokio::test]
+async fn an_engine_at_work_is_reported_with_its_rates_and_an_idle_one_not_before_a_minute() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    // All of the service runs on this thread.
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    let steps = SteppedClock::at(START);
+    let setup = Setup { clock: Arc::new(SharedSteps(Arc::clone(&steps))), ..Setup::default() };
+    let rig = Rig::start_all(vec![caches::engine("vllm")], setup, async |_, _| {}).await;
+    let step = async || {
+        steps.advance(STEP);
+        pause().await;
+    };
+    step().await;
+    for _ in 0..3 {
+        let id = rig.create(&"one and the same prompt, ".repeat(20)).await;
+        steps.advance_until(STEP, rig.ended(id)).await;
+    }
+    let run = r#"overnight_run_length_requests_count{engine="sim-0"} 3"#;
+    assert!(recorder.handle().render().contains(run), "each was alone");
+    told_within(&rig, &step, |rates| rates.tokens_per_second > Some(0) && rates.cache_hit_percent > Some(0))
+        .await;
+    let idle = EngineRates { tokens_per_second: Some(0), cache_hit_percent: None };
+    told_within(&rig, &step, |rates| rates == idle).await;
+    let told_at = only(&rig).await.reported_at;
+    for _ in 0..50 {
+        step().await;
+    }
+    assert_eq!(only(&rig).await.reported_at, told_at, "there is no news");
+    steps.advance_until(STEP, rig.finish()).await;
+}
+
+/// Takes steps until the rates of the one engine are so.
+async fn told_within(rig: &Rig, step: &impl AsyncFn(), holds: impl Fn(EngineRates) -> bool) {
+    for _ in 0..120 {
+        if holds(only(rig).await.engine.rates) {
+            return;
+        }
+        step().await;
+    }
+    panic!("never: {:?}", only(rig).await);
 }

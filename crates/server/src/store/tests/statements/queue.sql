@@ -61,6 +61,10 @@ SELECT min(deadline) AS deadline FROM (
             SELECT min(deadline) AS deadline FROM queue
             UNION ALL SELECT min(deadline) FROM request_states WHERE state = 0 /* gathering */ AND ready_at IS NOT NULL) d;
 
+-- queue::expiry::NEXT_LIVE_DEADLINE, both
+SELECT deadline FROM request_states WHERE deadline > $1 AND state < 3 /* live */
+        ORDER BY deadline LIMIT 1;
+
 -- queue::expiry::OVERDUE, both
 SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at, deadline FROM current_states
         WHERE deadline > $1 AND deadline <= $2 AND state < 3 /* live */ ORDER BY deadline, seq LIMIT $3;
