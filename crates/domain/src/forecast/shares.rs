@@ -22,7 +22,8 @@ pub struct Work {
 }
 
 impl Work {
-    const fn ms(self) -> f64 {
+    /// For how many milliseconds it takes a slot.
+    pub const fn ms(self) -> f64 {
         self.cost * self.slot_ms
     }
 }

@@ -1,5 +1,7 @@
 //! The engines that serve, as the processes that have them in their settings see them.
 
+use std::sync::Arc;
+
 use super::Services;
 use super::errors::AppError;
 use crate::store::nodes::engine_reports;
@@ -13,4 +15,15 @@ pub use crate::store::nodes::engine_reports::{EnginePause, EngineRates, EngineRe
 /// Only what the store could not do.
 pub async fn list(services: &Services) -> Result<Vec<EngineReport>, AppError> {
     Ok(engine_reports::list(&services.store).await?)
+}
+
+/// The same, a second old or more: for what many ask for.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub(super) async fn recent(services: &Services) -> Result<Arc<[EngineReport]>, AppError> {
+    let store = services.store.clone();
+    let list = async move { Ok(engine_reports::list(&store).await?.into()) };
+    services.live_counts.engines.get((), &services.clock, Box::pin(list)).await
 }

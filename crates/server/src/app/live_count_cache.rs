@@ -6,7 +6,8 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use overnight_domain::scheduler::{AccountKey, ModelKey};
+use overnight_domain::forecast::QueueOutlook;
+use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::batches::BatchCost;
@@ -15,6 +16,8 @@ use super::errors::AppError;
 use super::finish;
 use super::overview::Standing;
 use crate::clock::SharedClock;
+use crate::store::batches::Sampled;
+use crate::store::queue::outlook::AccountQueue;
 
 /// An answer is good for at least so long, in milliseconds.
 const FRESH_MS: i64 = 1_000;
@@ -32,6 +35,10 @@ pub struct LiveCountCache {
     /// By the row number of a batch.
     pub(super) costs: Counted<i64, BatchCost>,
     pub(super) engines: Counted<(), Arc<[EngineReport]>>,
+    pub(super) queues: Counted<ModelKey, Arc<[AccountQueue]>>,
+    pub(super) outlooks: Counted<QueuePartition, Option<Arc<QueueOutlook>>>,
+    /// Requests of a batch that stand for all of it, by its row number.
+    pub(super) samples: Counted<i64, Arc<[Sampled]>>,
 }
 
 impl Default for LiveCountCache {
@@ -43,6 +50,9 @@ impl Default for LiveCountCache {
             waiting: Counted::new(Arc::clone(&lock)),
             costs: Counted::new(lock),
             engines: Counted::new(CountingLock::default()),
+            queues: Counted::new(CountingLock::default()),
+            outlooks: Counted::new(CountingLock::default()),
+            samples: Counted::new(CountingLock::default()),
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tokio::sync::Notify;
+use overnight_domain::forecast::{Pace, SweptSegment};
+use overnight_domain::scheduler::{AccountKey, QueuePartition};
+use tokio::sync::{Notify, oneshot};
 
 /// The scheduler takes the news at least this often, rung for or not.
 pub const HEARD_EVERY_MS: i64 = 1_000;
@@ -15,17 +17,38 @@ const NOTHING: i64 = i64::MAX;
 pub struct Signals {
     gathering_until: AtomicI64,
     ended: Mutex<Vec<i64>>,
+    questions: Mutex<Vec<SweepQuestion>>,
     bell: Notify,
     is_stopping: AtomicBool,
 }
 
+/// What the scheduler of this process knows of a partition's sweep.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SweepState {
+    /// Its segments, in order; none where nodes share the queue.
+    pub segments: Vec<SweptSegment>,
+    /// What requests to its model take, by account: of those of which it is known.
+    pub paces: Vec<(AccountKey, Pace)>,
+}
+
+/// Somebody wants to know how the sweep of a partition stands.
+#[derive(Debug)]
+pub struct SweepQuestion {
+    /// Which.
+    pub partition: QueuePartition,
+    /// Where the answer goes.
+    pub answer: oneshot::Sender<SweepState>,
+}
+
 /// What was said since the last [`Signals::take`].
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct News {
     /// The earliest `ready_at` of requests that were accepted, in milliseconds.
     pub gathering_until: Option<i64>,
     /// Requests that were cancelled or expired, by `seq`.
     pub ended: Vec<i64>,
+    /// What somebody wants to know.
+    pub questions: Vec<SweepQuestion>,
 }
 
 impl Default for Signals {
@@ -33,6 +56,7 @@ impl Default for Signals {
         Self {
             gathering_until: AtomicI64::new(NOTHING),
             ended: Mutex::default(),
+            questions: Mutex::default(),
             bell: Notify::new(),
             is_stopping: AtomicBool::new(false),
         }
@@ -57,11 +81,21 @@ impl Signals {
         }
     }
 
+    /// Asks how the sweep of a partition stands. No answer comes where this process has no scheduler, or it has stopped.
+    pub fn ask(&self, partition: QueuePartition) -> oneshot::Receiver<SweepState> {
+        let (answer, answered) = oneshot::channel();
+        let question = SweepQuestion { partition, answer };
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner).push(question);
+        self.bell.notify_one();
+        answered
+    }
+
     /// Everything that was said since the last time, for the scheduler: `Shell::drain_signals`.
     pub fn take(&self) -> News {
         let gathering_until = self.gathering_until.swap(NOTHING, Ordering::AcqRel);
         let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
-        News { gathering_until: (gathering_until != NOTHING).then_some(gathering_until), ended }
+        let questions = std::mem::take(&mut *self.questions.lock().unwrap_or_else(PoisonError::into_inner));
+        News { gathering_until: (gathering_until != NOTHING).then_some(gathering_until), ended, questions }
     }
 
     /// The process was told to stop: others are to be asked from now on.
@@ -91,8 +125,10 @@ mod tests {
         signals.accepted(5, 0);
         signals.ended(&[1]);
         signals.ended(&[2, 3]);
-        assert_eq!(signals.take(), News { gathering_until: Some(5), ended: vec![1, 2, 3] });
-        assert_eq!(signals.take(), News::default());
+        let news = signals.take();
+        assert_eq!((news.gathering_until, news.ended), (Some(5), vec![1, 2, 3]));
+        let news = signals.take();
+        assert_eq!((news.gathering_until, news.ended), (None, vec![]));
     }
 
     #[tokio::test]

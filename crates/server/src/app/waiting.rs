@@ -1,14 +1,12 @@
 //! Why a request waits.
 
 use std::fmt;
-use std::sync::Arc;
 
 use overnight_domain::requests::{RequestState, RequestStatus};
 
 use super::Services;
-use super::engines::{EnginePause, EngineReport};
+use super::engines::{self, EnginePause, EngineReport};
 use super::errors::AppError;
-use crate::store::nodes::engine_reports;
 use crate::store::queue::live_counts;
 use crate::store::requests::models;
 
@@ -112,17 +110,11 @@ pub async fn reason_for_operators(
     if services.store.is_advance_held() {
         return Ok(Some(WaitingReason::DiskReserved));
     }
-    let reports = engines(services).await?;
+    let reports = engines::recent(services).await?;
     match trouble(&reports, model, now) {
         Some(reason) => Ok(Some(reason)),
         None => Ok(Some(WaitingReason::Queued { ahead: ahead(services, model).await? })),
     }
-}
-
-async fn engines(services: &Services) -> Result<Arc<[EngineReport]>, AppError> {
-    let store = services.store.clone();
-    let list = async move { Ok(engine_reports::list(&store).await?.into()) };
-    services.live_counts.engines.get((), &services.clock, Box::pin(list)).await
 }
 
 /// How many others wait for a model.

@@ -45,6 +45,18 @@ impl WeeklyHours {
         EngineHours { is_open, until, is_open_for_deadlines: self.is_open_for_deadlines }
     }
 
+    /// When the engine is open between two times, in milliseconds: from and to, in order.
+    pub fn stretches(&self, from: i64, to: i64) -> Vec<(i64, i64)> {
+        let (mut stretches, mut now) = (Vec::new(), from);
+        while now < to {
+            let EngineHours { is_open, until, .. } = self.at(now);
+            let until = until.filter(|until| *until > now).unwrap_or(i64::MAX);
+            stretches.extend(is_open.then_some((now, until)));
+            now = until;
+        }
+        stretches
+    }
+
     /// `None` at times that the calendar does not know.
     fn look(&self, now: i64) -> Option<(bool, Option<i64>)> {
         let today = self.zone.to_datetime(Timestamp::from_millisecond(now).ok()?).date();

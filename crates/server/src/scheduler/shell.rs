@@ -20,7 +20,7 @@ use super::prompts::Prompts;
 use super::replicas::Replicas;
 use super::reports::{self, Reports};
 use super::sharing::{Heard, Sharing};
-use crate::app::{HEARD_EVERY_MS, Services};
+use crate::app::{HEARD_EVERY_MS, Services, SweepQuestion, SweepState};
 use crate::store::StoreError;
 use crate::store::queue;
 use crate::tasks;
@@ -148,6 +148,11 @@ impl Shell {
         if !news.ended.is_empty() {
             self.notify_other_nodes();
             self.feed(SchedulerInput::Ended { seqs: news.ended });
+        }
+        for SweepQuestion { partition, answer } in news.questions {
+            let segments = self.scheduler.swept_segments(partition);
+            let paces = self.scheduler.paces(partition.model).collect();
+            let _ = answer.send(SweepState { segments, paces });
         }
     }
 

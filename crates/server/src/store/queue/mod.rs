@@ -6,6 +6,7 @@ pub(super) mod endings;
 pub mod expiry;
 pub mod leases;
 pub mod live_counts;
+pub mod outlook;
 pub(super) mod queue_scan;
 pub mod releases;
 pub(super) mod scan;

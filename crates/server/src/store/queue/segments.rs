@@ -7,6 +7,7 @@
 
 mod rows;
 
+use overnight_domain::forecast::SweptSegment;
 use overnight_domain::scheduler::{Candidate, QueuePartition, ReplicaKey, weakest_link};
 
 use self::rows::{Owner, Place, Rest, Segment, Segments, place_of};
@@ -46,6 +47,15 @@ pub(in crate::store) async fn count(
     let count: i64 =
         store.readers().fetch_one(Segments { partition, now }.count_swept()).await?.get("count")?;
     Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// The partition's segments as they are swept, in order.
+pub(in crate::store) async fn swept(
+    store: &Store,
+    partition: QueuePartition,
+) -> Result<Vec<SweptSegment>, StoreError> {
+    let rows = store.readers().fetch_all(Segments { partition, now: 0 }.list()).await?;
+    rows.iter().map(rows::read_swept).collect()
 }
 
 /// One scan for one replica.

@@ -23,14 +23,17 @@ pub use self::retention::delete_ended;
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestSummary;
-use overnight_domain::scheduler::AccountKey;
+use overnight_domain::scheduler::{AccountKey, Position};
 
 use crate::store::database::statements;
+use crate::store::queue::queue_scan::read_position;
 use crate::store::{Store, StoreError, row};
 
 statements! {
     FIND_SUMMARY = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, model_name
         FROM current_requests WHERE id = ? AND account = ?";
+    FIND_POSITION = "SELECT rs.sort_key, rs.seq FROM request_states rs JOIN requests r ON r.seq = rs.seq
+        WHERE r.id = ? AND r.account = ?";
     FIND_SEQ = "SELECT seq FROM requests WHERE id = ? AND account = ?";
 }
 
@@ -42,6 +45,16 @@ pub async fn find_summary(
 ) -> Result<Option<(RequestSummary, String)>, StoreError> {
     let found = store.readers().fetch_optional(FIND_SUMMARY.bind(id).bind(account)).await?;
     found.map(|found| Ok((row::request_summary(&found)?, found.get("model_name")?))).transpose()
+}
+
+/// The place of a request of `account` in the order of its partition.
+pub async fn find_position(
+    store: &Store,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<Option<Position>, StoreError> {
+    let row = store.readers().fetch_optional(FIND_POSITION.bind(id).bind(account)).await?;
+    row.as_ref().map(read_position).transpose()
 }
 
 /// The row number of a request of `account`: where a list goes on after it.

@@ -1,5 +1,6 @@
 //! The rows of segments, and the statements for them.
 
+use overnight_domain::forecast::SweptSegment;
 use overnight_domain::scheduler::{Candidate, Position, QueuePartition};
 use overnight_domain::sort_key::SortKey;
 
@@ -15,6 +16,8 @@ statements! {
     /// Those that somebody sweeps.
     COUNT_SWEPT = { postgres: "SELECT count(*) AS count FROM segments s WHERE model = ? AND account = ? AND scanned_at >= ?
           AND EXISTS (SELECT 1 FROM nodes n WHERE n.seq = s.node)" };
+    LIST = { postgres: "SELECT begin_key, begin_seq, cursor_key, cursor_seq FROM segments
+        WHERE model = ? AND account = ? ORDER BY begin_key, begin_seq" };
     OWN = { postgres: "SELECT begin_key, begin_seq, cursor_key, cursor_seq FROM segments
         WHERE model = ? AND account = ? AND node = ? AND replica = ? ORDER BY begin_key, begin_seq LIMIT 1 FOR UPDATE" };
     /// Where the segment behind this place begins, so this one ends there.
@@ -119,6 +122,11 @@ impl Segments {
     /// How many of them somebody sweeps.
     pub(super) fn count_swept(self) -> Statement {
         self.all(&COUNT_SWEPT).bind(self.left_at())
+    }
+
+    /// All of them, in order.
+    pub(super) fn list(self) -> Statement {
+        self.all(&LIST)
     }
 
     /// The owner's segment, locked.
@@ -257,6 +265,12 @@ fn read_begin(row: &Row) -> Result<Place, StoreError> {
 
 fn read_segment(row: &Row) -> Result<Segment, StoreError> {
     Ok(Segment { begin: read_begin(row)?, cursor: (row.get("cursor_key")?, row.get("cursor_seq")?) })
+}
+
+pub(super) fn read_swept(row: &Row) -> Result<SweptSegment, StoreError> {
+    let Segment { begin, cursor } = read_segment(row)?;
+    let from = Some(&begin).filter(|begin| **begin != START).map(position_at);
+    Ok(SweptSegment { from, cursor: Some(&cursor).filter(|cursor| **cursor != begin).map(position_at) })
 }
 
 fn read_rest(row: &Row) -> Result<Rest, StoreError> {

@@ -1,0 +1,100 @@
+//! What waits, as forecasts need it: how much of each account, and marks in the order of one partition.
+
+use overnight_domain::forecast::{Mark, SweptSegment};
+use overnight_domain::scheduler::{AccountKey, ModelKey, Position, QueuePartition};
+
+use crate::store::database::{Row, statements};
+use crate::store::queue::queue_scan::read_position;
+use crate::store::queue::segments;
+use crate::store::{Store, StoreError};
+
+/// The order of a partition is divided into no more than about so many parts.
+const MARKS_MAX: i64 = 256;
+/// Rows that are read at once.
+const ROWS: i64 = 16_384;
+
+/// How much there is of one account's requests to a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountQueue {
+    /// Whose.
+    pub account: AccountKey,
+    /// Requests that wait.
+    pub waiting: i64,
+    /// Their estimated cost.
+    pub waiting_cost: i64,
+    /// Requests that are leased.
+    pub leased: i64,
+    /// Their estimated cost.
+    pub leased_cost: i64,
+}
+
+statements! {
+    OF_ACCOUNTS = "SELECT account, sum(CASE WHEN phase = 0 /* waiting */ THEN 1 ELSE 0 END) AS waiting,
+            CAST(sum(CASE WHEN phase = 0 THEN cost ELSE 0 END) AS BIGINT) AS waiting_cost,
+            sum(CASE WHEN phase = 0 THEN 0 ELSE 1 END) AS leased,
+            CAST(sum(CASE WHEN phase = 0 THEN 0 ELSE cost END) AS BIGINT) AS leased_cost
+        FROM queue WHERE model = ? GROUP BY account ORDER BY account";
+    /// Every so many-th of the next rows, and the cost of all up to it.
+    MARKS = "SELECT sort_key, seq, cost FROM (
+            SELECT sort_key, seq, row_number() OVER (ORDER BY sort_key, seq ROWS UNBOUNDED PRECEDING) AS place,
+                CAST(sum(cost) OVER (ORDER BY sort_key, seq ROWS UNBOUNDED PRECEDING) AS BIGINT) AS cost
+            FROM (SELECT sort_key, seq, cost FROM queue
+                WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 /* waiting */
+                ORDER BY sort_key, seq LIMIT ?) q) m
+        WHERE place % ? = 0 ORDER BY sort_key, seq";
+}
+
+/// How much there is of each account's requests to a model. Reads all of them.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn accounts(store: &Store, model: ModelKey) -> Result<Vec<AccountQueue>, StoreError> {
+    let rows = store.readers().fetch_all(OF_ACCOUNTS.bind(model)).await?;
+    rows.iter().map(read_account).collect()
+}
+
+/// Marks in the order of a partition in which about so many wait, their costs as estimated, and the segments in which it is swept
+/// where nodes share the queue. Reads the whole partition, a part at a time.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn marks(
+    store: &Store,
+    partition: QueuePartition,
+    waiting: i64,
+) -> Result<(Vec<Mark>, Vec<SweptSegment>), StoreError> {
+    let step = (waiting / MARKS_MAX).max(1);
+    let rows_at_once = step * (ROWS / step).max(1);
+    let mut marks: Vec<Mark> = Vec::new();
+    loop {
+        let after = marks.last().map(|mark| &mark.last);
+        let (key, seq) = after.map_or((Vec::new(), i64::MIN), |it| (it.sort_key.as_bytes().to_vec(), it.seq));
+        let query = MARKS.bind(partition.model).bind(partition.account).bind(key).bind(seq);
+        let rows =
+            store.long_readers(partition.account).fetch_all(query.bind(rows_at_once).bind(step)).await?;
+        let mut before = 0;
+        for row in &rows {
+            let (last, sum): (Position, i64) = (read_position(row)?, row.get("cost")?);
+            marks.push(Mark { last, cost: (sum - before) as f64 });
+            before = sum;
+        }
+        if (rows.len() as i64) < rows_at_once / step {
+            break;
+        }
+    }
+    let is_shared = store.is_shared();
+    let segments = if is_shared { segments::swept(store, partition).await? } else { Vec::new() };
+    Ok((marks, segments))
+}
+
+fn read_account(row: &Row) -> Result<AccountQueue, StoreError> {
+    Ok(AccountQueue {
+        account: row.get("account")?,
+        waiting: row.get("waiting")?,
+        waiting_cost: row.get("waiting_cost")?,
+        leased: row.get("leased")?,
+        leased_cost: row.get("leased_cost")?,
+    })
+}
