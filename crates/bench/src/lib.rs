@@ -34,9 +34,9 @@ pub use self::peers::{Peer, run as run_peer};
 pub use self::report::{Figure, Report};
 pub use self::sweep::{
     DeadlineFigures, EngineOptions, FairnessFigures, ForecastFigures, HttpFigures, HttpOptions, HttpReport,
-    Kind as SweepKind, LimitFigures, NodesFigures, NodesReport, OrderFigures, OutageFigures, SweepFigures,
-    SweepReport, TraceFormat, TraceReport, WayFigures, run as run_sweep, run_engine, run_http, run_nodes,
-    run_trace,
+    Kind as SweepKind, LimitFigures, NodesFigures, NodesReport, OrderFigures, OutageFigures,
+    SmallQueueFigures, SweepFigures, SweepReport, TraceFormat, TraceReport, WayFigures, run as run_sweep,
+    run_engine, run_http, run_nodes, run_trace,
 };
 
 /// The arguments with which the running executable starts itself: `serve` with a settings file, and a peer.

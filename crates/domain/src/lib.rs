@@ -1,5 +1,6 @@
-//! What is true: types, state machines, sort key, sweep order, forecasts, prices, pace, quotas, roles, webhooks. No I/O, no async, no clock.
+//! What is true: types, state machines, sort key, sweep order, forecasts, prices, activity, quotas, roles, webhooks. No I/O, no async, no clock.
 
+pub mod activity;
 pub mod batches;
 pub mod chat;
 pub mod faults;
@@ -8,7 +9,6 @@ pub mod ids;
 pub mod json;
 pub mod limits;
 pub mod money;
-pub mod pace;
 pub mod quotas;
 pub mod records;
 pub mod requests;

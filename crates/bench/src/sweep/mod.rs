@@ -13,12 +13,14 @@ mod limits;
 mod orders;
 mod outage;
 mod outlook;
+mod small_queues;
 mod swept;
 mod trace;
 mod workload;
 
 use std::fmt;
 
+use overnight_testkit::engine::CostModel;
 use serde::Serialize;
 
 pub use self::deadlines::DeadlineFigures;
@@ -31,10 +33,11 @@ pub use self::http::{run as run_http, run_nodes};
 pub use self::limits::LimitFigures;
 use self::orders::FixedOrder;
 pub use self::outage::OutageFigures;
+pub use self::small_queues::SmallQueueFigures;
 use self::swept::{Limit, Swept};
 pub use self::trace::{TraceFormat, TraceReport, run as run_trace};
 pub use self::workload::Kind;
-use self::workload::Workload;
+use self::workload::{Request, Workload};
 
 /// Requests in flight on each replica.
 const CONCURRENCY: u32 = 64;
@@ -48,6 +51,31 @@ pub struct OrderFigures {
     pub seconds: f64,
     /// Prompt tokens found in a cache, as a share of all.
     pub hit_rate: f64,
+}
+
+impl OrderFigures {
+    /// Runs the requests on so many replicas.
+    ///
+    /// # Panics
+    ///
+    /// Where not every request is completed.
+    fn measure(
+        name: &str,
+        requests: &[Request],
+        cost: &CostModel,
+        replicas: usize,
+        dispatcher: &mut dyn Dispatcher,
+    ) -> Self {
+        let Outcome { seconds, hit_rate, completed, .. } = fleet::run(requests, cost, replicas, dispatcher);
+        assert_eq!(completed, requests.len(), "{name}: not every request was completed");
+        Self { seconds, hit_rate }
+    }
+}
+
+impl fmt::Display for OrderFigures {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&format!("{:.1} s ({:.3})", self.seconds, self.hit_rate))
+    }
 }
 
 /// The figures of one workload on one number of replicas.
@@ -74,6 +102,8 @@ pub struct SweepFigures {
 pub struct SweepReport {
     /// A line for each workload, seed and number of replicas.
     pub lines: Vec<SweepFigures>,
+    /// A line for each workload, number of requests and seed, on four replicas.
+    pub small_queues: Vec<SmallQueueFigures>,
     /// A line for each workload and seed, on one replica.
     pub limits: Vec<LimitFigures>,
     /// Two lines for each seed.
@@ -102,19 +132,17 @@ pub fn run(requests: usize, seeds: usize) -> SweepReport {
     }
     let outages = outage::measure(requests, seeds);
     let fairness = fairness::measure(requests, seeds);
+    let small_queues = small_queues::measure(seeds);
     let deadlines = deadlines::measure(requests, seeds);
     let forecasts = forecasts::measure(requests, seeds);
-    SweepReport { lines, limits, outages, fairness, deadlines, forecasts }
+    SweepReport { lines, small_queues, limits, outages, fairness, deadlines, forecasts }
 }
 
 fn measure(name: &'static str, seed: u64, workload: &Workload, replicas: usize) -> SweepFigures {
     let Workload { requests, cost } = workload;
     let slots = CONCURRENCY as usize;
-    let in_order = |dispatcher: &mut dyn Dispatcher| {
-        let Outcome { seconds, hit_rate, completed, .. } = fleet::run(requests, cost, replicas, dispatcher);
-        assert_eq!(completed, requests.len(), "{}: not every request was completed", name);
-        OrderFigures { seconds, hit_rate }
-    };
+    let in_order =
+        |dispatcher: &mut dyn Dispatcher| OrderFigures::measure(name, requests, cost, replicas, dispatcher);
     SweepFigures {
         workload: name,
         seed,
@@ -142,17 +170,16 @@ impl SweepFigures {
             "of oracle"
         )?;
         for line in lines {
-            let order = |it: OrderFigures| format!("{:.1} s ({:.3})", it.seconds, it.hit_rate);
             writeln!(
                 formatter,
                 "{:<22} {:>8} {:>4} {:>14} {:>14} {:>14} {:>14} {:>9.2} {:>9.3}",
                 line.workload,
                 line.replicas,
                 line.seed,
-                order(line.arrival),
-                order(line.sorted_files),
-                order(line.sweep),
-                order(line.oracle),
+                line.arrival,
+                line.sorted_files,
+                line.sweep,
+                line.oracle,
                 line.arrival.seconds / line.sweep.seconds,
                 line.oracle.seconds / line.sweep.seconds
             )?;
@@ -164,6 +191,8 @@ impl SweepFigures {
 impl fmt::Display for SweepReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         SweepFigures::write_all(&self.lines, formatter)?;
+        writeln!(formatter)?;
+        SmallQueueFigures::write_all(&self.small_queues, formatter)?;
         writeln!(formatter)?;
         LimitFigures::write_all(&self.limits, formatter)?;
         writeln!(formatter)?;

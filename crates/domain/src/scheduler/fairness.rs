@@ -93,6 +93,22 @@ impl Model {
         self.mean_cost
     }
 
+    /// Waiting requests that scans can see, as far as known, and at least one of each partition that a scan is to look into; counted
+    /// up to `most`.
+    pub(super) fn visible(&self, most: usize) -> usize {
+        let mut count = 0_usize;
+        for partition in self.ring.iter().filter_map(|it| self.partitions.get(it)) {
+            if count >= most {
+                break;
+            }
+            if partition.is_visible() {
+                let known = usize::try_from(partition.visible_count()).unwrap_or(0);
+                count = count.saturating_add(known.max(1));
+            }
+        }
+        count.min(most)
+    }
+
     /// How many more requests the account may hold.
     pub(super) fn room_of(&self, account: AccountKey, now: i64) -> usize {
         let held = self.partitions.get(&account).map_or(0, |partition| partition.held);

@@ -12,6 +12,7 @@ use super::leases_held::Stage;
 use super::messages::{AccountKey, Candidate, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::replicas::{Ask, Filling, ReplicaState};
 use super::segments::{Range, Taker};
+use super::spreading::Spread;
 use super::timers::Timer;
 
 /// The least a scan asks for.
@@ -149,8 +150,13 @@ impl Scheduler {
 
     /// Leases the next run for a replica with `room`; whether it found one.
     fn lease_run(&mut self, key: ReplicaKey, model: ModelKey, room: usize, now: i64) -> bool {
-        let wanted = room.min(self.run_max());
-        let Some((account, run)) = self.take_run(key, model, wanted, now) else { return false };
+        let spread = self.spread(key, model, now);
+        let left = self.replicas.get(&key).map_or(0, |it| spread.left_to(it));
+        let wanted = room.min(self.run_max()).min(left);
+        if wanted == 0 {
+            return false;
+        }
+        let Some((account, run)) = self.take_run(key, model, wanted, spread, now) else { return false };
         self.ask_lease(key, QueuePartition { model, account }, run, now);
         true
     }
@@ -163,6 +169,7 @@ impl Scheduler {
         key: ReplicaKey,
         model: ModelKey,
         wanted: usize,
+        spread: Spread,
         now: i64,
     ) -> Option<(AccountKey, Vec<Candidate>)> {
         let limit = self.look_limit(wanted);
@@ -170,7 +177,10 @@ impl Scheduler {
         let state = self.models.get_mut(&model)?;
         let replicas = &self.replicas;
         let replica = replicas.get(&key)?;
-        let idle_for_due_first = |other: ReplicaKey| replicas.get(&other)?.idle_for(model, now);
+        let idle_for_due_first = |other: ReplicaKey| {
+            let other = replicas.get(&other)?;
+            other.idle_for(model, now).map(|idle| idle.min(spread.left_to(other)))
+        };
         let is_in_hours = |key: &ReplicaKey| replicas.get(key).is_some_and(|it| it.is_in_hours);
         let idle = |other: ReplicaKey| idle_for_due_first(other).filter(|_| is_in_hours(&other));
         let taker = Taker {

@@ -2,8 +2,8 @@
 //!
 //! A walk through it: [`SchedulerInput::Gathering`] sets when a release is due (`releases`);
 //! [`SchedulerInput::Released`] tells how much waits in each partition (`partitions`); a replica with room (`replicas`) asks
-//! whose turn it is (`fairness`), finds its part of that account's order (`segments`) and scans ahead of its cursor there
-//! (`sweep`); the run that was seen is leased,
+//! whose turn it is (`fairness`), finds its part of that account's order (`segments`), and no more than its part of few requests
+//! (`spreading`), and scans ahead of its cursor there (`sweep`); the run that was seen is leased,
 //! buffered and sent (`leasing`); what fails (`failures`) is judged by its kind (`attempts`) and, where that says too little, by
 //! how the replica fares (`doubts`, `health`, `breaker`). Outside its hours (`hours`) a replica gets nothing new.
 
@@ -35,6 +35,7 @@ mod replicas;
 mod retries;
 mod segments;
 mod settings;
+mod spreading;
 mod suspects;
 mod sweep;
 mod throughput;

@@ -1,6 +1,6 @@
 //! What ended of an account's requests lately.
 
-use overnight_domain::pace::{ActivityRecord, QUARTER_MS, quarter_of};
+use overnight_domain::activity::{ActivityRecord, QUARTER_MS, quarter_of};
 use overnight_domain::scheduler::AccountKey;
 
 use super::Services;

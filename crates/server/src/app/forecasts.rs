@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use overnight_domain::forecast::{EngineTime, Pace, QueueOutlook, Work, done_at};
 use overnight_domain::ids::RequestId;
-use overnight_domain::records::RequestSummary;
+use overnight_domain::records::{BatchRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
 use overnight_domain::scheduler::{AccountKey, ModelKey, Position, QueuePartition};
 
@@ -54,7 +54,15 @@ pub async fn of_request(
 /// # Errors
 ///
 /// Only what the store could not do.
-pub async fn of_batch(services: &Services, account: AccountKey, batch: i64) -> Result<Option<i64>, AppError> {
+pub async fn of_batch(
+    services: &Services,
+    account: AccountKey,
+    batch: &BatchRecord,
+) -> Result<Option<i64>, AppError> {
+    if batch.counters.live() == 0 || services.store.is_advance_held() {
+        return Ok(None);
+    }
+    let (batch, _) = super::batches::find(services, account, batch.id).await?;
     let store = services.store.clone();
     let sample = async move { Ok(batches::sample_live(&store, account, batch).await?.into()) };
     let sample = services.live_counts.samples.get(batch, &services.clock, Box::pin(sample)).await?;

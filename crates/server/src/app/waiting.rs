@@ -44,6 +44,11 @@ pub enum WaitingReason {
 }
 
 impl WaitingReason {
+    /// Whether nobody can tell when it will be over: something is wrong, or lacking.
+    pub const fn is_fault(&self) -> bool {
+        matches!(self, Self::DiskReserved | Self::NoEngine | Self::EnginesPaused { .. })
+    }
+
     /// Until when that holds, in milliseconds, where it is known.
     pub const fn until(&self) -> Option<i64> {
         match self {

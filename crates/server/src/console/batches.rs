@@ -37,8 +37,8 @@ pub(crate) struct BatchPage {
     pub(crate) rows: Vec<RequestRow>,
     pub(crate) cost: BatchCost,
     pub(crate) failures: Option<FailureGroups>,
-    /// When it is done at this pace.
-    pub(crate) done_by: Option<i64>,
+    /// When its last request will probably have been completed.
+    pub(crate) completed_at: Option<i64>,
     /// Why it waits, where nothing of it has begun.
     pub(crate) waiting: Option<WaitingReason>,
     /// For how long its requests are kept after their end, in milliseconds; `None` for ever.

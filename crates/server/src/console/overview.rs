@@ -38,7 +38,8 @@ pub(crate) struct OverviewPage<'a> {
     pub(crate) account: &'a Account,
     pub(crate) is_billed: bool,
     pub(crate) standing: Standing,
-    pub(crate) done_by: Option<i64>,
+    /// When all that lives will probably have been completed.
+    pub(crate) completed_at: Option<i64>,
     pub(crate) now: i64,
     /// Per quarter of an hour, over a day.
     pub(crate) ended: Chart,

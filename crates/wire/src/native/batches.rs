@@ -112,6 +112,11 @@ pub struct BatchSummary {
     /// When it was cancelled, in Unix seconds, or null.
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub cancelled_at: Option<i64>,
+    /// When its last request will probably have been completed, in Unix seconds, by all that is known of the queue and the engines now. Only Get Batch Status and Get Batch say it;
+    /// absent where nobody can tell, as while no engine of its models is in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub estimated_completion_at: Option<i64>,
 }
 
 /// A batch with the list of its requests.
@@ -152,6 +157,11 @@ pub struct FullBatch {
     /// When it was cancelled, in Unix seconds, or null.
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub cancelled_at: Option<i64>,
+    /// When its last request will probably have been completed, in Unix seconds, by all that is known of the queue and the engines now. Only Get Batch Status and Get Batch say it;
+    /// absent where nobody can tell, as while no engine of its models is in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub estimated_completion_at: Option<i64>,
     /// Its requests, in the order sent.
     pub requests_ids: Vec<String>,
     /// Where its end is told, or null.
@@ -170,14 +180,30 @@ pub fn write_created(batch: &BatchRecord, out: &mut Vec<u8>) {
 
 /// Appends the status record.
 pub fn write_status(batch: &BatchRecord, out: &mut Vec<u8>) {
-    open_status(batch, out);
+    write_status_of_one(batch, None, out);
+}
+
+/// Appends the status record of a batch that was asked for by itself, whose last request will probably have been completed at a time
+/// in Unix seconds.
+pub fn write_status_of_one(batch: &BatchRecord, estimated_completion_at: Option<i64>, out: &mut Vec<u8>) {
+    open_status(batch, estimated_completion_at, out);
     out.push(b'}');
 }
 
 /// Appends the full record, with `requests_ids` in the order sent.
 pub fn write_full(batch: &BatchRecord, requests_ids: &[RequestId], out: &mut Vec<u8>) {
+    write_full_of_one(batch, requests_ids, None, out);
+}
+
+/// Appends the full record of a batch that was asked for by itself, see [`write_status_of_one`].
+pub fn write_full_of_one(
+    batch: &BatchRecord,
+    requests_ids: &[RequestId],
+    estimated_completion_at: Option<i64>,
+    out: &mut Vec<u8>,
+) {
     out.reserve(512 + 33 * requests_ids.len());
-    open_status(batch, out);
+    open_status(batch, estimated_completion_at, out);
     push(",\"requests_ids\":[", out);
     for (place, &id) in requests_ids.iter().enumerate() {
         if place > 0 {
@@ -193,7 +219,7 @@ pub fn write_full(batch: &BatchRecord, requests_ids: &[RequestId], out: &mut Vec
 }
 
 /// The keys that the status and the full record begin with.
-fn open_status(batch: &BatchRecord, out: &mut Vec<u8>) {
+fn open_status(batch: &BatchRecord, estimated_completion_at: Option<i64>, out: &mut Vec<u8>) {
     open(batch, batch.state.status(), out);
     push_time_if_set("in_progress_at", batch.state.in_progress_at(), out);
     push_time_if_set("completed_at", batch.state.completed_at(), out);
@@ -201,6 +227,10 @@ fn open_status(batch: &BatchRecord, out: &mut Vec<u8>) {
     match batch.state.cancelled_at() {
         Some(cancelled_at) => push_time(cancelled_at, out),
         None => push("null", out),
+    }
+    if let Some(at) = estimated_completion_at {
+        push_key("estimated_completion_at", out);
+        push_integer(at, out);
     }
 }
 

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::json::{
-    push, push_id, push_json_or_null, push_key, push_string_or_null, push_time, push_time_if_set,
+    push, push_id, push_integer, push_json_or_null, push_key, push_string_or_null, push_time,
+    push_time_if_set,
 };
 use super::states;
 use super::waiting::WaitingFor;
@@ -133,6 +134,11 @@ pub struct RequestSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub waiting_for: Option<WaitingFor>,
+    /// When it will probably have been completed, in Unix seconds, by all that is known of the queue and the engines now. Only Get Request Status and Get Request say it;
+    /// absent where nobody can tell, as while no engine of its model is in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub estimated_completion_at: Option<i64>,
 }
 
 /// A request with its body and, once it has ended, its result.
@@ -211,6 +217,11 @@ pub struct FullRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub waiting_for: Option<WaitingFor>,
+    /// When it will probably have been completed, in Unix seconds, by all that is known of the queue and the engines now. Only Get Request Status and Get Request say it;
+    /// absent where nobody can tell, as while no engine of its model is in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub estimated_completion_at: Option<i64>,
 }
 
 /// An attempt to complete a request that failed.
@@ -260,29 +271,34 @@ pub enum Order {
     Desc,
 }
 
+/// What is said only of a request that was asked for by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Prospect {
+    /// Why it is not in progress yet.
+    pub waiting_for: Option<WaitingFor>,
+    /// When it will probably have been completed, in Unix seconds.
+    pub estimated_completion_at: Option<i64>,
+}
+
 /// Appends the status record. For a request just created it is the object that Create Request answers.
 pub fn write_status(request: &records::RequestSummary, out: &mut Vec<u8>) {
-    write_status_of_one(request, None, out);
+    write_status_of_one(request, Prospect::default(), out);
 }
 
 /// Appends the status record of a request that was asked for by itself.
-pub fn write_status_of_one(
-    request: &records::RequestSummary,
-    waiting_for: Option<&WaitingFor>,
-    out: &mut Vec<u8>,
-) {
+pub fn write_status_of_one(request: &records::RequestSummary, prospect: Prospect, out: &mut Vec<u8>) {
     open(request, out);
-    push_waiting_for(waiting_for, out);
+    push_prospect(prospect, out);
     out.push(b'}');
 }
 
 /// Appends the full record.
 pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
-    write_full_of_one(request, None, out);
+    write_full_of_one(request, Prospect::default(), out);
 }
 
 /// Appends the full record of a request that was asked for by itself.
-pub fn write_full_of_one(request: &RequestRecord, waiting_for: Option<&WaitingFor>, out: &mut Vec<u8>) {
+pub fn write_full_of_one(request: &RequestRecord, prospect: Prospect, out: &mut Vec<u8>) {
     let result_bytes = request.result.as_ref().map_or(0, |result| result.len());
     out.reserve(512 + request.body.len() + result_bytes);
     open(&request.summary, out);
@@ -308,15 +324,19 @@ pub fn write_full_of_one(request: &RequestRecord, waiting_for: Option<&WaitingFo
         // Numbers and texts are always serialisable, and writing to memory cannot fail.
         let _ = serde_json::to_writer(&mut *out, &attempts);
     }
-    push_waiting_for(waiting_for, out);
+    push_prospect(prospect, out);
     out.push(b'}');
 }
 
-fn push_waiting_for(waiting_for: Option<&WaitingFor>, out: &mut Vec<u8>) {
-    if let Some(waiting_for) = waiting_for {
+fn push_prospect(prospect: Prospect, out: &mut Vec<u8>) {
+    if let Some(waiting_for) = prospect.waiting_for {
         push_key("waiting_for", out);
         // As above: it cannot fail.
-        let _ = serde_json::to_writer(out, waiting_for);
+        let _ = serde_json::to_writer(&mut *out, &waiting_for);
+    }
+    if let Some(at) = prospect.estimated_completion_at {
+        push_key("estimated_completion_at", out);
+        push_integer(at, out);
     }
 }
 

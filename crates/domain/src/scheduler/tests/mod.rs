@@ -12,6 +12,7 @@ mod hours;
 mod partitions;
 mod replicas;
 mod segments;
+mod spreading;
 mod store;
 mod sweep;
 mod trials;

@@ -16,13 +16,23 @@ pub(super) use self::create::{Reviewed, review, take_in};
 pub use self::list::{ListQuery, list_records, list_summaries};
 use super::Services;
 use super::errors::AppError;
+use super::forecasts;
 use super::waiting::{self, WaitingReason};
 use crate::store::requests;
 pub use crate::store::requests::Direction;
 
 const NOUN: &str = "request";
 
-/// How a request stands, and why it waits if it does.
+/// What is ahead of a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prospect {
+    /// Why it waits, if it does.
+    pub waiting: Option<WaitingReason>,
+    /// When it will probably have been completed, in milliseconds.
+    pub completed_at: Option<i64>,
+}
+
+/// How a request stands, and what is ahead of it.
 ///
 /// # Errors
 ///
@@ -31,11 +41,16 @@ pub async fn get_summary(
     services: &Services,
     account: AccountKey,
     id: RequestId,
-) -> Result<(RequestSummary, Option<WaitingReason>), AppError> {
+) -> Result<(RequestSummary, Prospect), AppError> {
     let found = requests::find_summary(&services.store, account, id).await?;
     let (summary, model) = found.ok_or(AppError::NotFound(NOUN))?;
     let waiting = waiting::reason(services, &model, &summary.state).await?;
-    Ok((summary, waiting))
+    let is_stuck = waiting.as_ref().is_some_and(WaitingReason::is_fault);
+    let completed_at = match is_stuck {
+        true => None,
+        false => forecasts::of_request(services, account, &model, &summary).await?,
+    };
+    Ok((summary, Prospect { waiting, completed_at }))
 }
 
 /// The whole of a request, with its result once it has one.

@@ -3,7 +3,6 @@
 use axum::extract::RawQuery;
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::ids::BatchKind;
-use overnight_domain::pace::{done_by, pace};
 use overnight_domain::requests::RequestState;
 use overnight_domain::roles::Permission;
 use overnight_wire::native::requests as shapes;
@@ -14,7 +13,7 @@ use super::requests::{attach, named, read_query};
 use super::visitors::MemberVisit;
 use crate::app::batches::{self, BrowseQuery};
 use crate::app::errors::AppError;
-use crate::app::{activity, requests, submissions, waiting};
+use crate::app::{forecasts, requests, submissions, waiting};
 use crate::config::Millis;
 use crate::console::{BatchPage, BatchesPage, NextPage, Section};
 use crate::http::json_lines;
@@ -64,17 +63,16 @@ async fn show(visit: &MemberVisit, refused: Option<String>) -> PageResult {
         0 => None,
         _ => Some(batches::failure_groups(services, key, id).await?),
     };
-    let now = services.clock.now();
-    let pace = if is_live { pace(&activity::list(services, key, 1).await?, now) } else { None };
     let waiting = waiting_reason(visit, record.state.status(), &rows).await?;
     let page = BatchPage {
         layout,
         cost: batches::cost_of(services, key, id).await?,
         name: batches::name_of(&record),
-        done_by: pace
-            .filter(|_| !is_stuck(waiting.as_ref()))
-            .and_then(|pace| done_by(live, pace, now))
-            .map(minute),
+        completed_at: if is_live {
+            forecasts::of_batch(services, key, &record).await?.map(minute)
+        } else {
+            None
+        },
         waiting,
         record,
         rows,
@@ -101,12 +99,6 @@ async fn waiting_reason(
         }
         _ => Ok(None),
     }
-}
-
-/// Whether nothing of what waits can begin, so that no pace says when it is done.
-const fn is_stuck(waiting: Option<&waiting::WaitingReason>) -> bool {
-    use waiting::WaitingReason::{DiskReserved, EnginesClosed, EnginesPaused, NoEngine};
-    matches!(waiting, Some(DiskReserved | NoEngine | EnginesPaused { .. } | EnginesClosed { .. }))
 }
 
 /// `GET /console/{account}/batches/{batch}/results`.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use overnight_domain::pace::{ActivityRecord, done_by, pace, quarter_of};
+use overnight_domain::activity::{ActivityRecord, quarter_of};
 
 use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::Services;
 use crate::app::engines::{self, EngineReport};
 use crate::app::errors::AppError;
-use crate::app::{activity, batches, overview, requests};
+use crate::app::{activity, batches, forecasts, overview, requests};
 use crate::console::{Chart, EngineRow, OverviewPage, Section};
 
 /// How far the charts look back, in hours.
@@ -36,10 +36,7 @@ pub(super) async fn page(visit: MemberVisit) -> PageResult {
     };
     let page = OverviewPage {
         is_billed: services.config.billing.enabled,
-        done_by: pace(&records, now)
-            .filter(|_| live > 0)
-            .and_then(|pace| done_by(live, pace, now))
-            .map(minute),
+        completed_at: forecasts::of_account(services, account.key).await?.map(minute),
         ended: chart(&records, now, |it| it.completed + it.failed + it.cancelled),
         tokens: chart(&records, now, |it| it.prompt_tokens.saturating_add(it.completion_tokens)),
         spent: chart(&records, now, |it| it.amount),

@@ -2,11 +2,15 @@
 
 use axum::extract::State;
 use overnight_domain::ids::BatchKind;
-use overnight_wire::native::batches::{write_created, write_full, write_status};
+use overnight_domain::records::BatchRecord;
+use overnight_domain::scheduler::AccountKey;
+use overnight_wire::native::batches::{write_created, write_full, write_full_of_one, write_status_of_one};
 use overnight_wire::native::requests as request_shapes;
 
+use super::requests::seconds_up;
 use crate::app::batches::{self, WholeBatch};
-use crate::app::requests;
+use crate::app::errors::AppError;
+use crate::app::{forecasts, requests};
 use crate::http::answers;
 use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
@@ -65,7 +69,8 @@ pub(super) async fn get(
     PathId(id): PathId<BatchKind>,
 ) -> Answer {
     let batch = batches::get_whole(&context.services, caller.0, id).await?;
-    Ok(answers::ok(|out| write_whole(&batch, out)))
+    let estimate = estimated_completion_at(&context, caller.0, &batch.record).await?;
+    Ok(answers::ok(|out| write_full_of_one(&batch.record, &batch.requests_ids, estimate, out)))
 }
 
 /// Get the status of a batch
@@ -79,7 +84,17 @@ pub(super) async fn get_status(
     PathId(id): PathId<BatchKind>,
 ) -> Answer {
     let batch = batches::get_record(&context.services, caller.0, id).await?;
-    Ok(answers::ok(|out| write_status(&batch, out)))
+    let estimate = estimated_completion_at(&context, caller.0, &batch).await?;
+    Ok(answers::ok(|out| write_status_of_one(&batch, estimate, out)))
+}
+
+async fn estimated_completion_at(
+    context: &Shared,
+    account: AccountKey,
+    batch: &BatchRecord,
+) -> Result<Option<i64>, AppError> {
+    let at = forecasts::of_batch(&context.services, account, batch).await?;
+    Ok(at.map(seconds_up))
 }
 
 /// Get the requests of a batch

@@ -3,7 +3,9 @@
 use axum::extract::State;
 use overnight_domain::ids::RequestKind;
 use overnight_domain::requests::RequestStatus;
-use overnight_wire::native::requests::{write_full, write_full_of_one, write_status, write_status_of_one};
+use overnight_wire::native::requests::{
+    Prospect, write_full, write_full_of_one, write_status, write_status_of_one,
+};
 use overnight_wire::native::waiting;
 
 use crate::app::requests;
@@ -75,12 +77,13 @@ pub(super) async fn get(
     PathId(id): PathId<RequestKind>,
 ) -> Answer {
     let request = requests::get_record(&context.services, caller.0, id).await?;
-    let waiting_for = match request.summary.state.status() {
-        RequestStatus::Registered => requests::get_summary(&context.services, caller.0, id).await?.1,
-        _ => None,
+    let prospect = match request.summary.state.status() {
+        RequestStatus::Registered | RequestStatus::InProgress => {
+            shape_of(&requests::get_summary(&context.services, caller.0, id).await?.1)
+        }
+        _ => Prospect::default(),
     };
-    let waiting_for = waiting_for.as_ref().map(shape_of);
-    Ok(answers::ok(array_of_one(|out| write_full_of_one(&request, waiting_for.as_ref(), out))))
+    Ok(answers::ok(array_of_one(|out| write_full_of_one(&request, prospect, out))))
 }
 
 /// Get the status of a request
@@ -93,9 +96,8 @@ pub(super) async fn get_status(
     caller: Caller,
     PathId(id): PathId<RequestKind>,
 ) -> Answer {
-    let (request, waiting_for) = requests::get_summary(&context.services, caller.0, id).await?;
-    let waiting_for = waiting_for.as_ref().map(shape_of);
-    Ok(answers::ok(|out| write_status_of_one(&request, waiting_for.as_ref(), out)))
+    let (request, prospect) = requests::get_summary(&context.services, caller.0, id).await?;
+    Ok(answers::ok(|out| write_status_of_one(&request, shape_of(&prospect), out)))
 }
 
 /// Cancel a request
@@ -116,7 +118,14 @@ pub(super) async fn cancel(
     Ok(answers::ok(|out| write_full(&request, out)))
 }
 
-fn shape_of(reason: &WaitingReason) -> waiting::WaitingFor {
+fn shape_of(prospect: &requests::Prospect) -> Prospect {
+    Prospect {
+        waiting_for: prospect.waiting.as_ref().map(shape_of_reason),
+        estimated_completion_at: prospect.completed_at.map(seconds_up),
+    }
+}
+
+fn shape_of_reason(reason: &WaitingReason) -> waiting::WaitingFor {
     let (code, others) = match reason {
         WaitingReason::Gathering { .. } => (waiting::WaitingReason::Gathering, None),
         WaitingReason::DiskReserved => (waiting::WaitingReason::DiskSpace, None),
@@ -125,7 +134,10 @@ fn shape_of(reason: &WaitingReason) -> waiting::WaitingFor {
         WaitingReason::EnginesClosed { .. } => (waiting::WaitingReason::EnginesClosed, None),
         WaitingReason::Queued { ahead } => (waiting::WaitingReason::Queue, Some(*ahead)),
     };
-    // The first second in which it holds no longer.
-    let until = reason.until().map(|until| (until + 999).div_euclid(1_000));
-    waiting::WaitingFor { reason: code, until, others }
+    waiting::WaitingFor { reason: code, until: reason.until().map(seconds_up), others }
+}
+
+/// The first whole second that is no earlier than a time in milliseconds.
+pub(super) const fn seconds_up(ms: i64) -> i64 {
+    ms.saturating_add(999).div_euclid(1_000)
 }

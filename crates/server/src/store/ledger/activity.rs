@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use overnight_domain::pace::{ActivityRecord, quarter_of};
+use overnight_domain::activity::{ActivityRecord, quarter_of};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 

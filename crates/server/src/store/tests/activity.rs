@@ -1,8 +1,8 @@
 //! What ended is counted once, however it ended.
 
+use overnight_domain::activity::{ActivityRecord, QUARTER_MS, quarter_of};
 use overnight_domain::ids::RequestId;
 use overnight_domain::money::Credits;
-use overnight_domain::pace::{ActivityRecord, QUARTER_MS, quarter_of};
 
 use crate::store::batches::{CancelBatchOutcome, NewBatchOutcome};
 use crate::store::identity::accounts;
