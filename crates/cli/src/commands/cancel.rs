@@ -28,7 +28,16 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
 
 fn status_of(request: FullRequest) -> RequestSummary {
     let FullRequest { id, status, created_at, expires_at, in_progress_at, ended_at, .. } = request;
-    RequestSummary { id, status, created_at, expires_at, in_progress_at, ended_at, waiting_for: None }
+    RequestSummary {
+        id,
+        status,
+        created_at,
+        expires_at,
+        in_progress_at,
+        ended_at,
+        waiting_for: None,
+        estimated_completion_at: None,
+    }
 }
 
 fn batch_status_of(batch: FullBatch) -> BatchSummary {

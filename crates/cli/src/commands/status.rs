@@ -33,6 +33,7 @@ pub(crate) fn print_request(output: &Output, request: &RequestSummary) -> Result
         ("expires", Some(request.expires_at)),
         ("in progress", request.in_progress_at),
         ("ended", request.ended_at),
+        ("estimated", request.estimated_completion_at),
     ];
     output.either(request, || describe(&request.id, request.status.as_str(), "", &times))
 }
@@ -55,6 +56,7 @@ pub(crate) fn print_batch(output: &Output, batch: &BatchSummary) -> Result<(), C
         ("in progress", batch.in_progress_at),
         ("completed", batch.completed_at),
         ("cancelled", batch.cancelled_at),
+        ("estimated", batch.estimated_completion_at),
     ];
     output.either(batch, || describe(&batch.id, batch.status.as_str(), &requests, &times))
 }

@@ -38,6 +38,8 @@ pub(crate) struct RequestPage {
     pub(crate) charge: RequestCharge,
     /// Why it waits, if it does, and until when that is known.
     pub(crate) waiting: Option<WaitingReason>,
+    /// When it will probably have been completed.
+    pub(crate) completed_at: Option<i64>,
     /// When it is deleted, in milliseconds.
     pub(crate) deleted_at: Option<i64>,
     pub(crate) may_work: bool,

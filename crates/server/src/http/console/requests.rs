@@ -9,10 +9,11 @@ use overnight_domain::roles::Permission;
 use overnight_wire::native::requests as shapes;
 use url::form_urlencoded;
 
+use super::overview::minute;
 use super::replies::{self, PageResult};
 use super::visitors::MemberVisit;
 use crate::app::requests::{self, BrowseQuery};
-use crate::app::waiting;
+
 use crate::config::Millis;
 use crate::console::{Answer, ListParams, NextPage, Prompt, RequestPage, RequestsPage, Section};
 use crate::http::answers;
@@ -79,11 +80,13 @@ pub(super) async fn page(visit: MemberVisit) -> PageResult {
     let mut layout = visit.layout(Section::Requests).await?;
     layout.is_live = !record.summary.state.is_terminal();
     let prompt = Prompt::read(&record.body);
+    let (_, prospect) = requests::get_summary(services, key, record.summary.id).await?;
     let page = RequestPage {
         layout,
         answer: record.result.as_deref().map(Answer::read),
         charge: requests::charge_of(services, key, record.summary.id).await?,
-        waiting: waiting::reason(services, &prompt.model, &record.summary.state).await?,
+        waiting: prospect.waiting,
+        completed_at: prospect.completed_at.map(minute),
         deleted_at: services
             .config
             .retention

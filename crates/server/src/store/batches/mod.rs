@@ -4,7 +4,7 @@ pub(in crate::store) mod cancel;
 pub(in crate::store) mod insert;
 pub(in crate::store) mod listing;
 pub(in crate::store) mod reads;
-mod sample;
+pub(in crate::store) mod sample;
 
 #[cfg(test)]
 pub(super) use self::cancel::LIVE_OF_BATCH;

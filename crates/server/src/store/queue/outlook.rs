@@ -66,7 +66,19 @@ pub async fn marks(
     waiting: i64,
 ) -> Result<(Vec<Mark>, Vec<SweptSegment>), StoreError> {
     let step = (waiting / MARKS_MAX).max(1);
-    let rows_at_once = step * (ROWS / step).max(1);
+    let marks = read_marks(store, partition, step, step * (ROWS / step).max(1)).await?;
+    let is_shared = store.is_shared();
+    let segments = if is_shared { segments::swept(store, partition).await? } else { Vec::new() };
+    Ok((marks, segments))
+}
+
+/// Reads marks of `step` rows each, so many rows at once: a multiple of that.
+pub(in crate::store) async fn read_marks(
+    store: &Store,
+    partition: QueuePartition,
+    step: i64,
+    rows_at_once: i64,
+) -> Result<Vec<Mark>, StoreError> {
     let mut marks: Vec<Mark> = Vec::new();
     loop {
         let after = marks.last().map(|mark| &mark.last);
@@ -81,12 +93,9 @@ pub async fn marks(
             before = sum;
         }
         if (rows.len() as i64) < rows_at_once / step {
-            break;
+            return Ok(marks);
         }
     }
-    let is_shared = store.is_shared();
-    let segments = if is_shared { segments::swept(store, partition).await? } else { Vec::new() };
-    Ok((marks, segments))
 }
 
 fn read_account(row: &Row) -> Result<AccountQueue, StoreError> {

@@ -9,7 +9,7 @@ use crate::store::batches::{self, CancelBatchOutcome, NewBatch, NewBatchOutcome}
 use crate::store::requests;
 use crate::store::tests::{Fixture, START};
 
-async fn group(fixture: &mut Fixture, ids: &[RequestId]) -> NewBatchOutcome {
+pub(super) async fn group(fixture: &mut Fixture, ids: &[RequestId]) -> NewBatchOutcome {
     let batch = new_batch(fixture, ids).await;
     batches::insert(&fixture.store, batch).await.expect("a batch")
 }

@@ -35,6 +35,7 @@ mod migrations;
 mod money;
 mod nodes;
 mod opening;
+mod outlook;
 mod paging;
 mod plans;
 mod quotas;

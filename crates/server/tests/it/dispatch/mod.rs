@@ -5,6 +5,7 @@ mod caches;
 mod disk;
 mod ends;
 mod faults;
+mod forecasts;
 mod hours;
 mod limits;
 mod logs;

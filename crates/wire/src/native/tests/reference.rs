@@ -58,11 +58,14 @@ fn what_is_absent_until_set_is_never_null_and_what_may_be_null_is_always_there()
             assert!(!nullable || !absent.contains(&key.as_str()), "{key}");
         }
     };
-    check("RequestStatus", &["in_progress_at", "ended_at", "waiting_for"]);
-    check("Request", &["in_progress_at", "ended_at", "result_body", "attempts", "waiting_for"]);
+    check("RequestStatus", &["in_progress_at", "ended_at", "waiting_for", "estimated_completion_at"]);
+    check(
+        "Request",
+        &["in_progress_at", "ended_at", "result_body", "attempts", "waiting_for", "estimated_completion_at"],
+    );
     check("WaitingFor", &["until", "others"]);
-    check("BatchStatus", &["in_progress_at", "completed_at"]);
-    check("Batch", &["in_progress_at", "completed_at"]);
+    check("BatchStatus", &["in_progress_at", "completed_at", "estimated_completion_at"]);
+    check("Batch", &["in_progress_at", "completed_at", "estimated_completion_at"]);
 }
 
 #[test]

@@ -94,13 +94,15 @@ fn a_full_request_without_extras_says_null_and_has_no_result() {
         r#""completion_window":"24h","webhook":null}"#
     )));
     let waiting_for = WaitingFor { reason: WaitingReason::EnginesClosed, until: Some(7), others: None };
+    let prospect = requests::Prospect { waiting_for: Some(waiting_for), estimated_completion_at: Some(9) };
     for told in [
-        written(|out| requests::write_full_of_one(&record, Some(&waiting_for), out)),
-        written(|out| requests::write_status_of_one(&record.summary, Some(&waiting_for), out)),
+        written(|out| requests::write_full_of_one(&record, prospect, out)),
+        written(|out| requests::write_status_of_one(&record.summary, prospect, out)),
     ] {
-        assert!(told.ends_with(r#","waiting_for":{"reason":"engines_closed","until":7}}"#), "{told}");
+        let end = r#","waiting_for":{"reason":"engines_closed","until":7},"estimated_completion_at":9}"#;
+        assert!(told.ends_with(end), "{told}");
         let record: requests::RequestSummary = serde_json::from_str(&told).expect("a status record");
-        assert_eq!(record.waiting_for, Some(waiting_for));
+        assert_eq!((record.waiting_for, record.estimated_completion_at), (Some(waiting_for), Some(9)));
     }
     let create = written(|out| requests::write_create(&record, out));
     let places = requests::CREATE_MEMBERS.map(|(name, _)| create.find(name).expect("a member"));
@@ -150,6 +152,15 @@ fn a_batch_status_always_has_cancelled_at() {
         BatchState::Cancelled { in_progress_at: None, cancelled_at: CREATED_AT + 1 },
         &format!(r#"cancelled{BATCH_COUNTS},"cancelled_at":1751500001}}"#),
     );
+    let registered = batch(BatchState::Registered);
+    for told in [
+        written(|out| batches::write_status_of_one(&registered, Some(9), out)),
+        written(|out| batches::write_full_of_one(&registered, &[], Some(9), out)),
+    ] {
+        assert!(told.contains(r#","cancelled_at":null,"estimated_completion_at":9"#), "{told}");
+        let summary: batches::BatchSummary = serde_json::from_str(&told).expect("a status record");
+        assert_eq!(summary.estimated_completion_at, Some(9));
+    }
 }
 
 #[test]

@@ -133,6 +133,22 @@ SELECT count(*) - count(in_progress_at) AS waiting, count(in_progress_at) AS in_
 -- queue::live_counts::OF_MODEL, both
 SELECT count(*) AS waiting FROM queue WHERE model = $1 AND phase = 0 /* waiting */;
 
+-- queue::outlook::MARKS, both
+SELECT sort_key, seq, cost FROM (
+            SELECT sort_key, seq, row_number() OVER (ORDER BY sort_key, seq ROWS UNBOUNDED PRECEDING) AS place,
+                CAST(sum(cost) OVER (ORDER BY sort_key, seq ROWS UNBOUNDED PRECEDING) AS BIGINT) AS cost
+            FROM (SELECT sort_key, seq, cost FROM queue
+                WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND phase = 0 /* waiting */
+                ORDER BY sort_key, seq LIMIT $5) q) m
+        WHERE place % $6 = 0 ORDER BY sort_key, seq;
+
+-- queue::outlook::OF_ACCOUNTS, both
+SELECT account, sum(CASE WHEN phase = 0 /* waiting */ THEN 1 ELSE 0 END) AS waiting,
+            CAST(sum(CASE WHEN phase = 0 THEN cost ELSE 0 END) AS BIGINT) AS waiting_cost,
+            sum(CASE WHEN phase = 0 THEN 0 ELSE 1 END) AS leased,
+            CAST(sum(CASE WHEN phase = 0 THEN 0 ELSE cost END) AS BIGINT) AS leased_cost
+        FROM queue WHERE model = $1 GROUP BY account ORDER BY account;
+
 -- queue::queue_scan::SCAN, both
 SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
         WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND (sort_key, seq) <= ($5, $6)
@@ -230,6 +246,10 @@ UPDATE segments SET cursor_key = $1, cursor_seq = $2, scanned_at = $3
 INSERT INTO segments
             (model, account, begin_key, begin_seq, cursor_key, cursor_seq, node, replica, scanned_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING;
+
+-- queue::segments::rows::LIST, PostgreSQL
+SELECT begin_key, begin_seq, cursor_key, cursor_seq FROM segments
+        WHERE model = $1 AND account = $2 ORDER BY begin_key, begin_seq;
 
 -- queue::segments::rows::LOCK, PostgreSQL
 SELECT 1 AS is_there FROM segments

@@ -1,3 +1,7 @@
+-- requests::FIND_POSITION, both
+SELECT rs.sort_key, rs.seq FROM request_states rs JOIN requests r ON r.seq = rs.seq
+        WHERE r.id = $1 AND r.account = $2;
+
 -- requests::FIND_SEQ, both
 SELECT seq FROM requests WHERE id = $1 AND account = $2;
 

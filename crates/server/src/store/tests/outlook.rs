@@ -1,0 +1,70 @@
+//! What forecasts read of the queue.
+
+use overnight_domain::forecast::SweptSegment;
+use overnight_domain::scheduler::{AccountKey, ReplicaKey};
+
+use crate::store::batches::{self, Sampled};
+use crate::store::queue::outlook::{self, AccountQueue};
+use crate::store::queue::{self, KeyRange, leases};
+use crate::store::tests::{Fixture, START, grouping};
+
+on_both!(marks_tell_the_order_of_what_waits_and_its_cost);
+async fn marks_tell_the_order_of_what_waits_and_its_cost(mut fixture: Fixture) {
+    fixture.insert(&[1, 2, 3, 4, 5, 6, 7]).await;
+    fixture.release().await;
+    let all = fixture.look().await;
+    let first = vec![all[0].clone()];
+    leases::take(&fixture.store, fixture.partition(), first, START).await.expect("a lease");
+    let other = AccountKey(fixture.account.0 + 1);
+    let queue =
+        AccountQueue { account: fixture.account, waiting: 6, waiting_cost: 60, leased: 1, leased_cost: 10 };
+    assert_eq!(outlook::accounts(&fixture.store, fixture.partition().model).await.expect("a count"), [queue]);
+    let places = |marks: &[overnight_domain::forecast::Mark]| -> Vec<_> {
+        marks.iter().map(|mark| (mark.last.clone(), mark.cost)).collect()
+    };
+    for (step, rows) in [(1, 100), (1, 4), (1, 6), (2, 2), (2, 4), (2, 100)] {
+        let marks =
+            outlook::read_marks(&fixture.store, fixture.partition(), step, rows).await.expect("marks");
+        let expected = all[1..].iter().skip(step as usize - 1).step_by(step as usize);
+        let expected: Vec<_> = expected.map(|last| (last.clone(), 10.0 * step as f64)).collect();
+        assert_eq!(places(&marks), expected, "{step} {rows}");
+    }
+    let nobody = overnight_domain::scheduler::QueuePartition { account: other, ..fixture.partition() };
+    assert_eq!(outlook::marks(&fixture.store, nobody, 0).await.expect("marks"), (vec![], vec![]));
+    fixture.assert_sound().await;
+}
+
+#[tokio::test]
+async fn where_nodes_share_the_queue_the_store_knows_how_far_each_sweep_has_come() {
+    let mut fixture = Fixture::on_postgres().await;
+    fixture.insert(&[1, 2, 3, 4]).await;
+    fixture.release().await;
+    let all = fixture.look().await;
+    let swept = || outlook::marks(&fixture.store, fixture.partition(), 4);
+    assert_eq!(swept().await.expect("marks").1, []);
+    let range = KeyRange::default();
+    queue::look(&fixture.store, fixture.partition(), ReplicaKey(0), range, 2, START).await.expect("a look");
+    let segment = SweptSegment { from: None, cursor: Some(all[1].clone()) };
+    assert_eq!(swept().await.expect("marks").1, [segment]);
+    fixture.assert_sound().await;
+}
+
+on_both!(some_requests_stand_for_a_batch);
+async fn some_requests_stand_for_a_batch(mut fixture: Fixture) {
+    let keys: Vec<u8> = (0..100).collect();
+    let ids = fixture.insert(&keys).await;
+    fixture.release().await;
+    let all = fixture.look().await;
+    grouping::group(&mut fixture, &ids).await;
+    let (batch, _) = {
+        let page = batches::page(&fixture.store, fixture.account, None).await.expect("a page");
+        page.rows.into_iter().next().expect("the batch")
+    };
+    leases::take(&fixture.store, fixture.partition(), all[..4].to_vec(), START).await.expect("a lease");
+    let sampled = batches::sample_live(&fixture.store, fixture.account, batch).await.expect("a sample");
+    let model = fixture.partition().model;
+    let sample = |place: usize| Sampled { model, position: all[place].clone(), is_leased: place < 4 };
+    let expected: Vec<_> = [0].into_iter().chain((3..100).step_by(4)).map(sample).collect();
+    assert_eq!(sampled, expected);
+    fixture.assert_sound().await;
+}

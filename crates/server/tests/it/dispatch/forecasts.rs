@@ -1,0 +1,54 @@
+//! When requests and batches will have been completed.
+
+use overnight_domain::ids::BatchId;
+use overnight_server::app::{batches, forecasts, requests};
+use overnight_testkit::engine::{SimConfig, Tunables};
+
+use super::{Rig, eventually, pause};
+
+const DAY_MS: i64 = 86_400_000;
+
+/// What is forecast of the newest request, its batch and its account: as it is known by now.
+async fn forecasts_of(rig: &Rig, batch: BatchId) -> [Option<i64>; 3] {
+    let record = batches::get_whole(&rig.services, rig.account, batch).await.expect("the batch");
+    let newest = *record.requests_ids.last().expect("a request");
+    let (_, prospect) = requests::get_summary(&rig.services, rig.account, newest).await.expect("a request");
+    [
+        prospect.completed_at,
+        forecasts::of_batch(&rig.services, rig.account, &record.record).await.expect("a forecast"),
+        forecasts::of_account(&rig.services, rig.account).await.expect("a forecast"),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ends_are_forecast_once_it_is_known_what_requests_take_and_until_they_have_come() {
+    let tunables = Tunables { base_latency_ms: 400, ..Tunables::default() };
+    let rig = Rig::start(vec![SimConfig { tunables, ..SimConfig::default() }]).await;
+    let mut ids = Vec::new();
+    for number in 0..400 {
+        ids.push(rig.create(&format!("request {number}")).await);
+    }
+    let list: Vec<String> = ids.iter().map(|id| format!("\"{id}\"")).collect();
+    let body = format!("{{\"requests_ids\":[{}]}}", list.join(","));
+    let batch = batches::create(&rig.services, rig.account, body.into()).await.expect("a batch").id;
+    assert_eq!(forecasts_of(&rig, batch).await[0], None, "nobody knows yet what they take");
+    eventually("some have been completed", || rig.engines[0].counters().arrived > 100).await;
+    let known = async {
+        loop {
+            if let [Some(request), Some(batch), Some(account)] = forecasts_of(&rig, batch).await {
+                return [request, batch, account];
+            }
+            pause().await;
+        }
+    };
+    let known = tokio::time::timeout(super::PATIENCE, known).await.expect("they are forecast in time");
+    let now = rig.services.clock.now();
+    assert!(known.iter().all(|at| (now - DAY_MS..now + DAY_MS).contains(at)), "{known:?} at {now}");
+    for id in ids {
+        rig.ended(id).await;
+    }
+    let record = batches::get_record(&rig.services, rig.account, batch).await.expect("the batch");
+    let ended = forecasts::of_batch(&rig.services, rig.account, &record).await.expect("a forecast");
+    assert_eq!(ended, None, "it has ended");
+    rig.finish().await;
+}
