@@ -99,18 +99,18 @@ impl Night<'_> {
             if left.is_empty() {
                 continue;
             }
-            let some = left.iter().step_by(left.len().div_ceil(OF_FILE)).copied().collect();
-            self.note(some, left.clone(), now_us);
+            let some: Vec<usize> = left.iter().step_by(left.len().div_ceil(OF_FILE)).copied().collect();
+            self.note(&some, left.clone(), now_us);
             for _ in 0..REQUESTS {
                 let one = vec![left[self.chance.below(left.len())]];
-                self.note(one.clone(), one, now_us);
+                self.note(&one.clone(), one, now_us);
             }
         }
     }
 
-    fn note(&mut self, asked: Vec<usize>, of: Vec<usize>, now_us: u64) {
+    fn note(&mut self, asked: &[usize], of: Vec<usize>, now_us: u64) {
         let account = self.requests[asked[0]].account;
-        let at_us = self.swept.forecast(account, &asked, self.replicas, now_us);
+        let at_us = self.swept.forecast(account, asked, self.replicas, now_us);
         self.forecasts.push(Forecast { made_us: now_us, is_file: of.len() > 1, of, at_us });
     }
 }
@@ -177,7 +177,7 @@ fn arrivals(requests: usize, seed: u64) -> (Vec<Request>, Vec<(u64, usize)>) {
         let Workload { requests: mut own, .. } = kind.generate(requests, seed ^ (file as u64 + 1) << 16);
         own.iter_mut().for_each(|request| request.account = account);
         all.extend(own);
-        let jitter_us = chance.below(MINUTE_US as usize * 20) as u64;
+        let jitter_us = MINUTE_US * chance.below(20) as u64;
         files.push((if file < 2 { 0 } else { NIGHT_US / FILES as u64 * file as u64 + jitter_us }, all.len()));
     }
     (all, files)

@@ -145,7 +145,8 @@ impl Swept {
     pub(super) fn with_output_limits(mut self, requests: &[Request], times: impl Fn(i64) -> i64) -> Self {
         let rows = self.waiting.values_mut().flat_map(BTreeMap::values_mut);
         for row in rows.chain(self.coming.values_mut().map(|(_, row)| row)) {
-            let output = requests[row.candidate.position.seq as usize].job.output_tokens as i64;
+            let request = usize::try_from(row.candidate.position.seq).ok().and_then(|seq| requests.get(seq));
+            let output = request.and_then(|it| i64::try_from(it.job.output_tokens).ok()).unwrap_or(0);
             row.candidate.cost += 2 * output * (times(row.account.0) - 1);
         }
         self

@@ -44,5 +44,14 @@ fn batch_status_of(batch: FullBatch) -> BatchSummary {
     let FullBatch {
         id, status, requests_counts, created_at, in_progress_at, completed_at, cancelled_at, ..
     } = batch;
-    BatchSummary { id, status, requests_counts, created_at, in_progress_at, completed_at, cancelled_at }
+    BatchSummary {
+        id,
+        status,
+        requests_counts,
+        created_at,
+        in_progress_at,
+        completed_at,
+        cancelled_at,
+        estimated_completion_at: None,
+    }
 }

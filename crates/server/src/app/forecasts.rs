@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use overnight_domain::forecast::{EngineTime, Pace, QueueOutlook, Work, done_at};
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{BatchRecord, RequestSummary};
@@ -19,6 +21,8 @@ use crate::store::requests;
 
 /// The scheduler is asked no longer than this: a process may have none.
 const ASK: Duration = Duration::from_secs(2);
+/// A client waits no longer for a forecast: the last one is nearly as good.
+const WAIT: Duration = Duration::from_millis(200);
 /// How far ahead the hours of engines are looked up: nothing waits longer.
 const AHEAD_MS: i64 = 2 * COMPLETION_WINDOW_MS;
 
@@ -65,7 +69,8 @@ pub async fn of_batch(
     let (batch, _) = super::batches::find(services, account, batch.id).await?;
     let store = services.store.clone();
     let sample = async move { Ok(batches::sample_live(&store, account, batch).await?.into()) };
-    let sample = services.live_counts.samples.get(batch, &services.clock, Box::pin(sample)).await?;
+    let sample = services.live_counts.samples.get_within(WAIT, batch, &services.clock, Box::pin(sample));
+    let Some(sample) = sample.await? else { return Ok(None) };
     let mut by_model: BTreeMap<ModelKey, Vec<&Sampled>> = BTreeMap::new();
     sample.iter().for_each(|it| by_model.entry(it.model).or_default().push(it));
     let mut last = None;
@@ -87,7 +92,14 @@ pub async fn of_account(services: &Services, account: AccountKey) -> Result<Opti
     let mut last = None;
     for model in services.models.iter() {
         let has_work = |it: &AccountQueue| it.account == account;
-        if !queues(services, model.key).await?.iter().any(has_work) {
+        let queues = services.live_counts.queues.get_within(
+            WAIT,
+            model.key,
+            &services.clock,
+            count(services, model.key),
+        );
+        let Some(queues) = queues.await? else { return Ok(None) };
+        if !queues.iter().any(has_work) {
             continue;
         }
         let forecast = Forecast { services, partition: QueuePartition { model: model.key, account } };
@@ -181,7 +193,9 @@ impl Forecast<'_> {
         let (services, partition) = (self.services.clone(), self.partition);
         let outlook = async move { Forecast { services: &services, partition }.look().await };
         let services = self.services;
-        services.live_counts.outlooks.get(partition, &services.clock, Box::pin(outlook)).await
+        let known =
+            services.live_counts.outlooks.get_within(WAIT, partition, &services.clock, Box::pin(outlook));
+        Ok(known.await?.flatten())
     }
 
     async fn look(&self) -> Result<Option<Arc<QueueOutlook>>, AppError> {
@@ -235,9 +249,12 @@ impl Forecast<'_> {
 }
 
 async fn queues(services: &Services, model: ModelKey) -> Result<Arc<[AccountQueue]>, AppError> {
+    services.live_counts.queues.get(model, &services.clock, count(services, model)).await
+}
+
+fn count(services: &Services, model: ModelKey) -> BoxFuture<'static, Result<Arc<[AccountQueue]>, AppError>> {
     let store = services.store.clone();
-    let count = async move { Ok(outlook::accounts(&store, model).await?.into()) };
-    services.live_counts.queues.get(model, &services.clock, Box::pin(count)).await
+    async move { Ok(outlook::accounts(&store, model).await?.into()) }.boxed()
 }
 
 /// What requests to a model take: of accounts of which it is not known, as much as in the mean of the others.

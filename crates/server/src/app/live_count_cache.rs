@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use overnight_domain::forecast::QueueOutlook;
@@ -62,11 +63,24 @@ type CountingLock = Arc<AsyncMutex<()>>;
 
 /// Answers by what was asked.
 pub(super) struct Counted<K, V> {
-    cells: Mutex<HashMap<K, Cell<V>>>,
+    cells: Mutex<HashMap<K, Arc<Cell<V>>>>,
     lock: CountingLock,
 }
 
-type Cell<V> = Arc<AsyncMutex<Option<Answer<V>>>>;
+struct Cell<V> {
+    known: Mutex<Option<Answer<V>>>,
+    /// Held while the answer is computed.
+    turn: Arc<AsyncMutex<()>>,
+}
+
+impl<V: Clone> Cell<V> {
+    /// The last answer; only a fresh one where `at` is given.
+    fn answer(&self, at: Option<i64>) -> Option<V> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = known.as_ref().filter(|answer| at.is_none_or(|now| answer.is_fresh(now)));
+        answer.map(|answer| answer.value.clone())
+    }
+}
 
 struct Answer<V> {
     value: V,
@@ -81,7 +95,7 @@ impl<V> Answer<V> {
     }
 }
 
-impl<K: Eq + Hash, V: Clone + Send + 'static> Counted<K, V> {
+impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
     fn new(lock: CountingLock) -> Self {
         Self { cells: Mutex::default(), lock }
     }
@@ -94,29 +108,50 @@ impl<K: Eq + Hash, V: Clone + Send + 'static> Counted<K, V> {
         count: BoxFuture<'static, Result<V, AppError>>,
     ) -> Result<V, AppError> {
         let cell = self.cell(key);
-        let mut known = cell.lock_owned().await;
-        if let Some(answer) = known.as_ref().filter(|answer| answer.is_fresh(clock.now())) {
-            return Ok(answer.value.clone());
+        let turn = Arc::clone(&cell.turn).lock_owned().await;
+        if let Some(value) = cell.answer(Some(clock.now())) {
+            return Ok(value);
         }
         let (clock, lock) = (Arc::clone(clock), Arc::clone(&self.lock));
         finish(async move {
-            let _locked = lock.lock().await;
+            let (_turn, _locked) = (turn, lock.lock().await);
             let asked_at = clock.now();
             let value = count.await?;
             let known_at = clock.now();
-            *known = Some(Answer { value: value.clone(), known_at, took_ms: known_at - asked_at });
+            let answer = Answer { value: value.clone(), known_at, took_ms: known_at - asked_at };
+            *cell.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
             Ok(value)
         })
         .await
     }
 
-    fn cell(&self, key: K) -> Cell<V> {
+    /// The same, but where that takes longer than so long, the last answer however old: for what nobody wants to wait for. `None` where
+    /// there is none.
+    pub(super) async fn get_within(
+        &self,
+        wait: Duration,
+        key: K,
+        clock: &SharedClock,
+        count: BoxFuture<'static, Result<V, AppError>>,
+    ) -> Result<Option<V>, AppError> {
+        let cell = self.cell(key.clone());
+        if let Some(value) = cell.answer(Some(clock.now())) {
+            return Ok(Some(value));
+        }
+        match tokio::time::timeout(wait, self.get(key, clock, count)).await {
+            Ok(value) => value.map(Some),
+            Err(_) => Ok(cell.answer(None)),
+        }
+    }
+
+    fn cell(&self, key: K) -> Arc<Cell<V>> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         if cells.len() >= ANSWERS_MAX && !cells.contains_key(&key) {
             // Whoever waits for one keeps it.
             cells.clear();
         }
-        Arc::clone(cells.entry(key).or_default())
+        let new = || Arc::new(Cell { known: Mutex::default(), turn: Arc::default() });
+        Arc::clone(cells.entry(key).or_insert_with(new))
     }
 }
 
@@ -186,6 +221,31 @@ mod tests {
         let fails = async { Err(AppError::NotFound("count")) };
         assert!(asked.counted.get(2, &shared, Box::pin(fails)).await.is_err());
         assert_eq!(asked.get(2, 0).await, 1);
+    }
+
+    #[tokio::test]
+    async fn who_does_not_want_to_wait_gets_the_last_answer_and_the_count_goes_on() {
+        let asked = Asked::new();
+        let shared: SharedClock = asked.clock.clone();
+        let gate = Arc::new(tokio::sync::Notify::new());
+        let wait = Duration::from_millis(1);
+        let get_within = |value| {
+            let gate = Arc::clone(&gate);
+            let slow = async move {
+                gate.notified().await;
+                Ok(value)
+            };
+            asked.counted.get_within(wait, 1, &shared, Box::pin(slow))
+        };
+        let known = || asked.counted.get(1, &shared, Box::pin(async { Ok(-1) }));
+        assert_eq!(get_within(1).await.expect("nothing"), None);
+        gate.notify_one();
+        assert_eq!(known().await.expect("the first"), 1);
+        assert_eq!(get_within(2).await.expect("the first"), Some(1), "it is fresh");
+        asked.clock.set(FRESH_MS);
+        assert_eq!(get_within(3).await.expect("the first"), Some(1), "it is being counted anew");
+        gate.notify_one();
+        assert_eq!(known().await.expect("the third"), 3);
     }
 
     #[tokio::test]

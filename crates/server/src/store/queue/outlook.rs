@@ -30,9 +30,9 @@ pub struct AccountQueue {
 
 statements! {
     OF_ACCOUNTS = "SELECT account, sum(CASE WHEN phase = 0 /* waiting */ THEN 1 ELSE 0 END) AS waiting,
-            CAST(sum(CASE WHEN phase = 0 THEN cost ELSE 0 END) AS BIGINT) AS waiting_cost,
-            sum(CASE WHEN phase = 0 THEN 0 ELSE 1 END) AS leased,
-            CAST(sum(CASE WHEN phase = 0 THEN 0 ELSE cost END) AS BIGINT) AS leased_cost
+            CAST(sum(CASE WHEN phase = 0 /* waiting */ THEN cost ELSE 0 END) AS BIGINT) AS waiting_cost,
+            sum(CASE WHEN phase = 0 /* waiting */ THEN 0 ELSE 1 END) AS leased,
+            CAST(sum(CASE WHEN phase = 0 /* waiting */ THEN 0 ELSE cost END) AS BIGINT) AS leased_cost
         FROM queue WHERE model = ? GROUP BY account ORDER BY account";
     /// Every so many-th of the next rows, and the cost of all up to it.
     MARKS = "SELECT sort_key, seq, cost FROM (
@@ -40,7 +40,7 @@ statements! {
                 CAST(sum(cost) OVER (ORDER BY sort_key, seq ROWS UNBOUNDED PRECEDING) AS BIGINT) AS cost
             FROM (SELECT sort_key, seq, cost FROM queue
                 WHERE model = ? AND account = ? AND (sort_key, seq) > (?, ?) AND phase = 0 /* waiting */
-                ORDER BY sort_key, seq LIMIT ?) q) m
+                ORDER BY sort_key, seq LIMIT ?) next_rows) placed
         WHERE place % ? = 0 ORDER BY sort_key, seq";
 }
 

@@ -25,8 +25,9 @@ async fn marks_tell_the_order_of_what_waits_and_its_cost(mut fixture: Fixture) {
     for (step, rows) in [(1, 100), (1, 4), (1, 6), (2, 2), (2, 4), (2, 100)] {
         let marks =
             outlook::read_marks(&fixture.store, fixture.partition(), step, rows).await.expect("marks");
-        let expected = all[1..].iter().skip(step as usize - 1).step_by(step as usize);
-        let expected: Vec<_> = expected.map(|last| (last.clone(), 10.0 * step as f64)).collect();
+        let expected = all[1..].chunks(usize::try_from(step).expect("a step"));
+        let expected: Vec<_> =
+            expected.filter_map(|rows| Some((rows.last()?.clone(), 10.0 * step as f64))).collect();
         assert_eq!(places(&marks), expected, "{step} {rows}");
     }
     let nobody = overnight_domain::scheduler::QueuePartition { account: other, ..fixture.partition() };

@@ -139,14 +139,14 @@ SELECT sort_key, seq, cost FROM (
                 CAST(sum(cost) OVER (ORDER BY sort_key, seq ROWS UNBOUNDED PRECEDING) AS BIGINT) AS cost
             FROM (SELECT sort_key, seq, cost FROM queue
                 WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND phase = 0 /* waiting */
-                ORDER BY sort_key, seq LIMIT $5) q) m
+                ORDER BY sort_key, seq LIMIT $5) next_rows) placed
         WHERE place % $6 = 0 ORDER BY sort_key, seq;
 
 -- queue::outlook::OF_ACCOUNTS, both
 SELECT account, sum(CASE WHEN phase = 0 /* waiting */ THEN 1 ELSE 0 END) AS waiting,
-            CAST(sum(CASE WHEN phase = 0 THEN cost ELSE 0 END) AS BIGINT) AS waiting_cost,
-            sum(CASE WHEN phase = 0 THEN 0 ELSE 1 END) AS leased,
-            CAST(sum(CASE WHEN phase = 0 THEN 0 ELSE cost END) AS BIGINT) AS leased_cost
+            CAST(sum(CASE WHEN phase = 0 /* waiting */ THEN cost ELSE 0 END) AS BIGINT) AS waiting_cost,
+            sum(CASE WHEN phase = 0 /* waiting */ THEN 0 ELSE 1 END) AS leased,
+            CAST(sum(CASE WHEN phase = 0 /* waiting */ THEN 0 ELSE cost END) AS BIGINT) AS leased_cost
         FROM queue WHERE model = $1 GROUP BY account ORDER BY account;
 
 -- queue::queue_scan::SCAN, both
