@@ -11,26 +11,25 @@ use super::fleet::{self, Dispatcher, Event, Trouble, Work};
 use super::swept::{Limit, Swept};
 use super::workload::{Kind, Request, Workload};
 
-const MINUTE_US: u64 = 60_000_000;
-const NIGHT_US: u64 = 8 * 60 * MINUTE_US;
+const SECOND_US: u64 = 1_000_000;
 /// What arrives, as a part of what the engines do in the night.
 const LOAD: f64 = 0.75;
 /// The files of a night, whose and what they are in turn, and how many times the output that it gets each account asks for.
-const FILES: usize = 16;
+const FILES: usize = 8;
 const ACCOUNTS: [(i64, Kind, i64); 3] =
     [(1, Kind::DocumentQa, 1), (2, Kind::Chat, 4), (3, Kind::DocumentQa, 8)];
 /// When the first engine dies, and for how long it is away.
-const DEATH_US: u64 = NIGHT_US / 2;
-const AWAY_US: u64 = 15 * MINUTE_US;
+const DEATH: f64 = 0.5;
+const AWAY_US: u64 = 120 * SECOND_US;
 /// How often forecasts are made: of the end of each file, and of some of its requests.
-const EVERY_US: u64 = 5 * MINUTE_US;
+const EVERY_US: u64 = 60 * SECOND_US;
 const REQUESTS: usize = 4;
 /// Requests of a file of which the last makes its end.
 const OF_FILE: usize = 32;
 /// A time that is nearer than this is not judged by its percentage.
-const NEAR_US: u64 = MINUTE_US;
+const NEAR_US: u64 = 60 * SECOND_US;
 /// After the engine has died, its forecasts must be gone within this.
-const ADMITTED_US: u64 = MINUTE_US;
+const ADMITTED_US: u64 = 10 * SECOND_US;
 /// Numbers of timers that are not the scheduler's own.
 const ARRIVAL: u64 = 1 << 62;
 const FORECAST: u64 = ARRIVAL + 1;
@@ -52,7 +51,7 @@ pub struct ForecastFigures {
     pub p90_error: f64,
     /// Forecasts that named no time.
     pub unknown: usize,
-    /// Those that named one while no engine ran, later than a minute after the last had died.
+    /// Those that named one while no engine ran, later than ten seconds after the last had died.
     pub promised_in_outage: usize,
 }
 
@@ -71,7 +70,9 @@ struct Night<'a> {
     /// When each file arrives, and up to which request it goes.
     files: Vec<(u64, usize)>,
     arrived: usize,
+    sent_us: BTreeMap<usize, u64>,
     done_us: BTreeMap<usize, u64>,
+    death_us: u64,
     forecasts: Vec<Forecast>,
     chance: Chance,
 }
@@ -110,7 +111,8 @@ impl Night<'_> {
 
     fn note(&mut self, asked: &[usize], of: Vec<usize>, now_us: u64) {
         let account = self.requests[asked[0]].account;
-        let at_us = self.swept.forecast(account, asked, self.replicas, now_us);
+        let sent_us = |request| self.sent_us.get(&request).copied();
+        let at_us = self.swept.forecast(account, asked, sent_us, self.replicas, now_us);
         self.forecasts.push(Forecast { made_us: now_us, is_file: of.len() > 1, of, at_us });
     }
 }
@@ -132,6 +134,11 @@ impl Dispatcher for Night<'_> {
             works.extend(self.arrive(now_us));
             works.push(Work::After { us: EVERY_US, number: FORECAST });
         }
+        for work in &works {
+            if let Work::Send { request, .. } = work {
+                self.sent_us.insert(*request, now_us);
+            }
+        }
         works
     }
 }
@@ -143,13 +150,11 @@ pub(super) fn measure(requests: usize, seeds: usize) -> Vec<ForecastFigures> {
 }
 
 fn measure_one(requests: usize, replicas: usize, seed: u64) -> [ForecastFigures; 2] {
-    let (all, files) = arrivals(requests * replicas, seed);
-    let mut cost = Kind::DocumentQa.generate(0, seed).cost;
+    let (all, files) = files(requests * replicas.min(2) * 2, seed);
+    let cost = Kind::DocumentQa.generate(0, seed).cost;
     let whole = fleet::run(&all, &cost, replicas, &mut Swept::new(&all, replicas, Limit::Told(CONCURRENCY)));
-    let slower = NIGHT_US as f64 * LOAD / whole.us as f64;
-    cost.prompt_tokens_per_second /= slower;
-    cost.output_tokens_per_second /= slower;
-    cost.context_tokens_per_second /= slower;
+    let files = arrivals(&files, part_of(whole.us, 1.0 / LOAD), seed);
+    let death_us = part_of(files.last().map_or(0, |(at, _)| *at), DEATH);
     let swept = Swept::new(&all, replicas, Limit::Told(CONCURRENCY)).with_seed(seed).with_arrivals();
     let times = |account| ACCOUNTS.iter().find(|it| it.0 == account).map_or(1, |it| it.2);
     let mut night = Night {
@@ -158,34 +163,49 @@ fn measure_one(requests: usize, replicas: usize, seed: u64) -> [ForecastFigures;
         replicas,
         files,
         arrived: 0,
+        sent_us: BTreeMap::new(),
         done_us: BTreeMap::new(),
+        death_us,
         forecasts: Vec::new(),
         chance: Chance::new(seed),
     };
     let trouble =
-        Trouble { dies_at_us: Some(DEATH_US), away_us: AWAY_US, full: CONCURRENCY as usize, poison: None };
+        Trouble { dies_at_us: Some(death_us), away_us: AWAY_US, full: CONCURRENCY as usize, poison: None };
     fleet::run_troubled(&all, &cost, replicas, trouble, &mut night);
     [true, false].map(|is_files| judge(&night, is_files, seed))
 }
 
-/// The files of a night: when each arrives, and up to which request it goes.
-fn arrivals(requests: usize, seed: u64) -> (Vec<Request>, Vec<(u64, usize)>) {
-    let mut chance = Chance::new(seed);
-    let (mut all, mut files) = (Vec::new(), Vec::new());
+/// The requests of all files, and up to which of them each goes.
+fn files(requests: usize, seed: u64) -> (Vec<Request>, Vec<usize>) {
+    let (mut all, mut ends) = (Vec::new(), Vec::new());
     for file in 0..FILES {
         let (account, kind, _) = ACCOUNTS[file % ACCOUNTS.len()];
         let Workload { requests: mut own, .. } = kind.generate(requests, seed ^ (file as u64 + 1) << 16);
         own.iter_mut().for_each(|request| request.account = account);
         all.extend(own);
-        let jitter_us = MINUTE_US * chance.below(20) as u64;
-        files.push((if file < 2 { 0 } else { NIGHT_US / FILES as u64 * file as u64 + jitter_us }, all.len()));
+        ends.push(all.len());
     }
-    (all, files)
+    (all, ends)
+}
+
+/// When each file arrives: two at the beginning, the others at a random time of their part of the night.
+fn arrivals(ends: &[usize], night_us: u64, seed: u64) -> Vec<(u64, usize)> {
+    let mut chance = Chance::new(seed);
+    let part_us = night_us / FILES as u64;
+    let at = |file: usize, tenths: usize| {
+        if file < 2 { 0 } else { part_us * file as u64 + part_us * tenths as u64 / 10 }
+    };
+    ends.iter().enumerate().map(|(file, end)| (at(file, chance.below(10)), *end)).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time within a night")]
+fn part_of(us: u64, part: f64) -> u64 {
+    (us as f64 * part) as u64
 }
 
 fn judge(night: &Night<'_>, is_files: bool, seed: u64) -> ForecastFigures {
     let (mut errors, mut unknown, mut promised) = (Vec::new(), 0, 0);
-    let away = DEATH_US + ADMITTED_US..DEATH_US + AWAY_US;
+    let away = night.death_us + ADMITTED_US..night.death_us + AWAY_US;
     for Forecast { made_us, of, at_us, .. } in night.forecasts.iter().filter(|it| it.is_file == is_files) {
         let Some(at_us) = at_us else {
             unknown += 1;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use overnight_domain::forecast::{EngineTime, Mark, Pace, QueueOutlook, Work, done_at};
+use overnight_domain::forecast::{EngineTime, Mark, Pace, QueueOutlook, Subject, Work};
 use overnight_domain::scheduler::{AccountKey, Position, QueuePartition, ReplicaKey};
 
 use super::swept::{MODEL, Row, Swept, clock_ms};
@@ -12,11 +12,12 @@ const MARKS: usize = 256;
 
 impl Swept {
     /// When the last of these requests of one account will have been completed, on the fleet's clock; `None` where nobody knows:
-    /// no engine is in use, or none has shown yet how fast it is.
+    /// no engine is in use, or none of its requests has shown yet what they take. `sent_us` tells when each was sent that was.
     pub(super) fn forecast(
         &self,
         account: i64,
         requests: &[usize],
+        sent_us: impl Fn(usize) -> Option<u64>,
         replicas: usize,
         now_us: u64,
     ) -> Option<u64> {
@@ -27,11 +28,15 @@ impl Swept {
         let rows = self.waiting.get(&QueuePartition { model: MODEL, account });
         let places: BTreeMap<i64, &Position> =
             rows.into_iter().flatten().map(|(position, _)| (position.seq, position)).collect();
-        let slot_ms = |request: &usize| {
+        let at = |request: &usize| {
             let place = i64::try_from(*request).ok().and_then(|seq| places.get(&seq));
-            place.map_or(outlook.leased_ms, |place| outlook.slot_ms_until(Some(place), engines.len()))
+            let subject = match (place, sent_us(*request)) {
+                (Some(place), _) => Subject::Waiting(place),
+                (None, sent_us) => Subject::Sent(clock_ms(sent_us.unwrap_or(now_us))),
+            };
+            outlook.completed_at(&engines, subject).map(|at| at.max(now))
         };
-        let at = done_at(&engines, now, requests.iter().map(slot_ms).fold(0.0, f64::max))?;
+        let at = requests.iter().map(at).try_fold(now, |last, at| Some(last.max(at?)))?;
         Some(now_us + u64::try_from(at - now).ok()? * 1_000)
     }
 
@@ -70,8 +75,11 @@ impl Swept {
             at,
             marks: own.chunks(own.len().div_ceil(MARKS).max(1)).filter_map(mark).collect(),
             slot_ms: own_pace.slot_ms,
+            request_ms: own_pace.request_ms,
             slots: slots(account),
             segments: self.scheduler.swept_segments(QueuePartition { model: MODEL, account }),
+            window_cost: 0.0,
+            leased: self.leased.len() as f64,
             leased_ms: leased.sum(),
             other_accounts: others.filter_map(other).collect(),
             other_models_ms: Vec::new(),

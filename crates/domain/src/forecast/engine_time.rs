@@ -13,7 +13,7 @@ pub struct EngineTime {
 
 /// When slots of the engines will have been taken for `slot_ms` together from a time on, in milliseconds; `None` where that is
 /// further ahead than their hours are known.
-pub fn done_at(engines: &[EngineTime], from: i64, slot_ms: f64) -> Option<i64> {
+pub(super) fn done_at(engines: &[EngineTime], from: i64, slot_ms: f64) -> Option<i64> {
     let changes = engines.iter().flat_map(|engine| &engine.open).flat_map(|(open, close)| [*open, *close]);
     let changes: BTreeSet<i64> = changes.filter(|at| *at > from).collect();
     let (mut now, mut left) = (from, slot_ms.max(0.0));

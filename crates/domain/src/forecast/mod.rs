@@ -9,11 +9,23 @@ mod engine_time;
 mod shares;
 mod sweep;
 
-pub use engine_time::{EngineTime, done_at};
+pub use engine_time::EngineTime;
+use engine_time::done_at;
 pub use shares::{Pace, Work};
 pub use sweep::{Mark, SweptSegment};
 
 use crate::scheduler::Position;
+
+/// What a forecast is of.
+#[derive(Debug, Clone, Copy)]
+pub enum Subject<'a> {
+    /// A request that waits at this place.
+    Waiting(&'a Position),
+    /// A request that was sent to an engine then, in milliseconds.
+    Sent(i64),
+    /// All that waits in the partition.
+    All,
+}
 
 /// What is known, at a time, of a partition of the queue and of what is worked on beside it.
 #[derive(Debug, Clone, Default)]
@@ -24,11 +36,18 @@ pub struct QueueOutlook {
     pub marks: Vec<Mark>,
     /// For how many milliseconds a unit of that cost takes a slot.
     pub slot_ms: f64,
+    /// For how many milliseconds a request takes a slot, in the mean.
+    pub request_ms: f64,
     /// Slots that the account's requests to the model take now.
     pub slots: f64,
     /// The segments in which it is swept, in order; none where nobody sweeps it yet.
     pub segments: Vec<SweptSegment>,
-    /// For how many milliseconds all that is leased takes a slot, of whatever account and model.
+    /// The cost of what waits behind a cursor and is about to be leased all the same: 0 where cursors pass what is leased, and a run's
+    /// where they pass what was seen.
+    pub window_cost: f64,
+    /// Requests that are leased, of whatever account and model.
+    pub leased: f64,
+    /// For how many milliseconds they take a slot.
     pub leased_ms: f64,
     /// What waits for the same model, of each other account.
     pub other_accounts: Vec<Work>,
@@ -37,16 +56,29 @@ pub struct QueueOutlook {
 }
 
 impl QueueOutlook {
-    /// For how many milliseconds slots of `engines` replicas are taken until a request at this place has been completed, or all that
-    /// waits where `None`. A slot that is free is taken by what comes next, so a request is completed when as much as is leased has
-    /// been done besides what comes before it.
-    pub fn slot_ms_until(&self, position: Option<&Position>, engines: usize) -> f64 {
-        let cost = sweep::work_before(&self.marks, &self.segments, position, engines);
-        let of_model_ms = shares::with_accounts(
-            Work { cost, slot_ms: self.slot_ms, slots: self.slots },
-            &self.other_accounts,
-        );
-        self.leased_ms + shares::with_models(of_model_ms, &self.other_models_ms)
+    /// When the engines will have completed it, in milliseconds; `None` where that is further ahead than their hours are known, or
+    /// there are none.
+    pub fn completed_at(&self, engines: &[EngineTime], subject: Subject<'_>) -> Option<i64> {
+        let sent_at = match subject {
+            Subject::Sent(at) => at,
+            Subject::Waiting(position) => self.sent_at(engines, Some(position))?,
+            Subject::All => self.sent_at(engines, None)?,
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "a cast of a float stops at the bounds")]
+        Some(sent_at.saturating_add(self.request_ms as i64))
+    }
+
+    /// When the request at this place will be sent, or the last of all where `None`: when slots have been taken by what comes before. What
+    /// is in flight does not count, for each slot is taken by the next request as soon as it is free.
+    fn sent_at(&self, engines: &[EngineTime], position: Option<&Position>) -> Option<i64> {
+        let slots: f64 = engines.iter().map(|engine| engine.slots).sum();
+        let buffered_part = if self.leased > slots { 1.0 - slots / self.leased } else { 0.0 };
+        let swept = sweep::Swept { marks: &self.marks, segments: &self.segments, window: self.window_cost };
+        let cost = swept.work_before(position, engines.len());
+        let own = Work { cost, slot_ms: self.slot_ms, slots: self.slots };
+        let of_model_ms = shares::with_accounts(own, &self.other_accounts);
+        let all_ms = shares::with_models(of_model_ms, &self.other_models_ms);
+        done_at(engines, self.at, self.leased_ms * buffered_part + all_ms)
     }
 }
 
@@ -56,16 +88,31 @@ mod tests {
     use crate::sort_key::SortKey;
 
     #[test]
-    fn what_is_leased_comes_first_and_others_have_their_shares() {
+    fn it_is_sent_when_what_comes_before_has_been_and_takes_its_time() {
         let last = Position { sort_key: SortKey::default(), seq: 9 };
-        let outlook = QueueOutlook {
-            leased_ms: 10.0,
-            marks: vec![Mark { last, cost: 100.0 }],
+        let mut outlook = QueueOutlook {
+            at: 1_000,
+            leased: 40.0,
+            leased_ms: 80.0,
+            marks: vec![Mark { last: last.clone(), cost: 100.0 }],
             slot_ms: 2.0,
+            request_ms: 7.5,
             other_accounts: [30.0, 500.0].map(|cost| Work { cost, slot_ms: 1.0, slots: 0.0 }).to_vec(),
             other_models_ms: vec![1_000.0],
             ..QueueOutlook::default()
         };
-        assert_eq!(outlook.slot_ms_until(None, 1), 10.0 + 2.0 * (200.0 + 30.0 + 100.0));
+        let engines = [EngineTime { slots: 10.0, open: vec![(0, i64::MAX)] }];
+        // A quarter of what is leased is in flight.
+        let ms = 60 + 2 * (200 + 30 + 100);
+        assert_eq!(outlook.completed_at(&engines, Subject::All), Some(1_000 + ms / 10 + 7));
+        assert_eq!(outlook.completed_at(&engines, Subject::Waiting(&last)), Some(1_000 + ms / 10 + 7));
+        assert_eq!(outlook.completed_at(&engines, Subject::Sent(500)), Some(507));
+        assert_eq!(outlook.completed_at(&[], Subject::All), None);
+        outlook.leased = 5.0;
+        assert_eq!(
+            outlook.completed_at(&engines, Subject::All),
+            Some(1_000 + 66 + 7),
+            "all of it is in flight"
+        );
     }
 }

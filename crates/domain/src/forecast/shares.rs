@@ -8,6 +8,8 @@ pub struct Pace {
     pub used_part: f64,
     /// For how many milliseconds a unit of the cost that they use takes a slot of an engine.
     pub slot_ms: f64,
+    /// For how many milliseconds a request does, in the mean.
+    pub request_ms: f64,
 }
 
 /// What waits of one account, and how many of its requests are under way.

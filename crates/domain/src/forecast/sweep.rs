@@ -24,38 +24,47 @@ pub struct SweptSegment {
     pub cursor: Option<Position>,
 }
 
-/// The work that is done of a partition, by all of `replicas` together, until the sweep has passed this place; all that waits where
-/// `None`.
-pub(super) fn work_before(
-    marks: &[Mark],
-    segments: &[SweptSegment],
-    position: Option<&Position>,
-    replicas: usize,
-) -> f64 {
-    let all: f64 = marks.iter().map(|mark| mark.cost).sum();
-    let Some(position) = position else { return all };
-    let place = up_to(marks, position);
-    let starts: Vec<f64> =
-        segments.iter().map(|it| it.from.as_ref().map_or(0.0, |from| up_to(marks, from))).collect();
-    let mut rests = Vec::with_capacity(segments.len().max(1));
-    let mut target = (0, place);
-    for (index, segment) in segments.iter().enumerate() {
-        let start = starts[index];
-        let end = starts.get(index + 1).copied().unwrap_or(all).max(start);
-        let cursor = segment.cursor.as_ref().map_or(start, |cursor| up_to(marks, cursor)).clamp(start, end);
-        if segment.from.as_ref().is_none_or(|from| from < position) {
-            // The sweep comes round to what lies behind its cursor.
-            let is_ahead = segment.cursor.as_ref().is_none_or(|cursor| cursor < position);
-            let before = if is_ahead { place - cursor } else { end - cursor + place - start };
-            target = (index, before.max(0.0));
+/// What waits in a partition, and how far its sweep has come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Swept<'a> {
+    pub(super) marks: &'a [Mark],
+    pub(super) segments: &'a [SweptSegment],
+    /// So much of what waits behind a cursor comes next.
+    pub(super) window: f64,
+}
+
+impl Swept<'_> {
+    /// The work that is done of the partition, by all of `replicas` together, until the sweep has passed this place; all that waits
+    /// where `None`.
+    pub(super) fn work_before(&self, position: Option<&Position>, replicas: usize) -> f64 {
+        let Self { marks, segments, window } = *self;
+        let all: f64 = marks.iter().map(|mark| mark.cost).sum();
+        let Some(position) = position else { return all };
+        let place = up_to(marks, position);
+        let starts: Vec<f64> =
+            segments.iter().map(|it| it.from.as_ref().map_or(0.0, |from| up_to(marks, from))).collect();
+        let mut rests = Vec::with_capacity(segments.len().max(1));
+        let mut target = (0, place);
+        for (index, segment) in segments.iter().enumerate() {
+            let start = starts[index];
+            let end = starts.get(index + 1).copied().unwrap_or(all).max(start);
+            let cursor =
+                segment.cursor.as_ref().map_or(start, |cursor| up_to(marks, cursor)).clamp(start, end);
+            if segment.from.as_ref().is_none_or(|from| from < position) {
+                // The sweep comes round to what lies behind its cursor.
+                let is_ahead = segment.cursor.as_ref().is_none_or(|cursor| cursor < position);
+                let is_next = is_ahead || cursor - place < window;
+                let before = if is_next { place - cursor } else { end - cursor + place - start };
+                target = (index, before.max(0.0));
+            }
+            rests.push(end - start);
         }
-        rests.push(end - start);
+        if rests.is_empty() {
+            rests.push(all);
+        }
+        let replicas = replicas.max(1);
+        reached_after(join(rests, &mut target, replicas), target, all) * replicas as f64
     }
-    if rests.is_empty() {
-        rests.push(all);
-    }
-    let replicas = replicas.max(1);
-    reached_after(join(rests, &mut target, replicas), target, all) * replicas as f64
 }
 
 /// What waits up to a place. Of the mark within which that lies, half does.
@@ -130,10 +139,12 @@ mod tests {
     #[track_caller]
     fn check(segments: &[SweptSegment], replicas: usize, expected: &[(i64, f64)]) {
         for (place, expected) in expected {
-            let found = work_before(&marks(), segments, Some(&at(*place)), replicas);
+            let swept = Swept { marks: &marks(), segments, window: 0.0 };
+            let found = swept.work_before(Some(&at(*place)), replicas);
             assert!((found - expected).abs() <= 1.0, "{place} of {replicas}: {found}, not {expected}");
         }
-        assert_eq!(work_before(&marks(), segments, None, replicas), 100.0);
+        let swept = Swept { marks: &marks(), segments, window: 0.0 };
+        assert_eq!(swept.work_before(None, replicas), 100.0);
     }
 
     #[test]
@@ -165,8 +176,18 @@ mod tests {
     }
 
     #[test]
+    fn what_was_seen_and_not_leased_yet_comes_next() {
+        let segments = [segment(None, Some(49))];
+        let before = |window, place| {
+            Swept { marks: &marks(), segments: &segments, window }.work_before(Some(&at(place)), 1)
+        };
+        assert_eq!((before(0.0, 39), before(20.0, 39), before(20.0, 19)), (90.0, 0.0, 70.0));
+    }
+
+    #[test]
     fn nothing_takes_nothing() {
-        assert_eq!(work_before(&[], &[], Some(&at(1)), 3), 0.0);
-        assert_eq!(work_before(&[], &[], None, 3), 0.0);
+        let nothing = Swept { marks: &[], segments: &[], window: 0.0 };
+        assert_eq!(nothing.work_before(Some(&at(1)), 3), 0.0);
+        assert_eq!(nothing.work_before(None, 3), 0.0);
     }
 }

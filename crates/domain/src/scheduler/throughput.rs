@@ -72,9 +72,13 @@ impl Throughput {
 
     /// What its requests take; `None` where that is not known yet.
     pub(super) fn pace(&self) -> Option<Pace> {
-        let Recent { cost, used, slot_ms, .. } = self.recent;
+        let Recent { cost, used, slot_ms, completions } = self.recent;
         let is_known = self.completions >= KNOWN_COMPLETIONS && cost > 0 && used > 0;
-        is_known.then(|| Pace { used_part: used as f64 / cost as f64, slot_ms: slot_ms as f64 / used as f64 })
+        is_known.then(|| Pace {
+            used_part: used as f64 / cost as f64,
+            slot_ms: slot_ms as f64 / used as f64,
+            request_ms: slot_ms as f64 / f64::from(completions),
+        })
     }
 
     /// How long work of this cost takes, in milliseconds; `None` where that is not known yet.
@@ -102,7 +106,7 @@ mod tests {
         assert_eq!(throughput.ms_for(500), None, "nine seconds tell nothing");
         throughput.pass(true, 10_000);
         assert_eq!(throughput.ms_for(500), Some(10_000));
-        assert_eq!(throughput.pace(), Some(Pace { used_part: 0.4, slot_ms: 7.0 }));
+        assert_eq!(throughput.pace(), Some(Pace { used_part: 0.4, slot_ms: 7.0, request_ms: 70.0 }));
         throughput.pass(false, 500_000);
         throughput.pass(true, 500_000);
         assert_eq!(throughput.ms_for(500), Some(10_000), "an outage is no work");

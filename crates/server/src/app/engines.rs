@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Services;
 use super::errors::AppError;
+use super::{ReadsFor, Services};
 use crate::store::nodes::engine_reports;
 pub use crate::store::nodes::engine_reports::{EnginePause, EngineRates, EngineReport, EngineState};
 
@@ -24,6 +24,7 @@ pub async fn list(services: &Services) -> Result<Vec<EngineReport>, AppError> {
 /// Only what the store could not do.
 pub(super) async fn recent(services: &Services) -> Result<Arc<[EngineReport]>, AppError> {
     let store = services.store.clone();
-    let list = async move { Ok(engine_reports::list(&store).await?.into()) };
+    // For all accounts, so it does not wait for the turn of the one that asks.
+    let list = ReadsFor::Service.scope(async move { Ok(engine_reports::list(&store).await?.into()) });
     services.live_counts.engines.get((), &services.clock, Box::pin(list)).await
 }

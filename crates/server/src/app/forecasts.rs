@@ -6,23 +6,26 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use overnight_domain::forecast::{EngineTime, Pace, QueueOutlook, Work, done_at};
+use overnight_domain::forecast::{EngineTime, Pace, QueueOutlook, Subject, Work};
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{BatchRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
-use overnight_domain::scheduler::{AccountKey, ModelKey, Position, QueuePartition};
+use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
 
 use super::engines::{self, EngineReport};
 use super::errors::AppError;
-use super::{Services, SweepState};
-use crate::store::batches::{self, Sampled};
+use super::{ReadsFor, Services, SweepState};
 use crate::store::queue::outlook::{self, AccountQueue};
-use crate::store::requests;
+use crate::store::requests::{self, LiveRequest};
 
 /// The scheduler is asked no longer than this: a process may have none.
 const ASK: Duration = Duration::from_secs(2);
 /// A client waits no longer for a forecast: the last one is nearly as good.
 const WAIT: Duration = Duration::from_millis(200);
+/// Requests that a scan brings, where nodes share the queue.
+const WINDOW: f64 = 64.0;
+/// How old what is known of the queue may be.
+const BEFORE_MS: i64 = 3_600_000;
 /// How far ahead the hours of engines are looked up: nothing waits longer.
 const AHEAD_MS: i64 = 2 * COMPLETION_WINDOW_MS;
 
@@ -43,10 +46,10 @@ pub async fn of_request(
     let at = match request.state {
         RequestState::Gathering { ready_at } => {
             let gathers_ms = (ready_at - services.clock.now()).max(0);
-            forecast.of_place(request.id).await?.map(|at| at.saturating_add(gathers_ms))
+            forecast.of(request.id, None).await?.map(|at| at.saturating_add(gathers_ms))
         }
-        RequestState::Queued => forecast.of_place(request.id).await?,
-        RequestState::InProgress { in_progress_at } => forecast.of_leased(in_progress_at).await?,
+        RequestState::Queued => forecast.of(request.id, None).await?,
+        RequestState::InProgress { in_progress_at } => forecast.of(request.id, Some(in_progress_at)).await?,
         _ => None,
     };
     Ok(at.map(|at| at.min(request.expires_at)))
@@ -68,16 +71,15 @@ pub async fn of_batch(
     }
     let (batch, _) = super::batches::find(services, account, batch.id).await?;
     let store = services.store.clone();
-    let sample = async move { Ok(batches::sample_live(&store, account, batch).await?.into()) };
+    let sample = async move { Ok(requests::sample_live(&store, account, batch).await?.into()) };
     let sample = services.live_counts.samples.get_within(WAIT, batch, &services.clock, Box::pin(sample));
     let Some(sample) = sample.await? else { return Ok(None) };
-    let mut by_model: BTreeMap<ModelKey, Vec<&Sampled>> = BTreeMap::new();
-    sample.iter().for_each(|it| by_model.entry(it.model).or_default().push(it));
+    let mut by_model: BTreeMap<ModelKey, Vec<LiveRequest>> = BTreeMap::new();
+    sample.iter().for_each(|it| by_model.entry(it.model).or_default().push(it.clone()));
     let mut last = None;
     for (model, sampled) in by_model {
         let forecast = Forecast { services, partition: QueuePartition { model, account } };
-        let places = sampled.iter().map(|it| Some(&it.position).filter(|_| !it.is_leased));
-        let Some(at) = forecast.of_last(places).await? else { return Ok(None) };
+        let Some(at) = forecast.of_last(&sampled, None).await? else { return Ok(None) };
         last = last.max(Some(at));
     }
     Ok(last)
@@ -89,6 +91,9 @@ pub async fn of_batch(
 ///
 /// Only what the store could not do.
 pub async fn of_account(services: &Services, account: AccountKey) -> Result<Option<i64>, AppError> {
+    if services.store.is_advance_held() {
+        return Ok(None);
+    }
     let mut last = None;
     for model in services.models.iter() {
         let has_work = |it: &AccountQueue| it.account == account;
@@ -106,7 +111,8 @@ pub async fn of_account(services: &Services, account: AccountKey) -> Result<Opti
         let Some(at) = forecast.of_all().await? else { return Ok(None) };
         last = last.max(Some(at));
     }
-    Ok(last)
+    let latest = services.clock.now().saturating_add(COMPLETION_WINDOW_MS);
+    Ok(last.map(|at| at.min(latest)))
 }
 
 /// What an account's requests to a model wait for.
@@ -116,49 +122,46 @@ struct Forecast<'a> {
 }
 
 impl Forecast<'_> {
-    async fn of_place(&self, id: RequestId) -> Result<Option<i64>, AppError> {
-        let position = requests::find_position(&self.services.store, self.partition.account, id).await?;
-        self.of_last(position.as_ref().into_iter().map(Some)).await
+    /// Of one request, which was first sent to an engine then, if it was.
+    async fn of(&self, id: RequestId, sent_at: Option<i64>) -> Result<Option<i64>, AppError> {
+        let live = requests::find_live(&self.services.store, self.partition.account, id).await?;
+        let Some(live) = live else { return Ok(None) };
+        self.of_last(&[live], sent_at).await
     }
 
-    /// Of a request that is with an engine: it takes as long as all that is leased takes to be replaced.
-    async fn of_leased(&self, since: i64) -> Result<Option<i64>, AppError> {
+    /// Of the last of several, none later than it expires.
+    async fn of_last(&self, requests: &[LiveRequest], sent_at: Option<i64>) -> Result<Option<i64>, AppError> {
+        let Some((engines, outlook)) = self.known().await? else { return Ok(None) };
         let now = self.services.clock.now();
-        let engines = self.engines().await?;
-        let Some(outlook) = self.outlook().await? else { return Ok(None) };
-        Ok(done_at(&engines, since, outlook.leased_ms).map(|at| at.max(now)))
-    }
-
-    async fn of_all(&self) -> Result<Option<i64>, AppError> {
-        let engines = self.engines().await?;
-        let Some(outlook) = self.outlook().await? else { return Ok(None) };
-        self.until(&engines, &outlook, outlook.slot_ms_until(None, engines.len()))
-    }
-
-    /// Of the last of the requests at these places, `None` where one is with an engine.
-    async fn of_last<'p>(
-        &self,
-        places: impl Iterator<Item = Option<&'p Position>> + Send,
-    ) -> Result<Option<i64>, AppError> {
-        let places: Vec<_> = places.collect();
-        let engines = self.engines().await?;
-        let Some(outlook) = self.outlook().await? else { return Ok(None) };
-        let slot_ms = |place: Option<&Position>| match place {
-            Some(place) => outlook.slot_ms_until(Some(place), engines.len()),
-            None => outlook.leased_ms,
+        // One that was sent long ago was probably sent again.
+        let sent_at = sent_at.filter(|at| (now - at) as f64 <= outlook.request_ms).unwrap_or(now);
+        let at = |request: &LiveRequest| {
+            let subject = match request.is_leased {
+                true => Subject::Sent(sent_at),
+                false => Subject::Waiting(&request.position),
+            };
+            let again_at = outlook.completed_at(&engines, Subject::Sent(request.retry_at))?;
+            let at = outlook.completed_at(&engines, subject)?.max(again_at);
+            Some(at.min(request.deadline))
         };
-        self.until(&engines, &outlook, places.into_iter().map(slot_ms).fold(0.0, f64::max))
+        let last = requests.iter().try_fold(now, |last, request| Some(last.max(at(request)?)));
+        Ok(last.map(|at| rounded(at, now)))
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "what its callers return")]
-    fn until(
-        &self,
-        engines: &[EngineTime],
-        outlook: &QueueOutlook,
-        slot_ms: f64,
-    ) -> Result<Option<i64>, AppError> {
+    /// Of all that waits.
+    async fn of_all(&self) -> Result<Option<i64>, AppError> {
+        let Some((engines, outlook)) = self.known().await? else { return Ok(None) };
         let now = self.services.clock.now();
-        Ok(done_at(engines, outlook.at, slot_ms).map(|at| at.max(now)))
+        Ok(outlook.completed_at(&engines, Subject::All).map(|at| rounded(at.max(now), now)))
+    }
+
+    /// The engines and the queue; `None` where no engine is in use, or too little is known.
+    async fn known(&self) -> Result<Option<(Vec<EngineTime>, Arc<QueueOutlook>)>, AppError> {
+        let engines = self.engines().await?;
+        if engines.is_empty() {
+            return Ok(None);
+        }
+        Ok(self.outlook().await?.map(|outlook| (engines, outlook)))
     }
 
     /// The engines of the model that are in use, and those that will open.
@@ -182,7 +185,7 @@ impl Forecast<'_> {
         let slots = report.engine.max_concurrency as f64;
         let config = self.services.config.engines.iter().find(|it| it.name == report.engine.name);
         let open = match config.and_then(|config| config.hours.as_ref()) {
-            Some(hours) => hours.stretches(now, now + AHEAD_MS),
+            Some(hours) => hours.stretches(now - BEFORE_MS, now + AHEAD_MS),
             None => vec![(report.engine.closed_until.unwrap_or(i64::MIN), i64::MAX)],
         };
         EngineTime { slots, open }
@@ -209,25 +212,30 @@ impl Forecast<'_> {
         let (mut marks, shared) =
             outlook::marks(&services.store, self.partition, own.map_or(0, |it| it.waiting)).await?;
         marks.iter_mut().for_each(|mark| mark.cost *= own_pace.used_part);
-        let (mut leased_ms, other_models_ms) = self.other_models().await?;
-        leased_ms += queues.iter().map(|it| paces.leased_ms(it)).sum::<f64>();
+        let beside = self.other_models().await?;
+        let leased = queues.iter().map(|it| it.leased as f64).sum::<f64>();
+        let leased_ms = queues.iter().map(|it| paces.leased_ms(it)).sum::<f64>();
         let others = queues.iter().filter(|it| it.account != account);
+        let waiting: f64 = marks.iter().map(|mark| mark.cost).sum();
+        let mean_cost = waiting / own.map_or(1.0, |it| it.waiting.max(1) as f64);
         Ok(Some(Arc::new(QueueOutlook {
             at,
             marks,
             slot_ms: own_pace.slot_ms,
+            request_ms: own_pace.request_ms,
             slots: own.map_or(0.0, |it| it.leased as f64),
+            window_cost: if services.store.is_shared() { WINDOW * mean_cost } else { 0.0 },
             segments: if services.store.is_shared() { shared } else { segments },
-            leased_ms,
+            leased: leased + beside.leased,
+            leased_ms: leased_ms + beside.leased_ms,
             other_accounts: others.map(|it| paces.work(it)).collect(),
-            other_models_ms,
+            other_models_ms: beside.waiting_ms,
         })))
     }
 
-    /// What is leased of the other models of the same engines, and what waits for each: for how long it takes a slot.
-    async fn other_models(&self) -> Result<(f64, Vec<f64>), AppError> {
+    async fn other_models(&self) -> Result<OtherModels, AppError> {
         let reports = engines::recent(self.services).await?;
-        let (mut leased_ms, mut waiting_ms) = (0.0, Vec::new());
+        let mut beside = OtherModels::default();
         for model in self.services.models.iter().filter(|it| it.key != self.partition.model) {
             let is_beside = |it: &EngineReport| it.engine.models.contains(&model.config.name);
             if !self.serving(&reports).any(is_beside) {
@@ -237,15 +245,25 @@ impl Forecast<'_> {
             let paces = self.ask(partition).await.and_then(|it| Paces::new(it.paces));
             let Some(paces) = paces else { continue };
             let queues = queues(self.services, model.key).await?;
-            leased_ms += queues.iter().map(|it| paces.leased_ms(it)).sum::<f64>();
-            waiting_ms.push(queues.iter().map(|it| paces.work(it).ms()).sum());
+            beside.leased += queues.iter().map(|it| it.leased as f64).sum::<f64>();
+            beside.leased_ms += queues.iter().map(|it| paces.leased_ms(it)).sum::<f64>();
+            beside.waiting_ms.push(queues.iter().map(|it| paces.work(it).ms()).sum());
         }
-        Ok((leased_ms, waiting_ms))
+        Ok(beside)
     }
 
     async fn ask(&self, partition: QueuePartition) -> Option<SweepState> {
-        tokio::time::timeout(ASK, self.services.signals.ask(partition)).await.ok()?.ok()
+        tokio::time::timeout(ASK, self.services.signals.ask(partition)?).await.ok()?.ok()
     }
+}
+
+/// A time a little later than it is, so that it tells little of what others do and stays the same from one look to the next: by a
+/// fortieth of what is left at most, in whole seconds.
+fn rounded(at: i64, now: i64) -> i64 {
+    const STEPS_S: [i64; 9] = [1_800, 600, 300, 120, 60, 30, 10, 5, 1];
+    let left_s = (at - now) / 1_000;
+    let step_ms = 1_000 * STEPS_S.into_iter().find(|step| step * 40 <= left_s).unwrap_or(1);
+    at.saturating_add(step_ms - 1) / step_ms * step_ms
 }
 
 async fn queues(services: &Services, model: ModelKey) -> Result<Arc<[AccountQueue]>, AppError> {
@@ -254,7 +272,19 @@ async fn queues(services: &Services, model: ModelKey) -> Result<Arc<[AccountQueu
 
 fn count(services: &Services, model: ModelKey) -> BoxFuture<'static, Result<Arc<[AccountQueue]>, AppError>> {
     let store = services.store.clone();
-    async move { Ok(outlook::accounts(&store, model).await?.into()) }.boxed()
+    // For all accounts, so it does not wait for the turn of the one that asks.
+    ReadsFor::Service.scope(async move { Ok(outlook::accounts(&store, model).await?.into()) }).boxed()
+}
+
+/// What is worked on of the other models of the same engines.
+#[derive(Default)]
+struct OtherModels {
+    /// Requests that are leased.
+    leased: f64,
+    /// For how many milliseconds they take a slot.
+    leased_ms: f64,
+    /// For how many milliseconds what waits for each takes a slot.
+    waiting_ms: Vec<f64>,
 }
 
 /// What requests to a model take: of accounts of which it is not known, as much as in the mean of the others.
@@ -268,7 +298,11 @@ impl Paces {
     fn new(known: Vec<(AccountKey, Pace)>) -> Option<Self> {
         let count = known.len() as f64;
         let mean = |of: fn(&Pace) -> f64| known.iter().map(|(_, pace)| of(pace)).sum::<f64>() / count;
-        let mean = Pace { used_part: mean(|it| it.used_part), slot_ms: mean(|it| it.slot_ms) };
+        let mean = Pace {
+            used_part: mean(|it| it.used_part),
+            slot_ms: mean(|it| it.slot_ms),
+            request_ms: mean(|it| it.request_ms),
+        };
         (!known.is_empty()).then(|| Self { known: known.into_iter().collect(), mean })
     }
 
@@ -277,12 +311,32 @@ impl Paces {
     }
 
     fn work(&self, queue: &AccountQueue) -> Work {
-        let Pace { used_part, slot_ms } = self.of(queue.account);
+        let Pace { used_part, slot_ms, .. } = self.of(queue.account);
         Work { cost: queue.waiting_cost as f64 * used_part, slot_ms, slots: queue.leased as f64 }
     }
 
     fn leased_ms(&self, queue: &AccountQueue) -> f64 {
-        let Pace { used_part, slot_ms } = self.of(queue.account);
+        let Pace { used_part, slot_ms, .. } = self.of(queue.account);
         queue.leased_cost as f64 * used_part * slot_ms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_rounded_up_by_a_fortieth_of_what_is_left_at_most() {
+        for (left_ms, expected_ms) in [
+            (0, 0),
+            (1, 1_000),
+            (39_001, 40_000),
+            (400_001, 410_000),
+            (3_600_000, 3_600_000),
+            (3_600_001, 3_660_000),
+            (86_399_999, 86_400_000),
+        ] {
+            assert_eq!(rounded(left_ms, 0), expected_ms, "{left_ms}");
+        }
     }
 }

@@ -17,14 +17,17 @@ use super::errors::AppError;
 use super::finish;
 use super::overview::Standing;
 use crate::clock::SharedClock;
-use crate::store::batches::Sampled;
 use crate::store::queue::outlook::AccountQueue;
+use crate::store::requests::LiveRequest;
 
 /// An answer is good for at least so long, in milliseconds.
 const FRESH_MS: i64 = 1_000;
 
 /// It is good for so many times as long as it took.
 const FRESH_TIMES: i64 = 20;
+
+/// An older answer is better than none for at least so long, in milliseconds.
+const RECENT_MS: i64 = 60_000;
 
 /// How many answers are kept.
 const ANSWERS_MAX: usize = 4_096;
@@ -39,7 +42,7 @@ pub struct LiveCountCache {
     pub(super) queues: Counted<ModelKey, Arc<[AccountQueue]>>,
     pub(super) outlooks: Counted<QueuePartition, Option<Arc<QueueOutlook>>>,
     /// Requests of a batch that stand for all of it, by its row number.
-    pub(super) samples: Counted<i64, Arc<[Sampled]>>,
+    pub(super) samples: Counted<i64, Arc<[LiveRequest]>>,
 }
 
 impl Default for LiveCountCache {
@@ -52,8 +55,8 @@ impl Default for LiveCountCache {
             costs: Counted::new(lock),
             engines: Counted::new(CountingLock::default()),
             queues: Counted::new(CountingLock::default()),
-            outlooks: Counted::new(CountingLock::default()),
-            samples: Counted::new(CountingLock::default()),
+            outlooks: Counted::by_account(),
+            samples: Counted::by_account(),
         }
     }
 }
@@ -64,7 +67,8 @@ type CountingLock = Arc<AsyncMutex<()>>;
 /// Answers by what was asked.
 pub(super) struct Counted<K, V> {
     cells: Mutex<HashMap<K, Arc<Cell<V>>>>,
-    lock: CountingLock,
+    /// Held while one is computed, where those of all keys are computed one after the other.
+    lock: Option<CountingLock>,
 }
 
 struct Cell<V> {
@@ -74,11 +78,10 @@ struct Cell<V> {
 }
 
 impl<V: Clone> Cell<V> {
-    /// The last answer; only a fresh one where `at` is given.
-    fn answer(&self, at: Option<i64>) -> Option<V> {
+    /// The last answer, if it will do.
+    fn answer(&self, will_do: impl Fn(&Answer<V>) -> bool) -> Option<V> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = known.as_ref().filter(|answer| at.is_none_or(|now| answer.is_fresh(now)));
-        answer.map(|answer| answer.value.clone())
+        known.as_ref().filter(|answer| will_do(answer)).map(|answer| answer.value.clone())
     }
 }
 
@@ -90,14 +93,27 @@ struct Answer<V> {
 
 impl<V> Answer<V> {
     fn is_fresh(&self, now: i64) -> bool {
-        let fresh_ms = FRESH_MS.max(self.took_ms.saturating_mul(FRESH_TIMES));
-        (0..fresh_ms).contains(&(now - self.known_at))
+        (0..self.fresh_ms()).contains(&(now - self.known_at))
+    }
+
+    /// Whether it is better than none.
+    fn is_recent(&self, now: i64) -> bool {
+        (0..RECENT_MS.max(2 * self.fresh_ms())).contains(&(now - self.known_at))
+    }
+
+    fn fresh_ms(&self) -> i64 {
+        FRESH_MS.max(self.took_ms.saturating_mul(FRESH_TIMES))
     }
 }
 
 impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
     fn new(lock: CountingLock) -> Self {
-        Self { cells: Mutex::default(), lock }
+        Self { cells: Mutex::default(), lock: Some(lock) }
+    }
+
+    /// Answers that wait for the turns of the accounts that ask, and so not for one another.
+    fn by_account() -> Self {
+        Self { cells: Mutex::default(), lock: None }
     }
 
     /// The answer that is known, or else that of `count`, which goes on if whoever asked leaves.
@@ -109,12 +125,16 @@ impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
     ) -> Result<V, AppError> {
         let cell = self.cell(key);
         let turn = Arc::clone(&cell.turn).lock_owned().await;
-        if let Some(value) = cell.answer(Some(clock.now())) {
+        if let Some(value) = cell.answer(|answer| answer.is_fresh(clock.now())) {
             return Ok(value);
         }
-        let (clock, lock) = (Arc::clone(clock), Arc::clone(&self.lock));
+        let (clock, lock) = (Arc::clone(clock), self.lock.clone());
         finish(async move {
-            let (_turn, _locked) = (turn, lock.lock().await);
+            let _turn = turn;
+            let _locked = match &lock {
+                Some(lock) => Some(lock.lock().await),
+                None => None,
+            };
             let asked_at = clock.now();
             let value = count.await?;
             let known_at = clock.now();
@@ -125,8 +145,8 @@ impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
         .await
     }
 
-    /// The same, but where that takes longer than so long, the last answer however old: for what nobody wants to wait for. `None` where
-    /// there is none.
+    /// The same, but where that takes longer than so long, the last answer if it is not too old: for what nobody wants to wait for.
+    /// `None` where there is none.
     pub(super) async fn get_within(
         &self,
         wait: Duration,
@@ -135,12 +155,12 @@ impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
         count: BoxFuture<'static, Result<V, AppError>>,
     ) -> Result<Option<V>, AppError> {
         let cell = self.cell(key.clone());
-        if let Some(value) = cell.answer(Some(clock.now())) {
+        if let Some(value) = cell.answer(|answer| answer.is_fresh(clock.now())) {
             return Ok(Some(value));
         }
         match tokio::time::timeout(wait, self.get(key, clock, count)).await {
             Ok(value) => value.map(Some),
-            Err(_) => Ok(cell.answer(None)),
+            Err(_) => Ok(cell.answer(|answer| answer.is_recent(clock.now()))),
         }
     }
 
@@ -246,6 +266,8 @@ mod tests {
         assert_eq!(get_within(3).await.expect("the first"), Some(1), "it is being counted anew");
         gate.notify_one();
         assert_eq!(known().await.expect("the third"), 3);
+        asked.clock.set(FRESH_MS + RECENT_MS);
+        assert_eq!(get_within(4).await.expect("nothing"), None, "the third is too old");
     }
 
     #[tokio::test]

@@ -18,6 +18,7 @@ pub struct Signals {
     gathering_until: AtomicI64,
     ended: Mutex<Vec<i64>>,
     questions: Mutex<Vec<SweepQuestion>>,
+    has_scheduler: AtomicBool,
     bell: Notify,
     is_stopping: AtomicBool,
 }
@@ -57,6 +58,7 @@ impl Default for Signals {
             gathering_until: AtomicI64::new(NOTHING),
             ended: Mutex::default(),
             questions: Mutex::default(),
+            has_scheduler: AtomicBool::new(false),
             bell: Notify::new(),
             is_stopping: AtomicBool::new(false),
         }
@@ -81,13 +83,25 @@ impl Signals {
         }
     }
 
-    /// Asks how the sweep of a partition stands. No answer comes where this process has no scheduler, or it has stopped.
-    pub fn ask(&self, partition: QueuePartition) -> oneshot::Receiver<SweepState> {
+    /// A scheduler takes the news from now on, or none does any more.
+    pub fn set_scheduler(&self, is_there: bool) {
+        self.has_scheduler.store(is_there, Ordering::Release);
+        if !is_there {
+            self.questions.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
+    /// Asks how the sweep of a partition stands. `None` where this process has no scheduler; no answer comes where it stops meanwhile.
+    pub fn ask(&self, partition: QueuePartition) -> Option<oneshot::Receiver<SweepState>> {
+        if !self.has_scheduler.load(Ordering::Acquire) {
+            return None;
+        }
         let (answer, answered) = oneshot::channel();
-        let question = SweepQuestion { partition, answer };
-        self.questions.lock().unwrap_or_else(PoisonError::into_inner).push(question);
+        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        questions.retain(|question| !question.answer.is_closed());
+        questions.push(SweepQuestion { partition, answer });
         self.bell.notify_one();
-        answered
+        Some(answered)
     }
 
     /// Everything that was said since the last time, for the scheduler: `Shell::drain_signals`.

@@ -87,6 +87,7 @@ impl Shell {
         }
         shell.poll_shared_state();
         shell.publish_reports();
+        shell.services.signals.set_scheduler(true);
         Ok(shell)
     }
 
@@ -335,6 +336,7 @@ impl Shell {
     }
 
     async fn stop(mut self) {
+        self.services.signals.set_scheduler(false);
         for (_, handle) in self.in_flight.drain() {
             handle.abort();
         }

@@ -4,7 +4,6 @@ pub(in crate::store) mod cancel;
 pub(in crate::store) mod insert;
 pub(in crate::store) mod listing;
 pub(in crate::store) mod reads;
-pub(in crate::store) mod sample;
 
 #[cfg(test)]
 pub(super) use self::cancel::LIVE_OF_BATCH;
@@ -16,4 +15,3 @@ pub use self::listing::{BatchCost, ListFilter, cost, count_live, find_id, list_n
 #[cfg(test)]
 pub(super) use self::listing::{COST, COUNT_LIVE, FLOOR, LIST, list_newest_of};
 pub use self::reads::{BatchPage, find, list_members, page};
-pub use self::sample::{Sampled, sample_live};

@@ -65,37 +65,51 @@ pub async fn marks(
     partition: QueuePartition,
     waiting: i64,
 ) -> Result<(Vec<Mark>, Vec<SweptSegment>), StoreError> {
-    let step = (waiting / MARKS_MAX).max(1);
-    let marks = read_marks(store, partition, step, step * (ROWS / step).max(1)).await?;
+    let marks = read_marks(store, partition, (waiting / MARKS_MAX).max(1), ROWS).await?;
     let is_shared = store.is_shared();
     let segments = if is_shared { segments::swept(store, partition).await? } else { Vec::new() };
     Ok((marks, segments))
 }
 
-/// Reads marks of `step` rows each, so many rows at once: a multiple of that.
+/// Reads marks of `step` rows each, or of more where there would be too many, about so many rows at once.
 pub(in crate::store) async fn read_marks(
     store: &Store,
     partition: QueuePartition,
-    step: i64,
+    mut step: i64,
     rows_at_once: i64,
 ) -> Result<Vec<Mark>, StoreError> {
     let mut marks: Vec<Mark> = Vec::new();
     loop {
+        let marks_at_once = (rows_at_once / step).max(1);
         let after = marks.last().map(|mark| &mark.last);
         let (key, seq) = after.map_or((Vec::new(), i64::MIN), |it| (it.sort_key.as_bytes().to_vec(), it.seq));
         let query = MARKS.bind(partition.model).bind(partition.account).bind(key).bind(seq);
-        let rows =
-            store.long_readers(partition.account).fetch_all(query.bind(rows_at_once).bind(step)).await?;
+        let rows = store
+            .long_readers(partition.account)
+            .fetch_all(query.bind(marks_at_once * step).bind(step))
+            .await?;
         let mut before = 0;
         for row in &rows {
             let (last, sum): (Position, i64) = (read_position(row)?, row.get("cost")?);
             marks.push(Mark { last, cost: (sum - before) as f64 });
             before = sum;
         }
-        if (rows.len() as i64) < rows_at_once / step {
+        if (rows.len() as i64) < marks_at_once {
             return Ok(marks);
         }
+        while marks.len() as i64 > 2 * MARKS_MAX {
+            marks = merged(&marks);
+            step *= 2;
+        }
     }
+}
+
+/// Half as many, each of two.
+fn merged(marks: &[Mark]) -> Vec<Mark> {
+    let merge = |pair: &[Mark]| {
+        Some(Mark { last: pair.last()?.last.clone(), cost: pair.iter().map(|mark| mark.cost).sum() })
+    };
+    marks.chunks(2).filter_map(merge).collect()
 }
 
 fn read_account(row: &Row) -> Result<AccountQueue, StoreError> {

@@ -3,6 +3,7 @@
 pub(in crate::store) mod cancel;
 mod insert;
 pub(in crate::store) mod listing;
+pub(in crate::store) mod live;
 pub mod models;
 pub(in crate::store) mod pages;
 pub(in crate::store) mod records;
@@ -15,6 +16,7 @@ pub(super) use self::listing::{FIND_CHARGE, LIST_ERRORS, list_newest_of, list_of
 pub use self::listing::{
     ListFilter, ListScope, ListedRequest, RequestCharge, find_charge, find_id, list_errors, list_newest,
 };
+pub use self::live::{LiveRequest, find_live, sample_live};
 pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_summaries};
 #[cfg(test)]
 pub(super) use self::pages::{edge_of, records_of, summaries_of};
@@ -23,17 +25,14 @@ pub use self::retention::delete_ended;
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestSummary;
-use overnight_domain::scheduler::{AccountKey, Position};
+use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::statements;
-use crate::store::queue::queue_scan::read_position;
 use crate::store::{Store, StoreError, row};
 
 statements! {
     FIND_SUMMARY = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, model_name
         FROM current_requests WHERE id = ? AND account = ?";
-    FIND_POSITION = "SELECT rs.sort_key, rs.seq FROM request_states rs JOIN requests r ON r.seq = rs.seq
-        WHERE r.id = ? AND r.account = ?";
     FIND_SEQ = "SELECT seq FROM requests WHERE id = ? AND account = ?";
 }
 
@@ -45,16 +44,6 @@ pub async fn find_summary(
 ) -> Result<Option<(RequestSummary, String)>, StoreError> {
     let found = store.readers().fetch_optional(FIND_SUMMARY.bind(id).bind(account)).await?;
     found.map(|found| Ok((row::request_summary(&found)?, found.get("model_name")?))).transpose()
-}
-
-/// The place of a request of `account` in the order of its partition.
-pub async fn find_position(
-    store: &Store,
-    account: AccountKey,
-    id: RequestId,
-) -> Result<Option<Position>, StoreError> {
-    let row = store.readers().fetch_optional(FIND_POSITION.bind(id).bind(account)).await?;
-    row.as_ref().map(read_position).transpose()
 }
 
 /// The row number of a request of `account`: where a list goes on after it.

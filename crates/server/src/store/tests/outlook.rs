@@ -3,10 +3,11 @@
 use overnight_domain::forecast::SweptSegment;
 use overnight_domain::scheduler::{AccountKey, ReplicaKey};
 
-use crate::store::batches::{self, Sampled};
+use crate::store::batches;
 use crate::store::queue::outlook::{self, AccountQueue};
 use crate::store::queue::{self, KeyRange, leases};
-use crate::store::tests::{Fixture, START, grouping};
+use crate::store::requests::{self, LiveRequest};
+use crate::store::tests::{DAY_MS, Fixture, START, grouping};
 
 on_both!(marks_tell_the_order_of_what_waits_and_its_cost);
 async fn marks_tell_the_order_of_what_waits_and_its_cost(mut fixture: Fixture) {
@@ -62,10 +63,21 @@ async fn some_requests_stand_for_a_batch(mut fixture: Fixture) {
         page.rows.into_iter().next().expect("the batch")
     };
     leases::take(&fixture.store, fixture.partition(), all[..4].to_vec(), START).await.expect("a lease");
-    let sampled = batches::sample_live(&fixture.store, fixture.account, batch).await.expect("a sample");
+    let sampled = requests::sample_live(&fixture.store, fixture.account, batch).await.expect("a sample");
     let model = fixture.partition().model;
-    let sample = |place: usize| Sampled { model, position: all[place].clone(), is_leased: place < 4 };
+    let sample = |place: usize| LiveRequest {
+        model,
+        position: all[place].clone(),
+        deadline: START + DAY_MS,
+        is_leased: place < 4,
+        retry_at: 0,
+    };
     let expected: Vec<_> = [0].into_iter().chain((3..100).step_by(4)).map(sample).collect();
     assert_eq!(sampled, expected);
+    let find = async |id| requests::find_live(&fixture.store, fixture.account, id).await.expect("a read");
+    assert_eq!((find(ids[3]).await, find(ids[4]).await), (Some(sample(3)), Some(sample(4))));
+    let lease = fixture.lease().await.swap_remove(0);
+    fixture.settle(&lease, START + 2).await;
+    assert_eq!(find(ids[4]).await, None, "it has ended");
     fixture.assert_sound().await;
 }

@@ -118,14 +118,3 @@ SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
         FROM batches WHERE account = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 
--- batches::sample::SAMPLE_LIVE, both
-SELECT rs.model, rs.sort_key, rs.seq, coalesce(q.phase, 0) <> 0 AS is_leased
-        FROM request_states rs LEFT JOIN queue q
-          ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
-        WHERE rs.seq IN (
-            SELECT seq FROM (
-                SELECT seq, row_number() OVER (ORDER BY seq) AS place, count(*) OVER () AS count FROM request_states
-                WHERE batch = $1 AND batch IS NOT NULL AND state < 3 /* live */) m
-            WHERE place = 1 OR place % (count / $2 + 1) = 0)
-        ORDER BY rs.seq;
-

@@ -1,7 +1,3 @@
--- requests::FIND_POSITION, both
-SELECT rs.sort_key, rs.seq FROM request_states rs JOIN requests r ON r.seq = rs.seq
-        WHERE r.id = $1 AND r.account = $2;
-
 -- requests::FIND_SEQ, both
 SELECT seq FROM requests WHERE id = $1 AND account = $2;
 
@@ -70,6 +66,23 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
             OR ((position($12 IN metadata) > 0 OR position($13 IN metadata) > 0 OR position($14 IN metadata) > 0)
               AND (position($15 IN metadata) > 0 OR position($16 IN metadata) > 0 OR position($17 IN metadata) > 0)))
         ORDER BY seq DESC LIMIT $18;
+
+-- requests::live::FIND_LIVE, both
+SELECT rs.model, rs.sort_key, rs.seq, rs.deadline, coalesce(q.phase, 0) <> 0 AS is_leased, coalesce(q.retry_at, 0) AS retry_at
+        FROM requests r JOIN request_states rs ON rs.seq = r.seq LEFT JOIN queue q
+          ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
+        WHERE r.id = $1 AND r.account = $2 AND rs.state < 3 /* live */;
+
+-- requests::live::SAMPLE_LIVE, both
+SELECT rs.model, rs.sort_key, rs.seq, rs.deadline, coalesce(q.phase, 0) <> 0 AS is_leased, coalesce(q.retry_at, 0) AS retry_at
+        FROM request_states rs LEFT JOIN queue q
+          ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
+        WHERE rs.seq IN (
+            SELECT seq FROM (
+                SELECT seq, row_number() OVER (ORDER BY seq) AS place, count(*) OVER () AS count FROM request_states
+                WHERE batch = $1 AND batch IS NOT NULL AND state < 3 /* live */) m
+            WHERE place = 1 OR place % (count / $2 + 1) = 0)
+        ORDER BY rs.seq;
 
 -- requests::models::FIND, both
 SELECT seq FROM models WHERE name = $1;

@@ -1,0 +1,81 @@
+//! Where live requests stand in the order, as forecasts need it.
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::scheduler::{AccountKey, ModelKey, Position};
+
+use crate::store::database::{Row, statements};
+use crate::store::queue::queue_scan::read_position;
+use crate::store::{Store, StoreError};
+
+/// No more than about so many stand for a batch.
+const SAMPLE_MAX: i64 = 32;
+
+/// A request that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveRequest {
+    /// Its model.
+    pub model: ModelKey,
+    /// Its place in the order of its partition.
+    pub position: Position,
+    /// When it expires, in milliseconds.
+    pub deadline: i64,
+    /// Whether it is with an engine, or about to be.
+    pub is_leased: bool,
+    /// When it may be tried again, in milliseconds; 0 where it may now.
+    pub retry_at: i64,
+}
+
+statements! {
+    FIND_LIVE = "SELECT rs.model, rs.sort_key, rs.seq, rs.deadline, coalesce(q.phase, 0) <> 0 AS is_leased, coalesce(q.retry_at, 0) AS retry_at
+        FROM requests r JOIN request_states rs ON rs.seq = r.seq LEFT JOIN queue q
+          ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
+        WHERE r.id = ? AND r.account = ? AND rs.state < 3 /* live */";
+    /// Every so many-th in order of arrival, and the first.
+    SAMPLE_LIVE = "SELECT rs.model, rs.sort_key, rs.seq, rs.deadline, coalesce(q.phase, 0) <> 0 AS is_leased, coalesce(q.retry_at, 0) AS retry_at
+        FROM request_states rs LEFT JOIN queue q
+          ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
+        WHERE rs.seq IN (
+            SELECT seq FROM (
+                SELECT seq, row_number() OVER (ORDER BY seq) AS place, count(*) OVER () AS count FROM request_states
+                WHERE batch = ? AND batch IS NOT NULL AND state < 3 /* live */) m
+            WHERE place = 1 OR place % (count / ? + 1) = 0)
+        ORDER BY rs.seq";
+}
+
+/// A request of `account` that has not ended.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn find_live(
+    store: &Store,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<Option<LiveRequest>, StoreError> {
+    let row = store.readers().fetch_optional(FIND_LIVE.bind(id).bind(account)).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// Requests of a batch that have not ended, spread over it. Goes through all of its requests.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn sample_live(
+    store: &Store,
+    account: AccountKey,
+    batch: i64,
+) -> Result<Vec<LiveRequest>, StoreError> {
+    let rows = store.long_readers(account).fetch_all(SAMPLE_LIVE.bind(batch).bind(SAMPLE_MAX)).await?;
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<LiveRequest, StoreError> {
+    Ok(LiveRequest {
+        model: row.get("model")?,
+        position: read_position(row)?,
+        deadline: row.get("deadline")?,
+        is_leased: row.get("is_leased")?,
+        retry_at: row.get("retry_at")?,
+    })
+}
