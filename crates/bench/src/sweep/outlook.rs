@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use overnight_domain::forecast::{EngineTime, Mark, Pace, QueueOutlook, Subject, Work};
-use overnight_domain::scheduler::{AccountKey, Position, QueuePartition, ReplicaKey};
+use overnight_domain::forecast::{EngineTime, Mark, QueueOutlook, Subject, Work};
+use overnight_domain::scheduler::{AccountKey, Pace, Position, QueuePartition, ReplicaKey};
 
 use super::swept::{MODEL, Row, Swept, clock_ms};
 

@@ -11,10 +11,10 @@ mod sweep;
 
 pub use engine_time::EngineTime;
 use engine_time::done_at;
-pub use shares::{Pace, Work};
-pub use sweep::{Mark, SweptSegment};
+pub use shares::Work;
+pub use sweep::Mark;
 
-use crate::scheduler::Position;
+use crate::scheduler::{Position, SweptSegment};
 
 /// What a forecast is of.
 #[derive(Debug, Clone, Copy)]

@@ -1,17 +1,6 @@
 //! What is worked on beside an account's own requests. Who has requests under way now is taken to keep its share of the slots until it
 //! has nothing left; who has not is taken to get the same cost as the others do, as deficit round robin gives it.
 
-/// What requests of one account take, as they were seen lately.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pace {
-    /// The part of their estimated cost that they use.
-    pub used_part: f64,
-    /// For how many milliseconds a unit of the cost that they use takes a slot of an engine.
-    pub slot_ms: f64,
-    /// For how many milliseconds a request does, in the mean.
-    pub request_ms: f64,
-}
-
 /// What waits of one account, and how many of its requests are under way.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {

@@ -1,7 +1,7 @@
 //! How much of a partition's own work comes before a request. Each replica sweeps a segment from its cursor on, and who has nothing
 //! left takes the second half of the longest rest (see `scheduler::segments`).
 
-use crate::scheduler::Position;
+use crate::scheduler::{Position, SweptSegment};
 
 /// Rests are not cut any more where the longest is less than this part of all that waits.
 const LEAST_PART: f64 = 1e-4;
@@ -13,15 +13,6 @@ pub struct Mark {
     pub last: Position,
     /// The work of it.
     pub cost: f64,
-}
-
-/// A segment of a partition, and how far its sweep has come.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SweptSegment {
-    /// It begins behind this place; at the start of the order where `None`.
-    pub from: Option<Position>,
-    /// The last request that its sweep has passed; `None` where it stands at the beginning.
-    pub cursor: Option<Position>,
 }
 
 /// What waits in a partition, and how far its sweep has come.

@@ -52,10 +52,12 @@ pub use deadlines::DeadlineStep;
 use fairness::Model;
 use leases_held::HeldLease;
 pub use messages::*;
+pub use queries::SweptSegment;
 use random::Random;
 use releases::Releases;
 use replicas::ReplicaState;
 pub use settings::Settings;
+pub use throughput::Pace;
 use timers::{Timer, Timers};
 pub use weakest_link::weakest_link;
 

@@ -3,9 +3,18 @@
 use super::Scheduler;
 use super::breaker::Breaker;
 use super::fairness::Model;
-use super::messages::{AccountKey, Lease, ModelKey, QueuePartition, ReplicaKey};
+use super::messages::{AccountKey, Lease, ModelKey, Position, QueuePartition, ReplicaKey};
 use super::partitions::PartitionState;
-use crate::forecast::{Pace, SweptSegment};
+use super::throughput::Pace;
+
+/// A segment of a partition, and how far its sweep has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SweptSegment {
+    /// It begins behind this place; at the start of the order where `None`.
+    pub from: Option<Position>,
+    /// The last request that its sweep has passed; `None` where it stands at the beginning.
+    pub cursor: Option<Position>,
+}
 
 impl Scheduler {
     /// Requests sent to the replica and not answered.

@@ -1,6 +1,15 @@
 //! How fast the requests of a partition are worked off.
 
-use crate::forecast::Pace;
+/// What requests of one account take, as they were seen lately.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// The part of their estimated cost that they use.
+    pub used_part: f64,
+    /// For how many milliseconds a unit of the cost that they use takes a slot of an engine.
+    pub slot_ms: f64,
+    /// For how many milliseconds a request does, in the mean.
+    pub request_ms: f64,
+}
 
 /// What was done longer ago than about this counts half, in milliseconds of work.
 const HALF_MS: i64 = 300_000;

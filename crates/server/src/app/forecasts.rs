@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use overnight_domain::forecast::{EngineTime, Pace, QueueOutlook, Subject, Work};
+use overnight_domain::forecast::{EngineTime, QueueOutlook, Subject, Work};
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{BatchRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
-use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
+use overnight_domain::scheduler::{AccountKey, ModelKey, Pace, QueuePartition};
 
 use super::engines::{self, EngineReport};
 use super::errors::AppError;

@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use overnight_domain::forecast::{Pace, SweptSegment};
-use overnight_domain::scheduler::{AccountKey, QueuePartition};
+use overnight_domain::scheduler::{AccountKey, Pace, QueuePartition, SweptSegment};
 use tokio::sync::{Notify, oneshot};
 
 /// The scheduler takes the news at least this often, rung for or not.

@@ -1,7 +1,7 @@
 //! What waits, as forecasts need it: how much of each account, and marks in the order of one partition.
 
-use overnight_domain::forecast::{Mark, SweptSegment};
-use overnight_domain::scheduler::{AccountKey, ModelKey, Position, QueuePartition};
+use overnight_domain::forecast::Mark;
+use overnight_domain::scheduler::{AccountKey, ModelKey, Position, QueuePartition, SweptSegment};
 
 use crate::store::database::{Row, statements};
 use crate::store::queue::queue_scan::read_position;

@@ -7,8 +7,7 @@
 
 mod rows;
 
-use overnight_domain::forecast::SweptSegment;
-use overnight_domain::scheduler::{Candidate, QueuePartition, ReplicaKey, weakest_link};
+use overnight_domain::scheduler::{Candidate, QueuePartition, ReplicaKey, SweptSegment, weakest_link};
 
 use self::rows::{Owner, Place, Rest, Segment, Segments, place_of};
 use crate::store::database::Tx;

@@ -1,7 +1,7 @@
 //! What forecasts read of the queue.
 
-use overnight_domain::forecast::SweptSegment;
-use overnight_domain::scheduler::{AccountKey, ReplicaKey};
+use overnight_domain::forecast::Mark;
+use overnight_domain::scheduler::{AccountKey, QueuePartition, ReplicaKey, SweptSegment};
 
 use crate::store::batches;
 use crate::store::queue::outlook::{self, AccountQueue};
@@ -20,9 +20,8 @@ async fn marks_tell_the_order_of_what_waits_and_its_cost(mut fixture: Fixture) {
     let queue =
         AccountQueue { account: fixture.account, waiting: 6, waiting_cost: 60, leased: 1, leased_cost: 10 };
     assert_eq!(outlook::accounts(&fixture.store, fixture.partition().model).await.expect("a count"), [queue]);
-    let places = |marks: &[overnight_domain::forecast::Mark]| -> Vec<_> {
-        marks.iter().map(|mark| (mark.last.clone(), mark.cost)).collect()
-    };
+    let places =
+        |marks: &[Mark]| -> Vec<_> { marks.iter().map(|mark| (mark.last.clone(), mark.cost)).collect() };
     for (step, rows) in [(1, 100), (1, 4), (1, 6), (2, 2), (2, 4), (2, 100)] {
         let marks =
             outlook::read_marks(&fixture.store, fixture.partition(), step, rows).await.expect("marks");
@@ -31,7 +30,7 @@ async fn marks_tell_the_order_of_what_waits_and_its_cost(mut fixture: Fixture) {
             expected.filter_map(|rows| Some((rows.last()?.clone(), 10.0 * step as f64))).collect();
         assert_eq!(places(&marks), expected, "{step} {rows}");
     }
-    let nobody = overnight_domain::scheduler::QueuePartition { account: other, ..fixture.partition() };
+    let nobody = QueuePartition { account: other, ..fixture.partition() };
     assert_eq!(outlook::marks(&fixture.store, nobody, 0).await.expect("marks"), (vec![], vec![]));
     fixture.assert_sound().await;
 }

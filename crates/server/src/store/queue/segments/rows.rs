@@ -1,7 +1,6 @@
 //! The rows of segments, and the statements for them.
 
-use overnight_domain::forecast::SweptSegment;
-use overnight_domain::scheduler::{Candidate, Position, QueuePartition};
+use overnight_domain::scheduler::{Candidate, Position, QueuePartition, SweptSegment};
 use overnight_domain::sort_key::SortKey;
 
 use crate::store::StoreError;
