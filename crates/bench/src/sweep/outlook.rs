@@ -60,7 +60,8 @@ impl Swept {
             let last = rows.last()?.0.clone();
             Some(Mark { last, cost: rows.iter().map(|(_, cost)| cost).sum() })
         };
-        let slots = |account| self.leased.values().filter(|row| row.account == account).count() as f64;
+        let in_flight = self.scheduler.in_flight_by_account(MODEL);
+        let slots = |account: AccountKey| in_flight.get(&account).copied().unwrap_or(0) as f64;
         let other = |account| {
             let pace = pace(account)?;
             let cost = rows(account).map(|(_, row)| cost(row, pace)).sum();

@@ -1,8 +1,11 @@
 //! Read-only queries for metrics and the shell.
 
+use std::collections::BTreeMap;
+
 use super::Scheduler;
 use super::breaker::Breaker;
 use super::fairness::Model;
+use super::leases_held::Stage;
 use super::messages::{AccountKey, Lease, ModelKey, Position, QueuePartition, ReplicaKey};
 use super::partitions::PartitionState;
 use super::throughput::Pace;
@@ -87,6 +90,16 @@ impl Scheduler {
     pub fn paces(&self, model: ModelKey) -> impl Iterator<Item = (AccountKey, Pace)> {
         let partitions = self.models.get(&model).into_iter().flat_map(|it| &it.partitions);
         partitions.filter_map(|(account, it)| Some((*account, it.throughput.pace()?)))
+    }
+
+    /// How many requests of a model are in flight, by account: of those that have any.
+    pub fn in_flight_by_account(&self, model: ModelKey) -> BTreeMap<AccountKey, usize> {
+        let mut counts = BTreeMap::new();
+        let held = self.leases_held.values().filter(|held| held.stage != Stage::Buffered);
+        for partition in held.map(|held| held.lease.key.partition).filter(|it| it.model == model) {
+            *counts.entry(partition.account).or_insert(0) += 1;
+        }
+        counts
     }
 
     /// The segments in which a partition is swept, in order; where nodes share the queue, the store knows them.

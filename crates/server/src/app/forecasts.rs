@@ -204,8 +204,9 @@ impl Forecast<'_> {
     async fn look(&self) -> Result<Option<Arc<QueueOutlook>>, AppError> {
         let (services, QueuePartition { model, account }) = (self.services, self.partition);
         let queues = queues(services, model).await?;
-        let Some(SweepState { segments, paces }) = self.ask(self.partition).await else { return Ok(None) };
-        let Some(paces) = Paces::new(paces) else { return Ok(None) };
+        let Some(state) = self.ask(self.partition).await else { return Ok(None) };
+        let segments = state.segments.clone();
+        let Some(paces) = Paces::new(state) else { return Ok(None) };
         let own = queues.iter().find(|it| it.account == account);
         let own_pace = paces.of(account);
         let at = services.clock.now();
@@ -223,7 +224,7 @@ impl Forecast<'_> {
             marks,
             slot_ms: own_pace.slot_ms,
             request_ms: own_pace.request_ms,
-            slots: own.map_or(0.0, |it| it.leased as f64),
+            slots: paces.slots(account),
             window_cost: if services.store.is_shared() { WINDOW * mean_cost } else { 0.0 },
             segments: if services.store.is_shared() { shared } else { segments },
             leased: leased + beside.leased,
@@ -242,7 +243,7 @@ impl Forecast<'_> {
                 continue;
             }
             let partition = QueuePartition { model: model.key, account: self.partition.account };
-            let paces = self.ask(partition).await.and_then(|it| Paces::new(it.paces));
+            let paces = self.ask(partition).await.and_then(Paces::new);
             let Some(paces) = paces else { continue };
             let queues = queues(self.services, model.key).await?;
             beside.leased += queues.iter().map(|it| it.leased as f64).sum::<f64>();
@@ -287,15 +288,17 @@ struct OtherModels {
     waiting_ms: Vec<f64>,
 }
 
-/// What requests to a model take: of accounts of which it is not known, as much as in the mean of the others.
+/// What requests to a model take, and who has some in flight. Those of accounts of which it is not known take what the others' do in the
+/// mean.
 struct Paces {
     known: BTreeMap<AccountKey, Pace>,
     mean: Pace,
+    in_flight: BTreeMap<AccountKey, usize>,
 }
 
 impl Paces {
     /// `None` where nothing is known.
-    fn new(known: Vec<(AccountKey, Pace)>) -> Option<Self> {
+    fn new(SweepState { paces: known, in_flight, .. }: SweepState) -> Option<Self> {
         let count = known.len() as f64;
         let mean = |of: fn(&Pace) -> f64| known.iter().map(|(_, pace)| of(pace)).sum::<f64>() / count;
         let mean = Pace {
@@ -303,16 +306,21 @@ impl Paces {
             slot_ms: mean(|it| it.slot_ms),
             request_ms: mean(|it| it.request_ms),
         };
-        (!known.is_empty()).then(|| Self { known: known.into_iter().collect(), mean })
+        (!known.is_empty()).then(|| Self { known: known.into_iter().collect(), mean, in_flight })
     }
 
     fn of(&self, account: AccountKey) -> Pace {
         self.known.get(&account).copied().unwrap_or(self.mean)
     }
 
+    /// Slots of this process's engines that its requests take now.
+    fn slots(&self, account: AccountKey) -> f64 {
+        self.in_flight.get(&account).copied().unwrap_or(0) as f64
+    }
+
     fn work(&self, queue: &AccountQueue) -> Work {
         let Pace { used_part, slot_ms, .. } = self.of(queue.account);
-        Work { cost: queue.waiting_cost as f64 * used_part, slot_ms, slots: queue.leased as f64 }
+        Work { cost: queue.waiting_cost as f64 * used_part, slot_ms, slots: self.slots(queue.account) }
     }
 
     fn leased_ms(&self, queue: &AccountQueue) -> f64 {

@@ -193,6 +193,27 @@ fn what_other_nodes_brought_into_a_shared_queue_is_heard_of_and_leased() {
 }
 
 #[test]
+fn requests_in_flight_are_counted_by_account_and_what_they_take_is_learnt() {
+    let mut desk = Desk::new(&[8]);
+    desk.enqueue(1, [1, 2]);
+    desk.enqueue(2, [3]);
+    desk.hear();
+    let model = partition(1).model;
+    let counts = |desk: &Desk| desk.scheduler.in_flight_by_account(model).into_values().collect::<Vec<_>>();
+    assert_eq!(counts(&desk), [2, 1]);
+    desk.complete(1);
+    assert_eq!(counts(&desk), [1, 1]);
+    assert_eq!(desk.scheduler.paces(model).count(), 0, "one tells nothing");
+    for seq in 10..26 {
+        desk.enqueue(1, [seq]);
+        desk.hear();
+        desk.complete(seq);
+    }
+    let known: Vec<_> = desk.scheduler.paces(model).map(|(account, _)| account).collect();
+    assert_eq!(known, [partition(1).account]);
+}
+
+#[test]
 fn a_lease_that_is_lost_is_dropped_and_a_later_one_of_the_same_request_stays() {
     let mut desk = Desk::new(&[1]);
     desk.enqueue(1, [1]);
