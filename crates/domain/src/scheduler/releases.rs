@@ -19,6 +19,7 @@ const IDLE_MS: i64 = 30_000;
 pub(super) struct Releases {
     due_at: i64,
     asked_at: Option<i64>,
+    answered_at: Option<i64>,
     not_before: i64,
     /// Since when releases follow each other closely.
     burst_since: Option<i64>,
@@ -26,7 +27,7 @@ pub(super) struct Releases {
 
 impl Releases {
     pub(super) const fn new() -> Self {
-        Self { due_at: i64::MIN, asked_at: None, not_before: i64::MIN, burst_since: None }
+        Self { due_at: i64::MIN, asked_at: None, answered_at: None, not_before: i64::MIN, burst_since: None }
     }
 
     /// A request gathers until `ready_at`.
@@ -48,6 +49,10 @@ impl Releases {
     /// Another node brought requests into a queue that was empty: the store is asked at once whether more of what was sent together
     /// is about to follow.
     pub(super) fn hear(&mut self, now: i64) {
+        // It has just said so. The clock may have been set back.
+        if self.answered_at.is_some_and(|at| (0..BURST_GAP_MS).contains(&(now - at))) {
+            return;
+        }
         self.due_at = self.due_at.min(now);
         self.burst_since.get_or_insert(now);
     }
@@ -57,6 +62,7 @@ impl Releases {
     /// What is ready and was not moved is held by another node for a moment: it is not asked for at every turn.
     pub(super) fn answer(&mut self, has_moved: bool, has_work: bool, next_ready_at: Option<i64>, now: i64) {
         self.asked_at = None;
+        self.answered_at = Some(now);
         self.due_at = next_ready_at.map_or(self.due_at, |at| at.min(self.due_at));
         if self.due_at > now + BURST_GAP_MS {
             self.burst_since = None;
@@ -152,6 +158,8 @@ mod tests {
             assert!(releases.ask(1_000));
             releases.answer(false, true, next_ready_at, 1_000);
             assert_eq!(releases.burst_ends_at(1_000), expected, "{next_ready_at:?}");
+            releases.hear(1_099);
+            assert!(!releases.ask(1_049) && releases.burst_ends_at(1_099) == expected, "it was just asked");
         }
     }
 

@@ -175,21 +175,21 @@ fn what_other_nodes_brought_into_a_shared_queue_is_heard_of_and_leased() {
     let released = |next_ready_at| SchedulerInput::Released { added: vec![], next_ready_at };
     scheduler.on(SchedulerInput::Replicas(vec![replica(1, 2)]), 0);
     scheduler.on(released(None), 0);
-    let heard = scheduler.on(SchedulerInput::Waiting(vec![partition(1)]), 10);
+    let heard = scheduler.on(SchedulerInput::Waiting(vec![partition(1)]), 210);
     assert!(matches!(heard[..], [SchedulerCommand::Release { .. }, ..]), "does more follow? {heard:?}");
-    let more = scheduler.on(released(Some(30)), 11);
-    assert!(matches!(more[..], [SchedulerCommand::WakeAt { at: 30 }]), "{more:?}");
-    scheduler.on(SchedulerInput::Tick, 30);
-    let heard = scheduler.on(released(None), 31);
+    let more = scheduler.on(released(Some(230)), 211);
+    assert!(matches!(more[..], [SchedulerCommand::WakeAt { at: 230 }]), "{more:?}");
+    scheduler.on(SchedulerInput::Tick, 230);
+    let heard = scheduler.on(released(None), 231);
     assert!(matches!(heard[..], [SchedulerCommand::Scan { after: None, limit: 64, .. }, ..]), "{heard:?}");
     let candidates = vec![candidate(5), candidate(6), candidate(7)];
-    let leased = scheduler.on(seen(ScanKey(1), candidates, false), 32);
+    let leased = scheduler.on(seen(ScanKey(1), candidates, false), 232);
     assert!(
         leased
             .iter()
             .any(|it| matches!(it, SchedulerCommand::Lease { positions, .. } if positions.len() == 2))
     );
-    assert_eq!(scheduler.on(SchedulerInput::Waiting(vec![partition(1)]), 33), [], "it is known already");
+    assert_eq!(scheduler.on(SchedulerInput::Waiting(vec![partition(1)]), 233), [], "it is known already");
 }
 
 #[test]
