@@ -1,0 +1,171 @@
+//! When requests and batches will have been completed, as far as anybody can tell.
+
+mod outlook;
+mod paces;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use overnight_domain::forecast::Subject;
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::{BatchRecord, RequestSummary};
+use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
+use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
+
+use self::outlook::recent_queues;
+use super::Services;
+use super::errors::AppError;
+use crate::store::queue::outlook::AccountQueue;
+use crate::store::requests::{self, LiveRequest};
+
+/// A client waits no longer for a forecast: the last one is nearly as good.
+const WAIT: Duration = Duration::from_millis(200);
+
+/// When a request will have been completed, in milliseconds; `None` of one that has ended, and where nobody can tell: no engine of its
+/// model is in use, or too few of its requests have been completed yet to know what they take. Never later than it expires.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn of_request(
+    services: &Services,
+    account: AccountKey,
+    model: &str,
+    request: &RequestSummary,
+) -> Result<Option<i64>, AppError> {
+    let Some(model) = services.models.find(model).map(|model| model.key) else { return Ok(None) };
+    let forecast = Forecast { services, partition: QueuePartition { model, account } };
+    let at = match request.state {
+        RequestState::Gathering { ready_at } => {
+            let gathers_ms = (ready_at - services.clock.now()).max(0);
+            forecast.of(request.id, None).await?.map(|at| at.saturating_add(gathers_ms))
+        }
+        RequestState::Queued => forecast.of(request.id, None).await?,
+        RequestState::InProgress { in_progress_at } => forecast.of(request.id, Some(in_progress_at)).await?,
+        _ => None,
+    };
+    Ok(at.map(|at| at.min(request.expires_at)))
+}
+
+/// When the last request of a batch will have been completed, in milliseconds, as that of a request; by some of its requests that
+/// stand for all of them.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn of_batch(
+    services: &Services,
+    account: AccountKey,
+    batch: &BatchRecord,
+) -> Result<Option<i64>, AppError> {
+    if batch.counters.live() == 0 || services.store.is_advance_held() {
+        return Ok(None);
+    }
+    let (batch, _) = super::batches::find(services, account, batch.id).await?;
+    let store = services.store.clone();
+    let sample = async move { Ok(requests::sample_live(&store, account, batch).await?.into()) };
+    let sample = services.live_counts.samples.get_within(WAIT, batch, &services.clock, Box::pin(sample));
+    let Some(sample) = sample.await? else { return Ok(None) };
+    let mut by_model: BTreeMap<ModelKey, Vec<LiveRequest>> = BTreeMap::new();
+    sample.iter().for_each(|it| by_model.entry(it.model).or_default().push(it.clone()));
+    let mut last = None;
+    for (model, sampled) in by_model {
+        let forecast = Forecast { services, partition: QueuePartition { model, account } };
+        let Some(at) = forecast.of_last(&sampled, None).await? else { return Ok(None) };
+        last = last.max(Some(at));
+    }
+    Ok(last)
+}
+
+/// When all that an account's requests wait for will have been completed, in milliseconds, as that of a request.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn of_account(services: &Services, account: AccountKey) -> Result<Option<i64>, AppError> {
+    if services.store.is_advance_held() {
+        return Ok(None);
+    }
+    let mut last = None;
+    for model in services.models.iter() {
+        let has_work = |it: &AccountQueue| it.account == account;
+        let Some(queues) = recent_queues(services, model.key).await? else { return Ok(None) };
+        if !queues.iter().any(has_work) {
+            continue;
+        }
+        let forecast = Forecast { services, partition: QueuePartition { model: model.key, account } };
+        let Some(at) = forecast.of_all().await? else { return Ok(None) };
+        last = last.max(Some(at));
+    }
+    let latest = services.clock.now().saturating_add(COMPLETION_WINDOW_MS);
+    Ok(last.map(|at| at.min(latest)))
+}
+
+/// What an account's requests to a model wait for.
+struct Forecast<'a> {
+    services: &'a Services,
+    partition: QueuePartition,
+}
+
+impl Forecast<'_> {
+    /// Of one request, which was first sent to an engine then, if it was.
+    async fn of(&self, id: RequestId, sent_at: Option<i64>) -> Result<Option<i64>, AppError> {
+        let live = requests::find_live(&self.services.store, self.partition.account, id).await?;
+        let Some(live) = live else { return Ok(None) };
+        self.of_last(&[live], sent_at).await
+    }
+
+    /// Of the last of several, none later than it expires.
+    async fn of_last(&self, requests: &[LiveRequest], sent_at: Option<i64>) -> Result<Option<i64>, AppError> {
+        let Some((engines, outlook)) = self.known().await? else { return Ok(None) };
+        let now = self.services.clock.now();
+        // One that was sent long ago was probably sent again.
+        let sent_at = sent_at.filter(|at| (now - at) as f64 <= outlook.request_ms).unwrap_or(now);
+        let at = |request: &LiveRequest| {
+            let subject = match request.is_leased {
+                true => Subject::Sent(sent_at),
+                false => Subject::Waiting(&request.position),
+            };
+            let again_at = outlook.completed_at(&engines, Subject::Sent(request.retry_at))?;
+            let at = outlook.completed_at(&engines, subject)?.max(again_at);
+            Some(at.min(request.deadline))
+        };
+        let last = requests.iter().try_fold(now, |last, request| Some(last.max(at(request)?)));
+        Ok(last.map(|at| rounded(at, now)))
+    }
+
+    /// Of all that waits.
+    async fn of_all(&self) -> Result<Option<i64>, AppError> {
+        let Some((engines, outlook)) = self.known().await? else { return Ok(None) };
+        let now = self.services.clock.now();
+        Ok(outlook.completed_at(&engines, Subject::All).map(|at| rounded(at.max(now), now)))
+    }
+}
+
+/// A time a little later than it is, so that it tells little of what others do and stays the same from one look to the next: by a
+/// fortieth of what is left at most, in whole seconds.
+fn rounded(at: i64, now: i64) -> i64 {
+    const STEPS_S: [i64; 9] = [1_800, 600, 300, 120, 60, 30, 10, 5, 1];
+    let left_s = (at - now) / 1_000;
+    let step_ms = 1_000 * STEPS_S.into_iter().find(|step| step * 40 <= left_s).unwrap_or(1);
+    at.saturating_add(step_ms - 1) / step_ms * step_ms
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_rounded_up_by_a_fortieth_of_what_is_left_at_most() {
+        for (left_ms, expected_ms) in [
+            (0, 0),
+            (1, 1_000),
+            (39_001, 40_000),
+            (400_001, 410_000),
+            (3_600_000, 3_600_000),
+            (3_600_001, 3_660_000),
+            (86_399_999, 86_400_000),
+        ] {
+            assert_eq!(rounded(left_ms, 0), expected_ms, "{left_ms}");
+        }
+    }
+}
