@@ -55,8 +55,8 @@ impl Default for LiveCountCache {
             costs: Counted::new(lock),
             engines: Counted::new(CountingLock::default()),
             queues: Counted::new(CountingLock::default()),
-            outlooks: Counted::by_account(),
-            samples: Counted::by_account(),
+            outlooks: Counted::by_account(Option::is_some),
+            samples: Counted::by_account(|_| true),
         }
     }
 }
@@ -69,6 +69,8 @@ pub(super) struct Counted<K, V> {
     cells: Mutex<HashMap<K, Arc<Cell<V>>>>,
     /// Held while one is computed, where those of all keys are computed one after the other.
     lock: Option<CountingLock>,
+    /// Whether an answer is good for as long as it took to compute tells; else it is asked for again after the shortest time.
+    is_lasting: fn(&V) -> bool,
 }
 
 struct Cell<V> {
@@ -108,12 +110,12 @@ impl<V> Answer<V> {
 
 impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
     fn new(lock: CountingLock) -> Self {
-        Self { cells: Mutex::default(), lock: Some(lock) }
+        Self { cells: Mutex::default(), lock: Some(lock), is_lasting: |_| true }
     }
 
     /// Answers that wait for the turns of the accounts that ask, and so not for one another.
-    fn by_account() -> Self {
-        Self { cells: Mutex::default(), lock: None }
+    fn by_account(is_lasting: fn(&V) -> bool) -> Self {
+        Self { cells: Mutex::default(), lock: None, is_lasting }
     }
 
     /// The answer that is known, or else that of `count`, which goes on if whoever asked leaves.
@@ -128,7 +130,7 @@ impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
         if let Some(value) = cell.answer(|answer| answer.is_fresh(clock.now())) {
             return Ok(value);
         }
-        let (clock, lock) = (Arc::clone(clock), self.lock.clone());
+        let (clock, lock, is_lasting) = (Arc::clone(clock), self.lock.clone(), self.is_lasting);
         finish(async move {
             let _turn = turn;
             let _locked = match &lock {
@@ -138,7 +140,8 @@ impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
             let asked_at = clock.now();
             let value = count.await?;
             let known_at = clock.now();
-            let answer = Answer { value: value.clone(), known_at, took_ms: known_at - asked_at };
+            let took_ms = if is_lasting(&value) { known_at - asked_at } else { 0 };
+            let answer = Answer { value: value.clone(), known_at, took_ms };
             *cell.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
             Ok(value)
         })
@@ -222,6 +225,26 @@ mod tests {
             asked.clock.set(at);
             assert_eq!(asked.get(1, 0).await, expected, "{at}");
         }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_does_not_last_is_asked_for_again_soon() {
+        let clock = ManualClock::at(0);
+        let shared: SharedClock = clock.clone();
+        let counted = Counted::<usize, Option<i64>>::by_account(Option::is_some);
+        let get = async |value| {
+            let slow = Arc::clone(&clock);
+            let count = async move {
+                slow.set(crate::clock::Clock::now(&*slow) + 5_000);
+                Ok(value)
+            };
+            counted.get(1, &shared, Box::pin(count)).await.expect("a count")
+        };
+        assert_eq!(get(None).await, None);
+        clock.set(5_000 + FRESH_MS);
+        assert_eq!(get(Some(1)).await, Some(1));
+        clock.set(11_000 + 5_000 * FRESH_TIMES - 1);
+        assert_eq!(get(Some(2)).await, Some(1));
     }
 
     #[tokio::test]
