@@ -44,7 +44,7 @@ pub async fn of_request(
         RequestState::InProgress { in_progress_at } => forecast.of(request.id, Some(in_progress_at)).await?,
         _ => None,
     };
-    Ok(at.map(|at| at.min(request.expires_at)))
+    Ok(at.map(|at| at.min(whole_second(request.expires_at))))
 }
 
 /// When the last request of a batch will have been completed, in milliseconds, as that of a request; by some of its requests that
@@ -131,7 +131,8 @@ impl Forecast<'_> {
             Some(at.min(request.deadline))
         };
         let last = requests.iter().try_fold(now, |last, request| Some(last.max(at(request)?)));
-        Ok(last.map(|at| rounded(at, now)))
+        let latest = requests.iter().map(|it| whole_second(it.deadline)).max().unwrap_or(now);
+        Ok(last.map(|at| rounded(at, now).min(latest)))
     }
 
     /// Of all that waits.
@@ -150,6 +151,12 @@ fn rounded(at: i64, now: i64) -> i64 {
     let step_ms = 1_000 * STEPS_S.into_iter().find(|step| step * 40 <= left_s).unwrap_or(1);
     at.saturating_add(step_ms - 1) / step_ms * step_ms
 }
+
+/// A deadline as clients see it: without a part of a second.
+const fn whole_second(deadline: i64) -> i64 {
+    deadline - deadline.rem_euclid(1_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -147,6 +147,7 @@ fn count(services: &Services, model: ModelKey) -> BoxFuture<'static, Result<Arc<
     // For all accounts, so it does not wait for the turn of the one that asks.
     ReadsFor::Service.scope(async move { Ok(outlook::accounts(&store, model).await?.into()) }).boxed()
 }
+
 /// What is worked on of the other models of the same engines.
 #[derive(Default)]
 struct OtherModels {
