@@ -1,6 +1,6 @@
 //! When requests and batches will have been completed.
 
-use overnight_domain::ids::BatchId;
+use overnight_domain::ids::{BatchId, RequestId};
 use overnight_server::app::{batches, forecasts, requests};
 use overnight_testkit::engine::{SimConfig, Tunables};
 
@@ -8,16 +8,25 @@ use super::{Rig, eventually, pause};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// What is forecast of the newest request, its batch and its account: as it is known by now.
-async fn forecasts_of(rig: &Rig, batch: BatchId) -> [Option<i64>; 3] {
-    let record = batches::get_whole(&rig.services, rig.account, batch).await.expect("the batch");
-    let newest = *record.requests_ids.last().expect("a request");
-    let (_, prospect) = requests::get_summary(&rig.services, rig.account, newest).await.expect("a request");
+/// What is forecast of the first of these requests that has not ended, of the batch and of the account: as it is known by now.
+async fn forecasts_of(rig: &Rig, requests: &[RequestId], batch: BatchId) -> [Option<i64>; 3] {
+    let record = batches::get_record(&rig.services, rig.account, batch).await.expect("the batch");
     [
-        prospect.completed_at,
-        forecasts::of_batch(&rig.services, rig.account, &record.record).await.expect("a forecast"),
+        of_first_live(rig, requests).await,
+        forecasts::of_batch(&rig.services, rig.account, &record).await.expect("a forecast"),
         forecasts::of_account(&rig.services, rig.account).await.expect("a forecast"),
     ]
+}
+
+async fn of_first_live(rig: &Rig, requests: &[RequestId]) -> Option<i64> {
+    for id in requests {
+        let (summary, prospect) =
+            requests::get_summary(&rig.services, rig.account, *id).await.expect("a request");
+        if !summary.state.is_terminal() {
+            return prospect.completed_at;
+        }
+    }
+    None
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -25,19 +34,28 @@ async fn ends_are_forecast_once_it_is_known_what_requests_take_and_until_they_ha
     let tunables = Tunables { base_latency_ms: 400, ..Tunables::default() };
     let rig = Rig::start(vec![SimConfig { tunables, ..SimConfig::default() }]).await;
     let mut ids = Vec::new();
+    // Once it is known what they take, they take for ever: a slow machine has time enough to forecast their ends.
+    let stands_still = || {
+        let is_known = rig.engines[0].counters().arrived > 100;
+        if is_known {
+            rig.engines[0].tune(|tunables| tunables.base_latency_ms = 3_600_000);
+        }
+        is_known
+    };
     for number in 0..400 {
         ids.push(rig.create(&format!("request {number}")).await);
+        if number == 0 {
+            assert_eq!(of_first_live(&rig, &ids).await, None, "nobody knows yet what they take");
+        }
+        stands_still();
     }
     let list: Vec<String> = ids.iter().map(|id| format!("\"{id}\"")).collect();
     let body = format!("{{\"requests_ids\":[{}]}}", list.join(","));
     let batch = batches::create(&rig.services, rig.account, body.into()).await.expect("a batch").id;
-    assert_eq!(forecasts_of(&rig, batch).await[0], None, "nobody knows yet what they take");
-    eventually("some have been completed", || rig.engines[0].counters().arrived > 100).await;
-    // From now on they take for ever: a slow machine has time enough to forecast their ends.
-    rig.engines[0].tune(|tunables| tunables.base_latency_ms = 3_600_000);
+    eventually("some have been completed", stands_still).await;
     let known = async {
         loop {
-            if let [Some(request), Some(batch), Some(account)] = forecasts_of(&rig, batch).await {
+            if let [Some(request), Some(batch), Some(account)] = forecasts_of(&rig, &ids, batch).await {
                 return [request, batch, account];
             }
             pause().await;
