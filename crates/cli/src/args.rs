@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accounts, api_keys, bench, cancel, export, import, list, listen, migrate, results, run, serve, status,
-    submit, users, watch, webhooks,
+    accounts, api_keys, bench, cancel, explain, export, import, list, listen, migrate, results, run, serve,
+    status, submit, users, watch, webhooks,
 };
 use crate::globals::Globals;
 
@@ -60,6 +60,8 @@ pub(crate) enum Command {
     /// See and rotate the secrets of webhooks, and what was delivered, beside a running service or without one.
     #[command(subcommand)]
     Webhook(webhooks::Command),
+    /// Explain why a request waits, and where it stands in the queue, beside a running service or without one.
+    Explain(explain::Arguments),
     /// Recount what must always hold, on the live database.
     Audit,
     /// Bring the database's schema up to date, without serving.
@@ -89,6 +91,7 @@ impl Command {
             | Self::Key(_)
             | Self::User(_)
             | Self::Webhook(_)
+            | Self::Explain(_)
             | Self::Audit
             | Self::Migrate(_)
             | Self::Export(_)

@@ -4,8 +4,8 @@ use std::pin::Pin;
 
 use crate::args::{Cli, Command};
 use crate::commands::{
-    accounts, api_keys, audit, bench, cancel, doctor, export, import, list, listen, migrate, openapi,
-    results, run, serve, status, submit, users, watch, webhooks,
+    accounts, api_keys, audit, bench, cancel, doctor, explain, export, import, list, listen, migrate,
+    openapi, results, run, serve, status, submit, users, watch, webhooks,
 };
 use crate::errors::{CliError, Exit};
 use crate::output::Output;
@@ -28,6 +28,7 @@ pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
         Command::Key(command) => Box::pin(api_keys::run(command, globals, output)),
         Command::User(command) => Box::pin(users::run(command, globals, output)),
         Command::Webhook(command) => Box::pin(webhooks::run(command, globals, output)),
+        Command::Explain(arguments) => Box::pin(explain::run(arguments, globals, output)),
         Command::Audit => Box::pin(audit::run(globals, output)),
         Command::Migrate(arguments) => Box::pin(migrate::run(arguments, globals, output)),
         Command::Export(arguments) => Box::pin(export::run(arguments, globals, output)),

@@ -21,6 +21,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "list",
         "account",
         "key",
+        "explain",
         "audit",
         "migrate",
         "export",

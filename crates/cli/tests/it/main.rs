@@ -12,6 +12,7 @@ mod crashes;
 mod credits;
 mod doctor;
 mod embedded;
+mod explanations;
 mod file_modes;
 mod lines;
 mod listen;

@@ -1,6 +1,6 @@
 //! Where neighbours in the order share least.
 
-use super::messages::{Candidate, Position};
+use super::messages::Candidate;
 
 /// Where a segment is cut in two, of which `rest` waits, in order: the place in `rest` with which its second part begins. About
 /// half of the cost lies before it, and its neighbours share the shortest prefix. Where `rest` is not all that waits, it is in
@@ -13,14 +13,8 @@ pub fn weakest_link(rest: &[Candidate], is_all: bool) -> Option<usize> {
     let places = rest.windows(2).enumerate().map(|(index, pair)| {
         before = before.saturating_add(pair[0].cost.max(1));
         let is_outside = before < least || before > most;
-        let shared = shared_cuts(&pair[0].position, &pair[1].position);
+        let shared = pair[0].position.sort_key.shared_cuts(&pair[1].position.sort_key);
         ((is_outside, shared, before.abs_diff(middle)), index + 1)
     });
     places.min().map(|(_, place)| place)
-}
-
-/// Cuts of the keys that agree.
-fn shared_cuts(one: &Position, other: &Position) -> usize {
-    let (one, other) = (one.sort_key.cuts(), other.sort_key.cuts());
-    one.zip(other).take_while(|(one, other)| one == other).count()
 }

@@ -62,9 +62,15 @@ impl SortKey {
         Self(bytes[..bytes.len().min(Self::MAX_BYTES)].into())
     }
 
-    /// The key's cuts, in order: how many two keys share says how much of their prompts agrees.
+    /// The key's cuts, in order.
     pub fn cuts(&self) -> impl Iterator<Item = &[u8]> {
         self.0.chunks(chain::CUT_BYTES)
+    }
+
+    /// How many cuts this key and another have in common, from the first on: it says how much of their prompts agrees. Single bytes
+    /// agree by chance.
+    pub fn shared_cuts(&self, other: &Self) -> usize {
+        self.cuts().zip(other.cuts()).take_while(|(own, other)| own == other).count()
     }
 
     /// The bytes to store.

@@ -21,11 +21,6 @@ fn user(content: &str) -> Value {
     json!({"role": "user", "content": content})
 }
 
-/// How many cuts two keys have in common: single bytes agree by chance.
-fn shared_cuts(left: &SortKey, right: &SortKey) -> usize {
-    left.cuts().zip(right.cuts()).take_while(|(left, right)| left == right).count()
-}
-
 /// Few roles and texts, so that conversations often begin alike.
 fn message() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
@@ -59,7 +54,7 @@ proptest! {
         let text = "a".repeat(shared);
         let (left, right) = (key(&[user(&format!("{text}b"))]), key(&[user(&format!("{text}c{tail}"))]));
         let cuts = (0..9).filter(|doubling| 256 << doubling <= shared + USER_ROLE_BYTES).count();
-        prop_assert_eq!(shared_cuts(&left, &right), cuts);
+        prop_assert_eq!(left.shared_cuts(&right), cuts);
     }
 
     #[test]
@@ -132,7 +127,7 @@ fn the_same_tools_are_one_subtree() {
             &json!({"model": "m", "tools": [{"type": "function"}], "messages": [user(content)]}).to_string(),
         )
     };
-    assert_eq!(shared_cuts(&with_tools("a"), &with_tools("b")), 1);
+    assert_eq!(with_tools("a").shared_cuts(&with_tools("b")), 1);
 }
 
 #[test]
@@ -146,7 +141,7 @@ fn what_differs_behind_a_long_head_is_told_apart() {
         key_of(&json!({"model": "m", "tools": tools, "messages": messages}).to_string())
     };
     let (left, right) = (key_behind("ab"), key_behind("cd"));
-    assert!(left != right && shared_cuts(&left, &right) >= 32);
+    assert!(left != right && left.shared_cuts(&right) >= 32);
 }
 
 #[test]

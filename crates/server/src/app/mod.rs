@@ -7,6 +7,7 @@ pub mod batches;
 pub mod bootstrap;
 pub mod engines;
 pub mod errors;
+pub mod explanation;
 pub mod failures;
 pub mod forecasts;
 mod input;

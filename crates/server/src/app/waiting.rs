@@ -112,13 +112,19 @@ pub async fn reason_for_operators(
     {
         return Ok(Some(WaitingReason::Gathering { until: ready_at }));
     }
+    in_queue(services, model).await.map(Some)
+}
+
+/// Why a request waits that is in the queue, for operators.
+pub(super) async fn in_queue(services: &Services, model: &str) -> Result<WaitingReason, AppError> {
+    let now = services.clock.now();
     if services.store.is_advance_held() {
-        return Ok(Some(WaitingReason::DiskReserved));
+        return Ok(WaitingReason::DiskReserved);
     }
     let reports = engines::recent(services).await?;
     match trouble(&reports, model, now) {
-        Some(reason) => Ok(Some(reason)),
-        None => Ok(Some(WaitingReason::Queued { ahead: ahead(services, model).await? })),
+        Some(reason) => Ok(reason),
+        None => Ok(WaitingReason::Queued { ahead: ahead(services, model).await? }),
     }
 }
 

@@ -21,7 +21,7 @@ use super::waiting::{self, WaitingReason};
 use crate::store::requests;
 pub use crate::store::requests::Direction;
 
-const NOUN: &str = "request";
+pub(super) const NOUN: &str = "request";
 
 /// What is ahead of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -7,6 +7,7 @@ pub mod expiry;
 pub mod leases;
 pub mod live_counts;
 pub mod outlook;
+pub mod place;
 pub(super) mod queue_scan;
 pub mod releases;
 pub(super) mod scan;

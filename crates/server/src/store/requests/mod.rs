@@ -33,6 +33,7 @@ use crate::store::{Store, StoreError, row};
 statements! {
     FIND_SUMMARY = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, model_name
         FROM current_requests WHERE id = ? AND account = ?";
+    FIND_OWNER = "SELECT account FROM requests WHERE id = ?";
     FIND_SEQ = "SELECT seq FROM requests WHERE id = ? AND account = ?";
 }
 
@@ -44,6 +45,12 @@ pub async fn find_summary(
 ) -> Result<Option<(RequestSummary, String)>, StoreError> {
     let found = store.readers().fetch_optional(FIND_SUMMARY.bind(id).bind(account)).await?;
     found.map(|found| Ok((row::request_summary(&found)?, found.get("model_name")?))).transpose()
+}
+
+/// Whose request it is: for operators, who may ask of any.
+pub async fn find_owner(store: &Store, id: RequestId) -> Result<Option<AccountKey>, StoreError> {
+    let row = store.readers().fetch_optional(FIND_OWNER.bind(id)).await?;
+    row.map(|row| row.get("account")).transpose()
 }
 
 /// The row number of a request of `account`: where a list goes on after it.

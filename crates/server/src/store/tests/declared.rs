@@ -53,6 +53,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         queue::leases::STATEMENTS,
         queue::live_counts::STATEMENTS,
         queue::outlook::STATEMENTS,
+        queue::place::STATEMENTS,
         queue::releases::STATEMENTS,
         queue::segments::STATEMENTS,
         queue::scan::STATEMENTS,

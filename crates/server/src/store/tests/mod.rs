@@ -37,6 +37,7 @@ mod nodes;
 mod opening;
 mod outlook;
 mod paging;
+mod places;
 mod plans;
 mod quotas;
 mod retention;

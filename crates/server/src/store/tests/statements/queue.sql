@@ -149,6 +149,32 @@ SELECT account, sum(CASE WHEN phase = 0 /* waiting */ THEN 1 ELSE 0 END) AS wait
             CAST(sum(CASE WHEN phase = 0 /* waiting */ THEN 0 ELSE cost END) AS BIGINT) AS leased_cost
         FROM queue WHERE model = $1 GROUP BY account ORDER BY account;
 
+-- queue::place::COUNT, both
+SELECT count(*) AS waiting,
+            coalesce(sum(CASE WHEN (sort_key, seq) < ($1, $2) THEN 1 ELSE 0 END), 0) AS waiting_before
+        FROM queue WHERE model = $3 AND account = $4 AND NOT (sort_key = $5 AND seq = $6) AND phase = 0 /* waiting */;
+
+-- queue::place::COUNT_BETWEEN, both
+SELECT count(*) AS waiting FROM queue
+        WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND (sort_key, seq) < ($5, $6)
+          AND phase = 0 /* waiting */;
+
+-- queue::place::LEASED_BEFORE, both
+SELECT sort_key, seq FROM queue
+        WHERE model = $1 AND account = $2 AND (sort_key, seq) < ($3, $4) AND phase <> 0 /* leased */
+        ORDER BY sort_key DESC, seq DESC LIMIT 1;
+
+-- queue::place::NEXT, both
+SELECT sort_key, seq FROM queue WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4)
+        ORDER BY sort_key, seq LIMIT 1;
+
+-- queue::place::PREVIOUS, both
+SELECT sort_key, seq FROM queue WHERE model = $1 AND account = $2 AND (sort_key, seq) < ($3, $4)
+        ORDER BY sort_key DESC, seq DESC LIMIT 1;
+
+-- queue::place::ROW, both
+SELECT attempts, suspect FROM queue WHERE model = $1 AND account = $2 AND sort_key = $3 AND seq = $4;
+
 -- queue::queue_scan::SCAN, both
 SELECT sort_key, seq, cost, deadline, attempts, suspect FROM queue
         WHERE model = $1 AND account = $2 AND (sort_key, seq) > ($3, $4) AND (sort_key, seq) <= ($5, $6)

@@ -1,3 +1,6 @@
+-- requests::FIND_OWNER, both
+SELECT account FROM requests WHERE id = $1;
+
 -- requests::FIND_SEQ, both
 SELECT seq FROM requests WHERE id = $1 AND account = $2;
 
