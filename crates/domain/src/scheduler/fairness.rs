@@ -1,5 +1,8 @@
 //! Deficit round robin over the accounts of a model (Shreedhar, Varghese: "Efficient fair queuing using deficit round
 //! robin", 1996), in tokens. A run once begun is finished, so a deficit may go below zero and is made up for later.
+//!
+//! Who has work again goes first, as new flows do in FQ-CoDel (T. Hoeiland-Joergensen et al., RFC 8290, section 4.2), with what it has
+//! left in this round: a light account waits for no heavy one, and nobody gets more than a quantum a round.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,8 +19,11 @@ const KEPT_MAX: usize = 8192;
 const RESERVED_PART: usize = 8;
 /// Of fewer slots none is left free.
 const RESERVED_OF_MIN: usize = 4;
-/// A quantum is worth at most this many mean requests: one full run.
-const QUANTUM_REQUESTS_MAX: i64 = 256;
+/// A quantum fills the slots so often, where there are as many: an account of a few slotfuls is done before the others go on,
+/// rather than that its last requests run beside theirs.
+const SLOTFULS: i64 = 4;
+/// A quantum is worth at most this many mean requests: four full runs.
+const QUANTUM_REQUESTS_MAX: i64 = 1024;
 
 /// The partitions of one model and whose turn it is.
 #[derive(Debug, Default)]
@@ -33,6 +39,8 @@ pub(super) struct Model {
     ring: VecDeque<AccountKey>,
     /// A moving mean of the costs leased.
     mean_cost: i64,
+    /// The round of the deficit round robin.
+    round: u64,
     /// What each partition got in this round.
     quantum: i64,
 }
@@ -55,7 +63,7 @@ enum Walk {
 impl Model {
     /// A model without work, whose replicas may have `capacity` requests in flight.
     pub(super) fn new(capacity: i64, is_shared: bool) -> Self {
-        Self { capacity, is_shared, ..Self::default() }
+        Self { capacity, is_shared, round: 1, quantum: 1, ..Self::default() }
     }
 
     /// The partition's state, made where it is new.
@@ -68,11 +76,17 @@ impl Model {
         self.partitions.values().any(PartitionState::is_endangered)
     }
 
-    /// Gives a partition that may have work its place in the ring.
+    /// Gives a partition that may have work its place in the ring: in front, while it may take something in this round.
     pub(super) fn enlist(&mut self, account: AccountKey) {
         let Some(partition) = self.partitions.get_mut(&account) else { return };
-        if !partition.in_ring && partition.is_visible() {
-            partition.in_ring = true;
+        if partition.in_ring || !partition.is_visible() {
+            return;
+        }
+        partition.in_ring = true;
+        partition.begin_round(self.round, self.quantum);
+        if partition.deficit > 0 {
+            self.ring.push_front(account);
+        } else {
             self.ring.push_back(account);
         }
     }
@@ -190,26 +204,27 @@ impl Model {
         let Some(account) = self.ring.remove(index) else { return };
         if let Some(partition) = self.partitions.get_mut(&account) {
             partition.in_ring = false;
-            partition.deficit = partition.deficit.min(0);
         }
     }
 
-    /// As many rounds at once as it takes until the partition with the smallest debt may go on. A partition without work pays
-    /// its debts off but saves nothing up.
+    /// As many rounds at once as it takes until the partition with the smallest debt may go on. Those without work begin theirs when
+    /// they have some.
     fn begin_round(&mut self, debt: i64) {
-        let quantum = self.next_quantum();
-        self.quantum = quantum;
-        let rounds = debt.saturating_neg() / quantum + 1;
-        for partition in self.partitions.values_mut() {
-            let sum = partition.deficit.saturating_add(rounds.saturating_mul(quantum)).min(quantum);
-            partition.deficit = if partition.in_ring { sum } else { sum.min(0) };
+        self.quantum = self.next_quantum();
+        let rounds = debt.saturating_neg() / self.quantum + 1;
+        self.round = self.round.saturating_add(rounds.unsigned_abs());
+        for account in &self.ring {
+            if let Some(partition) = self.partitions.get_mut(account) {
+                partition.begin_round(self.round, self.quantum);
+            }
         }
     }
 
-    /// What each partition may take in the next round: as much as the model's replicas work on at once, so that one slot takes
+    /// What each partition may take in the next round: a few times what the model's replicas work on at once, so that one slot takes
     /// turns by the request and a fleet by the run.
     fn next_quantum(&self) -> i64 {
-        self.mean_cost.saturating_mul(self.capacity.clamp(1, QUANTUM_REQUESTS_MAX)).max(1)
+        let requests = self.capacity.saturating_mul(self.capacity.clamp(1, SLOTFULS));
+        self.mean_cost.saturating_mul(requests.clamp(1, QUANTUM_REQUESTS_MAX)).max(1)
     }
 
     /// A run is being leased: its partition pays, and its turn ends where nothing is left.
@@ -233,9 +248,8 @@ impl Model {
         let Some(partition) = self.partitions.get_mut(&account) else { return };
         let had_left = partition.deficit > 0;
         partition.deficit = partition.deficit.saturating_add(refund).min(quantum);
-        if !partition.in_ring {
-            partition.deficit = partition.deficit.min(0);
-        } else if had_left
+        if partition.in_ring
+            && had_left
             && partition.deficit <= 0
             && let Some(index) = self.ring.iter().position(|it| *it == account)
         {

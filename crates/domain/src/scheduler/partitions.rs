@@ -42,6 +42,8 @@ pub(super) struct PartitionState {
     pub(super) held: usize,
     /// What it may still take in this round of the deficit round robin, in cost.
     pub(super) deficit: i64,
+    /// The round for which it got that.
+    round: u64,
     /// It stands in its model's ring.
     pub(super) in_ring: bool,
     /// How fast its requests are worked off.
@@ -69,6 +71,15 @@ impl PartitionState {
             active_at: now,
             counted_at: now,
             ..Self::default()
+        }
+    }
+
+    /// It takes part in a round: it gets a quantum for each that began since it last did, and saves no more than one up.
+    pub(super) fn begin_round(&mut self, round: u64, quantum: i64) {
+        let rounds = round.saturating_sub(std::mem::replace(&mut self.round, round));
+        if rounds > 0 {
+            let sum = i64::try_from(rounds).unwrap_or(i64::MAX).saturating_mul(quantum);
+            self.deficit = self.deficit.saturating_add(sum).min(quantum);
         }
     }
 

@@ -139,7 +139,7 @@ fn one_account_of_several_cannot_hold_every_slot() {
 
 #[test]
 fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
-    let mut model = Model::new(8, false);
+    let mut model = Model::new(4, false);
     let (greedy, other) = (AccountKey(1), AccountKey(2));
     for account in [greedy, other] {
         model.partition(account, 0).add(1_000, 0);
@@ -151,8 +151,8 @@ fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
         };
         partition.lists.all.absorb(range.scan, seen, Some(position(account.0 * 1_000 + 199)), false, 0);
     }
-    model.partition(greedy, 0).held = 7;
-    for _ in 0..100 {
+    model.partition(greedy, 0).held = 3;
+    for _ in 0..50 {
         assert_eq!(choose(&mut model, 1).account, Some(other));
         let run = model.partition(other, 0).take(taker(1, &|_| Some(0)), 1, 0);
         model.charge(other, &run);
@@ -160,7 +160,7 @@ fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
     }
     model.partition(greedy, 0).held = 0;
     let mut turns = Vec::new();
-    for _ in 0..40 {
+    for _ in 0..80 {
         let account = choose(&mut model, 1).account.unwrap();
         let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), 1, 0);
         model.charge(account, &run);
@@ -168,5 +168,52 @@ fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
         turns.push(account);
     }
     let of_other = turns.iter().filter(|account| **account == other).count();
-    assert!((16..=24).contains(&of_other), "{of_other} of 40 turns");
+    assert!((32..=48).contains(&of_other), "{of_other} of 80 turns");
+}
+
+/// Gives a partition `count` requests, which were seen.
+fn fill(model: &mut Model, account: AccountKey, count: i64) {
+    let partition = model.partition(account, 0);
+    partition.add(count, 0);
+    let Turn::Wait(Some(range)) = partition.turn(taker(1, &|_| Some(0)), &mut None, 0) else {
+        panic!("no scan")
+    };
+    let from = account.0 * 1_000;
+    let seen = (0..count).map(|index| candidate(from + index));
+    let partition = model.partition(account, 0);
+    partition.lists.all.absorb(range.scan, seen, Some(position(from + count - 1)), true, 0);
+    model.enlist(account);
+}
+
+/// Takes one request of whose turn it is.
+fn take_one(model: &mut Model) -> AccountKey {
+    let account = choose(model, 1).account.expect("a turn");
+    let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), 1, 0);
+    model.charge(account, &run);
+    model.partition(account, 0).held = 0;
+    account
+}
+
+#[test]
+fn who_has_work_again_goes_first_with_what_is_left_of_its_quantum() {
+    // A quantum is 64 requests.
+    let mut model = Model::new(16, false);
+    let (heavy, light) = (AccountKey(1), AccountKey(2));
+    fill(&mut model, heavy, 400);
+    for _ in 0..2 {
+        take_one(&mut model);
+    }
+    let mut of_light = 0;
+    for _ in 0..100 {
+        fill(&mut model, light, 1);
+        if take_one(&mut model) == light {
+            of_light += 1;
+            continue;
+        }
+        break;
+    }
+    assert_eq!(of_light, 64, "it need not wait for the other's turn, and gets no more than a quantum");
+    let turns: Vec<_> = (0..63 + 64).map(|_| take_one(&mut model)).collect();
+    let of_light = turns.iter().filter(|account| **account == light).count();
+    assert_eq!((of_light, turns[61], turns[62]), (1, heavy, light), "then the other has its own: {turns:?}");
 }
