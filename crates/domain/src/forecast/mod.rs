@@ -38,17 +38,22 @@ pub struct QueueOutlook {
     pub slot_ms: f64,
     /// For how many milliseconds a request takes a slot, in the mean.
     pub request_ms: f64,
-    /// Slots that the account's requests to the model take now.
-    pub slots: f64,
+    /// The part of the slots that the account's requests to the model take, where it holds as many as it may.
+    pub most_part: Option<f64>,
     /// The segments in which it is swept, in order; none where nobody sweeps it yet.
     pub segments: Vec<SweptSegment>,
     /// The cost of what waits behind a cursor and is about to be leased all the same: 0 where cursors pass what is leased, and a run's
     /// where they pass what was seen.
     pub window_cost: f64,
+    /// The cost of as much of what waits as a survey reads at most, see [`SURVEY_MAX`](crate::scheduler::SURVEY_MAX).
+    pub survey_cost: f64,
     /// Requests that are leased, of whatever account and model.
     pub leased: f64,
     /// For how many milliseconds they take a slot.
     pub leased_ms: f64,
+    /// For how many milliseconds a unit of cost takes a slot at least, of whatever account, while all slots are taken; 0 where that is
+    /// not known.
+    pub least_slot_ms: f64,
     /// What waits for the same model, of each other account.
     pub other_accounts: Vec<Work>,
     /// For how many milliseconds what waits for each other model of the same engines takes a slot.
@@ -60,6 +65,8 @@ impl QueueOutlook {
     /// there are none.
     pub fn completed_at(&self, engines: &[EngineTime], subject: Subject<'_>) -> Option<i64> {
         let sent_at = match subject {
+            // One that was sent long ago was sent again, or has as much left as others have.
+            Subject::Sent(at) if (self.at - at) as f64 > self.request_ms => self.at,
             Subject::Sent(at) => at,
             Subject::Waiting(position) => self.sent_at(engines, Some(position))?,
             Subject::All => self.sent_at(engines, None)?,
@@ -73,10 +80,11 @@ impl QueueOutlook {
     fn sent_at(&self, engines: &[EngineTime], position: Option<&Position>) -> Option<i64> {
         let slots: f64 = engines.iter().map(|engine| engine.slots).sum();
         let buffered_part = if self.leased > slots { 1.0 - slots / self.leased } else { 0.0 };
-        let swept = sweep::Swept { marks: &self.marks, segments: &self.segments, window: self.window_cost };
+        let Self { marks, segments, window_cost: window, survey_cost: survey, .. } = self;
+        let swept = sweep::Swept { marks, segments, window: *window, survey: *survey };
         let cost = swept.work_before(position, engines.len());
-        let own = Work { cost, slot_ms: self.slot_ms, slots: self.slots };
-        let of_model_ms = shares::with_accounts(own, &self.other_accounts);
+        let own = Work { cost, slot_ms: self.slot_ms, most_part: self.most_part };
+        let of_model_ms = shares::with_accounts(own, &self.other_accounts, self.least_slot_ms);
         let all_ms = shares::with_models(of_model_ms, &self.other_models_ms);
         done_at(engines, self.at, self.leased_ms * buffered_part + all_ms)
     }
@@ -97,7 +105,7 @@ mod tests {
             marks: vec![Mark { last: last.clone(), cost: 100.0 }],
             slot_ms: 2.0,
             request_ms: 7.5,
-            other_accounts: [30.0, 500.0].map(|cost| Work { cost, slot_ms: 1.0, slots: 0.0 }).to_vec(),
+            other_accounts: [30.0, 500.0].map(|cost| Work { cost, slot_ms: 1.0, most_part: None }).to_vec(),
             other_models_ms: vec![1_000.0],
             ..QueueOutlook::default()
         };
@@ -106,7 +114,8 @@ mod tests {
         let ms = 60 + 2 * (200 + 30 + 100);
         assert_eq!(outlook.completed_at(&engines, Subject::All), Some(1_000 + ms / 10 + 7));
         assert_eq!(outlook.completed_at(&engines, Subject::Waiting(&last)), Some(1_000 + ms / 10 + 7));
-        assert_eq!(outlook.completed_at(&engines, Subject::Sent(500)), Some(507));
+        assert_eq!(outlook.completed_at(&engines, Subject::Sent(995)), Some(1_002));
+        assert_eq!(outlook.completed_at(&engines, Subject::Sent(500)), Some(1_007));
         assert_eq!(outlook.completed_at(&[], Subject::All), None);
         outlook.leased = 5.0;
         assert_eq!(

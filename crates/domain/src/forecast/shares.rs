@@ -1,15 +1,15 @@
-//! What is worked on beside an account's own requests. Who has requests under way now is taken to keep its share of the slots until it
-//! has nothing left; who has not is taken to get the same cost as the others do, as deficit round robin gives it.
+//! What is worked on beside an account's own requests. Deficit round robin gives each account the same cost; but who holds as many
+//! requests as one account may gets what its slots do, where that is less (see `scheduler::fairness`).
 
-/// What waits of one account, and how many of its requests are under way.
+/// What waits of one account.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
     /// The cost of what waits, as it will be used.
     pub cost: f64,
     /// For how many milliseconds a unit of it takes a slot.
     pub slot_ms: f64,
-    /// Slots that its requests take now.
-    pub slots: f64,
+    /// The part of the slots that it takes, where it holds as many requests as it may.
+    pub most_part: Option<f64>,
 }
 
 impl Work {
@@ -20,15 +20,33 @@ impl Work {
 }
 
 /// For how many milliseconds slots are taken until an account's `own` work is done, where each other gets its share meanwhile, or all
-/// that it has.
-pub(super) fn with_accounts(own: Work, others: &[Work]) -> f64 {
-    let all = || others.iter().chain([&own]).filter(|it| it.slots > 0.0 && it.slot_ms > 0.0);
-    let (count, sum) = all().fold((0.0, 0.0), |(count, sum), it| (count + 1.0, sum + it.slots / it.slot_ms));
-    // The cost that an account gets in a millisecond.
-    let pace = if count > 0.0 { sum / count } else { 1.0 };
-    let weight = |it: &Work| if it.slots > 0.0 { it.slots } else { it.slot_ms * pace };
-    let beside = |it: &Work| it.ms().min(own.ms() * weight(it) / weight(&own).max(f64::MIN_POSITIVE));
-    own.ms() + others.iter().map(beside).sum::<f64>()
+/// that it has; no shorter than a unit of cost takes `least_slot_ms`.
+pub(super) fn with_accounts(own: Work, others: &[Work], least_slot_ms: f64) -> f64 {
+    let beside = beside(own, others);
+    let costs = others.iter().zip(&beside).filter(|(_, ms)| **ms > 0.0).map(|(it, ms)| ms / it.slot_ms);
+    let cost = own.cost + costs.sum::<f64>();
+    (own.ms() + beside.iter().sum::<f64>()).max(cost * least_slot_ms)
+}
+
+/// For how many milliseconds each other takes slots meanwhile.
+fn beside(own: Work, others: &[Work]) -> Vec<f64> {
+    let same_cost = |it: &Work| it.ms().min(own.cost * it.slot_ms);
+    let mut beside: Vec<f64> = others.iter().map(same_cost).collect();
+    if let Some(part) = own.most_part {
+        let all: f64 = others.iter().map(|it| it.ms()).sum();
+        let left = (own.ms() * (1.0 - part) / part).min(all);
+        let times = left / beside.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        if times > 1.0 {
+            beside.iter_mut().zip(others).for_each(|(ms, it)| *ms = it.ms().min(*ms * times));
+        }
+        return beside;
+    }
+    let free = others.iter().zip(&beside).filter(|(it, _)| it.most_part.is_none());
+    let free_ms = own.ms() + free.map(|(_, ms)| ms).sum::<f64>();
+    for (ms, it) in beside.iter_mut().zip(others) {
+        *ms = it.most_part.map_or(*ms, |part| ms.min(free_ms * part / (1.0 - part)));
+    }
+    beside
 }
 
 /// For how many milliseconds slots are taken until so much of a model's work is done, where each other model of the same engines takes
@@ -41,26 +59,39 @@ pub(super) fn with_models(own_ms: f64, others_ms: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    const fn work(cost: f64, slot_ms: f64, slots: f64) -> Work {
-        Work { cost, slot_ms, slots }
+    fn with_accounts(own: Work, others: &[Work]) -> f64 {
+        super::with_accounts(own, others, 0.0)
+    }
+
+    const fn work(cost: f64, slot_ms: f64, most_part: Option<f64>) -> Work {
+        Work { cost, slot_ms, most_part }
     }
 
     #[test]
-    fn each_other_account_has_its_share_of_the_slots_or_all_that_it_needs() {
-        let own = work(10.0, 2.0, 4.0);
+    fn each_other_account_gets_the_same_cost_or_all_that_it_needs() {
+        let own = work(10.0, 2.0, None);
         assert_eq!(with_accounts(own, &[]), 20.0);
-        assert_eq!(with_accounts(own, &[work(100.0, 1.0, 6.0)]), 20.0 + 30.0);
-        assert_eq!(with_accounts(own, &[work(100.0, 1.0, 6.0), work(5.0, 3.0, 8.0)]), 20.0 + 30.0 + 15.0);
+        assert_eq!(with_accounts(own, &[work(100.0, 3.0, None)]), 20.0 + 30.0);
+        assert_eq!(with_accounts(own, &[work(100.0, 3.0, None), work(5.0, 4.0, None)]), 20.0 + 30.0 + 20.0);
     }
 
     #[test]
-    fn who_has_nothing_under_way_will_get_the_same_cost() {
-        for slots in [0.0, 4.0] {
-            let own = work(10.0, 2.0, slots);
-            assert_eq!(with_accounts(own, &[work(100.0, 3.0, 0.0)]), 20.0 + 30.0);
-            assert_eq!(with_accounts(own, &[work(4.0, 3.0, 0.0)]), 20.0 + 12.0);
+    fn who_holds_as_much_as_it_may_gets_what_its_slots_do() {
+        let own = work(10.0, 2.0, None);
+        for (part, expected) in [(0.9, 100.0), (0.75, 60.0), (0.5, 20.0), (1.0, 100.0)] {
+            assert_eq!(with_accounts(own, &[work(90.0, 10.0, Some(part))]), 20.0 + expected, "{part}");
         }
-        assert_eq!(with_accounts(work(10.0, 2.0, 0.0), &[work(100.0, 1.0, 6.0)]), 20.0 + 10.0);
+        let both = [work(90.0, 10.0, Some(0.5)), work(5.0, 4.0, None)];
+        assert_eq!(with_accounts(own, &both), 2.0 * (20.0 + 20.0));
+    }
+
+    #[test]
+    fn beside_one_that_holds_as_much_as_it_may_others_get_what_is_left() {
+        let own = work(10.0, 30.0, Some(0.75));
+        for (cost, expected) in [(1_000.0, 100.0), (30.0, 60.0)] {
+            assert_eq!(with_accounts(own, &[work(cost, 2.0, None)]), 300.0 + expected, "{cost}");
+        }
+        assert_eq!(with_accounts(own, &[work(1_000.0, 20.0, None)]), 300.0 + 200.0, "the same cost is more");
     }
 
     #[test]

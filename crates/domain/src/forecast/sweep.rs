@@ -1,5 +1,5 @@
 //! How much of a partition's own work comes before a request. Each replica sweeps a segment from its cursor on, and who has nothing
-//! left takes the second half of the longest rest (see `scheduler::segments`).
+//! left takes the second half of the longest rest, or what lies behind as much of it as a survey reads (see `scheduler::segments`).
 
 use crate::scheduler::{Position, SweptSegment};
 
@@ -22,13 +22,15 @@ pub(super) struct Swept<'a> {
     pub(super) segments: &'a [SweptSegment],
     /// So much of what waits behind a cursor comes next.
     pub(super) window: f64,
+    /// The work that a survey reads at most.
+    pub(super) survey: f64,
 }
 
 impl Swept<'_> {
     /// The work that is done of the partition, by all of `replicas` together, until the sweep has passed this place; all that waits
     /// where `None`.
     pub(super) fn work_before(&self, position: Option<&Position>, replicas: usize) -> f64 {
-        let Self { marks, segments, window } = *self;
+        let Self { marks, segments, window, survey } = *self;
         let all: f64 = marks.iter().map(|mark| mark.cost).sum();
         let Some(position) = position else { return all };
         let place = up_to(marks, position);
@@ -54,7 +56,7 @@ impl Swept<'_> {
             rests.push(all);
         }
         let replicas = replicas.max(1);
-        reached_after(join(rests, &mut target, replicas), target, all) * replicas as f64
+        reached_after(join(rests, &mut target, replicas), target, all, survey) * replicas as f64
     }
 }
 
@@ -84,8 +86,8 @@ fn join(mut rests: Vec<f64>, target: &mut (usize, f64), replicas: usize) -> Vec<
 }
 
 /// The work that each replica does until one has done what comes before the target in its rest, while whoever has nothing left takes
-/// the second half of the longest.
-fn reached_after(mut rests: Vec<f64>, mut target: (usize, f64), all: f64) -> f64 {
+/// the second half of the longest, or what lies behind its first `survey`.
+fn reached_after(mut rests: Vec<f64>, mut target: (usize, f64), all: f64, survey: f64) -> f64 {
     let mut done = 0.0;
     loop {
         let shortest = rests.iter().copied().fold(f64::INFINITY, f64::min);
@@ -101,7 +103,7 @@ fn reached_after(mut rests: Vec<f64>, mut target: (usize, f64), all: f64) -> f64
         }
         let place = |wanted: f64| rests.iter().position(|rest| *rest == wanted).unwrap_or(0);
         let (taker, giver) = (place(shortest), place(longest));
-        let kept = longest / 2.0;
+        let kept = if longest > survey { survey } else { longest / 2.0 };
         (rests[giver], rests[taker]) = (kept, longest - kept);
         if target.0 == giver && target.1 > kept {
             target = (taker, target.1 - kept);
@@ -130,11 +132,11 @@ mod tests {
     #[track_caller]
     fn check(segments: &[SweptSegment], replicas: usize, expected: &[(i64, f64)]) {
         for (place, expected) in expected {
-            let swept = Swept { marks: &marks(), segments, window: 0.0 };
+            let swept = Swept { marks: &marks(), segments, window: 0.0, survey: 100.0 };
             let found = swept.work_before(Some(&at(*place)), replicas);
             assert!((found - expected).abs() <= 1.0, "{place} of {replicas}: {found}, not {expected}");
         }
-        let swept = Swept { marks: &marks(), segments, window: 0.0 };
+        let swept = Swept { marks: &marks(), segments, window: 0.0, survey: 100.0 };
         assert_eq!(swept.work_before(None, replicas), 100.0);
     }
 
@@ -161,6 +163,16 @@ mod tests {
     }
 
     #[test]
+    fn of_a_long_rest_its_owner_keeps_what_a_survey_reads() {
+        let swept = Swept { marks: &marks(), segments: &[], window: 0.0, survey: 10.0 };
+        // Two replicas go on side by side, ten each at a time.
+        for (place, expected) in [(4, 10.0), (14, 10.0), (24, 30.0), (34, 30.0), (79, 80.0)] {
+            let found = swept.work_before(Some(&at(place)), 2);
+            assert!((found - expected).abs() <= 1.0, "{place}: {found}, not {expected}");
+        }
+    }
+
+    #[test]
     fn what_has_no_replica_of_its_own_belongs_to_the_one_before() {
         let halves = [segment(None, None), segment(Some(49), None)];
         check(&halves, 1, &[(4, 5.0), (54, 55.0)]);
@@ -170,14 +182,15 @@ mod tests {
     fn what_was_seen_and_not_leased_yet_comes_next() {
         let segments = [segment(None, Some(49))];
         let before = |window, place| {
-            Swept { marks: &marks(), segments: &segments, window }.work_before(Some(&at(place)), 1)
+            Swept { marks: &marks(), segments: &segments, window, survey: 100.0 }
+                .work_before(Some(&at(place)), 1)
         };
         assert_eq!((before(0.0, 39), before(20.0, 39), before(20.0, 19)), (90.0, 0.0, 70.0));
     }
 
     #[test]
     fn nothing_takes_nothing() {
-        let nothing = Swept { marks: &[], segments: &[], window: 0.0 };
+        let nothing = Swept { marks: &[], segments: &[], window: 0.0, survey: 0.0 };
         assert_eq!(nothing.work_before(Some(&at(1)), 3), 0.0);
         assert_eq!(nothing.work_before(None, 3), 0.0);
     }

@@ -25,8 +25,9 @@ impl Scheduler {
         let Some(held) = self.let_go(seq) else { return };
         let partition = held.lease.key.partition;
         let model = self.model(partition.model);
-        model.settle(partition.account, held.cost.saturating_sub(cost.max(1)));
+        model.settle(partition.account, held.charged.saturating_sub(cost.max(1)));
         let slot_ms = (now - held.sent_at).max(1);
+        model.peak.note_completion(cost.max(1));
         let throughput = &mut model.partition(partition.account, now).throughput;
         throughput.note_completion(held.cost, cost.max(1), slot_ms);
         model.suspects.clear(partition.account, seq, held.suspect);

@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::messages::{AccountKey, Candidate};
 use super::partitions::PartitionState;
+use super::peak::Peak;
 use super::segments::{Range, Taker, Turn};
 use super::suspects::Suspects;
+use super::throughput::UsedPart;
 
 /// Partitions of a model that are scanned together.
 const LOOKS_MAX: usize = 8;
@@ -39,6 +41,8 @@ pub(super) struct Model {
     ring: VecDeque<AccountKey>,
     /// A moving mean of the costs leased.
     mean_cost: i64,
+    /// The most that its engines were seen to do.
+    pub(super) peak: Peak,
     /// The round of the deficit round robin.
     round: u64,
     /// What each partition got in this round.
@@ -123,6 +127,11 @@ impl Model {
         count.min(most)
     }
 
+    /// Whether the partition held as many requests as it may, in this round or one of the last two.
+    pub(super) fn is_held_back(&self, partition: &PartitionState) -> bool {
+        partition.held_back_in.is_some_and(|round| self.round - round <= 2)
+    }
+
     /// How many more requests the account may hold.
     pub(super) fn room_of(&self, account: AccountKey, now: i64) -> usize {
         let held = self.partitions.get(&account).map_or(0, |partition| partition.held);
@@ -169,7 +178,11 @@ impl Model {
                 continue;
             };
             index += 1;
-            if partition.held >= share || !partition.lists.is_for(taker) {
+            let is_held_back = partition.held >= share;
+            if is_held_back {
+                partition.held_back_in = Some(self.round);
+            }
+            if is_held_back || !partition.lists.is_for(taker) {
                 continue;
             }
             if partition.deficit <= 0 {
@@ -227,11 +240,12 @@ impl Model {
         self.mean_cost.saturating_mul(requests.clamp(1, QUANTUM_REQUESTS_MAX)).max(1)
     }
 
-    /// A run is being leased: its partition pays, and its turn ends where nothing is left.
-    pub(super) fn charge(&mut self, account: AccountKey, run: &[Candidate]) {
+    /// A run is being leased: its partition pays this part of its cost, and its turn ends where nothing is left.
+    pub(super) fn charge(&mut self, account: AccountKey, run: &[Candidate]) -> UsedPart {
+        let part = self.partitions.get(&account).map(|it| it.throughput.used_part()).unwrap_or_default();
         let mut sum = 0_i64;
         for candidate in run {
-            let cost = candidate.cost.max(1);
+            let cost = part.of(candidate.cost);
             sum = sum.saturating_add(cost);
             self.mean_cost = if self.mean_cost == 0 {
                 cost
@@ -240,6 +254,7 @@ impl Model {
             };
         }
         self.settle(account, sum.saturating_neg());
+        part
     }
 
     /// Corrects what a partition was charged: `refund` less than it was, or more where negative.
@@ -259,11 +274,15 @@ impl Model {
         }
     }
 
-    /// Once a second: forgets partitions that have long been quiet; true where any may be scanned again.
-    pub(super) fn repair(&mut self, now: i64) -> bool {
+    /// Once a second: forgets partitions that have long been quiet; true where any may be scanned again. Of each account so many requests
+    /// are in flight.
+    pub(super) fn repair(&mut self, in_flight: &BTreeMap<AccountKey, usize>, now: i64) -> bool {
         let mut again = Vec::new();
+        let waits = self.partitions.values().any(|it| it.visible_count() > 0);
+        self.peak.pass(in_flight.values().sum(), waits, now);
         self.partitions.retain(|account, partition| {
-            partition.throughput.pass(partition.held > 0, now);
+            let taken = in_flight.get(account).copied().unwrap_or(0);
+            partition.throughput.pass(partition.held > 0, taken, now);
             let is_over = partition.repair(now) && partition.held == 0;
             if !partition.in_ring && partition.is_visible() {
                 again.push(*account);

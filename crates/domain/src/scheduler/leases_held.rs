@@ -3,6 +3,7 @@
 use super::Scheduler;
 use super::attempts::Failure;
 use super::messages::{Candidate, Lease, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
+use super::throughput::UsedPart;
 use super::timers::Timer;
 use crate::records::FailedAttempt;
 
@@ -33,8 +34,10 @@ pub(super) struct HeldLease {
     pub(super) stage: Stage,
     /// When it was sent, in milliseconds.
     pub(super) sent_at: i64,
-    /// What its account was charged.
+    /// Its estimated cost.
     pub(super) cost: i64,
+    /// What its account was charged of that.
+    pub(super) charged: i64,
     /// Attempts counted before this one.
     pub(super) attempts: u32,
     /// It may break replicas.
@@ -54,13 +57,14 @@ pub(super) struct Mark {
 
 impl HeldLease {
     /// A lease that was just taken.
-    pub(super) fn new(lease: Lease, replica: ReplicaKey, seen: &Candidate) -> Self {
+    pub(super) fn new(lease: Lease, replica: ReplicaKey, seen: &Candidate, charged: UsedPart) -> Self {
         Self {
             lease,
             replica,
             stage: Stage::Buffered,
             sent_at: 0,
             cost: seen.cost.max(1),
+            charged: charged.of(seen.cost),
             attempts: seen.attempts,
             suspect: seen.suspect,
             doubt: None,
@@ -112,7 +116,7 @@ impl Scheduler {
     /// Puts a request back that no engine saw: its account is refunded.
     pub(super) fn release_unseen(&mut self, held: HeldLease, retry_at: i64, now: i64) {
         let partition = held.lease.key.partition;
-        self.model(partition.model).settle(partition.account, held.cost);
+        self.model(partition.model).settle(partition.account, held.charged);
         let mark = held.unchanged();
         self.release_lease(held, retry_at, mark, now);
     }

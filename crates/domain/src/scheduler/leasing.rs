@@ -231,9 +231,9 @@ impl Scheduler {
 
     fn ask_lease(&mut self, key: ReplicaKey, partition: QueuePartition, run: Vec<Candidate>, now: i64) {
         let positions = run.iter().map(|it| it.position.clone()).collect();
-        self.model(partition.model).charge(partition.account, &run);
+        let charged = self.model(partition.model).charge(partition.account, &run);
         if let Some(replica) = self.replicas.get_mut(&key) {
-            replica.asks.insert(partition, Ask { run, asked_at: now, ended: BTreeSet::new() });
+            replica.asks.insert(partition, Ask { run, charged, asked_at: now, ended: BTreeSet::new() });
         }
         self.out.push(SchedulerCommand::Lease { replica: key, partition, positions });
     }

@@ -44,6 +44,8 @@ pub(super) struct PartitionState {
     pub(super) deficit: i64,
     /// The round for which it got that.
     round: u64,
+    /// The last round in which it held as many requests as it may.
+    pub(super) held_back_in: Option<u64>,
     /// It stands in its model's ring.
     pub(super) in_ring: bool,
     /// How fast its requests are worked off.

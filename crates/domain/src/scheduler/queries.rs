@@ -88,16 +88,31 @@ impl Scheduler {
 
     /// What the requests of a model take, by account: of those of which it is known.
     pub fn paces(&self, model: ModelKey) -> impl Iterator<Item = (AccountKey, Pace)> {
-        let partitions = self.models.get(&model).into_iter().flat_map(|it| &it.partitions);
-        partitions.filter_map(|(account, it)| Some((*account, it.throughput.pace()?)))
+        let state = self.models.get(&model);
+        let in_flight = self.in_flight_by_model().remove(&model).unwrap_or_default();
+        let in_flight = in_flight.values().sum::<usize>().max(1) as f64;
+        let partitions =
+            state.into_iter().flat_map(|state| state.partitions.iter().map(move |it| (state, it)));
+        partitions.filter_map(move |(state, (account, it))| {
+            let is_held_back = state.is_held_back(it);
+            let slots = it.throughput.slots_taken().filter(|_| is_held_back);
+            let most_part = slots.map(|slots| (slots / in_flight).min(1.0));
+            Some((*account, Pace { most_part, ..it.throughput.pace()? }))
+        })
     }
 
-    /// How many requests of a model are in flight, by account: of those that have any.
-    pub fn in_flight_by_account(&self, model: ModelKey) -> BTreeMap<AccountKey, usize> {
-        let mut counts = BTreeMap::new();
-        let held = self.leases_held.values().filter(|held| held.stage != Stage::Buffered);
-        for partition in held.map(|held| held.lease.key.partition).filter(|it| it.model == model) {
-            *counts.entry(partition.account).or_insert(0) += 1;
+    /// For how many milliseconds a unit of the cost that requests of a model use takes a slot at least, while all slots are taken, as
+    /// far as was seen lately; `None` where that is not known yet.
+    pub fn least_slot_ms(&self, model: ModelKey) -> Option<f64> {
+        self.models.get(&model)?.peak.least_slot_ms()
+    }
+
+    /// How many requests are in flight, by model and account.
+    pub(super) fn in_flight_by_model(&self) -> BTreeMap<ModelKey, BTreeMap<AccountKey, usize>> {
+        let mut counts: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for held in self.leases_held.values().filter(|held| held.stage != Stage::Buffered) {
+            let QueuePartition { model, account } = held.lease.key.partition;
+            *counts.entry(model).or_default().entry(account).or_insert(0) += 1;
         }
         counts
     }

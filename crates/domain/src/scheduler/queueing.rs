@@ -114,7 +114,7 @@ impl Scheduler {
     pub(super) fn hold(&mut self, key: ReplicaKey, partition: QueuePartition, leases: Vec<Lease>, now: i64) {
         self.touched.insert(key);
         let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&partition));
-        let (run, ended) = ask.map(|ask| (ask.run, ask.ended)).unwrap_or_default();
+        let (run, charged, ended) = ask.map(|ask| (ask.run, ask.charged, ask.ended)).unwrap_or_default();
         let mut run: BTreeMap<_, _> = run.into_iter().map(|it| (it.position.seq, it)).collect();
         for lease in leases {
             let seq = lease.key.position.seq;
@@ -122,12 +122,12 @@ impl Scheduler {
                 continue;
             }
             match run.remove(&seq) {
-                Some(seen) => self.buffer(HeldLease::new(lease, key, &seen), now),
+                Some(seen) => self.buffer(HeldLease::new(lease, key, &seen, charged), now),
                 None => self.return_unknown(lease, now),
             }
         }
         self.unhold(partition, run.len());
-        let refund = run.values().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
+        let refund = run.values().fold(0_i64, |sum, it| sum.saturating_add(charged.of(it.cost)));
         self.model(partition.model).settle(partition.account, refund);
         if let Some(replica) = self.replicas.get_mut(&key) {
             replica.trial.retain(|seq| !run.contains_key(seq));

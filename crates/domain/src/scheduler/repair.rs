@@ -40,8 +40,9 @@ impl Scheduler {
             self.undo_lease(key, partition, now);
         }
         self.repair_colocated(now);
-        for model in self.models.values_mut() {
-            model.repair(now);
+        let mut in_flight = self.in_flight_by_model();
+        for (key, model) in &mut self.models {
+            model.repair(&in_flight.remove(key).unwrap_or_default(), now);
         }
         self.ask_deadlines(now);
         self.models.retain(|_, model| !model.partitions.is_empty() || !model.suspects.is_empty());
@@ -106,7 +107,7 @@ impl Scheduler {
             replica.trial.clear();
         }
         let model = self.model(partition.model);
-        let cost = ask.run.iter().fold(0_i64, |sum, it| sum.saturating_add(it.cost.max(1)));
+        let charged = ask.run.iter().fold(0_i64, |sum, it| sum.saturating_add(ask.charged.of(it.cost)));
         let count = ask.run.len();
         let state = model.partition(partition.account, now);
         state.held = state.held.saturating_sub(count);
@@ -117,7 +118,7 @@ impl Scheduler {
             state.add(i64::try_from(left.len()).unwrap_or(i64::MAX), now);
             state.lists.put_back(key, left);
         }
-        model.settle(partition.account, cost);
+        model.settle(partition.account, charged);
         model.enlist(partition.account);
         self.touched.insert(key);
     }

@@ -8,6 +8,7 @@ use super::concurrency::ConcurrencyLimit;
 use super::messages::{Candidate, EngineHours, ModelKey, QueuePartition, Replica};
 use super::random::Random;
 use super::retries::Backoff;
+use super::throughput::UsedPart;
 
 /// Leases that may wait for a slot at most.
 const AHEAD_MAX: usize = 256;
@@ -22,6 +23,8 @@ const BUSY: Backoff = Backoff { base_ms: 250, cap_ms: 5_000 };
 #[derive(Debug)]
 pub(super) struct Ask {
     pub(super) run: Vec<Candidate>,
+    /// The part of its cost that its account was charged.
+    pub(super) charged: UsedPart,
     pub(super) asked_at: i64,
     /// Ended by somebody else since it was asked for.
     pub(super) ended: BTreeSet<i64>,

@@ -10,6 +10,9 @@ use super::messages::{Candidate, Position, ReplicaKey, ScanKey};
 use super::sweep::{PATIENCE_MS, Sweep};
 use super::weakest_link::weakest_link;
 
+/// Requests that are read at most to find where a segment is cut.
+pub const SURVEY_MAX: u32 = 4_096;
+
 /// A stretch of the order, which begins behind the end of the one before.
 #[derive(Debug)]
 struct Segment {

@@ -1,5 +1,7 @@
 //! What can be set.
 
+use super::segments::SURVEY_MAX;
+
 /// What an installation may want otherwise. The default suits every size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -35,7 +37,7 @@ impl Default for Settings {
             release_max: 1024,
             run_max: 256,
             look_max: 512,
-            survey_max: 4_096,
+            survey_max: SURVEY_MAX,
             deadline_guard_ms: 600_000,
             attempts_max: 5,
             retry_base_ms: 500,

@@ -9,6 +9,30 @@ pub struct Pace {
     pub slot_ms: f64,
     /// For how many milliseconds a request does, in the mean.
     pub request_ms: f64,
+    /// The part of the model's slots in use that they take, where the account holds as many as it may beside others.
+    pub most_part: Option<f64>,
+}
+
+/// The part of their estimated cost that requests of an account are expected to use: as those completed lately did. An account that asks
+/// for more output than it gets is charged what it will use, for what is refunded later may be more than it may save up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct UsedPart {
+    used: i64,
+    cost: i64,
+}
+
+impl Default for UsedPart {
+    fn default() -> Self {
+        Self { used: 1, cost: 1 }
+    }
+}
+
+impl UsedPart {
+    /// Of a request's estimated cost; 1 at least.
+    pub(super) fn of(self, cost: i64) -> i64 {
+        let part = i128::from(cost) * i128::from(self.used) / i128::from(self.cost);
+        i64::try_from(part).unwrap_or(i64::MAX).max(1)
+    }
 }
 
 /// What was done longer ago than about this counts half, in milliseconds of work.
@@ -55,6 +79,8 @@ pub(super) struct Throughput {
     recent: Recent,
     completions: u32,
     busy_ms: i64,
+    /// Slots taken in that time, times milliseconds.
+    taken_ms: i64,
     passed_at: Option<i64>,
 }
 
@@ -66,28 +92,45 @@ impl Throughput {
         self.completions = self.completions.saturating_add(1);
     }
 
-    /// Time passed, in which requests were in flight or not. Called about once a second.
-    pub(super) fn pass(&mut self, is_busy: bool, now: i64) {
+    /// Time passed, in which requests were leased or not, and took so many slots. Called about once a second.
+    pub(super) fn pass(&mut self, is_busy: bool, taken: usize, now: i64) {
         let since = self.passed_at.replace(now);
         if !is_busy {
             return;
         }
-        self.busy_ms += since.map_or(0, |since| (now - since).clamp(0, KNOWN_MS));
+        let ms = since.map_or(0, |since| (now - since).clamp(0, KNOWN_MS));
+        self.busy_ms += ms;
+        self.taken_ms = self.taken_ms.saturating_add(ms.saturating_mul(i64::try_from(taken).unwrap_or(0)));
         if self.busy_ms >= 2 * HALF_MS {
             self.busy_ms /= 2;
+            self.taken_ms /= 2;
             self.cost /= 2;
         }
     }
 
     /// What its requests take; `None` where that is not known yet.
     pub(super) fn pace(&self) -> Option<Pace> {
-        let Recent { cost, used, slot_ms, completions } = self.recent;
-        let is_known = self.completions >= KNOWN_COMPLETIONS && cost > 0 && used > 0;
-        is_known.then(|| Pace {
+        self.known().map(|Recent { cost, used, slot_ms, completions }| Pace {
             used_part: used as f64 / cost as f64,
             slot_ms: slot_ms as f64 / used as f64,
             request_ms: slot_ms as f64 / f64::from(completions),
+            most_part: None,
         })
+    }
+
+    /// The part of their cost that its requests are expected to use; all of it where that is not known yet.
+    pub(super) fn used_part(&self) -> UsedPart {
+        self.known().map(|Recent { used, cost, .. }| UsedPart { used, cost }).unwrap_or_default()
+    }
+
+    fn known(&self) -> Option<Recent> {
+        let Recent { cost, used, .. } = self.recent;
+        (self.completions >= KNOWN_COMPLETIONS && cost > 0 && used > 0).then_some(self.recent)
+    }
+
+    /// How many slots its requests took in the mean, while any was leased; `None` where that is not known yet.
+    pub(super) fn slots_taken(&self) -> Option<f64> {
+        (self.busy_ms >= KNOWN_MS).then(|| self.taken_ms as f64 / self.busy_ms as f64)
     }
 
     /// How long work of this cost takes, in milliseconds; `None` where that is not known yet.
@@ -108,16 +151,20 @@ mod tests {
     fn it_is_the_cost_completed_in_the_time_of_work() {
         let mut throughput = Throughput::default();
         for second in 0..=9 {
-            throughput.pass(true, second * 1_000);
+            throughput.pass(true, 7, second * 1_000);
             throughput.note_completion(25, 10, 70);
             throughput.note_completion(25, 10, 70);
         }
         assert_eq!(throughput.ms_for(500), None, "nine seconds tell nothing");
-        throughput.pass(true, 10_000);
+        throughput.pass(true, 7, 10_000);
         assert_eq!(throughput.ms_for(500), Some(10_000));
-        assert_eq!(throughput.pace(), Some(Pace { used_part: 0.4, slot_ms: 7.0, request_ms: 70.0 }));
-        throughput.pass(false, 500_000);
-        throughput.pass(true, 500_000);
+        assert_eq!(throughput.slots_taken(), Some(7.0));
+        assert_eq!(
+            throughput.pace(),
+            Some(Pace { used_part: 0.4, slot_ms: 7.0, request_ms: 70.0, most_part: None })
+        );
+        throughput.pass(false, 0, 500_000);
+        throughput.pass(true, 9, 500_000);
         assert_eq!(throughput.ms_for(500), Some(10_000), "an outage is no work");
         assert_eq!(throughput.ms_for(i64::MAX), Some(i64::MAX));
     }
@@ -125,7 +172,7 @@ mod tests {
     #[test]
     fn a_few_completions_tell_nothing() {
         let mut throughput = Throughput::default();
-        (0..=60).for_each(|second| throughput.pass(true, second * 1_000));
+        (0..=60).for_each(|second| throughput.pass(true, 0, second * 1_000));
         for known in [false, true] {
             (0..15).for_each(|_| throughput.note_completion(1, 1, 1));
             assert_eq!(throughput.ms_for(500).is_some(), known);
@@ -146,7 +193,7 @@ mod tests {
     fn it_follows_a_change_within_minutes() {
         let mut throughput = Throughput::default();
         for second in 0..3_600 {
-            throughput.pass(true, second * 1_000);
+            throughput.pass(true, 0, second * 1_000);
             throughput.note_completion(if second < 2_400 { 100 } else { 200 }, 50, 9);
         }
         let ms = throughput.ms_for(200).unwrap();

@@ -1,6 +1,5 @@
 //! What use cases tell the scheduler, and whether the process stops. Signals coalesce, so a slow scheduler holds nobody up and fills no memory.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -30,8 +29,8 @@ pub struct SweepState {
     pub segments: Vec<SweptSegment>,
     /// What requests to its model take, by account: of those of which it is known.
     pub paces: Vec<(AccountKey, Pace)>,
-    /// Requests to its model that this process has in flight, by account.
-    pub in_flight: BTreeMap<AccountKey, usize>,
+    /// For how many milliseconds a unit of cost takes a slot at least; `None` where that is not known yet.
+    pub least_slot_ms: Option<f64>,
 }
 
 /// Somebody wants to know how the sweep of a partition stands.

@@ -153,8 +153,8 @@ impl Shell {
         for SweepQuestion { partition, answer } in news.questions {
             let segments = self.scheduler.swept_segments(partition);
             let paces = self.scheduler.paces(partition.model).collect();
-            let in_flight = self.scheduler.in_flight_by_account(partition.model);
-            let _ = answer.send(SweepState { segments, paces, in_flight });
+            let least_slot_ms = self.scheduler.least_slot_ms(partition.model);
+            let _ = answer.send(SweepState { segments, paces, least_slot_ms });
         }
     }
 

@@ -193,24 +193,34 @@ fn what_other_nodes_brought_into_a_shared_queue_is_heard_of_and_leased() {
 }
 
 #[test]
-fn requests_in_flight_are_counted_by_account_and_what_they_take_is_learnt() {
+fn what_requests_take_is_learnt_from_sixteen() {
     let mut desk = Desk::new(&[8]);
-    desk.enqueue(1, [1, 2]);
-    desk.enqueue(2, [3]);
-    desk.hear();
-    let model = partition(1).model;
-    let counts = |desk: &Desk| desk.scheduler.in_flight_by_account(model).into_values().collect::<Vec<_>>();
-    assert_eq!(counts(&desk), [2, 1]);
-    desk.complete(1);
-    assert_eq!(counts(&desk), [1, 1]);
-    assert_eq!(desk.scheduler.paces(model).count(), 0, "one tells nothing");
-    for seq in 10..26 {
+    let known = |desk: &Desk| desk.scheduler.paces(partition(1).model).collect::<Vec<_>>();
+    for seq in 1..=16 {
+        assert_eq!(known(&desk), [], "fewer tell nothing");
         desk.enqueue(1, [seq]);
         desk.hear();
         desk.complete(seq);
     }
-    let known: Vec<_> = desk.scheduler.paces(model).map(|(account, _)| account).collect();
-    assert_eq!(known, [partition(1).account]);
+    let [(account, pace)] = known(&desk)[..] else { panic!("{:?}", known(&desk)) };
+    assert_eq!((account, pace.most_part), (partition(1).account, None));
+}
+
+#[test]
+fn who_holds_as_many_requests_as_it_may_is_known_by_the_slots_it_takes() {
+    let mut desk = Desk::new(&[8]);
+    let part = |desk: &Desk| Some(desk.scheduler.paces(partition(1).model).next()?.1.most_part);
+    desk.enqueue(2, [1]);
+    desk.enqueue(1, 2..=600);
+    for _ in 0..60 {
+        desk.hear();
+        desk.wait(1_000);
+        let flying = desk.flying();
+        assert_eq!(flying.len(), 8);
+        flying.into_iter().filter(|seq| *seq > 1).for_each(|seq| desk.complete(seq));
+    }
+    let part = part(&desk).flatten().unwrap();
+    assert!((0.8..=0.9).contains(&part), "{part} of the slots, where 7 of 8 are taken");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Whose turn it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::super::fairness::{Choice, Model};
 use super::super::segments::{IdleSlots, Taker, Turn};
@@ -21,12 +21,18 @@ fn choose(model: &mut Model, wanted: usize) -> Choice {
 
 /// Lets partitions with endless work take turns, `run` requests at a time, until `runs` were taken; the cost each got.
 fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
+    check_asking(costs, 1, capacity, run, runs)
+}
+
+/// The same where the first account asks for `asks` times what its requests use, which is settled when each was completed.
+fn check_asking(costs: &[i64], asks: i64, capacity: i64, run: usize, runs: usize) -> Vec<i64> {
     let mut model = Model::new(capacity, false);
     for (account, _) in (1_i64..).zip(costs) {
         model.partition(AccountKey(account), 0).add(i64::MAX, 0);
         model.enlist(AccountKey(account));
     }
     let mut got = BTreeMap::new();
+    let mut in_flight = VecDeque::new();
     let mut seq = 0;
     let mut taken = 0;
     while taken < runs {
@@ -37,7 +43,7 @@ fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
                 .map(|_| {
                     seq += 1;
                     let mut candidate = candidate(seq);
-                    candidate.cost = cost;
+                    candidate.cost = if account.0 == 1 { cost * asks } else { cost };
                     candidate
                 })
                 .collect();
@@ -46,8 +52,16 @@ fn check(costs: &[i64], capacity: i64, run: usize, runs: usize) -> Vec<i64> {
         }
         let Some(account) = choice.account else { continue };
         let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), run, 0);
-        *got.entry(account).or_insert(0) += run.iter().map(|it| it.cost).sum::<i64>();
-        model.charge(account, &run);
+        let used = costs[usize::try_from(account.0).unwrap() - 1];
+        *got.entry(account).or_insert(0) += used * i64::try_from(run.len()).unwrap();
+        let charged = model.charge(account, &run);
+        in_flight.extend(run.iter().map(|it| (account, it.cost, charged.of(it.cost) - used, used)));
+        while in_flight.len() > usize::try_from(capacity).unwrap()
+            && let Some((account, cost, refund, used)) = in_flight.pop_front()
+        {
+            model.settle(account, refund);
+            model.partition(account, 0).throughput.note_completion(cost, used, 1);
+        }
         model.partition(account, 0).held = 0;
         taken += 1;
     }
@@ -65,6 +79,15 @@ fn accounts_get_the_same_cost_whatever_their_requests_cost() {
     assert_even(&check(&[100, 5_000], 1, 1, 20_000));
     assert_even(&check(&[10, 700, 9_000], 256, 64, 40_000));
     assert_even(&check(&[1, 1, 1, 1, 1, 50], 8, 4, 20_000));
+}
+
+#[test]
+fn who_asks_for_more_than_it_uses_gets_no_less() {
+    for asks in [2, 8, 100] {
+        assert_even(&check_asking(&[100, 100], asks, 1, 1, 20_000));
+        assert_even(&check_asking(&[10, 700, 9_000], asks, 256, 64, 40_000));
+        assert_even(&check_asking(&[100, 100, 100], asks, 64, 8, 20_000));
+    }
 }
 
 #[test]

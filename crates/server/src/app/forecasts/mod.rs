@@ -119,15 +119,15 @@ impl Forecast<'_> {
     async fn of_last(&self, requests: &[LiveRequest], sent_at: Option<i64>) -> Result<Option<i64>, AppError> {
         let Some((engines, outlook)) = self.known().await? else { return Ok(None) };
         let now = self.services.clock.now();
-        // One that was sent long ago was probably sent again.
-        let sent_at = sent_at.filter(|at| (now - at) as f64 <= outlook.request_ms).unwrap_or(now);
+        let sent_at = sent_at.unwrap_or(now);
         let at = |request: &LiveRequest| {
             let subject = match request.is_leased {
                 true => Subject::Sent(sent_at),
                 false => Subject::Waiting(&request.position),
             };
-            let again_at = outlook.completed_at(&engines, Subject::Sent(request.retry_at))?;
-            let at = outlook.completed_at(&engines, subject)?.max(again_at);
+            let again_at = Some(request.retry_at).filter(|at| *at > now);
+            let again_at = again_at.and_then(|at| outlook.completed_at(&engines, Subject::Sent(at)));
+            let at = outlook.completed_at(&engines, subject)?.max(again_at.unwrap_or(now));
             Some(at.min(request.deadline))
         };
         let last = requests.iter().try_fold(now, |last, request| Some(last.max(at(request)?)));

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use overnight_domain::forecast::{EngineTime, QueueOutlook};
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
-use overnight_domain::scheduler::{ModelKey, QueuePartition};
+use overnight_domain::scheduler::{ModelKey, QueuePartition, SURVEY_MAX};
 
 use super::paces::Paces;
 use super::{Forecast, WAIT};
@@ -77,6 +77,7 @@ impl Forecast<'_> {
         let queues = queues(services, model).await?;
         let Some(state) = self.ask(self.partition).await else { return Ok(None) };
         let segments = state.segments.clone();
+        let least_slot_ms = state.least_slot_ms.unwrap_or(0.0);
         let Some(paces) = Paces::new(state) else { return Ok(None) };
         let own = queues.iter().find(|it| it.account == account);
         let own_pace = paces.of(account);
@@ -95,9 +96,11 @@ impl Forecast<'_> {
             marks,
             slot_ms: own_pace.slot_ms,
             request_ms: own_pace.request_ms,
-            slots: paces.slots(account),
+            most_part: own_pace.most_part,
+            least_slot_ms,
             window_cost: if services.store.is_shared() { WINDOW * mean_cost } else { 0.0 },
             segments: if services.store.is_shared() { shared } else { segments },
+            survey_cost: f64::from(SURVEY_MAX) * mean_cost,
             leased: leased + beside.leased,
             leased_ms: leased_ms + beside.leased_ms,
             other_accounts: others.map(|it| paces.work(it)).collect(),

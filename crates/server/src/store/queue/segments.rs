@@ -7,7 +7,9 @@
 
 mod rows;
 
-use overnight_domain::scheduler::{Candidate, QueuePartition, ReplicaKey, SweptSegment, weakest_link};
+use overnight_domain::scheduler::{
+    Candidate, QueuePartition, ReplicaKey, SURVEY_MAX, SweptSegment, weakest_link,
+};
 
 use self::rows::{Owner, Place, Rest, Segment, Segments, place_of};
 use crate::store::database::Tx;
@@ -15,9 +17,6 @@ use crate::store::{Store, StoreError};
 
 #[cfg(test)]
 pub(in crate::store) use self::rows::{RESTS, STATEMENTS};
-
-/// Rows that are read at most to find where a segment is cut.
-const SURVEY_MAX: u32 = 4_096;
 
 /// The next waiting requests of the replica's segment that may be tried by `now`, `limit` at most; its sweep goes on behind
 /// them. Nothing where nothing waits in the whole partition.
