@@ -18,32 +18,75 @@ const LOAD: f64 = 0.75;
 const FILES: usize = 8;
 const ACCOUNTS: [(i64, Kind, i64); 3] =
     [(1, Kind::DocumentQa, 1), (2, Kind::Chat, 4), (3, Kind::DocumentQa, 8)];
-/// When the first engine dies, and for how long it is away.
+/// When the first engine dies, as a part of the time in which files arrive or work is done.
 const DEATH: f64 = 0.5;
-const AWAY_US: u64 = 120 * SECOND_US;
-/// How often forecasts are made: of the end of each file, and of some of its requests.
-const EVERY_US: u64 = 60 * SECOND_US;
+/// Of how many requests of each file ends are forecast, beside its own.
 const REQUESTS: usize = 4;
 /// Requests of a file of which the last makes its end.
 const OF_FILE: usize = 32;
-/// A time that is nearer than this is not judged by its percentage.
-const NEAR_US: u64 = 60 * SECOND_US;
 /// After the engine has died, its forecasts must be gone within this.
 const ADMITTED_US: u64 = 10 * SECOND_US;
 /// Numbers of timers that are not the scheduler's own.
 const ARRIVAL: u64 = 1 << 62;
 const FORECAST: u64 = ARRIVAL + 1;
 
+/// What a night is like.
+#[derive(Debug, Clone, Copy)]
+struct NightKind {
+    name: &'static str,
+    /// How many times as many requests as the other measures.
+    times: usize,
+    /// How long it is, where the engines are as slow as it takes to fill it; else it is as long as they need.
+    night_us: Option<u64>,
+    /// Whether files arrive all night, else all of them wait at its beginning.
+    arrive: bool,
+    /// For how long the engine is away.
+    away_us: u64,
+    /// How often forecasts are made, and how near an end is that is not judged by its percentage.
+    every_us: u64,
+}
+
+const HOURS_8_US: u64 = 8 * 3_600 * SECOND_US;
+
+const NIGHTS: [NightKind; 3] = [
+    NightKind {
+        name: "all known, 8 hours",
+        times: 4,
+        night_us: Some(HOURS_8_US),
+        arrive: false,
+        away_us: 600 * SECOND_US,
+        every_us: 300 * SECOND_US,
+    },
+    NightKind {
+        name: "arriving, 8 hours",
+        times: 4,
+        night_us: Some(HOURS_8_US),
+        arrive: true,
+        away_us: 600 * SECOND_US,
+        every_us: 300 * SECOND_US,
+    },
+    NightKind {
+        name: "arriving, fast engine",
+        times: 1,
+        night_us: None,
+        arrive: true,
+        away_us: 120 * SECOND_US,
+        every_us: 60 * SECOND_US,
+    },
+];
+
 /// How near forecasts came. An error is a part of the time that was left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ForecastFigures {
+    /// What the night is like.
+    pub night: &'static str,
     /// Fixes every draw.
     pub seed: u64,
     /// Engine replicas.
     pub replicas: usize,
     /// Whether ends of files were forecast, else of single requests.
     pub is_files: bool,
-    /// Forecasts of ends that were a minute away or more.
+    /// Forecasts of ends that were as far away as one forecast is from the next, or further.
     pub forecasts: usize,
     /// The error that half of them do not exceed.
     pub median_error: f64,
@@ -63,7 +106,14 @@ struct Forecast {
     at_us: Option<u64>,
 }
 
+/// What a forecast is made of: by some requests that stand for all of them.
+struct Subject {
+    asked: Vec<usize>,
+    of: Vec<usize>,
+}
+
 struct Night<'a> {
+    kind: NightKind,
     requests: &'a [Request],
     swept: Swept,
     replicas: usize,
@@ -95,25 +145,30 @@ impl Night<'_> {
     }
 
     fn forecast(&mut self, now_us: u64) {
+        let mut subjects: BTreeMap<i64, Vec<Subject>> = BTreeMap::new();
         for index in 0..self.arrived {
             let left: Vec<usize> = self.file(index).filter(|it| !self.done_us.contains_key(it)).collect();
-            if left.is_empty() {
-                continue;
-            }
-            let some: Vec<usize> = left.iter().step_by(left.len().div_ceil(OF_FILE)).copied().collect();
-            self.note(&some, left.clone(), now_us);
+            let Some(first) = left.first() else { continue };
+            let of_account = subjects.entry(self.requests[*first].account).or_default();
             for _ in 0..REQUESTS {
                 let one = vec![left[self.chance.below(left.len())]];
-                self.note(&one.clone(), one, now_us);
+                of_account.push(Subject { asked: one.clone(), of: one });
             }
+            let some = left.iter().step_by(left.len().div_ceil(OF_FILE)).copied().collect();
+            of_account.push(Subject { asked: some, of: left });
         }
-    }
-
-    fn note(&mut self, asked: &[usize], of: Vec<usize>, now_us: u64) {
-        let account = self.requests[asked[0]].account;
-        let sent_us = |request| self.sent_us.get(&request).copied();
-        let at_us = self.swept.forecast(account, asked, sent_us, self.replicas, now_us);
-        self.forecasts.push(Forecast { made_us: now_us, is_file: of.len() > 1, of, at_us });
+        for (account, subjects) in subjects {
+            let outlook = self.swept.account_outlook(account, self.replicas, now_us);
+            let sent_us = |request| self.sent_us.get(&request).copied();
+            let at_us = |asked: &[usize]| outlook.as_ref()?.completed_us(asked, sent_us);
+            let made = subjects.into_iter().map(|Subject { asked, of }| Forecast {
+                made_us: now_us,
+                is_file: of.len() > 1,
+                at_us: at_us(&asked),
+                of,
+            });
+            self.forecasts.extend(made);
+        }
     }
 }
 
@@ -126,13 +181,13 @@ impl Dispatcher for Night<'_> {
             Event::Due(ARRIVAL) => self.arrive(now_us),
             Event::Due(FORECAST) => {
                 self.forecast(now_us);
-                vec![Work::After { us: EVERY_US, number: FORECAST }]
+                vec![Work::After { us: self.kind.every_us, number: FORECAST }]
             }
             event => self.swept.on(event, now_us),
         };
         if matches!(event, Event::Start) {
             works.extend(self.arrive(now_us));
-            works.push(Work::After { us: EVERY_US, number: FORECAST });
+            works.push(Work::After { us: self.kind.every_us, number: FORECAST });
         }
         for work in &works {
             if let Work::Send { request, .. } = work {
@@ -145,19 +200,30 @@ impl Dispatcher for Night<'_> {
 
 /// Runs a night with so many seeds.
 pub(super) fn measure(requests: usize, seeds: usize) -> Vec<ForecastFigures> {
-    let fleets = [1, 4].into_iter().flat_map(|replicas| (0..seeds as u64).map(move |seed| (replicas, seed)));
-    fleets.flat_map(|(replicas, seed)| measure_one(requests, replicas, seed)).collect()
+    let fleets = NIGHTS.into_iter().flat_map(|kind| [(kind, 1), (kind, 4)]);
+    let seeds = |(kind, replicas)| (0..seeds as u64).map(move |seed| (kind, replicas, seed));
+    fleets
+        .flat_map(seeds)
+        .flat_map(|(kind, replicas, seed)| measure_one(kind, requests, replicas, seed))
+        .collect()
 }
 
-fn measure_one(requests: usize, replicas: usize, seed: u64) -> [ForecastFigures; 2] {
-    let (all, files) = files(requests * replicas.min(2) * 2, seed);
+fn measure_one(kind: NightKind, requests: usize, replicas: usize, seed: u64) -> [ForecastFigures; 2] {
+    let (all, files) = files(requests * kind.times * replicas.min(2) * 2, seed);
     let cost = Kind::DocumentQa.generate(0, seed).cost;
     let whole = fleet::run(&all, &cost, replicas, &mut Swept::new(&all, replicas, Limit::Told(CONCURRENCY)));
-    let files = arrivals(&files, part_of(whole.us, 1.0 / LOAD), seed);
-    let death_us = part_of(files.last().map_or(0, |(at, _)| *at), DEATH);
+    let night_us = kind.night_us.unwrap_or_else(|| part_of(whole.us, 1.0 / LOAD));
+    let work_us = part_of(night_us, LOAD);
+    let cost = cost.faster(whole.us as f64 / work_us as f64);
+    let files = match kind.arrive {
+        true => arrivals(&files, night_us, seed),
+        false => files.into_iter().map(|end| (0, end)).collect(),
+    };
+    let death_us = part_of(files.last().map_or(0, |(at, _)| *at).max(work_us / 2), DEATH);
     let swept = Swept::new(&all, replicas, Limit::Told(CONCURRENCY)).with_seed(seed).with_arrivals();
     let times = |account| ACCOUNTS.iter().find(|it| it.0 == account).map_or(1, |it| it.2);
     let mut night = Night {
+        kind,
         requests: &all,
         swept: swept.with_output_limits(&all, times),
         replicas,
@@ -169,8 +235,12 @@ fn measure_one(requests: usize, replicas: usize, seed: u64) -> [ForecastFigures;
         forecasts: Vec::new(),
         chance: Chance::new(seed),
     };
-    let trouble =
-        Trouble { dies_at_us: Some(death_us), away_us: AWAY_US, full: CONCURRENCY as usize, poison: None };
+    let trouble = Trouble {
+        dies_at_us: Some(death_us),
+        away_us: kind.away_us,
+        full: CONCURRENCY as usize,
+        poison: None,
+    };
     fleet::run_troubled(&all, &cost, replicas, trouble, &mut night);
     [true, false].map(|is_files| judge(&night, is_files, seed))
 }
@@ -205,7 +275,7 @@ fn part_of(us: u64, part: f64) -> u64 {
 
 fn judge(night: &Night<'_>, is_files: bool, seed: u64) -> ForecastFigures {
     let (mut errors, mut unknown, mut promised) = (Vec::new(), 0, 0);
-    let away = night.death_us + ADMITTED_US..night.death_us + AWAY_US;
+    let away = night.death_us + ADMITTED_US..night.death_us + night.kind.away_us;
     for Forecast { made_us, of, at_us, .. } in night.forecasts.iter().filter(|it| it.is_file == is_files) {
         let Some(at_us) = at_us else {
             unknown += 1;
@@ -214,13 +284,14 @@ fn judge(night: &Night<'_>, is_files: bool, seed: u64) -> ForecastFigures {
         promised += usize::from(night.replicas == 1 && away.contains(made_us));
         let done_us = of.iter().filter_map(|request| night.done_us.get(request)).max().copied().unwrap_or(0);
         let left_us = done_us.saturating_sub(*made_us);
-        if left_us >= NEAR_US {
+        if left_us >= night.kind.every_us {
             errors.push(at_us.abs_diff(done_us) as f64 / left_us as f64);
         }
     }
     errors.sort_by(f64::total_cmp);
     let quantile = |tenths: usize| errors.get(errors.len() * tenths / 10).copied().unwrap_or(0.0);
     ForecastFigures {
+        night: night.kind.name,
         seed,
         replicas: night.replicas,
         is_files,
@@ -236,8 +307,9 @@ impl ForecastFigures {
     pub(super) fn write_all(lines: &[Self], formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             formatter,
-            "{:<22} {:>8} {:>4} {:>9} {:>10} {:>10} {:>8} {:>18}",
+            "{:<22} {:<16} {:>8} {:>4} {:>9} {:>10} {:>10} {:>8} {:>18}",
             "forecasts of a night",
+            "of",
             "replicas",
             "seed",
             "judged",
@@ -249,7 +321,8 @@ impl ForecastFigures {
         for line in lines {
             writeln!(
                 formatter,
-                "{:<22} {:>8} {:>4} {:>9} {:>8.1} % {:>8.1} % {:>8} {:>18}",
+                "{:<22} {:<16} {:>8} {:>4} {:>9} {:>8.1} % {:>8.1} % {:>8} {:>18}",
+                line.night,
                 if line.is_files { "ends of files" } else { "single requests" },
                 line.replicas,
                 line.seed,
