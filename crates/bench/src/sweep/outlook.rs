@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use overnight_domain::forecast::{EngineTime, Mark, QueueOutlook, Subject, Work};
-use overnight_domain::scheduler::{AccountKey, Pace, Position, QueuePartition, ReplicaKey, SURVEY_MAX};
+use overnight_domain::forecast::{
+    AccountOrder, AccountQueue, EngineTime, Mark, ModelQueue, QueueOutlook, Subject,
+};
+use overnight_domain::scheduler::{AccountKey, Position, QueuePartition, ReplicaKey};
 
 use super::swept::{MODEL, Row, Swept, clock_ms};
 
@@ -68,43 +70,26 @@ impl Swept {
     }
 
     fn queue_outlook(&self, account: AccountKey, at: i64) -> Option<QueueOutlook> {
-        let paces: BTreeMap<AccountKey, Pace> = self.scheduler.paces(MODEL).collect();
-        let pace = |account| paces.get(&account).or_else(|| paces.values().next()).copied();
-        let rows =
-            |account| self.waiting.get(&QueuePartition { model: MODEL, account }).into_iter().flatten();
-        let cost = |row: &Row, pace: Pace| row.candidate.cost as f64 * pace.used_part;
-        let own_pace = pace(account)?;
-        let own: Vec<(&Position, f64)> =
-            rows(account).map(|(place, row)| (place, cost(row, own_pace))).collect();
-        let mark = |rows: &[(&Position, f64)]| {
-            let last = rows.last()?.0.clone();
-            Some(Mark { last, cost: rows.iter().map(|(_, cost)| cost).sum() })
+        let costs = |rows: &mut dyn Iterator<Item = &Row>| {
+            rows.fold((0, 0), |(count, cost), row| (count + 1, cost + row.candidate.cost))
         };
-        let other = |account| {
-            let pace = pace(account)?;
-            let cost = rows(account).map(|(_, row)| cost(row, pace)).sum();
-            Some(Work { cost, slot_ms: pace.slot_ms, most_part: pace.most_part })
+        let of_account = |key: &QueuePartition| {
+            let (waiting, waiting_cost) = costs(&mut self.waiting[key].values());
+            let (leased, leased_cost) =
+                costs(&mut self.leased.values().filter(|row| row.account == key.account));
+            AccountQueue { account: key.account, waiting, waiting_cost, leased, leased_cost }
         };
-        let others = self.waiting.keys().map(|it| it.account).filter(|it| *it != account);
-        let leased = self.leased.values().filter_map(|row| {
-            let pace = pace(row.account)?;
-            Some(cost(row, pace) * pace.slot_ms)
-        });
-        let mean_cost = own.iter().map(|(_, cost)| cost).sum::<f64>() / own.len().max(1) as f64;
-        Some(QueueOutlook {
-            at,
-            marks: own.chunks(own.len().div_ceil(MARKS).max(1)).filter_map(mark).collect(),
-            slot_ms: own_pace.slot_ms,
-            request_ms: own_pace.request_ms,
-            most_part: own_pace.most_part,
-            least_slot_ms: self.scheduler.least_slot_ms(MODEL).unwrap_or(0.0),
-            segments: self.scheduler.swept_segments(QueuePartition { model: MODEL, account }),
-            window_cost: 0.0,
-            survey_cost: f64::from(SURVEY_MAX) * mean_cost,
-            leased: self.leased.len() as f64,
-            leased_ms: leased.sum(),
-            other_accounts: others.filter_map(other).collect(),
-            other_models_ms: Vec::new(),
-        })
+        let paces = self.scheduler.paces(MODEL).collect();
+        let accounts = self.waiting.keys().map(of_account).collect();
+        let queue = ModelQueue::new(accounts, paces, self.scheduler.least_slot_ms(MODEL))?;
+        let partition = QueuePartition { model: MODEL, account };
+        let rows: Vec<(&Position, &Row)> = self.waiting.get(&partition).into_iter().flatten().collect();
+        let mark = |rows: &[(&Position, &Row)]| {
+            let cost = rows.iter().map(|(_, row)| row.candidate.cost as f64).sum();
+            Some(Mark { last: rows.last()?.0.clone(), cost })
+        };
+        let marks = rows.chunks(rows.len().div_ceil(MARKS).max(1)).filter_map(mark).collect();
+        let segments = self.scheduler.swept_segments(partition);
+        Some(queue.outlook(account, AccountOrder { marks, segments, window: 0 }, &[], at))
     }
 }

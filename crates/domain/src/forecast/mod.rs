@@ -6,12 +6,14 @@
 //! (`engine_time`).
 
 mod engine_time;
+mod model_queue;
 mod shares;
 mod sweep;
 
 pub use engine_time::EngineTime;
 use engine_time::done_at;
-pub use shares::Work;
+pub use model_queue::{AccountOrder, AccountQueue, ModelQueue};
+use shares::Work;
 pub use sweep::Mark;
 
 use crate::scheduler::{Position, SweptSegment};
@@ -31,33 +33,33 @@ pub enum Subject<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct QueueOutlook {
     /// When it was seen, in milliseconds.
-    pub at: i64,
+    at: i64,
     /// What waits in the partition, in order: its cost as it will be used.
-    pub marks: Vec<Mark>,
+    marks: Vec<Mark>,
     /// For how many milliseconds a unit of that cost takes a slot.
-    pub slot_ms: f64,
+    slot_ms: f64,
     /// For how many milliseconds a request takes a slot, in the mean.
-    pub request_ms: f64,
+    request_ms: f64,
     /// The part of the slots that the account's requests to the model take, where it holds as many as it may.
-    pub most_part: Option<f64>,
+    most_part: Option<f64>,
     /// The segments in which it is swept, in order; none where nobody sweeps it yet.
-    pub segments: Vec<SweptSegment>,
+    segments: Vec<SweptSegment>,
     /// The cost of what waits behind a cursor and is about to be leased all the same: 0 where cursors pass what is leased, and a run's
     /// where they pass what was seen.
-    pub window_cost: f64,
+    window_cost: f64,
     /// The cost of as much of what waits as a survey reads at most, see [`SURVEY_MAX`](crate::scheduler::SURVEY_MAX).
-    pub survey_cost: f64,
+    survey_cost: f64,
     /// Requests that are leased, of whatever account and model.
-    pub leased: f64,
+    leased: f64,
     /// For how many milliseconds they take a slot.
-    pub leased_ms: f64,
+    leased_ms: f64,
     /// For how many milliseconds a unit of cost takes a slot at least, of whatever account, while all slots are taken; 0 where that is
     /// not known.
-    pub least_slot_ms: f64,
+    least_slot_ms: f64,
     /// What waits for the same model, of each other account.
-    pub other_accounts: Vec<Work>,
+    other_accounts: Vec<Work>,
     /// For how many milliseconds what waits for each other model of the same engines takes a slot.
-    pub other_models_ms: Vec<f64>,
+    other_models_ms: Vec<f64>,
 }
 
 impl QueueOutlook {

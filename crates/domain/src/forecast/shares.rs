@@ -3,18 +3,18 @@
 
 /// What waits of one account.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Work {
+pub(super) struct Work {
     /// The cost of what waits, as it will be used.
-    pub cost: f64,
+    pub(super) cost: f64,
     /// For how many milliseconds a unit of it takes a slot.
-    pub slot_ms: f64,
+    pub(super) slot_ms: f64,
     /// The part of the slots that it takes, where it holds as many requests as it may.
-    pub most_part: Option<f64>,
+    pub(super) most_part: Option<f64>,
 }
 
 impl Work {
     /// For how many milliseconds it takes a slot.
-    pub const fn ms(self) -> f64 {
+    pub(super) const fn ms(self) -> f64 {
         self.cost * self.slot_ms
     }
 }

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use overnight_domain::forecast::AccountQueue;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::scheduler::{AccountKey, QueuePartition};
@@ -12,7 +13,7 @@ use super::engines::{self, EngineReport};
 use super::errors::AppError;
 use super::waiting::{self, WaitingReason};
 use crate::store::identity::accounts::{self, Account};
-use crate::store::queue::outlook::{self, AccountQueue};
+use crate::store::queue::outlook;
 use crate::store::queue::place;
 pub use crate::store::queue::place::QueuePlace;
 use crate::store::requests;

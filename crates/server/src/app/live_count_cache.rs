@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use overnight_domain::forecast::QueueOutlook;
+use overnight_domain::forecast::{AccountQueue, QueueOutlook};
 use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -17,7 +17,6 @@ use super::errors::AppError;
 use super::finish;
 use super::overview::Standing;
 use crate::clock::SharedClock;
-use crate::store::queue::outlook::AccountQueue;
 use crate::store::requests::LiveRequest;
 
 /// An answer is good for at least so long, in milliseconds.

@@ -1,12 +1,11 @@
 //! When requests and batches will have been completed, as far as anybody can tell.
 
 mod outlook;
-mod paces;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use overnight_domain::forecast::Subject;
+use overnight_domain::forecast::{AccountQueue, Subject};
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{BatchRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
@@ -15,7 +14,6 @@ use overnight_domain::scheduler::{AccountKey, ModelKey, QueuePartition};
 use self::outlook::recent_queues;
 use super::Services;
 use super::errors::AppError;
-use crate::store::queue::outlook::AccountQueue;
 use crate::store::requests::{self, LiveRequest};
 
 /// A client waits no longer for a forecast: the last one is nearly as good.

@@ -5,21 +5,20 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use overnight_domain::forecast::{EngineTime, QueueOutlook};
+use overnight_domain::forecast::{AccountOrder, AccountQueue, EngineTime, ModelQueue, QueueOutlook};
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
-use overnight_domain::scheduler::{ModelKey, QueuePartition, SURVEY_MAX};
+use overnight_domain::scheduler::{ModelKey, QueuePartition};
 
-use super::paces::Paces;
 use super::{Forecast, WAIT};
 use crate::app::engines::{self, EngineReport};
 use crate::app::errors::AppError;
 use crate::app::{ReadsFor, Services, SweepState};
-use crate::store::queue::outlook::{self, AccountQueue};
+use crate::store::queue::outlook;
 
 /// The scheduler is asked no longer than this: a process may have none.
 const ASK: Duration = Duration::from_secs(2);
 /// Requests that a scan brings, where nodes share the queue.
-const WINDOW: f64 = 64.0;
+const WINDOW: u32 = 64;
 /// How old what is known of the queue may be.
 const BEFORE_MS: i64 = 3_600_000;
 /// How far ahead the hours of engines are looked up: nothing waits longer.
@@ -76,53 +75,31 @@ impl Forecast<'_> {
         let (services, QueuePartition { model, account }) = (self.services, self.partition);
         let queues = queues(services, model).await?;
         let Some(state) = self.ask(self.partition).await else { return Ok(None) };
-        let segments = state.segments.clone();
-        let least_slot_ms = state.least_slot_ms.unwrap_or(0.0);
-        let Some(paces) = Paces::new(state) else { return Ok(None) };
-        let own = queues.iter().find(|it| it.account == account);
-        let own_pace = paces.of(account);
+        let swept = state.segments.clone();
+        let Some(queue) = model_queue(&queues, state) else { return Ok(None) };
         let at = services.clock.now();
-        let (mut marks, shared) =
-            outlook::marks(&services.store, self.partition, own.map_or(0, |it| it.waiting)).await?;
-        marks.iter_mut().for_each(|mark| mark.cost *= own_pace.used_part);
-        let beside = self.other_models().await?;
-        let leased = queues.iter().map(|it| it.leased as f64).sum::<f64>();
-        let leased_ms = queues.iter().map(|it| paces.leased_ms(it)).sum::<f64>();
-        let others = queues.iter().filter(|it| it.account != account);
-        let waiting: f64 = marks.iter().map(|mark| mark.cost).sum();
-        let mean_cost = waiting / own.map_or(1.0, |it| it.waiting.max(1) as f64);
-        Ok(Some(Arc::new(QueueOutlook {
-            at,
-            marks,
-            slot_ms: own_pace.slot_ms,
-            request_ms: own_pace.request_ms,
-            most_part: own_pace.most_part,
-            least_slot_ms,
-            window_cost: if services.store.is_shared() { WINDOW * mean_cost } else { 0.0 },
-            segments: if services.store.is_shared() { shared } else { segments },
-            survey_cost: f64::from(SURVEY_MAX) * mean_cost,
-            leased: leased + beside.leased,
-            leased_ms: leased_ms + beside.leased_ms,
-            other_accounts: others.map(|it| paces.work(it)).collect(),
-            other_models_ms: beside.waiting_ms,
-        })))
+        let waiting = queues.iter().find(|it| it.account == account).map_or(0, |it| it.waiting);
+        let (marks, shared) = outlook::marks(&services.store, self.partition, waiting).await?;
+        let order = match services.store.is_shared() {
+            true => AccountOrder { marks, segments: shared, window: WINDOW },
+            false => AccountOrder { marks, segments: swept, window: 0 },
+        };
+        Ok(Some(Arc::new(queue.outlook(account, order, &self.beside().await?, at))))
     }
 
-    async fn other_models(&self) -> Result<OtherModels, AppError> {
+    /// The other models of the same engines, where it is known what their requests take.
+    async fn beside(&self) -> Result<Vec<ModelQueue>, AppError> {
         let reports = engines::recent(self.services).await?;
-        let mut beside = OtherModels::default();
+        let mut beside = Vec::new();
         for model in self.services.models.iter().filter(|it| it.key != self.partition.model) {
             let is_beside = |it: &EngineReport| it.engine.models.contains(&model.config.name);
             if !self.serving(&reports).any(is_beside) {
                 continue;
             }
             let partition = QueuePartition { model: model.key, account: self.partition.account };
-            let paces = self.ask(partition).await.and_then(Paces::new);
-            let Some(paces) = paces else { continue };
+            let Some(state) = self.ask(partition).await else { continue };
             let queues = queues(self.services, model.key).await?;
-            beside.leased += queues.iter().map(|it| it.leased as f64).sum::<f64>();
-            beside.leased_ms += queues.iter().map(|it| paces.leased_ms(it)).sum::<f64>();
-            beside.waiting_ms.push(queues.iter().map(|it| paces.work(it).ms()).sum());
+            beside.extend(model_queue(&queues, state));
         }
         Ok(beside)
     }
@@ -130,6 +107,10 @@ impl Forecast<'_> {
     async fn ask(&self, partition: QueuePartition) -> Option<SweepState> {
         tokio::time::timeout(ASK, self.services.signals.ask(partition)?).await.ok()?.ok()
     }
+}
+
+fn model_queue(queues: &[AccountQueue], state: SweepState) -> Option<ModelQueue> {
+    ModelQueue::new(queues.to_vec(), state.paces, state.least_slot_ms)
 }
 
 /// How much waits for a model, by account; the last count where a new one takes long.
@@ -149,15 +130,4 @@ fn count(services: &Services, model: ModelKey) -> BoxFuture<'static, Result<Arc<
     let store = services.store.clone();
     // For all accounts, so it does not wait for the turn of the one that asks.
     ReadsFor::Service.scope(async move { Ok(outlook::accounts(&store, model).await?.into()) }).boxed()
-}
-
-/// What is worked on of the other models of the same engines.
-#[derive(Default)]
-struct OtherModels {
-    /// Requests that are leased.
-    leased: f64,
-    /// For how many milliseconds they take a slot.
-    leased_ms: f64,
-    /// For how many milliseconds what waits for each takes a slot.
-    waiting_ms: Vec<f64>,
 }

@@ -1,7 +1,7 @@
 //! What waits, as forecasts need it: how much of each account, and marks in the order of one partition.
 
-use overnight_domain::forecast::Mark;
-use overnight_domain::scheduler::{AccountKey, ModelKey, Position, QueuePartition, SweptSegment};
+use overnight_domain::forecast::{AccountQueue, Mark};
+use overnight_domain::scheduler::{ModelKey, Position, QueuePartition, SweptSegment};
 
 use crate::store::database::{Row, statements};
 use crate::store::queue::queue_scan::read_position;
@@ -12,21 +12,6 @@ use crate::store::{Store, StoreError};
 const MARKS_MAX: i64 = 256;
 /// Rows that are read at once.
 const ROWS: i64 = 16_384;
-
-/// How much there is of one account's requests to a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AccountQueue {
-    /// Whose.
-    pub account: AccountKey,
-    /// Requests that wait.
-    pub waiting: i64,
-    /// Their estimated cost.
-    pub waiting_cost: i64,
-    /// Requests that are leased.
-    pub leased: i64,
-    /// Their estimated cost.
-    pub leased_cost: i64,
-}
 
 statements! {
     OF_ACCOUNTS = "SELECT account, sum(CASE WHEN phase = 0 /* waiting */ THEN 1 ELSE 0 END) AS waiting,

@@ -1,10 +1,10 @@
 //! What forecasts read of the queue.
 
-use overnight_domain::forecast::Mark;
+use overnight_domain::forecast::{AccountQueue, Mark};
 use overnight_domain::scheduler::{AccountKey, QueuePartition, ReplicaKey, SweptSegment};
 
 use crate::store::batches;
-use crate::store::queue::outlook::{self, AccountQueue};
+use crate::store::queue::outlook;
 use crate::store::queue::{self, KeyRange, leases};
 use crate::store::requests::{self, LiveRequest};
 use crate::store::tests::{DAY_MS, Fixture, START, grouping};

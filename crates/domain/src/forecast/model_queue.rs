@@ -1,0 +1,154 @@
+//! What was seen of the queue of one model, and what an account's part of it looks forward to.
+
+use std::collections::BTreeMap;
+
+use super::{Mark, QueueOutlook, Work};
+use crate::scheduler::{AccountKey, Pace, SURVEY_MAX, SweptSegment};
+
+/// How much there is of one account's requests to a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccountQueue {
+    /// Whose.
+    pub account: AccountKey,
+    /// Requests that wait.
+    pub waiting: i64,
+    /// Their estimated cost.
+    pub waiting_cost: i64,
+    /// Requests that are leased.
+    pub leased: i64,
+    /// Their estimated cost.
+    pub leased_cost: i64,
+}
+
+/// The queue of one model, and what its requests take. Those of accounts of which that is not known take what the others' do in the
+/// mean.
+#[derive(Debug, Clone)]
+pub struct ModelQueue {
+    accounts: Vec<AccountQueue>,
+    paces: BTreeMap<AccountKey, Pace>,
+    mean_pace: Pace,
+    least_slot_ms: f64,
+}
+
+/// What was seen of the order of one account's part of it.
+#[derive(Debug, Clone)]
+pub struct AccountOrder {
+    /// What waits, in order: its cost as estimated.
+    pub marks: Vec<Mark>,
+    /// The segments in which it is swept, in order; none where nobody sweeps it yet.
+    pub segments: Vec<SweptSegment>,
+    /// Requests that a scan brings, where cursors pass what was seen; 0 where they pass what is leased.
+    pub window: u32,
+}
+
+impl ModelQueue {
+    /// `None` where of no account is known what its requests take.
+    pub fn new(
+        accounts: Vec<AccountQueue>,
+        paces: Vec<(AccountKey, Pace)>,
+        least_slot_ms: Option<f64>,
+    ) -> Option<Self> {
+        let count = paces.len() as f64;
+        let mean = |of: fn(&Pace) -> f64| paces.iter().map(|(_, pace)| of(pace)).sum::<f64>() / count;
+        let mean_pace = Pace {
+            used_part: mean(|it| it.used_part),
+            slot_ms: mean(|it| it.slot_ms),
+            request_ms: mean(|it| it.request_ms),
+            most_part: None,
+        };
+        let least_slot_ms = least_slot_ms.unwrap_or(0.0);
+        let paces: BTreeMap<_, _> = paces.into_iter().collect();
+        (!paces.is_empty()).then_some(Self { accounts, paces, mean_pace, least_slot_ms })
+    }
+
+    /// What an account's requests look forward to, seen `at` this time, beside the other models of the same engines.
+    pub fn outlook(
+        &self,
+        account: AccountKey,
+        order: AccountOrder,
+        beside: &[Self],
+        at: i64,
+    ) -> QueueOutlook {
+        let AccountOrder { mut marks, segments, window } = order;
+        let Pace { used_part, slot_ms, request_ms, most_part } = self.pace(account);
+        marks.iter_mut().for_each(|mark| mark.cost *= used_part);
+        let waiting = self.accounts.iter().find(|it| it.account == account).map_or(0, |it| it.waiting);
+        let mean_cost = marks.iter().map(|mark| mark.cost).sum::<f64>() / waiting.max(1) as f64;
+        let models = || beside.iter().chain([self]);
+        let others = self.accounts.iter().filter(|it| it.account != account);
+        QueueOutlook {
+            at,
+            marks,
+            slot_ms,
+            request_ms,
+            most_part,
+            segments,
+            window_cost: f64::from(window) * mean_cost,
+            survey_cost: f64::from(SURVEY_MAX) * mean_cost,
+            leased: models().flat_map(|it| &it.accounts).map(|it| it.leased as f64).sum(),
+            leased_ms: models().map(Self::leased_ms).sum(),
+            least_slot_ms: self.least_slot_ms,
+            other_accounts: others.map(|it| self.work(it)).collect(),
+            other_models_ms: beside.iter().map(Self::waiting_ms).collect(),
+        }
+    }
+
+    fn pace(&self, account: AccountKey) -> Pace {
+        self.paces.get(&account).copied().unwrap_or(self.mean_pace)
+    }
+
+    fn work(&self, queue: &AccountQueue) -> Work {
+        let Pace { used_part, slot_ms, most_part, .. } = self.pace(queue.account);
+        Work { cost: queue.waiting_cost as f64 * used_part, slot_ms, most_part }
+    }
+
+    /// For how many milliseconds what waits takes a slot.
+    fn waiting_ms(&self) -> f64 {
+        self.accounts.iter().map(|it| self.work(it).ms()).sum()
+    }
+
+    /// For how many milliseconds what is leased takes a slot.
+    fn leased_ms(&self) -> f64 {
+        let ms = |it: &AccountQueue| {
+            let Pace { used_part, slot_ms, .. } = self.pace(it.account);
+            it.leased_cost as f64 * used_part * slot_ms
+        };
+        self.accounts.iter().map(ms).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::Position;
+    use crate::sort_key::SortKey;
+
+    fn queue(account: i64, waiting: i64, leased: i64) -> AccountQueue {
+        let account = AccountKey(account);
+        AccountQueue { account, waiting, waiting_cost: 100 * waiting, leased, leased_cost: 100 * leased }
+    }
+
+    const fn pace(used_part: f64, slot_ms: f64, request_ms: f64) -> Pace {
+        Pace { used_part, slot_ms, request_ms, most_part: None }
+    }
+
+    #[test]
+    fn an_outlook_is_made_of_what_was_seen() {
+        assert!(ModelQueue::new(vec![queue(1, 5, 0)], vec![], None).is_none());
+        let paces = vec![(AccountKey(1), pace(0.5, 2.0, 30.0)), (AccountKey(2), pace(0.25, 4.0, 50.0))];
+        let accounts = vec![queue(1, 4, 1), queue(2, 8, 2), queue(3, 16, 3)];
+        let model = ModelQueue::new(accounts, paces, Some(1.5)).unwrap();
+        let beside = ModelQueue::new(vec![queue(1, 2, 1)], vec![(AccountKey(9), pace(1.0, 3.0, 9.0))], None);
+        let last = Position { sort_key: SortKey::default(), seq: 4 };
+        let order = AccountOrder { marks: vec![Mark { last, cost: 400.0 }], segments: vec![], window: 2 };
+        let outlook = model.outlook(AccountKey(1), order, &[beside.unwrap()], 7);
+        assert_eq!((outlook.at, outlook.slot_ms, outlook.request_ms), (7, 2.0, 30.0));
+        assert_eq!((outlook.marks[0].cost, outlook.window_cost), (200.0, 100.0));
+        assert_eq!((outlook.survey_cost, outlook.least_slot_ms), (50.0 * 4_096.0, 1.5));
+        let third = Work { cost: 16.0 * 37.5, slot_ms: 3.0, most_part: None };
+        let second = Work { cost: 200.0, slot_ms: 4.0, most_part: None };
+        assert_eq!(outlook.other_accounts, [second, third]);
+        assert_eq!((outlook.leased, outlook.leased_ms), (7.0, 100.0 + 200.0 + 337.5 + 300.0));
+        assert_eq!(outlook.other_models_ms, [600.0]);
+    }
+}
