@@ -86,6 +86,17 @@ impl<V: Clone> Cell<V> {
     }
 }
 
+impl<V> Cell<V> {
+    /// How long its answer took to compute, or much longer while it is being computed; `None` where it is of no use any more.
+    fn worth_ms(self: &Arc<Self>, now: i64) -> Option<i64> {
+        if self.turn.try_lock().is_err() {
+            return Some(i64::MAX);
+        }
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().filter(|answer| answer.is_recent(now)).map(|answer| answer.took_ms)
+    }
+}
+
 struct Answer<V> {
     value: V,
     known_at: i64,
@@ -124,7 +135,7 @@ impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
         clock: &SharedClock,
         count: BoxFuture<'static, Result<V, AppError>>,
     ) -> Result<V, AppError> {
-        let cell = self.cell(key);
+        let cell = self.cell(key, clock.now());
         let turn = Arc::clone(&cell.turn).lock_owned().await;
         if let Some(value) = cell.answer(|answer| answer.is_fresh(clock.now())) {
             return Ok(value);
@@ -156,7 +167,7 @@ impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
         clock: &SharedClock,
         count: BoxFuture<'static, Result<V, AppError>>,
     ) -> Result<Option<V>, AppError> {
-        let cell = self.cell(key.clone());
+        let cell = self.cell(key.clone(), clock.now());
         if let Some(value) = cell.answer(|answer| answer.is_fresh(clock.now())) {
             return Ok(Some(value));
         }
@@ -166,15 +177,32 @@ impl<K: Eq + Hash + Clone, V: Clone + Send + 'static> Counted<K, V> {
         }
     }
 
-    fn cell(&self, key: K) -> Arc<Cell<V>> {
+    fn cell(&self, key: K, now: i64) -> Arc<Cell<V>> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         if cells.len() >= ANSWERS_MAX && !cells.contains_key(&key) {
-            // Whoever waits for one keeps it.
-            cells.clear();
+            make_room(&mut cells, now);
         }
         let new = || Arc::new(Cell { known: Mutex::default(), turn: Arc::default() });
         Arc::clone(cells.entry(key).or_insert_with(new))
     }
+}
+
+/// Forgets the answers that are too old to be of use, and where there are none, the half that took least to compute: whoever asks much
+/// that is answered at once does not displace what took long.
+fn make_room<K, V: Clone>(cells: &mut HashMap<K, Arc<Cell<V>>>, now: i64) {
+    cells.retain(|_, cell| cell.worth_ms(now).is_some());
+    if cells.len() < ANSWERS_MAX {
+        return;
+    }
+    let mut worths: Vec<i64> = cells.values().filter_map(|cell| cell.worth_ms(now)).collect();
+    let middle = worths.len() / 2;
+    let median = if worths.is_empty() { 0 } else { *worths.select_nth_unstable(middle).1 };
+    let mut excess = cells.len() - ANSWERS_MAX / 2;
+    cells.retain(|_, cell| {
+        let goes = excess > 0 && cell.worth_ms(now).is_some_and(|worth| worth <= median);
+        excess -= usize::from(goes);
+        !goes
+    });
 }
 
 #[cfg(test)]
@@ -296,8 +324,19 @@ mod tests {
     async fn no_more_than_the_bound_are_kept() {
         let asked = Asked::new();
         for key in 0..=ANSWERS_MAX {
-            asked.counted.cell(key);
+            asked.counted.cell(key, 0);
         }
-        assert_eq!(asked.counted.cells.lock().expect("the cells").len(), 1);
+        assert_eq!(asked.counted.cells.lock().expect("the cells").len(), 1, "those without answers went");
+    }
+
+    #[tokio::test]
+    async fn what_took_long_stays_though_much_is_asked_for_that_did_not() {
+        let asked = Asked::new();
+        assert_eq!(asked.get(0, 1_000).await, 0);
+        for key in 1..2 * ANSWERS_MAX {
+            asked.get(key, 0).await;
+        }
+        assert_eq!(asked.get(0, 1_000).await, 0, "it is the first answer");
+        assert!(asked.counted.cells.lock().expect("the cells").len() <= ANSWERS_MAX);
     }
 }
