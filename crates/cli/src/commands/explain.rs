@@ -86,6 +86,9 @@ fn shape_of_engine(report: &EngineReport) -> Value {
         "paused_until": engine.pause.as_ref().and_then(|pause| pause.until).map(seconds),
         "reason": engine.pause.as_ref().map(|pause| &pause.reason),
         "closed_until": engine.closed_until.map(seconds),
+        "models_out": engine.models_out.iter().map(|out| json!({
+            "model": out.model, "until": out.until.map(seconds), "reason": out.reason,
+        })).collect::<Vec<_>>(),
         "tokens_per_second": engine.rates.tokens_per_second, "cache_hit_percent": engine.rates.cache_hit_percent,
     })
 }
@@ -167,8 +170,11 @@ fn describe_place(place: &QueuePlace) -> Vec<(&'static str, String)> {
 
 fn describe_engine(report: &EngineReport) -> String {
     let EngineReport { node, engine, .. } = report;
-    let until =
-        |at: Option<i64>| at.map_or_else(String::new, |at| format!(" until {}", times::utc(seconds(at))));
+    // Hours that never begin have no time.
+    let until = |at: Option<i64>| {
+        at.filter(|at| *at < i64::MAX)
+            .map_or_else(String::new, |at| format!(" until {}", times::utc(seconds(at))))
+    };
     let state = match (&engine.pause, engine.closed_until) {
         _ if !engine.is_driven => "driven by another node".to_owned(),
         (_, Some(at)) => format!("outside its hours{}", until(Some(at))),
@@ -177,5 +183,10 @@ fn describe_engine(report: &EngineReport) -> String {
     };
     let tokens = engine.rates.tokens_per_second.map_or_else(String::new, |it| format!(", {it} tokens/s"));
     let cached = engine.rates.cache_hit_percent.map_or_else(String::new, |it| format!(", {it} % cached"));
-    format!("{} on {node}: {state}{tokens}{cached}", engine.name)
+    let out = engine.models_out.iter().map(|out| {
+        let why =
+            out.reason.as_ref().map_or_else(|| "outside its hours".to_owned(), |it| format!("paused: {it}"));
+        format!("; {}{} {why}", out.model, until(out.until))
+    });
+    format!("{} on {node}: {state}{tokens}{cached}{}", engine.name, out.collect::<String>())
 }

@@ -62,6 +62,16 @@ impl Scheduler {
         self.whole_pause(replica)?.probe_at()
     }
 
+    /// Models of which the replica is sent nothing: until when, in milliseconds, and why it is paused; `None` outside its hours.
+    pub fn models_out(&self, replica: ReplicaKey) -> Vec<(ModelKey, Option<i64>, Option<&str>)> {
+        let Some(replica) = self.replicas.get(&replica) else { return Vec::new() };
+        let opens_at = Some(replica.hours.until.unwrap_or(i64::MAX));
+        let closed = replica.closed_for.iter().map(|model| (*model, opens_at, None));
+        let paused = replica.paused().filter(|(model, _)| !replica.closed_for.contains(model));
+        let paused = paused.map(|(model, breaker)| (model, breaker.probe_at(), Some(breaker.reason())));
+        closed.chain(paused).collect()
+    }
+
     /// The breaker whose probe is due first, where no model of the replica is in use: whoever waits for another model of it does
     /// not wait for this one.
     fn whole_pause(&self, replica: ReplicaKey) -> Option<&Breaker> {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::errors::AppError;
 use super::{ReadsFor, Services};
 use crate::store::nodes::engine_reports;
-pub use crate::store::nodes::engine_reports::{EnginePause, EngineRates, EngineReport, EngineState};
+pub use crate::store::nodes::engine_reports::{
+    EnginePause, EngineRates, EngineReport, EngineState, ModelOut, Out,
+};
 
 /// What every process that lives said last of each of its engine replicas, by the names of the replicas: a few seconds old
 /// at most where there is news. It is for operators: the reason of a pause may hold an engine's own words.

@@ -5,7 +5,7 @@ use std::fmt;
 use overnight_domain::requests::{RequestState, RequestStatus};
 
 use super::Services;
-use super::engines::{self, EnginePause, EngineReport};
+use super::engines::{self, EngineReport, Out};
 use super::errors::AppError;
 use crate::store::queue::live_counts;
 use crate::store::requests::models;
@@ -143,25 +143,24 @@ async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
 
 /// What is wrong with the engines of a model; `None` where one of them is driven, open and not paused.
 fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingReason> {
-    let serves = |report: &&EngineReport| report.engine.models.iter().any(|served| served == model);
+    let serves = |report: &&EngineReport| report.engine.serves(model);
     let mut serving = reports.iter().filter(serves).peekable();
     if serving.peek().is_none() {
         return Some(WaitingReason::NoEngine);
     }
     let mut pauses = Vec::new();
     for engine in serving.map(|report| &report.engine).filter(|engine| engine.is_driven) {
-        match (engine.closed_until, &engine.pause) {
-            (Some(until), _) => pauses.push((until, None)),
-            (None, Some(EnginePause { until: Some(until), reason })) => pauses.push((*until, Some(reason))),
+        match engine.out_for(model) {
+            Some(Out { until: Some(until), reason }) => pauses.push((until, reason)),
             // A node of an earlier version uses it again, one request at a time.
-            (None, Some(EnginePause { until: None, .. }) | None) => return None,
+            Some(Out { until: None, .. }) | None => return None,
         }
     }
     let first = pauses.into_iter().min();
     let until = first.map(|(until, _)| until).filter(|until| *until > now);
     match first {
         Some((_, None)) => Some(WaitingReason::EnginesClosed { until }),
-        Some((_, reason)) => Some(WaitingReason::EnginesPaused { reason: reason.cloned(), until }),
+        Some((_, reason)) => Some(WaitingReason::EnginesPaused { reason: reason.map(str::to_owned), until }),
         None => Some(WaitingReason::EnginesPaused { reason: None, until }),
     }
 }
@@ -169,7 +168,7 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::engines::{EngineRates, EngineState};
+    use crate::app::engines::{EnginePause, EngineRates, EngineState, ModelOut};
 
     const NOW: i64 = 1_000;
 
@@ -179,8 +178,17 @@ mod tests {
         let name = "gpu".to_owned();
         let (in_flight, max_concurrency, closed_until) = (0, 1, None);
         let rates = EngineRates::default();
-        let engine =
-            EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until, rates };
+        let engine = EngineState {
+            models_out: Vec::new(),
+            name,
+            models,
+            is_driven,
+            in_flight,
+            max_concurrency,
+            pause,
+            closed_until,
+            rates,
+        };
         EngineReport { node: "a".to_owned(), reported_at: 0, engine }
     }
 
@@ -195,6 +203,12 @@ mod tests {
         let closed = |until| {
             let mut report = well();
             report.engine.closed_until = Some(until);
+            report
+        };
+        let out_for = |model: &str, until, reason: Option<&str>| {
+            let mut report = report(&["tiny", "large"], true, None);
+            let (model, reason) = (model.to_owned(), reason.map(str::to_owned));
+            report.engine.models_out = vec![ModelOut { model, until, reason }];
             report
         };
         let away = |until, reason| report(&["tiny", "large"], true, Some((until, reason)));
@@ -215,6 +229,10 @@ mod tests {
             (vec![closed(1_500), away(Some(1_600), "reset")], out(Some(1_500))),
             (vec![closed(1_500), away(Some(1_400), "reset")], paused(Some("reset"), Some(1_400))),
             (vec![closed(1_500), well()], None),
+            (vec![out_for("tiny", Some(1_500), Some("500"))], paused(Some("500"), Some(1_500))),
+            (vec![out_for("tiny", Some(1_500), None)], out(Some(1_500))),
+            (vec![out_for("large", Some(1_500), Some("500"))], None),
+            (vec![out_for("tiny", Some(1_500), Some("500")), well()], None),
         ] {
             assert_eq!(trouble(&reports, "tiny", NOW), expected, "{reports:?}");
         }

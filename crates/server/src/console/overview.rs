@@ -9,7 +9,7 @@ use super::layout::pages;
 use super::{Layout, Section};
 use crate::app::accounts::Account;
 use crate::app::batches::BatchRow;
-use crate::app::engines::EngineRates;
+use crate::app::engines::{EngineRates, ModelOut};
 use crate::app::overview::Standing;
 
 /// How an engine stands.
@@ -28,6 +28,8 @@ pub(crate) struct EngineRow {
     pub(crate) reason: Option<String>,
     /// When one that is outside its hours opens.
     pub(crate) closed_until: Option<i64>,
+    /// The models of which it is sent nothing, while it is sent others'.
+    pub(crate) models_out: Vec<ModelOut>,
 }
 
 /// The first page of an account.

@@ -6,7 +6,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::replicas::Replicas;
 use crate::app::Services;
-use crate::store::nodes::engine_reports::{self, EnginePause, EngineRates, EngineState};
+use crate::store::nodes::engine_reports::{self, EnginePause, EngineRates, EngineState, ModelOut};
 use crate::tasks;
 
 /// There is no more than one report in so many milliseconds.
@@ -81,6 +81,13 @@ pub(super) fn state_of(
     let reason = scheduler.pause_reason(replica.key).filter(|_| is_driven && closed_until.is_none());
     let pause = reason
         .map(|reason| EnginePause { until: scheduler.paused_until(replica.key), reason: reason.to_owned() });
+    let is_out = pause.is_some() || closed_until.is_some();
+    let models_out = scheduler.models_out(replica.key).into_iter().filter(|_| is_driven && !is_out);
+    let models_out = models_out.map(|(model, until, reason)| ModelOut {
+        model: replicas.model_name(model).to_owned(),
+        until,
+        reason: reason.map(str::to_owned),
+    });
     // Asked for at each turn, driven or not: the rates need to look now and then.
     let rates = replicas.rates(replica.key, now);
     EngineState {
@@ -91,6 +98,7 @@ pub(super) fn state_of(
         max_concurrency: scheduler.concurrency_limit(replica.key).unwrap_or(replica.first_concurrency).into(),
         pause,
         closed_until,
+        models_out: models_out.collect(),
         rates: if is_driven { rates } else { EngineRates::default() },
     }
 }

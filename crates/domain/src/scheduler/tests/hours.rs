@@ -36,6 +36,7 @@ fn a_closed_replica_gets_nothing_and_opens_to_the_millisecond() {
     let mut desk = Desk::new(&[2]);
     close(&mut desk, FIRST, 60_050);
     assert_eq!(desk.scheduler.closed_until(FIRST), Some(desk.now + 60_050));
+    assert_eq!(desk.scheduler.models_out(FIRST), [(MODEL, Some(desk.now + 60_050), None)]);
     desk.enqueue(1, 1..=3);
     desk.wait(60_000);
     assert_eq!(desk.hear(), [""; 0]);
@@ -46,6 +47,7 @@ fn a_closed_replica_gets_nothing_and_opens_to_the_millisecond() {
     desk.feed(SchedulerInput::Tick);
     assert_eq!(desk.hear(), ["send 1 to 1", "send 2 to 1"]);
     assert!(!is_closed(&desk));
+    assert_eq!(desk.scheduler.models_out(FIRST), []);
 }
 
 #[test]

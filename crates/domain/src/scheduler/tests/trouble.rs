@@ -133,6 +133,9 @@ fn a_model_that_does_not_work_pauses_no_other_model_of_its_replica() {
         None,
         "who waits for the other model is told of no pause"
     );
+    let out = desk.scheduler.models_out(ReplicaKey(1));
+    let [(ModelKey(1), Some(until), Some(reason))] = out[..] else { panic!("{out:?}") };
+    assert!(until > desk.now && reason.contains("404"), "{out:?}");
     desk.wait(100);
     assert_eq!(desk.flying(), [11]);
     desk.complete(11);

@@ -37,28 +37,32 @@ impl Forecast<'_> {
     /// The engines of the model that are in use, and those that will open.
     async fn engines(&self) -> Result<Vec<EngineTime>, AppError> {
         let reports = engines::recent(self.services).await?;
-        let serving = self.serving(&reports);
         let now = self.services.clock.now();
-        Ok(serving.filter(|it| it.engine.pause.is_none()).map(|it| self.time_of(it, now)).collect())
+        Ok(self.serving(&reports).filter_map(|it| self.time_of(it, now)).collect())
+    }
+
+    fn model_name(&self) -> &str {
+        self.services.models.get(self.partition.model).map_or("", |model| &model.config.name)
     }
 
     /// What is known of the engines that serve the model.
-    fn serving<'r>(&self, reports: &'r [EngineReport]) -> impl Iterator<Item = &'r EngineReport> + use<'r> {
-        let name = self.services.models.iter().find(|it| it.key == self.partition.model);
-        let name = name.map(|model| model.config.name.clone());
-        let serves =
-            move |it: &&EngineReport| it.engine.models.iter().any(|served| Some(served) == name.as_ref());
-        reports.iter().filter(|it| it.engine.is_driven).filter(serves)
+    fn serving<'r>(&self, reports: &'r [EngineReport]) -> impl Iterator<Item = &'r EngineReport> {
+        reports.iter().filter(|it| it.engine.is_driven && it.engine.serves(self.model_name()))
     }
 
-    fn time_of(&self, report: &EngineReport, now: i64) -> EngineTime {
+    /// `None` of one that is paused for the model.
+    fn time_of(&self, report: &EngineReport, now: i64) -> Option<EngineTime> {
+        let out = report.engine.out_for(self.model_name());
+        if out.is_some_and(|it| it.reason.is_some()) {
+            return None;
+        }
         let slots = report.engine.max_concurrency as f64;
         let config = self.services.config.engines.iter().find(|it| it.name == report.engine.name);
         let open = match config.and_then(|config| config.hours.as_ref()) {
             Some(hours) => hours.stretches(now - BEFORE_MS, now + AHEAD_MS),
-            None => vec![(report.engine.closed_until.unwrap_or(i64::MIN), i64::MAX)],
+            None => vec![(out.and_then(|it| it.until).unwrap_or(i64::MIN), i64::MAX)],
         };
-        EngineTime { slots, open }
+        Some(EngineTime { slots, open })
     }
 
     /// What waits, as it was seen a second ago, or so many times as long ago as it took.
@@ -92,7 +96,7 @@ impl Forecast<'_> {
         let reports = engines::recent(self.services).await?;
         let mut beside = Vec::new();
         for model in self.services.models.iter().filter(|it| it.key != self.partition.model) {
-            let is_beside = |it: &EngineReport| it.engine.models.contains(&model.config.name);
+            let is_beside = |it: &EngineReport| it.engine.serves(&model.config.name);
             if !self.serving(&reports).any(is_beside) {
                 continue;
             }

@@ -96,6 +96,7 @@ fn row(report: EngineReport) -> EngineRow {
         rates: engine.rates,
         is_paused: engine.pause.is_some(),
         closed_until: engine.closed_until,
+        models_out: engine.models_out,
         name: engine.name,
         paused_until,
         reason,

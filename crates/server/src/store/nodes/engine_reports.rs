@@ -1,5 +1,7 @@
 //! What each process says of the engine replicas that it has in its settings, for people who look at any of them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::store::database::{Row, Value, statements};
 use crate::store::writer::{Job, Operation, WriteClass};
 use crate::store::writes::{WriteOrder, WriteTransaction};
@@ -22,8 +24,49 @@ pub struct EngineState {
     pub pause: Option<EnginePause>,
     /// Until when it is outside its hours, in milliseconds, if it is. Stored as a pause without a reason.
     pub closed_until: Option<i64>,
+    /// The models of which it is sent nothing, while it is sent others'.
+    pub models_out: Vec<ModelOut>,
     /// How fast it works for the process.
     pub rates: EngineRates,
+}
+
+impl EngineState {
+    /// Whether it serves a model, be it now or later.
+    pub fn serves(&self, model: &str) -> bool {
+        self.models.iter().any(|served| served == model)
+    }
+
+    /// Until when it is sent nothing of a model, and why; `None` where it is sent its requests.
+    pub fn out_for(&self, model: &str) -> Option<Out<'_>> {
+        if let Some(until) = self.closed_until {
+            return Some(Out { until: Some(until), reason: None });
+        }
+        if let Some(EnginePause { until, reason }) = &self.pause {
+            return Some(Out { until: *until, reason: Some(reason) });
+        }
+        let out = self.models_out.iter().find(|it| it.model == model);
+        out.map(|it| Out { until: it.until, reason: it.reason.as_deref() })
+    }
+}
+
+/// That an engine is sent nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Out<'a> {
+    /// Until when, in milliseconds; `None` where a node of an earlier version sends it one request at a time.
+    pub until: Option<i64>,
+    /// Why it is paused; `None` outside its hours.
+    pub reason: Option<&'a str>,
+}
+
+/// A model of which an engine is sent nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelOut {
+    /// By our name.
+    pub model: String,
+    /// Until when, in milliseconds.
+    pub until: Option<i64>,
+    /// Why it is paused, in words for the operator; `None` outside its hours.
+    pub reason: Option<String>,
 }
 
 /// How fast an engine replica works, over about the last minute. A node of an earlier version tells none.
@@ -76,29 +119,30 @@ statements! {
             WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = e.node) FOR UPDATE SKIP LOCKED)",
     };
     STORE over [Integer, Text, Integer, Text, Integer, Integer, Integer, Integer, Text, Integer,
-                Integer] = {
+                Integer, Text] = {
         sqlite: "INSERT INTO engine_reports
                 (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
-                 tokens_per_second, cache_hit_percent)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                 tokens_per_second, cache_hit_percent, models_out)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason, tokens_per_second = excluded.tokens_per_second,
-                cache_hit_percent = excluded.cache_hit_percent",
+                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out",
         postgres: "INSERT INTO engine_reports
                 (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
-                 tokens_per_second, cache_hit_percent)
+                 tokens_per_second, cache_hit_percent, models_out)
             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
-                                 $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[])
+                                 $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[],
+                                 $12::text[])
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason, tokens_per_second = excluded.tokens_per_second,
-                cache_hit_percent = excluded.cache_hit_percent",
+                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out",
     };
     LIST = "SELECT n.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
-               e.paused_until, e.reason, e.tokens_per_second, e.cache_hit_percent
+               e.paused_until, e.reason, e.tokens_per_second, e.cache_hit_percent, e.models_out
         FROM engine_reports e JOIN nodes n ON n.seq = e.node ORDER BY e.name, n.name, e.node";
 }
 
@@ -123,8 +167,9 @@ impl Operation for ReportEngines {
 }
 
 impl ReportEngines {
-    fn row(&self, node: i64, engine: &EngineState) -> [Value; 11] {
+    fn row(&self, node: i64, engine: &EngineState) -> [Value; 12] {
         let pause = engine.pause.as_ref();
+        let models_out = Some(&engine.models_out).filter(|it| !it.is_empty());
         [
             node.into(),
             engine.name.as_str().into(),
@@ -137,6 +182,7 @@ impl ReportEngines {
             pause.map(|pause| pause.reason.clone()).into(),
             engine.rates.tokens_per_second.into(),
             engine.rates.cache_hit_percent.into(),
+            models_out.and_then(|it| serde_json::to_string(it).ok()).into(),
         ]
     }
 }
@@ -148,6 +194,7 @@ pub async fn list(store: &Store) -> Result<Vec<EngineReport>, StoreError> {
 
 fn read(row: &Row) -> Result<EngineReport, StoreError> {
     let (until, reason) = (row.get::<Option<i64>>("paused_until")?, row.get::<Option<String>>("reason")?);
+    let models_out: Option<String> = row.get("models_out")?;
     let engine = EngineState {
         name: row.get("name")?,
         models: row.get::<&str>("models")?.lines().map(str::to_owned).collect(),
@@ -156,6 +203,8 @@ fn read(row: &Row) -> Result<EngineReport, StoreError> {
         max_concurrency: row.get("max_concurrency")?,
         closed_until: until.filter(|_| reason.is_none()),
         pause: reason.map(|reason| EnginePause { until, reason }),
+        // What a later version may write there is left out.
+        models_out: models_out.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default(),
         rates: EngineRates {
             tokens_per_second: row.get("tokens_per_second")?,
             cache_hit_percent: row.get("cache_hit_percent")?,

@@ -2,7 +2,9 @@
 
 use crate::store::Store;
 use crate::store::nodes;
-use crate::store::nodes::engine_reports::{self, EnginePause, EngineRates, EngineReport, EngineState};
+use crate::store::nodes::engine_reports::{
+    self, EnginePause, EngineRates, EngineReport, EngineState, ModelOut,
+};
 use crate::store::tests::{Fixture, START};
 
 fn engine(name: &str) -> EngineState {
@@ -14,6 +16,7 @@ fn engine(name: &str) -> EngineState {
         max_concurrency: 16,
         pause: None,
         closed_until: None,
+        models_out: Vec::new(),
         rates: EngineRates { tokens_per_second: Some(12_000), cache_hit_percent: Some(87) },
     }
 }
@@ -42,6 +45,14 @@ async fn the_last_report_of_each_engine_is_kept(mut fixture: Fixture) {
         ..first.clone()
     };
     let closed = EngineState { closed_until: Some(START + 9), ..second.clone() };
+    let out = |until, reason: Option<&str>| {
+        let (model, reason) = ("large".to_owned(), reason.map(str::to_owned));
+        EngineState { models_out: vec![ModelOut { model, until, reason }], ..second.clone() }
+    };
+    for out in [out(Some(START + 7), Some("it is\n\"away\"")), out(Some(i64::MAX), None)] {
+        report(&fixture.store, std::slice::from_ref(&out), START).await;
+        assert_eq!(list(&fixture.store).await, [(START, first.clone()), (START, out)]);
+    }
     report(&fixture.store, std::slice::from_ref(&closed), START).await;
     assert_eq!(list(&fixture.store).await, [(START, first.clone()), (START, closed)]);
     let tried = EngineState { pause: pause(None), is_driven: false, models: Vec::new(), ..second };

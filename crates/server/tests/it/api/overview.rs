@@ -52,11 +52,17 @@ async fn a_client_is_told_why_a_request_waits_and_operators_why_engines_are_paus
     let app = TestApp::start().await;
     let now = app.services.clock.now();
     let report = async |pause: Option<EnginePause>| {
-        let (name, models) = ("gpu-0".to_owned(), vec![MODEL.to_owned()]);
-        let (is_driven, in_flight, max_concurrency, closed_until) = (true, 0, 4, None);
-        let rates = EngineRates::default();
-        let engine =
-            EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until, rates };
+        let engine = EngineState {
+            name: "gpu-0".to_owned(),
+            models: vec![MODEL.to_owned()],
+            is_driven: true,
+            in_flight: 0,
+            max_concurrency: 4,
+            pause,
+            closed_until: None,
+            models_out: Vec::new(),
+            rates: EngineRates::default(),
+        };
         engine_reports::report(&app.services.store, vec![engine], now).await.expect("a report");
     };
     let reason =

@@ -2,7 +2,7 @@
 
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
-use overnight_server::app::engines::{EngineRates, EngineState};
+use overnight_server::app::engines::{EngineRates, EngineState, ModelOut};
 use overnight_server::app::{api_keys, members, users};
 use overnight_server::store::nodes::engine_reports;
 
@@ -10,11 +10,18 @@ use super::{PASSWORD, both_accounts, member, operator};
 use crate::support::{MODEL, START, TestApp};
 
 /// An engine as a node reports it.
-async fn report(app: &TestApp, closed_until: Option<i64>, rates: EngineRates) {
-    let (name, models) = ("gpu-0".to_owned(), vec![MODEL.to_owned()]);
-    let (is_driven, in_flight, max_concurrency, pause) = (true, 0, 4, None);
-    let engine =
-        EngineState { name, models, is_driven, in_flight, max_concurrency, pause, closed_until, rates };
+async fn report(app: &TestApp, closed_until: Option<i64>, rates: EngineRates, models_out: Vec<ModelOut>) {
+    let engine = EngineState {
+        name: "gpu-0".to_owned(),
+        models: vec![MODEL.to_owned()],
+        is_driven: true,
+        in_flight: 0,
+        max_concurrency: 4,
+        pause: None,
+        closed_until,
+        models_out,
+        rates,
+    };
     engine_reports::report(&app.services.store, vec![engine], START).await.expect("a report");
 }
 
@@ -28,7 +35,7 @@ async fn operators_see_how_fast_an_engine_works_and_what_its_prefix_cache_saves(
         (None, None, r#"<td class="num">–</td><td class="num">–</td>"#),
         (Some(12_000), Some(87), r#"<td class="num">12,000</td><td class="num">87 %</td>"#),
     ] {
-        report(&app, None, EngineRates { tokens_per_second, cache_hit_percent }).await;
+        report(&app, None, EngineRates { tokens_per_second, cache_hit_percent }, Vec::new()).await;
         for path in ["/console/operator", &overview] {
             let page = operator.get(path).await;
             assert!(page.text().contains(cells), "{path}: {page:?}");
@@ -43,9 +50,19 @@ async fn operators_see_how_fast_an_engine_works_and_what_its_prefix_cache_saves(
 #[tokio::test]
 async fn an_engine_outside_its_hours_is_shown_with_the_time_it_opens() {
     let app = TestApp::start().await;
-    report(&app, Some(START + 60_000), EngineRates::default()).await;
+    report(&app, Some(START + 60_000), EngineRates::default(), Vec::new()).await;
     let page = operator(&app).await.get("/console/operator").await;
     assert!(page.text().contains("outside its hours</span> <span class=\"label\">until "), "{page:?}");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn an_engine_that_is_paused_for_one_of_its_models_is_shown_with_it() {
+    let app = TestApp::start().await;
+    let (model, until, reason) = ("large".to_owned(), Some(START + 60_000), Some("it said 500".to_owned()));
+    report(&app, None, EngineRates::default(), vec![ModelOut { model, until, reason }]).await;
+    let page = operator(&app).await.get("/console/operator").await;
+    assert!(page.text().contains("large paused until ") && page.text().contains(": it said 500"), "{page:?}");
     app.stop().await;
 }
 
