@@ -105,7 +105,7 @@ impl Scheduler {
             state.into_iter().flat_map(|state| state.partitions.iter().map(move |it| (state, it)));
         partitions.filter_map(move |(state, (account, it))| {
             let is_held_back = state.is_held_back(it);
-            let slots = it.throughput.slots_taken().filter(|_| is_held_back);
+            let slots = it.throughput.slots_taken().filter(|slots| is_held_back && *slots > 0.0);
             let most_part = slots.map(|slots| (slots / in_flight).min(1.0));
             Some((*account, Pace { most_part, ..it.throughput.pace()? }))
         })
