@@ -88,7 +88,7 @@ fn join(mut rests: Vec<f64>, target: &mut (usize, f64), replicas: usize) -> Vec<
 /// The work that each replica does until one has done what comes before the target in its rest, while whoever has nothing left takes
 /// the second half of the longest, or what lies behind its first `survey`.
 fn reached_after(mut rests: Vec<f64>, mut target: (usize, f64), all: f64, survey: f64) -> f64 {
-    let mut done = 0.0;
+    let (survey, mut done) = (survey.max(all * LEAST_PART), 0.0);
     loop {
         let shortest = rests.iter().copied().fold(f64::INFINITY, f64::min);
         let longest = rests.iter().copied().fold(0.0, f64::max);

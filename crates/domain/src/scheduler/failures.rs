@@ -24,10 +24,11 @@ impl Scheduler {
         }
         let Some(held) = self.let_go(seq) else { return };
         let partition = held.lease.key.partition;
+        let slot_ms = (now - held.sent_at).max(1);
         let model = self.model(partition.model);
         model.settle(partition.account, held.charged.saturating_sub(cost.max(1)));
-        let slot_ms = (now - held.sent_at).max(1);
         model.peak.note_completion(cost.max(1));
+        model.used.note_completion(held.cost, cost.max(1), slot_ms);
         let throughput = &mut model.partition(partition.account, now).throughput;
         throughput.note_completion(held.cost, cost.max(1), slot_ms);
         model.suspects.clear(partition.account, seq, held.suspect);
@@ -122,6 +123,7 @@ impl Scheduler {
         message: String,
         attempt: FailedAttempt,
     ) {
+        self.charge_in_full(&held);
         self.out.push(SchedulerCommand::Fail { lease: held.lease, code, message, attempt });
     }
 }

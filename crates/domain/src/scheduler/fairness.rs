@@ -11,7 +11,7 @@ use super::partitions::PartitionState;
 use super::peak::Peak;
 use super::segments::{Range, Taker, Turn};
 use super::suspects::Suspects;
-use super::throughput::UsedPart;
+use super::throughput::{Throughput, UsedPart};
 
 /// Partitions of a model that are scanned together.
 const LOOKS_MAX: usize = 8;
@@ -39,8 +39,12 @@ pub(super) struct Model {
     is_shared: bool,
     /// Partitions that may have work, whose turn comes first in front.
     ring: VecDeque<AccountKey>,
-    /// A moving mean of the costs leased.
+    /// A moving mean of the estimated costs leased.
     mean_cost: i64,
+    /// A moving mean of what was charged for them.
+    mean_charge: i64,
+    /// What requests of all accounts used of their estimates.
+    pub(super) used: Throughput,
     /// The most that its engines were seen to do.
     pub(super) peak: Peak,
     /// The round of the deficit round robin.
@@ -106,7 +110,7 @@ impl Model {
         capacity - (capacity / RESERVED_PART).max(1)
     }
 
-    /// What a request costs, in the mean of those leased lately.
+    /// What a request is estimated to cost, in the mean of those leased lately.
     pub(super) const fn mean_cost(&self) -> i64 {
         self.mean_cost
     }
@@ -129,7 +133,7 @@ impl Model {
 
     /// Whether the partition held as many requests as it may, in this round or one of the last two.
     pub(super) fn is_held_back(&self, partition: &PartitionState) -> bool {
-        partition.held_back_in.is_some_and(|round| self.round - round <= 2)
+        is_recent(self.round, partition.held_back_in)
     }
 
     /// How many more requests the account may hold.
@@ -237,21 +241,19 @@ impl Model {
     /// turns by the request and a fleet by the run.
     fn next_quantum(&self) -> i64 {
         let requests = self.capacity.saturating_mul(self.capacity.clamp(1, SLOTFULS));
-        self.mean_cost.saturating_mul(requests.clamp(1, QUANTUM_REQUESTS_MAX)).max(1)
+        self.mean_charge.saturating_mul(requests.clamp(1, QUANTUM_REQUESTS_MAX)).max(1)
     }
 
     /// A run is being leased: its partition pays this part of its cost, and its turn ends where nothing is left.
     pub(super) fn charge(&mut self, account: AccountKey, run: &[Candidate]) -> UsedPart {
-        let part = self.partitions.get(&account).map(|it| it.throughput.used_part()).unwrap_or_default();
+        let own = self.partitions.get(&account).and_then(|it| it.throughput.used_part());
+        let part = own.or_else(|| self.used.used_part()).unwrap_or_default();
         let mut sum = 0_i64;
         for candidate in run {
-            let cost = part.of(candidate.cost);
-            sum = sum.saturating_add(cost);
-            self.mean_cost = if self.mean_cost == 0 {
-                cost
-            } else {
-                self.mean_cost.saturating_add(cost.saturating_sub(self.mean_cost) / 64).max(1)
-            };
+            let charge = part.of(candidate.cost);
+            sum = sum.saturating_add(charge);
+            self.mean_cost = moved(self.mean_cost, candidate.cost.max(1));
+            self.mean_charge = moved(self.mean_charge, charge);
         }
         self.settle(account, sum.saturating_neg());
         part
@@ -277,12 +279,16 @@ impl Model {
     /// Once a second: forgets partitions that have long been quiet; true where any may be scanned again. Of each account so many requests
     /// are in flight.
     pub(super) fn repair(&mut self, in_flight: &BTreeMap<AccountKey, usize>, now: i64) -> bool {
-        let mut again = Vec::new();
+        let (round, mut again) = (self.round, Vec::new());
         let waits = self.partitions.values().any(|it| it.visible_count() > 0);
-        self.peak.pass(in_flight.values().sum(), waits, now);
+        let taken = in_flight.values().sum();
+        let are_most =
+            i64::try_from(taken).unwrap_or(i64::MAX).saturating_mul(8) >= self.capacity.saturating_mul(7);
+        self.peak.pass(taken, waits && are_most, now);
         self.partitions.retain(|account, partition| {
             let taken = in_flight.get(account).copied().unwrap_or(0);
-            partition.throughput.pass(partition.held > 0, taken, now);
+            let most_taken = is_recent(round, partition.held_back_in).then_some(taken);
+            partition.throughput.pass(partition.held > 0, most_taken, now);
             let is_over = partition.repair(now) && partition.held == 0;
             if !partition.in_ring && partition.is_visible() {
                 again.push(*account);
@@ -294,5 +300,18 @@ impl Model {
             self.enlist(*account);
         }
         !again.is_empty()
+    }
+}
+
+/// Whether something was so in this round or one of the last two.
+fn is_recent(round: u64, was_in: Option<u64>) -> bool {
+    was_in.is_some_and(|was_in| round - was_in <= 2)
+}
+
+/// A moving mean that was `mean`, 0 where there was none, after one more value.
+fn moved(mean: i64, value: i64) -> i64 {
+    match mean {
+        0 => value,
+        mean => mean.saturating_add(value.saturating_sub(mean) / 64).max(1),
     }
 }

@@ -103,9 +103,20 @@ impl Scheduler {
         }
     }
 
-    /// Puts a request that was let go back into the queue. Its account is not refunded, whether the attempt counts or not:
-    /// else requests that only fail would win every turn.
+    /// An engine had it, or may have, and it was not completed: its account pays all of its estimate, whether the attempt counts or not,
+    /// else requests that only fail or are cancelled would win every turn.
+    pub(super) fn charge_in_full(&mut self, held: &HeldLease) {
+        let QueuePartition { model, account } = held.lease.key.partition;
+        self.model(model).settle(account, held.charged.saturating_sub(held.cost).min(0));
+    }
+
+    /// Puts a request that was let go back into the queue. Its account is not refunded.
     pub(super) fn release_lease(&mut self, held: HeldLease, retry_at: i64, mark: Mark, now: i64) {
+        self.charge_in_full(&held);
+        self.put_back(held, retry_at, mark, now);
+    }
+
+    fn put_back(&mut self, held: HeldLease, retry_at: i64, mark: Mark, now: i64) {
         let Mark { attempt, suspect } = mark;
         let partition = held.lease.key.partition;
         let wake_at = self.model(partition.model).partition(partition.account, now).delay(retry_at, now);
@@ -118,7 +129,7 @@ impl Scheduler {
         let partition = held.lease.key.partition;
         self.model(partition.model).settle(partition.account, held.charged);
         let mark = held.unchanged();
-        self.release_lease(held, retry_at, mark, now);
+        self.put_back(held, retry_at, mark, now);
     }
 
     /// Releases the leases that wait for a slot of the replica: those of a model, or all of them.

@@ -28,7 +28,7 @@ impl Peak {
         self.used = self.used.saturating_add(used);
     }
 
-    /// Time passed, in which so many slots were taken: all, or else nothing waits. Called about once a second.
+    /// Time passed, in which so many slots were taken: nearly all, while more waits, or not. Called about once a second.
     pub(super) fn pass(&mut self, taken: usize, are_all: bool, now: i64) {
         let since = self.passed_at.replace(now);
         if !are_all {
@@ -38,7 +38,7 @@ impl Peak {
         let ms = since.map_or(0, |since| (now - since).clamp(0, LOOK_MS));
         self.busy_ms += ms;
         self.taken_ms = self.taken_ms.saturating_add(ms.saturating_mul(i64::try_from(taken).unwrap_or(0)));
-        if self.completions >= WINDOW && self.busy_ms >= WINDOW_MS {
+        if self.completions >= WINDOW && self.busy_ms >= WINDOW_MS && self.taken_ms > 0 {
             let slot_ms = self.taken_ms as f64 / self.used.max(1) as f64;
             let least = self.least_slot_ms.map_or(slot_ms, |least| slot_ms.min(least * FADING));
             *self = Self { passed_at: self.passed_at, least_slot_ms: Some(least), ..Self::default() };

@@ -213,10 +213,17 @@ impl Scheduler {
 
     /// Forgets a lease that is no longer this scheduler's, and stops its attempt.
     fn drop_held(&mut self, seq: i64) {
-        if let Some(held) = self.let_go(seq)
-            && held.stage == Stage::InFlight
-        {
-            self.out.push(SchedulerCommand::Abort { seq });
+        let Some(held) = self.let_go(seq) else { return };
+        match held.stage {
+            Stage::Buffered => {
+                let QueuePartition { model, account } = held.lease.key.partition;
+                self.model(model).settle(account, held.charged);
+            }
+            Stage::InFlight => {
+                self.charge_in_full(&held);
+                self.out.push(SchedulerCommand::Abort { seq });
+            }
+            Stage::Doubted => self.charge_in_full(&held),
         }
     }
 }

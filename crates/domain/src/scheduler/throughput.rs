@@ -79,7 +79,9 @@ pub(super) struct Throughput {
     recent: Recent,
     completions: u32,
     busy_ms: i64,
-    /// Slots taken in that time, times milliseconds.
+    /// The part of that time in which no more might be leased.
+    held_back_ms: i64,
+    /// Slots taken in that part, times milliseconds.
     taken_ms: i64,
     passed_at: Option<i64>,
 }
@@ -92,19 +94,27 @@ impl Throughput {
         self.completions = self.completions.saturating_add(1);
     }
 
-    /// Time passed, in which requests were leased or not, and took so many slots. Called about once a second.
-    pub(super) fn pass(&mut self, is_busy: bool, taken: usize, now: i64) {
+    /// Time passed, in which requests were leased or not, and took so many slots where no more might be leased. Called about once a
+    /// second.
+    pub(super) fn pass(&mut self, is_busy: bool, most_taken: Option<usize>, now: i64) {
         let since = self.passed_at.replace(now);
         if !is_busy {
             return;
         }
         let ms = since.map_or(0, |since| (now - since).clamp(0, KNOWN_MS));
         self.busy_ms += ms;
-        self.taken_ms = self.taken_ms.saturating_add(ms.saturating_mul(i64::try_from(taken).unwrap_or(0)));
         if self.busy_ms >= 2 * HALF_MS {
             self.busy_ms /= 2;
-            self.taken_ms /= 2;
             self.cost /= 2;
+        }
+        if let Some(taken) = most_taken {
+            self.held_back_ms += ms;
+            self.taken_ms =
+                self.taken_ms.saturating_add(ms.saturating_mul(i64::try_from(taken).unwrap_or(0)));
+        }
+        if self.held_back_ms >= 2 * HALF_MS {
+            self.held_back_ms /= 2;
+            self.taken_ms /= 2;
         }
     }
 
@@ -118,9 +128,9 @@ impl Throughput {
         })
     }
 
-    /// The part of their cost that its requests are expected to use; all of it where that is not known yet.
-    pub(super) fn used_part(&self) -> UsedPart {
-        self.known().map(|Recent { used, cost, .. }| UsedPart { used, cost }).unwrap_or_default()
+    /// The part of their cost that its requests are expected to use; `None` where that is not known yet.
+    pub(super) fn used_part(&self) -> Option<UsedPart> {
+        self.known().map(|Recent { used, cost, .. }| UsedPart { used, cost })
     }
 
     fn known(&self) -> Option<Recent> {
@@ -128,9 +138,9 @@ impl Throughput {
         (self.completions >= KNOWN_COMPLETIONS && cost > 0 && used > 0).then_some(self.recent)
     }
 
-    /// How many slots its requests took in the mean, while any was leased; `None` where that is not known yet.
-    pub(super) fn slots_taken(&self) -> Option<f64> {
-        (self.busy_ms >= KNOWN_MS).then(|| self.taken_ms as f64 / self.busy_ms as f64)
+    /// How many slots its requests took in the mean, while no more might be leased; `None` where that is not known yet.
+    pub(super) fn most_taken(&self) -> Option<f64> {
+        (self.held_back_ms >= KNOWN_MS).then(|| self.taken_ms as f64 / self.held_back_ms as f64)
     }
 
     /// How long work of this cost takes, in milliseconds; `None` where that is not known yet.
@@ -151,20 +161,20 @@ mod tests {
     fn it_is_the_cost_completed_in_the_time_of_work() {
         let mut throughput = Throughput::default();
         for second in 0..=9 {
-            throughput.pass(true, 7, second * 1_000);
+            throughput.pass(true, Some(7), second * 1_000);
             throughput.note_completion(25, 10, 70);
             throughput.note_completion(25, 10, 70);
         }
         assert_eq!(throughput.ms_for(500), None, "nine seconds tell nothing");
-        throughput.pass(true, 7, 10_000);
+        throughput.pass(true, Some(7), 10_000);
         assert_eq!(throughput.ms_for(500), Some(10_000));
-        assert_eq!(throughput.slots_taken(), Some(7.0));
+        assert_eq!(throughput.most_taken(), Some(7.0));
         assert_eq!(
             throughput.pace(),
             Some(Pace { used_part: 0.4, slot_ms: 7.0, request_ms: 70.0, most_part: None })
         );
-        throughput.pass(false, 0, 500_000);
-        throughput.pass(true, 9, 500_000);
+        throughput.pass(false, None, 500_000);
+        throughput.pass(true, None, 500_000);
         assert_eq!(throughput.ms_for(500), Some(10_000), "an outage is no work");
         assert_eq!(throughput.ms_for(i64::MAX), Some(i64::MAX));
     }
@@ -172,7 +182,7 @@ mod tests {
     #[test]
     fn a_few_completions_tell_nothing() {
         let mut throughput = Throughput::default();
-        (0..=60).for_each(|second| throughput.pass(true, 0, second * 1_000));
+        (0..=60).for_each(|second| throughput.pass(true, None, second * 1_000));
         for known in [false, true] {
             (0..15).for_each(|_| throughput.note_completion(1, 1, 1));
             assert_eq!(throughput.ms_for(500).is_some(), known);
@@ -193,7 +203,7 @@ mod tests {
     fn it_follows_a_change_within_minutes() {
         let mut throughput = Throughput::default();
         for second in 0..3_600 {
-            throughput.pass(true, 0, second * 1_000);
+            throughput.pass(true, None, second * 1_000);
             throughput.note_completion(if second < 2_400 { 100 } else { 200 }, 50, 9);
         }
         let ms = throughput.ms_for(200).unwrap();

@@ -199,7 +199,8 @@ fn make_room<K, V: Clone>(cells: &mut HashMap<K, Arc<Cell<V>>>, now: i64) {
     let median = if worths.is_empty() { 0 } else { *worths.select_nth_unstable(middle).1 };
     let mut excess = cells.len() - ANSWERS_MAX / 2;
     cells.retain(|_, cell| {
-        let goes = excess > 0 && cell.worth_ms(now).is_some_and(|worth| worth <= median);
+        let is_cheap = |worth| worth <= median && worth < i64::MAX;
+        let goes = excess > 0 && cell.worth_ms(now).is_some_and(is_cheap);
         excess -= usize::from(goes);
         !goes
     });

@@ -206,6 +206,51 @@ fn what_requests_take_is_learnt_from_sixteen() {
     assert_eq!((account, pace.most_part), (partition(1).account, None));
 }
 
+/// Requests 1 to 16 of account 1 use a hundredth of their estimates.
+fn train(desk: &mut Desk) {
+    for seq in 1..=16 {
+        desk.enqueue(1, [seq]);
+        desk.sent.remove(&seq).unwrap();
+        desk.feed(SchedulerInput::Completed { seq, cost: 1 });
+    }
+    desk.hear();
+}
+
+#[test]
+fn what_ends_without_a_completion_is_charged_all_of_its_estimate() {
+    type Ending = fn(&mut Desk, i64);
+    let endings: [(&str, Ending, i64); 5] = [
+        ("cancelled", |desk, seq| desk.feed(SchedulerInput::Ended { seqs: vec![seq] }), 100),
+        ("refused", |desk, seq| desk.status(seq, 400), 100),
+        ("busy", |desk, seq| desk.status(seq, 429), 100),
+        ("never seen", |desk, seq| desk.fail(seq, AttemptError::Connect("refused".into())), 0),
+        ("completed", |desk, seq| desk.feed(SchedulerInput::Completed { seq, cost: 7 }), 7),
+    ];
+    for (name, ending, charged) in endings {
+        let mut desk = Desk::new(&[2]);
+        train(&mut desk);
+        let deficit =
+            |desk: &mut Desk| desk.scheduler.model(super::MODEL).partition(AccountKey(1), 0).deficit;
+        desk.enqueue(1, [100]);
+        let before = deficit(&mut desk) + 1;
+        ending(&mut desk, 100);
+        assert_eq!(before - deficit(&mut desk), charged, "{name}");
+    }
+}
+
+#[test]
+fn who_is_new_is_charged_what_the_others_use() {
+    let mut desk = Desk::new(&[2]);
+    train(&mut desk);
+    let charge = |desk: &mut Desk, account| {
+        let model = desk.scheduler.model(super::MODEL);
+        model.partition(AccountKey(account), 0);
+        model.charge(AccountKey(account), &[candidate(500)]).of(100)
+    };
+    assert_eq!((charge(&mut desk, 1), charge(&mut desk, 2)), (1, 1));
+    assert_eq!(charge(&mut Desk::new(&[2]), 2), 100, "nothing is known");
+}
+
 #[test]
 fn who_holds_as_many_requests_as_it_may_is_known_by_the_slots_it_takes() {
     let mut desk = Desk::new(&[8]);
