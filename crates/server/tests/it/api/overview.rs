@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use overnight_domain::requests::RequestState;
-use overnight_server::app::engines::{EnginePause, EngineRates, EngineState};
+use overnight_server::app::engines::{EnginePause, EngineState};
 use overnight_server::app::waiting::{self, WaitingReason};
 use overnight_server::app::{Services, activity, overview};
-use overnight_server::store::nodes::engine_reports;
 use serde_json::json;
 
-use crate::support::{MODEL, START, TestApp};
+use crate::support::{MODEL, START, TestApp, idle_engine};
 
 /// The same services, which remember nothing that they counted.
 fn afresh(app: &TestApp) -> Services {
@@ -51,20 +50,8 @@ async fn what_ended_is_told_by_quarters_of_an_hour() {
 async fn a_client_is_told_why_a_request_waits_and_operators_why_engines_are_paused() {
     let app = TestApp::start().await;
     let now = app.services.clock.now();
-    let report = async |pause: Option<EnginePause>| {
-        let engine = EngineState {
-            name: "gpu-0".to_owned(),
-            models: vec![MODEL.to_owned()],
-            is_driven: true,
-            in_flight: 0,
-            max_concurrency: 4,
-            pause,
-            closed_until: None,
-            models_out: Vec::new(),
-            rates: EngineRates::default(),
-        };
-        engine_reports::report(&app.services.store, vec![engine], now).await.expect("a report");
-    };
+    let report =
+        async |pause: Option<EnginePause>| app.report_engine(EngineState { pause, ..idle_engine() }).await;
     let reason =
         async |state: &RequestState| waiting::reason(&afresh(&app), MODEL, state).await.expect("a reason");
     let gathering = RequestState::Gathering { ready_at: now + 60_000 };

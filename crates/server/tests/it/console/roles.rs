@@ -4,26 +4,9 @@ use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
 use overnight_server::app::engines::{EngineRates, EngineState, ModelOut};
 use overnight_server::app::{api_keys, members, users};
-use overnight_server::store::nodes::engine_reports;
 
 use super::{PASSWORD, both_accounts, member, operator};
-use crate::support::{MODEL, START, TestApp};
-
-/// An engine as a node reports it.
-async fn report(app: &TestApp, closed_until: Option<i64>, rates: EngineRates, models_out: Vec<ModelOut>) {
-    let engine = EngineState {
-        name: "gpu-0".to_owned(),
-        models: vec![MODEL.to_owned()],
-        is_driven: true,
-        in_flight: 0,
-        max_concurrency: 4,
-        pause: None,
-        closed_until,
-        models_out,
-        rates,
-    };
-    engine_reports::report(&app.services.store, vec![engine], START).await.expect("a report");
-}
+use crate::support::{START, TestApp, idle_engine};
 
 #[tokio::test]
 async fn operators_see_how_fast_an_engine_works_and_what_its_prefix_cache_saves() {
@@ -35,7 +18,8 @@ async fn operators_see_how_fast_an_engine_works_and_what_its_prefix_cache_saves(
         (None, None, r#"<td class="num">–</td><td class="num">–</td>"#),
         (Some(12_000), Some(87), r#"<td class="num">12,000</td><td class="num">87 %</td>"#),
     ] {
-        report(&app, None, EngineRates { tokens_per_second, cache_hit_percent }, Vec::new()).await;
+        let rates = EngineRates { tokens_per_second, cache_hit_percent };
+        app.report_engine(EngineState { rates, ..idle_engine() }).await;
         for path in ["/console/operator", &overview] {
             let page = operator.get(path).await;
             assert!(page.text().contains(cells), "{path}: {page:?}");
@@ -50,7 +34,7 @@ async fn operators_see_how_fast_an_engine_works_and_what_its_prefix_cache_saves(
 #[tokio::test]
 async fn an_engine_outside_its_hours_is_shown_with_the_time_it_opens() {
     let app = TestApp::start().await;
-    report(&app, Some(START + 60_000), EngineRates::default(), Vec::new()).await;
+    app.report_engine(EngineState { closed_until: Some(START + 60_000), ..idle_engine() }).await;
     let page = operator(&app).await.get("/console/operator").await;
     assert!(page.text().contains("outside its hours</span> <span class=\"label\">until "), "{page:?}");
     app.stop().await;
@@ -60,7 +44,8 @@ async fn an_engine_outside_its_hours_is_shown_with_the_time_it_opens() {
 async fn an_engine_that_is_paused_for_one_of_its_models_is_shown_with_it() {
     let app = TestApp::start().await;
     let (model, until, reason) = ("large".to_owned(), Some(START + 60_000), Some("it said 500".to_owned()));
-    report(&app, None, EngineRates::default(), vec![ModelOut { model, until, reason }]).await;
+    let models_out = vec![ModelOut { model, until, reason }];
+    app.report_engine(EngineState { models_out, ..idle_engine() }).await;
     let page = operator(&app).await.get("/console/operator").await;
     assert!(page.text().contains("large paused until ") && page.text().contains(": it said 500"), "{page:?}");
     app.stop().await;

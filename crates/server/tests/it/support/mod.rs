@@ -2,6 +2,7 @@
 
 mod app;
 mod client;
+mod engines;
 mod http2;
 mod lives;
 mod log;
@@ -12,6 +13,7 @@ mod stores;
 
 pub(crate) use self::app::{AGES, MODEL, START, TestApp};
 pub(crate) use self::client::{Answered, Client};
+pub(crate) use self::engines::idle_engine;
 pub(crate) use self::http2::Http2;
 pub(crate) use self::log::Log;
 pub(crate) use self::order::keys;
