@@ -129,17 +129,19 @@ install_browser_tests() {
     npm ci --prefix "$folder" >&2
 }
 
-# Builds the programs `overnight` and `overnight-engine`. Cargo decides what there is to do; where nothing has changed
-# since the last time, it does so in silence.
+# Builds the programs `overnight` and `overnight-engine`, and `overnight-bench` beside them where it is named:
+#   build_programs overnight-bench
+# Cargo decides what there is to do; where nothing has changed since the last time, it does so in silence.
 build_programs() {
-    local built=$CARGO_TARGET_DIR/release/.overnight-built
+    local built=$CARGO_TARGET_DIR/release/.${1:-overnight}-built
+    local programs=("${programs[@]}" ${1:+-p "$1"})
     # From another folder cargo would not find the settings, and compile SQLite again.
     local build=(cargo build --locked --config "$root/.cargo/config.toml" --manifest-path "$root/Cargo.toml" "${programs[@]}")
     if [ -e "$built" ] && [ -z "$(sources_newer_than "$built")" ] && "${build[@]}" --quiet; then
         return
     fi
     install_build_needs
-    [ -e "$built" ] || say "Building Overnight. The first time takes minutes, most of them for llama.cpp."
+    [ -e "$built" ] || say "Building Overnight. The first time takes minutes."
     "${build[@]}" >&2
     touch "$built"
 }

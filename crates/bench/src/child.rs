@@ -1,8 +1,10 @@
-//! Processes under measurement: the running executable, started anew with other arguments.
+//! Processes under measurement: the service, whose program stands beside this one, and parts of this program.
 
+use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsStr;
 use std::io;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -22,12 +24,28 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts this executable with other arguments, and without settings from the environment; the first line it says,
-    /// as JSON. What it says behind that is not read.
-    pub(super) async fn start<A: AsRef<OsStr>, T: DeserializeOwned>(
+    /// Starts the program `overnight`; the first line it says, as JSON.
+    pub(super) async fn start_service<A: AsRef<OsStr>, T: DeserializeOwned>(
         arguments: impl IntoIterator<Item = A>,
     ) -> io::Result<(Self, T)> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let program = service_program()?;
+        let unknown =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", program.display()));
+        Self::start(&program, arguments).await.map_err(unknown)
+    }
+
+    async fn start_peer<T: DeserializeOwned>(peer: &Peer) -> io::Result<(Self, T)> {
+        let arguments = [PEER_COMMAND.to_owned(), serde_json::to_string(peer)?];
+        Self::start(&std::env::current_exe()?, arguments).await
+    }
+
+    /// Starts a program without settings from the environment; the first line it says, as JSON. What it says after that is not
+    /// read.
+    async fn start<A: AsRef<OsStr>, T: DeserializeOwned>(
+        program: &Path,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> io::Result<(Self, T)> {
+        let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         for (name, _) in
             std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OVERNIGHT_"))
@@ -42,13 +60,13 @@ impl Process {
 
     /// Starts a peer that serves; where it listens.
     pub(super) async fn start_server(peer: &Peer) -> io::Result<(Self, SocketAddr)> {
-        let (process, Listening { listening }) = Self::start(peer_arguments(peer)?).await?;
+        let (process, Listening { listening }) = Self::start_peer(peer).await?;
         Ok((process, listening))
     }
 
     /// Runs a peer to its end; what it says.
     pub(super) async fn run_peer<T: DeserializeOwned>(peer: &Peer) -> io::Result<T> {
-        let (mut process, outcome) = Self::start(peer_arguments(peer)?).await?;
+        let (mut process, outcome) = Self::start_peer(peer).await?;
         let status = process.child.wait().await?;
         if status.success() { Ok(outcome) } else { Err(io::Error::other(format!("a peer failed: {status}"))) }
     }
@@ -89,8 +107,9 @@ impl Process {
     }
 }
 
-fn peer_arguments(peer: &Peer) -> io::Result<[String; 2]> {
-    Ok([PEER_COMMAND.to_owned(), serde_json::to_string(peer)?])
+/// The program of the service, beside this one.
+fn service_program() -> io::Result<PathBuf> {
+    Ok(std::env::current_exe()?.with_file_name(format!("overnight{EXE_SUFFIX}")))
 }
 
 async fn read_line<T: DeserializeOwned>(stdout: Option<ChildStdout>) -> io::Result<T> {

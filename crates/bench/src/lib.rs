@@ -1,6 +1,6 @@
 //! Benchmarks of the service, each figure beside a reference that was measured in the same run.
 //!
-//! The service and every reference are processes of their own, started from the running executable: so their CPU time
+//! The service and every reference are processes of their own: the programs `overnight` and `overnight-bench`. So their CPU time
 //! and memory are read from the system, and the load is not counted as theirs. Rounds of the service and of the
 //! reference alternate; a figure is the median of its rounds, a ratio is taken round by round. Nothing here passes or
 //! fails: machines are noisy, and CPU per request is the figure to steer by.
@@ -39,7 +39,7 @@ pub use self::sweep::{
     run_engine, run_http, run_nodes, run_trace,
 };
 
-/// The arguments with which the running executable starts itself: `serve` with a settings file, and a peer.
+/// What the program is started with, and a [`Peer`] as JSON, to play the part of another process.
 pub const PEER_COMMAND: &str = "bench-peer";
 
 /// What is measured.

@@ -160,7 +160,7 @@ impl Site {
         let began_at = clock::now();
         let config = self.config();
         let arguments = [Path::new("serve"), Path::new("--json"), Path::new("--config"), &config];
-        let (process, Served { url }) = Process::start(arguments).await?;
+        let (process, Served { url }) = Process::start_service(arguments).await?;
         let address = url.trim_start_matches("http://").parse().map_err(io::Error::other)?;
         while !is_ready(address).await {
             if began_at.elapsed() > START_MAX {

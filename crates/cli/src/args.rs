@@ -72,13 +72,11 @@ pub(crate) enum Command {
     Import(import::Arguments),
     /// Look for what is wrong with this installation.
     Doctor,
-    /// Measure the service on this machine, beside references in the same run.
+    /// Measure the service on this machine, beside references in the same run: starts the program overnight-bench.
+    #[command(disable_help_flag = true)]
     Bench(bench::Arguments),
     /// Print the OpenAPI document of the HTTP API.
     Openapi,
-    /// Play a part of a benchmark.
-    #[command(hide = true)]
-    BenchPeer(bench::PeerArguments),
 }
 
 impl Command {
@@ -96,8 +94,7 @@ impl Command {
             | Self::Migrate(_)
             | Self::Export(_)
             | Self::Import(_)
-            | Self::Doctor
-            | Self::BenchPeer(_) => true,
+            | Self::Doctor => true,
             Self::Submit(_)
             | Self::Status(_)
             | Self::Watch(_)

@@ -34,9 +34,8 @@ pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
         Command::Export(arguments) => Box::pin(export::run(arguments, globals, output)),
         Command::Import(arguments) => Box::pin(import::run(arguments, globals, output)),
         Command::Doctor => Box::pin(doctor::run(globals, output)),
-        Command::Bench(arguments) => Box::pin(bench::run(arguments, globals, output)),
+        Command::Bench(arguments) => return bench::run(arguments, globals),
         Command::Openapi => return openapi::run(output),
-        Command::BenchPeer(arguments) => Box::pin(bench::run_peer(arguments)),
     };
     work.await
 }

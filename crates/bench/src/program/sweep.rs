@@ -1,4 +1,4 @@
-//! `overnight bench sweep`: what the order of the queue is worth.
+//! `sweep`: what the order of the queue is worth.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,9 @@ use clap::{Args, ValueEnum};
 use overnight_bench::{
     EngineOptions, HttpOptions, SweepKind, TraceFormat, run_engine, run_http, run_nodes, run_sweep, run_trace,
 };
-use serde::Serialize;
 
-use crate::errors::{CliError, Exit};
-use crate::output::Output;
+use super::arguments::ROUNDS;
+use super::{Failure, Output};
 
 /// Requests of each workload in virtual time.
 const REQUESTS: usize = 1_600;
@@ -118,13 +117,13 @@ impl SweepArguments {
         requests: Option<usize>,
         rounds: Option<usize>,
         folder: &Path,
-        output: &Output,
-    ) -> Result<Exit, CliError> {
+        output: Output,
+    ) -> Result<(), Failure> {
         if self.workload.is_some() && !self.http && self.nodes.is_none() {
-            return Err(CliError::unusable("--workload goes with --http or --nodes"));
+            return Err(Failure::unusable("--workload goes with --http or --nodes"));
         }
         if !(self.time_scale >= 0.1 && self.time_scale <= 1_000.0) {
-            return Err(CliError::unusable("--time-scale must be from 0.1 to 1000"));
+            return Err(Failure::unusable("--time-scale must be from 0.1 to 1000"));
         }
         let over_http = HttpOptions {
             kinds: self.workload.map_or(SweepKind::ALL.to_vec(), |workload| vec![workload.into()]),
@@ -135,8 +134,8 @@ impl SweepArguments {
         };
         if let Some(file) = self.trace {
             let report = run_trace(&file, self.format.map(Into::into), requests.unwrap_or(REQUESTS));
-            let unusable = |error| CliError::unusable(format!("{}: {error}", file.display()));
-            print(&report.map_err(unusable)?, output)?;
+            let unusable = |error| Failure::unusable(format!("{}: {error}", file.display()));
+            output.print(&report.map_err(unusable)?)
         } else if let (Some(base_url), Some(model)) = (self.engine, self.model) {
             let on_engine = EngineOptions {
                 base_url,
@@ -147,19 +146,14 @@ impl SweepArguments {
                 rounds: rounds.unwrap_or(ENGINE_ROUNDS),
                 folder: folder.to_owned(),
             };
-            print(&run_engine(&on_engine).await.map_err(CliError::unavailable)?, output)?;
+            output.print(&run_engine(&on_engine).await.map_err(Failure::unavailable)?)
         } else if let Some(nodes) = self.nodes {
-            let report = run_nodes(&over_http, nodes.into()).await.map_err(CliError::unavailable)?;
-            print(&report, output)?;
+            let report = run_nodes(&over_http, nodes.into()).await.map_err(Failure::unavailable)?;
+            output.print(&report)
         } else if self.http {
-            print(&run_http(&over_http).await.map_err(CliError::unavailable)?, output)?;
+            output.print(&run_http(&over_http).await.map_err(Failure::unavailable)?)
         } else {
-            print(&run_sweep(requests.unwrap_or(REQUESTS), rounds.unwrap_or(super::ROUNDS)), output)?;
+            output.print(&run_sweep(requests.unwrap_or(REQUESTS), rounds.unwrap_or(ROUNDS)))
         }
-        Ok(Exit::Done)
     }
-}
-
-fn print<T: Serialize + std::fmt::Display>(report: &T, output: &Output) -> Result<(), CliError> {
-    output.either(report, || report.to_string().trim_end().to_owned())
 }

@@ -1,0 +1,117 @@
+//! What is measured, how much and where.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use overnight_bench::{Benchmark, Options, PEER_COMMAND};
+
+use super::{Failure, Output, say, sweep};
+
+/// Rounds of each side.
+pub(super) const ROUNDS: usize = 5;
+
+/// Measures the service on this machine, each figure beside a reference of the same run.
+#[derive(Debug, Parser)]
+#[command(name = "overnight-bench", bin_name = "overnight bench", version)]
+pub(crate) struct Arguments {
+    /// What to measure.
+    #[arg(value_enum, value_name = "WHAT")]
+    what: What,
+    /// A part of a benchmark for a process of its own, as JSON.
+    #[arg(hide = true)]
+    part: Option<String>,
+    /// Requests: in each round of `create`, `billing`, `dispatch` and `webhooks`, in all of `stream`, `restart` and `lease`, in each
+    /// workload of `sweep`.
+    #[arg(long, value_name = "N")]
+    requests: Option<usize>,
+    /// Rounds of each side, alternating [default: 5; 1 over HTTP].
+    #[arg(long, value_name = "N")]
+    rounds: Option<usize>,
+    /// Connections on which `create` and `billing` measure CPU.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    connections: usize,
+    /// Where folders of data are made, and removed at the end: on a real disk, because commits are durable.
+    #[arg(long, value_name = "FOLDER", default_value = ".", overrides_with = "folder")]
+    folder: PathBuf,
+    /// Print the report as JSON.
+    #[arg(long, overrides_with = "json")]
+    json: bool,
+    /// Say nothing beside the report and errors.
+    #[arg(long, short, overrides_with = "quiet")]
+    quiet: bool,
+    #[command(flatten)]
+    sweep: sweep::SweepArguments,
+}
+
+/// The benchmarks.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum What {
+    /// Durable creates, beside a handler that does nothing.
+    Create,
+    /// Durable creates that hold credits, beside the same where billing is off.
+    Billing,
+    /// Queued requests to stored results on an instant engine, beside a bare client of it.
+    Dispatch,
+    /// Queued requests to their receivers, beside the same without webhooks.
+    Webhooks,
+    /// Requests with results as JSON Lines, beside a file of the same bytes.
+    Stream,
+    /// From a kill to readiness, with everything queued.
+    Restart,
+    /// Leases from a long queue, beside the same from one that is a fiftieth as long.
+    Lease,
+    /// Orders of the queue on modelled engines in virtual time, with as many seeds as rounds.
+    Sweep,
+    /// Creates and dispatch on a PostgreSQL that is started for it, beside one INSERT a request through a pool.
+    Postgres,
+    /// The part of another process.
+    #[value(name = PEER_COMMAND, hide = true)]
+    Peer,
+}
+
+impl What {
+    /// Which benchmark of real processes it is.
+    const fn benchmark(self) -> Option<Benchmark> {
+        Some(match self {
+            Self::Create => Benchmark::Create,
+            Self::Billing => Benchmark::Billing,
+            Self::Dispatch => Benchmark::Dispatch,
+            Self::Webhooks => Benchmark::Webhooks,
+            Self::Stream => Benchmark::Stream,
+            Self::Restart => Benchmark::Restart,
+            Self::Lease => Benchmark::Lease,
+            Self::Postgres => Benchmark::Postgres,
+            Self::Sweep | Self::Peer => return None,
+        })
+    }
+}
+
+/// Measures, or plays the part of another process.
+pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { what, part, requests, rounds, connections, folder, json, quiet, sweep } = arguments;
+    match (what, part) {
+        (What::Peer, Some(part)) => {
+            let peer = serde_json::from_str(&part).map_err(Failure::unusable)?;
+            return overnight_bench::run_peer(peer).await.map_err(Failure::unavailable);
+        }
+        (What::Peer, None) => return Err(Failure::unusable(format!("{PEER_COMMAND} takes a part"))),
+        (_, Some(part)) => return Err(Failure::unusable(format!("nothing takes {part:?}"))),
+        (_, None) => {}
+    }
+    if requests == Some(0) || rounds == Some(0) || connections == 0 {
+        return Err(Failure::unusable("--requests, --rounds and --connections must be at least 1"));
+    }
+    let output = Output { is_json: json };
+    let Some(benchmark) = what.benchmark() else {
+        return Box::pin(sweep.run(requests, rounds, &folder, output)).await;
+    };
+    if sweep.are_given() {
+        return Err(Failure::unusable("only `sweep` takes the options of `sweep`"));
+    }
+    let (requests, rounds) = (requests.unwrap_or(benchmark.default_requests()), rounds.unwrap_or(ROUNDS));
+    if !quiet {
+        say(&format!("measuring in {}, on durable commits; this takes minutes", folder.display()));
+    }
+    let options = Options { requests, rounds, connections, folder };
+    output.print(&overnight_bench::run(benchmark, &options).await.map_err(Failure::unavailable)?)
+}

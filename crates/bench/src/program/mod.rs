@@ -1,0 +1,64 @@
+//! The command line of the benchmarks.
+
+mod arguments;
+mod sweep;
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use thiserror::Error;
+
+pub(crate) use self::arguments::{Arguments, run};
+
+/// Why nothing was measured, with the exit codes of `overnight`.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub(crate) struct Failure {
+    message: String,
+    exit: u8,
+}
+
+impl Failure {
+    /// The command line or a file cannot be used.
+    pub(crate) fn unusable(message: impl Display) -> Self {
+        Self { message: message.to_string(), exit: 2 }
+    }
+
+    /// A process did not start or broke off.
+    fn unavailable(message: impl Display) -> Self {
+        Self { message: message.to_string(), exit: 4 }
+    }
+}
+
+impl From<Failure> for ExitCode {
+    fn from(failure: Failure) -> Self {
+        Self::from(failure.exit)
+    }
+}
+
+/// Writes a line to standard error.
+pub(crate) fn say(text: &str) {
+    // Nobody is left to be notified when standard error cannot be written.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// How the report is printed.
+#[derive(Debug, Clone, Copy)]
+struct Output {
+    is_json: bool,
+}
+
+impl Output {
+    /// Prints a report on standard output.
+    fn print<T: Serialize + Display>(self, report: &T) -> Result<(), Failure> {
+        let text = if self.is_json {
+            serde_json::to_string_pretty(report).map_err(Failure::unusable)?
+        } else {
+            report.to_string().trim_end().to_owned()
+        };
+        writeln!(io::stdout().lock(), "{text}")
+            .map_err(|error| Failure::unusable(format!("standard output: {error}")))
+    }
+}
