@@ -41,14 +41,17 @@ pub(super) async fn run(options: &Options) -> io::Result<Report> {
     load::create(noop_address, &service.key, options.connections, WARM_UP).await?;
     load::create(service.address, &service.key, options.connections, WARM_UP).await?;
     let before = service.process.memory()?;
-    let mut figures = Connection::open(service.address, &service.key).await?;
+    let commits = async || {
+        // A connection of its own each time: one that stands still for a round is closed.
+        let mut figures = Connection::open(service.address, &service.key).await?;
+        service.counter(&mut figures, COMMITS).await
+    };
     let mut in_commit = Vec::new();
     for _ in 0..options.rounds {
         theirs.round(options, &noop, noop_address, &service.key).await?;
-        let before = service.counter(&mut figures, COMMITS).await?;
+        let before = commits().await?;
         ours.round(options, &service.process, service.address, &service.key).await?;
-        let commits = service.counter(&mut figures, COMMITS).await? - before;
-        in_commit.push(2.0 * options.requests as f64 / commits as f64);
+        in_commit.push(2.0 * options.requests as f64 / (commits().await? - before) as f64);
     }
     let after = service.process.memory()?;
     Ok(Report {

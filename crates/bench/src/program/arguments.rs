@@ -5,10 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 use overnight_bench::{Benchmark, Options, PEER_COMMAND};
 
-use super::{Failure, Output, say, sweep};
-
-/// Rounds of each side.
-pub(super) const ROUNDS: usize = 5;
+use super::{Failure, Output, ROUNDS, say, sweep};
 
 /// Measures the service on this machine, each figure beside a reference of the same run.
 #[derive(Debug, Parser)]

@@ -12,6 +12,9 @@ use thiserror::Error;
 
 pub(crate) use self::arguments::{Arguments, run};
 
+/// Rounds of each side.
+const ROUNDS: usize = 5;
+
 /// Why nothing was measured, with the exit codes of `overnight`.
 #[derive(Debug, Error)]
 #[error("{message}")]

@@ -7,8 +7,7 @@ use overnight_bench::{
     EngineOptions, HttpOptions, SweepKind, TraceFormat, run_engine, run_http, run_nodes, run_sweep, run_trace,
 };
 
-use super::arguments::ROUNDS;
-use super::{Failure, Output};
+use super::{Failure, Output, ROUNDS};
 
 /// Requests of each workload in virtual time.
 const REQUESTS: usize = 1_600;
