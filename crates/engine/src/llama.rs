@@ -57,12 +57,6 @@ const KEPT_SEQUENCES: usize = 32;
 /// costs about as much in two thousand drawn tokens as computing it again would.
 const KEPT_CONTEXT_PART: usize = 4;
 
-/// The most bytes of attention scores that a step may hold. Up to that, all sequences of a step read the cache in one
-/// multiplication; past it, flash attention keeps no scores and lets each read it for itself, which costs more time.
-const SCORES_BYTES_MAX: usize = 512 << 20;
-/// llama.cpp's number for no flash attention.
-const NO_FLASH_ATTENTION: i32 = 0;
-
 /// A model in memory.
 #[derive(Debug)]
 pub struct Llama {
@@ -144,13 +138,6 @@ impl Llama {
             .with_n_threads_batch(threads)
             .with_swa_full(true)
             .with_kv_unified(true);
-        let heads = usize::try_from(self.model.n_head()).unwrap_or(usize::MAX);
-        let scores = [self.capacity.cells, heads, size_of::<f32>()].into_iter();
-        let scores_bytes = scores.fold(STEP_TOKENS_MAX, usize::saturating_mul);
-        let parameters = match scores_bytes {
-            ..=SCORES_BYTES_MAX => parameters.with_flash_attention_policy(NO_FLASH_ATTENTION),
-            _ => parameters,
-        };
         let context =
             self.model.new_context(&self.backend, parameters).map_err(|fault| failed(fault.to_string()))?;
         Ok(LlamaDecoder { context, batch: LlamaBatch::new(STEP_TOKENS_MAX, 1) })
