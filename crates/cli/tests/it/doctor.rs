@@ -1,5 +1,6 @@
 //! `overnight doctor`.
 
+use overnight_testkit::engine::SimConfig;
 use serde_json::Value;
 
 use crate::support::{Ran, World};
@@ -46,6 +47,20 @@ fn an_engine_that_does_not_answer_or_lacks_the_model_is_found() {
     world.engine.tune(|engine| engine.api_key = Some("secret".to_owned()));
     let (ran, report) = examine(&world);
     assert_eq!((ran.code, state(&report, "engine sim")), (1, "fail"), "{report}");
+}
+
+#[test]
+fn the_context_of_a_model_is_told_and_an_output_limit_beyond_it_is_found() {
+    let (ran, report) = examine(&World::new());
+    assert_eq!((ran.code, state(&report, "engine sim")), (0, "ok"), "{report}");
+    assert!(report.to_string().contains("m (context: 131072 tokens)"), "{report}");
+    let world = World::with(SimConfig { context_tokens: 2_048, ..SimConfig::default() });
+    let (ran, report) = examine(&world);
+    assert_eq!((ran.code, state(&report, "engine sim")), (0, "warn"), "{report}");
+    let expected = "`default_max_tokens` of m is 4096, and its context is 2048";
+    assert!(report.to_string().contains(expected), "{report}");
+    world.engine.tune(|engine| engine.lists_context = false);
+    assert_eq!(state(&examine(&world).1, "engine sim"), "ok");
 }
 
 #[test]

@@ -46,7 +46,8 @@ impl World {
         Self::with(SimConfig { speed, ..SimConfig::default() })
     }
 
-    fn with(mut config: SimConfig) -> Self {
+    /// An engine of this kind.
+    pub(crate) fn with(mut config: SimConfig) -> Self {
         config.tunables.models = vec!["m".to_owned()];
         let runtime = Runtime::new().unwrap();
         let engine = {

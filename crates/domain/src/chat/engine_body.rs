@@ -6,13 +6,20 @@ use crate::json::{Json, JsonText, ObjectWriter};
 /// Room for an explicit output limit and a salt.
 const ADDED_BYTES: usize = 96;
 
-/// The body for the engine, from the stored one: `model` is the engine's name for it, the output limit is always there as
-/// `max_tokens` (this one where the client set none), `stream` and `stream_options` are gone, `cache_salt` is the
+/// Whether the client set an output limit of its own, under either name.
+pub fn has_output_limit(body: Json<'_>) -> bool {
+    body.members().into_iter().flatten().any(|member| {
+        matches!(member.key().as_ref(), "max_tokens" | "max_completion_tokens") && !member.value.is_null()
+    })
+}
+
+/// The body for the engine, from the stored one: `model` is the engine's name for it, the output limit is there as
+/// `max_tokens` (where the client set none, this one, if any), `stream` and `stream_options` are gone, `cache_salt` is the
 /// account's where one is given, and every other member is the same byte for byte.
 pub fn engine_body(
     body: Json<'_>,
     engine_model: &str,
-    max_tokens: u32,
+    max_tokens: Option<u32>,
     cache_salt: Option<&CacheSalt>,
 ) -> JsonText {
     let mut writer = ObjectWriter::with_capacity(body.as_str().len() + engine_model.len() + ADDED_BYTES);
@@ -38,7 +45,7 @@ pub fn engine_body(
     match synonym {
         _ if has_limit => {}
         Some(limit) => writer.json("max_tokens", limit),
-        None => writer.integer("max_tokens", max_tokens),
+        None => max_tokens.into_iter().for_each(|limit| writer.integer("max_tokens", limit)),
     }
     if let Some(salt) = cache_salt {
         writer.string("cache_salt", &salt.render(clients_salt));

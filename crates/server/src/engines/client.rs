@@ -9,14 +9,14 @@ use hyper::http;
 use hyper::{Method, Request, Response, Uri, body::Incoming};
 use hyper_util::client::legacy::Error as ClientError;
 use overnight_domain::chat::{
-    ANSWER_BYTES_MAX, BadCompletion, CacheSalt, Completion, engine_body, parse_completion,
+    ANSWER_BYTES_MAX, BadCompletion, CacheSalt, Completion, engine_body, has_output_limit, parse_completion,
 };
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad, ProbeOutcome};
 use tokio::sync::watch;
 
 use super::embedded::{Embedded, EmbeddedState};
-use super::models::{ModelList, VllmModels};
+use super::models::{KnownModels, ListedModel, ModelList, Traits};
 use super::target::Target;
 use super::{load, refusal, retry_after};
 use crate::clock::SharedClock;
@@ -36,7 +36,7 @@ const REFUSAL_WAIT_MS: i64 = 5_000;
 /// How long the list of models may take.
 const MODELS_TIMEOUT_MS: i64 = 10_000;
 
-/// How long it may take where it decides about `cache_salt`: the first requests of a replica wait for it.
+/// How long it may take where it decides what requests carry: the first requests of a replica wait for it.
 const RECOGNITION_TIMEOUT_MS: i64 = 2_000;
 
 /// How long a page of metrics may take, and how long it may be.
@@ -55,7 +55,7 @@ pub struct EngineClient {
     source: Source,
     transport: Transport,
     clock: SharedClock,
-    vllm_models: VllmModels,
+    known_models: KnownModels,
 }
 
 /// How the replica's address is known.
@@ -73,7 +73,7 @@ impl EngineClient {
         transport: Transport,
         clock: SharedClock,
     ) -> Self {
-        Self { config, source, transport, clock, vllm_models: VllmModels::unknown() }
+        Self { config, source, transport, clock, known_models: KnownModels::unknown() }
     }
 
     /// Its settings.
@@ -91,7 +91,9 @@ impl EngineClient {
 
     /// Sends a stored request body and waits for its completion, within `request_timeout`. The engine is sent its own
     /// name of `model`, an explicit output limit (`max_tokens`, where the body has none), and the salt, where one is given
-    /// and the engine takes it. Dropped, the connection is closed and the engine stops working.
+    /// and the engine takes it. A limit that is not the client's is left out where the engine's context is no longer, and
+    /// where the engine refuses the request with it: then the context leaves less, and the engine stops there.
+    /// Dropped, the connection is closed and the engine stops working.
     /// Called by `Attempts` (`scheduler/attempts.rs`), which hands the completion on to be settled.
     ///
     /// # Errors
@@ -105,43 +107,51 @@ impl EngineClient {
     ) -> Result<Completion, AttemptError> {
         let limit_ms = self.config.request_timeout.0;
         let attempt = async {
-            let cache_salt = match cache_salt {
-                Some(salt) if self.takes_cache_salt(model).await => Some(salt),
-                _ => None,
-            };
-            self.attempt(model, max_tokens, cache_salt, body).await
+            let traits = self.traits_of(model).await;
+            let cache_salt = cache_salt.filter(|_| self.takes_cache_salt(traits));
+            let is_shorter = |limit: &u32| traits.context.is_none_or(|context| u64::from(*limit) < context);
+            let limit = Some(max_tokens).filter(|limit| !has_output_limit(body) && is_shorter(limit));
+            match self.attempt(model, limit, cache_salt, body).await {
+                Err(AttemptError::Status { code: 400 | 422, .. }) if limit.is_some() => {
+                    self.attempt(model, None, cache_salt, body).await
+                }
+                outcome => outcome,
+            }
         };
         self.within(limit_ms, attempt, AttemptError::TimedOut).await
     }
 
-    /// Whether the replica is to be sent `cache_salt` with requests of a model. The first request waits for the replica's
-    /// list of models, within a bound; later ones go by the newest that came.
-    async fn takes_cache_salt(self: &Arc<Self>, model: &str) -> bool {
-        match self.cache_salt_use() {
-            CacheSaltUse::Always => true,
-            CacheSaltUse::Never => false,
-            CacheSaltUse::Auto => {
-                if self.vllm_models.is_due(self.clock.now()) {
-                    let client = Arc::clone(self);
-                    tasks::spawn(async move { client.recognise_vllm().await });
-                }
-                self.vllm_models.contains(self.engine_model(model)).await
-            }
+    /// What the replica's list of models says of a model. The first request waits for the list, within a bound; later ones
+    /// go by the newest that came. An embedded engine is known without one.
+    async fn traits_of(self: &Arc<Self>, model: &str) -> Traits {
+        let EngineKind::OpenAi(_) = &self.config.kind else { return Traits::default() };
+        if self.known_models.is_due(self.clock.now()) {
+            let client = Arc::clone(self);
+            tasks::spawn(async move { client.learn_models().await });
         }
+        self.known_models.traits_of(self.engine_model(model)).await
     }
 
-    const fn cache_salt_use(&self) -> CacheSaltUse {
+    /// Whether the replica is to be sent `cache_salt` with requests of such a model.
+    fn takes_cache_salt(&self, model: Traits) -> bool {
         match &self.config.kind {
-            EngineKind::OpenAi(openai) => openai.cache_salt,
-            EngineKind::Embedded(_) => CacheSaltUse::Never,
+            EngineKind::Embedded(_) => false,
+            EngineKind::OpenAi(openai) => match openai.cache_salt {
+                CacheSaltUse::Always => true,
+                CacheSaltUse::Never => false,
+                CacheSaltUse::Auto => model.is_vllm,
+            },
         }
     }
 
-    async fn recognise_vllm(&self) {
+    async fn learn_models(&self) {
         let listed = self.within(RECOGNITION_TIMEOUT_MS, self.fetch_models(), |words| words).await;
-        if let Some(models) = self.vllm_models.tell(listed) {
+        if let Some(models) = self.known_models.tell(listed) {
             let engine = &self.config.name;
-            tracing::info!(engine, ?models, "vLLM serves these models: requests carry cache_salt");
+            for (model, traits) in self.config.models.values().filter_map(|name| models.get_key_value(name)) {
+                let (context, takes_cache_salt) = (traits.context, self.takes_cache_salt(*traits));
+                tracing::info!(engine, model, context, takes_cache_salt, "engine lists a model");
+            }
         }
     }
 
@@ -172,9 +182,8 @@ impl EngineClient {
     ///
     /// # Errors
     /// What is wrong with the engine or its answer, in words.
-    pub async fn list_models(&self) -> Result<Vec<String>, String> {
-        let list = self.within(MODELS_TIMEOUT_MS, self.fetch_models(), |words| words).await?;
-        Ok(list.data.into_iter().map(|model| model.id).collect())
+    pub async fn list_models(&self) -> Result<Vec<ListedModel>, String> {
+        Ok(self.within(MODELS_TIMEOUT_MS, self.fetch_models(), |words| words).await?.data)
     }
 
     /// What `work` comes to, or that it took too long.
@@ -194,11 +203,11 @@ impl EngineClient {
 
     /// Asks the engine for one token of `model`, our name of it. It works where it completes that, and also where it
     /// objects to the request itself (400, 413, 422): then it has read it. It may be another engine than before a pause, so
-    /// it is also asked whether it is vLLM before anything is sent to it.
+    /// it is also asked for its models before anything is sent to it.
     pub async fn probe(&self, model: &str) -> ProbeOutcome {
         let outcome = self.probe_once(model).await;
-        if outcome == ProbeOutcome::Healthy && self.cache_salt_use() == CacheSaltUse::Auto {
-            self.recognise_vllm().await;
+        if outcome == ProbeOutcome::Healthy && matches!(self.config.kind, EngineKind::OpenAi(_)) {
+            self.learn_models().await;
         }
         outcome
     }
@@ -206,7 +215,7 @@ impl EngineClient {
     async fn probe_once(&self, model: &str) -> ProbeOutcome {
         let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
         let asked = Json::from_stored(PROBE_BODY).expect("the probe is JSON");
-        match self.within(limit_ms, self.attempt(model, 1, None, asked), AttemptError::TimedOut).await {
+        match self.within(limit_ms, self.attempt(model, Some(1), None, asked), AttemptError::TimedOut).await {
             Ok(_) | Err(AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 400 | 413 | 422, .. }) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 429 | 503, .. }) => ProbeOutcome::Busy,
@@ -223,7 +232,7 @@ impl EngineClient {
     async fn attempt(
         &self,
         model: &str,
-        max_tokens: u32,
+        max_tokens: Option<u32>,
         cache_salt: Option<&CacheSalt>,
         body: Json<'_>,
     ) -> Result<Completion, AttemptError> {

@@ -24,6 +24,7 @@ use crate::transport::Transport;
 
 pub use client::EngineClient;
 pub use embedded::{EmbeddedState, engine_environment};
+pub use models::ListedModel;
 
 use client::Source;
 use embedded::{Embedded, Program};

@@ -1,10 +1,11 @@
-//! What an engine lists under `GET /models`, and which of its models vLLM serves by that.
+//! What an engine lists under `GET /models`: of each model the software that serves it, and its context.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::sync::watch;
 
 /// What vLLM writes into `owned_by`.
@@ -12,7 +13,7 @@ const VLLM: &str = "vllm";
 
 /// An answer is asked for again after this time, by the next request.
 const ASK_EVERY_MS: i64 = 60_000;
-/// The same, while none has ever come: until then requests carry no salt.
+/// The same, while none has ever come: until then nothing is known of the models.
 const ASK_AGAIN_MS: i64 = 1_000;
 
 /// A list of models, as far as it is read.
@@ -21,23 +22,56 @@ pub(super) struct ModelList {
     pub(super) data: Vec<ListedModel>,
 }
 
-/// One model of it.
-#[derive(Deserialize)]
-pub(super) struct ListedModel {
-    pub(super) id: String,
-    #[serde(default)]
-    owned_by: Option<String>,
+/// One model of an engine's list.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "Entry")]
+pub struct ListedModel {
+    /// The engine's name for it.
+    pub id: String,
+    /// Tokens of a prompt and its completion together, at most; `None` where the engine does not say it.
+    pub context: Option<u64>,
+    pub(super) is_vllm: bool,
 }
 
-/// The models of a replica that vLLM serves, as far as the replica has told.
-pub(super) struct VllmModels {
+/// As it stands in the list. What is of another type than it should be is as good as absent.
+#[derive(Deserialize)]
+struct Entry {
+    id: String,
+    #[serde(default)]
+    owned_by: Value,
+    /// vLLM, overnight-engine.
+    #[serde(default)]
+    max_model_len: Value,
+    /// llama-server.
+    #[serde(default)]
+    meta: Value,
+}
+
+impl From<Entry> for ListedModel {
+    fn from(Entry { id, owned_by, max_model_len, meta }: Entry) -> Self {
+        let context = max_model_len.as_u64().or_else(|| meta.get("n_ctx")?.as_u64());
+        Self { id, context: context.filter(|tokens| *tokens > 0), is_vllm: owned_by.as_str() == Some(VLLM) }
+    }
+}
+
+/// What is known of a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Traits {
+    /// Whether vLLM serves it.
+    pub(super) is_vllm: bool,
+    /// Its context in tokens, where it is known.
+    pub(super) context: Option<u64>,
+}
+
+/// The models of a replica, as far as the replica has told.
+pub(super) struct KnownModels {
     /// `None` until the first answer, or the first failure to get one.
-    known: watch::Sender<Option<Arc<BTreeSet<String>>>>,
+    known: watch::Sender<Option<Arc<BTreeMap<String, Traits>>>>,
     asked_at: AtomicI64,
     is_learnt: AtomicBool,
 }
 
-impl VllmModels {
+impl KnownModels {
     /// Nothing is known yet.
     pub(super) fn unknown() -> Self {
         Self {
@@ -57,14 +91,17 @@ impl VllmModels {
     }
 
     /// Takes in the list; a failure to get one leaves what was known. Returns the models where they are others than before.
-    pub(super) fn tell(&self, listed: Result<ModelList, String>) -> Option<Arc<BTreeSet<String>>> {
-        let of_vllm = listed.map(|list| {
-            let owned = list.data.into_iter().filter(|model| model.owned_by.as_deref() == Some(VLLM));
-            Arc::new(owned.map(|model| model.id).collect::<BTreeSet<_>>())
+    pub(super) fn tell(&self, listed: Result<ModelList, String>) -> Option<Arc<BTreeMap<String, Traits>>> {
+        let listed = listed.map(|list| {
+            let traits = |model: ListedModel| {
+                let ListedModel { id, is_vllm, context } = model;
+                (id, Traits { is_vllm, context })
+            };
+            Arc::new(list.data.into_iter().map(traits).collect::<BTreeMap<_, _>>())
         });
-        self.is_learnt.fetch_or(of_vllm.is_ok(), Relaxed);
+        self.is_learnt.fetch_or(listed.is_ok(), Relaxed);
         let mut changed = None;
-        self.known.send_if_modified(|known| match of_vllm {
+        self.known.send_if_modified(|known| match listed {
             Ok(models) => {
                 let before = known.replace(Arc::clone(&models));
                 changed = (before.unwrap_or_default() != models).then_some(models);
@@ -79,11 +116,13 @@ impl VllmModels {
         changed
     }
 
-    /// Whether vLLM serves this model. Waits for the first answer; [`Self::is_due`] must have been asked before.
-    pub(super) async fn contains(&self, model: &str) -> bool {
+    /// What is known of a model; nothing where it is not listed. Waits for the first answer; [`Self::is_due`] must have been
+    /// asked before.
+    pub(super) async fn traits_of(&self, model: &str) -> Traits {
         let mut known = self.known.subscribe();
         let known = known.wait_for(Option::is_some).await;
-        known.is_ok_and(|known| known.as_ref().is_some_and(|models| models.contains(model)))
+        let known = known.ok().and_then(|known| known.as_ref()?.get(model).copied());
+        known.unwrap_or_default()
     }
 }
 
@@ -97,34 +136,53 @@ mod tests {
 
     #[tokio::test]
     async fn a_model_is_vllms_where_the_list_says_so() {
-        let models = VllmModels::unknown();
-        let listed = r#"{"data":[{"id":"a","owned_by":"vllm"},{"id":"b","owned_by":"library"},{"id":"c"},{"id":"d","owned_by":null}]}"#;
-        assert_eq!(models.tell(list(listed)), Some(Arc::new(["a".to_owned()].into())));
-        for (model, expected) in [("a", true), ("b", false), ("c", false), ("d", false), ("e", false)] {
-            assert_eq!(models.contains(model).await, expected, "{model}");
+        let models = KnownModels::unknown();
+        let listed = r#"{"data":[{"id":"a","owned_by":"vllm"},{"id":"b","owned_by":"library"},{"id":"c"},{"id":"d","owned_by":null},{"id":"e","owned_by":7}]}"#;
+        assert!(models.tell(list(listed)).is_some());
+        for (model, expected) in
+            [("a", true), ("b", false), ("c", false), ("d", false), ("e", false), ("f", false)]
+        {
+            assert_eq!(models.traits_of(model).await.is_vllm, expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn a_context_is_found_where_vllm_and_llama_server_write_it() {
+        for (listed, expected) in [
+            (r#"{"id":"a","max_model_len":4096}"#, Some(4_096)),
+            (r#"{"id":"a","meta":{"n_ctx":2048,"n_ctx_train":131072}}"#, Some(2_048)),
+            (r#"{"id":"a","meta":{"n_ctx_train":131072}}"#, None),
+            (r#"{"id":"a","max_model_len":null,"meta":null}"#, None),
+            (r#"{"id":"a","max_model_len":0}"#, None),
+            (r#"{"id":"a","max_model_len":-1,"meta":[]}"#, None),
+            (r#"{"id":"a","max_model_len":"4096","meta":"x"}"#, None),
+            (r#"{"id":"a"}"#, None),
+        ] {
+            let model: ListedModel = serde_json::from_str(listed).unwrap();
+            assert_eq!(model.context, expected, "{listed}");
         }
     }
 
     #[tokio::test]
     async fn a_failure_leaves_what_was_known_and_a_newer_list_replaces_it() {
-        let models = VllmModels::unknown();
+        let models = KnownModels::unknown();
         assert_eq!(models.tell(Err("away".to_owned())), None);
-        assert!(!models.contains("a").await);
-        let vllm = r#"{"data":[{"id":"a","owned_by":"vllm"}]}"#;
-        assert!(models.tell(list(vllm)).is_some() && models.contains("a").await);
+        assert_eq!(models.traits_of("a").await, Traits::default());
+        let vllm = r#"{"data":[{"id":"a","owned_by":"vllm","max_model_len":512}]}"#;
+        assert!(models.tell(list(vllm)).is_some() && models.traits_of("a").await.is_vllm);
         assert_eq!(models.tell(list(vllm)), None);
         assert_eq!(models.tell(Err("away".to_owned())), None);
-        assert!(models.contains("a").await);
-        assert_eq!(models.tell(list(r#"{"data":[{"id":"a"}]}"#)), Some(Arc::default()));
-        assert!(!models.contains("a").await);
+        assert_eq!(models.traits_of("a").await, Traits { is_vllm: true, context: Some(512) });
+        assert!(models.tell(list(r#"{"data":[{"id":"a"}]}"#)).is_some());
+        assert_eq!(models.traits_of("a").await, Traits::default());
     }
 
     #[test]
     fn one_caller_a_minute_is_told_to_ask() {
-        let models = VllmModels::unknown();
+        let models = KnownModels::unknown();
         let due = [0, 999, 1_000, 1_001].map(|now| models.is_due(now));
         assert_eq!(due, [true, false, true, false], "while nothing was learnt, a caller a second");
-        let models = VllmModels::unknown();
+        let models = KnownModels::unknown();
         models.tell(list(r#"{"data":[]}"#));
         let due = [0, 1, 59_999, 60_000, 60_001, 200_000, 1_000, 1_001].map(|now| models.is_due(now));
         assert_eq!(due, [true, false, false, true, false, true, true, false]);

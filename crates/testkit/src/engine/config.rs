@@ -110,6 +110,8 @@ pub struct Tunables {
     pub models: Vec<String>,
     /// To whom the list of models says that they belong: `vllm` with vLLM. `None` if there is no list.
     pub owned_by: Option<String>,
+    /// Whether the list of models says how long the context is, as vLLM does.
+    pub lists_context: bool,
     /// Whether `cache_salt` may be sent; 400 otherwise, as with a server that refuses fields that it does not know.
     pub takes_cache_salt: bool,
     /// The key wanted as Bearer on every `/v1` route, if any.
@@ -135,6 +137,7 @@ impl Default for Tunables {
         Self {
             models: vec!["sim-model".to_owned()],
             owned_by: Some("overnight-testkit".to_owned()),
+            lists_context: true,
             takes_cache_salt: true,
             api_key: None,
             healthy: true,

@@ -52,10 +52,11 @@ fn is_authorized(settings: &Settings, request: &Request<Incoming>) -> bool {
 
 fn list_models(state: &State, settings: &Settings) -> String {
     let created = time::unix_seconds();
+    let context = settings.lists_context.then_some(state.config.context_tokens);
     let models = settings.models.iter().map(|model| {
         serde_json::json!({
             "id": model.name, "object": "model", "created": created, "owned_by": settings.owned_by,
-            "root": model.name, "parent": null, "max_model_len": state.config.context_tokens,
+            "root": model.name, "parent": null, "max_model_len": context,
         })
     });
     serde_json::json!({"object": "list", "data": models.collect::<Vec<_>>()}).to_string()

@@ -36,6 +36,7 @@ pub(super) struct State {
 pub(super) struct Settings {
     pub(super) models: Vec<Model>,
     pub(super) owned_by: Option<String>,
+    pub(super) lists_context: bool,
     pub(super) takes_cache_salt: bool,
     /// The whole `Authorization` header that is wanted.
     pub(super) authorization: Option<String>,
@@ -61,6 +62,7 @@ impl Settings {
         Arc::new(Self {
             models: models.collect(),
             owned_by: tunables.owned_by.clone(),
+            lists_context: tunables.lists_context,
             takes_cache_salt: tunables.takes_cache_salt,
             authorization: tunables.api_key.as_ref().map(|key| format!("Bearer {key}")),
             is_healthy: tunables.healthy,

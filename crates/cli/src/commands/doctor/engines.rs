@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind};
-use overnight_server::engines::{Engines, engine_environment};
+use overnight_server::engines::{Engines, ListedModel, engine_environment};
 use overnight_server::ids::Ids;
 use tokio::process::Command;
 
@@ -53,14 +53,44 @@ async fn ask(name: String, config: &Config, engine: &EngineConfig) -> Finding {
         let hint = "let it serve its metrics, or give it to this service alone: remove `colocated_share`";
         return Finding::fail(name, "is co-located and tells no load at /metrics: it is sent nothing", hint);
     }
+    judge_models(name, config, engine, &listed, &outside_hours(closed))
+}
+
+/// Whether it lists the models that it is to serve, with contexts that suit their output limits.
+fn judge_models(
+    name: String,
+    config: &Config,
+    engine: &EngineConfig,
+    listed: &[ListedModel],
+    outside_hours: &str,
+) -> Finding {
+    let find = |id: &String| listed.iter().find(|model| model.id == *id);
+    let names = listed.iter().map(describe).collect::<Vec<_>>().join(", ");
     let missing: Vec<&str> =
-        engine.models.values().filter(|model| !listed.contains(model)).map(String::as_str).collect();
-    if missing.is_empty() {
-        let message = format!("answers, and lists {}{}", listed.join(", "), outside_hours(closed));
-        return Finding::ok(name, message);
+        engine.models.values().filter(|id| find(id).is_none()).map(String::as_str).collect();
+    if !missing.is_empty() {
+        let message = format!("answers, and does not list {}", missing.join(", "));
+        return Finding::warn(name, message, format!("it lists {names}: correct its `models`"));
     }
-    let message = format!("answers, and does not list {}", missing.join(", "));
-    Finding::warn(name, message, format!("it lists {}: correct its `models`", listed.join(", ")))
+    let limit = |ours: &String| config.models.iter().find(|model| model.name == *ours);
+    let too_long = engine.models.iter().filter_map(|(ours, id)| {
+        let (limit, context) = (limit(ours)?.default_max_tokens, find(id)?.context?);
+        (u64::from(limit) > context)
+            .then(|| format!("`default_max_tokens` of {ours} is {limit}, and its context is {context}"))
+    });
+    let too_long: Vec<String> = too_long.collect();
+    if !too_long.is_empty() {
+        let hint = "requests without `max_tokens` are sent no limit there, and hold credits for more than they can use: lower it";
+        return Finding::warn(name, format!("answers; {}", too_long.join("; ")), hint);
+    }
+    Finding::ok(name, format!("answers, and lists {names}{outside_hours}"))
+}
+
+fn describe(model: &ListedModel) -> String {
+    match model.context {
+        Some(context) => format!("{} (context: {context} tokens)", model.id),
+        None => model.id.clone(),
+    }
 }
 
 /// Until when an engine is outside its hours at `now`, in milliseconds, if it is.

@@ -1,10 +1,10 @@
-use super::super::{CacheSalt, engine_body};
+use super::super::{CacheSalt, engine_body, has_output_limit};
 use crate::json::Json;
 use crate::scheduler::AccountKey;
 
 fn check(stored: &str, sent: &str) {
     let stored = Json::from_stored(stored.as_bytes()).expect("UTF-8");
-    assert_eq!(engine_body(stored, "org/Llama \"8B\"", 512, None).as_str(), sent);
+    assert_eq!(engine_body(stored, "org/Llama \"8B\"", Some(512), None).as_str(), sent);
 }
 
 #[test]
@@ -36,11 +36,25 @@ fn the_limit_goes_out_under_one_name() {
     check(r#"{"max\u005ftokens":9}"#, r#"{"max\u005ftokens":9}"#);
 }
 
+#[test]
+fn a_limit_of_ours_may_be_left_out_and_the_clients_own_never_is() {
+    for (stored, sent, is_own) in [
+        (r#"{"n":2}"#, r#"{"n":2}"#, false),
+        (r#"{"max_tokens":null,"max_completion_tokens":null}"#, "{}", false),
+        (r#"{"max_completion_tokens":9}"#, r#"{"max_tokens":9}"#, true),
+        (r#"{"max\u005ftokens":9}"#, r#"{"max\u005ftokens":9}"#, true),
+    ] {
+        let stored = Json::from_stored(stored.as_bytes()).expect("UTF-8");
+        assert_eq!(engine_body(stored, "m", None, None).as_str(), sent);
+        assert_eq!(has_output_limit(stored), is_own);
+    }
+}
+
 /// The body that an engine is sent for an account.
 fn salted(stored: &str, account: i64) -> String {
     let stored = Json::from_stored(stored.as_bytes()).expect("UTF-8");
     let salt = CacheSalt::new(&[7; 32], AccountKey(account));
-    engine_body(stored, "m", 9, Some(&salt)).as_str().to_owned()
+    engine_body(stored, "m", Some(9), Some(&salt)).as_str().to_owned()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod answers;
 mod connections;
+mod contexts;
 mod embedded;
 mod fake;
 mod probes;
@@ -35,9 +36,14 @@ fn start(config: &Config) -> Engines {
 
 /// A simulated engine that serves `theirs`.
 fn simulate(change: impl FnOnce(&mut Tunables)) -> SimEngine {
+    simulate_with_context(SimConfig::default().context_tokens, change)
+}
+
+/// The same with a context of so many tokens.
+fn simulate_with_context(context_tokens: usize, change: impl FnOnce(&mut Tunables)) -> SimEngine {
     let mut tunables = Tunables { models: vec!["theirs".to_owned()], ..Tunables::default() };
     change(&mut tunables);
-    SimEngine::start(SimConfig { tunables, ..SimConfig::default() }).unwrap()
+    SimEngine::start(SimConfig { context_tokens, tunables, ..SimConfig::default() }).unwrap()
 }
 
 /// Settings of an engine at a base URL; it has one second to answer.
@@ -55,7 +61,12 @@ fn client_of(engine: &SimEngine) -> Arc<EngineClient> {
 
 /// What the engine makes of one user message.
 async fn ask(client: &Arc<EngineClient>, content: &str) -> Result<Completion, AttemptError> {
-    let body = serde_json::json!({"model": "ours", "messages": [{"role": "user", "content": content}]});
+    let messages = serde_json::json!([{"role": "user", "content": content}]);
+    send(client, &serde_json::json!({"model": "ours", "messages": messages})).await
+}
+
+/// What it makes of a whole body.
+async fn send(client: &Arc<EngineClient>, body: &serde_json::Value) -> Result<Completion, AttemptError> {
     let body = minimize(body.to_string().as_bytes(), 0).unwrap();
     let config = config(&at("http://h"));
     let model = &config.models[0];

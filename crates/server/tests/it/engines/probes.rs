@@ -17,7 +17,9 @@ const KEY_VARIABLE: (&str, &str) = ("CARGO_PKG_NAME", "overnight-server");
 #[tokio::test]
 async fn an_engine_lists_its_models() {
     let engine = simulate(|_| {});
-    assert_eq!(client_of(&engine).list_models().await, Ok(vec!["theirs".to_owned()]));
+    let listed = client_of(&engine).list_models().await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|model| (model.id.as_str(), model.context)).collect();
+    assert_eq!(listed, [("theirs", Some(131_072))]);
 }
 
 #[tokio::test]
