@@ -88,10 +88,18 @@ impl FailedAttempt {
     /// The longest message that is kept, in bytes.
     pub const MESSAGE_BYTES_MAX: usize = 1_024;
 
+    /// The message of an attempt without an answer in time. Stored attempts are known by it, so it stays as it is.
+    pub const TIMED_OUT: &str = "the engine did not answer in time";
+
     /// An attempt that ended at `at`; of a longer message the beginning is kept.
     pub fn new(at: i64, status: Option<u16>, mut message: String) -> Self {
         message.truncate(message.floor_char_boundary(Self::MESSAGE_BYTES_MAX));
         Self { at, status, message }
+    }
+
+    /// Whether no answer came in time.
+    pub fn is_timeout(&self) -> bool {
+        self.status.is_none() && self.message == Self::TIMED_OUT
     }
 }
 

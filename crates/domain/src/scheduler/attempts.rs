@@ -35,8 +35,8 @@ pub(super) struct Failure {
     pub(super) trouble: Trouble,
     /// The status of the answer, where it was no 2xx.
     pub(super) status: Option<u16>,
-    /// The engine's words where it answered, else what happened. Of the latter, only the operator may see: it may name
-    /// addresses.
+    /// The engine's words where it answered, or what is to be said of a request that is too slow; else what happened. Of the
+    /// latter, only the operator may see: it may name addresses.
     pub(super) detail: String,
 }
 
@@ -47,6 +47,8 @@ pub(super) enum Trouble {
     Broke,
     /// No answer in time.
     Silent,
+    /// No answer in time, and not for the first time.
+    Slow,
     /// It answered with a status that says nothing of the request.
     Answered,
     /// It refused with a status that may be the operator's mistake.
@@ -61,7 +63,9 @@ impl Failure {
         match self.trouble {
             Trouble::Nonsense => FailureCode::EngineInvalidResponse,
             Trouble::Refused => FailureCode::EngineRejected,
-            Trouble::Broke | Trouble::Silent | Trouble::Answered => FailureCode::EngineUnavailable,
+            Trouble::Broke | Trouble::Silent | Trouble::Slow | Trouble::Answered => {
+                FailureCode::EngineUnavailable
+            }
         }
     }
 
@@ -69,7 +73,7 @@ impl Failure {
     pub(super) fn describe(&self) -> String {
         match (self.status, self.trouble) {
             (Some(status), _) => format!("the engine answered with status {status}: {}", self.detail),
-            (None, Trouble::Silent) => "the engine did not answer in time".into(),
+            (None, Trouble::Silent | Trouble::Slow) => FailedAttempt::TIMED_OUT.into(),
             (None, Trouble::Nonsense) => "the engine's answer was no chat completion".into(),
             (None, _) => "the connection to the engine broke".into(),
         }
@@ -101,6 +105,7 @@ pub(super) fn judge(error: AttemptError) -> Verdict {
         AttemptError::Connect(detail) => Verdict::Unreached { detail },
         AttemptError::Reset(detail) => doubted(Trouble::Broke, None, detail),
         AttemptError::TimedOut(detail) => doubted(Trouble::Silent, None, detail),
+        AttemptError::TooSlow(message) => doubted(Trouble::Slow, None, message),
         AttemptError::NotACompletion(detail) => doubted(Trouble::Nonsense, None, detail),
         AttemptError::TooLong(message) | AttemptError::BadUsage(message) => invalid(message),
         AttemptError::Status { code, message, retry_after_ms } => match code {

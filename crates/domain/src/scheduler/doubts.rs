@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Scheduler;
 use super::attempts::{Failure, Trouble};
 use super::leases_held::{Doubt, Stage};
-use super::messages::{FailureCode, ModelKey, QueuePartition, ReplicaKey};
+use super::messages::{ModelKey, QueuePartition, ReplicaKey};
 use super::replicas::ReplicaState;
 
 /// What is known of a replica when a doubt is settled.
@@ -140,9 +140,9 @@ impl Scheduler {
         let may_be_a_death = failure.may_be_a_death();
         let killed_alone = was_alone && held.suspect && may_be_a_death;
         match (evidence, failure.trouble) {
-            (Evidence::Works, Trouble::Refused) => {
-                let attempt = failure.attempt(now);
-                self.fail(held, FailureCode::EngineRejected, failure.detail, attempt);
+            (Evidence::Works, Trouble::Refused | Trouble::Slow) => {
+                let (code, attempt) = (failure.code(), failure.attempt(now));
+                self.fail(held, code, failure.detail, attempt);
             }
             (Evidence::Works, _) => {
                 let suspect = may_be_a_death && (was_alone || held.suspect);

@@ -88,6 +88,9 @@ pub enum AttemptError {
     Reset(String),
     /// No answer within the time allowed.
     TimedOut(String),
+    /// The same for a request of which an attempt that counts has timed out before; it fails if the engine works. In words for
+    /// its client.
+    TooSlow(String),
     /// An answer with a status other than 2xx.
     Status {
         /// The HTTP status.

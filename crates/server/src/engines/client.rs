@@ -222,7 +222,7 @@ impl EngineClient {
             Err(AttemptError::Status { code, message, .. }) => {
                 ProbeOutcome::Failed(format!("status {code}: {message}"))
             }
-            Err(AttemptError::TimedOut(why)) => ProbeOutcome::TimedOut(why),
+            Err(AttemptError::TimedOut(why) | AttemptError::TooSlow(why)) => ProbeOutcome::TimedOut(why),
             Err(
                 AttemptError::Connect(why) | AttemptError::Reset(why) | AttemptError::NotACompletion(why),
             ) => ProbeOutcome::Failed(why),

@@ -4,7 +4,11 @@
 use std::sync::Arc;
 
 use overnight_domain::chat::CacheSalt;
-use overnight_domain::scheduler::{Lease, ReplicaKey, SchedulerCommand, SchedulerInput};
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::FailedAttempt;
+use overnight_domain::scheduler::{
+    AccountKey, AttemptError, Lease, ReplicaKey, SchedulerCommand, SchedulerInput,
+};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tracing::{Instrument, Span, field};
@@ -15,6 +19,8 @@ use super::replicas::Replicas;
 use crate::app::Services;
 use crate::app::write_retry::write_with_retry;
 use crate::clock::SharedClock;
+use crate::store::Store;
+use crate::store::queue::attempts::list_attempts;
 use crate::store::queue::settle::{self, Settlement};
 use crate::tasks;
 
@@ -24,6 +30,7 @@ const SETTLED_AT_ONCE: usize = 256;
 /// What every attempt needs.
 pub(super) struct Attempts {
     clock: SharedClock,
+    store: Store,
     replicas: Arc<Replicas>,
     prompts: Arc<Prompts>,
     /// From which the salts of accounts are derived: the same on every node, and moved with the data.
@@ -46,8 +53,9 @@ impl Attempts {
         let (completions, completed) = unbounded_channel();
         let settling = tasks::spawn(settle_until_closed(services.clone(), completed));
         let clock = Arc::clone(&services.clock);
-        let salt_secret = *services.store.sort_key_secret();
-        (Arc::new(Self { clock, replicas, prompts, salt_secret, answers, completions }), settling)
+        let store = services.store.clone();
+        let salt_secret = *store.sort_key_secret();
+        (Arc::new(Self { clock, store, replicas, prompts, salt_secret, answers, completions }), settling)
     }
 
     /// Sends the request, tells the scheduler how it went, and hands a completion on to be stored. Aborting its task
@@ -86,7 +94,34 @@ impl Attempts {
             Err(error) => {
                 tracing::debug!(?error, "attempt failed");
                 metrics::counter!("overnight_attempts_failed_total").increment(1);
+                let error = self.look_back(replica, partition.account, prompt.id, error).await;
                 self.answer(SchedulerInput::AttemptFailed { seq, error });
+            }
+        }
+    }
+
+    /// An attempt that timed out is told apart where an earlier one did that counts, on whichever node and replica: another would
+    /// hardly end otherwise. Any other error is as it was.
+    async fn look_back(
+        &self,
+        replica: ReplicaKey,
+        account: AccountKey,
+        id: RequestId,
+        error: AttemptError,
+    ) -> AttemptError {
+        let AttemptError::TimedOut(_) = &error else { return error };
+        match list_attempts(&self.store, account, id).await {
+            Ok(attempts) if attempts.iter().any(FailedAttempt::is_timeout) => {
+                let limit_s = self.replicas.request_timeout_ms(replica) / 1_000;
+                AttemptError::TooSlow(format!(
+                    "the engine works and had not answered after {limit_s} s, its `request_timeout`, as once before: \
+                     the request is too long for it"
+                ))
+            }
+            Ok(_) => error,
+            Err(unread) => {
+                tracing::warn!(error = %unread, "reading failed attempts failed; this one counts as the first to time out");
+                error
             }
         }
     }

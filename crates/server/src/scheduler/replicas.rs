@@ -73,6 +73,11 @@ impl Replicas {
         self.models.get(key).map_or("unknown", |model| &model.config.name)
     }
 
+    /// How long it may take to answer one request, in milliseconds.
+    pub(super) fn request_timeout_ms(&self, key: ReplicaKey) -> i64 {
+        self.client(key).map_or(0, |client| client.config().request_timeout.0)
+    }
+
     /// The models that it serves, by our names.
     pub fn model_names(&self, key: ReplicaKey) -> Vec<String> {
         self.client(key).map_or_else(Vec::new, |client| client.config().models.keys().cloned().collect())

@@ -27,6 +27,7 @@ fn an_error_is_tried_again_failed_or_doubted_by_its_kind() {
     check(&AttemptError::Connect(words.clone()), &["release lease 1", "probe 1"]);
     check(&AttemptError::Reset(words.clone()), &["probe 1", "release lease 1 counted"]);
     check(&AttemptError::TimedOut(words.clone()), &["probe 1", "release lease 1 counted"]);
+    check(&AttemptError::TooSlow(words.clone()), &["probe 1", "fail 1 engine_unavailable: words"]);
     check(&AttemptError::NotACompletion(words.clone()), &["probe 1", "release lease 1 counted"]);
     check(&AttemptError::BadUsage(words.clone()), &["fail 1 engine_invalid_response: words"]);
     check(&AttemptError::TooLong(words), &["fail 1 engine_invalid_response: words"]);
@@ -97,6 +98,23 @@ fn a_busy_engine_gets_a_short_pause_and_retry_after_is_honoured() {
     assert!(desk.hear().is_empty() && !desk.scheduler.is_paused(ReplicaKey(1)));
     desk.wait(100);
     assert_eq!(desk.hear(), ["send 3 to 1"]);
+}
+
+#[test]
+fn a_request_that_is_too_slow_fails_only_where_the_replica_works() {
+    for (outcome, expected) in [
+        (ProbeOutcome::Healthy, "fail 1 engine_unavailable: too slow"),
+        (ProbeOutcome::Busy, "release lease 1"),
+        (ProbeOutcome::TimedOut("no answer".into()), "release lease 1"),
+        (ProbeOutcome::Failed("no".into()), "release lease 1"),
+    ] {
+        let mut desk = Desk::new(&[2]);
+        desk.enqueue(1, 1..=2);
+        desk.hear();
+        desk.fail(1, AttemptError::TooSlow("too slow".into()));
+        desk.probed(outcome.clone());
+        assert_eq!(desk.hear()[..2], ["probe 1", expected], "{outcome:?}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use overnight_domain::requests::RequestStatus;
 use overnight_testkit::engine::{Fault, FaultRates, SimConfig};
 
-use super::{Rig, result_of};
+use super::{Rig, Setup, result_of};
 
 async fn check_failure(content: &str, code: &str) {
     let rig = Rig::start(vec![SimConfig::default()]).await;
@@ -74,6 +74,34 @@ async fn a_request_that_breaks_its_engine_fails_and_its_neighbours_complete() {
     }
     let record = rig.ended(poison).await;
     assert!(result_of(&record).contains("engine_unavailable"), "{}", result_of(&record));
+    rig.finish().await;
+}
+
+async fn start_impatient() -> Rig {
+    let setup = Setup { engine_settings: "request_timeout = \"1s\"", ..Setup::default() };
+    Rig::start_all(vec![SimConfig::default()], setup, async |_, _| {}).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_takes_longer_than_it_may_is_computed_twice_and_then_fails() {
+    let rig = start_impatient().await;
+    let content = "[[sim:delay=60000]]";
+    let record = rig.ended(rig.create(content).await).await;
+    let result = result_of(&record);
+    assert!(result.contains(r#""code":"engine_unavailable""#), "{result}");
+    assert!(result.contains("had not answered after 1 s, its `request_timeout`, as once before"), "{result}");
+    assert_eq!((rig.engines[0].attempts_of(content), record.attempts.len()), (2, 2));
+    assert!(record.attempts.iter().all(|attempt| attempt.message == "the engine did not answer in time"));
+    rig.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_timeout_among_other_failures_is_one_attempt_of_five() {
+    let rig = start_impatient().await;
+    let content = "[[sim:status=500 x1]][[sim:hang x1]][[sim:status=500 x9]]";
+    let record = rig.ended(rig.create(content).await).await;
+    assert!(result_of(&record).contains("given up after 5 attempts"), "{}", result_of(&record));
+    assert_eq!(rig.engines[0].attempts_of(content), 5);
     rig.finish().await;
 }
 
