@@ -1,5 +1,7 @@
 //! `overnight doctor`.
 
+use std::fs;
+
 use overnight_testkit::engine::SimConfig;
 use serde_json::Value;
 
@@ -72,6 +74,27 @@ fn settings_and_programs_that_are_not_there_are_found() {
     world.write("overnight.toml", "nonsense");
     let (ran, report) = examine(&world);
     assert_eq!((ran.code, state(&report, "settings")), (1, "fail"));
+}
+
+#[test]
+fn a_model_file_that_is_cut_short_is_found() {
+    let world = World::new();
+    let settings = "[[engines]]\nname = \"e\"\nkind = \"embedded\"\nengine_path = \"/bin/true\"\nmodel_path = \"m.gguf\"\n[[models]]\nname = \"m\"\n";
+    world.write("overnight.toml", settings);
+    let model = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/overnight-tiny.gguf")).unwrap();
+    for (file, expected) in [
+        (None, "the model m.gguf cannot be read: "),
+        (Some(&b"<html>"[..]), "the model m.gguf is no GGUF file"),
+        (Some(&model[..1_000]), "the model m.gguf is cut short or damaged: it ends within its header"),
+        (Some(&model[..100_000]), "the model m.gguf is cut short: it has 100000 of 1359840 bytes"),
+    ] {
+        file.into_iter().for_each(|bytes| fs::write(world.path("m.gguf"), bytes).unwrap());
+        let (ran, report) = examine(&world);
+        assert_eq!((ran.code, state(&report, "engine e")), (1, "fail"), "{report}");
+        assert!(report.to_string().contains(expected), "{expected}: {report}");
+    }
+    fs::write(world.path("m.gguf"), model).unwrap();
+    assert_eq!(state(&examine(&world).1, "engine e"), "ok");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod boxed_model;
 mod client;
 mod embedded;
 mod load;
+mod model_file;
 mod models;
 mod refusal;
 mod retry_after;
@@ -24,6 +25,7 @@ use crate::transport::Transport;
 
 pub use client::EngineClient;
 pub use embedded::{EmbeddedState, engine_environment};
+pub use model_file::{ModelFileUnusable, check_model_file};
 pub use models::ListedModel;
 
 use client::Source;

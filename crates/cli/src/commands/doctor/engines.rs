@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind};
-use overnight_server::engines::{Engines, ListedModel, engine_environment};
+use overnight_server::engines::{
+    Engines, ListedModel, ModelFileUnusable, check_model_file, engine_environment,
+};
 use overnight_server::ids::Ids;
 use tokio::process::Command;
 
@@ -118,13 +120,20 @@ async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
         }
         Err(error) => return Finding::fail(name, format!("{}: {error}", path.display()), hint),
     };
-    match &embedded.model_path {
-        Some(model) if !model.is_file() => {
-            let hint = "`model_path` is relative to the working directory of the service";
-            Finding::fail(name, format!("the model {} is missing", model.display()), hint)
+    let Some(model) = &embedded.model_path else {
+        return Finding::ok(name, format!("{version} with the model in the box"));
+    };
+    match check_model_file(model) {
+        Ok(()) => Finding::ok(name, format!("{version} with {}", model.display())),
+        Err(error) => {
+            let hint = match error {
+                ModelFileUnusable::Unreadable(_) | ModelFileUnusable::NoFile => {
+                    "`model_path` is relative to the working directory of the service"
+                }
+                _ => "fetch the file again, and compare its length with that at its source",
+            };
+            Finding::fail(name, format!("the model {} {error}", model.display()), hint)
         }
-        Some(model) => Finding::ok(name, format!("{version} with {}", model.display())),
-        None => Finding::ok(name, format!("{version} with the model in the box")),
     }
 }
 

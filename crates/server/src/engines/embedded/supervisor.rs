@@ -12,9 +12,11 @@ use tokio::sync::watch;
 use super::child::Life;
 use super::{EmbeddedState, Endpoint, Program};
 use crate::clock::SharedClock;
+use crate::engines::check_model_file;
 use crate::engines::target::Target;
 use crate::ids::Ids;
 use crate::secrets::Secret;
+use crate::tasks;
 use crate::transport::Transport;
 
 /// The pause after the first end; it doubles with each.
@@ -91,7 +93,11 @@ impl Supervisor {
     /// One life of the child.
     async fn live(&self) -> End {
         let mut ready_at = None;
-        let mut life = match Life::begin(&self.program) {
+        let begun = match self.check_model().await {
+            Ok(()) => Life::begin(&self.program),
+            Err(reason) => Err(reason),
+        };
+        let mut life = match begun {
             Ok(life) => life,
             Err(reason) => return End { reason, ready_at },
         };
@@ -115,6 +121,15 @@ impl Supervisor {
             reason = format!("{reason}; its last words: {words}");
         }
         End { reason, ready_at }
+    }
+
+    /// A model file that is not whole is not loaded: a child would read all of it first, and its words tell less.
+    async fn check_model(&self) -> Result<(), String> {
+        let path = self.program.model_path.clone();
+        let shown = path.display().to_string();
+        let checked = tasks::spawn_heavy(move || check_model_file(&path)).await;
+        // Where the check itself was lost, the child judges.
+        checked.unwrap_or(Ok(())).map_err(|error| format!("the model {shown} {error}"))
     }
 
     async fn bring_up(&self, life: &mut Life) -> Result<Target, String> {

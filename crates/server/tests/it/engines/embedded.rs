@@ -14,12 +14,20 @@ use super::{ask, config, fake, start};
 /// Names the folder in which the process of a test starts an engine; without it, that "test" does nothing.
 const FOLDER_VARIABLE: &str = "EMBEDDED_ENGINE_FOLDER";
 
+/// The model in the box.
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/overnight-tiny.gguf");
+
 /// An engine whose program is this one; it waits for a child for at most as long as a test may take.
 fn start_program(program: &Path, more: &str) -> Engines {
+    start_model(program, Path::new(MODEL), more)
+}
+
+fn start_model(program: &Path, model: &Path, more: &str) -> Engines {
     start(&config(&format!(
-        r#"kind = "embedded", engine_path = "{}", model_path = "model.gguf", models = {{ ours = "theirs" }},
+        r#"kind = "embedded", engine_path = "{}", model_path = "{}", models = {{ ours = "theirs" }},
            connect_timeout = "30s"{more}"#,
-        program.display()
+        program.display(),
+        model.display()
     )))
 }
 
@@ -60,7 +68,7 @@ async fn a_child_is_started_told_its_key_and_asked_when_it_is_ready() {
     let completion = ask(only(&engines), "hello").await.unwrap();
     let listed = only(&engines).list_models().await.unwrap();
     assert!(matches!(&listed[..], [model] if model.id == "theirs"), "{listed:?}");
-    let arguments = "--model model.gguf --name theirs --parallel 3 --threads 2 --context 512";
+    let arguments = format!("--model {MODEL} --name theirs --parallel 3 --threads 2 --context 512");
     assert_eq!(fake::starts(folder.path()), [format!("{} {arguments}", process_of(&completion))]);
     assert!(matches!(listening()[..], [address] if address.ip().is_loopback() && address.port() > 0));
 }
@@ -161,12 +169,28 @@ async fn a_child_that_cannot_serve_is_told_of_in_words() {
 }
 
 #[tokio::test]
+async fn a_child_is_started_once_its_model_file_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model.gguf");
+    let whole = std::fs::read(MODEL).unwrap();
+    std::fs::write(&model, &whole[..100_000]).unwrap();
+    let engines = start_model(&fake::script(folder.path(), ""), &model, "");
+    let reason = wait_for(&engines, is_down).await;
+    let expected =
+        format!("the model {} is cut short: it has 100000 of {} bytes", model.display(), whole.len());
+    assert_eq!(reason, expected);
+    assert!(fake::starts(folder.path()).is_empty());
+    std::fs::write(&model, whole).unwrap();
+    ask(only(&engines), "hello").await.unwrap();
+}
+
+#[tokio::test]
 async fn a_program_that_is_missing_is_named_in_the_failed_attempt() {
     let engines = start_program(Path::new("/nowhere/overnight-engine"), "");
     wait_for(&engines, is_down).await;
-    let brief = start(&config(
-        r#"kind = "embedded", engine_path = "/nowhere/overnight-engine", model_path = "m", connect_timeout = "1s""#,
-    ));
+    let brief = start(&config(&format!(
+        r#"kind = "embedded", engine_path = "/nowhere/overnight-engine", model_path = "{MODEL}", connect_timeout = "1s""#
+    )));
     let error = ask(only(&brief), "hello").await.unwrap_err();
     let AttemptError::Connect(words) = error else { panic!("{error:?}") };
     assert!(words.contains("embedded engine down: /nowhere/overnight-engine cannot be started"), "{words}");

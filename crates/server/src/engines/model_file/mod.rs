@@ -1,0 +1,250 @@
+//! Whether a model file is whole: the header of a GGUF file says where each tensor lies, so that a download that was cut
+//! short is found without reading what it holds.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::Path;
+
+use thiserror::Error;
+
+/// The longest header that is read, in bytes. Those of large vocabularies have about 20 MB.
+const HEADER_BYTES_MAX: u64 = 256 << 20;
+
+const MAGIC: &[u8; 4] = b"GGUF";
+/// The versions that llama.cpp reads.
+const VERSIONS: [u32; 2] = [2, 3];
+const DIMENSIONS_MAX: u32 = 4;
+/// The key of the boundary on which the tensors begin, and its value where it is absent.
+const ALIGNMENT_KEY: &[u8] = b"general.alignment";
+const ALIGNMENT: u32 = 32;
+
+/// The types of values.
+const UINT32: u32 = 4;
+const STRING: u32 = 8;
+const ARRAY: u32 = 9;
+
+/// Why a model file cannot be used: the rest of a sentence about it.
+#[derive(Debug, Error)]
+pub enum ModelFileUnusable {
+    /// It is missing, or may not be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    /// It is a folder, a pipe or a device.
+    #[error("is no file")]
+    NoFile,
+    /// It begins with other bytes.
+    #[error("is no GGUF file")]
+    NoModel,
+    /// It is of a version that llama.cpp does not read.
+    #[error("is a GGUF file of version {0}; versions 2 and 3 can be used")]
+    Version(u32),
+    /// It ends before its header does.
+    #[error("is cut short or damaged: it ends within its header")]
+    HeaderCut,
+    /// Its header is longer than any that is known.
+    #[error("is damaged: its header is longer than {} MiB", HEADER_BYTES_MAX >> 20)]
+    HeaderTooLong,
+    /// Its header says what cannot be.
+    #[error("is damaged: {0}")]
+    Damaged(&'static str),
+    /// It ends before its last tensor does.
+    #[error("is cut short: it has {found} of {expected} bytes")]
+    Cut {
+        /// Its length.
+        found: u64,
+        /// The least length by its header.
+        expected: u64,
+    },
+}
+
+/// Checks that a model file is a whole GGUF file by its header. What the tensors hold is not read. Reads at most 256 MiB and
+/// keeps none of it, whatever the file says of itself.
+///
+/// # Errors
+/// Why llama.cpp could not load it.
+pub fn check_model_file(path: &Path) -> Result<(), ModelFileUnusable> {
+    // Looked at first: a pipe would be waited for.
+    if !path.metadata()?.is_file() {
+        return Err(ModelFileUnusable::NoFile);
+    }
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    check(file, length)
+}
+
+fn check(file: impl Read + Seek, length: u64) -> Result<(), ModelFileUnusable> {
+    let mut header = Header { input: BufReader::new(file), at: 0, length };
+    match header.bytes::<4>() {
+        Ok(magic) if magic == *MAGIC => {}
+        Ok(_) | Err(ModelFileUnusable::HeaderCut) => return Err(ModelFileUnusable::NoModel),
+        Err(error) => return Err(error),
+    }
+    let version = header.u32()?;
+    if !VERSIONS.contains(&version) {
+        return Err(ModelFileUnusable::Version(version));
+    }
+    let (tensors, values) = (header.u64()?, header.u64()?);
+    let mut alignment = ALIGNMENT;
+    for _ in 0..values {
+        if let Some(given) = header.value()? {
+            alignment = given;
+        }
+    }
+    if !alignment.is_power_of_two() {
+        return Err(ModelFileUnusable::Damaged("its alignment is no power of two"));
+    }
+    let mut data_bytes = 0;
+    for _ in 0..tensors {
+        data_bytes = data_bytes.max(header.tensor_end()?);
+    }
+    let data_at = if tensors == 0 { header.at } else { header.at.next_multiple_of(alignment.into()) };
+    let expected = data_at.saturating_add(data_bytes);
+    if expected > length {
+        return Err(ModelFileUnusable::Cut { found: length, expected });
+    }
+    Ok(())
+}
+
+/// The header, as far as it was read.
+struct Header<R> {
+    input: BufReader<R>,
+    at: u64,
+    length: u64,
+}
+
+impl<R: Read + Seek> Header<R> {
+    /// Moves on by so many bytes, which must be there.
+    fn advance(&mut self, bytes: u64) -> Result<(), ModelFileUnusable> {
+        let at = self.at.checked_add(bytes).filter(|at| *at <= self.length);
+        self.at = at.ok_or(ModelFileUnusable::HeaderCut)?;
+        if self.at > HEADER_BYTES_MAX {
+            return Err(ModelFileUnusable::HeaderTooLong);
+        }
+        Ok(())
+    }
+
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], ModelFileUnusable> {
+        self.advance(N as u64)?;
+        let mut bytes = [0; N];
+        self.input.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, ModelFileUnusable> {
+        Ok(u32::from_le_bytes(self.bytes()?))
+    }
+
+    fn u64(&mut self) -> Result<u64, ModelFileUnusable> {
+        Ok(u64::from_le_bytes(self.bytes()?))
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<(), ModelFileUnusable> {
+        self.advance(bytes)?;
+        let bytes = i64::try_from(bytes).map_err(|_| ModelFileUnusable::HeaderTooLong)?;
+        Ok(self.input.seek_relative(bytes)?)
+    }
+
+    fn skip_string(&mut self) -> Result<(), ModelFileUnusable> {
+        let bytes = self.u64()?;
+        self.skip(bytes)
+    }
+
+    /// Reads a key with its value; the value, where it is the alignment.
+    fn value(&mut self) -> Result<Option<u32>, ModelFileUnusable> {
+        let key_bytes = self.u64()?;
+        let is_alignment = if key_bytes == ALIGNMENT_KEY.len() as u64 {
+            self.bytes::<{ ALIGNMENT_KEY.len() }>()? == *ALIGNMENT_KEY
+        } else {
+            self.skip(key_bytes)?;
+            false
+        };
+        match self.u32()? {
+            UINT32 if is_alignment => return self.u32().map(Some),
+            _ if is_alignment => return Err(ModelFileUnusable::Damaged("its alignment is no number")),
+            ARRAY => {
+                let (kind, count) = (self.u32()?, self.u64()?);
+                self.skip_values(kind, count)?;
+            }
+            kind => self.skip_values(kind, 1)?,
+        }
+        Ok(None)
+    }
+
+    fn skip_values(&mut self, kind: u32, count: u64) -> Result<(), ModelFileUnusable> {
+        let bytes = match kind {
+            0 | 1 | 7 => 1,
+            2 | 3 => 2,
+            4..=6 => 4,
+            10..=12 => 8,
+            STRING => {
+                for _ in 0..count {
+                    self.skip_string()?;
+                }
+                return Ok(());
+            }
+            _ => return Err(ModelFileUnusable::Damaged("a value has an unknown type")),
+        };
+        self.skip(count.checked_mul(bytes).ok_or(ModelFileUnusable::HeaderCut)?)
+    }
+
+    /// Reads where a tensor lies; its end, in bytes after the beginning of the tensors.
+    fn tensor_end(&mut self) -> Result<u64, ModelFileUnusable> {
+        const SHAPE: ModelFileUnusable = ModelFileUnusable::Damaged("a tensor has an impossible shape");
+        self.skip_string()?;
+        let dimensions = self.u32()?;
+        if dimensions > DIMENSIONS_MAX {
+            return Err(SHAPE);
+        }
+        let mut elements: u64 = 1;
+        let mut row = 1;
+        for dimension in 0..dimensions {
+            let size = self.u64()?;
+            row = if dimension == 0 { size } else { row };
+            elements = elements.checked_mul(size).ok_or(SHAPE)?;
+        }
+        let block = block_of(self.u32()?);
+        let offset = self.u64()?;
+        // Of a type that is new here, only the beginning is known.
+        let Some((block_elements, block_bytes)) = block else { return Ok(offset) };
+        if row % block_elements != 0 {
+            return Err(SHAPE);
+        }
+        let bytes = (elements / block_elements).checked_mul(block_bytes).ok_or(SHAPE)?;
+        offset.checked_add(bytes).ok_or(SHAPE)
+    }
+}
+
+/// The elements of a block of a tensor's type, and its bytes (`ggml-common.h` of llama.cpp).
+const fn block_of(kind: u32) -> Option<(u64, u64)> {
+    Some(match kind {
+        0 | 26 => (1, 4),      // F32, I32
+        1 | 25 | 30 => (1, 2), // F16, I16, BF16
+        24 => (1, 1),          // I8
+        27 | 28 => (1, 8),     // I64, F64
+        2 | 20 => (32, 18),    // Q4_0, IQ4_NL
+        3 => (32, 20),         // Q4_1
+        6 => (32, 22),         // Q5_0
+        7 => (32, 24),         // Q5_1
+        8 => (32, 34),         // Q8_0
+        9 => (32, 36),         // Q8_1
+        10 => (256, 84),       // Q2_K
+        11 | 21 => (256, 110), // Q3_K, IQ3_S
+        12 => (256, 144),      // Q4_K
+        13 => (256, 176),      // Q5_K
+        14 => (256, 210),      // Q6_K
+        15 => (256, 292),      // Q8_K
+        16 | 35 => (256, 66),  // IQ2_XXS, TQ2_0
+        17 => (256, 74),       // IQ2_XS
+        18 => (256, 98),       // IQ3_XXS
+        19 => (256, 50),       // IQ1_S
+        22 => (256, 82),       // IQ2_S
+        23 => (256, 136),      // IQ4_XS
+        29 => (256, 56),       // IQ1_M
+        34 => (256, 54),       // TQ1_0
+        39 => (32, 17),        // MXFP4
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;
