@@ -1,5 +1,7 @@
 //! Waiting for the end of requests and batches.
 
+use std::collections::BTreeSet;
+
 use overnight_client::{BatchStatus, BatchSummary, Client, RequestStatus, RequestSummary, RequestsCounts};
 
 use crate::errors::CliError;
@@ -12,6 +14,8 @@ const FIRST_PAUSE_MS: i64 = 100;
 const PAUSE_MS_MAX: i64 = 2_000;
 /// After this long without any progress the user is told where to look.
 const STALLED_MS: i64 = 60_000;
+/// How many reasons for which nothing moves are told, each once.
+const REASONS_MAX: usize = 32;
 
 /// What a wait came to.
 #[derive(Debug)]
@@ -22,14 +26,16 @@ pub(crate) enum Waited<T> {
     Stopped,
 }
 
-/// Waits until every batch has ended.
+/// Waits until every batch has ended. While nothing ends, the user is told for which `reasons`.
 pub(crate) async fn for_batches(
     client: &Client,
     ids: &[String],
     output: &Output,
     interrupt: &Interrupt,
+    reasons: impl AsyncFn() -> Vec<String>,
 ) -> Result<Waited<Vec<BatchSummary>>, CliError> {
     let mut rhythm = Rhythm::new();
+    let (mut ended_before, mut told) = (None, BTreeSet::new());
     let mut progress: Option<Progress> = None;
     let mut statuses: Vec<BatchSummary> = Vec::with_capacity(ids.len());
     loop {
@@ -48,6 +54,13 @@ pub(crate) async fn for_batches(
         if statuses.iter().all(has_ended) {
             return Ok(Waited::Ended(statuses));
         }
+        if ended_before.replace(ended) == Some(ended) {
+            for reason in reasons().await {
+                if told.len() < REASONS_MAX && told.insert(reason.clone()) {
+                    progress.note(&reason);
+                }
+            }
+        }
         if rhythm.is_stalled(ended) {
             progress.note("nothing has ended for a minute; `overnight doctor` looks at the engines");
         }
@@ -55,6 +68,11 @@ pub(crate) async fn for_batches(
             return Ok(Waited::Stopped);
         }
     }
+}
+
+/// What a client knows of why nothing moves: of engines only their operators are told.
+pub(crate) async fn no_reasons() -> Vec<String> {
+    Vec::new()
 }
 
 /// Waits until a request has ended.

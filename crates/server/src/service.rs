@@ -147,6 +147,11 @@ impl Service {
         self.address
     }
 
+    /// What the use cases work on, for a command in the same process.
+    pub const fn services(&self) -> &Services {
+        &self.services
+    }
+
     /// What the first start made, if this was it.
     pub const fn bootstrapped(&self) -> Option<&Bootstrapped> {
         self.bootstrapped.as_ref()

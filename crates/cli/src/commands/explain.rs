@@ -42,7 +42,7 @@ const fn seconds(ms: i64) -> i64 {
 fn shape_of(explanation: &Explanation) -> Value {
     let Explanation { account, model, record, waiting, place, retry_at, .. } = explanation;
     let waiting_for = waiting.as_ref().map(|reason| {
-        json!({"sentence": sentence(reason), "until": reason.until().map(seconds), "words": words_of(reason)})
+        json!({"sentence": sentence(reason), "until": reason.until().map(seconds), "words": reason.words()})
     });
     let place = place.map(|it| {
         json!({
@@ -97,14 +97,6 @@ fn sentence(reason: &WaitingReason) -> String {
     format!("the request {reason}")
 }
 
-/// What engines said themselves.
-fn words_of(reason: &WaitingReason) -> Option<&str> {
-    match reason {
-        WaitingReason::EnginesPaused { reason, .. } => reason.as_deref(),
-        _ => None,
-    }
-}
-
 fn describe(explanation: &Explanation) -> String {
     let Explanation { account, model, record, waiting, place, retry_at, .. } = explanation;
     let summary = &record.summary;
@@ -136,7 +128,7 @@ fn describe(explanation: &Explanation) -> String {
     if let Some(reason) = waiting {
         line("waits", &sentence(reason));
         reason.until().into_iter().for_each(|at| line("until", &times::utc(seconds(at))));
-        words_of(reason).into_iter().for_each(|words| line("reason", words));
+        reason.words().into_iter().for_each(|words| line("reason", words));
     }
     retry_at.iter().for_each(|at| line("tried again", &times::utc(seconds(*at))));
     place.iter().flat_map(describe_place).for_each(|(name, value)| line(name, &value));

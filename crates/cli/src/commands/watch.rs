@@ -32,7 +32,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         },
         Subject::Batch(id) => {
             let ids = [id];
-            match waiting::for_batches(&client, &ids, output, &interrupt).await? {
+            match waiting::for_batches(&client, &ids, output, &interrupt, waiting::no_reasons).await? {
                 Waited::Ended(batches) => {
                     batches.iter().try_for_each(|batch| print_batch(output, batch))?;
                     Ok(exit_of(&batches))

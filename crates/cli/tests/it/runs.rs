@@ -90,6 +90,35 @@ fn a_run_uses_the_service_that_holds_the_folder() {
 }
 
 #[test]
+fn why_nothing_moves_is_told_once_for_each_reason_whoever_serves() {
+    for is_served in [false, true] {
+        let world = World::new();
+        world.engine.tune(|engine| engine.models = vec!["another".to_owned()]);
+        let _serving = is_served.then(|| world.serve());
+        world.write("prompts.jsonl", &chats(3));
+        let mut run = world.start("run prompts.jsonl -o results.jsonl");
+        let mut told = Vec::new();
+        let is_meant = |line: &String| {
+            let of =
+                "nothing moves: each request for `m` waits for the engines of its model, which are paused: ";
+            line.starts_with(of) && line.contains("status 404: The model `m` does not exist.")
+        };
+        while !told.iter().any(is_meant) {
+            told.push(run.error_line());
+        }
+        world.engine.tune(|engine| engine.models = vec!["m".to_owned()]);
+        let ran = run.end();
+        assert_eq!(ran.code, 0, "{told:?} {ran:?}");
+        told.extend(ran.stderr.lines().map(|line| format!("{line}\n")));
+        let mut reasons: Vec<_> = told.iter().filter(|line| line.starts_with("nothing moves: ")).collect();
+        reasons.sort();
+        let count = reasons.len();
+        reasons.dedup();
+        assert_eq!(reasons.len(), count, "{told:?}");
+    }
+}
+
+#[test]
 fn an_output_that_cannot_be_written_is_refused_before_anything_is_asked() {
     let world = World::new();
     world.write("prompts.jsonl", &chats(1));

@@ -128,6 +128,14 @@ impl Running {
         line
     }
 
+    /// The next line that it writes to standard error, which it must.
+    pub(crate) fn error_line(&mut self) -> String {
+        let mut line = String::new();
+        let mut stderr = BufReader::with_capacity(1, self.0.stderr.as_mut().unwrap());
+        assert!(stderr.read_line(&mut line).unwrap() > 0, "it says no more");
+        line
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
     }

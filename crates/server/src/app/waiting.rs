@@ -49,6 +49,14 @@ impl WaitingReason {
         matches!(self, Self::DiskReserved | Self::NoEngine | Self::EnginesPaused { .. })
     }
 
+    /// What engines said themselves, for operators.
+    pub fn words(&self) -> Option<&str> {
+        match self {
+            Self::EnginesPaused { reason, .. } => reason.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Until when that holds, in milliseconds, where it is known.
     pub const fn until(&self) -> Option<i64> {
         match self {
@@ -128,8 +136,30 @@ pub(super) async fn in_queue(services: &Services, model: &str) -> Result<Waiting
     }
 }
 
+/// Why nothing is sent to engines of models for which requests of any account wait, for operators; by the names of the models.
+/// Those whose requests merely wait for their turn are left out.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn hindrances(services: &Services) -> Result<Vec<(String, WaitingReason)>, AppError> {
+    let mut found = Vec::new();
+    for model in services.models.iter().map(|model| &model.config.name) {
+        let reason = in_queue(services, model).await?;
+        if !matches!(reason, WaitingReason::Queued { .. }) && count(services, model).await? > 0 {
+            found.push((model.clone(), reason));
+        }
+    }
+    Ok(found)
+}
+
 /// How many others wait for a model.
 async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
+    Ok((count(services, model).await? - 1).max(0))
+}
+
+/// How many requests wait for a model.
+async fn count(services: &Services, model: &str) -> Result<i64, AppError> {
     let key = match services.models.find(model) {
         Some(model) => Some(model.key),
         None => models::find(&services.store, model).await?,
@@ -137,8 +167,7 @@ async fn ahead(services: &Services, model: &str) -> Result<i64, AppError> {
     let Some(key) = key else { return Ok(0) };
     let store = services.store.clone();
     let count = async move { Ok(live_counts::count_waiting(&store, key).await?) };
-    let waiting = services.live_counts.waiting.get(key, &services.clock, Box::pin(count)).await?;
-    Ok((waiting - 1).max(0))
+    services.live_counts.waiting.get(key, &services.clock, Box::pin(count)).await
 }
 
 /// What is wrong with the engines of a model; `None` where one of them is driven, open and not paused.

@@ -5,13 +5,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use overnight_client::Client;
+use overnight_server::app::{Services, waiting};
 use overnight_server::config::{Config, Millis};
 use overnight_server::engines::{EmbeddedState, EngineClient};
 use overnight_server::service::{Service, ServiceError};
 use overnight_server::store::StoreError;
 
+use crate::commands::operator;
 use crate::connection::local_key;
 use crate::errors::CliError;
+use crate::globals::Globals;
 use crate::logging;
 use crate::serve_file::{ServeFile, url_of, url_of_running};
 use crate::times;
@@ -63,6 +66,15 @@ impl Host {
         Ok(Client::new(&self.url, &local_key(&self.data_dir)?)?)
     }
 
+    /// What operators are told by: this process's own service, or the store beside another's. `None` where that cannot be
+    /// opened; the service itself goes on.
+    pub(super) async fn services(&self, globals: &Globals) -> Option<Services> {
+        match &self.own {
+            Some((service, _)) => Some(service.services().clone()),
+            None => operator::open(globals).await.ok(),
+        }
+    }
+
     /// Ends when none of this process's engines comes up, with the reason of one.
     pub(super) async fn trouble(&self) -> CliError {
         loop {
@@ -88,6 +100,20 @@ impl Host {
             service.shutdown().await;
         }
     }
+}
+
+/// Why nothing is sent to engines though requests wait, a sentence for each model.
+pub(super) async fn hindrances(services: Option<&Services>) -> Vec<String> {
+    let Some(services) = services else { return Vec::new() };
+    // What cannot be read now is looked for again at the next turn.
+    let found = waiting::hindrances(services).await.unwrap_or_default();
+    let describe = |(model, reason): (String, waiting::WaitingReason)| {
+        let words = reason.words().map(|words| format!(": {words}")).unwrap_or_default();
+        let until = reason.until().filter(|at| !reason.is_fault() && *at < i64::MAX);
+        let until = until.map(|at| format!(" until {}", times::utc(at / 1_000))).unwrap_or_default();
+        format!("nothing moves: each request for `{model}` {reason}{until}{words}")
+    };
+    found.into_iter().map(describe).collect()
 }
 
 fn log_to(data_dir: &Path, config: &Config) -> Result<(), CliError> {

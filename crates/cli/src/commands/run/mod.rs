@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use overnight_client::Client;
+use overnight_server::app::Services;
 use overnight_server::config::Config;
 use overnight_server::store::prepare_folder;
 use serde_json::json;
 
 use self::collecting::{Counts, collect};
-use self::host::Host;
+use self::host::{Host, hindrances};
 use crate::batches::Wanted;
 use crate::errors::{CliError, Exit};
 use crate::files::{beside, folder_of};
@@ -53,7 +54,8 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let interrupt = Interrupt::listen()?;
     let begun_at = times::now();
     let host = Host::find_or_start(config).await?;
-    let job = Job { prompts: &prompts, target: &arguments.output, output, interrupt: &interrupt };
+    let services = host.services(globals).await;
+    let job = Job { prompts: &prompts, target: &arguments.output, output, interrupt: &interrupt, services };
     let outcome = match host.client() {
         Ok(client) => tokio::select! {
             outcome = job.carry_out(&client, &mut journal) => outcome,
@@ -61,6 +63,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         },
         Err(error) => Err(error),
     };
+    drop(job);
     host.shutdown().await;
     let counts = outcome?;
     report(&counts, &arguments.output, times::now() - begun_at, output)?;
@@ -73,6 +76,8 @@ struct Job<'a> {
     target: &'a Path,
     output: &'a Output,
     interrupt: &'a Interrupt,
+    /// By which the user is told why nothing moves.
+    services: Option<Services>,
 }
 
 impl Job<'_> {
@@ -81,7 +86,8 @@ impl Job<'_> {
         let (prompts, output, interrupt) = (self.prompts, self.output, self.interrupt);
         let mut sending = Sending { client, prompts, journal, output, interrupt };
         let refusals = sending.send(&Wanted { name, webhook: None }).await?;
-        let waited = waiting::for_batches(client, journal.batches(), output, interrupt).await;
+        let reasons = async || hindrances(self.services.as_ref()).await;
+        let waited = waiting::for_batches(client, journal.batches(), output, interrupt, reasons).await;
         if let Waited::Stopped = waited.map_err(|error| error.with_hint(how_to_go_on()))? {
             return Err(CliError::interrupted("stopped: every line is sent, and not every answer is there")
                 .with_hint(how_to_go_on()));

@@ -68,7 +68,7 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     journal.remove()?;
     let mut batches = Vec::with_capacity(ids.len());
     if arguments.wait {
-        match waiting::for_batches(&client, &ids, output, &interrupt).await? {
+        match waiting::for_batches(&client, &ids, output, &interrupt, waiting::no_reasons).await? {
             Waited::Ended(ended) => batches = ended,
             Waited::Stopped => return Err(stopped(&ids)),
         }
