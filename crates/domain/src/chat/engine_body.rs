@@ -45,7 +45,7 @@ pub fn engine_body(
     match synonym {
         _ if has_limit => {}
         Some(limit) => writer.json("max_tokens", limit),
-        None => max_tokens.into_iter().for_each(|limit| writer.integer("max_tokens", limit)),
+        None => max_tokens.into_iter().for_each(|limit| writer.integer("max_tokens", limit.into())),
     }
     if let Some(salt) = cache_salt {
         writer.string("cache_salt", &salt.render(clients_salt));

@@ -37,8 +37,18 @@ impl ObjectWriter {
     }
 
     /// Adds a member with an integer value.
-    pub fn integer(&mut self, key: &str, value: u32) {
+    pub fn integer(&mut self, key: &str, value: i64) {
         self.write(&quote(key), &value.to_string());
+    }
+
+    /// Adds a member whose value is an array of these.
+    pub fn array<'a>(&mut self, key: &str, elements: impl Iterator<Item = Json<'a>>) {
+        self.write(&quote(key), "[");
+        for (index, element) in elements.enumerate() {
+            self.text.push_str(if index > 0 { "," } else { "" });
+            self.text.push_str(element.as_str());
+        }
+        self.text.push(']');
     }
 
     /// Ends the object.

@@ -9,7 +9,8 @@ use hyper::http;
 use hyper::{Method, Request, Response, Uri, body::Incoming};
 use hyper_util::client::legacy::Error as ClientError;
 use overnight_domain::chat::{
-    ANSWER_BYTES_MAX, BadCompletion, CacheSalt, Completion, engine_body, has_output_limit, parse_completion,
+    ANSWER_BYTES_MAX, BadCompletion, CacheSalt, Completion, choices_asked, engine_body, for_one_choice,
+    has_output_limit, join_choices, parse_completion,
 };
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad, ProbeOutcome};
@@ -92,7 +93,8 @@ impl EngineClient {
     /// Sends a stored request body and waits for its completion, within `request_timeout`. The engine is sent its own
     /// name of `model`, an explicit output limit (`max_tokens`, where the body has none), and the salt, where one is given
     /// and the engine takes it. A limit that is not the client's is left out where the engine's context is no longer, and
-    /// where the engine refuses the request with it: then the context leaves less, and the engine stops there.
+    /// where the engine refuses the request with it: then the context leaves less, and the engine stops there. llama-server
+    /// is asked for several choices one by one, because its `usage` counts one of them.
     /// Dropped, the connection is closed and the engine stops working.
     /// Called by `Attempts` (`scheduler/attempts.rs`), which hands the completion on to be settled.
     ///
@@ -111,14 +113,52 @@ impl EngineClient {
             let cache_salt = cache_salt.filter(|_| self.takes_cache_salt(traits));
             let is_shorter = |limit: &u32| traits.context.is_none_or(|context| u64::from(*limit) < context);
             let limit = Some(max_tokens).filter(|limit| !has_output_limit(body) && is_shorter(limit));
-            match self.attempt(model, limit, cache_salt, body).await {
-                Err(AttemptError::Status { code: 400 | 422, .. }) if limit.is_some() => {
-                    self.attempt(model, None, cache_salt, body).await
+            match choices_asked(body) {
+                choices @ 2.. if traits.is_llama_server => {
+                    self.attempt_each(choices, model, limit, cache_salt, body).await
                 }
-                outcome => outcome,
+                _ => self.attempt_in_context(model, limit, cache_salt, body).await,
             }
         };
         self.within(limit_ms, attempt, AttemptError::TimedOut).await
+    }
+
+    /// Asks for so many choices one after another; for none once one has failed.
+    async fn attempt_each(
+        &self,
+        choices: u32,
+        model: &str,
+        max_tokens: Option<u32>,
+        cache_salt: Option<&CacheSalt>,
+        body: Json<'_>,
+    ) -> Result<Completion, AttemptError> {
+        let (mut parts, mut bytes) = (Vec::new(), 0);
+        for index in 0..choices {
+            let body = for_one_choice(body, index);
+            let part = self.attempt_in_context(model, max_tokens, cache_salt, body.as_json()).await?;
+            bytes += part.body.as_str().len();
+            if bytes > ANSWER_BYTES_MAX {
+                return Err(too_long());
+            }
+            parts.push(part);
+        }
+        join_choices(&parts).ok_or_else(|| AttemptError::NotACompletion("no choice was asked for".to_owned()))
+    }
+
+    /// An attempt that is repeated without a limit of ours, where it was refused with it.
+    async fn attempt_in_context(
+        &self,
+        model: &str,
+        max_tokens: Option<u32>,
+        cache_salt: Option<&CacheSalt>,
+        body: Json<'_>,
+    ) -> Result<Completion, AttemptError> {
+        match self.attempt(model, max_tokens, cache_salt, body).await {
+            Err(AttemptError::Status { code: 400 | 422, .. }) if max_tokens.is_some() => {
+                self.attempt(model, None, cache_salt, body).await
+            }
+            outcome => outcome,
+        }
     }
 
     /// What the replica's list of models says of a model. The first request waits for the list, within a bound; later ones
@@ -246,10 +286,7 @@ impl EngineClient {
         }
         let answer = read_whole(response.into_body(), ANSWER_BYTES_MAX).await;
         let answer = answer.map_err(|unread| match unread {
-            Unread::TooLong => AttemptError::TooLong(format!(
-                "the engine's answer is longer than {} MiB",
-                ANSWER_BYTES_MAX >> 20
-            )),
+            Unread::TooLong => too_long(),
             Unread::Broken(error) => AttemptError::Reset(in_words(&error)),
         })?;
         parse_completion(&answer, model).map_err(|bad| match bad {
@@ -315,6 +352,10 @@ fn request(method: Method, uri: &Uri, target: &Target, body: Bytes) -> http::Res
         request = request.header(AUTHORIZATION, authorization.clone());
     }
     request.body(Full::new(body))
+}
+
+fn too_long() -> AttemptError {
+    AttemptError::TooLong(format!("the engine's answer is longer than {} MiB", ANSWER_BYTES_MAX >> 20))
 }
 
 fn broken(error: &ClientError) -> AttemptError {

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// What vLLM writes into `owned_by`.
+/// What vLLM and llama-server write into `owned_by`.
 const VLLM: &str = "vllm";
+const LLAMA_SERVER: &str = "llamacpp";
 
 /// An answer is asked for again after this time, by the next request.
 const ASK_EVERY_MS: i64 = 60_000;
@@ -31,6 +32,7 @@ pub struct ListedModel {
     /// Tokens of a prompt and its completion together, at most; `None` where the engine does not say it.
     pub context: Option<u64>,
     pub(super) is_vllm: bool,
+    pub(super) is_llama_server: bool,
 }
 
 /// As it stands in the list. What is of another type than it should be is as good as absent.
@@ -50,7 +52,9 @@ struct Entry {
 impl From<Entry> for ListedModel {
     fn from(Entry { id, owned_by, max_model_len, meta }: Entry) -> Self {
         let context = max_model_len.as_u64().or_else(|| meta.get("n_ctx")?.as_u64());
-        Self { id, context: context.filter(|tokens| *tokens > 0), is_vllm: owned_by.as_str() == Some(VLLM) }
+        let is_of = |software: &str| owned_by.as_str() == Some(software);
+        let (is_vllm, is_llama_server) = (is_of(VLLM), is_of(LLAMA_SERVER));
+        Self { id, context: context.filter(|tokens| *tokens > 0), is_vllm, is_llama_server }
     }
 }
 
@@ -59,6 +63,8 @@ impl From<Entry> for ListedModel {
 pub(super) struct Traits {
     /// Whether vLLM serves it.
     pub(super) is_vllm: bool,
+    /// Whether llama-server does, whose `usage` counts one of several choices.
+    pub(super) is_llama_server: bool,
     /// Its context in tokens, where it is known.
     pub(super) context: Option<u64>,
 }
@@ -94,8 +100,8 @@ impl KnownModels {
     pub(super) fn tell(&self, listed: Result<ModelList, String>) -> Option<Arc<BTreeMap<String, Traits>>> {
         let listed = listed.map(|list| {
             let traits = |model: ListedModel| {
-                let ListedModel { id, is_vllm, context } = model;
-                (id, Traits { is_vllm, context })
+                let ListedModel { id, is_vllm, is_llama_server, context } = model;
+                (id, Traits { is_vllm, is_llama_server, context })
             };
             Arc::new(list.data.into_iter().map(traits).collect::<BTreeMap<_, _>>())
         });
@@ -137,12 +143,13 @@ mod tests {
     #[tokio::test]
     async fn a_model_is_vllms_where_the_list_says_so() {
         let models = KnownModels::unknown();
-        let listed = r#"{"data":[{"id":"a","owned_by":"vllm"},{"id":"b","owned_by":"library"},{"id":"c"},{"id":"d","owned_by":null},{"id":"e","owned_by":7}]}"#;
+        let listed = r#"{"data":[{"id":"a","owned_by":"vllm"},{"id":"b","owned_by":"library"},{"id":"c"},{"id":"d","owned_by":null},{"id":"e","owned_by":7},{"id":"f","owned_by":"llamacpp"}]}"#;
         assert!(models.tell(list(listed)).is_some());
         for (model, expected) in
             [("a", true), ("b", false), ("c", false), ("d", false), ("e", false), ("f", false)]
         {
-            assert_eq!(models.traits_of(model).await.is_vllm, expected, "{model}");
+            let Traits { is_vllm, is_llama_server, .. } = models.traits_of(model).await;
+            assert_eq!((is_vllm, is_llama_server), (expected, model == "f"), "{model}");
         }
     }
 
@@ -172,7 +179,10 @@ mod tests {
         assert!(models.tell(list(vllm)).is_some() && models.traits_of("a").await.is_vllm);
         assert_eq!(models.tell(list(vllm)), None);
         assert_eq!(models.tell(Err("away".to_owned())), None);
-        assert_eq!(models.traits_of("a").await, Traits { is_vllm: true, context: Some(512) });
+        assert_eq!(
+            models.traits_of("a").await,
+            Traits { is_vllm: true, context: Some(512), ..Traits::default() }
+        );
         assert!(models.tell(list(r#"{"data":[{"id":"a"}]}"#)).is_some());
         assert_eq!(models.traits_of("a").await, Traits::default());
     }

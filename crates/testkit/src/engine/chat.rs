@@ -92,6 +92,9 @@ impl<'a> Asked<'a> {
         let config = &state.config;
         let range = &config.completion_tokens;
         let mut completion = Completion::draw(&request, config.seed, range, script.completion_tokens);
+        if settings.counts_one_choice {
+            completion.counted_choices = 1;
+        }
         completion.said = script.says_it_back.then(|| request.last_user_content().to_owned());
         let tokens = completion.prompt_tokens.saturating_add(request.tokens_max().unwrap_or(1));
         if tokens > config.context_tokens {

@@ -28,6 +28,8 @@ pub(super) struct Completion {
     /// Tokens of each choice.
     pub(super) completion_tokens: usize,
     pub(super) choices: usize,
+    /// The choices that `usage` counts.
+    pub(super) counted_choices: usize,
     pub(super) finish_reason: &'static str,
     /// What is answered instead of the echo and its words.
     pub(super) said: Option<String>,
@@ -54,6 +56,7 @@ impl Completion {
             cached_tokens: 0,
             completion_tokens: length.min(limit),
             choices: request.choices(),
+            counted_choices: request.choices(),
             finish_reason: if length > limit { "length" } else { "stop" },
             said: None,
         }
@@ -113,7 +116,7 @@ impl Completion {
 
     fn write_usage(&self, body: &mut String, fault: Option<Fault>) {
         let prompt = self.prompt_tokens;
-        let completion = self.completion_tokens * self.choices;
+        let completion = self.completion_tokens * self.counted_choices;
         let (completion, total) = match fault {
             Some(Fault::UsageMissing) => return,
             Some(Fault::UsageNegative) => (format!("-{completion}"), prompt.to_string()),

@@ -110,6 +110,8 @@ pub struct Tunables {
     pub models: Vec<String>,
     /// To whom the list of models says that they belong: `vllm` with vLLM. `None` if there is no list.
     pub owned_by: Option<String>,
+    /// Whether `usage` counts the tokens of one choice, as llama-server's does.
+    pub counts_one_choice: bool,
     /// Whether the list of models says how long the context is, as vLLM does.
     pub lists_context: bool,
     /// Whether `cache_salt` may be sent; 400 otherwise, as with a server that refuses fields that it does not know.
@@ -137,6 +139,7 @@ impl Default for Tunables {
         Self {
             models: vec!["sim-model".to_owned()],
             owned_by: Some("overnight-testkit".to_owned()),
+            counts_one_choice: false,
             lists_context: true,
             takes_cache_salt: true,
             api_key: None,

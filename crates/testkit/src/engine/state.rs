@@ -36,6 +36,7 @@ pub(super) struct State {
 pub(super) struct Settings {
     pub(super) models: Vec<Model>,
     pub(super) owned_by: Option<String>,
+    pub(super) counts_one_choice: bool,
     pub(super) lists_context: bool,
     pub(super) takes_cache_salt: bool,
     /// The whole `Authorization` header that is wanted.
@@ -62,6 +63,7 @@ impl Settings {
         Arc::new(Self {
             models: models.collect(),
             owned_by: tunables.owned_by.clone(),
+            counts_one_choice: tunables.counts_one_choice,
             lists_context: tunables.lists_context,
             takes_cache_salt: tunables.takes_cache_salt,
             authorization: tunables.api_key.as_ref().map(|key| format!("Bearer {key}")),

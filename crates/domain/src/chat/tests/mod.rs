@@ -1,4 +1,5 @@
 mod accepted;
+mod choices;
 mod completions;
 mod engine_bodies;
 mod media;

@@ -1,0 +1,41 @@
+use super::super::{choices_asked, for_one_choice, join_choices, parse_completion};
+use crate::json::Json;
+
+#[test]
+fn a_body_is_taken_apart_into_its_choices() {
+    for (stored, asked, second) in [
+        (r#"{"model":"m"}"#, 1, r#"{"model":"m"}"#),
+        (r#"{"n":null,"model":"m"}"#, 1, r#"{"model":"m"}"#),
+        (r#"{"n":3,"seed":41,"model":"m"}"#, 3, r#"{"seed":42,"model":"m"}"#),
+        (r#"{"seed":-1,"n":2}"#, 2, r#"{"seed":0}"#),
+        (r#"{"seed":9223372036854775807,"n":2}"#, 2, r#"{"seed":-9223372036854775808}"#),
+        (r#"{"seed":null,"\u006e":2}"#, 2, r#"{"seed":null}"#),
+    ] {
+        let body = Json::from_stored(stored.as_bytes()).expect("UTF-8");
+        assert_eq!(choices_asked(body), asked, "{stored}");
+        assert_eq!(for_one_choice(body, 1).as_str(), second);
+    }
+}
+
+#[test]
+fn completions_of_single_choices_are_one_that_counts_all_of_them() {
+    let part = |id: &str, said: &str, tokens: u32| {
+        let text = format!(
+            r#"{{"id":"{id}","object":"chat.completion","model":"m","choices":[{{"finish_reason":"stop","index":0,"message":{{"content":"{said}"}}}}],"usage":{{"prompt_tokens":7,"completion_tokens":{tokens},"total_tokens":{},"prompt_tokens_details":{{"cached_tokens":3}}}}}}"#,
+            7 + tokens
+        );
+        parse_completion(text.as_bytes(), "m").expect("a completion")
+    };
+    let parts = [part("x", "a", 5), part("y", "b", 9), part("z", "c", 1)];
+    let joined = join_choices(&parts).expect("three");
+    let choice = |index: u32, said: &str| {
+        format!(r#"{{"index":{index},"finish_reason":"stop","message":{{"content":"{said}"}}}}"#)
+    };
+    let choices = [choice(0, "a"), choice(1, "b"), choice(2, "c")].join(",");
+    let expected = format!(
+        r#"{{"id":"x","object":"chat.completion","model":"m","choices":[{choices}],"usage":{{"prompt_tokens":7,"completion_tokens":15,"total_tokens":22,"prompt_tokens_details":{{"cached_tokens":3}}}}}}"#
+    );
+    assert_eq!(joined.body.as_str(), expected);
+    assert_eq!(parse_completion(expected.as_bytes(), "m").map(|read| read.usage), Ok(joined.usage));
+    assert_eq!(join_choices(&[]), None);
+}
