@@ -111,14 +111,14 @@ impl EngineClient {
         let attempt = async {
             let traits = self.traits_of(model).await;
             let cache_salt = cache_salt.filter(|_| self.takes_cache_salt(traits));
-            let is_shorter = |limit: &u32| traits.context.is_none_or(|context| u64::from(*limit) < context);
-            let limit = Some(max_tokens).filter(|limit| !has_output_limit(body) && is_shorter(limit));
-            match choices_asked(body) {
-                choices @ 2.. if traits.is_llama_server => {
-                    self.attempt_each(choices, model, limit, cache_salt, body).await
-                }
-                _ => self.attempt_in_context(model, limit, cache_salt, body).await,
+            // The client's own limit is part of the body; ours is left out where the context is no longer.
+            let is_too_long = traits.context.is_some_and(|context| u64::from(max_tokens) >= context);
+            let limit = (!is_too_long).then_some(max_tokens);
+            let choices = if traits.is_llama_server { choices_asked(body) } else { 1 };
+            if choices > 1 {
+                return self.attempt_each(choices, model, limit, cache_salt, body).await;
             }
+            self.attempt_in_context(model, limit, cache_salt, body).await
         };
         self.within(limit_ms, attempt, AttemptError::TimedOut).await
     }
@@ -154,7 +154,9 @@ impl EngineClient {
         body: Json<'_>,
     ) -> Result<Completion, AttemptError> {
         match self.attempt(model, max_tokens, cache_salt, body).await {
-            Err(AttemptError::Status { code: 400 | 422, .. }) if max_tokens.is_some() => {
+            Err(AttemptError::Status { code: 400 | 422, .. })
+                if max_tokens.is_some() && !has_output_limit(body) =>
+            {
                 self.attempt(model, None, cache_salt, body).await
             }
             outcome => outcome,
