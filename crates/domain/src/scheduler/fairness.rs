@@ -131,11 +131,6 @@ impl Model {
         count.min(most)
     }
 
-    /// Whether the partition held as many requests as it may, in this round or one of the last two.
-    pub(super) fn is_held_back(&self, partition: &PartitionState) -> bool {
-        is_recent(self.round, partition.held_back_in)
-    }
-
     /// How many more requests the account may hold.
     pub(super) fn room_of(&self, account: AccountKey, now: i64) -> usize {
         let held = self.partitions.get(&account).map_or(0, |partition| partition.held);
@@ -279,16 +274,16 @@ impl Model {
     /// Once a second: forgets partitions that have long been quiet; true where any may be scanned again. Of each account so many requests
     /// are in flight.
     pub(super) fn repair(&mut self, in_flight: &BTreeMap<AccountKey, usize>, now: i64) -> bool {
-        let (round, mut again) = (self.round, Vec::new());
+        let (share, round, mut again) = (self.share(now), self.round, Vec::new());
         let waits = self.partitions.values().any(|it| it.visible_count() > 0);
-        let taken = in_flight.values().sum();
+        let all_taken = in_flight.values().sum();
         let are_most =
-            i64::try_from(taken).unwrap_or(i64::MAX).saturating_mul(8) >= self.capacity.saturating_mul(7);
-        self.peak.pass(taken, waits && are_most, now);
+            i64::try_from(all_taken).unwrap_or(i64::MAX).saturating_mul(8) >= self.capacity.saturating_mul(7);
+        self.peak.pass(all_taken, waits && are_most, now);
         self.partitions.retain(|account, partition| {
             let taken = in_flight.get(account).copied().unwrap_or(0);
-            let most_taken = is_recent(round, partition.held_back_in).then_some(taken);
-            partition.throughput.pass(partition.held > 0, most_taken, now);
+            let most_taken = is_held_back(share, round, partition).then_some((taken, all_taken));
+            partition.throughput.pass(partition.waiting() > 0, partition.held > 0, most_taken, now);
             let is_over = partition.repair(now) && partition.held == 0;
             if !partition.in_ring && partition.is_visible() {
                 again.push(*account);
@@ -303,9 +298,10 @@ impl Model {
     }
 }
 
-/// Whether something was so in this round or one of the last two.
-fn is_recent(round: u64, was_in: Option<u64>) -> bool {
-    was_in.is_some_and(|was_in| round - was_in <= 2)
+/// Whether a partition that may hold a `share` holds most of it, and held all of it in this round or one of the last two.
+fn is_held_back(share: usize, round: u64, partition: &PartitionState) -> bool {
+    let is_near = partition.held >= share - share / 4;
+    is_near && partition.held_back_in.is_some_and(|was_in| round - was_in <= 2)
 }
 
 /// A moving mean that was `mean`, 0 where there was none, after one more value.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Scheduler;
 use super::breaker::Breaker;
 use super::fairness::Model;
-use super::leases_held::{HeldLease, Stage};
+use super::leases_held::Stage;
 use super::messages::{AccountKey, Lease, ModelKey, Position, QueuePartition, ReplicaKey};
 use super::partitions::PartitionState;
 use super::throughput::Pace;
@@ -98,18 +98,8 @@ impl Scheduler {
 
     /// What the requests of a model take, by account: of those of which it is known.
     pub fn paces(&self, model: ModelKey) -> impl Iterator<Item = (AccountKey, Pace)> {
-        let state = self.models.get(&model);
-        let is_in_flight =
-            |held: &&HeldLease| held.stage != Stage::Buffered && held.lease.key.partition.model == model;
-        let in_flight = self.leases_held.values().filter(is_in_flight).count().max(1) as f64;
-        let partitions =
-            state.into_iter().flat_map(|state| state.partitions.iter().map(move |it| (state, it)));
-        partitions.filter_map(move |(state, (account, it))| {
-            let is_held_back = state.is_held_back(it);
-            let slots = it.throughput.most_taken().filter(|slots| is_held_back && *slots > 0.0);
-            let most_part = slots.map(|slots| (slots / in_flight).min(1.0));
-            Some((*account, Pace { most_part, ..it.throughput.pace()? }))
-        })
+        let partitions = self.models.get(&model).into_iter().flat_map(|state| &state.partitions);
+        partitions.filter_map(|(account, it)| Some((*account, it.throughput.pace()?)))
     }
 
     /// For how many milliseconds a unit of the cost that requests of a model use takes a slot at least, while all slots are taken, as

@@ -46,26 +46,28 @@ const KNOWN_COMPLETIONS: u32 = 16;
 /// So many completions are the recent ones; those before them count half.
 const RECENT: u32 = 256;
 
-/// What recent completions took.
+/// What completions took.
 #[derive(Debug, Default, Clone, Copy)]
-struct Recent {
+struct Sums {
     completions: u32,
     cost: i64,
     used: i64,
     slot_ms: i64,
 }
 
-impl Recent {
+impl Sums {
+    /// They count half from now on.
+    const fn halve(&mut self) {
+        *self = Self {
+            completions: self.completions / 2,
+            cost: self.cost / 2,
+            used: self.used / 2,
+            slot_ms: self.slot_ms / 2,
+        };
+    }
+
     const fn note(&mut self, cost: i64, used: i64, slot_ms: i64) {
-        if self.completions >= RECENT {
-            *self = Self {
-                completions: self.completions / 2,
-                cost: self.cost / 2,
-                used: self.used / 2,
-                slot_ms: self.slot_ms / 2,
-            };
-        }
-        self.completions += 1;
+        self.completions = self.completions.saturating_add(1);
         self.cost = self.cost.saturating_add(cost);
         self.used = self.used.saturating_add(used);
         self.slot_ms = self.slot_ms.saturating_add(slot_ms);
@@ -76,13 +78,22 @@ impl Recent {
 #[derive(Debug, Default)]
 pub(super) struct Throughput {
     cost: i64,
-    recent: Recent,
+    /// The last few hundred completions.
+    recent: Sums,
+    /// Those of the last minutes of work, and as many as are recent at least: accounts take turns that may be minutes long, and what
+    /// requests take differs from the beginning of a turn to its end.
+    lately: Sums,
+    /// For how long those are gathered since they were halved.
+    lately_ms: i64,
     completions: u32,
     busy_ms: i64,
-    /// The part of that time in which no more might be leased.
-    held_back_ms: i64,
-    /// Slots taken in that part, times milliseconds.
+    /// Slots taken while no more might be leased, times milliseconds.
     taken_ms: i64,
+    /// Slots taken by all accounts meanwhile.
+    all_taken_ms: i64,
+    held_back_ms: i64,
+    /// No more might be leased when time last passed.
+    is_held_back: bool,
     passed_at: Option<i64>,
 }
 
@@ -90,57 +101,76 @@ impl Throughput {
     /// A request was completed whose estimated cost was so much, which `used` so much and took a slot for `slot_ms`.
     pub(super) const fn note_completion(&mut self, cost: i64, used: i64, slot_ms: i64) {
         self.cost = self.cost.saturating_add(cost);
+        if self.recent.completions >= RECENT {
+            self.recent.halve();
+        }
         self.recent.note(cost, used, slot_ms);
+        self.lately.note(cost, used, slot_ms);
         self.completions = self.completions.saturating_add(1);
     }
 
-    /// Time passed, in which requests were leased or not, and took so many slots where no more might be leased. Called about once a
-    /// second.
-    pub(super) fn pass(&mut self, is_busy: bool, most_taken: Option<usize>, now: i64) {
-        let since = self.passed_at.replace(now);
-        if !is_busy {
-            return;
+    /// Time passed, in which requests waited or not, were leased or not, and took so many of the slots that were taken by all accounts
+    /// where no more might be leased. Called about once a second.
+    pub(super) fn pass(&mut self, waits: bool, is_busy: bool, most_taken: Option<(usize, usize)>, now: i64) {
+        let ms = self.passed_at.replace(now).map_or(0, |since| (now - since).clamp(0, KNOWN_MS));
+        self.is_held_back = is_busy && most_taken.is_some();
+        if is_busy {
+            self.pass_busy(most_taken, ms);
         }
-        let ms = since.map_or(0, |since| (now - since).clamp(0, KNOWN_MS));
+        if waits || is_busy {
+            self.lately_ms += ms;
+        }
+        // After a pause requests may be others.
+        let least_ms = if waits || is_busy { 2 * HALF_MS } else { 1 };
+        while self.lately_ms >= least_ms && self.lately.completions > RECENT {
+            self.lately_ms /= 2;
+            self.lately.halve();
+        }
+    }
+
+    fn pass_busy(&mut self, most_taken: Option<(usize, usize)>, ms: i64) {
         self.busy_ms += ms;
         if self.busy_ms >= 2 * HALF_MS {
             self.busy_ms /= 2;
             self.cost /= 2;
         }
-        if let Some(taken) = most_taken {
+        if let Some((taken, all)) = most_taken {
+            let slot_ms = |slots| ms.saturating_mul(i64::try_from(slots).unwrap_or(0));
             self.held_back_ms += ms;
-            self.taken_ms =
-                self.taken_ms.saturating_add(ms.saturating_mul(i64::try_from(taken).unwrap_or(0)));
+            self.taken_ms = self.taken_ms.saturating_add(slot_ms(taken));
+            self.all_taken_ms = self.all_taken_ms.saturating_add(slot_ms(all));
         }
         if self.held_back_ms >= 2 * HALF_MS {
             self.held_back_ms /= 2;
             self.taken_ms /= 2;
+            self.all_taken_ms /= 2;
         }
     }
 
     /// What its requests take; `None` where that is not known yet.
     pub(super) fn pace(&self) -> Option<Pace> {
-        self.known().map(|Recent { cost, used, slot_ms, completions }| Pace {
+        self.known(self.lately).map(|Sums { cost, used, slot_ms, completions }| Pace {
             used_part: used as f64 / cost as f64,
             slot_ms: slot_ms as f64 / used as f64,
             request_ms: slot_ms as f64 / f64::from(completions),
-            most_part: None,
+            most_part: self.most_part(),
         })
     }
 
     /// The part of their cost that its requests are expected to use; `None` where that is not known yet.
     pub(super) fn used_part(&self) -> Option<UsedPart> {
-        self.known().map(|Recent { used, cost, .. }| UsedPart { used, cost })
+        self.known(self.recent).map(|Sums { used, cost, .. }| UsedPart { used, cost })
     }
 
-    fn known(&self) -> Option<Recent> {
-        let Recent { cost, used, .. } = self.recent;
-        (self.completions >= KNOWN_COMPLETIONS && cost > 0 && used > 0).then_some(self.recent)
+    fn known(&self, sums: Sums) -> Option<Sums> {
+        (self.completions >= KNOWN_COMPLETIONS && sums.cost > 0 && sums.used > 0).then_some(sums)
     }
 
-    /// How many slots its requests took in the mean, while no more might be leased; `None` where that is not known yet.
-    pub(super) fn most_taken(&self) -> Option<f64> {
-        (self.held_back_ms >= KNOWN_MS).then(|| self.taken_ms as f64 / self.held_back_ms as f64)
+    /// The part of the slots taken that its requests had in the mean, while no more might be leased; `None` where more may be by now, or
+    /// that is not known yet.
+    fn most_part(&self) -> Option<f64> {
+        let is_known = self.is_held_back && self.held_back_ms >= KNOWN_MS && self.taken_ms > 0;
+        is_known.then(|| self.taken_ms as f64 / self.all_taken_ms.max(self.taken_ms) as f64)
     }
 
     /// How long work of this cost takes, in milliseconds; `None` where that is not known yet.
@@ -161,20 +191,18 @@ mod tests {
     fn it_is_the_cost_completed_in_the_time_of_work() {
         let mut throughput = Throughput::default();
         for second in 0..=9 {
-            throughput.pass(true, Some(7), second * 1_000);
+            throughput.pass(true, true, Some((7, 8)), second * 1_000);
             throughput.note_completion(25, 10, 70);
             throughput.note_completion(25, 10, 70);
         }
         assert_eq!(throughput.ms_for(500), None, "nine seconds tell nothing");
-        throughput.pass(true, Some(7), 10_000);
+        throughput.pass(true, true, Some((7, 8)), 10_000);
         assert_eq!(throughput.ms_for(500), Some(10_000));
-        assert_eq!(throughput.most_taken(), Some(7.0));
-        assert_eq!(
-            throughput.pace(),
-            Some(Pace { used_part: 0.4, slot_ms: 7.0, request_ms: 70.0, most_part: None })
-        );
-        throughput.pass(false, None, 500_000);
-        throughput.pass(true, None, 500_000);
+        let pace = |most_part| Some(Pace { used_part: 0.4, slot_ms: 7.0, request_ms: 70.0, most_part });
+        assert_eq!(throughput.pace(), pace(Some(0.875)));
+        throughput.pass(false, false, None, 500_000);
+        assert_eq!(throughput.pace(), pace(None));
+        throughput.pass(true, true, None, 500_000);
         assert_eq!(throughput.ms_for(500), Some(10_000), "an outage is no work");
         assert_eq!(throughput.ms_for(i64::MAX), Some(i64::MAX));
     }
@@ -182,7 +210,7 @@ mod tests {
     #[test]
     fn a_few_completions_tell_nothing() {
         let mut throughput = Throughput::default();
-        (0..=60).for_each(|second| throughput.pass(true, None, second * 1_000));
+        (0..=60).for_each(|second| throughput.pass(true, true, None, second * 1_000));
         for known in [false, true] {
             (0..15).for_each(|_| throughput.note_completion(1, 1, 1));
             assert_eq!(throughput.ms_for(500).is_some(), known);
@@ -195,15 +223,42 @@ mod tests {
         let mut throughput = Throughput::default();
         (0..9_000).for_each(|_| throughput.note_completion(100, 50, 10));
         (0..2_000).for_each(|_| throughput.note_completion(100, 25, 100));
+        let part = throughput.used_part().unwrap().of(100);
+        assert!((24..=25).contains(&part), "{part}");
+    }
+
+    #[test]
+    fn a_pace_is_that_of_the_last_minutes_of_work_and_of_a_few_hundred_completions_at_least() {
+        for (per_second, follows) in [(10, false), (0, true)] {
+            let mut throughput = Throughput::default();
+            for second in 0..3_600 {
+                throughput.pass(true, true, None, second * 1_000);
+                (0..per_second + i64::from(second % 60 == 0))
+                    .for_each(|_| throughput.note_completion(2, 1, 1));
+            }
+            (0..256).for_each(|_| throughput.note_completion(2, 1, 9));
+            let slot_ms = throughput.pace().unwrap().slot_ms;
+            assert_eq!(slot_ms > 5.0, follows, "{slot_ms}");
+        }
+    }
+
+    #[test]
+    fn after_a_pause_a_pace_follows_a_change_within_some_hundreds() {
+        let mut throughput = Throughput::default();
+        throughput.pass(true, true, None, 0);
+        (0..9_000).for_each(|_| throughput.note_completion(100, 50, 10));
+        throughput.pass(true, true, None, 10_000);
+        throughput.pass(false, false, None, 20_000);
+        (0..2_000).for_each(|_| throughput.note_completion(100, 25, 100));
         let pace = throughput.pace().unwrap();
-        assert!((0.24..0.26).contains(&pace.used_part) && (3.9..4.1).contains(&pace.slot_ms), "{pace:?}");
+        assert!((0.24..0.28).contains(&pace.used_part) && (3.5..4.1).contains(&pace.slot_ms), "{pace:?}");
     }
 
     #[test]
     fn it_follows_a_change_within_minutes() {
         let mut throughput = Throughput::default();
         for second in 0..3_600 {
-            throughput.pass(true, None, second * 1_000);
+            throughput.pass(true, true, None, second * 1_000);
             throughput.note_completion(if second < 2_400 { 100 } else { 200 }, 50, 9);
         }
         let ms = throughput.ms_for(200).unwrap();
