@@ -10,7 +10,7 @@ use overnight_domain::scheduler::{AccountKey, Position, QueuePartition, ReplicaK
 use super::swept::{MODEL, Row, Swept, clock_ms};
 
 /// Into how many parts what waits in a partition is divided.
-const MARKS: usize = 256;
+const MARKS: usize = 1_024;
 
 /// What forecasts of one account's requests are made from, at a time.
 pub(super) struct AccountOutlook<'a> {
@@ -90,6 +90,7 @@ impl Swept {
         };
         let marks = rows.chunks(rows.len().div_ceil(MARKS).max(1)).filter_map(mark).collect();
         let segments = self.scheduler.swept_segments(partition);
-        Some(queue.outlook(account, AccountOrder { marks, segments, window: 0 }, &[], at))
+        let portion = self.scheduler.portion(partition);
+        Some(queue.outlook(account, AccountOrder { marks, segments, window: 0, portion }, &[], at))
     }
 }

@@ -47,8 +47,10 @@ pub struct QueueOutlook {
     /// The cost of what waits behind a cursor and is about to be leased all the same: 0 where cursors pass what is leased, and a run's
     /// where they pass what was seen.
     window_cost: f64,
-    /// The cost of as much of what waits as a survey reads at most, see [`SURVEY_MAX`](crate::scheduler::SURVEY_MAX).
+    /// Of a rest that costs more than this its owner keeps a portion, see [`survey_max`](crate::scheduler::survey_max).
     survey_cost: f64,
+    /// The cost of a portion.
+    portion_cost: f64,
     /// Requests that are leased, of whatever account and model.
     leased: f64,
     /// For how many milliseconds they take a slot.
@@ -82,8 +84,9 @@ impl QueueOutlook {
     fn sent_at(&self, engines: &[EngineTime], position: Option<&Position>) -> Option<i64> {
         let slots: f64 = engines.iter().map(|engine| engine.slots).sum();
         let buffered_part = if self.leased > slots { 1.0 - slots / self.leased } else { 0.0 };
-        let Self { marks, segments, window_cost: window, survey_cost: survey, .. } = self;
-        let swept = sweep::Swept { marks, segments, window: *window, survey: *survey };
+        let Self { marks, segments, window_cost: window, survey_cost: survey, portion_cost: portion, .. } =
+            self;
+        let swept = sweep::Swept { marks, segments, window: *window, survey: *survey, portion: *portion };
         let cost = swept.work_before(position, engines.len());
         let own = Work { cost, slot_ms: self.slot_ms, most_part: self.most_part };
         let of_model_ms = shares::with_accounts(own, &self.other_accounts, self.least_slot_ms);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Mark, QueueOutlook, Work};
-use crate::scheduler::{AccountKey, Pace, SURVEY_MAX, SweptSegment};
+use crate::scheduler::{AccountKey, Pace, SweptSegment, survey_max};
 
 /// How much there is of one account's requests to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct AccountOrder {
     pub segments: Vec<SweptSegment>,
     /// Requests that a scan brings, where cursors pass what was seen; 0 where they pass what is leased.
     pub window: u32,
+    /// Requests that a replica keeps of a long rest.
+    pub portion: u32,
 }
 
 impl ModelQueue {
@@ -69,7 +71,7 @@ impl ModelQueue {
         beside: &[Self],
         at: i64,
     ) -> QueueOutlook {
-        let AccountOrder { mut marks, segments, window } = order;
+        let AccountOrder { mut marks, segments, window, portion } = order;
         let Pace { used_part, slot_ms, request_ms, most_part } = self.pace(account);
         marks.iter_mut().for_each(|mark| mark.cost *= used_part);
         let waiting = self.accounts.iter().find(|it| it.account == account).map_or(0, |it| it.waiting);
@@ -84,7 +86,8 @@ impl ModelQueue {
             most_part,
             segments,
             window_cost: f64::from(window) * mean_cost,
-            survey_cost: f64::from(SURVEY_MAX) * mean_cost,
+            survey_cost: f64::from(survey_max(portion)) * mean_cost,
+            portion_cost: f64::from(portion) * mean_cost,
             leased: models().flat_map(|it| &it.accounts).map(|it| it.leased as f64).sum(),
             leased_ms: models().map(Self::leased_ms).sum(),
             least_slot_ms: self.least_slot_ms,
@@ -140,11 +143,17 @@ mod tests {
         let model = ModelQueue::new(accounts, paces, Some(1.5)).unwrap();
         let beside = ModelQueue::new(vec![queue(1, 2, 1)], vec![(AccountKey(9), pace(1.0, 3.0, 9.0))], None);
         let last = Position { sort_key: SortKey::default(), seq: 4 };
-        let order = AccountOrder { marks: vec![Mark { last, cost: 400.0 }], segments: vec![], window: 2 };
+        let order = AccountOrder {
+            marks: vec![Mark { last, cost: 400.0 }],
+            segments: vec![],
+            window: 2,
+            portion: 256,
+        };
         let outlook = model.outlook(AccountKey(1), order, &[beside.unwrap()], 7);
         assert_eq!((outlook.at, outlook.slot_ms, outlook.request_ms), (7, 2.0, 30.0));
         assert_eq!((outlook.marks[0].cost, outlook.window_cost), (200.0, 100.0));
-        assert_eq!((outlook.survey_cost, outlook.least_slot_ms), (50.0 * 4_096.0, 1.5));
+        assert_eq!((outlook.survey_cost, outlook.portion_cost), (50.0 * 1_024.0, 50.0 * 256.0));
+        assert_eq!(outlook.least_slot_ms, 1.5);
         let third = Work { cost: 16.0 * 37.5, slot_ms: 3.0, most_part: None };
         let second = Work { cost: 200.0, slot_ms: 4.0, most_part: None };
         assert_eq!(outlook.other_accounts, [second, third]);

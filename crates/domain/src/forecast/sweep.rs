@@ -1,5 +1,6 @@
 //! How much of a partition's own work comes before a request. Each replica sweeps a segment from its cursor on, and who has nothing
-//! left takes the second half of the longest rest, or what lies behind as much of it as a survey reads (see `scheduler::segments`).
+//! left takes the second half of the longest rest, or what lies behind a portion of it where it is long (see
+//! `scheduler::segments`).
 
 use crate::scheduler::{Position, SweptSegment};
 
@@ -22,15 +23,17 @@ pub(super) struct Swept<'a> {
     pub(super) segments: &'a [SweptSegment],
     /// So much of what waits behind a cursor comes next.
     pub(super) window: f64,
-    /// The work that a survey reads at most.
+    /// Of a rest of more work than this its owner keeps a portion.
     pub(super) survey: f64,
+    /// The work of that.
+    pub(super) portion: f64,
 }
 
 impl Swept<'_> {
     /// The work that is done of the partition, by all of `replicas` together, until the sweep has passed this place; all that waits
     /// where `None`.
     pub(super) fn work_before(&self, position: Option<&Position>, replicas: usize) -> f64 {
-        let Self { marks, segments, window, survey } = *self;
+        let Self { marks, segments, window, .. } = *self;
         let all: f64 = marks.iter().map(|mark| mark.cost).sum();
         let Some(position) = position else { return all };
         let place = up_to(marks, position);
@@ -56,7 +59,34 @@ impl Swept<'_> {
             rests.push(all);
         }
         let replicas = replicas.max(1);
-        reached_after(join(rests, &mut target, replicas), target, all, survey) * replicas as f64
+        self.reached_after(join(rests, &mut target, replicas), target, all) * replicas as f64
+    }
+
+    /// The work that each replica does until one has done what comes before the target in its rest, while whoever has nothing left takes
+    /// the second half of the longest, or what lies behind the first portion of it.
+    fn reached_after(&self, mut rests: Vec<f64>, mut target: (usize, f64), all: f64) -> f64 {
+        let portion = self.portion.max(all * LEAST_PART);
+        let mut done = 0.0;
+        loop {
+            let shortest = rests.iter().copied().fold(f64::INFINITY, f64::min);
+            let longest = rests.iter().copied().fold(0.0, f64::max);
+            if target.1 <= shortest || longest <= all * LEAST_PART {
+                return done + target.1;
+            }
+            if shortest > 0.0 {
+                rests.iter_mut().for_each(|rest| *rest -= shortest);
+                target.1 -= shortest;
+                done += shortest;
+                continue;
+            }
+            let place = |wanted: f64| rests.iter().position(|rest| *rest == wanted).unwrap_or(0);
+            let (taker, giver) = (place(shortest), place(longest));
+            let kept = if longest > self.survey { portion.min(longest) } else { longest / 2.0 };
+            (rests[giver], rests[taker]) = (kept, longest - kept);
+            if target.0 == giver && target.1 > kept {
+                target = (taker, target.1 - kept);
+            }
+        }
     }
 }
 
@@ -85,32 +115,6 @@ fn join(mut rests: Vec<f64>, target: &mut (usize, f64), replicas: usize) -> Vec<
     rests
 }
 
-/// The work that each replica does until one has done what comes before the target in its rest, while whoever has nothing left takes
-/// the second half of the longest, or what lies behind its first `survey`.
-fn reached_after(mut rests: Vec<f64>, mut target: (usize, f64), all: f64, survey: f64) -> f64 {
-    let (survey, mut done) = (survey.max(all * LEAST_PART), 0.0);
-    loop {
-        let shortest = rests.iter().copied().fold(f64::INFINITY, f64::min);
-        let longest = rests.iter().copied().fold(0.0, f64::max);
-        if target.1 <= shortest || longest <= all * LEAST_PART {
-            return done + target.1;
-        }
-        if shortest > 0.0 {
-            rests.iter_mut().for_each(|rest| *rest -= shortest);
-            target.1 -= shortest;
-            done += shortest;
-            continue;
-        }
-        let place = |wanted: f64| rests.iter().position(|rest| *rest == wanted).unwrap_or(0);
-        let (taker, giver) = (place(shortest), place(longest));
-        let kept = if longest > survey { survey } else { longest / 2.0 };
-        (rests[giver], rests[taker]) = (kept, longest - kept);
-        if target.0 == giver && target.1 > kept {
-            target = (taker, target.1 - kept);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,11 +136,11 @@ mod tests {
     #[track_caller]
     fn check(segments: &[SweptSegment], replicas: usize, expected: &[(i64, f64)]) {
         for (place, expected) in expected {
-            let swept = Swept { marks: &marks(), segments, window: 0.0, survey: 100.0 };
+            let swept = Swept { marks: &marks(), segments, window: 0.0, survey: 100.0, portion: 100.0 };
             let found = swept.work_before(Some(&at(*place)), replicas);
             assert!((found - expected).abs() <= 1.0, "{place} of {replicas}: {found}, not {expected}");
         }
-        let swept = Swept { marks: &marks(), segments, window: 0.0, survey: 100.0 };
+        let swept = Swept { marks: &marks(), segments, window: 0.0, survey: 100.0, portion: 100.0 };
         assert_eq!(swept.work_before(None, replicas), 100.0);
     }
 
@@ -163,8 +167,8 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_rest_its_owner_keeps_what_a_survey_reads() {
-        let swept = Swept { marks: &marks(), segments: &[], window: 0.0, survey: 10.0 };
+    fn of_a_long_rest_its_owner_keeps_a_portion() {
+        let swept = Swept { marks: &marks(), segments: &[], window: 0.0, survey: 20.0, portion: 10.0 };
         // Two replicas go on side by side, ten each at a time.
         for (place, expected) in [(4, 10.0), (14, 10.0), (24, 30.0), (34, 30.0), (79, 80.0)] {
             let found = swept.work_before(Some(&at(place)), 2);
@@ -182,7 +186,7 @@ mod tests {
     fn what_was_seen_and_not_leased_yet_comes_next() {
         let segments = [segment(None, Some(49))];
         let before = |window, place| {
-            Swept { marks: &marks(), segments: &segments, window, survey: 100.0 }
+            Swept { marks: &marks(), segments: &segments, window, survey: 100.0, portion: 100.0 }
                 .work_before(Some(&at(place)), 1)
         };
         assert_eq!((before(0.0, 39), before(20.0, 39), before(20.0, 19)), (90.0, 0.0, 70.0));
@@ -190,7 +194,7 @@ mod tests {
 
     #[test]
     fn nothing_takes_nothing() {
-        let nothing = Swept { marks: &[], segments: &[], window: 0.0, survey: 0.0 };
+        let nothing = Swept { marks: &[], segments: &[], window: 0.0, survey: 0.0, portion: 0.0 };
         assert_eq!(nothing.work_before(Some(&at(1)), 3), 0.0);
         assert_eq!(nothing.work_before(None, 3), 0.0);
     }

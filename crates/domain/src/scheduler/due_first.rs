@@ -2,6 +2,7 @@
 //! and by the same rules as that of all.
 
 use super::messages::{Candidate, Position, ReplicaKey, ScanKey};
+use super::portions::SURVEY_MAX;
 use super::segments::{Range, Segments, Taker, Turn};
 
 /// Scans read far where fewer than one in so many requests goes first.
@@ -48,7 +49,8 @@ impl DueFirst {
 
     /// Where nodes share the queue, a scan takes what it reads from all others: it never reads far.
     fn range(&self, range: Range) -> Range {
-        Range { is_far: range.is_far || self.is_sparse && !self.segments.is_shared(), ..range }
+        let is_far = range.far.is_some() || self.is_sparse && !self.segments.is_shared();
+        Range { far: is_far.then_some(SURVEY_MAX), ..range }
     }
 
     /// What the taker finds of them.

@@ -173,7 +173,6 @@ impl Scheduler {
         now: i64,
     ) -> Option<(AccountKey, Vec<Candidate>)> {
         let limit = self.look_limit(wanted);
-        let survey_max = self.settings.survey_max;
         let state = self.models.get_mut(&model)?;
         let replicas = &self.replicas;
         let replica = replicas.get(&key)?;
@@ -192,8 +191,8 @@ impl Scheduler {
         };
         let is_asked = |account| replica.asks.contains_key(&QueuePartition { model, account });
         let scan = |(account, range): (AccountKey, Range)| {
-            let Range { scan, after, until, is_far } = range;
-            let limit = if is_far { survey_max } else { limit };
+            let Range { scan, after, until, far } = range;
+            let limit = far.unwrap_or(limit);
             let partition = QueuePartition { model, account };
             SchedulerCommand::Scan { partition, scan, replica: key, after, until, limit }
         };

@@ -11,6 +11,7 @@ use super::deadlines::{DeadlineStep, Work, endangered};
 use super::due_first::Seen;
 use super::lists::Lists;
 use super::messages::{Candidate, ScanKey};
+use super::portions::{PORTION_MS, Portion};
 use super::segments::{Range, Taker, Turn};
 use super::throughput::Throughput;
 
@@ -250,6 +251,10 @@ impl PartitionState {
 
     /// Once a second: scans again where the partition only seems empty. True where it can be forgotten.
     pub(super) fn repair(&mut self, now: i64) -> bool {
+        let replicas = i64::try_from(self.lists.all.len()).unwrap_or(i64::MAX).max(1);
+        if let Some(count) = self.throughput.completions_in(PORTION_MS) {
+            self.lists.all.portion = Portion::new(count / replicas);
+        }
         self.lists.repair(now);
         self.is_endangered &= self.held > 0 || self.waiting() > 0;
         if self.is_visible() || self.lists.all.is_asked() || now < self.recheck_at {

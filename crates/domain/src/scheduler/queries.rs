@@ -8,6 +8,7 @@ use super::fairness::Model;
 use super::leases_held::Stage;
 use super::messages::{AccountKey, Lease, ModelKey, Position, QueuePartition, ReplicaKey};
 use super::partitions::PartitionState;
+use super::portions::SURVEY_MAX;
 use super::throughput::Pace;
 
 /// A segment of a partition, and how far its sweep has come.
@@ -125,6 +126,13 @@ impl Scheduler {
         let places =
             state.into_iter().filter(|it| !it.lists.all.is_shared()).flat_map(|it| it.lists.all.places());
         places.map(|(from, cursor)| SweptSegment { from: from.cloned(), cursor: cursor.cloned() }).collect()
+    }
+
+    /// How many requests a replica keeps of a long rest of a partition, where another takes what lies behind them.
+    pub fn portion(&self, partition: QueuePartition) -> u32 {
+        let model = self.models.get(&partition.model);
+        let state = model.and_then(|it| it.partitions.get(&partition.account));
+        state.filter(|it| !it.lists.all.is_shared()).map_or(SURVEY_MAX, |it| it.lists.all.portion.requests())
     }
 
     /// Whether anything is leased, or waits as far as known.

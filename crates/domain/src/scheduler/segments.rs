@@ -7,11 +7,9 @@
 //! than a replica's window.
 
 use super::messages::{Candidate, Position, ReplicaKey, ScanKey};
+use super::portions::Portion;
 use super::sweep::{PATIENCE_MS, Sweep};
 use super::weakest_link::weakest_link;
-
-/// Requests that are read at most to find where a segment is cut.
-pub const SURVEY_MAX: u32 = 4_096;
 
 /// A stretch of the order, which begins behind the end of the one before.
 #[derive(Debug)]
@@ -40,8 +38,8 @@ pub(super) struct Range {
     pub(super) scan: ScanKey,
     pub(super) after: Option<Position>,
     pub(super) until: Option<Position>,
-    /// It reads further than a run.
-    pub(super) is_far: bool,
+    /// It reads so many, rather than a run's.
+    pub(super) far: Option<u32>,
 }
 
 /// What a replica that asks for a run finds.
@@ -77,6 +75,8 @@ pub(super) struct Segments {
     is_shared: bool,
     list: Vec<Segment>,
     survey: Option<Survey>,
+    /// What an owner keeps of a long rest.
+    pub(super) portion: Portion,
     scans: u64,
 }
 
@@ -179,11 +179,12 @@ impl Segments {
         if self.survey.is_some() {
             return Some(Turn::Wait(None));
         }
+        let far = self.portion.survey(segment.rest);
         let until = segment.until.clone();
         self.scans += 1;
         let scan = ScanKey(self.scans);
         self.survey = Some(Survey { scan, taker: replica, giver, asked_at: now });
-        Some(Turn::Wait(Some(Range { scan, after: self.from(index).cloned(), until, is_far: true })))
+        Some(Turn::Wait(Some(Range { scan, after: self.from(index).cloned(), until, far: Some(far) })))
     }
 
     /// Begins a scan of the replica's segment, if none is awaited and one can bring more.
@@ -194,7 +195,7 @@ impl Segments {
         let segment = &mut self.list[index];
         let after = segment.sweep.ask(scan, from.as_ref(), now)?;
         self.scans += 1;
-        Some(Range { scan, after, until: segment.until.clone(), is_far: false })
+        Some(Range { scan, after, until: segment.until.clone(), far: None })
     }
 
     /// The sweep whose scan this is; `None` of one that is not awaited, or a survey.

@@ -1,7 +1,5 @@
 //! What can be set.
 
-use super::segments::SURVEY_MAX;
-
 /// What an installation may want otherwise. The default suits every size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -14,8 +12,6 @@ pub struct Settings {
     pub run_max: u32,
     /// Requests a scan reads at most.
     pub look_max: u32,
-    /// Requests that are read at most to find where a segment is to be cut.
-    pub survey_max: u32,
     /// How long before its deadline a request should be done, in milliseconds.
     pub deadline_guard_ms: i64,
     /// Counted attempts after which a request fails.
@@ -37,7 +33,6 @@ impl Default for Settings {
             release_max: 1024,
             run_max: 256,
             look_max: 512,
-            survey_max: SURVEY_MAX,
             deadline_guard_ms: 600_000,
             attempts_max: 5,
             retry_base_ms: 500,

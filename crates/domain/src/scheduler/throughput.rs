@@ -173,6 +173,12 @@ impl Throughput {
         is_known.then(|| self.taken_ms as f64 / self.all_taken_ms.max(self.taken_ms) as f64)
     }
 
+    /// How many of its requests are completed in a time while some wait, as of late; `None` where that is not known yet.
+    pub(super) fn completions_in(&self, ms: i64) -> Option<i64> {
+        let is_known = self.lately_ms >= KNOWN_MS && self.lately.completions >= KNOWN_COMPLETIONS;
+        is_known.then(|| i64::from(self.lately.completions).saturating_mul(ms) / self.lately_ms)
+    }
+
     /// How long work of this cost takes, in milliseconds; `None` where that is not known yet.
     pub(super) fn ms_for(&self, cost: i64) -> Option<i64> {
         if self.busy_ms < KNOWN_MS || self.completions < KNOWN_COMPLETIONS || self.cost == 0 {

@@ -27,6 +27,8 @@ pub struct Signals {
 pub struct SweepState {
     /// Its segments, in order; none where nodes share the queue.
     pub segments: Vec<SweptSegment>,
+    /// Requests that a replica keeps of a long rest, where another takes what lies behind them.
+    pub portion: u32,
     /// What requests to its model take, by account: of those of which it is known.
     pub paces: Vec<(AccountKey, Pace)>,
     /// For how many milliseconds a unit of cost takes a slot at least; `None` where that is not known yet.

@@ -152,9 +152,10 @@ impl Shell {
         }
         for SweepQuestion { partition, answer } in news.questions {
             let segments = self.scheduler.swept_segments(partition);
+            let portion = self.scheduler.portion(partition);
             let paces = self.scheduler.paces(partition.model).collect();
             let least_slot_ms = self.scheduler.least_slot_ms(partition.model);
-            let _ = answer.send(SweepState { segments, paces, least_slot_ms });
+            let _ = answer.send(SweepState { segments, portion, paces, least_slot_ms });
         }
     }
 

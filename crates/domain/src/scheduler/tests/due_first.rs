@@ -95,7 +95,7 @@ fn those_in_danger_go_first_in_their_order_and_then_the_sweep_goes_on_where_it_w
     assert_eq!(partition.take(taker(), 1, 0).len(), 1);
     count(&mut partition, 2, 3);
     let first = scan(&mut partition);
-    assert_eq!((first.after.clone(), first.is_far), (None, false), "they have an order of their own");
+    assert_eq!((first.after.clone(), first.far.is_some()), (None, false), "they have an order of their own");
     assert_eq!(turn(&mut partition), (Turn::Wait(None), None), "its answer is worth a wait");
     answer(&mut partition, &first, &[soon(2), late(4), soon(5), late(6)], true);
     assert_eq!(partition.lists.due_first(), Some(2));
@@ -133,7 +133,7 @@ fn others_do_not_wait_for_scans_that_find_none() {
 fn scans_read_far_where_fewer_than_a_quarter_go_first() {
     for (due_late, is_far) in [(3, false), (4, true)] {
         let mut partition = partition(false, 1, due_late);
-        assert_eq!(scan(&mut partition).is_far, is_far);
+        assert_eq!(scan(&mut partition).far.is_some(), is_far);
     }
 }
 

@@ -51,7 +51,7 @@ fn who_has_nothing_takes_half_of_what_the_other_cannot_take_at_once() {
     let all = numbered(1..=40);
     let mut segments = swept_by_first(&all, 8);
     let survey = range(segments.turn(SECOND, 8, 32, &none_idle, 0));
-    assert!(survey.is_far && survey.after.is_none() && survey.until.is_none());
+    assert!(survey.far.is_some() && survey.after.is_none() && survey.until.is_none());
     assert_eq!(segments.turn(ReplicaKey(3), 8, 32, &none_idle, 0), Turn::Wait(None), "one survey at a time");
     assert!(segments.is_survey(survey.scan));
     segments.split(&all[8..], true);
@@ -95,7 +95,16 @@ fn where_more_lies_behind_what_a_survey_saw_the_taker_gets_that_too() {
     assert!(second.until.is_some_and(|until| until >= position(10)));
     // The third takes from the longest rest, which is the second's.
     let third = range(segments.turn(ReplicaKey(3), 8, 1, &none_idle, 0));
-    assert_eq!((third.is_far, third.after), (true, first.after));
+    assert_eq!((third.far.is_some(), third.after), (true, first.after));
+}
+
+#[test]
+fn of_a_long_rest_a_portion_is_surveyed_and_of_a_short_one_all_of_it() {
+    for (waiting, expected) in [(4_096, 4_096), (4_097, 1_024)] {
+        let mut segments = Segments::new(false);
+        range(segments.turn(FIRST, 8, waiting, &none_idle, 0));
+        assert_eq!(range(segments.turn(SECOND, 8, waiting, &none_idle, 0)).far, Some(expected));
+    }
 }
 
 #[test]
@@ -234,9 +243,9 @@ fn a_survey_that_is_lost_or_not_made_is_given_up() {
     let first = range(segments.turn(SECOND, 8, 40, &none_idle, 0));
     segments.undo(first.scan);
     let second = range(segments.turn(SECOND, 8, 40, &none_idle, 0));
-    assert!(second.is_far && second.scan != first.scan);
+    assert!(second.far.is_some() && second.scan != first.scan);
     segments.repair(15_000);
-    assert!(range(segments.turn(SECOND, 8, 40, &none_idle, 15_000)).is_far);
+    assert!(range(segments.turn(SECOND, 8, 40, &none_idle, 15_000)).far.is_some());
 }
 
 #[test]

@@ -79,14 +79,14 @@ impl Forecast<'_> {
         let (services, QueuePartition { model, account }) = (self.services, self.partition);
         let queues = queues(services, model).await?;
         let Some(state) = self.ask(self.partition).await else { return Ok(None) };
-        let swept = state.segments.clone();
+        let (swept, portion) = (state.segments.clone(), state.portion);
         let Some(queue) = model_queue(&queues, state) else { return Ok(None) };
         let at = services.clock.now();
         let waiting = queues.iter().find(|it| it.account == account).map_or(0, |it| it.waiting);
         let (marks, shared) = outlook::marks(&services.store, self.partition, waiting).await?;
         let order = match services.store.is_shared() {
-            true => AccountOrder { marks, segments: shared, window: WINDOW },
-            false => AccountOrder { marks, segments: swept, window: 0 },
+            true => AccountOrder { marks, segments: shared, window: WINDOW, portion },
+            false => AccountOrder { marks, segments: swept, window: 0, portion },
         };
         Ok(Some(Arc::new(queue.outlook(account, order, &self.beside().await?, at))))
     }
