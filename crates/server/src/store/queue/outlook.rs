@@ -9,7 +9,7 @@ use crate::store::queue::segments;
 use crate::store::{Store, StoreError};
 
 /// The order of a partition is divided into no more than about so many parts.
-const MARKS_MAX: i64 = 256;
+const MARKS_MAX: i64 = 1_024;
 /// Rows that are read at once.
 const ROWS: i64 = 16_384;
 
