@@ -9,7 +9,7 @@ const PORTIONS: u32 = 4;
 /// A portion is no smaller than this.
 const PORTION_MIN: u32 = 256;
 /// A portion is what a replica does in about this.
-pub(super) const PORTION_MS: i64 = 300_000;
+pub(super) const PORTION_MS: i64 = 120_000;
 
 /// So many requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
