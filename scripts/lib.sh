@@ -141,7 +141,7 @@ build_programs() {
         return
     fi
     install_build_needs
-    [ -e "$built" ] || say "Building Overnight. The first time takes minutes."
+    [ -e "$built" ] || say "Building ${1:-Overnight}. The first time takes minutes."
     "${build[@]}" >&2
     touch "$built"
 }
