@@ -28,6 +28,7 @@ mod workload;
 use std::io;
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use futures_util::future::LocalBoxFuture;
 
 pub use self::peers::{Peer, run as run_peer};
@@ -42,8 +43,8 @@ pub use self::sweep::{
 /// What the program is started with, and a [`Peer`] as JSON, to play the part of another process.
 pub const PEER_COMMAND: &str = "bench-peer";
 
-/// What is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is measured on real processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Benchmark {
     /// Durable creates, beside a handler that reads the same body and does nothing.
     Create,
@@ -94,7 +95,7 @@ impl Benchmark {
 /// # Errors
 /// A child process did not start or broke off, or the folder cannot be used.
 pub fn run(benchmark: Benchmark, options: &Options) -> LocalBoxFuture<'_, io::Result<Report>> {
-    // Boxed, so that it is compiled here, optimised like the service, and not as a part of the program.
+    // Boxed, so that it is compiled here and not again as a part of the program.
     Box::pin(measure(benchmark, options))
 }
 

@@ -1,11 +1,16 @@
 //! What is measured, how much and where.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use clap::builder::PossibleValue;
 use clap::{Parser, ValueEnum};
 use overnight_bench::{Benchmark, Options, PEER_COMMAND};
 
 use super::{Failure, Output, ROUNDS, say, sweep};
+
+const SWEEP_HELP: &str =
+    "Orders of the queue on modelled engines in virtual time, with as many seeds as rounds";
 
 /// Measures the service on this machine, each figure beside a reference of the same run.
 #[derive(Debug, Parser)]
@@ -40,46 +45,30 @@ pub(crate) struct Arguments {
     sweep: sweep::SweepArguments,
 }
 
-/// The benchmarks.
-#[derive(Debug, Clone, Copy, ValueEnum)]
+/// What the program does.
+#[derive(Debug, Clone, Copy)]
 enum What {
-    /// Durable creates, beside a handler that does nothing.
-    Create,
-    /// Durable creates that hold credits, beside the same where billing is off.
-    Billing,
-    /// Queued requests to stored results on an instant engine, beside a bare client of it.
-    Dispatch,
-    /// Queued requests to their receivers, beside the same without webhooks.
-    Webhooks,
-    /// Requests with results as JSON Lines, beside a file of the same bytes.
-    Stream,
-    /// From a kill to readiness, with everything queued.
-    Restart,
-    /// Leases from a long queue, beside the same from one that is a fiftieth as long.
-    Lease,
-    /// Orders of the queue on modelled engines in virtual time, with as many seeds as rounds.
+    Benchmark(Benchmark),
     Sweep,
-    /// Creates and dispatch on a PostgreSQL that is started for it, beside one INSERT a request through a pool.
-    Postgres,
     /// The part of another process.
-    #[value(name = PEER_COMMAND, hide = true)]
     Peer,
 }
 
-impl What {
-    /// Which benchmark of real processes it is.
-    const fn benchmark(self) -> Option<Benchmark> {
-        Some(match self {
-            Self::Create => Benchmark::Create,
-            Self::Billing => Benchmark::Billing,
-            Self::Dispatch => Benchmark::Dispatch,
-            Self::Webhooks => Benchmark::Webhooks,
-            Self::Stream => Benchmark::Stream,
-            Self::Restart => Benchmark::Restart,
-            Self::Lease => Benchmark::Lease,
-            Self::Postgres => Benchmark::Postgres,
-            Self::Sweep | Self::Peer => return None,
-        })
+impl ValueEnum for What {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<What>> = LazyLock::new(|| {
+            let benchmarks = Benchmark::value_variants().iter().copied().map(What::Benchmark);
+            benchmarks.chain([What::Sweep, What::Peer]).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Benchmark(benchmark) => benchmark.to_possible_value(),
+            Self::Sweep => Some(PossibleValue::new("sweep").help(SWEEP_HELP)),
+            Self::Peer => Some(PossibleValue::new(PEER_COMMAND).hide(true)),
+        }
     }
 }
 
@@ -99,7 +88,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         return Err(Failure::unusable("--requests, --rounds and --connections must be at least 1"));
     }
     let output = Output { is_json: json };
-    let Some(benchmark) = what.benchmark() else {
+    let What::Benchmark(benchmark) = what else {
         return Box::pin(sweep.run(requests, rounds, &folder, output)).await;
     };
     if sweep.are_given() {

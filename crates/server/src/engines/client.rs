@@ -67,6 +67,17 @@ pub(super) enum Source {
     Embedded(Embedded),
 }
 
+/// What an engine is asked for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    /// Our name of the model.
+    model: &'a str,
+    /// A limit of ours, where the body has none.
+    max_tokens: Option<u32>,
+    cache_salt: Option<&'a CacheSalt>,
+    body: Json<'a>,
+}
+
 impl EngineClient {
     pub(super) fn new(
         config: EngineConfig,
@@ -114,28 +125,22 @@ impl EngineClient {
             // The client's own limit is part of the body; ours is left out where the context is no longer.
             let is_too_long = traits.context.is_some_and(|context| u64::from(max_tokens) >= context);
             let limit = (!is_too_long).then_some(max_tokens);
+            let asked = Asked { model, max_tokens: limit, cache_salt, body };
             let choices = if traits.is_llama_server { choices_asked(body) } else { 1 };
             if choices > 1 {
-                return self.attempt_each(choices, model, limit, cache_salt, body).await;
+                return self.attempt_each(choices, asked).await;
             }
-            self.attempt_in_context(model, limit, cache_salt, body).await
+            self.attempt_in_context(asked).await
         };
         self.within(limit_ms, attempt, AttemptError::TimedOut).await
     }
 
     /// Asks for so many choices one after another; for none once one has failed.
-    async fn attempt_each(
-        &self,
-        choices: u32,
-        model: &str,
-        max_tokens: Option<u32>,
-        cache_salt: Option<&CacheSalt>,
-        body: Json<'_>,
-    ) -> Result<Completion, AttemptError> {
+    async fn attempt_each(&self, choices: u32, asked: Asked<'_>) -> Result<Completion, AttemptError> {
         let (mut parts, mut bytes) = (Vec::new(), 0);
         for index in 0..choices {
-            let body = for_one_choice(body, index);
-            let part = self.attempt_in_context(model, max_tokens, cache_salt, body.as_json()).await?;
+            let body = for_one_choice(asked.body, index);
+            let part = self.attempt_in_context(Asked { body: body.as_json(), ..asked }).await?;
             bytes += part.body.as_str().len();
             if bytes > ANSWER_BYTES_MAX {
                 return Err(too_long());
@@ -146,18 +151,12 @@ impl EngineClient {
     }
 
     /// An attempt that is repeated without a limit of ours, where it was refused with it.
-    async fn attempt_in_context(
-        &self,
-        model: &str,
-        max_tokens: Option<u32>,
-        cache_salt: Option<&CacheSalt>,
-        body: Json<'_>,
-    ) -> Result<Completion, AttemptError> {
-        match self.attempt(model, max_tokens, cache_salt, body).await {
+    async fn attempt_in_context(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
+        match self.attempt(asked).await {
             Err(AttemptError::Status { code: 400 | 422, .. })
-                if max_tokens.is_some() && !has_output_limit(body) =>
+                if asked.max_tokens.is_some() && !has_output_limit(asked.body) =>
             {
-                self.attempt(model, None, cache_salt, body).await
+                self.attempt(Asked { max_tokens: None, ..asked }).await
             }
             outcome => outcome,
         }
@@ -256,8 +255,9 @@ impl EngineClient {
 
     async fn probe_once(&self, model: &str) -> ProbeOutcome {
         let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
-        let asked = Json::from_stored(PROBE_BODY).expect("the probe is JSON");
-        match self.within(limit_ms, self.attempt(model, Some(1), None, asked), AttemptError::TimedOut).await {
+        let body = Json::from_stored(PROBE_BODY).expect("the probe is JSON");
+        let asked = Asked { model, max_tokens: Some(1), cache_salt: None, body };
+        match self.within(limit_ms, self.attempt(asked), AttemptError::TimedOut).await {
             Ok(_) | Err(AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 400 | 413 | 422, .. }) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 429 | 503, .. }) => ProbeOutcome::Busy,
@@ -271,13 +271,8 @@ impl EngineClient {
         }
     }
 
-    async fn attempt(
-        &self,
-        model: &str,
-        max_tokens: Option<u32>,
-        cache_salt: Option<&CacheSalt>,
-        body: Json<'_>,
-    ) -> Result<Completion, AttemptError> {
+    async fn attempt(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
+        let Asked { model, max_tokens, cache_salt, body } = asked;
         let body = engine_body(body, self.engine_model(model), max_tokens, cache_salt).into_string();
         let target = self.target().await.map_err(AttemptError::Connect)?;
         let request = request(Method::POST, &target.completions, &target, body.into())

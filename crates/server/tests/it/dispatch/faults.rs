@@ -84,7 +84,7 @@ async fn start_impatient() -> Rig {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_that_takes_longer_than_it_may_is_computed_twice_and_then_fails() {
+async fn a_request_that_takes_longer_than_it_may_fails_at_its_second_timeout() {
     let rig = start_impatient().await;
     let record = rig.ended(rig.create("[[sim:delay=60000]]").await).await;
     let result = result_of(&record);
