@@ -4,6 +4,7 @@ pub mod activity;
 pub mod batches;
 pub mod chat;
 pub mod faults;
+pub mod fifo_baseline;
 pub mod forecast;
 pub mod ids;
 pub mod json;

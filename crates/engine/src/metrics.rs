@@ -30,6 +30,7 @@ pub struct Metrics {
     running: AtomicUsize,
     waiting: AtomicUsize,
     cache_usage_bits: AtomicU64,
+    cache_cells: AtomicUsize,
     prompt_tokens: AtomicUsize,
     generation_tokens: AtomicUsize,
     prefix_queries: AtomicUsize,
@@ -45,6 +46,11 @@ impl Metrics {
         self.running.store(running, Ordering::Relaxed);
         self.waiting.store(waiting, Ordering::Relaxed);
         self.cache_usage_bits.store(cache_usage.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Sets how many tokens the cache holds for prompts to share; 0 where they share none.
+    pub fn set_cache_cells(&self, cells: usize) {
+        self.cache_cells.store(cells, Ordering::Relaxed);
     }
 
     /// Counts a sequence that starts: the tokens of its prompt and those of them found in the cache.
@@ -103,6 +109,14 @@ impl Metrics {
         line("counter", "generation_tokens_total", &read(&self.generation_tokens));
         line("counter", "prefix_cache_queries_total", &read(&self.prefix_queries));
         line("counter", "prefix_cache_hits_total", &read(&self.prefix_hits));
+        let cells = read(&self.cache_cells);
+        if cells > 0 {
+            let name = "vllm:cache_config_info";
+            let _ = writeln!(
+                page,
+                "# TYPE {name} gauge\n{name}{{{label},block_size=\"1\",num_gpu_blocks=\"{cells}\"}} 1"
+            );
+        }
         self.render_ended(&mut page, &label);
         self.render_latency(&mut page, &label);
         page
@@ -140,6 +154,7 @@ mod tests {
     fn the_page_has_vllms_names_and_the_models_label() {
         let metrics = Metrics::default();
         metrics.set_load(2, 3, 0.25);
+        metrics.set_cache_cells(512);
         metrics.count_prefix(100, 60);
         metrics.count_ended(Ended::Abort);
         metrics.observe_latency(Duration::from_secs(2));
@@ -148,6 +163,7 @@ mod tests {
             "vllm:num_requests_running{model_name=\"a \\\"b\\\"\"} 2",
             "vllm:num_requests_waiting{model_name=\"a \\\"b\\\"\"} 3",
             "vllm:kv_cache_usage_perc{model_name=\"a \\\"b\\\"\"} 0.25",
+            "vllm:cache_config_info{model_name=\"a \\\"b\\\"\",block_size=\"1\",num_gpu_blocks=\"512\"} 1",
             "vllm:prefix_cache_hits_total{model_name=\"a \\\"b\\\"\"} 60",
             "vllm:request_success_total{model_name=\"a \\\"b\\\"\",finished_reason=\"abort\"} 1",
             "vllm:e2e_request_latency_seconds_bucket{model_name=\"a \\\"b\\\"\",le=\"1\"} 0",

@@ -115,6 +115,7 @@ async fn create(
             cost: COST,
             hold,
             max_tokens: None,
+            fifo_hit_permille: None,
             client,
             body: body.into(),
         }

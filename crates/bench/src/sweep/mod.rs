@@ -1,6 +1,7 @@
 //! What the order of the queue is worth: the same requests on the same modelled engines, in order of arrival, sorted within
 //! each file, swept by the scheduler, and in the best order that is known. Time is virtual: a night takes seconds.
 
+mod baseline;
 mod chance;
 mod deadlines;
 mod engine;
@@ -89,6 +90,8 @@ pub struct SweepFigures {
     pub replicas: usize,
     /// In order of arrival.
     pub arrival: OrderFigures,
+    /// The hit rate in order of arrival as the service estimates it.
+    pub baseline: f64,
     /// File after file, each sorted by its prompts.
     pub sorted_files: OrderFigures,
     /// The service's own order.
@@ -148,6 +151,7 @@ fn measure(name: &'static str, seed: u64, workload: &Workload, replicas: usize) 
         seed,
         replicas,
         arrival: in_order(&mut FixedOrder::arrival(requests, replicas, slots)),
+        baseline: baseline::hit_rate(workload, replicas),
         sorted_files: in_order(&mut FixedOrder::sorted_files(requests, replicas, slots)),
         sweep: in_order(&mut Swept::new(requests, replicas, Limit::Told(CONCURRENCY))),
         oracle: in_order(&mut FixedOrder::oracle(requests, cost, replicas, slots)),
@@ -158,11 +162,12 @@ impl SweepFigures {
     fn write_all(lines: &[Self], formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             formatter,
-            "{:<22} {:>8} {:>4} {:>14} {:>14} {:>14} {:>14} {:>9} {:>9}",
+            "{:<22} {:>8} {:>4} {:>14} {:>9} {:>14} {:>14} {:>14} {:>9} {:>9}",
             "workload",
             "replicas",
             "seed",
             "arrival",
+            "estimate",
             "sorted files",
             "sweep",
             "oracle",
@@ -172,11 +177,12 @@ impl SweepFigures {
         for line in lines {
             writeln!(
                 formatter,
-                "{:<22} {:>8} {:>4} {:>14} {:>14} {:>14} {:>14} {:>9.2} {:>9.3}",
+                "{:<22} {:>8} {:>4} {:>14} {:>9.3} {:>14} {:>14} {:>14} {:>9.2} {:>9.3}",
                 line.workload,
                 line.replicas,
                 line.seed,
                 line.arrival,
+                line.baseline,
                 line.sorted_files,
                 line.sweep,
                 line.oracle,
@@ -219,6 +225,12 @@ mod tests {
                 sweep > oracle - 0.03 && sweep > arrival,
                 "{}: {sweep:.3}, oracle {oracle:.3}",
                 kind.name()
+            );
+            assert!(
+                (line.baseline - arrival).abs() < 0.04,
+                "{}: {:.3} {arrival:.3}",
+                kind.name(),
+                line.baseline
             );
         }
     }

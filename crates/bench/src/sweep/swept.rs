@@ -34,7 +34,7 @@ const WAKE: u64 = 1;
 /// What the settings' defaults are.
 const FIRST_CONCURRENCY: u32 = 64;
 const MAX_CONCURRENCY: u32 = 1_024;
-const SECRET: [u8; 32] = [7; 32];
+pub(super) const SECRET: [u8; 32] = [7; 32];
 
 /// How many requests an engine is sent at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -90,6 +90,7 @@ fn shape_of_engine(report: &EngineReport) -> Value {
             "model": out.model, "until": out.until.map(seconds), "reason": out.reason,
         })).collect::<Vec<_>>(),
         "tokens_per_second": engine.rates.tokens_per_second, "cache_hit_percent": engine.rates.cache_hit_percent,
+        "fifo_hit_percent": engine.prefix_cache.fifo_hit_percent, "saved_prompt_tokens": engine.prefix_cache.saved_tokens,
     })
 }
 
@@ -175,10 +176,12 @@ fn describe_engine(report: &EngineReport) -> String {
     };
     let tokens = engine.rates.tokens_per_second.map_or_else(String::new, |it| format!(", {it} tokens/s"));
     let cached = engine.rates.cache_hit_percent.map_or_else(String::new, |it| format!(", {it} % cached"));
+    let fifo = engine.prefix_cache.fifo_hit_percent;
+    let fifo = fifo.map_or_else(String::new, |it| format!(" ({it} % in order of arrival)"));
     let out = engine.models_out.iter().map(|out| {
         let why =
             out.reason.as_ref().map_or_else(|| "outside its hours".to_owned(), |it| format!("paused: {it}"));
         format!("; {}{} {why}", out.model, until(out.until))
     });
-    format!("{} on {node}: {state}{tokens}{cached}{}", engine.name, out.collect::<String>())
+    format!("{} on {node}: {state}{tokens}{cached}{fifo}{}", engine.name, out.collect::<String>())
 }

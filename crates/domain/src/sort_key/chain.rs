@@ -7,6 +7,7 @@ use std::hash::Hasher;
 use siphasher::sip::SipHasher13;
 
 use super::SortKey;
+use super::blocks::{BlockRecorder, PromptBlocks};
 
 /// Two prefixes that differ agree here once in 65,536 times, and then are told apart by the next cut.
 pub(super) const CUT_BYTES: usize = 2;
@@ -21,7 +22,7 @@ const LAST_CUT_AT: usize = 64 << 10;
 /// doubling, so that a head of many short messages leaves some of the rest to what comes behind it.
 const GAPS: [(usize, usize); 3] = [(32, 0), (48, 512), (usize::MAX, 4 << 10)];
 
-/// The stream so far: its hash, and the key that its cuts have made.
+/// The stream so far: its hash, the key that its cuts have made, and its blocks where they are recorded.
 pub(super) struct Chain {
     hash: SipHasher13,
     key: [u8; SortKey::MAX_BYTES],
@@ -29,6 +30,7 @@ pub(super) struct Chain {
     since_end: usize,
     since_cut: usize,
     next_cut_at: usize,
+    blocks: Option<BlockRecorder>,
 }
 
 impl Chain {
@@ -40,7 +42,12 @@ impl Chain {
         let mut hash = SipHasher13::new_with_key(&key);
         hash.write(second);
         let key = [0; SortKey::MAX_BYTES];
-        Self { hash, key, key_length: 0, since_end: 0, since_cut: 0, next_cut_at: FIRST_CUT_AT }
+        Self { hash, key, key_length: 0, since_end: 0, since_cut: 0, next_cut_at: FIRST_CUT_AT, blocks: None }
+    }
+
+    /// The same, with its blocks recorded.
+    pub(super) fn with_blocks(secret: &[u8; 32]) -> Self {
+        Self { blocks: Some(BlockRecorder::default()), ..Self::new(secret) }
     }
 
     /// Appends `bytes` to the stream, with the inner cuts that fall within them.
@@ -52,15 +59,25 @@ impl Chain {
             self.cut();
             bytes = tail;
         }
-        if !self.is_full() {
+        if !self.is_complete() {
             self.write(bytes);
         }
     }
 
-    fn write(&mut self, bytes: &[u8]) {
-        self.hash.write(bytes);
+    fn write(&mut self, mut bytes: &[u8]) {
         self.since_end += bytes.len();
         self.since_cut += bytes.len();
+        while let Some(blocks) = &mut self.blocks
+            && let Some((head, tail)) = bytes.split_at_checked(blocks.room())
+        {
+            self.hash.write(head);
+            blocks.end(self.hash.finish());
+            bytes = tail;
+        }
+        self.hash.write(bytes);
+        if let Some(blocks) = &mut self.blocks {
+            blocks.grow(bytes.len());
+        }
     }
 
     /// Cuts at the end of a message.
@@ -77,9 +94,20 @@ impl Chain {
         self.next_cut_at = FIRST_CUT_AT;
     }
 
-    /// Whether the key has all its cuts, so that nothing absorbed counts any more.
-    pub(super) fn is_full(&self) -> bool {
+    /// Whether nothing absorbed counts any more.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_full() && self.blocks.is_none()
+    }
+
+    /// Whether the key has all its cuts.
+    fn is_full(&self) -> bool {
         self.key_length == SortKey::MAX_BYTES
+    }
+
+    /// The blocks of the whole stream; none where they were not recorded.
+    pub(super) fn take_blocks(&mut self) -> PromptBlocks {
+        let end = self.hash.finish();
+        self.blocks.take().map(|blocks| blocks.finish(end)).unwrap_or_default()
     }
 
     /// The key so far.

@@ -8,8 +8,10 @@
 //! cache (L. Zheng et al., "SGLang: Efficient Execution of Structured Language Model Programs", 2024, section 3).
 //! The secret keeps a client from choosing where its requests fall.
 
+mod blocks;
 mod chain;
 
+pub use blocks::{PromptBlock, PromptBlocks};
 use chain::Chain;
 
 use crate::json::{Json, Piece};
@@ -37,24 +39,16 @@ impl SortKey {
     /// Strings count by what they say (`"\u0041"` is `"A"`), content parts and tools by their compact text; the order of
     /// members does not count, nor do fields that no prompt shows.
     pub fn compute(secret: &[u8; 32], body: Json<'_>) -> Self {
-        let prompt = Prompt::find(body);
         let mut chain = Chain::new(secret);
-        absorb_string(&mut chain, prompt.model);
-        chain.absorb(marks::MODEL_END);
-        if let Some(tools) = prompt.tools {
-            chain.absorb(tools.as_str().as_bytes());
-            chain.absorb(marks::TOOLS_END);
-            chain.cut_at_end();
-        } else {
-            chain.begin_message();
-        }
-        for message in prompt.messages.and_then(Json::elements).into_iter().flatten() {
-            if chain.is_full() {
-                break;
-            }
-            absorb_message(&mut chain, message);
-        }
+        absorb_prompt(&mut chain, &Prompt::find(body));
         Self(chain.key().into())
+    }
+
+    /// The same, and the blocks of the prompt, from one pass over it.
+    pub fn compute_with_blocks(secret: &[u8; 32], body: Json<'_>) -> (Self, PromptBlocks) {
+        let mut chain = Chain::with_blocks(secret);
+        absorb_prompt(&mut chain, &Prompt::find(body));
+        (Self(chain.key().into()), chain.take_blocks())
     }
 
     /// The key stored as `bytes`; what is past [`SortKey::MAX_BYTES`] is left out.
@@ -99,6 +93,24 @@ impl<'a> Prompt<'a> {
             }
         }
         prompt
+    }
+}
+
+fn absorb_prompt(chain: &mut Chain, prompt: &Prompt<'_>) {
+    absorb_string(chain, prompt.model);
+    chain.absorb(marks::MODEL_END);
+    if let Some(tools) = prompt.tools {
+        chain.absorb(tools.as_str().as_bytes());
+        chain.absorb(marks::TOOLS_END);
+        chain.cut_at_end();
+    } else {
+        chain.begin_message();
+    }
+    for message in prompt.messages.and_then(Json::elements).into_iter().flatten() {
+        if chain.is_complete() {
+            break;
+        }
+        absorb_message(chain, message);
     }
 }
 

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::SortKey;
+use super::{PromptBlocks, SortKey};
 use crate::json::minimize;
 
 const SECRET: [u8; 32] = [7; 32];
@@ -9,8 +9,21 @@ const SECRET: [u8; 32] = [7; 32];
 /// Bytes of the stream before the content of a user message.
 const USER_ROLE_BYTES: usize = 5;
 
+/// Of the stream: the model's name and its end.
+const MODEL_BYTES: usize = 2;
+
+const MESSAGE_END_BYTES: usize = 1;
+
 fn key_of(body: &str) -> SortKey {
     SortKey::compute(&SECRET, minimize(body.as_bytes(), 0).expect("well-formed").as_json())
+}
+
+fn blocks(messages: &[Value]) -> PromptBlocks {
+    let body = json!({"model": "m", "messages": messages}).to_string();
+    let body = minimize(body.as_bytes(), 0).expect("well-formed");
+    let (key, blocks) = SortKey::compute_with_blocks(&SECRET, body.as_json());
+    assert_eq!(key, SortKey::compute(&SECRET, body.as_json()), "blocks do not change the key");
+    blocks
 }
 
 fn key(messages: &[Value]) -> SortKey {
@@ -70,6 +83,23 @@ proptest! {
                 }
             }
         }
+    }
+
+    #[test]
+    fn prompts_share_the_blocks_that_end_where_they_agree(shared in 0_usize..40_000, lengths in (1_usize..9_000, 1_usize..9_000)) {
+        let text = "a".repeat(shared);
+        let behind = |letter: &str, length| blocks(&[user(&format!("{text}{}", letter.repeat(length)))]);
+        let (left, right) = (behind("b", lengths.0), behind("c", lengths.1));
+        let mut agreed = USER_ROLE_BYTES + shared + MODEL_BYTES;
+        for (one, other) in left.iter().zip(right.iter()) {
+            let is_shared = agreed >= one.bytes && agreed >= other.bytes;
+            prop_assert_eq!(one == other, is_shared, "{:?} {:?} {}", one, other, agreed);
+            if !is_shared {
+                break;
+            }
+            agreed -= one.bytes;
+        }
+        prop_assert_eq!(left.bytes(), MODEL_BYTES + USER_ROLE_BYTES + shared + lengths.0 + MESSAGE_END_BYTES);
     }
 
     #[test]
@@ -150,6 +180,22 @@ fn a_full_key_ignores_the_rest() {
     let longer = [turns.clone(), vec![user("more")]].concat();
     assert_eq!(key(&turns).as_bytes().len(), SortKey::MAX_BYTES);
     assert_eq!(key(&turns), key(&longer));
+}
+
+#[test]
+fn blocks_go_on_behind_the_last_cut_and_end_after_a_megabyte() {
+    let turns: Vec<Value> = (0..64).map(|turn| user(&turn.to_string().repeat(5_000))).collect();
+    let longer = [turns.clone(), vec![user("more")]].concat();
+    let (shorter, longer) = (blocks(&turns), blocks(&longer));
+    let common = shorter.iter().zip(longer.iter()).take_while(|(one, other)| one == other).count();
+    assert_eq!(common, shorter.iter().count() - 1, "the last one ends with its prompt");
+    let huge = blocks(&[user(&"x".repeat(4 << 20))]);
+    let lengths: Vec<usize> = huge.iter().map(|block| block.bytes).collect();
+    assert_eq!(
+        (lengths.len(), lengths[0], lengths[8], lengths[20], lengths[60]),
+        (301, 128, 256, 1_024, 4_096)
+    );
+    assert_eq!(huge.bytes(), (4 << 20) + MODEL_BYTES + USER_ROLE_BYTES + MESSAGE_END_BYTES);
 }
 
 #[test]

@@ -23,7 +23,18 @@ const ARROWS: [(&str, &[&str]); 9] = [
 const LIGHT: [(&str, &[&str]); 2] = [
     (
         "domain",
-        &["base64", "bytes", "hmac", "memchr", "serde_json", "sha2", "siphasher", "subtle", "thiserror"],
+        &[
+            "base64",
+            "bytes",
+            "hashlink",
+            "hmac",
+            "memchr",
+            "serde_json",
+            "sha2",
+            "siphasher",
+            "subtle",
+            "thiserror",
+        ],
     ),
     ("wire", &["serde", "serde_json", "utoipa"]),
 ];
@@ -128,7 +139,7 @@ mod tests {
     #[test]
     fn a_runtime_in_the_domain_is_found() {
         let text = "[dependencies]\nserde_json = { workspace = true }\ntokio = { workspace = true }\n";
-        let message = "domain takes nothing but base64, bytes, hmac, memchr, serde_json, sha2, siphasher, subtle, thiserror";
+        let message = "domain takes nothing but base64, bytes, hashlink, hmac, memchr, serde_json, sha2, siphasher, subtle, thiserror";
         check(
             heavy_dependencies,
             &[("crates/domain/Cargo.toml", text)],

@@ -59,6 +59,7 @@ impl<D: Decoder> Scheduler<D> {
         capacity: Capacity,
         metrics: Arc<Metrics>,
     ) -> Self {
+        metrics.set_cache_cells(if capacity.shares_prefixes { capacity.cells } else { 0 });
         let cache = Cache::new(decoder, capacity);
         Self { cache, vocabulary, metrics, capacity, requests: Requests::default(), running: Vec::new() }
     }

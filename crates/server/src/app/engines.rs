@@ -6,7 +6,7 @@ use super::errors::AppError;
 use super::{ReadsFor, Services};
 use crate::store::nodes::engine_reports;
 pub use crate::store::nodes::engine_reports::{
-    EnginePause, EngineRates, EngineReport, EngineState, ModelOut, Out,
+    EnginePause, EngineRates, EngineReport, EngineState, ModelOut, Out, PrefixCacheState,
 };
 
 /// What every process that lives said last of each of its engine replicas, by the names of the replicas: a few seconds old

@@ -9,6 +9,7 @@ pub mod engines;
 pub mod errors;
 pub mod explanation;
 pub mod failures;
+pub mod fifo_baselines;
 pub mod forecasts;
 mod input;
 pub mod invitations;
@@ -44,6 +45,7 @@ use tracing::Instrument;
 
 use self::api_keys::ApiKeyCache;
 use self::errors::AppError;
+use self::fifo_baselines::FifoBaselines;
 pub use self::input::SEARCH_CHARS_MAX;
 pub use self::live_count_cache::LiveCountCache;
 pub use self::metrics_access::{MetricsAccess, MetricsTokenUnusable};
@@ -94,6 +96,8 @@ pub struct Services {
     pub passwords: Arc<Passwords>,
     /// Caches counts of live requests.
     pub live_counts: Arc<LiveCountCache>,
+    /// Estimates what prefix caches would hold in order of arrival.
+    pub fifo_baselines: Arc<FifoBaselines>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,
 }
@@ -112,7 +116,7 @@ impl Services {
             let started_at = clock.now();
             let (signals, api_key_cache, passwords, live_counts) =
                 (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-            let (parsers, rate_limits) = (Arc::default(), Arc::default());
+            let (parsers, rate_limits, fifo_baselines) = (Arc::default(), Arc::default(), Arc::default());
             let payments = payment::provider(&config.billing, &clock);
             let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
             let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
@@ -131,6 +135,7 @@ impl Services {
                 rate_limits,
                 passwords,
                 live_counts,
+                fifo_baselines,
                 started_at,
             })
         })

@@ -197,7 +197,7 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::engines::{EnginePause, EngineRates, EngineState, ModelOut};
+    use crate::app::engines::{EnginePause, EngineRates, EngineState, ModelOut, PrefixCacheState};
 
     const NOW: i64 = 1_000;
 
@@ -217,6 +217,7 @@ mod tests {
             pause,
             closed_until,
             rates,
+            prefix_cache: PrefixCacheState::default(),
         };
         EngineReport { node: "a".to_owned(), reported_at: 0, engine }
     }

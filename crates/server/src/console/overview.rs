@@ -9,7 +9,7 @@ use super::layout::pages;
 use super::{Layout, Section};
 use crate::app::accounts::Account;
 use crate::app::batches::BatchRow;
-use crate::app::engines::{EngineRates, ModelOut};
+use crate::app::engines::{EngineRates, ModelOut, PrefixCacheState};
 use crate::app::overview::Standing;
 
 /// How an engine stands.
@@ -22,6 +22,7 @@ pub(crate) struct EngineRow {
     pub(crate) in_flight: i64,
     pub(crate) max_concurrency: i64,
     pub(crate) rates: EngineRates,
+    pub(crate) prefix_cache: PrefixCacheState,
     pub(crate) is_paused: bool,
     /// When a paused one is tried again.
     pub(crate) paused_until: Option<i64>,

@@ -1,6 +1,7 @@
 //! The client of one replica: sends a request and judges the answer.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -57,6 +58,8 @@ pub struct EngineClient {
     transport: Transport,
     clock: SharedClock,
     known_models: KnownModels,
+    /// What its key-value cache holds; 0 until it tells.
+    cache_tokens: AtomicU64,
 }
 
 /// How the replica's address is known.
@@ -85,7 +88,8 @@ impl EngineClient {
         transport: Transport,
         clock: SharedClock,
     ) -> Self {
-        Self { config, source, transport, clock, known_models: KnownModels::unknown() }
+        let (known_models, cache_tokens) = (KnownModels::unknown(), AtomicU64::new(0));
+        Self { config, source, transport, clock, known_models, cache_tokens }
     }
 
     /// Its settings.
@@ -206,6 +210,11 @@ impl EngineClient {
         self.within(LOAD_TIMEOUT_MS, self.fetch_load(), |words| words).await.ok().flatten()
     }
 
+    /// How many tokens its key-value cache holds, as its metrics said when they were asked for last; `None` where they never did.
+    pub fn cache_tokens(&self) -> Option<u64> {
+        Some(self.cache_tokens.load(Relaxed)).filter(|tokens| *tokens > 0)
+    }
+
     async fn fetch_load(&self) -> Result<Option<EngineLoad>, String> {
         let target = self.target().await?;
         let Some(metrics) = &target.metrics else { return Ok(None) };
@@ -215,8 +224,12 @@ impl EngineClient {
         if !response.status().is_success() {
             return Ok(None);
         }
-        let page = read_whole(response.into_body(), METRICS_BYTES_MAX).await;
-        Ok(page.ok().and_then(|page| load::read(&String::from_utf8_lossy(&page))))
+        let Ok(page) = read_whole(response.into_body(), METRICS_BYTES_MAX).await else { return Ok(None) };
+        let page = String::from_utf8_lossy(&page);
+        if let Some(tokens) = load::read_cache_tokens(&page) {
+            self.cache_tokens.store(tokens, Relaxed);
+        }
+        Ok(load::read(&page))
     }
 
     /// The models that the engine lists under `GET /models`, asked with its key.

@@ -1,4 +1,4 @@
-//! How loaded an engine is, read from its metrics in Prometheus' text format, under the names that engines use.
+//! How loaded an engine is and how much its prefix cache holds, read from its metrics in Prometheus' text format, under the names that engines use.
 
 use overnight_domain::scheduler::EngineLoad;
 
@@ -34,6 +34,20 @@ const ENGINES: [Names; 3] = [
         preemptions: "",
     },
 ];
+
+/// How many tokens the engine's key-value cache holds, where its page of metrics tells: all of it serves as a prefix cache while
+/// nothing else needs it.
+pub(super) fn read_cache_tokens(page: &str) -> Option<u64> {
+    let total = |tokens: &mut dyn Iterator<Item = u64>| tokens.reduce(u64::saturating_add);
+    let of_vllm = page.lines().filter_map(|line| {
+        let labels = line.strip_prefix("vllm:cache_config_info{")?;
+        let text = |name| labels.split(',').find_map(|label| label.strip_prefix(name)?.split('"').next());
+        let number = |name| text(name)?.parse::<u64>().ok();
+        number("block_size=\"")?.checked_mul(number("num_gpu_blocks=\"")?)
+    });
+    let of_sglang = values(page, "sglang:max_total_num_tokens").map(|tokens| whole(tokens).unsigned_abs());
+    total(&mut of_vllm.chain(of_sglang)).filter(|tokens| *tokens > 0)
+}
 
 /// The load that a page of metrics tells; `None` where it has none that we know. Series of several models or processes are
 /// added up, but for the cache: there the fullest counts.
@@ -93,6 +107,31 @@ mod tests {
         let llama = "llamacpp:requests_processing 2\nllamacpp:requests_deferred 0\n";
         let load = EngineLoad { running: 2, waiting: 0, cache_permille: 0, preemptions: 0 };
         assert_eq!(read(llama), Some(load));
+    }
+
+    #[test]
+    fn the_size_of_a_cache_is_read() {
+        for (page, expected) in [
+            (
+                "vllm:cache_config_info{block_size=\"16\",mamba_block_size=\"32\",num_cpu_blocks=\"7\",num_gpu_blocks=\"573\",num_gpu_blocks_override=\"None\"} 1.0\n",
+                Some(9_168),
+            ),
+            (
+                "vllm:cache_config_info{block_size=\"16\",engine=\"0\",num_gpu_blocks=\"10\"} 1.0\nvllm:cache_config_info{block_size=\"16\",engine=\"1\",num_gpu_blocks=\"10\"} 1.0\n",
+                Some(320),
+            ),
+            ("vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"None\"} 1.0\n", None),
+            ("vllm:cache_config_info{block_size=\"16\"} 1.0\n", None),
+            ("vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"18446744073709551615\"} 1.0\n", None),
+            (
+                "# TYPE sglang:max_total_num_tokens gauge\nsglang:max_total_num_tokens{model=\"a\"} 471258.0\n",
+                Some(471_258),
+            ),
+            ("sglang:max_total_num_tokens 0\n", None),
+            ("up 1\n", None),
+        ] {
+            assert_eq!(read_cache_tokens(page), expected, "{page}");
+        }
     }
 
     #[test]

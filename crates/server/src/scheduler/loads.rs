@@ -16,6 +16,8 @@ const EVERY_MS: i64 = 900;
 const MISSED_MS: i64 = 3_000;
 /// One that never told anything.
 const SILENT_MS: i64 = 60_000;
+/// One that has no work yet may be starting: so many times the pause is the shorter one.
+const IDLE_ASKS_MAX: u32 = 20;
 
 /// When each replica is asked next, and which answers are awaited.
 #[derive(Default)]
@@ -29,13 +31,22 @@ struct Asked {
     answer: Option<oneshot::Receiver<bool>>,
     is_missed: bool,
     has_told: bool,
+    /// How often it was asked without having told anything, while it had no work.
+    idle_asks: u32,
+    was_idle: bool,
 }
 
 impl Loads {
-    /// Asks a replica that works, where that is due.
+    /// Whether a replica ever told anything.
+    pub(super) fn has_told(&self, replica: ReplicaKey) -> bool {
+        self.asked.get(&replica).is_some_and(|asked| asked.has_told)
+    }
+
+    /// Asks a replica, where that is due.
     pub(super) fn ask(
         &mut self,
         replica: &Replica,
+        is_idle: bool,
         replicas: &Arc<Replicas>,
         answers: &UnboundedSender<SchedulerInput>,
         now: i64,
@@ -46,6 +57,8 @@ impl Loads {
             answer: None,
             is_missed: false,
             has_told: false,
+            idle_asks: 0,
+            was_idle: false,
         });
         match asked.answer.as_mut().map(oneshot::Receiver::try_recv) {
             Some(Err(TryRecvError::Empty)) => return,
@@ -66,6 +79,7 @@ impl Loads {
         let pause_ms = match (asked.is_missed, asked.has_told) {
             (false, _) => EVERY_MS,
             (true, true) => MISSED_MS,
+            (true, false) if asked.was_idle && asked.idle_asks < IDLE_ASKS_MAX => MISSED_MS,
             (true, false) => SILENT_MS,
         };
         // The clock may have been set back.
@@ -73,6 +87,8 @@ impl Loads {
             return;
         }
         asked.at = now;
+        asked.was_idle = is_idle;
+        asked.idle_asks += u32::from(is_idle && !asked.has_told);
         let (tell, answer) = oneshot::channel();
         asked.answer = Some(answer);
         let (replicas, answers) = (Arc::clone(replicas), answers.clone());

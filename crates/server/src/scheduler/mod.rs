@@ -3,6 +3,7 @@
 
 mod attempts;
 pub mod commands;
+mod fifo_savings;
 mod hours;
 mod loads;
 mod prompts;

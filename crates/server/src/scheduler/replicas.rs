@@ -10,7 +10,7 @@ use super::token_counters::TokenCounters;
 use crate::app::Models;
 use crate::config::WeeklyHours;
 use crate::engines::{EngineClient, Engines};
-use crate::store::nodes::engine_reports::EngineRates;
+use crate::store::nodes::engine_reports::{EngineRates, PrefixCacheState};
 use crate::store::queue::Prompt;
 
 /// The replicas, in the order of the settings: a key is a place in it.
@@ -106,7 +106,7 @@ impl Replicas {
         let cache_salt = (!model.config.shared_cache).then_some(cache_salt);
         let completion = client.complete(&model.config.name, max_tokens, cache_salt, body).await?;
         if let Some(counters) = self.tokens.get(key.0 as usize) {
-            counters.count(completion.usage);
+            counters.count(completion.usage, prompt);
         }
         Ok(completion)
     }
@@ -114,6 +114,13 @@ impl Replicas {
     /// The rates at which a replica worked for this process in about the last minute before `now`.
     pub(super) fn rates(&self, key: ReplicaKey, now: i64) -> EngineRates {
         self.tokens.get(key.0 as usize).map_or_else(EngineRates::default, |counters| counters.rates(now))
+    }
+
+    /// What this process knows of a replica's prefix cache.
+    pub(super) fn prefix_cache(&self, key: ReplicaKey) -> PrefixCacheState {
+        let tokens = self.client(key).and_then(|client| client.cache_tokens());
+        let counters = self.tokens.get(key.0 as usize);
+        counters.map_or_else(PrefixCacheState::default, |counters| counters.prefix_cache(tokens))
     }
 
     /// How loaded a replica is, where it says so.

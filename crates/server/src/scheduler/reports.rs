@@ -6,7 +6,9 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::replicas::Replicas;
 use crate::app::Services;
-use crate::store::nodes::engine_reports::{self, EnginePause, EngineRates, EngineState, ModelOut};
+use crate::store::nodes::engine_reports::{
+    self, EnginePause, EngineRates, EngineState, ModelOut, PrefixCacheState,
+};
 use crate::tasks;
 
 /// There is no more than one report in so many milliseconds.
@@ -100,5 +102,10 @@ pub(super) fn state_of(
         closed_until,
         models_out: models_out.collect(),
         rates: if is_driven { rates } else { EngineRates::default() },
+        prefix_cache: if is_driven {
+            replicas.prefix_cache(replica.key)
+        } else {
+            PrefixCacheState::default()
+        },
     }
 }

@@ -177,14 +177,17 @@ impl Shell {
         news.into_iter().for_each(|input| self.feed(input));
     }
 
-    /// Asks how loaded they are the engines that work, and those that others may have at work.
+    /// Asks how loaded they are the engines that work, and those that others may have at work; the others until they have told once,
+    /// and so how large their caches are.
     fn ask_loads(&mut self) {
         let now = self.services.clock.now();
         for replica in self.replicas.list() {
             let is_open = || self.is_driven(&replica) && self.scheduler.closed_until(replica.key).is_none();
             let is_colocated = replica.colocated_percent.is_some();
-            if self.scheduler.in_flight(replica.key) > 0 || is_colocated && is_open() {
-                self.loads.ask(&replica, &self.replicas, &self.answers, now);
+            let is_idle = self.scheduler.in_flight(replica.key) == 0;
+            let is_new = !self.loads.has_told(replica.key);
+            if !is_idle || (is_colocated || is_new) && is_open() {
+                self.loads.ask(&replica, is_idle, &self.replicas, &self.answers, now);
             }
         }
     }

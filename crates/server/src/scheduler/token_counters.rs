@@ -1,19 +1,28 @@
 //! What an engine worked on, in tokens, and how much of it its prefix cache saved.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use metrics::{Counter, counter};
+use metrics::{Counter, Gauge, counter, gauge};
 use overnight_domain::chat::Usage;
 
-use super::token_rates::TokenRates;
-use crate::store::nodes::engine_reports::EngineRates;
+use super::fifo_savings::FifoSavings;
+use super::token_rates::{self, TokenRates};
+use crate::store::nodes::engine_reports::{EngineRates, PrefixCacheState};
+use crate::store::queue::Prompt;
 
 /// The counters of one engine, found once.
 pub(super) struct TokenCounters {
     prompt: Counter,
     cached: Counter,
     completion: Counter,
-    rates: Mutex<TokenRates>,
+    saved: Gauge,
+    counted: Mutex<Counted>,
+}
+
+#[derive(Default)]
+struct Counted {
+    rates: TokenRates,
+    savings: FifoSavings,
 }
 
 impl TokenCounters {
@@ -23,20 +32,47 @@ impl TokenCounters {
             prompt: counter!("overnight_engine_prompt_tokens_total", "engine" => name()),
             cached: counter!("overnight_engine_cached_prompt_tokens_total", "engine" => name()),
             completion: counter!("overnight_engine_completion_tokens_total", "engine" => name()),
-            rates: Mutex::default(),
+            saved: gauge!("overnight_engine_prompt_tokens_saved_by_order", "engine" => name()),
+            counted: Mutex::default(),
         }
     }
 
-    /// Counts what a completion used.
-    pub(super) fn count(&self, usage: Usage) {
+    /// Counts what the completion of `prompt` used.
+    pub(super) fn count(&self, usage: Usage, prompt: &Prompt) {
         self.prompt.increment(usage.prompt_tokens);
         self.cached.increment(usage.cached_tokens.unwrap_or(0));
         self.completion.increment(usage.completion_tokens);
-        self.rates.lock().unwrap_or_else(PoisonError::into_inner).add(usage);
+        let mut counted = self.counted();
+        counted.rates.add(usage);
+        let tells_cached = counted.rates.tells_cached();
+        counted.savings.add(usage, prompt.body.len(), prompt.fifo_hit_permille.filter(|_| tells_cached));
+        if let Some(saved) = counted.savings.saved_tokens() {
+            self.saved.set(saved as f64);
+        }
     }
 
     /// The rates of about the last minute before `now`.
     pub(super) fn rates(&self, now: i64) -> EngineRates {
-        self.rates.lock().unwrap_or_else(PoisonError::into_inner).at(now)
+        self.counted().rates.at(now)
     }
+
+    /// What is known of the prefix cache, which holds so many tokens.
+    pub(super) fn prefix_cache(&self, tokens: Option<u64>) -> PrefixCacheState {
+        let savings = &self.counted().savings;
+        let in_bytes = |tokens: u64| token_rates::rounded(savings.body_bytes_of(tokens));
+        PrefixCacheState {
+            body_bytes: tokens.map(in_bytes),
+            answer_bytes: in_bytes(savings.answer_tokens()),
+            fifo_hit_percent: savings.fifo_hit_percent(),
+            saved_tokens: savings.saved_tokens().map(rounded),
+        }
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Counted> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn rounded(saved: i64) -> i64 {
+    i64::try_from(token_rates::rounded(saved.unsigned_abs())).unwrap_or(i64::MAX) * saved.signum()
 }

@@ -39,6 +39,11 @@ impl TokenRates {
         }
     }
 
+    /// Whether the engine tells what it found in its prefix cache.
+    pub(super) fn tells_cached(&self) -> bool {
+        self.totals.cached.is_some()
+    }
+
     /// The rates of about the last minute before `now`; none within the first step. They need to be asked for more often than once
     /// a step.
     pub(super) fn at(&mut self, now: i64) -> EngineRates {
@@ -73,7 +78,7 @@ fn rates(before: &Totals, after: &Totals, ms: i64) -> EngineRates {
 }
 
 /// To two digits: what is shown is not to differ from step to step where the work does not.
-fn rounded(number: u64) -> u64 {
+pub(super) fn rounded(number: u64) -> u64 {
     let mut unit = 1;
     while number / unit >= 100 {
         unit *= 10;

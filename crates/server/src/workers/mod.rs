@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
-use crate::app::{Services, api_keys, batches, failures};
+use crate::app::{Services, api_keys, batches, failures, fifo_baselines};
 use crate::config::Millis;
 use crate::store::StoreError;
 use crate::store::nodes;
@@ -24,6 +24,8 @@ const BATCH_CANCEL_RESUMER_MS: i64 = 60_000;
 /// What was passed meanwhile is read, and nothing twice, so this costs little.
 const DEADLINE_SLACK_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
+/// Requests that come before a new engine's cache is known have no estimate.
+const CACHE_SIZES_MS: i64 = 2_000;
 
 /// A worker's function: runs at a time, again and again.
 type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>>;
@@ -31,7 +33,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config.lease.0;
-    let recurring: [(&str, i64, Run); 7] = [
+    let recurring: [(&str, i64, Run); 8] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -42,6 +44,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
             Box::pin(batch_cancel_resumer(services, now))
         }),
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
+        ("cache_sizes", CACHE_SIZES_MS, |services, _| Box::pin(fifo_baselines::learn_cache_sizes(services))),
         ("key_usage_flusher", KEY_USAGE_FLUSHER_MS, |services, _| Box::pin(key_usage_flusher(services))),
     ];
     recurring

@@ -7,7 +7,6 @@ use overnight_domain::json::{JsonText, RawObject};
 use overnight_domain::records::{ClientFields, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
 use overnight_domain::scheduler::AccountKey;
-use overnight_domain::sort_key::SortKey;
 use overnight_wire::native::requests::CREATE_MEMBERS;
 
 use crate::app::errors::AppError;
@@ -122,6 +121,8 @@ impl Reviewed<'_> {
         let hold = self.hold();
         let Self { chat, model, client } = self;
         let now = services.clock.now();
+        let secret = services.store.sort_key_secret();
+        let (sort_key, fifo_hit_permille) = services.fifo_baselines.arrive(secret, account, model, &chat);
         NewRequest {
             id: services.ids.next(now),
             account,
@@ -129,10 +130,11 @@ impl Reviewed<'_> {
             created_at: now,
             expires_at: now + COMPLETION_WINDOW_MS,
             ready_at: now + services.config.aggregation_period.0,
-            sort_key: SortKey::compute(services.store.sort_key_secret(), chat.body.as_json()),
+            sort_key,
             cost: i64::from(chat.estimate_cost(&model.config.sizing())),
             hold,
             max_tokens: Some(chat.max_tokens(&model.config.sizing())),
+            fifo_hit_permille,
             client,
             body: chat.body.into_string().into_bytes().into(),
         }

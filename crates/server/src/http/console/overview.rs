@@ -94,6 +94,7 @@ fn row(report: EngineReport) -> EngineRow {
         in_flight: engine.in_flight,
         max_concurrency: engine.max_concurrency,
         rates: engine.rates,
+        prefix_cache: engine.prefix_cache,
         is_paused: engine.pause.is_some(),
         closed_until: engine.closed_until,
         models_out: engine.models_out,

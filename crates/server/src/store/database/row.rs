@@ -109,6 +109,7 @@ macro_rules! from_columns {
 
 from_columns! {
     Integer => i64: Some,
+    Integer => u16: |value| Self::try_from(value).ok(),
     Integer => u32: |value| Self::try_from(value).ok(),
     Integer => bool: |value| Some(value != 0),
     Integer => AccountKey: |value| Some(Self(value)),

@@ -28,6 +28,8 @@ pub struct EngineState {
     pub models_out: Vec<ModelOut>,
     /// How fast it works for the process.
     pub rates: EngineRates,
+    /// Its prefix cache, and what the order of the queue saves there.
+    pub prefix_cache: PrefixCacheState,
 }
 
 impl EngineState {
@@ -79,6 +81,22 @@ pub struct EngineRates {
     pub cache_hit_percent: Option<i64>,
 }
 
+/// What a process knows of a replica's prefix cache. Figures have two digits, so that reports of an engine at work are few. A node of
+/// an earlier version tells nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PrefixCacheState {
+    /// How many bytes of request bodies it holds; `None` where the engine does not tell its size.
+    pub body_bytes: Option<u64>,
+    /// How many bytes an answer takes of these, in the mean.
+    pub answer_bytes: u64,
+    /// Of the tokens of prompts over about the last minute, those that it would hold if requests were sent in order of arrival, in
+    /// percent; `None` where that is not known.
+    pub fifo_hit_percent: Option<i64>,
+    /// How many more tokens of prompts it held than it would have, since the process began; `None` where that is not known.
+    pub saved_tokens: Option<i64>,
+}
+
 /// Why an engine replica is paused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnginePause {
@@ -119,30 +137,30 @@ statements! {
             WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = e.node) FOR UPDATE SKIP LOCKED)",
     };
     STORE over [Integer, Text, Integer, Text, Integer, Integer, Integer, Integer, Text, Integer,
-                Integer, Text] = {
+                Integer, Text, Text] = {
         sqlite: "INSERT INTO engine_reports
                 (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
-                 tokens_per_second, cache_hit_percent, models_out)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                 tokens_per_second, cache_hit_percent, models_out, prefix_cache)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason, tokens_per_second = excluded.tokens_per_second,
-                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out",
+                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out, prefix_cache = excluded.prefix_cache",
         postgres: "INSERT INTO engine_reports
                 (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
-                 tokens_per_second, cache_hit_percent, models_out)
+                 tokens_per_second, cache_hit_percent, models_out, prefix_cache)
             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
                                  $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[],
-                                 $12::text[])
+                                 $12::text[], $13::text[])
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason, tokens_per_second = excluded.tokens_per_second,
-                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out",
+                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out, prefix_cache = excluded.prefix_cache",
     };
     LIST = "SELECT n.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
-               e.paused_until, e.reason, e.tokens_per_second, e.cache_hit_percent, e.models_out
+               e.paused_until, e.reason, e.tokens_per_second, e.cache_hit_percent, e.models_out, e.prefix_cache
         FROM engine_reports e JOIN nodes n ON n.seq = e.node ORDER BY e.name, n.name, e.node";
 }
 
@@ -167,9 +185,10 @@ impl Operation for ReportEngines {
 }
 
 impl ReportEngines {
-    fn row(&self, node: i64, engine: &EngineState) -> [Value; 12] {
+    fn row(&self, node: i64, engine: &EngineState) -> [Value; 13] {
         let pause = engine.pause.as_ref();
         let models_out = Some(&engine.models_out).filter(|it| !it.is_empty());
+        let prefix_cache = Some(&engine.prefix_cache).filter(|it| **it != PrefixCacheState::default());
         [
             node.into(),
             engine.name.as_str().into(),
@@ -183,6 +202,7 @@ impl ReportEngines {
             engine.rates.tokens_per_second.into(),
             engine.rates.cache_hit_percent.into(),
             models_out.and_then(|it| serde_json::to_string(it).ok()).into(),
+            prefix_cache.and_then(|it| serde_json::to_string(it).ok()).into(),
         ]
     }
 }
@@ -194,7 +214,9 @@ pub async fn list(store: &Store) -> Result<Vec<EngineReport>, StoreError> {
 
 fn read(row: &Row) -> Result<EngineReport, StoreError> {
     let (until, reason) = (row.get::<Option<i64>>("paused_until")?, row.get::<Option<String>>("reason")?);
-    let models_out: Option<String> = row.get("models_out")?;
+    // What a later version may write there is left out.
+    let json = |column| Ok::<_, StoreError>(row.get::<Option<String>>(column)?.unwrap_or_default());
+    let (models_out, prefix_cache) = (json("models_out")?, json("prefix_cache")?);
     let engine = EngineState {
         name: row.get("name")?,
         models: row.get::<&str>("models")?.lines().map(str::to_owned).collect(),
@@ -203,12 +225,12 @@ fn read(row: &Row) -> Result<EngineReport, StoreError> {
         max_concurrency: row.get("max_concurrency")?,
         closed_until: until.filter(|_| reason.is_none()),
         pause: reason.map(|reason| EnginePause { until, reason }),
-        // What a later version may write there is left out.
-        models_out: models_out.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default(),
+        models_out: serde_json::from_str(&models_out).unwrap_or_default(),
         rates: EngineRates {
             tokens_per_second: row.get("tokens_per_second")?,
             cache_hit_percent: row.get("cache_hit_percent")?,
         },
+        prefix_cache: serde_json::from_str(&prefix_cache).unwrap_or_default(),
     };
     Ok(EngineReport { node: row.get("node")?, reported_at: row.get("reported_at")?, engine })
 }

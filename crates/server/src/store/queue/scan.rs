@@ -22,11 +22,11 @@ statements! {
             SELECT 1 FROM queue q
             WHERE q.model = g.model AND q.account = g.account AND q.phase = 0 /* waiting */ AND q.retry_at <= ?)" };
     SMALL_PROMPTS over [Integer] = {
-        sqlite: "SELECT seq, id, body, max_tokens FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2",
-        postgres: "SELECT seq, id, body, max_tokens FROM requests
+        sqlite: "SELECT seq, id, body, max_tokens, fifo_hit_permille FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2",
+        postgres: "SELECT seq, id, body, max_tokens, fifo_hit_permille FROM requests
             WHERE octet_length(body) <= $1 AND seq = ANY ($2::bigint[])",
     };
-    FIND_PROMPT = "SELECT seq, id, body, max_tokens FROM requests WHERE seq = ?";
+    FIND_PROMPT = "SELECT seq, id, body, max_tokens, fifo_hit_permille FROM requests WHERE seq = ?";
 }
 
 /// Waiting requests in a range of a partition that may be tried by `now`, in order; and whether no more lie behind.
@@ -78,6 +78,8 @@ pub struct Prompt {
     pub body: Vec<u8>,
     /// The output limit that was held for one completion, if the request knows.
     pub max_tokens: Option<u32>,
+    /// What a prefix cache would hold of it if requests were sent in order of arrival, in thousandths, where that was estimated.
+    pub fifo_hit_permille: Option<u16>,
 }
 
 /// Larger prompts are read one by one, so that a run of them does not fill the memory.
@@ -101,5 +103,6 @@ fn read_prompt(row: &Row) -> Result<Prompt, StoreError> {
         id: row.get("id")?,
         body: row.get("body")?,
         max_tokens: row.get("max_tokens")?,
+        fifo_hit_permille: row.get("fifo_hit_permille")?,
     })
 }

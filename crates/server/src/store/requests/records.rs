@@ -35,6 +35,9 @@ pub struct NewRequest {
     pub hold: Option<Hold>,
     /// The output limit of one completion, which the engine is sent; `None` for that of the settings when it is sent.
     pub max_tokens: Option<u32>,
+    /// The part of its prompt that an engine's prefix cache would hold if requests were sent in order of arrival, in thousandths;
+    /// `None` where no such cache is known.
+    pub fifo_hit_permille: Option<u16>,
     /// What the client sent beside the body.
     pub client: ClientFields,
     /// The chat-completion request: JSON without white space outside strings.
@@ -54,6 +57,9 @@ pub(in crate::store) const COLUMNS: &[Column<NewRequest>] = &[
     Column::new("webhook", Kind::Text, |request| request.client.webhook.clone().into()),
     Column::long("body", Kind::Json, |request| request.body.clone().into()),
     Column::new("max_tokens", Kind::Integer, |request| request.max_tokens.map(i64::from).into()),
+    Column::new("fifo_hit_permille", Kind::Integer, |request| {
+        request.fifo_hit_permille.map(i64::from).into()
+    }),
 ];
 
 pub(in crate::store) static REQUESTS: Columns<NewRequest> = Columns::new("requests", COLUMNS);

@@ -3,7 +3,7 @@
 use crate::store::Store;
 use crate::store::nodes;
 use crate::store::nodes::engine_reports::{
-    self, EnginePause, EngineRates, EngineReport, EngineState, ModelOut,
+    self, EnginePause, EngineRates, EngineReport, EngineState, ModelOut, PrefixCacheState,
 };
 use crate::store::tests::{Fixture, START};
 
@@ -18,6 +18,12 @@ fn engine(name: &str) -> EngineState {
         closed_until: None,
         models_out: Vec::new(),
         rates: EngineRates { tokens_per_second: Some(12_000), cache_hit_percent: Some(87) },
+        prefix_cache: PrefixCacheState {
+            body_bytes: Some(600_000),
+            answer_bytes: 830,
+            fifo_hit_percent: Some(24),
+            saved_tokens: Some(-7),
+        },
     }
 }
 

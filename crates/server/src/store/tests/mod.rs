@@ -168,6 +168,7 @@ impl Fixture {
             cost: 10,
             hold: None,
             max_tokens: None,
+            fifo_hit_permille: None,
             client: ClientFields::absent(),
             body: format!(r#"{{"model":"tiny","messages":[{{"role":"user","content":"{key}"}}]}}"#)
                 .into_bytes()

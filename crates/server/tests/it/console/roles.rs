@@ -2,7 +2,7 @@
 
 use overnight_domain::ids::AccountId;
 use overnight_domain::roles::Role;
-use overnight_server::app::engines::{EngineRates, EngineState, ModelOut};
+use overnight_server::app::engines::{EngineRates, EngineState, ModelOut, PrefixCacheState};
 use overnight_server::app::{api_keys, members, users};
 
 use super::{PASSWORD, both_accounts, member, operator};
@@ -14,12 +14,19 @@ async fn operators_see_how_fast_an_engine_works_and_what_its_prefix_cache_saves(
     let [account, _] = both_accounts(&app).await;
     let overview = format!("/console/{}", account.id);
     let mut operator = operator(&app).await;
-    for (tokens_per_second, cache_hit_percent, cells) in [
-        (None, None, r#"<td class="num">–</td><td class="num">–</td>"#),
-        (Some(12_000), Some(87), r#"<td class="num">12,000</td><td class="num">87 %</td>"#),
+    for (tokens_per_second, cache_hit_percent, fifo_hit_percent, saved_tokens, cells) in [
+        (None, None, None, None, r#"<td class="num">–</td><td class="num">–</td><td class="num">–</td>"#),
+        (
+            Some(12_000),
+            Some(87),
+            Some(24),
+            Some(5_400_000),
+            r#"<td class="num">12,000</td><td class="num">87 %</td><td class="num">5,400,000<br><span class="label">hits in order of arrival: 24 %</span></td>"#,
+        ),
     ] {
         let rates = EngineRates { tokens_per_second, cache_hit_percent };
-        app.report_engine(EngineState { rates, ..idle_engine() }).await;
+        let prefix_cache = PrefixCacheState { fifo_hit_percent, saved_tokens, ..PrefixCacheState::default() };
+        app.report_engine(EngineState { rates, prefix_cache, ..idle_engine() }).await;
         for path in ["/console/operator", &overview] {
             let page = operator.get(path).await;
             assert!(page.text().contains(cells), "{path}: {page:?}");

@@ -11,6 +11,7 @@ mod limits;
 mod logs;
 mod poison;
 mod reports;
+mod savings;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Engines, as nodes report them.
 
-use overnight_server::app::engines::{EngineRates, EngineState};
+use overnight_server::app::engines::{EngineRates, EngineState, PrefixCacheState};
 use overnight_server::store::nodes::engine_reports;
 
 use super::{MODEL, TestApp};
@@ -17,6 +17,7 @@ pub(crate) fn idle_engine() -> EngineState {
         closed_until: None,
         models_out: Vec::new(),
         rates: EngineRates::default(),
+        prefix_cache: PrefixCacheState::default(),
     }
 }
 

@@ -1,0 +1,84 @@
+//! What engines' prefix caches would hold of each prompt if requests were sent in the order of their arrival: what the order of the
+//! queue saves is held against it.
+//!
+//! Requests are dealt to the replicas in turn, and each replica's cache is simulated block by block. The least recently used goes
+//! first, so a block is there if what was used since its last use fits beside it: a cache of another size, or one more replica, needs
+//! no other model.
+
+mod prefix_cache;
+
+use prefix_cache::PrefixCache;
+
+use crate::sort_key::PromptBlocks;
+
+/// Blocks that are kept at most, of all replicas together: about 10 MiB.
+const BLOCKS_MAX: usize = 1 << 17;
+/// What a block is about, for how many caches fit: those of further replicas are taken to hold what the others hold.
+const BLOCK_BYTES: u64 = 256;
+
+/// A prompt as the caches see it. Weights are bytes of request bodies.
+#[derive(Debug, Clone, Copy)]
+pub struct Prompt<'a> {
+    /// Its blocks.
+    pub blocks: &'a PromptBlocks,
+    /// The length of its body.
+    pub body_bytes: usize,
+    /// What its answer will take beside it.
+    pub answer_weight: u64,
+    /// Prompts of different owners share nothing, however alike they are.
+    pub owner: u64,
+}
+
+impl Prompt<'_> {
+    /// The prefix of each block, and its length in bytes of the stream.
+    fn blocks(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
+        // An odd factor, the golden ratio's: neighbours get hashes far apart.
+        let owner = self.owner.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.blocks.iter().map(move |block| (block.prefix ^ owner, block.bytes as u64))
+    }
+
+    /// What so many bytes of the stream weigh: what the body has beside the stream is spread over it.
+    fn weight_of(&self, bytes: u64) -> u64 {
+        bytes * self.body_bytes as u64 / self.blocks.bytes().max(1) as u64
+    }
+}
+
+/// The prefix caches of the replicas that serve a model, as they would be.
+#[derive(Debug, Default)]
+pub struct FifoBaseline {
+    caches: Vec<PrefixCache>,
+    /// Of each replica, in bytes of request bodies.
+    sizes: Vec<u64>,
+    /// Whose turn it is.
+    next: usize,
+}
+
+impl FifoBaseline {
+    /// The sizes of the replicas' caches from now on, in bytes of request bodies. What the caches hold they keep.
+    pub fn set_sizes(&mut self, sizes: Vec<u64>) {
+        let largest = sizes
+            .iter()
+            .max()
+            .map_or(1, |size| usize::try_from(size / BLOCK_BYTES).unwrap_or(usize::MAX).max(1));
+        let simulated = (BLOCKS_MAX / largest).max(1).min(sizes.len());
+        self.caches.resize_with(simulated, PrefixCache::new);
+        self.sizes = sizes;
+    }
+
+    /// The next request has arrived: the part of its prompt that the cache of its replica would hold, in thousandths. `None` where no
+    /// replica is known.
+    pub fn arrive(&mut self, prompt: &Prompt<'_>) -> Option<u16> {
+        let simulated = self.caches.len();
+        let turn = self.next.checked_rem(self.sizes.len())?;
+        self.next = turn + 1;
+        let cache = self.caches.get_mut(turn % simulated)?;
+        let hit = cache.hit(prompt) * 1_000 / prompt.blocks.bytes().max(1) as u64;
+        if turn < simulated {
+            cache.take_in(prompt, self.sizes[turn], BLOCKS_MAX / simulated);
+        }
+        u16::try_from(hit).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;
