@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accounts, api_keys, bench, cancel, explain, export, import, list, listen, migrate, results, run, serve,
-    status, submit, users, watch, webhooks,
+    accounts, api_keys, bench, cancel, explain, export, import, list, listen, migrate, model, results, run,
+    serve, status, submit, users, watch, webhooks,
 };
 use crate::globals::Globals;
 
@@ -60,6 +60,9 @@ pub(crate) enum Command {
     /// See and rotate the secrets of webhooks, and what was delivered, beside a running service or without one.
     #[command(subcommand)]
     Webhook(webhooks::Command),
+    /// Download models of the Hugging Face Hub, and see and remove those that are here.
+    #[command(subcommand)]
+    Model(model::Command),
     /// Explain why a request waits, and where it stands in the queue, beside a running service or without one.
     Explain(explain::Arguments),
     /// Recount what must always hold, on the live database.
@@ -102,6 +105,7 @@ impl Command {
             | Self::Cancel(_)
             | Self::List(_)
             | Self::Listen(_)
+            | Self::Model(_)
             | Self::Bench(_)
             | Self::Openapi => false,
         }

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use crate::args::{Cli, Command};
 use crate::commands::{
-    accounts, api_keys, audit, bench, cancel, doctor, explain, export, import, list, listen, migrate,
+    accounts, api_keys, audit, bench, cancel, doctor, explain, export, import, list, listen, migrate, model,
     openapi, results, run, serve, status, submit, users, watch, webhooks,
 };
 use crate::errors::{CliError, Exit};
@@ -28,6 +28,7 @@ pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
         Command::Key(command) => Box::pin(api_keys::run(command, globals, output)),
         Command::User(command) => Box::pin(users::run(command, globals, output)),
         Command::Webhook(command) => Box::pin(webhooks::run(command, globals, output)),
+        Command::Model(command) => Box::pin(model::run(command, output)),
         Command::Explain(arguments) => Box::pin(explain::run(arguments, globals, output)),
         Command::Audit => Box::pin(audit::run(globals, output)),
         Command::Migrate(arguments) => Box::pin(migrate::run(arguments, globals, output)),

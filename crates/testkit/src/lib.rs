@@ -1,7 +1,8 @@
-//! What the service is tested and measured against: a simulated engine, a PostgreSQL, a Stripe, an OpenID provider and
+//! What the service is tested and measured against: a simulated engine, a PostgreSQL, a Stripe, an OpenID provider, a Hub of models and
 //! a receiver of webhooks, each at the far side of a real socket. None of them knows the service.
 
 pub mod engine;
+pub mod hub;
 pub mod openid;
 pub mod postgres;
 pub mod receiver;

@@ -12,6 +12,7 @@ pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod listen;
 pub(crate) mod migrate;
+pub(crate) mod model;
 pub(crate) mod openapi;
 mod operator;
 pub(crate) mod results;

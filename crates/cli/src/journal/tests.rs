@@ -23,7 +23,7 @@ impl Case {
         let file = self.folder.path().join("prompts.jsonl");
         let lines = models.iter().map(|model| format!("{{\"model\":\"{model}\",\"messages\":[]}}\n"));
         fs::write(&file, lines.collect::<String>()).unwrap();
-        let prompts = Prompts::scan(&file)?;
+        let prompts = Prompts::scan(&file, None)?;
         Ok((Journal::open(&self.path(), "here", prompts.lines())?, prompts))
     }
 }

@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use overnight_client::LINE_BYTES_MAX;
+use overnight_domain::json::{self, ObjectWriter};
 pub(crate) use overnight_wire::prompts::Shape;
 use sha2::{Digest, Sha256};
 
@@ -20,6 +21,8 @@ const FAULTS_SHOWN: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Prompts {
     path: PathBuf,
+    /// Asked instead of the model of each line.
+    model: Option<String>,
     lines: Vec<Line>,
 }
 
@@ -28,7 +31,7 @@ pub(crate) struct Prompts {
 pub(crate) struct Line {
     /// What it is.
     pub(crate) shape: Shape,
-    /// The SHA-256 of its text, without white space around it.
+    /// The SHA-256 of its text, without white space around it, and of the model that is asked instead of its own.
     pub(crate) sha256: [u8; 32],
     offset: u64,
     bytes: usize,
@@ -39,10 +42,10 @@ impl Prompts {
     ///
     /// # Errors
     /// A file that cannot be read, holds nothing, or has bad lines: then all of them are told.
-    pub(crate) fn scan(path: &Path) -> Result<Self, CliError> {
+    pub(crate) fn scan(path: &Path, model: Option<String>) -> Result<Self, CliError> {
         let failed = |error| CliError::file(path, &error);
         let mut reader = open(path).map_err(failed)?;
-        let mut prompts = Self { path: path.to_owned(), lines: Vec::new() };
+        let mut prompts = Self { path: path.to_owned(), model, lines: Vec::new() };
         let mut faults = Faults::default();
         let (mut text, mut offset, mut number) = (Vec::new(), 0, 0);
         let mut blank = Vec::new();
@@ -60,7 +63,7 @@ impl Prompts {
                 blank.drain(..).for_each(|number| faults.push(number, "is empty"));
                 match Shape::of(line) {
                     Ok(shape) => {
-                        let sha256 = Sha256::digest(line).into();
+                        let sha256 = prompts.sum(line);
                         prompts.lines.push(Line { shape, sha256, offset, bytes });
                     }
                     Err(fault) => faults.push(number, &fault),
@@ -73,6 +76,13 @@ impl Prompts {
             0 => Err(CliError::unusable(format!("{} holds no requests", path.display()))),
             _ => Ok(prompts),
         }
+    }
+
+    /// What tells a line from others: asked of another model it is another one.
+    fn sum(&self, line: &[u8]) -> [u8; 32] {
+        let sum = Sha256::new_with_prefix(line);
+        let sum = self.model.iter().fold(sum, |sum, model| sum.chain_update([b'\n']).chain_update(model));
+        sum.finalize().into()
     }
 
     /// The lines, in order. Line 1 of the file is at 0.
@@ -110,13 +120,38 @@ impl Reader<'_> {
         let read = seek(&mut self.file, line.offset).and_then(|()| self.file.read_exact(&mut text));
         let text = text.trim_ascii();
         match read {
-            Ok(()) if Sha256::digest(text)[..] == line.sha256 => {
-                line.shape.create_body(text).map_err(CliError::unusable)
+            Ok(()) if self.prompts.sum(text) == line.sha256 => {
+                let body = line.shape.create_body(text).map_err(CliError::unusable)?;
+                match &self.prompts.model {
+                    Some(model) => with_model(&body, model),
+                    None => Ok(body),
+                }
             }
             Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(CliError::file(path, &error)),
             _ => Err(CliError::unusable(format!("{} was changed while it was read", path.display()))),
         }
     }
+}
+
+/// The body of Create Request with another model.
+fn with_model(body: &[u8], model: &str) -> Result<Vec<u8>, CliError> {
+    let text =
+        json::minimize(body, 0).map_err(|error| CliError::unusable(format!("a line is no JSON: {error}")))?;
+    let mut create = ObjectWriter::with_capacity(text.as_str().len() + model.len());
+    for member in text.as_json().members().into_iter().flatten() {
+        match member.value.members() {
+            Some(members) if member.key() == "request_body" => {
+                let mut chat = ObjectWriter::with_capacity(text.as_str().len() + model.len());
+                chat.string("model", model);
+                members
+                    .filter(|member| member.key() != "model")
+                    .for_each(|it| chat.copy(it.raw_key, it.value));
+                create.json("request_body", chat.finish().as_json());
+            }
+            _ => create.copy(member.raw_key, member.value),
+        }
+    }
+    Ok(create.finish().into_string().into_bytes())
 }
 
 /// Moves within what is buffered where it can.

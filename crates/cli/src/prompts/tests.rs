@@ -8,7 +8,7 @@ fn scan(text: &str) -> Result<Prompts, CliError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("prompts.jsonl");
     fs::write(&path, text).unwrap();
-    Prompts::scan(&path)
+    Prompts::scan(&path, None)
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn lines_are_read_again_in_any_order_and_a_changed_file_is_noticed() {
     let line = |model| format!("{{\"model\":\"{model}\",\"messages\":[]}}");
     let lines: Vec<String> = (0..9).map(line).collect();
     fs::write(&path, lines.join("\n")).unwrap();
-    let prompts = Prompts::scan(&path).unwrap();
+    let prompts = Prompts::scan(&path, None).unwrap();
     let mut reader = prompts.reader().unwrap();
     for index in [0, 1, 5, 8, 2, 2] {
         let body = String::from_utf8(reader.create_body(index).unwrap()).unwrap();
@@ -46,4 +46,29 @@ fn lines_are_read_again_in_any_order_and_a_changed_file_is_noticed() {
     fs::write(&path, "other").unwrap();
     let error = prompts.reader().unwrap().create_body(3).unwrap_err();
     assert!(error.message().ends_with("was changed while it was read"));
+}
+
+#[test]
+fn another_model_is_asked_and_makes_another_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prompts.jsonl");
+    let lines = [
+        r#"{"messages":[],"model":"m","seed":1}"#,
+        r#"{"metadata":{"model":"m"},"request_body":{"messages":[{"model":"m"}]}}"#,
+        r#"{"custom_id":"a","body":{"model":"m","messages":[]}}"#,
+    ];
+    fs::write(&path, lines.join("\n")).unwrap();
+    let prompts = Prompts::scan(&path, Some("o/r:Q8_0".to_owned())).unwrap();
+    let mut reader = prompts.reader().unwrap();
+    let bodies = [0, 1, 2].map(|index| String::from_utf8(reader.create_body(index).unwrap()).unwrap());
+    assert_eq!(
+        bodies,
+        [
+            r#"{"request_body":{"model":"o/r:Q8_0","messages":[],"seed":1}}"#,
+            r#"{"metadata":{"model":"m"},"request_body":{"model":"o/r:Q8_0","messages":[{"model":"m"}]}}"#,
+            r#"{"request_body":{"model":"o/r:Q8_0","messages":[]},"metadata":{"custom_id":"a"}}"#,
+        ]
+    );
+    let own = Prompts::scan(&path, None).unwrap();
+    assert!(own.lines().iter().zip(prompts.lines()).all(|(own, other)| own.sha256 != other.sha256));
 }

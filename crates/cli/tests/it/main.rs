@@ -16,6 +16,7 @@ mod explanations;
 mod file_modes;
 mod lines;
 mod listen;
+mod models;
 mod moving;
 mod operators;
 mod resuming;

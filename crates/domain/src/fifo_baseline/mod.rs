@@ -7,7 +7,7 @@
 
 mod prefix_cache;
 
-use prefix_cache::PrefixCache;
+use prefix_cache::{Block, PrefixCache};
 
 use crate::sort_key::PromptBlocks;
 
@@ -30,11 +30,10 @@ pub struct Prompt<'a> {
 }
 
 impl Prompt<'_> {
-    /// The prefix of each block, and its length in bytes of the stream.
-    fn blocks(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
-        // An odd factor, the golden ratio's: neighbours get hashes far apart.
-        let owner = self.owner.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.blocks.iter().map(move |block| (block.prefix ^ owner, block.bytes as u64))
+    /// Each block, and its length in bytes of the stream.
+    fn blocks(&self) -> impl DoubleEndedIterator<Item = (Block, u64)> {
+        let owner = self.owner;
+        self.blocks.iter().map(move |block| (Block::OfPrompt(owner, block.prefix), block.bytes as u64))
     }
 
     /// What so many bytes of the stream weigh: what the body has beside the stream is spread over it.

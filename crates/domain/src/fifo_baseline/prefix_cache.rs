@@ -5,12 +5,20 @@ use hashlink::LinkedHashMap;
 
 use super::Prompt;
 
-/// Blocks by the hash of their prefix, the one used least recently first.
+/// What a block is found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Block {
+    /// Its owner, and the hash of everything up to its end.
+    OfPrompt(u64, u64),
+    /// What the answers to prompts leave in the cache, by their number: no prompt asks for it.
+    OfAnswer(u64),
+}
+
+/// Blocks, the one used least recently first.
 #[derive(Debug)]
 pub(super) struct PrefixCache {
-    weights: LinkedHashMap<u64, u64>,
+    weights: LinkedHashMap<Block, u64>,
     weight: u64,
-    /// Names what answers leave in the cache, which no prompt asks for.
     answers: u64,
 }
 
@@ -24,8 +32,8 @@ impl PrefixCache {
     /// of it counts, unless it is the first of all.
     pub(super) fn hit(&self, prompt: &Prompt<'_>) -> u64 {
         let mut hit = 0;
-        for (prefix, bytes) in prompt.blocks() {
-            if !self.weights.contains_key(&prefix) {
+        for (block, bytes) in prompt.blocks() {
+            if !self.weights.contains_key(&block) {
                 return hit + if hit > 0 { bytes / 2 } else { 0 };
             }
             hit += bytes;
@@ -37,10 +45,9 @@ impl PrefixCache {
     /// so many blocks.
     pub(super) fn take_in(&mut self, prompt: &Prompt<'_>, weight_max: u64, blocks_max: usize) {
         self.answers += 1;
-        // No hash of a prefix in practice, and harmless where it is one.
-        self.touch(self.answers, prompt.answer_weight);
-        for (prefix, bytes) in prompt.blocks().rev() {
-            self.touch(prefix, prompt.weight_of(bytes));
+        self.touch(Block::OfAnswer(self.answers), prompt.answer_weight);
+        for (block, bytes) in prompt.blocks().rev() {
+            self.touch(block, prompt.weight_of(bytes));
         }
         while self.weight > weight_max || self.weights.len() > blocks_max {
             let Some((_, weight)) = self.weights.pop_front() else { return };
@@ -53,9 +60,9 @@ impl PrefixCache {
         self.weights.len()
     }
 
-    fn touch(&mut self, prefix: u64, weight: u64) {
+    fn touch(&mut self, block: Block, weight: u64) {
         // A block that is there goes to the end.
-        let before = self.weights.insert(prefix, weight);
+        let before = self.weights.insert(block, weight);
         self.weight = self.weight - before.unwrap_or(0) + weight;
     }
 }

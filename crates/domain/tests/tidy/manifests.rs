@@ -7,16 +7,17 @@ const FOR_TESTS: &str = "testkit";
 const OWN_PREFIX: &str = "overnight-";
 
 /// Each crate, and the crates of this repository that it may depend on.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("domain", &[]),
     ("wire", &["domain"]),
-    ("server", &["domain", "wire"]),
+    ("hub", &[]),
+    ("server", &["domain", "hub", "wire"]),
     ("client", &["wire"]),
     ("engine", &[]),
     ("testkit", &[]),
     ("simulation", &["domain", "server"]),
     ("bench", &["domain", "server", "testkit"]),
-    ("cli", &["client", "domain", "server", "wire"]),
+    ("cli", &["client", "domain", "hub", "server", "wire"]),
 ];
 
 /// The crates that everything rests on, and all that they may take from elsewhere.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use overnight_hub::HubName;
 use url::{Host, Url};
 
 use super::models::{self, ModelConfig};
@@ -72,11 +73,22 @@ pub enum CacheSaltUse {
     Never,
 }
 
+/// Where the model of an embedded engine is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelSource {
+    /// The model in the box.
+    Boxed,
+    /// A GGUF file.
+    File(PathBuf),
+    /// On the Hub; it is downloaded where the Hub's cache on this machine does not have it.
+    Hub(HubName),
+}
+
 /// A child process of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddedConfig {
-    /// The GGUF file; the model in the box where `None`.
-    pub model_path: Option<PathBuf>,
+    /// What it serves.
+    pub model: ModelSource,
     /// The name that the child serves it under.
     pub served_name: String,
     /// Threads that compute; the child's own choice where `None`.
@@ -108,17 +120,22 @@ impl EngineConfig {
 
     /// The embedded engine with the model in the box.
     pub(super) fn boxed() -> Self {
+        Self::embedded("embedded", BOXED_MODEL, ModelSource::Boxed)
+    }
+
+    /// An embedded engine with the model `source`, served as `model`, with the defaults of all other settings.
+    pub(super) fn embedded(name: &str, model: &str, source: ModelSource) -> Self {
         Self {
-            name: "embedded".to_owned(),
-            models: [(BOXED_MODEL.to_owned(), BOXED_MODEL.to_owned())].into(),
+            name: name.to_owned(),
+            models: [(model.to_owned(), model.to_owned())].into(),
             max_concurrency: PARALLEL,
             first_concurrency: PARALLEL,
             request_timeout: REQUEST_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,
             hours: None,
             kind: EngineKind::Embedded(EmbeddedConfig {
-                model_path: None,
-                served_name: BOXED_MODEL.to_owned(),
+                model: source,
+                served_name: model.to_owned(),
                 threads: None,
                 parallel: PARALLEL,
                 context: None,
@@ -276,13 +293,25 @@ fn read_embedded(
         return Err(section.refuse("models", what));
     }
     Ok(EmbeddedConfig {
-        model_path: path(section, "model_path")?,
+        model: section.read("model_path", model_source)?.unwrap_or(ModelSource::Boxed),
         served_name: first,
         threads: section.integer("threads", 1..=1_024)?,
         parallel: section.integer("parallel", 1..=128)?.unwrap_or(PARALLEL),
         context: section.integer("context", 16..=16_777_216)?,
         engine_path: path(section, "engine_path")?,
     })
+}
+
+fn model_source(text: &str) -> Result<ModelSource, String> {
+    match text {
+        "" => Err("the path of a GGUF file, or a model of the Hub like \"hf:OWNER/REPO:Q4_K_M\"".to_owned()),
+        _ if HubName::is_meant(text) => {
+            let name = text.parse::<HubName>();
+            name.map(ModelSource::Hub)
+                .map_err(|_| "hf:OWNER/REPO, with @REVISION and :FILE or :QUANTISATION behind it".to_owned())
+        }
+        _ => Ok(ModelSource::File(PathBuf::from(text))),
+    }
 }
 
 /// A path that is not empty.

@@ -26,13 +26,14 @@ use std::path::PathBuf;
 
 use overnight_domain::limits::Limits;
 use overnight_domain::quotas::Quotas;
+use overnight_hub::HubName;
 use thiserror::Error;
 use url::Url;
 
 pub use billing::{BillingConfig, NotPayable, ProviderConfig, StripeConfig};
 pub use connections::ConnectionLimits;
 pub use console::{ConsoleConfig, ConsoleOrigin, NoConsole, OidcConfig};
-pub use engines::{CacheSaltUse, EmbeddedConfig, EngineConfig, EngineKind, OpenAiConfig};
+pub use engines::{CacheSaltUse, EmbeddedConfig, EngineConfig, EngineKind, ModelSource, OpenAiConfig};
 pub use hours::WeeklyHours;
 pub use manual::MANUAL;
 pub use models::ModelConfig;
@@ -121,6 +122,18 @@ impl Config {
             Some(url) => format!("{}{path}", url.as_str().trim_end_matches('/')),
             None => format!("http://{}{path}", self.listen),
         }
+    }
+
+    /// The same settings, and the model of the Hub that is meant, under the name that clients have for it, on an embedded engine of
+    /// its own. A model that is there under this name stays what it is.
+    #[must_use]
+    pub fn with_hub_model(mut self, name: &HubName) -> Self {
+        let model = name.model_name();
+        if self.models.iter().all(|known| known.name != model) {
+            self.models.push(ModelConfig::named(&model));
+            self.engines.push(EngineConfig::embedded(&model, &model, ModelSource::Hub(name.clone())));
+        }
+        self
     }
 
     /// Whether the metrics are served with the API: they have no address of their own, and either a token or clients on

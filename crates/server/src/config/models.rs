@@ -55,9 +55,14 @@ impl ModelConfig {
 
     /// The model in the box.
     pub(super) fn boxed() -> Self {
+        Self { default_max_tokens: BOXED_DEFAULT_MAX_TOKENS, ..Self::named(BOXED_MODEL) }
+    }
+
+    /// A model with the defaults of all settings but its name.
+    pub(super) fn named(name: &str) -> Self {
         Self {
-            name: BOXED_MODEL.to_owned(),
-            default_max_tokens: BOXED_DEFAULT_MAX_TOKENS,
+            name: name.to_owned(),
+            default_max_tokens: DEFAULT_MAX_TOKENS,
             image_tokens: IMAGE_TOKENS,
             bytes_per_token: BYTES_PER_TOKEN,
             shared_cache: false,

@@ -52,7 +52,7 @@ fn the_defaults_serve_the_model_in_the_box() {
     assert_eq!(config.models[0].name, BOXED_MODEL);
     assert_eq!(config.engines[0].models[BOXED_MODEL], BOXED_MODEL);
     let EngineKind::Embedded(embedded) = &config.engines[0].kind else { panic!("not embedded") };
-    assert_eq!(embedded.model_path, None);
+    assert_eq!(embedded.model, ModelSource::Boxed);
     assert_eq!(config.warnings(), [""; 0]);
 }
 
@@ -339,4 +339,35 @@ fn a_database_server_is_shown_without_its_password() {
     assert!(url.reveal().contains("secret"));
     let refused = load_text("database_url = \"postgres://me:secret@db.example\"").unwrap_err();
     assert!(!refused.to_string().contains("secret"), "{refused}");
+}
+
+#[test]
+fn a_model_is_a_file_or_one_of_the_hub() {
+    let settings = |path: &str| {
+        format!(
+            "[[models]]\nname = \"m\"\n[[engines]]\nname = \"e\"\nkind = \"embedded\"\nmodel_path = \"{path}\""
+        )
+    };
+    let model = |path: &str| match load_text(&settings(path)).unwrap().engines[0].kind.clone() {
+        EngineKind::Embedded(embedded) => embedded.model,
+        EngineKind::OpenAi(_) => panic!("it is embedded"),
+    };
+    assert_eq!(model("a/b.gguf"), ModelSource::File("a/b.gguf".into()));
+    assert_eq!(model("hf:o/r:Q8_0"), ModelSource::Hub("hf:o/r:Q8_0".parse().unwrap()));
+    check_refused(&settings(""), &["must be the path of a GGUF file, or a model of the Hub"]);
+    check_refused(&settings("hf:r"), &["must be hf:OWNER/REPO"]);
+}
+
+#[test]
+fn a_model_of_the_hub_is_added_under_its_name_once() {
+    let name: HubName = "hf:o/r:Q8_0".parse().unwrap();
+    let config = Config::load(&Sources::default()).unwrap();
+    let added = config.clone().with_hub_model(&name);
+    assert_eq!(
+        (added.models.len(), added.engines.len()),
+        (config.models.len() + 1, config.engines.len() + 1)
+    );
+    let engine = added.engines.last().unwrap();
+    assert!(engine.models.contains_key("o/r:Q8_0") && added.warnings() == config.warnings());
+    assert_eq!(added.clone().with_hub_model(&name), added);
 }

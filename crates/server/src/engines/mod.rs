@@ -18,7 +18,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::clock::SharedClock;
-use crate::config::{Config, EmbeddedConfig, EngineConfig, EngineKind};
+use crate::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
 use crate::ids::Ids;
 use crate::secrets::Secret;
 use crate::transport::Transport;
@@ -29,7 +29,7 @@ pub use model_file::{ModelFileUnusable, check_model_file};
 pub use models::ListedModel;
 
 use client::Source;
-use embedded::{Embedded, Program};
+use embedded::{Embedded, ModelFile, Program};
 use target::Target;
 
 /// The clients of every configured engine, in the order of the settings. Dropped, they end what they started.
@@ -99,7 +99,9 @@ impl Engines {
         move || {
             let address = |state: &watch::Receiver<EmbeddedState>| match &*state.borrow() {
                 EmbeddedState::Ready(endpoint) => endpoint.address(),
-                EmbeddedState::Starting | EmbeddedState::Down { .. } => None,
+                EmbeddedState::Starting | EmbeddedState::Downloading { .. } | EmbeddedState::Down { .. } => {
+                    None
+                }
             };
             states.iter().filter_map(address).collect()
         }
@@ -137,16 +139,17 @@ fn start(
 }
 
 fn program(engine: &str, embedded: &EmbeddedConfig, data_dir: &Path) -> Result<Program, EngineUnusable> {
-    let model_path = match &embedded.model_path {
-        Some(path) => path.clone(),
-        None => {
+    let model = match &embedded.model {
+        ModelSource::File(path) => ModelFile::At(path.clone()),
+        ModelSource::Hub(name) => ModelFile::OfHub(name.clone()),
+        ModelSource::Boxed => {
             let path = boxed_model::path_in(data_dir);
             boxed_model::place(&path)
                 .map_err(|source| EngineUnusable::BoxedModel { path: path.clone(), source })?;
-            path
+            ModelFile::At(path)
         }
     };
-    Ok(Program { engine: engine.to_owned(), config: embedded.clone(), model_path })
+    Ok(Program { engine: engine.to_owned(), config: embedded.clone(), model })
 }
 
 fn read_key(engine: &str, variable: &str) -> Result<Secret, EngineUnusable> {

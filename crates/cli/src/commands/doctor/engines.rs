@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use overnight_hub::{Hub, HubOptions};
 use overnight_server::clock::{SharedClock, SystemClock};
-use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind};
+use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
 use overnight_server::engines::{
     Engines, ListedModel, ModelFileUnusable, check_model_file, engine_environment,
 };
@@ -120,10 +121,29 @@ async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
         }
         Err(error) => return Finding::fail(name, format!("{}: {error}", path.display()), hint),
     };
-    let Some(model) = &embedded.model_path else {
-        return Finding::ok(name, format!("{version} with the model in the box"));
+    let model = match &embedded.model {
+        ModelSource::Boxed => return Finding::ok(name, format!("{version} with the model in the box")),
+        ModelSource::File(path) => path.clone(),
+        ModelSource::Hub(hub_name) => {
+            let hub = Hub::new(HubOptions::from_environment());
+            match hub.find(hub_name) {
+                Some(path) => path,
+                None if hub.options().is_offline => {
+                    let hint =
+                        format!("`overnight model pull {hub_name}` downloads it, without HF_HUB_OFFLINE");
+                    return Finding::fail(name, format!("the model {hub_name} is not in the cache"), hint);
+                }
+                None => {
+                    let message = format!("{version}; the model {hub_name} is not in the cache");
+                    let hint = format!(
+                        "the service downloads it when it starts; `overnight model pull {hub_name}` does so now"
+                    );
+                    return Finding::warn(name, message, hint);
+                }
+            }
+        }
     };
-    match check_model_file(model) {
+    match check_model_file(&model) {
         Ok(()) => Finding::ok(name, format!("{version} with {}", model.display())),
         Err(error) => {
             let hint = match error {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use overnight_client::Client;
+use overnight_hub::HubName;
 use overnight_server::app::Services;
 use overnight_server::config::Config;
 use overnight_server::store::prepare_folder;
@@ -17,6 +18,7 @@ use serde_json::json;
 use self::collecting::{Counts, collect};
 use self::host::{Host, hindrances};
 use crate::batches::Wanted;
+use crate::commands::model;
 use crate::errors::{CliError, Exit};
 use crate::files::{beside, folder_of};
 use crate::globals::Globals;
@@ -25,6 +27,7 @@ use crate::journal::Journal;
 use crate::output::Output;
 use crate::prompts::Prompts;
 use crate::sending::{Sending, how_to_go_on};
+use crate::serve_file::url_of_running;
 use crate::times;
 use crate::waiting::{self, Waited};
 
@@ -43,13 +46,26 @@ pub(crate) struct Arguments {
     /// Where to write the answers, once there are all of them.
     #[arg(long, short, value_name = "RESULTS")]
     output: PathBuf,
+    /// Ask this model, whatever model the lines name: one of the settings, or hf:OWNER/REPO[:FILE or quantisation] of the Hugging
+    /// Face Hub, which is downloaded and runs on this machine.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let config = globals.load_config()?;
-    let prompts = Prompts::scan(&arguments.file)?;
+    let mut config = globals.load_config()?;
+    let hub_model =
+        arguments.model.as_deref().filter(|model| HubName::is_meant(model)).map(model::parse).transpose()?;
+    let model = hub_model.as_ref().map(HubName::model_name).or_else(|| arguments.model.clone());
+    let prompts = Prompts::scan(&arguments.file, model)?;
     check_output(&arguments)?;
     prepare_folder(&config.data_dir)?;
+    if let Some(name) = &hub_model {
+        config = config.with_hub_model(name);
+        if url_of_running(&config.data_dir).is_none() {
+            model::fetch(name, output).await?;
+        }
+    }
     let mut journal = Journal::open(&beside(&arguments.output, ".run"), &name_of(&config)?, prompts.lines())?;
     let interrupt = Interrupt::listen()?;
     let begun_at = times::now();

@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// One request a line: a Create Request body, a line of an OpenAI batch file, or a chat body.
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Ask this model, whatever model the lines name.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
     /// What to call the batch: `batch_name` in its metadata.
     #[arg(long, value_name = "NAME")]
     batch_name: Option<String>,
@@ -46,7 +49,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let prompts = Prompts::scan(&arguments.file)?;
+    let prompts = Prompts::scan(&arguments.file, arguments.model.clone())?;
     let client = connect(globals)?;
     let state = beside(&arguments.file, ".submit");
     if arguments.dry_run {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde::Deserialize;
@@ -38,10 +38,10 @@ struct Announcement {
 
 impl Life {
     /// Starts the process; it has not been spoken to yet.
-    pub(super) fn begin(program: &Program) -> Result<Self, String> {
+    pub(super) fn begin(program: &Program, model: &Path) -> Result<Self, String> {
         let path = find(program)?;
         let start = || -> io::Result<Self> {
-            let mut process = command(&path, program).spawn()?;
+            let mut process = command(&path, program, model).spawn()?;
             let missing = || io::Error::other("a pipe to it is missing");
             let input = process.stdin.take().ok_or_else(missing)?;
             let output = BufReader::new(process.stdout.take().ok_or_else(missing)?);
@@ -105,10 +105,10 @@ fn find(program: &Program) -> Result<PathBuf, String> {
     Err(format!("the program {} is missing: {wanted}", path.display()))
 }
 
-fn command(path: &PathBuf, program: &Program) -> Command {
+fn command(path: &Path, program: &Program, model: &Path) -> Command {
     let mut arguments: Vec<OsString> = vec![
         "--model".into(),
-        program.model_path.clone().into(),
+        model.into(),
         "--name".into(),
         program.config.served_name.clone().into(),
         "--parallel".into(),

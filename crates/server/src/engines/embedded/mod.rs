@@ -6,16 +6,18 @@
 mod child;
 mod environment;
 mod log_lines;
+mod model;
 mod supervisor;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use overnight_hub::HubName;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use self::environment::engine_environment;
+pub(super) use self::model::ModelFile;
 use self::supervisor::Supervisor;
 use super::target::Target;
 use crate::clock::{SharedClock, Sleep};
@@ -28,6 +30,13 @@ use crate::tasks;
 pub enum EmbeddedState {
     /// It was started for the first time and is not ready yet.
     Starting,
+    /// Its model is on the way.
+    Downloading {
+        /// Which one.
+        name: HubName,
+        /// How much of it is there, in percent.
+        percent: u64,
+    },
     /// It has loaded its model and answers.
     Ready(Endpoint),
     /// It ended or could not be started; it is started again until it is ready.
@@ -56,8 +65,8 @@ pub(super) struct Program {
     pub(super) engine: String,
     /// Its settings.
     pub(super) config: EmbeddedConfig,
-    /// The model file.
-    pub(super) model_path: PathBuf,
+    /// Its model.
+    pub(super) model: ModelFile,
 }
 
 /// A supervised child. Dropped, the child is killed.
@@ -87,6 +96,9 @@ impl Embedded {
             found = ready(&mut state) => found,
             () = too_late => Err(match &*self.state.borrow() {
                 EmbeddedState::Down { reason, .. } => format!("embedded engine down: {reason}"),
+                EmbeddedState::Downloading { name, percent } => {
+                    format!("the embedded engine's model {name} is being downloaded ({percent} %)")
+                }
                 EmbeddedState::Starting | EmbeddedState::Ready(_) => "the embedded engine is starting".to_owned(),
             }),
         }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use hyper::Request;
 use tokio::sync::watch;
 
 use super::child::Life;
-use super::{EmbeddedState, Endpoint, Program};
+use super::{EmbeddedState, Endpoint, Program, model};
 use crate::clock::SharedClock;
 use crate::engines::check_model_file;
 use crate::engines::target::Target;
@@ -49,6 +50,14 @@ pub(super) struct Supervisor {
 struct End {
     reason: String,
     ready_at: Option<i64>,
+    /// The next one does not begin before.
+    pause_ms_min: i64,
+}
+
+impl End {
+    fn unready(reason: String) -> Self {
+        Self { reason, ready_at: None, pause_ms_min: 0 }
+    }
 }
 
 impl Supervisor {
@@ -66,7 +75,7 @@ impl Supervisor {
     pub(super) async fn run(self) {
         let mut pause_ms = PAUSE_MS_MIN;
         loop {
-            let End { reason, ready_at } = self.live().await;
+            let End { reason, ready_at, pause_ms_min } = self.live().await;
             let now = self.clock.now();
             if ready_at.is_some_and(|ready_at| now.saturating_sub(ready_at) >= PAUSE_MS_MAX) {
                 pause_ms = PAUSE_MS_MIN;
@@ -74,7 +83,7 @@ impl Supervisor {
             let engine = &self.program.engine;
             tracing::error!(target: "engine", engine, pause_ms, "embedded engine down: {reason}");
             self.set_down(now, reason);
-            self.pause(pause_ms).await;
+            self.pause(pause_ms.max(pause_ms_min)).await;
             pause_ms = (pause_ms * 2).min(PAUSE_MS_MAX);
         }
     }
@@ -84,7 +93,7 @@ impl Supervisor {
         self.state.send_modify(|state| {
             let since = match state {
                 EmbeddedState::Down { since, .. } => *since,
-                EmbeddedState::Starting | EmbeddedState::Ready(_) => now,
+                EmbeddedState::Starting | EmbeddedState::Downloading { .. } | EmbeddedState::Ready(_) => now,
             };
             *state = EmbeddedState::Down { since, reason };
         });
@@ -93,13 +102,17 @@ impl Supervisor {
     /// One life of the child.
     async fn live(&self) -> End {
         let mut ready_at = None;
-        let begun = match self.check_model().await {
-            Ok(()) => Life::begin(&self.program),
+        let model = match model::locate(&self.program.model, &self.program.engine, &self.state).await {
+            Ok(path) => path,
+            Err(missing) => return End { pause_ms_min: missing.pause_ms, ..End::unready(missing.reason) },
+        };
+        let begun = match check_model(model.clone()).await {
+            Ok(()) => Life::begin(&self.program, &model),
             Err(reason) => Err(reason),
         };
         let mut life = match begun {
             Ok(life) => life,
-            Err(reason) => return End { reason, ready_at },
+            Err(reason) => return End::unready(reason),
         };
         let mut reason = match self.bring_up(&mut life).await {
             Ok(target) => {
@@ -120,16 +133,7 @@ impl Supervisor {
         if let Some(words) = life.last_words.take() {
             reason = format!("{reason}; its last words: {words}");
         }
-        End { reason, ready_at }
-    }
-
-    /// A model file that is not whole is not loaded: a child would read all of it first, and its words tell less.
-    async fn check_model(&self) -> Result<(), String> {
-        let path = self.program.model_path.clone();
-        let shown = path.display().to_string();
-        let checked = tasks::spawn_heavy(move || check_model_file(&path)).await;
-        // Where the check itself was lost, the child judges.
-        checked.unwrap_or(Ok(())).map_err(|error| format!("the model {shown} {error}"))
+        End { reason, ready_at, pause_ms_min: 0 }
     }
 
     async fn bring_up(&self, life: &mut Life) -> Result<Target, String> {
@@ -183,6 +187,14 @@ impl Supervisor {
     async fn pause(&self, wait_ms: i64) {
         self.clock.sleep_until(self.clock.now().saturating_add(wait_ms)).await;
     }
+}
+
+/// A model file that is not whole is not loaded: a child would read all of it first, and its words tell less.
+async fn check_model(path: PathBuf) -> Result<(), String> {
+    let shown = path.display().to_string();
+    let checked = tasks::spawn_heavy(move || check_model_file(&path)).await;
+    // Where the check itself was lost, the child judges.
+    checked.unwrap_or(Ok(())).map_err(|error| format!("the model {shown} {error}"))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

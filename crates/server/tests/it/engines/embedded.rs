@@ -44,7 +44,9 @@ async fn wait_for(engines: &Engines, meant: impl Fn(&EmbeddedState) -> bool) -> 
             assert!(*since > 0);
             reason.clone()
         }
-        EmbeddedState::Starting | EmbeddedState::Ready(_) => String::new(),
+        EmbeddedState::Starting | EmbeddedState::Downloading { .. } | EmbeddedState::Ready(_) => {
+            String::new()
+        }
     }
 }
 

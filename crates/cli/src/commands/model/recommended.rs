@@ -1,0 +1,102 @@
+//! A few small models for a beginning. Sizes and licences are those that their repositories stated in November 2026.
+
+use serde_json::json;
+
+use super::{MEGABYTE, size};
+use crate::errors::CliError;
+use crate::lists::{Columns, List};
+use crate::output::Output;
+
+const COLUMNS: Columns = &[("", 1), ("SIZE", 7), ("MEMORY", 7), ("LICENCE", 10), ("MODEL", 0)];
+
+/// Beside the weights: the cache of eight requests and the program itself.
+const BESIDE_MB: u64 = 1_000;
+/// The part of a machine's memory that a model may take.
+const MEMORY_PART: u64 = 2;
+
+struct Model {
+    name: &'static str,
+    megabytes: u64,
+    licence: &'static str,
+}
+
+/// By size.
+const MODELS: [Model; 5] = [
+    Model { name: "hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF:Q4_K_M", megabytes: 491, licence: "Apache-2.0" },
+    Model { name: "hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF:Q4_K_M", megabytes: 1_117, licence: "Apache-2.0" },
+    Model { name: "hf:unsloth/Qwen3-4B-Instruct-2507-GGUF:Q4_K_M", megabytes: 2_497, licence: "Apache-2.0" },
+    Model { name: "hf:bartowski/Qwen2.5-7B-Instruct-GGUF:Q4_K_M", megabytes: 4_683, licence: "Apache-2.0" },
+    Model {
+        name: "hf:unsloth/Qwen3-30B-A3B-Instruct-2507-GGUF:Q4_K_M",
+        megabytes: 18_556,
+        licence: "Apache-2.0",
+    },
+];
+
+impl Model {
+    fn memory_mb(&self) -> u64 {
+        self.megabytes + BESIDE_MB
+    }
+}
+
+/// Lists them, the one that suits this machine with an arrow.
+pub(super) fn show(output: &Output) -> Result<(), CliError> {
+    let suited = memory_mb().and_then(suited_to);
+    let mut rows = List::begin(output, COLUMNS);
+    for model in &MODELS {
+        let is_suited = suited.is_some_and(|suited| suited.name == model.name);
+        let memory = size(model.memory_mb() * MEGABYTE);
+        let record = json!({
+            "name": model.name, "bytes": model.megabytes * MEGABYTE, "memory_bytes": model.memory_mb() * MEGABYTE,
+            "licence": model.licence, "is_suited": is_suited,
+        });
+        let mark = if is_suited { ">" } else { "" };
+        rows.row(&record, &[mark, &size(model.megabytes * MEGABYTE), &memory, model.licence, model.name])?;
+    }
+    rows.end()?;
+    if let Some(Model { name, .. }) = suited.filter(|_| !output.is_json) {
+        output.note(&format!(
+            "> is the largest for half of this machine's memory: overnight run FILE -o RESULTS --model {name}"
+        ));
+    }
+    Ok(())
+}
+
+/// The largest model for which a part of so much memory suffices.
+fn suited_to(memory_mb: u64) -> Option<&'static Model> {
+    MODELS.iter().rev().find(|model| model.memory_mb() <= memory_mb / MEMORY_PART)
+}
+
+/// The memory of this machine; `None` where the system does not tell.
+#[cfg(target_os = "linux")]
+fn memory_mb() -> Option<u64> {
+    let known = rustix::system::sysinfo();
+    Some(known.totalram.checked_mul(known.mem_unit.into())? / MEGABYTE)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn memory_mb() -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use overnight_hub::HubName;
+
+    use super::*;
+
+    #[test]
+    fn each_is_a_name_of_the_hub_and_they_grow() {
+        assert!(MODELS.iter().all(|model| model.name.parse::<HubName>().is_ok()));
+        assert!(MODELS.is_sorted_by_key(|model| model.megabytes));
+    }
+
+    #[test]
+    fn the_largest_is_taken_that_fits_into_half_of_the_memory() {
+        for (memory_mb, expected) in
+            [(1_000, None), (4_000, Some(491)), (16_000, Some(4_683)), (1_000_000, Some(18_556))]
+        {
+            assert_eq!(suited_to(memory_mb).map(|model| model.megabytes), expected, "{memory_mb}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The part of the Hub's HTTP API that is used: what a repository has at a revision, and the bytes of a file.
+
+use std::error::Error;
+use std::sync::Once;
+use std::time::Duration;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::header::{AUTHORIZATION, HeaderValue, RANGE};
+use reqwest::{Client, Response, StatusCode};
+use rustls::crypto::ring;
+use serde::Deserialize;
+
+use crate::{HubError, HubName, HubOptions};
+
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// How long the Hub may be silent.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// What a list of files may take: a repository has a few hundred.
+const INFO_BYTES_MAX: usize = 16 << 20;
+
+const IN_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+const IN_PATH: &AsciiSet = &IN_SEGMENT.remove(b'/');
+
+/// A repository at one commit.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    pub(crate) commit: String,
+    pub(crate) files: Vec<RemoteFile>,
+}
+
+/// A file of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RemoteFile {
+    /// Below the repository.
+    pub(crate) path: String,
+    pub(crate) bytes: u64,
+    /// What its blob is called in the cache: its SHA-256 where the Hub tells that, else git's.
+    pub(crate) blob: String,
+    /// Of large files.
+    pub(crate) sha256: Option<String>,
+}
+
+#[cfg(test)]
+impl RemoteFile {
+    pub(crate) fn named(path: &str) -> Self {
+        Self { path: path.to_owned(), bytes: 0, blob: String::new(), sha256: None }
+    }
+}
+
+#[derive(Deserialize)]
+struct Info {
+    sha: String,
+    #[serde(default)]
+    siblings: Vec<Sibling>,
+}
+
+#[derive(Deserialize)]
+struct Sibling {
+    rfilename: String,
+    size: Option<u64>,
+    #[serde(rename = "blobId")]
+    blob_id: Option<String>,
+    lfs: Option<Lfs>,
+}
+
+#[derive(Deserialize)]
+struct Lfs {
+    sha256: String,
+    size: u64,
+}
+
+/// Asks one Hub.
+pub(crate) struct Api {
+    http: Client,
+    endpoint: String,
+    token: Option<HeaderValue>,
+}
+
+impl Api {
+    pub(crate) fn new(options: &HubOptions) -> Result<Self, HubError> {
+        static PROVIDER: Once = Once::new();
+        PROVIDER.call_once(|| {
+            // It refuses where the program has installed its own, which then serves.
+            let _ = ring::default_provider().install_default();
+        });
+        let bad = |what: String| HubError::BadAnswer { endpoint: options.endpoint.clone(), what };
+        let builder = || {
+            // Redirects are followed: files lie elsewhere. Another host is not sent the token.
+            Client::builder()
+                .user_agent(concat!("overnight/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(CONNECT_MAX)
+                .read_timeout(SILENCE_MAX)
+        };
+        // A plain mirror needs no certificates.
+        let plain = options.endpoint.starts_with("http://");
+        let http = builder()
+            .build()
+            .or_else(|error| if plain { builder().tls_certs_only([]).build() } else { Err(error) });
+        let http = http.map_err(|error| bad(format!("cannot be called: {}", root(&error))))?;
+        let token = options.token.as_ref().map(|token| {
+            let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
+                bad("cannot be sent HF_TOKEN: it has characters that no header can carry".to_owned())
+            })?;
+            value.set_sensitive(true);
+            Ok(value)
+        });
+        Ok(Self { http, endpoint: options.endpoint.clone(), token: token.transpose()? })
+    }
+
+    /// What the repository has at the revision that is meant.
+    pub(crate) async fn repository(&self, name: &HubName) -> Result<Repository, HubError> {
+        let revision = utf8_percent_encode(name.revision(), IN_SEGMENT);
+        let url =
+            format!("{}/api/models/{}/revision/{revision}?blobs=true", self.endpoint, name.repository());
+        let mut response = self.get(name, &url, 0).await?;
+        let mut text = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(&error))? {
+            if text.len() + chunk.len() > INFO_BYTES_MAX {
+                return Err(self.bad("lists too many files"));
+            }
+            text.extend_from_slice(&chunk);
+        }
+        let info: Info = serde_json::from_slice(&text).map_err(|_| self.bad("answers no list of files"))?;
+        if !is_hexadecimal(&info.sha) {
+            return Err(self.bad("names no commit"));
+        }
+        let files = info.siblings.into_iter().filter_map(read_file).collect();
+        Ok(Repository { commit: info.sha, files })
+    }
+
+    /// The bytes of a file from `start` on.
+    pub(crate) async fn file(
+        &self,
+        name: &HubName,
+        commit: &str,
+        path: &str,
+        start: u64,
+    ) -> Result<Response, HubError> {
+        let path = utf8_percent_encode(path, IN_PATH);
+        let url = format!("{}/{}/resolve/{commit}/{path}", self.endpoint, name.repository());
+        self.get(name, &url, start).await
+    }
+
+    async fn get(&self, name: &HubName, url: &str, start: u64) -> Result<Response, HubError> {
+        let mut request = self.http.get(url);
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, token);
+        }
+        if start > 0 {
+            request = request.header(RANGE, format!("bytes={start}-"));
+        }
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        match response.status() {
+            status if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE => Ok(response),
+            status => Err(self.refusal(name, &response, status)),
+        }
+    }
+
+    fn refusal(&self, name: &HubName, response: &Response, status: StatusCode) -> HubError {
+        let code = response.headers().get("x-error-code").and_then(|code| code.to_str().ok());
+        match (code, status.as_u16()) {
+            (Some("GatedRepo"), _) | (None, 403) => HubError::Gated {
+                name: name.clone(),
+                page: format!("{}/{}", self.endpoint, name.repository()),
+            },
+            (Some("RevisionNotFound"), _) => HubError::NoRevision(name.clone()),
+            (Some("RepoNotFound"), _) | (_, 404) => HubError::NoRepository(name.clone()),
+            (_, 401) if self.token.is_some() => HubError::BadToken(name.clone()),
+            // The Hub hides private repositories from strangers this way.
+            (_, 401) => HubError::NoRepository(name.clone()),
+            _ => self.bad(&format!("answers {status}")),
+        }
+    }
+
+    pub(crate) fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    pub(crate) fn bad(&self, what: &str) -> HubError {
+        HubError::BadAnswer { endpoint: self.endpoint.clone(), what: what.to_owned() }
+    }
+
+    pub(crate) fn unreachable(&self, error: &reqwest::Error) -> HubError {
+        HubError::Unreachable { endpoint: self.endpoint.clone(), reason: root(error) }
+    }
+}
+
+/// What a list says of a file; nothing where it lacks what is needed, or leads elsewhere.
+fn read_file(sibling: Sibling) -> Option<RemoteFile> {
+    let Sibling { rfilename: path, size, blob_id, lfs } = sibling;
+    let (bytes, blob, sha256) = match lfs {
+        Some(Lfs { sha256, size }) => (size, sha256.clone(), Some(sha256)),
+        None => (size?, blob_id?, None),
+    };
+    let is_whole = sha256.as_ref().is_none_or(|sum| sum.len() == 64);
+    (crate::name::is_path(&path) && is_hexadecimal(&blob) && is_whole).then_some(RemoteFile {
+        path,
+        bytes,
+        blob,
+        sha256,
+    })
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
+}
+
+/// The innermost cause of an error, which says most.
+fn root(error: &dyn Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
