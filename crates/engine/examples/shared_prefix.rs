@@ -73,7 +73,12 @@ fn run(llama: &Llama, capacity: Capacity, prompts: &[Vec<Token>]) -> Result<Cost
         .iter()
         .map(|prompt| {
             let (respond, answer) = oneshot::channel();
-            scheduler.submit(Job { prompt: prompt.as_slice().into(), generation: generation(), respond });
+            scheduler.submit(Job {
+                prompt: prompt.as_slice().into(),
+                generation: generation(),
+                constraint: None,
+                respond,
+            });
             answer
         })
         .collect();

@@ -4,7 +4,7 @@ use std::{
     io::{self, Write},
     pin::Pin,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -111,7 +111,7 @@ impl Work {
         let template = ChatTemplate::compile(llama.chat_template().as_deref(), bos_token, eos_token)
             .map_err(|fault| format!("the model's chat template cannot be read: {fault}"))?;
         let scheduler = Scheduler::new(decoder, vocabulary.clone(), capacity, self.metrics);
-        self.engine.open(Ready { vocabulary, template, capacity });
+        self.engine.open(Ready { vocabulary, template, capacity, forms: OnceLock::new() });
         tracing::info!(?capacity, "serve model");
         worker::run(scheduler, self.received);
         Ok(())

@@ -70,15 +70,27 @@ fn the_least_recently_used_goes_first_and_a_prompts_end_before_its_start() {
 #[test]
 fn answers_take_their_place_too() {
     let (first, other) = (blocks("a", "b"), blocks("d", "e"));
-    let mut hits = [0, 1_500].map(|answer_weight| {
-        let mut baseline = of_sizes(vec![4_500]);
-        for blocks in [&first, &other, &other] {
+    let hits = [0, 1_500].map(|answer_weight| {
+        let mut baseline = of_sizes(vec![10_000]);
+        for blocks in [&first, &other, &other, &other, &other, &other] {
             baseline.arrive(&Prompt { blocks, body_bytes: 2_000, answer_weight, owner: 1 });
         }
         arrive(&mut baseline, &first)
     });
-    hits.sort_unstable();
-    assert!(hits[0] < 500 && hits[1] == 1_000, "{hits:?}");
+    assert!(hits[0] == 1_000 && hits[1] < 500, "{hits:?}");
+}
+
+#[test]
+fn a_cache_that_is_just_large_enough_holds_a_prompt() {
+    let prompt = blocks("a", "b");
+    let (body_bytes, size) = (prompt.bytes(), prompt.bytes() as u64);
+    let hits = [size, size - 1].map(|size| {
+        let mut baseline = of_sizes(vec![size]);
+        let prompt = Prompt { blocks: &prompt, body_bytes, answer_weight: 0, owner: 1 };
+        [baseline.arrive(&prompt), baseline.arrive(&prompt)]
+    });
+    assert_eq!(hits[0], [Some(0), Some(1_000)]);
+    assert!(hits[1][1] < Some(1_000), "{hits:?}");
 }
 
 #[test]
@@ -113,6 +125,14 @@ fn of_large_caches_a_few_stand_for_all_and_memory_is_bounded() {
     let shared = blocks("a", "b");
     let hits: Vec<u16> = (0..80).map(|_| arrive(&mut baseline, &shared)).collect();
     assert_eq!(hits.iter().filter(|hit| **hit == 0).count(), 1, "one cache stands for forty");
+    let mut baseline = of_sizes(vec![u64::MAX; 40]);
+    let [first, other] =
+        [1, 2].map(|owner| move |it: &mut FifoBaseline, blocks: &PromptBlocks| arrive_as(it, owner, blocks));
+    assert_eq!(
+        [first(&mut baseline, &shared), other(&mut baseline, &shared), other(&mut baseline, &shared)],
+        [0, 0, 0]
+    );
+    assert_eq!(first(&mut baseline, &shared), 1_000, "what came to others left it as it was");
     let mut baseline = of_sizes(vec![u64::MAX]);
     for owner in 0..12_000 {
         arrive_as(&mut baseline, owner, &shared);

@@ -1,12 +1,15 @@
 //! OpenAI's JSON shapes: what a chat completion request may say, and how its answer looks.
 
+mod form;
 mod messages;
 mod request;
 mod response;
 #[cfg(test)]
 mod tests;
+mod unserved;
 
 pub use self::{
+    form::Form,
     request::{ChatRequest, parse},
     response::{ChatCompletion, Heading, render},
 };

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use minijinja::Value;
 use serde::Deserialize;
 
-use super::{Refusal, messages};
+use super::form::{self, Form, ResponseFormat, StructuredOutputs};
+use super::{Refusal, messages, unserved};
 use crate::{model::Token, sampling::Sampling, scheduler::Generation};
 
 /// The most answers to one request.
@@ -29,6 +30,8 @@ pub struct ChatRequest {
     pub tools: Value,
     /// Further variables for the chat template.
     pub template_arguments: BTreeMap<String, Value>,
+    /// The form that the answer is to have, if there is one.
+    pub form: Option<Form>,
     /// How the answer is made; `tokens_max` is as the client said, or without bound.
     pub generation: Generation,
 }
@@ -59,6 +62,10 @@ struct Body {
     logprobs: Option<bool>,
     top_logprobs: Option<usize>,
     response_format: Option<ResponseFormat>,
+    json_schema: Option<serde_json::Value>,
+    guided_json: Option<serde_json::Value>,
+    structured_outputs: Option<StructuredOutputs>,
+    tool_choice: Option<serde_json::Value>,
     ignore_eos: Option<bool>,
 }
 
@@ -69,22 +76,20 @@ enum Stop {
     Several(Vec<String>),
 }
 
-#[derive(Deserialize)]
-struct ResponseFormat {
-    r#type: String,
-}
-
 /// Reads a body. `token_count` is the size of the vocabulary; `seed` serves a request that names none.
 ///
 /// # Errors
 /// A [`Refusal`] that names the first fault.
 pub fn parse(body: &[u8], token_count: usize, seed: u64) -> Result<ChatRequest, Refusal> {
-    let body: Body = serde_json::from_slice(body).map_err(|fault| Refusal {
+    let text = body;
+    let body: Body = serde_json::from_slice(text).map_err(|fault| Refusal {
         message: format!("The body is no valid chat completion request: {fault}."),
         code: None,
         param: None,
     })?;
-    refuse_unserved(&body)?;
+    refuse_stream(&body)?;
+    let shows_tools = unserved::check_tool_choice(body.tool_choice.as_ref())?;
+    unserved::check(text)?;
     let generation = Generation {
         choices: within("n", body.n.unwrap_or(1), 1, CHOICES_MAX)? as usize,
         tokens_max: tokens_max(&body)?,
@@ -96,21 +101,21 @@ pub fn parse(body: &[u8], token_count: usize, seed: u64) -> Result<ChatRequest, 
     Ok(ChatRequest {
         model: body.model,
         messages: messages::normalise(body.messages)?,
-        tools: body.tools.filter(Value::is_true).unwrap_or_default(),
+        tools: body.tools.filter(|tools| shows_tools && tools.is_true()).unwrap_or_default(),
+        form: form::choose(
+            body.response_format,
+            body.structured_outputs,
+            body.guided_json,
+            body.json_schema,
+        )?,
         template_arguments: body.chat_template_kwargs.unwrap_or_default(),
         generation,
     })
 }
 
-fn refuse_unserved(body: &Body) -> Result<(), Refusal> {
-    if body.stream == Some(true) {
-        return Err(Refusal::of("stream", "Streaming is not served here."));
-    }
-    match &body.response_format {
-        Some(format) if format.r#type != "text" => {
-            let message = format!("The response format {:?} is not served here; \"text\" is.", format.r#type);
-            Err(Refusal::of("response_format", message))
-        }
+fn refuse_stream(body: &Body) -> Result<(), Refusal> {
+    match body.stream {
+        Some(true) => Err(Refusal::of("stream", "Streaming is not served here.")),
         _ => Ok(()),
     }
 }

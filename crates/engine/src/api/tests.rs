@@ -59,7 +59,19 @@ fn what_is_out_of_bounds_names_its_field() {
         (r#","logit_bias":{"x":1}"#, "logit_bias"),
         (r#","logit_bias":{"1":101}"#, "logit_bias"),
         (r#","stream":true"#, "stream"),
-        (r#","response_format":{"type":"json_object"}"#, "response_format"),
+        (r#","response_format":{"type":"xml"}"#, "response_format"),
+        (r#","response_format":{"type":"json_schema"}"#, "response_format"),
+        (r#","structured_outputs":{"regex":"a+"}"#, "structured_outputs"),
+        (r#","guided_json":"{""#, "guided_json"),
+        (r#","response_format":{"type":"json_object"},"guided_json":{}"#, "guided_json"),
+        (r#","tool_choice":"required""#, "tool_choice"),
+        (r#","tool_choice":{"type":"function","function":{"name":"f"}}"#, "tool_choice"),
+        (r#","grammar":"root ::= \"a\"""#, "grammar"),
+        (r#","min_tokens":5"#, "min_tokens"),
+        (r#","stop_token_ids":[2]"#, "stop_token_ids"),
+        (r#","mirostat":2"#, "mirostat"),
+        (r#","repeat_penalty":1.1"#, "repeat_penalty"),
+        (r#","continue_final_message":true"#, "continue_final_message"),
     ] {
         assert_eq!(refusal(&body(fields)).param.as_deref(), Some(param), "{fields}");
     }
@@ -101,4 +113,45 @@ fn a_message_at_fault_is_named_by_its_place() {
     check(r#"{"role":"assistant","content":null}"#, "messages[1].content");
     check(r#"{"role":"user","content":[{"type":"image_url"}]}"#, "messages[1].content[0]");
     assert_eq!(refusal(r#"{"model":"m","messages":[]}"#).param.as_deref(), Some("messages"));
+}
+
+#[test]
+fn a_form_is_read_under_each_of_its_names() {
+    let read = |fields: &str| parse(body(fields).as_bytes(), 100, 0).expect("a request").form;
+    let schema = serde_json::json!({"type": "array"});
+    for fields in [
+        r#","response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"array"}}}"#,
+        r#","response_format":{"type":"json_object","schema":{"type":"array"}}"#,
+        r#","structured_outputs":{"json":{"type":"array"}}"#,
+        r#","guided_json":"{\"type\":\"array\"}""#,
+        r#","json_schema":{"type":"array"}"#,
+    ] {
+        assert_eq!(read(fields).map(|form| form.schema), Some(schema.clone()), "{fields}");
+    }
+    for fields in
+        [r#","response_format":{"type":"json_object"}"#, r#","structured_outputs":{"json_object":true}"#]
+    {
+        assert_eq!(
+            read(fields).map(|form| form.schema),
+            Some(serde_json::json!({"type": "object"})),
+            "{fields}"
+        );
+    }
+    for fields in
+        ["", r#","response_format":{"type":"text"}"#, r#","json_schema":null,"structured_outputs":null"#]
+    {
+        assert_eq!(read(fields), None, "{fields}");
+    }
+}
+
+#[test]
+fn a_field_that_is_not_served_may_stand_there_with_a_value_that_asks_for_nothing() {
+    read(
+        r#","grammar":null,"min_tokens":0,"typical_p":1.0,"dry_multiplier":0.0,"stop_token_ids":[],"mirostat":0,"echo":false"#,
+    );
+    let tools = r#","tools":[{"type":"function"}]"#;
+    let shown =
+        |fields: &str| parse(body(&format!("{tools}{fields}")).as_bytes(), 100, 0).expect("a request").tools;
+    assert!(shown("").is_true() && shown(r#","tool_choice":"auto""#).is_true());
+    assert!(!shown(r#","tool_choice":"none""#).is_true());
 }

@@ -12,8 +12,9 @@ use tokio::{sync::oneshot, task::spawn_blocking};
 
 use super::{Engine, Ready, errors::ApiError};
 use crate::{
-    api::{self, ChatCompletion, ChatRequest, Heading, Refusal},
+    api::{self, ChatCompletion, ChatRequest, Form, Heading, Refusal},
     clock::{Stopwatch, unix_seconds},
+    constraint::{Compiler, Constraint},
     model::Token,
     scheduler::Job,
     worker::Command,
@@ -29,11 +30,11 @@ pub(super) async fn complete(
     let ready = engine.ready()?;
     let body = body.map_err(|rejection| refuse_body(&rejection))?;
     let preparing = Arc::clone(&engine);
-    let (request, prompt) =
+    let Prepared { request, prompt, constraint } =
         spawn_blocking(move || prepare(&preparing, &body)).await.map_err(|_| ApiError::broken())??;
     let shows_logprobs = request.generation.logprobs.is_some();
     let (respond, answer) = oneshot::channel();
-    let job = Job { prompt: prompt.into(), generation: request.generation, respond };
+    let job = Job { prompt: prompt.into(), generation: request.generation, constraint, respond };
     engine.commands.send(Command::Complete(job)).map_err(|_| ApiError::ending())?;
     let completion = answer.await.map_err(|_| ApiError::ending())??;
     engine.metrics.observe_latency(stopwatch.elapsed());
@@ -42,15 +43,31 @@ pub(super) async fn complete(
     Ok(Json(api::render(heading, completion, ready.vocabulary.as_ref())))
 }
 
-/// Everything that takes time and no model: reading, rendering, tokenizing. Runs where it may block.
-fn prepare(engine: &Engine, body: &[u8]) -> Result<(ChatRequest, Vec<Token>), ApiError> {
+/// What is known of a request before it is computed.
+struct Prepared {
+    request: ChatRequest,
+    prompt: Vec<Token>,
+    constraint: Option<Constraint>,
+}
+
+/// Everything that takes time and no model: reading, rendering, tokenizing, compiling the form of the answer. Runs where it may
+/// block.
+fn prepare(engine: &Engine, body: &[u8]) -> Result<Prepared, ApiError> {
     let ready = engine.ready()?;
     let request = api::parse(body, ready.vocabulary.token_count(), engine.seeds.next_seed())?;
     if request.model != engine.name {
         return Err(ApiError::unknown_model(&request.model, &engine.name));
     }
     let prompt = tokenize(ready, &request)?;
-    Ok((request, prompt))
+    let constraint = request.form.as_ref().map(|form| constrain(ready, form)).transpose()?;
+    Ok(Prepared { request, prompt, constraint })
+}
+
+fn constrain(ready: &Ready, form: &Form) -> Result<Constraint, Refusal> {
+    let refused = |why: &str| Refusal::of(form.param, format!("The schema cannot be served: {why}."));
+    let compiler = ready.forms.get_or_init(|| Compiler::new(ready.vocabulary.as_ref()));
+    let compiler = compiler.as_ref().map_err(|why| refused(why))?;
+    compiler.compile(&form.schema).map_err(|why| refused(&why))
 }
 
 fn tokenize(ready: &Ready, request: &ChatRequest) -> Result<Vec<Token>, Refusal> {

@@ -11,7 +11,7 @@ mod tests;
 
 pub use self::logprobs::{Logprobs, logprobs};
 use self::penalties::Penalties;
-use crate::{chance::Chance, model::Token};
+use crate::{chance::Chance, constraint::Allowed, model::Token};
 
 /// How a choice's tokens are drawn.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,13 +74,16 @@ impl Sampler {
         Self { penalties: Penalties::new(&sampling, prompt), chance, sampling }
     }
 
-    /// Chooses the next token and remembers it for the penalties.
+    /// Chooses the next token, of those that are allowed where some are not, and remembers it for the penalties.
     ///
-    /// A logit that is not a number counts as impossible. `logits` is not empty.
-    pub fn sample(&mut self, logits: &[f32]) -> Token {
+    /// A logit that is not a number counts as impossible. `logits` is not empty, and one token at least is allowed.
+    pub fn sample(&mut self, logits: &[f32], allowed: Option<&Allowed>) -> Token {
         let mut candidates: Vec<Candidate> =
             (0..).zip(logits).map(|(token, &logit)| candidate(token, logit)).collect();
         self.penalties.apply(&mut candidates);
+        if let Some(allowed) = allowed {
+            candidates.retain(|candidate| allowed.contains(candidate.token));
+        }
         let token = match self.sampling.temperature {
             0.0 => greatest(&candidates).token,
             temperature => self.draw(candidates, temperature),

@@ -2,7 +2,7 @@ use super::{Sampler, Sampling, logprobs};
 
 fn draws(sampling: Sampling, logits: &[f32], count: usize) -> Vec<u32> {
     let mut sampler = Sampler::new(sampling, &[]);
-    (0..count).map(|_| sampler.sample(logits)).collect()
+    (0..count).map(|_| sampler.sample(logits, None)).collect()
 }
 
 fn seen(sampling: Sampling, logits: &[f32]) -> Vec<u32> {
@@ -97,8 +97,8 @@ fn frequency_penalty_grows_with_each_use_and_presence_does_not() {
 #[test]
 fn repetition_penalty_counts_the_prompt() {
     let sampling = Sampling { temperature: 0.0, repetition_penalty: 2.0, ..Sampling::default() };
-    assert_eq!(Sampler::new(sampling.clone(), &[0]).sample(&[1.0, 0.8]), 1);
-    assert_eq!(Sampler::new(sampling, &[]).sample(&[1.0, 0.8]), 0);
+    assert_eq!(Sampler::new(sampling.clone(), &[0]).sample(&[1.0, 0.8], None), 1);
+    assert_eq!(Sampler::new(sampling, &[]).sample(&[1.0, 0.8], None), 0);
 }
 
 #[test]

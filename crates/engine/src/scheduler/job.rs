@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::{
+    constraint::Constraint,
     model::{DecodeFailed, Token},
     sampling::{Logprobs, Sampling},
 };
@@ -16,6 +17,8 @@ pub struct Job {
     pub prompt: Arc<[Token]>,
     /// How the answer is made.
     pub generation: Generation,
+    /// The form that each answer has, where one is asked for.
+    pub constraint: Option<Constraint>,
     /// Where the answer goes.
     pub respond: oneshot::Sender<Result<Completion, DecodeFailed>>,
 }

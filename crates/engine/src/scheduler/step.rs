@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{Finish, Running, Scheduler};
 use crate::{
+    constraint::ConstraintFailed,
     metrics::Ended,
     model::{BatchEntry, DecodeFailed, Decoder, PROMPT_CHUNK_MAX, STEP_TOKENS_MAX},
 };
@@ -16,13 +17,14 @@ impl<D: Decoder> Scheduler<D> {
             return self.fail_batch(&batch, &failure);
         }
         let drawing = batch.iter().enumerate().filter(|(_, entry)| entry.wants_logits);
-        let ended: Vec<(usize, Finish)> = drawing
-            .filter_map(|(index, entry)| {
-                self.draw(index, entry.sequence).map(|finish| (entry.sequence, finish))
-            })
-            .collect();
-        for (sequence, finish) in ended {
-            self.end(sequence, finish);
+        let drawn: Vec<_> =
+            drawing.map(|(index, entry)| (entry.sequence, self.draw(index, entry.sequence))).collect();
+        for (sequence, drawn) in drawn {
+            match drawn {
+                Ok(None) => {}
+                Ok(Some(finish)) => self.end(sequence, finish),
+                Err(failure) => self.fail_one(sequence, &DecodeFailed(failure.to_string())),
+            }
         }
     }
 
@@ -45,15 +47,17 @@ impl<D: Decoder> Scheduler<D> {
     }
 
     /// Draws the next token of a sequence; says how its answer ended, if it did.
-    fn draw(&mut self, index: usize, sequence: usize) -> Option<Finish> {
-        let running = self.running.iter_mut().find(|running| running.sequence == sequence)?;
+    fn draw(&mut self, index: usize, sequence: usize) -> Result<Option<Finish>, ConstraintFailed> {
+        let Some(running) = self.running.iter_mut().find(|running| running.sequence == sequence) else {
+            return Ok(None);
+        };
         if running.drawn.is_none() && running.choice == 0 {
             self.metrics.count_prompt(running.prompt.len());
         }
-        let (token, finish) = running.answer.grow(self.cache.logits(index), self.vocabulary.as_ref());
+        let (token, finish) = running.answer.grow(self.cache.logits(index), self.vocabulary.as_ref())?;
         self.metrics.count_generated();
         running.drawn = Some(token);
-        finish
+        Ok(finish)
     }
 
     fn end(&mut self, sequence: usize, finish: Finish) {
@@ -68,6 +72,16 @@ impl<D: Decoder> Scheduler<D> {
                 Finish::Length => Ended::Length,
             });
         }
+    }
+
+    /// Answers the request of a sequence that cannot go on; its other choices end with it.
+    fn fail_one(&mut self, sequence: usize, failure: &DecodeFailed) {
+        let Some(running) = self.running.iter().find(|running| running.sequence == sequence) else { return };
+        let request = running.request;
+        if self.requests.fail(request, failure) {
+            self.metrics.count_ended(Ended::Error);
+        }
+        self.leave(request);
     }
 
     /// Answers every request of a batch that was not computed, and forgets what its sequences held.

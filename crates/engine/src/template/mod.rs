@@ -18,6 +18,7 @@ const CHATML: &str = "{% for message in messages %}<|im_start|>{{ message.role }
     {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
 const NAME: &str = "chat";
+const DEVELOPER: &str = "developer";
 
 /// The most instructions that one rendering may take; a message needs some hundred.
 const FUEL: u64 = 20_000_000;
@@ -28,6 +29,8 @@ pub struct ChatTemplate {
     environment: Environment<'static>,
     bos_token: String,
     eos_token: String,
+    /// Whether it has the role `developer`; where it has not, such a message is one of the system.
+    has_developer: bool,
 }
 
 impl ChatTemplate {
@@ -44,8 +47,14 @@ impl ChatTemplate {
             .add_function("strftime_now", |format: &str| strftime::format(clock::unix_seconds(), format));
         environment.add_filter("tojson", json::tojson);
         environment.set_fuel(Some(FUEL));
-        environment.add_template_owned(NAME, source::adapt(source.unwrap_or(CHATML)))?;
-        Ok(Self { environment, bos_token, eos_token })
+        let source = source.unwrap_or(CHATML);
+        environment.add_template_owned(NAME, source::adapt(source))?;
+        Ok(Self { environment, bos_token, eos_token, has_developer: source.contains(DEVELOPER) })
+    }
+
+    fn adapt_role(&self, message: &Value) -> Value {
+        let is_developers = || message.get_attr("role").is_ok_and(|role| role.as_str() == Some(DEVELOPER));
+        if self.has_developer || !is_developers() { message.clone() } else { of_system(message) }
     }
 
     /// The prompt of a conversation, up to where the assistant speaks. `arguments` are further variables.
@@ -60,6 +69,7 @@ impl ChatTemplate {
     ) -> Result<String, Error> {
         let further: Value =
             Value::from_pairs(arguments.iter().map(|(name, value)| (name.as_str(), value.clone())));
+        let messages: Vec<Value> = messages.iter().map(|message| self.adapt_role(message)).collect();
         let variables = context! {
             messages,
             tools => if tools.is_undefined() { Value::from(()) } else { tools.clone() },
@@ -70,6 +80,20 @@ impl ChatTemplate {
         };
         self.environment.get_template(NAME)?.render(variables)
     }
+}
+
+/// The message as one of `system`.
+fn of_system(message: &Value) -> Value {
+    let fields = message.try_iter().into_iter().flatten();
+    let fields = fields.map(|key| {
+        let value = if key.as_str() == Some("role") {
+            Value::from("system")
+        } else {
+            message.get_item(&key).unwrap_or_default()
+        };
+        (key, value)
+    });
+    Value::from_pairs(fields)
 }
 
 fn raise_exception(message: String) -> Result<String, Error> {

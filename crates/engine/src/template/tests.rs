@@ -95,3 +95,11 @@ fn further_variables_reach_the_template() {
 fn what_is_no_template_does_not_compile() {
     assert!(ChatTemplate::compile(Some("{% for %}"), String::new(), String::new()).is_err());
 }
+
+#[test]
+fn a_developer_speaks_as_the_system_where_the_template_does_not_know_him() {
+    let messages = r#"[{"role":"developer","content":"Be kind."}]"#;
+    check(None, messages, "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>assistant\n");
+    check(Some("{{ messages[0].role }}:{{ messages[0].content }}"), messages, "system:Be kind.");
+    check(Some("{% if messages[0].role == 'developer' %}he{% endif %}"), messages, "he");
+}

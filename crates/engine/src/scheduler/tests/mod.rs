@@ -2,6 +2,7 @@
 
 mod cancelling;
 mod choosing;
+mod forms;
 mod sharing;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use tokio::sync::oneshot::{self, Receiver};
 
 use super::{Completion, Generation, Job, Scheduler};
 use crate::{
+    constraint::Constraint,
     fake::{FakeDecoder, FakeVocabulary, Log},
     metrics::Metrics,
     model::{BatchEntry, Capacity, DecodeFailed, Token},
@@ -46,9 +48,18 @@ impl Bench {
     }
 
     fn submit(&mut self, prompt: &str, generation: Generation) -> Answer {
+        self.submit_with(prompt, generation, None)
+    }
+
+    fn submit_with(
+        &mut self,
+        prompt: &str,
+        generation: Generation,
+        constraint: Option<Constraint>,
+    ) -> Answer {
         let (respond, answer) = oneshot::channel();
         let prompt = prompt.bytes().map(Token::from).collect();
-        self.scheduler.submit(Job { prompt, generation, respond });
+        self.scheduler.submit(Job { prompt, generation, constraint, respond });
         answer
     }
 
