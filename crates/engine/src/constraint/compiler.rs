@@ -69,7 +69,7 @@ impl Compiler {
             return Err(format!("it is longer than {SCHEMA_BYTES_MAX} bytes"));
         }
         if let Some(matcher) = self.find(&text) {
-            return Ok(Constraint(matcher));
+            return Ok(Constraint(Box::new(matcher)));
         }
         let mut schema = match schema {
             Value::Object(_) => schema.clone(),
@@ -90,7 +90,7 @@ impl Compiler {
             kept.pop_front();
         }
         kept.push_back((text, matcher.clone()));
-        Ok(Constraint(matcher))
+        Ok(Constraint(Box::new(matcher)))
     }
 
     fn find(&self, text: &str) -> Option<Matcher> {

@@ -18,7 +18,7 @@ use crate::model::Token;
 
 /// The state of one answer: what it holds so far, and what may follow.
 #[derive(Clone)]
-pub struct Constraint(Matcher);
+pub struct Constraint(Box<Matcher>);
 
 /// The tokens that may follow.
 #[derive(Debug)]

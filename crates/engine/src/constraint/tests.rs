@@ -90,7 +90,7 @@ fn a_schema_is_compiled_once_and_few_are_kept() {
         assert!(takes(compiler.compile(&schema(number)).expect("a schema"), &number.to_string()));
     }
     let kept = compiler.kept();
-    assert!(kept.len() == 16 && kept.last().is_some_and(|text| *text == schema(39).to_string()), "{kept:?}");
+    assert_eq!((kept.len(), kept.last().cloned()), (16, Some(schema(39).to_string())));
 }
 
 #[test]
