@@ -158,7 +158,13 @@ impl Api {
 
     fn refusal(&self, name: &HubName, response: &Response, status: StatusCode) -> HubError {
         let code = response.headers().get("x-error-code").and_then(|code| code.to_str().ok());
+        let host = response.url().host_str().unwrap_or_default();
         match (code, status.as_u16()) {
+            // Where the bytes are, which knows neither names nor tokens.
+            _ if !response.url().as_str().starts_with(&self.endpoint) => {
+                self.bad(&format!("redirects to {host}, which answers {status}"))
+            }
+            (Some("EntryNotFound"), _) => self.bad("has no such file any more"),
             (Some("GatedRepo"), _) | (None, 403) => HubError::Gated {
                 name: name.clone(),
                 page: format!("{}/{}", self.endpoint, name.repository()),
@@ -181,7 +187,9 @@ impl Api {
     }
 
     pub(crate) fn unreachable(&self, error: &reqwest::Error) -> HubError {
-        HubError::Unreachable { endpoint: self.endpoint.clone(), reason: root(error) }
+        let host = error.url().and_then(|url| url.host_str()).filter(|host| !self.endpoint.contains(host));
+        let of = host.map_or_else(String::new, |host| format!("{host}: "));
+        HubError::Unreachable { endpoint: self.endpoint.clone(), reason: format!("{of}{}", root(error)) }
     }
 }
 
@@ -201,7 +209,7 @@ fn read_file(sibling: Sibling) -> Option<RemoteFile> {
     })
 }
 
-fn is_hexadecimal(text: &str) -> bool {
+pub(crate) fn is_hexadecimal(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
 }

@@ -5,8 +5,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::api::{RemoteFile, Repository};
+use crate::api::{RemoteFile, Repository, is_hexadecimal};
 use crate::choice::choose;
+use crate::modes::{adopt_file, create_folder};
 use crate::{HubError, HubName};
 
 const FOLDER_PREFIX: &str = "models--";
@@ -57,9 +58,9 @@ impl RepositoryFolder {
 
     fn find_parts(&self, name: &HubName) -> Option<Vec<PathBuf>> {
         let revision = name.revision();
-        let commit = fs::read_to_string(self.reference(revision)).map(|commit| commit.trim().to_owned());
         // A commit that is named is its own reference.
-        let snapshot = self.snapshot(commit.as_deref().unwrap_or(revision));
+        let commit = read_commit(&self.reference(revision)).unwrap_or_else(|| revision.to_owned());
+        let snapshot = self.snapshot(&commit);
         let mut files = Vec::new();
         collect_files(&snapshot, &snapshot, &mut files).ok()?;
         let chosen = choose(name, &files).ok()?;
@@ -82,7 +83,8 @@ impl RepositoryFolder {
         }
         if name.revision() != repository.commit {
             let reference = self.reference(name.revision());
-            write_whole(&reference, &repository.commit).map_err(HubError::file(&reference))?;
+            let unfinished = self.path().join(format!(".{}.part", std::process::id()));
+            write_whole(&reference, &unfinished, &repository.commit).map_err(HubError::file(&reference))?;
         }
         let first = files.first().map(|file| snapshot.join(&file.path));
         first.ok_or_else(|| HubError::File { path: snapshot, source: io::ErrorKind::NotFound.into() })
@@ -92,10 +94,14 @@ impl RepositoryFolder {
 /// All files below a folder that have their bytes.
 fn collect_files(root: &Path, folder: &Path, files: &mut Vec<RemoteFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
+        let entry = entry?;
+        let path = entry.path();
         let Ok(known) = fs::metadata(&path) else { continue };
         if known.is_dir() {
-            collect_files(root, &path, files)?;
+            // A link to a folder may lead back.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                collect_files(root, &path, files)?;
+            }
         } else if let Some(path) = path.strip_prefix(root).ok().and_then(Path::to_str) {
             let path = path.replace('\\', "/");
             files.push(RemoteFile { path, bytes: known.len(), blob: String::new(), sha256: None });
@@ -104,33 +110,39 @@ fn collect_files(root: &Path, folder: &Path, files: &mut Vec<RemoteFile>) -> io:
     Ok(())
 }
 
-/// A link to a blob, or where the system has none for everybody, a second name of it.
+/// A link to a blob, or where the system has none for everybody, a second name of it. Another process may lay the same.
 fn lay(link: &Path, target: &Path, blob: &Path) -> io::Result<()> {
-    let parent = link.parent().ok_or(io::ErrorKind::NotFound)?;
-    fs::create_dir_all(parent)?;
+    create_folder(link.parent().ok_or(io::ErrorKind::NotFound)?)?;
     if fs::canonicalize(link).is_ok_and(|found| fs::canonicalize(blob).is_ok_and(|blob| blob == found)) {
         return Ok(());
     }
-    match fs::remove_file(link) {
+    let unfinished = link.with_extension(format!("{}.link", std::process::id()));
+    match fs::remove_file(&unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     #[cfg(unix)]
-    return std::os::unix::fs::symlink(target, link);
+    std::os::unix::fs::symlink(target, &unfinished)?;
     #[cfg(not(unix))]
     {
         let _ = target;
-        fs::hard_link(blob, link)
+        fs::hard_link(blob, &unfinished)?;
     }
+    fs::rename(unfinished, link)
 }
 
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let parent = path.parent().ok_or(io::ErrorKind::NotFound)?;
-    fs::create_dir_all(parent)?;
-    let unfinished = path.with_extension("part");
-    fs::write(&unfinished, text)?;
-    File::open(&unfinished)?.sync_all()?;
+fn write_whole(path: &Path, unfinished: &Path, text: &str) -> io::Result<()> {
+    create_folder(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
+    fs::write(unfinished, text)?;
+    File::open(unfinished)?.sync_all()?;
+    adopt_file(unfinished)?;
     fs::rename(unfinished, path)
+}
+
+/// The commit that a reference points at; nothing where it is no commit.
+fn read_commit(reference: &Path) -> Option<String> {
+    let commit = fs::read_to_string(reference).ok()?.trim().to_owned();
+    is_hexadecimal(&commit).then_some(commit)
 }
 
 /// A GGUF file that the cache has.
@@ -144,7 +156,7 @@ pub struct CachedModel {
     pub path: PathBuf,
 }
 
-/// The GGUF files in a cache, by name; of several commits the ones that a revision points at.
+/// The GGUF files in a cache, by name; those of a commit that no revision points at by the commit.
 ///
 /// # Errors
 /// [`HubError::File`] where the folder is there and cannot be read.
@@ -159,20 +171,27 @@ pub fn list(cache: &Path) -> Result<Vec<CachedModel>, HubError> {
         let repository =
             folder_name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX)?.split_once("--"));
         let Some((owner, repository)) = repository else { continue };
-        let Ok(references) = fs::read_dir(entry.path().join("refs")) else { continue };
-        for reference in references.flatten() {
-            let Ok(commit) = fs::read_to_string(reference.path()) else { continue };
-            let revision = reference.file_name().to_string_lossy().into_owned();
-            let at = if revision == "main" { String::new() } else { format!("@{revision}") };
-            let snapshot = entry.path().join("snapshots").join(commit.trim());
+        let mut references = Vec::new();
+        // Where there are none, or no snapshots, there is nothing to list.
+        let refs = entry.path().join("refs");
+        let _ = collect_files(&refs, &refs, &mut references);
+        let revision_of = |commit: &str| {
+            let mut names = references.iter().map(|reference| &reference.path);
+            names.find(|name| read_commit(&refs.join(name)).is_some_and(|known| known == commit))
+        };
+        for snapshot in fs::read_dir(entry.path().join("snapshots")).into_iter().flatten().flatten() {
+            let commit = snapshot.file_name().to_string_lossy().into_owned();
+            let at = match revision_of(&commit).map_or(commit.as_str(), |name| name.as_str()) {
+                "main" => String::new(),
+                revision => format!("@{revision}"),
+            };
             let mut files = Vec::new();
-            // A snapshot that is gone has none.
-            let _ = collect_files(&snapshot, &snapshot, &mut files);
+            let _ = collect_files(&snapshot.path(), &snapshot.path(), &mut files);
             found.extend(files.into_iter().filter(|file| file.path.ends_with(".gguf")).map(|file| {
                 CachedModel {
                     name: format!("hf:{owner}/{repository}{at}:{}", file.path),
                     bytes: file.bytes,
-                    path: snapshot.join(&file.path),
+                    path: snapshot.path().join(&file.path),
                 }
             }));
         }
@@ -199,12 +218,22 @@ pub fn remove(cache: &Path, name: &HubName) -> Result<u64, HubError> {
         let blob = fs::canonicalize(&path).map_err(HubError::file(&path))?;
         freed += fs::metadata(&blob).map_or(0, |known| known.len());
         fs::remove_file(&path).map_err(HubError::file(&path))?;
-        if blob != path && blob.starts_with(fs::canonicalize(folder.path()).unwrap_or_else(|_| folder.path()))
-        {
+        let own = fs::canonicalize(folder.path()).unwrap_or_else(|_| folder.path());
+        if blob != path && blob.starts_with(own) && !is_linked(&folder, &blob) {
             fs::remove_file(&blob).map_err(HubError::file(&blob))?;
         }
     }
     Ok(freed)
+}
+
+/// Whether a file of any snapshot is this blob.
+fn is_linked(folder: &RepositoryFolder, blob: &Path) -> bool {
+    let snapshots = folder.path().join("snapshots");
+    let mut files = Vec::new();
+    collect_files(&snapshots, &snapshots, &mut files).is_err()
+        || files
+            .iter()
+            .any(|file| fs::canonicalize(snapshots.join(&file.path)).is_ok_and(|found| found == blob))
 }
 
 fn blobs_of(folder: &RepositoryFolder) -> u64 {

@@ -1,10 +1,15 @@
 //! Which files of a repository make a model.
 
+use std::path::Path;
+
 use crate::api::RemoteFile;
 use crate::{HubError, HubName};
 
 /// Taken where nobody says which, the first that there is: small, and close to the whole in quality.
 const PREFERRED: [&str; 8] = ["Q4_K_M", "Q5_K_M", "Q4_K_S", "Q6_K", "Q8_0", "Q4_0", "BF16", "F16"];
+
+/// A model has a dozen parts.
+const PARTS_MAX: u32 = 200;
 
 /// The files of the model that is meant, the first of which is the one to load: a large model is split.
 pub(crate) fn choose<'a>(name: &HubName, files: &'a [RemoteFile]) -> Result<Vec<&'a RemoteFile>, HubError> {
@@ -29,6 +34,11 @@ pub(crate) fn choose<'a>(name: &HubName, files: &'a [RemoteFile]) -> Result<Vec<
         },
     };
     parts(first, files).ok_or_else(|| missing(format!("lacks a part of {}", first.path)))
+}
+
+/// Whether nobody who says no file could mean another one.
+pub(crate) fn is_first_choice(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| has_quantisation(path, PREFERRED[0]))
 }
 
 /// The one file with this quantisation.
@@ -64,7 +74,7 @@ fn parts<'a>(first: &'a RemoteFile, files: &'a [RemoteFile]) -> Option<Vec<&'a R
         let path = format!("{stem}-{number:05}-of-{count:05}.gguf");
         files.iter().find(|file| file.path == path)
     };
-    (1..=count).map(part).collect()
+    (1..=count.min(PARTS_MAX)).map(part).collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty())
 }
 
 /// Of `stem-00002-of-00003.gguf` the stem, 2 and 3.

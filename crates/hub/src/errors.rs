@@ -7,6 +7,9 @@ use thiserror::Error;
 
 use crate::HubName;
 
+/// Files that are listed at most.
+const FILES_SHOWN: usize = 20;
+
 /// Why a model is not there.
 #[derive(Debug, Error)]
 pub enum HubError {
@@ -56,6 +59,9 @@ pub enum HubError {
         /// What went wrong.
         reason: String,
     },
+    /// Nothing tells whether what comes is what was meant.
+    #[error("the Hub states no SHA-256 of {0}")]
+    NoSum(String),
     /// What came is not what the Hub said it would be.
     #[error("{file} was damaged on its way: {what}; it was removed, so download it again")]
     Damaged {
@@ -65,7 +71,7 @@ pub enum HubError {
         what: String,
     },
     /// The disk has no room.
-    #[error("{file} needs {needed} bytes, and the disk of {} has {free}", .folder.display())]
+    #[error("{file} needs {} MB, and the disk of {} has {}", .needed / 1_000_000, .folder.display(), .free / 1_000_000)]
     NoSpace {
         /// Which file.
         file: String,
@@ -94,10 +100,14 @@ impl HubError {
 
     /// Whether the same may succeed later without anybody doing anything.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::BadAnswer { .. } | Self::Damaged { .. })
+        matches!(self, Self::Unreachable { .. } | Self::BadAnswer { .. })
     }
 }
 
 fn list(files: &[String]) -> String {
-    if files.is_empty() { "none".to_owned() } else { files.join(", ") }
+    match files.len() {
+        0 => "none".to_owned(),
+        count @ 1..=FILES_SHOWN => files[..count].join(", "),
+        count => format!("{} and {} more", files[..FILES_SHOWN].join(", "), count - FILES_SHOWN),
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::api::Api;
 use crate::cache::RepositoryFolder;
-use crate::choice::choose;
+use crate::choice::{choose, is_first_choice};
 use crate::download::Download;
 use crate::{HubError, HubName, HubOptions};
 
@@ -48,7 +48,8 @@ impl Hub {
         RepositoryFolder::new(&self.options.folder, name).find(name)
     }
 
-    /// The file of this name: from the cache where it is there, else downloaded.
+    /// The file of this name: from the cache where it is there, else downloaded. Where the name says no file and the cache has another
+    /// than the first choice, the Hub is asked which is meant; the cache's is taken while the Hub cannot be asked.
     ///
     /// # Errors
     /// Why it cannot be had. What was downloaded of it until then is kept, and the next download goes on behind it.
@@ -57,9 +58,15 @@ impl Hub {
         name: &HubName,
         on_progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<Found, HubError> {
-        match self.find(name) {
-            Some(path) => Ok(Found { path, is_new: false }),
+        let cached = self.find(name).map(|path| Found { path, is_new: false });
+        let is_meant = |found: &Found| name.selector().is_some() || is_first_choice(&found.path);
+        match cached {
+            Some(found) if is_meant(&found) => Ok(found),
             None => self.pull(name, on_progress).await,
+            Some(found) => match self.pull(name, on_progress).await {
+                Err(HubError::Unreachable { .. } | HubError::Offline(_)) => Ok(found),
+                pulled => pulled,
+            },
         }
     }
 
@@ -79,14 +86,18 @@ impl Hub {
         let repository = api.repository(name).await?;
         let files = choose(name, &repository.files)?;
         let folder = RepositoryFolder::new(&self.options.folder, name);
-        let total = files.iter().map(|file| file.bytes).sum();
-        let (mut before, mut is_new) = (0, false);
+        if let Some(file) = files.iter().find(|file| file.sha256.is_none()) {
+            return Err(HubError::NoSum(file.path.clone()));
+        }
+        let total = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.bytes));
+        let (mut before, mut is_new) = (0_u64, false);
         for file in &files {
             is_new |= !folder.blob(&file.blob).exists();
             let commit = repository.commit.as_str();
             let download = Download { api: &api, folder: &folder, name, commit, file };
-            download.run(&mut |done| on_progress(Progress { done: before + done, total })).await?;
-            before += file.bytes;
+            let mut on_bytes = |done: u64| on_progress(Progress { done: done.saturating_add(before), total });
+            download.run(&mut on_bytes).await?;
+            before = file.bytes.saturating_add(before);
         }
         let path = folder.link(name, &repository, &files)?;
         Ok(Found { path, is_new })

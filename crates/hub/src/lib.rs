@@ -12,6 +12,7 @@ mod download;
 mod environment;
 mod errors;
 mod hub;
+mod modes;
 mod name;
 mod writer;
 

@@ -1,77 +1,92 @@
-//! Writes what comes, and sums it, on a thread of its own: a disk that stalls stalls no one else.
+//! A file that grows: written and summed on a thread of its own, so that a disk that stalls stalls no one else.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 /// Chunks that wait for the disk.
 const WAITING_MAX: usize = 64;
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A file that grows.
-pub(crate) struct Writer {
-    chunks: Sender<Bytes>,
-    thread: JoinHandle<io::Result<Written>>,
+/// What is there of a file.
+pub(crate) struct Partial {
+    file: File,
+    sum: Sha256,
+    /// How long it is.
+    pub(crate) bytes: u64,
 }
 
-/// What was written, and what was there before.
-pub(crate) struct Written {
-    pub(crate) bytes: u64,
-    pub(crate) sha256: String,
+/// A partial file to which chunks are being added.
+pub(crate) struct Writer {
+    chunks: Sender<Bytes>,
+    thread: JoinHandle<io::Result<Partial>>,
+}
+
+impl Partial {
+    /// Opens the file and sums what an earlier download has left of it, which takes a while for a long one.
+    pub(crate) async fn open(path: &Path) -> io::Result<Self> {
+        let path = path.to_owned();
+        let open = move || {
+            let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+            let mut sum = Sha256::new();
+            let mut buffer = vec![0; BUFFER_BYTES];
+            let mut bytes = 0;
+            loop {
+                let read = file.read(&mut buffer)?;
+                if read == 0 {
+                    return Ok(Self { file, sum, bytes });
+                }
+                sum.update(&buffer[..read]);
+                bytes += read as u64;
+            }
+        };
+        spawn_blocking(open).await.map_err(io::Error::other)?
+    }
+
+    /// Begins anew with nothing.
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        (self.sum, self.bytes) = (Sha256::new(), 0);
+        Ok(())
+    }
+
+    /// From here on chunks may come.
+    pub(crate) fn receive(self) -> Writer {
+        let (chunks, coming) = channel(WAITING_MAX);
+        Writer { chunks, thread: spawn_blocking(move || self.write(coming)) }
+    }
+
+    fn write(mut self, mut coming: Receiver<Bytes>) -> io::Result<Self> {
+        while let Some(chunk) = coming.blocking_recv() {
+            self.file.write_all(&chunk)?;
+            self.sum.update(&chunk);
+            self.bytes += chunk.len() as u64;
+        }
+        Ok(self)
+    }
+
+    /// Waits until all of it is on the disk; its SHA-256.
+    pub(crate) async fn complete(self) -> io::Result<String> {
+        let complete = move || self.file.sync_all().map(|()| format!("{:x}", self.sum.finalize()));
+        spawn_blocking(complete).await.map_err(io::Error::other)?
+    }
 }
 
 impl Writer {
-    /// Goes on behind the `kept` first bytes of the file at `path`, which are summed first; what is behind them goes.
-    pub(crate) fn begin(path: PathBuf, kept: u64) -> Self {
-        let (chunks, coming) = channel(WAITING_MAX);
-        let thread = tokio::task::spawn_blocking(move || write(&path, kept, coming));
-        Self { chunks, thread }
-    }
-
     /// Hands a chunk on; waits while the disk is behind. `false` where the file cannot be written.
     pub(crate) async fn put(&self, chunk: Bytes) -> bool {
         self.chunks.send(chunk).await.is_ok()
     }
 
-    /// Waits until all is on the disk.
-    pub(crate) async fn finish(self) -> io::Result<Written> {
+    /// Waits until all chunks are written.
+    pub(crate) async fn finish(self) -> io::Result<Partial> {
         drop(self.chunks);
         self.thread.await.map_err(io::Error::other)?
-    }
-}
-
-fn write(path: &PathBuf, kept: u64, mut coming: Receiver<Bytes>) -> io::Result<Written> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
-    let mut sum = Sha256::new();
-    let mut bytes = sum_start(&mut file, kept, &mut sum)?;
-    file.set_len(bytes)?;
-    while let Some(chunk) = coming.blocking_recv() {
-        file.write_all(&chunk)?;
-        sum.update(&chunk);
-        bytes += chunk.len() as u64;
-    }
-    file.sync_all()?;
-    Ok(Written { bytes, sha256: format!("{:x}", sum.finalize()) })
-}
-
-/// Sums the beginning of a file; how much of it there was.
-fn sum_start(file: &mut File, kept: u64, sum: &mut Sha256) -> io::Result<u64> {
-    let mut buffer = vec![0; BUFFER_BYTES];
-    let (mut start, mut bytes) = (Read::take(file, kept), 0);
-    loop {
-        let read = start.read(&mut buffer)?;
-        if read == 0 {
-            return Ok(bytes);
-        }
-        sum.update(&buffer[..read]);
-        bytes += read as u64;
     }
 }

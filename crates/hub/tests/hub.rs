@@ -24,13 +24,14 @@ struct Rig {
 impl Rig {
     async fn start() -> Self {
         let (first, second) = (large(1), large(2));
-        let files: [(&str, &str, &[u8]); 6] = [
+        let files: [(&str, &str, &[u8]); 7] = [
             ("o/one", "README.md", b"read me"),
             ("o/one", "one-Q4_K_M.gguf", &first),
             ("o/one", "one-Q8_0.gguf", &second),
             ("o/split", "q/m-Q4_0-00001-of-00002.gguf", &first),
             ("o/split", "q/m-Q4_0-00002-of-00002.gguf", &second),
             ("o/text", "README.md", b"no model"),
+            ("o/hostile", "../../../evil-Q4_K_M.gguf", &first),
         ];
         Self { hub: SimHub::start(&files).await.unwrap(), cache: tempfile::tempdir().unwrap() }
     }
@@ -168,6 +169,7 @@ async fn what_is_not_there_is_said_clearly() {
         ("hf:o/one@v9", "hf:o/one@v9 has no such revision"),
         ("hf:o/one:Q2_K", "has no file with Q2_K; its GGUF files: one-Q4_K_M.gguf, one-Q8_0.gguf"),
         ("hf:o/text", "has no GGUF file"),
+        ("hf:o/hostile", "has no GGUF file"),
     ] {
         let said = words(rig.fetch(name).await);
         assert!(said.contains(expected), "{name}: {said}");
@@ -205,6 +207,41 @@ async fn what_the_cache_has_is_listed_and_removed() {
     assert_eq!(remove(&folder, &name_of("hf:o/split:Q4_0")).unwrap(), 1_600_000, "both parts");
     assert_eq!(remove(&folder, &name_of("hf:o/split")).unwrap(), 0);
     assert_eq!(names(&folder).len(), 1);
+}
+
+#[tokio::test]
+async fn a_file_of_which_no_sum_is_stated_is_not_downloaded() {
+    let rig = Rig::start().await;
+    rig.behave(HubBehaviour { states_no_sums: true, ..HubBehaviour::default() });
+    assert_eq!(words(rig.fetch("hf:o/one").await), "the Hub states no SHA-256 of one-Q4_K_M.gguf");
+    assert_eq!(rig.ranges().len(), 0);
+}
+
+#[tokio::test]
+async fn a_name_without_a_file_means_the_same_whatever_the_cache_has() {
+    let rig = Rig::start().await;
+    let other = rig.fetch("hf:o/one:Q8_0").await.unwrap();
+    let meant = rig.fetch("hf:o/one").await.unwrap();
+    assert!(meant.is_new && meant.path.ends_with("one-Q4_K_M.gguf"));
+    let folder = rig.options().folder;
+    assert_eq!(remove(&folder, &name_of("hf:o/one:Q4_K_M")).unwrap(), 800_000);
+    let offline = Hub::new(HubOptions { is_offline: true, ..rig.options() });
+    let found = offline.fetch(&name_of("hf:o/one"), &mut |_| {}).await.unwrap();
+    assert_eq!(found, Found { is_new: false, ..other }, "better than nothing while the Hub cannot be asked");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_made_has_the_mode_of_the_cache() {
+    use std::os::unix::fs::PermissionsExt;
+    let rig = Rig::start().await;
+    let folder = rig.options().folder;
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o775)).unwrap();
+    let found = rig.fetch("hf:o/one").await.unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&found.path), mode(found.path.parent().unwrap())), (0o664, 0o775));
+    assert_eq!(mode(&folder.join("models--o--one/refs/main")), 0o664);
 }
 
 #[tokio::test]

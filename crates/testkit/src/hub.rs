@@ -39,6 +39,8 @@ pub struct HubBehaviour {
     pub breaks: Vec<usize>,
     /// A file is sent from its start, whatever range is asked for.
     pub ignores_ranges: bool,
+    /// It states no sums of files.
+    pub states_no_sums: bool,
     /// The last byte of each file is another one.
     pub is_damaged: bool,
 }
@@ -179,11 +181,11 @@ fn list(shared: &Shared, repository: &str, revision: &str) -> Response {
     if revision != "main" && revision != COMMIT {
         return (StatusCode::NOT_FOUND, [("x-error-code", "RevisionNotFound")]).into_response();
     }
+    let has_sum = |path: &str| path.ends_with(".gguf") && !shared.behaviour().states_no_sums;
     let siblings = files.iter().map(|(path, bytes)| {
         // Large files have their sums; the others git's.
-        let lfs = path
-            .ends_with(".gguf")
-            .then(|| json!({"sha256": sum(bytes), "size": bytes.len(), "pointerSize": 134}));
+        let lfs =
+            has_sum(path).then(|| json!({"sha256": sum(bytes), "size": bytes.len(), "pointerSize": 134}));
         json!({"rfilename": path, "size": bytes.len(), "blobId": &sum(path.as_bytes())[..40], "lfs": lfs})
     });
     let info =

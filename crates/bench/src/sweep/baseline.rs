@@ -22,7 +22,8 @@ pub(super) fn hit_rate(workload: &Workload, replicas: usize) -> f64 {
         let Ok(body) = json::minimize(&request.body, 0) else { continue };
         let (_, blocks) = SortKey::compute_with_blocks(&SECRET, body.as_json());
         let prompt = Prompt { blocks: &blocks, body_bytes: request.body.len(), answer_weight, owner: 0 };
-        let permille = baseline.arrive(&prompt).unwrap_or(0);
+        let permille = baseline.hit(&prompt).unwrap_or(0);
+        baseline.arrive(&prompt);
         hit_tokens += f64::from(permille) / 1_000.0 * request.job.prompt_tokens as f64;
     }
     hit_tokens / prompt_tokens.max(1) as f64

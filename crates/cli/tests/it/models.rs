@@ -117,6 +117,13 @@ fn a_service_downloads_the_model_of_its_settings() {
     let sent = world.run("submit prompts.jsonl --model m --wait");
     assert_eq!(sent.code, 0, "{sent:?}");
     assert!(world.run(&format!("model show {NAME}")).stdout.contains("tiny-Q8_0.gguf"));
+    let refused = world.run(&format!("run prompts.jsonl -o out.jsonl --model {NAME}"));
+    assert_eq!(refused.code, 3, "{refused:?}");
+    assert!(
+        refused.stderr.contains("the service has no model \"o/tiny-GGUF:Q8_0\"; it has m"),
+        "{refused:?}"
+    );
+    assert!(!world.path("out.jsonl").exists());
 }
 
 #[test]

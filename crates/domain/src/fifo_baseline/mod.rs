@@ -64,18 +64,26 @@ impl FifoBaseline {
         self.sizes = sizes;
     }
 
-    /// The next request has arrived: the part of its prompt that the cache of its replica would hold, in thousandths. `None` where no
-    /// replica is known.
-    pub fn arrive(&mut self, prompt: &Prompt<'_>) -> Option<u16> {
-        let simulated = self.caches.len();
-        let turn = self.next.checked_rem(self.sizes.len())?;
-        self.next = turn + 1;
-        let cache = self.caches.get_mut(turn % simulated)?;
+    /// A request is coming: the part of its prompt that the cache of its replica would hold, in thousandths. `None` where no replica is
+    /// known. It has arrived with [`Self::arrive`].
+    pub fn hit(&self, prompt: &Prompt<'_>) -> Option<u16> {
+        let cache = self.caches.get(self.turn()? % self.caches.len())?;
         let hit = cache.hit(prompt) * 1_000 / prompt.blocks.bytes().max(1) as u64;
-        if turn < simulated {
-            cache.take_in(prompt, self.sizes[turn], BLOCKS_MAX / simulated);
-        }
         u16::try_from(hit).ok()
+    }
+
+    /// The next request has arrived and will be sent. A prompt that no cache holds leaves all as it was.
+    pub fn arrive(&mut self, prompt: &Prompt<'_>) {
+        let Some(turn) = self.turn() else { return };
+        self.next = turn + 1;
+        let (size, simulated) = (self.sizes[turn], self.caches.len());
+        if turn < simulated && prompt.body_bytes as u64 <= size {
+            self.caches[turn].take_in(prompt, size, BLOCKS_MAX / simulated);
+        }
+    }
+
+    fn turn(&self) -> Option<usize> {
+        self.next.checked_rem(self.sizes.len())
     }
 }
 

@@ -63,6 +63,6 @@ impl PrefixCache {
     fn touch(&mut self, block: Block, weight: u64) {
         // A block that is there goes to the end.
         let before = self.weights.insert(block, weight);
-        self.weight = self.weight - before.unwrap_or(0) + weight;
+        self.weight = (self.weight - before.unwrap_or(0)).saturating_add(weight);
     }
 }

@@ -2,12 +2,12 @@
 //! stored with them, so that whoever completes one can tell what the order of the queue saved.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use overnight_domain::chat::ChatBody;
 use overnight_domain::fifo_baseline::{FifoBaseline, Prompt};
 use overnight_domain::scheduler::{AccountKey, ModelKey};
-use overnight_domain::sort_key::SortKey;
+use overnight_domain::sort_key::{PromptBlocks, SortKey};
 
 use super::engines::EngineReport;
 use super::models::Model;
@@ -18,50 +18,79 @@ use crate::store::nodes::engine_reports;
 /// A baseline for each model whose engines tell the size of their caches. Each node counts what it takes in itself.
 #[derive(Default)]
 pub struct FifoBaselines {
-    models: RwLock<BTreeMap<ModelKey, Mutex<OfModel>>>,
+    models: RwLock<BTreeMap<ModelKey, Arc<Mutex<OfModel>>>>,
 }
 
 #[derive(Default)]
 struct OfModel {
     baseline: FifoBaseline,
+    sizes: Vec<u64>,
     answer_weight: u64,
 }
 
+/// The prompt of a request that is coming.
+pub(super) struct Arrival {
+    of_model: Arc<Mutex<OfModel>>,
+    blocks: PromptBlocks,
+    body_bytes: usize,
+    owner: u64,
+}
+
+impl Arrival {
+    /// What a prefix cache would hold of the prompt, in thousandths.
+    pub(super) fn hit_permille(&self) -> Option<u16> {
+        let known = self.of_model.lock().unwrap_or_else(PoisonError::into_inner);
+        known.baseline.hit(&self.prompt(known.answer_weight))
+    }
+
+    /// The request was taken in, and will be sent: what is refused changes nothing.
+    pub(super) fn arrive(&self) {
+        let mut known = self.of_model.lock().unwrap_or_else(PoisonError::into_inner);
+        let prompt = self.prompt(known.answer_weight);
+        known.baseline.arrive(&prompt);
+    }
+
+    fn prompt(&self, answer_weight: u64) -> Prompt<'_> {
+        Prompt { blocks: &self.blocks, body_bytes: self.body_bytes, answer_weight, owner: self.owner }
+    }
+}
+
 impl FifoBaselines {
-    /// The sort key of a request that has come, and what a prefix cache would hold of its prompt, in thousandths; `None` where no
-    /// engine's cache is known.
-    pub(super) fn arrive(
+    /// The sort key of a request that is coming, and its arrival where an engine's cache is known.
+    pub(super) fn read(
         &self,
         secret: &[u8; 32],
         account: AccountKey,
         model: &Model,
         chat: &ChatBody,
-    ) -> (SortKey, Option<u16>) {
-        let models = self.models.read().unwrap_or_else(PoisonError::into_inner);
+    ) -> (SortKey, Option<Arrival>) {
+        let known = self.models.read().unwrap_or_else(PoisonError::into_inner).get(&model.key).cloned();
         let body = chat.body.as_json();
-        let Some(known) = models.get(&model.key) else { return (SortKey::compute(secret, body), None) };
+        let Some(of_model) = known else { return (SortKey::compute(secret, body), None) };
         let (sort_key, blocks) = SortKey::compute_with_blocks(secret, body);
         let owner = if model.config.shared_cache { 0 } else { account.0.cast_unsigned() };
-        let OfModel { baseline, answer_weight } = &mut *known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (answer_weight, body_bytes) = (*answer_weight, chat.body.as_str().len());
-        (sort_key, baseline.arrive(&Prompt { blocks: &blocks, body_bytes, answer_weight, owner }))
+        (sort_key, Some(Arrival { of_model, blocks, body_bytes: chat.body.as_str().len(), owner }))
     }
 
     /// Takes in what is known of the engines now.
     fn tell(&self, models: &Models, reports: &[EngineReport]) {
-        let mut known = self.models.write().unwrap_or_else(PoisonError::into_inner);
         for model in models.iter() {
             let engines = reports.iter().map(|report| &report.engine);
             let serving = engines.filter(|it| it.is_driven && it.serves(&model.config.name));
             let caches =
                 serving.filter_map(|it| Some((it.prefix_cache.body_bytes?, it.prefix_cache.answer_bytes)));
             let (sizes, answers): (Vec<u64>, Vec<u64>) = caches.unzip();
-            // An engine that is away for a moment has not lost its cache.
-            if let Some(longest) = answers.into_iter().max() {
-                let of_model = known.entry(model.key).or_default();
-                let of_model = of_model.get_mut().unwrap_or_else(PoisonError::into_inner);
-                of_model.baseline.set_sizes(sizes);
-                of_model.answer_weight = longest;
+            // Where no engine is in use for a moment, none has lost its cache.
+            let Some(longest) = answers.into_iter().max() else { continue };
+            let mut models = self.models.write().unwrap_or_else(PoisonError::into_inner);
+            let of_model = Arc::clone(models.entry(model.key).or_default());
+            drop(models);
+            let OfModel { baseline, sizes: known, answer_weight } =
+                &mut *of_model.lock().unwrap_or_else(PoisonError::into_inner);
+            *answer_weight = longest;
+            if *known != sizes {
+                baseline.set_sizes(sizes.clone());
+                *known = sizes;
             }
         }
     }

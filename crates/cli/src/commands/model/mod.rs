@@ -57,6 +57,11 @@ pub(crate) async fn run(command: Command, output: &Output) -> Result<Exit, CliEr
     Ok(Exit::Done)
 }
 
+/// What clients call the model that a command is given: of one of the Hub the name without `hf:`.
+pub(crate) fn name_of(text: &str) -> Result<String, CliError> {
+    if HubName::is_meant(text) { parse(text).map(|name| name.model_name()) } else { Ok(text.to_owned()) }
+}
+
 /// Reads a name as a command is given it.
 pub(crate) fn parse(text: &str) -> Result<HubName, CliError> {
     text.parse::<HubName>().map_err(CliError::unusable)
@@ -130,9 +135,10 @@ fn missing(name: &HubName) -> CliError {
 
 fn failed(error: HubError) -> CliError {
     match error {
-        HubError::Unreachable { .. } | HubError::BadAnswer { .. } | HubError::Damaged { .. } => {
+        HubError::Unreachable { .. } => {
             CliError::unavailable(error).with_hint("the same command goes on where it stopped")
         }
+        HubError::BadAnswer { .. } | HubError::Damaged { .. } => CliError::unavailable(error),
         HubError::File { .. } | HubError::NoSpace { .. } | HubError::NoFile { .. } => {
             CliError::unusable(error)
         }

@@ -9,33 +9,58 @@ use crate::output::Output;
 
 const COLUMNS: Columns = &[("", 1), ("SIZE", 7), ("MEMORY", 7), ("LICENCE", 10), ("MODEL", 0)];
 
-/// Beside the weights: the cache of eight requests and the program itself.
-const BESIDE_MB: u64 = 1_000;
+/// Cells of the key-value cache with default settings: eight requests of 4,096 tokens.
+const CELLS: u64 = 8 * 4_096;
+/// What a step and the program itself take.
+const BESIDE_MB: u64 = 500;
 /// The part of a machine's memory that a model may take.
 const MEMORY_PART: u64 = 2;
 
 struct Model {
     name: &'static str,
     megabytes: u64,
+    /// Of one cell of the key-value cache: layers, key-value heads, their width, keys and values, two bytes each.
+    cell_bytes: u64,
     licence: &'static str,
 }
 
 /// By size.
 const MODELS: [Model; 5] = [
-    Model { name: "hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF:Q4_K_M", megabytes: 491, licence: "Apache-2.0" },
-    Model { name: "hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF:Q4_K_M", megabytes: 1_117, licence: "Apache-2.0" },
-    Model { name: "hf:unsloth/Qwen3-4B-Instruct-2507-GGUF:Q4_K_M", megabytes: 2_497, licence: "Apache-2.0" },
-    Model { name: "hf:bartowski/Qwen2.5-7B-Instruct-GGUF:Q4_K_M", megabytes: 4_683, licence: "Apache-2.0" },
+    Model {
+        name: "hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF:Q4_K_M",
+        megabytes: 491,
+        cell_bytes: 24 * 2 * 64 * 4,
+        licence: "Apache-2.0",
+    },
+    Model {
+        name: "hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF:Q4_K_M",
+        megabytes: 1_117,
+        cell_bytes: 28 * 2 * 128 * 4,
+        licence: "Apache-2.0",
+    },
+    Model {
+        name: "hf:unsloth/Qwen3-4B-Instruct-2507-GGUF:Q4_K_M",
+        megabytes: 2_497,
+        cell_bytes: 36 * 8 * 128 * 4,
+        licence: "Apache-2.0",
+    },
+    Model {
+        name: "hf:bartowski/Qwen2.5-7B-Instruct-GGUF:Q4_K_M",
+        megabytes: 4_683,
+        cell_bytes: 28 * 4 * 128 * 4,
+        licence: "Apache-2.0",
+    },
     Model {
         name: "hf:unsloth/Qwen3-30B-A3B-Instruct-2507-GGUF:Q4_K_M",
         megabytes: 18_556,
+        cell_bytes: 48 * 4 * 128 * 4,
         licence: "Apache-2.0",
     },
 ];
 
 impl Model {
     fn memory_mb(&self) -> u64 {
-        self.megabytes + BESIDE_MB
+        self.megabytes + CELLS * self.cell_bytes / MEGABYTE + BESIDE_MB
     }
 }
 
@@ -93,9 +118,13 @@ mod tests {
 
     #[test]
     fn the_largest_is_taken_that_fits_into_half_of_the_memory() {
-        for (memory_mb, expected) in
-            [(1_000, None), (4_000, Some(491)), (16_000, Some(4_683)), (1_000_000, Some(18_556))]
-        {
+        for (memory_mb, expected) in [
+            (1_000, None),
+            (4_000, Some(491)),
+            (8_000, Some(1_117)),
+            (16_000, Some(4_683)),
+            (1_000_000, Some(18_556)),
+        ] {
             assert_eq!(suited_to(memory_mb).map(|model| model.megabytes), expected, "{memory_mb}");
         }
     }

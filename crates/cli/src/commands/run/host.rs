@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use overnight_client::Client;
 use overnight_server::app::{Services, waiting};
@@ -75,10 +76,13 @@ impl Host {
         }
     }
 
-    /// Ends when none of this process's engines comes up, with the reason of one.
-    pub(super) async fn trouble(&self) -> CliError {
+    /// Ends when none of this process's engines comes up, or none that serves `model` where one is given, with the reason of one.
+    pub(super) async fn trouble(&self, model: Option<&str>) -> CliError {
         loop {
             let engines = self.own.iter().flat_map(|(service, _)| service.engines());
+            let is_meant =
+                |engine: &&Arc<EngineClient>| model.is_none_or(|it| engine.config().models.contains_key(it));
+            let engines = engines.filter(is_meant);
             let reasons: Vec<Option<String>> = engines.map(|engine| reason_of_absence(engine)).collect();
             if let Some(Some(reason)) = reasons.first()
                 && reasons.iter().all(Option::is_some)

@@ -56,13 +56,14 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let mut config = globals.load_config()?;
     let hub_model =
         arguments.model.as_deref().filter(|model| HubName::is_meant(model)).map(model::parse).transpose()?;
-    let model = hub_model.as_ref().map(HubName::model_name).or_else(|| arguments.model.clone());
-    let prompts = Prompts::scan(&arguments.file, model)?;
+    let model = arguments.model.as_deref().map(model::name_of).transpose()?;
+    let prompts = Prompts::scan(&arguments.file, model.clone())?;
     check_output(&arguments)?;
     prepare_folder(&config.data_dir)?;
     if let Some(name) = &hub_model {
+        let is_served = config.models.iter().any(|known| known.name == name.model_name());
         config = config.with_hub_model(name);
-        if url_of_running(&config.data_dir).is_none() {
+        if !is_served && url_of_running(&config.data_dir).is_none() {
             model::fetch(name, output).await?;
         }
     }
@@ -74,8 +75,8 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
     let job = Job { prompts: &prompts, target: &arguments.output, output, interrupt: &interrupt, services };
     let outcome = match host.client() {
         Ok(client) => tokio::select! {
-            outcome = job.carry_out(&client, &mut journal) => outcome,
-            trouble = host.trouble() => Err(trouble),
+            outcome = job.carry_out(&client, model.as_deref(), &mut journal) => outcome,
+            trouble = host.trouble(model.as_deref()) => Err(trouble),
         },
         Err(error) => Err(error),
     };
@@ -97,7 +98,15 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    async fn carry_out(&self, client: &Client, journal: &mut Journal) -> Result<Counts, CliError> {
+    async fn carry_out(
+        &self,
+        client: &Client,
+        model: Option<&str>,
+        journal: &mut Journal,
+    ) -> Result<Counts, CliError> {
+        if let Some(model) = model {
+            check_model(client, model).await?;
+        }
         let name = self.prompts.path().file_name().map(|name| name.to_string_lossy().into_owned());
         let (prompts, output, interrupt) = (self.prompts, self.output, self.interrupt);
         let mut sending = Sending { client, prompts, journal, output, interrupt };
@@ -111,6 +120,18 @@ impl Job<'_> {
         let counts = collect(client, prompts, journal, &refusals, self.target, output).await;
         counts.map_err(|error| error.with_hint(how_to_go_on()))
     }
+}
+
+/// Refuses a model that the service, which may have been running before, does not have: it would refuse every line.
+async fn check_model(client: &Client, model: &str) -> Result<(), CliError> {
+    let known = client.list_models().await?;
+    if known.iter().any(|it| it.id == model) {
+        return Ok(());
+    }
+    let names: Vec<&str> = known.iter().map(|it| it.id.as_str()).collect();
+    let message = format!("the service has no model {model:?}; it has {}", names.join(", "));
+    Err(CliError::refused(message)
+        .with_hint("stop it, or add a [[models]] section with this name and an engine to its settings"))
 }
 
 /// Refuses an output that cannot be written, before anything is asked.

@@ -11,6 +11,7 @@ use clap::Args;
 use overnight_client::BatchSummary;
 use serde_json::json;
 
+use super::model;
 use super::status::print_batch;
 use super::watch::{exit_of, stopped};
 use crate::batches::{Wanted, check_webhook};
@@ -49,7 +50,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
-    let prompts = Prompts::scan(&arguments.file, arguments.model.clone())?;
+    let prompts =
+        Prompts::scan(&arguments.file, arguments.model.as_deref().map(model::name_of).transpose()?)?;
     let client = connect(globals)?;
     let state = beside(&arguments.file, ".submit");
     if arguments.dry_run {

@@ -10,6 +10,7 @@ use overnight_domain::scheduler::AccountKey;
 use overnight_wire::native::requests::CREATE_MEMBERS;
 
 use crate::app::errors::AppError;
+use crate::app::fifo_baselines::Arrival;
 use crate::app::models::Model;
 use crate::app::parsing::parse;
 use crate::app::{Models, Services, input};
@@ -30,9 +31,9 @@ pub async fn create(
 ) -> Result<RequestSummary, AppError> {
     services.rate_limits.take(account, services.clock.now())?;
     let bytes = body.len();
-    let make = move |services: &Services| Ok(review(services, &body)?.into_request(services, account));
-    let request = parse(services, account, bytes, make).await?;
-    take_in(services, request).await
+    let make = move |services: &Services| Ok(review(services, &body)?.into_coming(services, account));
+    let coming = parse(services, account, bytes, make).await?;
+    take_in(services, coming).await
 }
 
 /// Stores a request that was reviewed.
@@ -40,15 +41,14 @@ pub async fn create(
 /// # Errors
 ///
 /// As [`create`], but for what a review finds.
-pub(in crate::app) async fn take_in(
-    services: &Services,
-    request: NewRequest,
-) -> Result<RequestSummary, AppError> {
+pub(in crate::app) async fn take_in(services: &Services, coming: Coming) -> Result<RequestSummary, AppError> {
+    let Coming { mut request, arrival } = coming;
+    request.fifo_hit_permille = request.fifo_hit_permille.or_else(|| arrival.as_ref()?.hit_permille());
     let (id, created_at, expires_at) = (request.id, request.created_at, request.expires_at);
     let ready_at = request.ready_at;
     let _announcement = Announcement { services, ready_at };
     match requests::insert(&services.store, request).await? {
-        Admission::Taken => {}
+        Admission::Taken => arrival.iter().for_each(Arrival::arrive),
         Admission::OverQuota(exceeded) => return Err(exceeded.into()),
         Admission::InsufficientCredits { required, available } => {
             return Err(AppError::InsufficientCredits { required, available });
@@ -66,6 +66,24 @@ struct Announcement<'a> {
 impl Drop for Announcement<'_> {
     fn drop(&mut self) {
         self.services.signals.accepted(self.ready_at, self.services.clock.now());
+    }
+}
+
+/// A request that is to be taken in.
+pub(in crate::app) struct Coming {
+    /// As it is to be stored.
+    pub(in crate::app) request: NewRequest,
+    arrival: Option<Arrival>,
+}
+
+impl Coming {
+    /// The same, arrived before it is stored: for requests of which it is known that they are taken in, and that come together.
+    pub(in crate::app) fn arrived(mut self) -> Self {
+        if let Some(arrival) = self.arrival.take() {
+            self.request.fifo_hit_permille = arrival.hit_permille();
+            arrival.arrive();
+        }
+        self
     }
 }
 
@@ -116,14 +134,14 @@ impl Reviewed<'_> {
         requests::stored_bytes(self.chat.body.as_str().as_bytes(), &self.client)
     }
 
-    /// The request as it is to be stored, made now.
-    pub(in crate::app) fn into_request(self, services: &Services, account: AccountKey) -> NewRequest {
+    /// The request as it is to be taken in, made now.
+    pub(in crate::app) fn into_coming(self, services: &Services, account: AccountKey) -> Coming {
         let hold = self.hold();
         let Self { chat, model, client } = self;
         let now = services.clock.now();
         let secret = services.store.sort_key_secret();
-        let (sort_key, fifo_hit_permille) = services.fifo_baselines.arrive(secret, account, model, &chat);
-        NewRequest {
+        let (sort_key, arrival) = services.fifo_baselines.read(secret, account, model, &chat);
+        let request = NewRequest {
             id: services.ids.next(now),
             account,
             model: model.key,
@@ -134,10 +152,11 @@ impl Reviewed<'_> {
             cost: i64::from(chat.estimate_cost(&model.config.sizing())),
             hold,
             max_tokens: Some(chat.max_tokens(&model.config.sizing())),
-            fifo_hit_permille,
+            fifo_hit_permille: None,
             client,
             body: chat.body.into_string().into_bytes().into(),
-        }
+        };
+        Coming { request, arrival }
     }
 }
 

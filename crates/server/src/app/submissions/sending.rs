@@ -13,11 +13,11 @@ use super::drafts::{Draft, DraftFault, Drafts, bytes_of};
 use super::review::{invalid, review_all, reviewed};
 use crate::app::errors::AppError;
 use crate::app::parsing::parse;
-use crate::app::requests::take_in;
+use crate::app::requests::{Coming, take_in};
 use crate::app::write_retry::write_with_retry;
 use crate::app::{Services, accounts, batches, finish, input, quotas};
 use crate::store::StoreError;
-use crate::store::requests::{self, CancelOutcome, NewRequest};
+use crate::store::requests::{self, CancelOutcome};
 use crate::tasks;
 
 /// Requests that are taken back at once.
@@ -99,7 +99,7 @@ async fn store_all(
             page.iter().map(|draft| made(services, account, draft)).collect::<Result<Vec<_>, _>>()
         });
         let requests = requests.await?;
-        ids.extend(requests.iter().map(|request| request.id));
+        ids.extend(requests.iter().map(|coming| coming.request.id));
         for taken in join_all(requests.into_iter().map(|request| take_in(services, request))).await {
             taken?;
         }
@@ -108,10 +108,10 @@ async fn store_all(
 }
 
 /// The request of a draft that was reviewed.
-fn made(services: &Services, account: AccountKey, draft: &Draft) -> Result<NewRequest, AppError> {
+fn made(services: &Services, account: AccountKey, draft: &Draft) -> Result<Coming, AppError> {
     let request = reviewed(services, draft)
         .map_err(|message| invalid(vec![DraftFault { source: draft.source, message }], 1))?;
-    Ok(request.into_request(services, account))
+    Ok(request.into_coming(services, account).arrived())
 }
 
 async fn group(

@@ -96,8 +96,9 @@ impl Embedded {
             found = ready(&mut state) => found,
             () = too_late => Err(match &*self.state.borrow() {
                 EmbeddedState::Down { reason, .. } => format!("embedded engine down: {reason}"),
-                EmbeddedState::Downloading { name, percent } => {
-                    format!("the embedded engine's model {name} is being downloaded ({percent} %)")
+                // Without how much of it is there: each other reason is said and logged anew.
+                EmbeddedState::Downloading { name, .. } => {
+                    format!("the embedded engine's model {name} is being downloaded")
                 }
                 EmbeddedState::Starting | EmbeddedState::Ready(_) => "the embedded engine is starting".to_owned(),
             }),

@@ -90,8 +90,8 @@ pub struct PrefixCacheState {
     pub body_bytes: Option<u64>,
     /// How many bytes an answer takes of these, in the mean.
     pub answer_bytes: u64,
-    /// Of the tokens of prompts over about the last minute, those that it would hold if requests were sent in order of arrival, in
-    /// percent; `None` where that is not known.
+    /// Of the tokens of the last thousand or two prompts, those that it would hold if requests were sent in order of arrival, in percent;
+    /// `None` where that is not known.
     pub fifo_hit_percent: Option<i64>,
     /// How many more tokens of prompts it held than it would have, since the process began; `None` where that is not known.
     pub saved_tokens: Option<i64>,
