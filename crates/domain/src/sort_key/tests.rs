@@ -204,3 +204,39 @@ fn what_is_no_chat_body_has_a_key_all_the_same() {
         assert!(key_of(text).as_bytes().len() <= 4);
     }
 }
+
+#[test]
+fn inner_cuts_stand_at_their_distances_from_the_start_of_each_message() {
+    let shared = |first: &[Value], bytes: usize| {
+        let text = "a".repeat(bytes);
+        let key = |tail: &str| key(&[first, &[user(&format!("{text}{tail}"))]].concat());
+        key("b").shared_cuts(&key("c"))
+    };
+    for (bytes, cuts) in [(100, 0), (250, 0), (251, 1), (506, 1), (507, 2), (1_018, 2), (1_019, 3)] {
+        assert_eq!(shared(&[], bytes), cuts, "{bytes}");
+    }
+    // The message before has one inner cut and its end.
+    assert_eq!(shared(&[user(&"x".repeat(300))], 600), 4);
+}
+
+#[test]
+fn the_second_half_of_the_cuts_keeps_its_distance() {
+    let cuts = |count: usize, bytes: usize| {
+        let messages: Vec<Value> = (0..count).map(|number| user(&format!("{number:0bytes$}"))).collect();
+        key(&messages).cuts().count()
+    };
+    // A message has 106 bytes of the stream: from the 33rd cut on there are five to one, from the 49th on 39.
+    for (messages, expected) in [(32, 32), (36, 32), (37, 33), (112, 48), (150, 48), (151, 49), (190, 50)] {
+        assert_eq!(cuts(messages, 100), expected, "{messages}");
+    }
+    // A distance that is just reached is enough: each of these has 512 bytes. At first they have three cuts, then one.
+    assert_eq!(cuts(24, 506), 32 + 13);
+}
+
+#[test]
+fn a_block_that_ends_with_its_prompt_is_the_last() {
+    let content = 128 - MODEL_BYTES - USER_ROLE_BYTES - MESSAGE_END_BYTES;
+    for (content, count) in [(content - 1, 1), (content, 1), (content + 1, 2)] {
+        assert_eq!(blocks(&[user(&"x".repeat(content))]).iter().count(), count, "{content}");
+    }
+}
