@@ -19,6 +19,9 @@ pub const SCHEMA_BYTES_MAX: usize = 256 << 10;
 const KEPT_MAX: usize = 16;
 /// States of a schema's lexer, a kilobyte or two each.
 const LEXER_STATES_MAX: usize = 20_000;
+/// What finding the tokens of one step may take, a few milliseconds: all sequences wait for it.
+const STEP_LEXER_FUEL: u64 = 50_000;
+const STEP_ITEMS_MAX: usize = 20_000;
 /// Between the parts of a JSON text: a line and an indent, and not more, so that an answer cannot be all white space.
 const WHITE_SPACE: &str = r"\n?[ \t]{0,16}";
 /// What a schema may say to the library; nothing of a client's is passed on.
@@ -53,6 +56,8 @@ impl Compiler {
         factory.quiet();
         *factory.limits_mut() = ParserLimits {
             max_lexer_states: LEXER_STATES_MAX,
+            step_lexer_fuel: STEP_LEXER_FUEL,
+            step_max_items: STEP_ITEMS_MAX,
             verbose_errors: false,
             ..ParserLimits::default()
         };

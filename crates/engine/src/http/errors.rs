@@ -8,7 +8,7 @@ use axum::{
 use serde_json::json;
 
 use super::BODY_BYTES_MAX;
-use crate::{api::Refusal, model::DecodeFailed};
+use crate::{api::Refusal, scheduler::JobFailed};
 
 /// An error as a client sees it.
 #[derive(Debug)]
@@ -72,10 +72,12 @@ impl From<Refusal> for ApiError {
     }
 }
 
-impl From<DecodeFailed> for ApiError {
-    fn from(failure: DecodeFailed) -> Self {
-        let message = failure.to_string();
-        Self { message, ..Self::broken() }
+impl From<JobFailed> for ApiError {
+    fn from(failure: JobFailed) -> Self {
+        match failure {
+            JobFailed::Step(failure) => Self { message: failure.to_string(), ..Self::broken() },
+            JobFailed::Form(failure) => Refusal::of("response_format", failure.to_string()).into(),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::{
-    constraint::Constraint,
+    constraint::{Constraint, ConstraintFailed},
     model::{DecodeFailed, Token},
     sampling::{Logprobs, Sampling},
 };
@@ -20,7 +20,18 @@ pub struct Job {
     /// The form that each answer has, where one is asked for.
     pub constraint: Option<Constraint>,
     /// Where the answer goes.
-    pub respond: oneshot::Sender<Result<Completion, DecodeFailed>>,
+    pub respond: oneshot::Sender<Result<Completion, JobFailed>>,
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JobFailed {
+    /// The engine's fault.
+    #[error(transparent)]
+    Step(#[from] DecodeFailed),
+    /// The request's.
+    #[error(transparent)]
+    Form(#[from] ConstraintFailed),
 }
 
 /// How an answer is made.

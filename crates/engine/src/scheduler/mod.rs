@@ -16,7 +16,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use self::job::{Choice, Completion, Finish, Generation, Job};
+pub use self::job::{Choice, Completion, Finish, Generation, Job, JobFailed};
 use self::{answer::Answer, queue::Requests};
 use crate::{
     cache::{Cache, Prefix, shared_length},

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Finish, Running, Scheduler};
+use super::{Finish, JobFailed, Running, Scheduler};
 use crate::{
     constraint::ConstraintFailed,
     metrics::Ended,
@@ -23,7 +23,7 @@ impl<D: Decoder> Scheduler<D> {
             match drawn {
                 Ok(None) => {}
                 Ok(Some(finish)) => self.end(sequence, finish),
-                Err(failure) => self.fail_one(sequence, &DecodeFailed(failure.to_string())),
+                Err(failure) => self.fail_one(sequence, &failure.into()),
             }
         }
     }
@@ -75,7 +75,7 @@ impl<D: Decoder> Scheduler<D> {
     }
 
     /// Answers the request of a sequence that cannot go on; its other choices end with it.
-    fn fail_one(&mut self, sequence: usize, failure: &DecodeFailed) {
+    fn fail_one(&mut self, sequence: usize, failure: &JobFailed) {
         let Some(running) = self.running.iter().find(|running| running.sequence == sequence) else { return };
         let request = running.request;
         if self.requests.fail(request, failure) {
@@ -92,7 +92,7 @@ impl<D: Decoder> Scheduler<D> {
         self.running = staying;
         for running in hit {
             self.cache.forget(running.sequence);
-            if self.requests.fail(running.request, failure) {
+            if self.requests.fail(running.request, &failure.clone().into()) {
                 self.metrics.count_ended(Ended::Error);
             }
             self.leave(running.request);

@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot::{self, Receiver};
 
-use super::{Completion, Generation, Job, Scheduler};
+use super::{Completion, Generation, Job, JobFailed, Scheduler};
 use crate::{
     constraint::Constraint,
     fake::{FakeDecoder, FakeVocabulary, Log},
     metrics::Metrics,
-    model::{BatchEntry, Capacity, DecodeFailed, Token},
+    model::{BatchEntry, Capacity, Token},
     sampling::Sampling,
 };
 
-type Answer = Receiver<Result<Completion, DecodeFailed>>;
+type Answer = Receiver<Result<Completion, JobFailed>>;
 
 const CAPACITY: Capacity = Capacity {
     context: 600,
