@@ -73,7 +73,12 @@ fn run(llama: &Llama, capacity: Capacity, prompts: &[Vec<Token>]) -> Result<Cost
         .iter()
         .map(|prompt| {
             let (respond, answer) = oneshot::channel();
-            scheduler.submit(Job { prompt: prompt.as_slice().into(), generation: generation(), respond });
+            scheduler.submit(Job {
+                prompt: prompt.as_slice().into(),
+                generation: generation(),
+                grammar: None,
+                respond,
+            });
             answer
         })
         .collect();
@@ -89,12 +94,10 @@ fn run(llama: &Llama, capacity: Capacity, prompts: &[Vec<Token>]) -> Result<Cost
 
 fn generation() -> Generation {
     Generation {
-        choices: 1,
         tokens_max: NEW_TOKENS,
-        stops: Vec::new(),
         sampling: Sampling { temperature: 0.0, ..Sampling::default() },
-        logprobs: None,
         ignores_end: true,
+        ..Generation::default()
     }
 }
 

@@ -8,6 +8,7 @@ pub mod args;
 pub mod cache;
 pub mod chance;
 pub mod clock;
+pub mod constraint;
 pub mod cpu;
 #[cfg(test)]
 mod fake;

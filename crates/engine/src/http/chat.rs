@@ -14,6 +14,7 @@ use super::{Engine, Ready, errors::ApiError};
 use crate::{
     api::{self, ChatCompletion, ChatRequest, Heading, Refusal},
     clock::{Stopwatch, unix_seconds},
+    constraint::Grammar,
     model::Token,
     scheduler::Job,
     worker::Command,
@@ -29,28 +30,37 @@ pub(super) async fn complete(
     let ready = engine.ready()?;
     let body = body.map_err(|rejection| refuse_body(&rejection))?;
     let preparing = Arc::clone(&engine);
-    let (request, prompt) =
-        spawn_blocking(move || prepare(&preparing, &body)).await.map_err(|_| ApiError::broken())??;
-    let shows_logprobs = request.generation.logprobs.is_some();
+    let prepared = spawn_blocking(move || prepare(&preparing, &body)).await;
+    let Prepared { request, prompt, grammar } = prepared.map_err(|_| ApiError::broken())??;
+    let ChatRequest { generation, calls, .. } = request;
+    let shows_logprobs = generation.logprobs.is_some();
     let (respond, answer) = oneshot::channel();
-    let job = Job { prompt: prompt.into(), generation: request.generation, respond };
+    let job = Job { prompt: prompt.into(), generation, grammar, respond };
     engine.commands.send(Command::Complete(job)).map_err(|_| ApiError::ending())?;
     let completion = answer.await.map_err(|_| ApiError::ending())??;
     engine.metrics.observe_latency(stopwatch.elapsed());
     let id = format!("chatcmpl-{:016x}{:016x}", engine.seeds.next_seed(), engine.seeds.next_seed());
-    let heading = Heading { id, created: unix_seconds(), model: engine.name.clone(), shows_logprobs };
+    let heading = Heading { id, created: unix_seconds(), model: engine.name.clone(), shows_logprobs, calls };
     Ok(Json(api::render(heading, completion, ready.vocabulary.as_ref())))
 }
 
-/// Everything that takes time and no model: reading, rendering, tokenizing. Runs where it may block.
-fn prepare(engine: &Engine, body: &[u8]) -> Result<(ChatRequest, Vec<Token>), ApiError> {
+/// A request that can be computed.
+struct Prepared {
+    request: ChatRequest,
+    prompt: Vec<Token>,
+    grammar: Option<Arc<Grammar>>,
+}
+
+/// Everything that takes time and no model: reading, rendering, tokenizing, compiling. Runs where it may block.
+fn prepare(engine: &Engine, body: &[u8]) -> Result<Prepared, ApiError> {
     let ready = engine.ready()?;
     let request = api::parse(body, ready.vocabulary.token_count(), engine.seeds.next_seed())?;
     if request.model != engine.name {
         return Err(ApiError::unknown_model(&request.model, &engine.name));
     }
     let prompt = tokenize(ready, &request)?;
-    Ok((request, prompt))
+    let grammar = request.form.as_ref().map(|form| ready.grammars.compile(form)).transpose();
+    Ok(Prepared { grammar: grammar.map_err(Refusal::from)?, request, prompt })
 }
 
 fn tokenize(ready: &Ready, request: &ChatRequest) -> Result<Vec<Token>, Refusal> {

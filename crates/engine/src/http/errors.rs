@@ -8,7 +8,7 @@ use axum::{
 use serde_json::json;
 
 use super::BODY_BYTES_MAX;
-use crate::{api::Refusal, model::DecodeFailed};
+use crate::{api::Refusal, scheduler::Failure};
 
 /// An error as a client sees it.
 #[derive(Debug)]
@@ -72,10 +72,12 @@ impl From<Refusal> for ApiError {
     }
 }
 
-impl From<DecodeFailed> for ApiError {
-    fn from(failure: DecodeFailed) -> Self {
-        let message = failure.to_string();
-        Self { message, ..Self::broken() }
+impl From<Failure> for ApiError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Form(unkept) => Refusal::from(unkept).into(),
+            Failure::Decode(failed) => Self { message: failed.to_string(), ..Self::broken() },
+        }
     }
 }
 

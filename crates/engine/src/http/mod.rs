@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, mpsc};
 use self::errors::ApiError;
 use crate::{
     chance::Seeds,
+    constraint::Grammars,
     metrics::Metrics,
     model::{Capacity, Vocabulary},
     template::ChatTemplate,
@@ -50,6 +51,8 @@ pub struct Ready {
     pub template: ChatTemplate,
     /// How much it holds.
     pub capacity: Capacity,
+    /// The compiler of forms.
+    pub grammars: Grammars,
 }
 
 impl Engine {

@@ -1,8 +1,8 @@
-use super::{Sampler, Sampling, logprobs};
+use super::{Sampler, Sampling, TokenSet, logprobs};
 
 fn draws(sampling: Sampling, logits: &[f32], count: usize) -> Vec<u32> {
     let mut sampler = Sampler::new(sampling, &[]);
-    (0..count).map(|_| sampler.sample(logits)).collect()
+    (0..count).map(|_| sampler.sample(logits, None)).collect()
 }
 
 fn seen(sampling: Sampling, logits: &[f32]) -> Vec<u32> {
@@ -97,8 +97,8 @@ fn frequency_penalty_grows_with_each_use_and_presence_does_not() {
 #[test]
 fn repetition_penalty_counts_the_prompt() {
     let sampling = Sampling { temperature: 0.0, repetition_penalty: 2.0, ..Sampling::default() };
-    assert_eq!(Sampler::new(sampling.clone(), &[0]).sample(&[1.0, 0.8]), 1);
-    assert_eq!(Sampler::new(sampling, &[]).sample(&[1.0, 0.8]), 0);
+    assert_eq!(Sampler::new(sampling.clone(), &[0]).sample(&[1.0, 0.8], None), 1);
+    assert_eq!(Sampler::new(sampling, &[]).sample(&[1.0, 0.8], None), 0);
 }
 
 #[test]
@@ -108,4 +108,18 @@ fn logprobs_are_of_the_whole_distribution() {
     assert!((found.logprob - 0.2_f32.ln()).abs() < 1e-5);
     assert_eq!(found.top.iter().map(|(token, _)| *token).collect::<Vec<_>>(), [0, 1]);
     assert!(logprobs(&[0.0, f32::NEG_INFINITY], 1, 0).logprob.is_finite());
+}
+
+#[test]
+fn only_allowed_tokens_are_drawn_however_improbable() {
+    let logits = [9.0, f32::NEG_INFINITY, 0.0, f32::NAN];
+    for temperature in [0.0, 1.0] {
+        let sample = |allowed: &[u32]| {
+            let mut sampler = Sampler::new(Sampling { temperature, ..Sampling::default() }, &[]);
+            sampler.sample(&logits, Some(&TokenSet::of(allowed, 4)))
+        };
+        assert_eq!(sample(&[1, 2]), 2);
+        assert_eq!(sample(&[3]), 3);
+        assert_eq!(sample(&[1]), 1);
+    }
 }

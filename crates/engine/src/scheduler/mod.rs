@@ -16,7 +16,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use self::job::{Choice, Completion, Finish, Generation, Job};
+pub use self::job::{Choice, Completion, Failure, Finish, Generation, Job};
 use self::{answer::Answer, queue::Requests};
 use crate::{
     cache::{Cache, Prefix, shared_length},
@@ -114,7 +114,7 @@ impl<D: Decoder> Scheduler<D> {
             let Some((sequence, cached)) = self.start(prefix, cells_max) else { return };
             self.metrics.count_prefix(prompt.len(), cached);
             if let Some((choice, request)) = self.requests.begin_choice(key, cached) {
-                let answer = Answer::new(&request.job.generation, choice as u64, &prompt, tokens_max);
+                let answer = Answer::new(&request.job, choice as u64, tokens_max);
                 self.running.push(Running {
                     request: key,
                     choice,

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::job::{Choice, Completion, Job};
-use crate::model::DecodeFailed;
+use super::job::{Choice, Completion, Failure, Job};
 
 /// A request and how far its choices are.
 pub(super) struct Request {
@@ -71,7 +70,7 @@ impl Requests {
     }
 
     /// Answers a request with a failure; false if it was gone already.
-    pub(super) fn fail(&mut self, key: u64, failure: &DecodeFailed) -> bool {
+    pub(super) fn fail(&mut self, key: u64, failure: &Failure) -> bool {
         self.waiting.retain(|&waiting| waiting != key);
         let Some(request) = self.all.remove(&key) else { return false };
         // Nobody waiting any more needs no answer.

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Finish, Running, Scheduler};
+use super::{Failure, Finish, Running, Scheduler};
 use crate::{
+    constraint::Unkept,
     metrics::Ended,
     model::{BatchEntry, DecodeFailed, Decoder, PROMPT_CHUNK_MAX, STEP_TOKENS_MAX},
 };
@@ -16,13 +17,14 @@ impl<D: Decoder> Scheduler<D> {
             return self.fail_batch(&batch, &failure);
         }
         let drawing = batch.iter().enumerate().filter(|(_, entry)| entry.wants_logits);
-        let ended: Vec<(usize, Finish)> = drawing
-            .filter_map(|(index, entry)| {
-                self.draw(index, entry.sequence).map(|finish| (entry.sequence, finish))
-            })
-            .collect();
-        for (sequence, finish) in ended {
-            self.end(sequence, finish);
+        let drawn: Vec<_> =
+            drawing.map(|(index, entry)| (entry.sequence, self.draw(index, entry.sequence))).collect();
+        for (sequence, drawn) in drawn {
+            match drawn {
+                Ok(Some(finish)) => self.end(sequence, finish),
+                Ok(None) => {}
+                Err(unkept) => self.fail_form(sequence, unkept),
+            }
         }
     }
 
@@ -45,15 +47,17 @@ impl<D: Decoder> Scheduler<D> {
     }
 
     /// Draws the next token of a sequence; says how its answer ended, if it did.
-    fn draw(&mut self, index: usize, sequence: usize) -> Option<Finish> {
-        let running = self.running.iter_mut().find(|running| running.sequence == sequence)?;
+    fn draw(&mut self, index: usize, sequence: usize) -> Result<Option<Finish>, Unkept> {
+        let Some(running) = self.running.iter_mut().find(|running| running.sequence == sequence) else {
+            return Ok(None);
+        };
         if running.drawn.is_none() && running.choice == 0 {
             self.metrics.count_prompt(running.prompt.len());
         }
-        let (token, finish) = running.answer.grow(self.cache.logits(index), self.vocabulary.as_ref());
+        let (token, finish) = running.answer.grow(self.cache.logits(index), self.vocabulary.as_ref())?;
         self.metrics.count_generated();
         running.drawn = Some(token);
-        finish
+        Ok(finish)
     }
 
     fn end(&mut self, sequence: usize, finish: Finish) {
@@ -70,6 +74,16 @@ impl<D: Decoder> Scheduler<D> {
         }
     }
 
+    /// Ends a request with one answer whose form is too complex.
+    fn fail_form(&mut self, sequence: usize, unkept: Unkept) {
+        let Some(running) = self.running.iter().find(|running| running.sequence == sequence) else { return };
+        let request = running.request;
+        if self.requests.fail(request, &Failure::Form(unkept)) {
+            self.metrics.count_ended(Ended::Error);
+        }
+        self.leave(request);
+    }
+
     /// Answers every request of a batch that was not computed, and forgets what its sequences held.
     fn fail_batch(&mut self, batch: &[BatchEntry], failure: &DecodeFailed) {
         tracing::error!(tokens = batch.len(), %failure, "compute step");
@@ -78,7 +92,7 @@ impl<D: Decoder> Scheduler<D> {
         self.running = staying;
         for running in hit {
             self.cache.forget(running.sequence);
-            if self.requests.fail(running.request, failure) {
+            if self.requests.fail(running.request, &Failure::Decode(failure.clone())) {
                 self.metrics.count_ended(Ended::Error);
             }
             self.leave(running.request);

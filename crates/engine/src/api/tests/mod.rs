@@ -1,14 +1,26 @@
+mod forms;
+mod tools;
+mod unsupported;
+
 use minijinja::Value;
 
-use super::{Refusal, parse};
-use crate::scheduler::Generation;
+use super::{ChatRequest, Refusal, parse};
+use crate::{sampling::TokenSet, scheduler::Generation};
 
 fn body(fields: &str) -> String {
     format!(r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}]{fields}}}"#)
 }
 
+fn request(fields: &str) -> ChatRequest {
+    parse(body(fields).as_bytes(), 100, 42).expect("a request")
+}
+
 fn read(fields: &str) -> Generation {
-    parse(body(fields).as_bytes(), 100, 42).expect("a request").generation
+    request(fields).generation
+}
+
+fn check_refused(fields: &str, param: &str) {
+    assert_eq!(refusal(&body(fields)).param.as_deref(), Some(param), "{fields}");
 }
 
 fn refusal(body: &str) -> Refusal {
@@ -36,6 +48,13 @@ fn parameters_are_read_and_unknown_ones_passed_over() {
     assert_eq!((generation.sampling.top_k, generation.sampling.seed), (0, u64::MAX));
     assert!(generation.ignores_end);
     assert_eq!(read(r#","stop":"end""#).stops, ["end"]);
+    let others = read(
+        r#","min_tokens":2,"stop_token_ids":[3],"allowed_token_ids":[4,99],"repeat_penalty":1.5,
+        "include_stop_str_in_output":true"#,
+    );
+    assert_eq!((others.tokens_min, others.stop_tokens, others.keeps_stop), (2, vec![3], true));
+    assert_eq!(others.allowed, Some(TokenSet::of(&[4, 99], 100)));
+    assert!((others.sampling.repetition_penalty - 1.5).abs() < 1e-6);
     assert_eq!(read(r#","max_tokens":null,"stop":null,"n":null"#).choices, 1);
 }
 
@@ -59,9 +78,15 @@ fn what_is_out_of_bounds_names_its_field() {
         (r#","logit_bias":{"x":1}"#, "logit_bias"),
         (r#","logit_bias":{"1":101}"#, "logit_bias"),
         (r#","stream":true"#, "stream"),
-        (r#","response_format":{"type":"json_object"}"#, "response_format"),
+        (r#","max_tokens":3,"min_tokens":4"#, "min_tokens"),
+        (r#","stop_token_ids":[100]"#, "stop_token_ids"),
+        (r#","stop_token_ids":[-1]"#, "stop_token_ids"),
+        (r#","allowed_token_ids":[]"#, "allowed_token_ids"),
+        (r#","allowed_token_ids":[5,100]"#, "allowed_token_ids"),
+        (r#","repeat_penalty":11"#, "repeat_penalty"),
+        (r#","repeat_penalty":1.1,"repetition_penalty":1.2"#, "repeat_penalty"),
     ] {
-        assert_eq!(refusal(&body(fields)).param.as_deref(), Some(param), "{fields}");
+        check_refused(fields, param);
     }
 }
 

@@ -1,0 +1,114 @@
+//! The form of the answer: a JSON object, or JSON under a schema. Several dialects name it differently.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Refusal, request::Body};
+use crate::constraint::Form;
+
+/// The most bytes of a schema's name.
+const NAME_BYTES_MAX: usize = 64;
+
+/// OpenAI's field. llama-server takes a schema beside `json_object`, too.
+#[derive(Deserialize)]
+pub(super) struct ResponseFormat {
+    r#type: String,
+    json_schema: Option<NamedSchema>,
+    schema: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct NamedSchema {
+    name: Option<String>,
+    schema: Option<Value>,
+}
+
+/// vLLM's field.
+#[derive(Deserialize)]
+pub(super) struct StructuredOutputs {
+    json: Option<Value>,
+    json_object: Option<bool>,
+    regex: Option<Value>,
+    choice: Option<Value>,
+    grammar: Option<Value>,
+    structural_tag: Option<Value>,
+    whitespace_pattern: Option<Value>,
+}
+
+/// The form that a request asks for. Its fields are taken out of the body.
+///
+/// # Errors
+/// A [`Refusal`] of a form that is not served here, or of two forms at once.
+pub(super) fn read(body: &mut Body) -> Result<Option<Form>, Refusal> {
+    let asked = [
+        body.response_format.take().map_or(Ok(None), response_format)?,
+        body.structured_outputs.take().map_or(Ok(None), structured_outputs)?,
+        body.guided_json.take().map(|schema| written("guided_json", schema)).transpose()?,
+        body.json_schema.take().map(|schema| written("json_schema", schema)).transpose()?,
+    ];
+    let mut asked = asked.into_iter().flatten();
+    match (asked.next(), asked.next()) {
+        (Some(one), Some(other)) => {
+            let message = format!("{} and {} each ask for a form of the answer.", one.field, other.field);
+            Err(Refusal::of(other.field, message))
+        }
+        (form, _) => Ok(form),
+    }
+}
+
+fn response_format(format: ResponseFormat) -> Result<Option<Form>, Refusal> {
+    match format.r#type.as_str() {
+        "text" => Ok(None),
+        "json_object" => {
+            let schema = format.schema.unwrap_or_else(any_object);
+            Ok(Some(Form { schema, field: "response_format" }))
+        }
+        "json_schema" => {
+            let refuse = |message: &str| Refusal::of("response_format.json_schema", message);
+            let named = format.json_schema;
+            let named = named.ok_or_else(|| refuse("The type json_schema needs json_schema, an object."))?;
+            let is_long = |name: &String| name.is_empty() || name.len() > NAME_BYTES_MAX;
+            if named.name.as_ref().is_some_and(is_long) {
+                return Err(refuse("The name of a schema has 1 to 64 bytes."));
+            }
+            let schema = named.schema.ok_or_else(|| refuse("json_schema needs schema, a JSON schema."))?;
+            Ok(Some(Form { schema, field: "response_format" }))
+        }
+        other => {
+            let message = format!("The response format {other:?} is not served here.");
+            Err(Refusal::of("response_format", message))
+        }
+    }
+}
+
+fn structured_outputs(asked: StructuredOutputs) -> Result<Option<Form>, Refusal> {
+    for (name, value) in [
+        ("regex", &asked.regex),
+        ("choice", &asked.choice),
+        ("grammar", &asked.grammar),
+        ("structural_tag", &asked.structural_tag),
+        ("whitespace_pattern", &asked.whitespace_pattern),
+    ] {
+        if value.is_some() {
+            let message = format!("{name} is not served here; a JSON schema is.");
+            return Err(Refusal::of(format!("structured_outputs.{name}"), message));
+        }
+    }
+    if let Some(schema) = asked.json {
+        return written("structured_outputs", schema).map(Some);
+    }
+    let object = asked.json_object.unwrap_or(false).then(any_object);
+    Ok(object.map(|schema| Form { schema, field: "structured_outputs" }))
+}
+
+/// A schema, or one that is written as JSON in a string.
+fn written(field: &'static str, schema: Value) -> Result<Form, Refusal> {
+    let Value::String(text) = &schema else { return Ok(Form { schema, field }) };
+    let schema = serde_json::from_str(text)
+        .map_err(|fault| Refusal::of(field, format!("The schema is no valid JSON: {fault}.")))?;
+    Ok(Form { schema, field })
+}
+
+fn any_object() -> Value {
+    json!({ "type": "object" })
+}
