@@ -19,6 +19,9 @@ const CHATML: &str = "{% for message in messages %}<|im_start|>{{ message.role }
 
 const NAME: &str = "chat";
 
+/// The role that newer clients give to what older ones say as `system`.
+const DEVELOPER: &str = "developer";
+
 /// The most instructions that one rendering may take; a message needs some hundred.
 const FUEL: u64 = 20_000_000;
 
@@ -28,6 +31,7 @@ pub struct ChatTemplate {
     environment: Environment<'static>,
     bos_token: String,
     eos_token: String,
+    knows_developer: bool,
 }
 
 impl ChatTemplate {
@@ -44,11 +48,13 @@ impl ChatTemplate {
             .add_function("strftime_now", |format: &str| strftime::format(clock::unix_seconds(), format));
         environment.add_filter("tojson", json::tojson);
         environment.set_fuel(Some(FUEL));
-        environment.add_template_owned(NAME, source::adapt(source.unwrap_or(CHATML)))?;
-        Ok(Self { environment, bos_token, eos_token })
+        let source = source.unwrap_or(CHATML);
+        environment.add_template_owned(NAME, source::adapt(source))?;
+        Ok(Self { environment, bos_token, eos_token, knows_developer: source.contains(DEVELOPER) })
     }
 
-    /// The prompt of a conversation, up to where the assistant speaks. `arguments` are further variables.
+    /// The prompt of a conversation, up to where the assistant speaks. `arguments` are further variables. A template
+    /// that does not name the role `developer` is shown `system` instead.
     ///
     /// # Errors
     /// What the template objects to, in its own words.
@@ -60,6 +66,7 @@ impl ChatTemplate {
     ) -> Result<String, Error> {
         let further: Value =
             Value::from_pairs(arguments.iter().map(|(name, value)| (name.as_str(), value.clone())));
+        let messages: Vec<Value> = messages.iter().map(|message| self.adapt_role(message)).collect();
         let variables = context! {
             messages,
             tools => if tools.is_undefined() { Value::from(()) } else { tools.clone() },
@@ -69,6 +76,19 @@ impl ChatTemplate {
             ..further
         };
         self.environment.get_template(NAME)?.render(variables)
+    }
+
+    fn adapt_role(&self, message: &Value) -> Value {
+        let is_developer =
+            |message: &Value| message.get_attr("role").is_ok_and(|role| role.as_str() == Some(DEVELOPER));
+        if self.knows_developer || !is_developer(message) {
+            return message.clone();
+        }
+        let field = |key: Value| match key.as_str() {
+            Some("role") => (key, Value::from("system")),
+            _ => (key.clone(), message.get_item(&key).unwrap_or_default()),
+        };
+        Value::from_pairs(message.try_iter().into_iter().flatten().map(field))
     }
 }
 

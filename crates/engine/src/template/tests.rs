@@ -95,3 +95,12 @@ fn further_variables_reach_the_template() {
 fn what_is_no_template_does_not_compile() {
     assert!(ChatTemplate::compile(Some("{% for %}"), String::new(), String::new()).is_err());
 }
+
+#[test]
+fn a_developer_is_the_system_where_the_template_does_not_name_it() {
+    let messages = r#"[{"role":"developer","content":"Be kind.","name":"n"}]"#;
+    check(None, messages, "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>assistant\n");
+    check(Some("{{ messages[0].role }} {{ messages[0].name }}"), messages, "system n");
+    let naming = "{% if messages[0].role == 'developer' %}{{ messages[0].role }}{% endif %}";
+    check(Some(naming), messages, "developer");
+}
