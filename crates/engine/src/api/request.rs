@@ -41,8 +41,6 @@ pub struct ChatRequest {
     pub form: Option<Form>,
     /// Where the answer holds calls of tools.
     pub calls: Calls,
-    /// Whether the client asks for an answer that repeats.
-    pub is_seeded: bool,
 }
 
 /// The fields that are read; [`unsupported`] knows others.
@@ -106,7 +104,6 @@ pub fn parse(body: &[u8], token_count: usize, seed: u64) -> Result<ChatRequest, 
     let Tooling { shown, calls, form } = tools::read(fields.tools.take(), fields.tool_choice.take())?;
     let own_form = form::read(&mut fields)?;
     let form = form.or(own_form);
-    let is_seeded = fields.seed.is_some();
     let generation = generation(&mut fields, token_count, seed)?;
     if let (Some(_), Some(form)) = (&generation.allowed, &form) {
         let message = format!("allowed_token_ids and {} cannot be combined.", form.field);
@@ -120,7 +117,6 @@ pub fn parse(body: &[u8], token_count: usize, seed: u64) -> Result<ChatRequest, 
         generation,
         form,
         calls,
-        is_seeded,
     })
 }
 
@@ -136,6 +132,7 @@ fn generation(body: &mut Body, token_count: usize, seed: u64) -> Result<Generati
         allowed: drawing::allowed(body, token_count)?,
         stop_tokens: drawing::stop_tokens(body, token_count)?,
         stops: stops(body.stop.take())?,
+        repeats: body.seed.is_some(),
         keeps_stop: body.include_stop_str_in_output.unwrap_or(false),
     })
 }

@@ -57,6 +57,8 @@ pub struct Generation {
     pub logprobs: Option<usize>,
     /// Whether the model's own end of turn is passed over. A grammar's is not.
     pub ignores_end: bool,
+    /// Whether the answer has to repeat to the last bit, where the request is alone.
+    pub repeats: bool,
 }
 
 impl Default for Generation {
@@ -72,6 +74,7 @@ impl Default for Generation {
             sampling: Sampling::default(),
             logprobs: None,
             ignores_end: false,
+            repeats: false,
         }
     }
 }

@@ -90,6 +90,16 @@ impl Requests {
         cancelled
     }
 
+    /// Whether there is only one request.
+    pub(super) fn is_single(&self) -> bool {
+        self.all.len() == 1
+    }
+
+    /// Whether the next choice of a request is its first.
+    pub(super) fn is_unbegun(&self, key: u64) -> bool {
+        self.all.get(&key).is_some_and(|request| request.begun == 0)
+    }
+
     /// How many requests run and how many wait for their first choice to begin.
     pub(super) fn counts(&self) -> (usize, usize) {
         let waiting = self.all.values().filter(|request| request.begun == 0).count();
