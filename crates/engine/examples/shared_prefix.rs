@@ -76,7 +76,7 @@ fn run(llama: &Llama, capacity: Capacity, prompts: &[Vec<Token>]) -> Result<Cost
             scheduler.submit(Job {
                 prompt: prompt.as_slice().into(),
                 generation: generation(),
-                constraint: None,
+                grammar: None,
                 respond,
             });
             answer
@@ -94,12 +94,10 @@ fn run(llama: &Llama, capacity: Capacity, prompts: &[Vec<Token>]) -> Result<Cost
 
 fn generation() -> Generation {
     Generation {
-        choices: 1,
         tokens_max: NEW_TOKENS,
-        stops: Vec::new(),
         sampling: Sampling { temperature: 0.0, ..Sampling::default() },
-        logprobs: None,
         ignores_end: true,
+        ..Generation::default()
     }
 }
 

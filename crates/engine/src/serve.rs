@@ -4,7 +4,7 @@ use std::{
     io::{self, Write},
     pin::Pin,
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -20,6 +20,7 @@ use tokio::{
 use crate::{
     args::Arguments,
     chance::Seeds,
+    constraint::Grammars,
     http::{Engine, Ready, router},
     llama::{Llama, Settings},
     metrics::Metrics,
@@ -111,7 +112,8 @@ impl Work {
         let template = ChatTemplate::compile(llama.chat_template().as_deref(), bos_token, eos_token)
             .map_err(|fault| format!("the model's chat template cannot be read: {fault}"))?;
         let scheduler = Scheduler::new(decoder, vocabulary.clone(), capacity, self.metrics);
-        self.engine.open(Ready { vocabulary, template, capacity, forms: OnceLock::new() });
+        let grammars = Grammars::new(vocabulary.clone());
+        self.engine.open(Ready { vocabulary, template, capacity, grammars });
         tracing::info!(?capacity, "serve model");
         worker::run(scheduler, self.received);
         Ok(())

@@ -5,14 +5,15 @@
 pub struct Text {
     bytes: Vec<u8>,
     stops: Vec<String>,
+    keeps_stop: bool,
     cut: Option<usize>,
 }
 
 impl Text {
-    /// An empty text that ends before the first of `stops`, none of which is empty.
+    /// An empty text that ends before the first of `stops`, none of which is empty, or behind it if `keeps_stop`.
     #[must_use]
-    pub fn new(stops: Vec<String>) -> Self {
-        Self { bytes: Vec::new(), stops, cut: None }
+    pub fn new(stops: Vec<String>, keeps_stop: bool) -> Self {
+        Self { bytes: Vec::new(), stops, keeps_stop, cut: None }
     }
 
     /// Adds a token's bytes; returns whether a stop string stands in the text now.
@@ -24,9 +25,10 @@ impl Text {
             self.bytes[from..]
                 .windows(stop.len())
                 .position(|found| found == stop.as_bytes())
-                .map(|at| from + at)
+                .map(|at| (from + at, from + at + stop.len()))
         };
-        self.cut = self.stops.iter().filter_map(first).min();
+        let stop = self.stops.iter().filter_map(first).min();
+        self.cut = stop.map(|(start, end)| if self.keeps_stop { end } else { start });
         self.cut.is_some()
     }
 
@@ -42,7 +44,7 @@ impl Text {
         self.len() == 0
     }
 
-    /// The text up to the stop string; bytes that are no UTF-8 become U+FFFD.
+    /// The text up to where it ends; bytes that are no UTF-8 become U+FFFD.
     #[must_use]
     pub fn finish(mut self) -> String {
         self.bytes.truncate(self.len());
@@ -56,7 +58,7 @@ mod tests {
     use super::Text;
 
     fn check(stops: &[&str], pieces: &[&[u8]], stopped_at: Option<usize>, expected: &str) {
-        let mut text = Text::new(stops.iter().map(|&stop| stop.to_owned()).collect());
+        let mut text = Text::new(stops.iter().map(|&stop| stop.to_owned()).collect(), false);
         assert_eq!(pieces.iter().position(|piece| text.push(piece)), stopped_at, "{stops:?} in {pieces:?}");
         assert_eq!(text.finish(), expected);
     }
@@ -66,6 +68,13 @@ mod tests {
         check(&["b"], &[b"a", b"b", b"c"], Some(1), "a");
         check(&["never"], &[b"a", b"b"], None, "ab");
         check(&[], &[b"a"], None, "a");
+    }
+
+    #[test]
+    fn a_stop_string_can_stay_in_the_text() {
+        let mut text = Text::new(vec!["END".to_owned()], true);
+        assert!(!text.push(b"xEN") && text.push(b"D and more"));
+        assert_eq!(text.finish(), "xEND");
     }
 
     #[test]

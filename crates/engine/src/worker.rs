@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug)]
 pub enum Command {
     /// Answer this request.
-    Complete(Job),
+    Complete(Box<Job>),
     /// End after the step under way; requests that are not answered are dropped.
     Stop,
 }
@@ -32,7 +32,7 @@ pub fn run<D: Decoder>(mut scheduler: Scheduler<D>, mut commands: mpsc::Unbounde
         match command {
             Some(Command::Stop) => return,
             Some(Command::Complete(job)) => {
-                scheduler.submit(job);
+                scheduler.submit(*job);
                 is_busy = true;
             }
             None => is_busy = scheduler.step(),

@@ -1,117 +1,90 @@
-//! The form that an answer is to have: a JSON schema, under the names that engines know it by.
+//! The form of the answer: a JSON object, or JSON under a schema. Several dialects name it differently.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Refusal;
+use super::{
+    Refusal,
+    body::{Body, ResponseFormat, StructuredOutputs},
+};
+use crate::constraint::Form;
 
-/// A schema that the answer fits.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Form {
-    /// The JSON schema.
-    pub schema: Value,
-    /// The field that asked for it.
-    pub param: &'static str,
-}
+/// The most bytes of a schema's name.
+const NAME_BYTES_MAX: usize = 64;
 
-/// OpenAI's.
-#[derive(Deserialize)]
-pub(super) struct ResponseFormat {
-    r#type: String,
-    json_schema: Option<NamedSchema>,
-    /// As llama-server takes it beside `json_object`.
-    schema: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct NamedSchema {
-    schema: Option<Value>,
-}
-
-/// vLLM's.
-#[derive(Deserialize)]
-pub(super) struct StructuredOutputs {
-    json: Option<Value>,
-    json_object: Option<bool>,
-    regex: Option<Value>,
-    choice: Option<Value>,
-    grammar: Option<Value>,
-    structural_tag: Option<Value>,
-}
-
-/// The one form that is asked for.
+/// The form that a request asks for. Its fields are taken out of the body.
 ///
 /// # Errors
-/// A form that is not served, or several.
-pub(super) fn choose(
-    response_format: Option<ResponseFormat>,
-    structured_outputs: Option<StructuredOutputs>,
-    guided_json: Option<Value>,
-    json_schema: Option<Value>,
-) -> Result<Option<Form>, Refusal> {
-    let given = [
-        ("response_format", response_format.map(of_response_format).transpose()?.flatten()),
-        ("structured_outputs", structured_outputs.map(of_structured_outputs).transpose()?.flatten()),
-        (
-            "guided_json",
-            guided_json.filter(|it| !it.is_null()).map(|it| read("guided_json", it)).transpose()?,
-        ),
-        (
-            "json_schema",
-            json_schema.filter(|it| !it.is_null()).map(|it| read("json_schema", it)).transpose()?,
-        ),
+/// A [`Refusal`] of a form that is not served here, or of two forms at once.
+pub(super) fn read(body: &mut Body) -> Result<Option<Form>, Refusal> {
+    let asked = [
+        body.response_format.take().map_or(Ok(None), response_format)?,
+        body.structured_outputs.take().map_or(Ok(None), structured_outputs)?,
+        body.guided_json.take().map(|schema| written("guided_json", schema)).transpose()?,
+        body.json_schema.take().map(|schema| written("json_schema", schema)).transpose()?,
     ];
-    let mut given = given.into_iter().filter_map(|(param, schema)| Some(Form { schema: schema?, param }));
-    match (given.next(), given.next()) {
-        (Some(form), Some(other)) => {
-            let message =
-                format!("{} and {} each give a form of the answer; one can be.", form.param, other.param);
-            Err(Refusal::of(other.param, message))
+    let mut asked = asked.into_iter().flatten();
+    match (asked.next(), asked.next()) {
+        (Some(one), Some(other)) => {
+            let message = format!("{} and {} each ask for a form of the answer.", one.field, other.field);
+            Err(Refusal::of(other.field, message))
         }
         (form, _) => Ok(form),
     }
 }
 
-fn of_response_format(format: ResponseFormat) -> Result<Option<Value>, Refusal> {
-    const PARAM: &str = "response_format";
+fn response_format(format: ResponseFormat) -> Result<Option<Form>, Refusal> {
     match format.r#type.as_str() {
         "text" => Ok(None),
-        "json_object" => Ok(Some(format.schema.unwrap_or_else(any_object))),
+        "json_object" => {
+            let schema = format.schema.unwrap_or_else(any_object);
+            Ok(Some(Form { schema, field: "response_format" }))
+        }
         "json_schema" => {
-            let schema = format.json_schema.and_then(|named| named.schema).or(format.schema);
-            let missing = || Refusal::of(PARAM, "response_format.json_schema.schema is missing.");
-            schema.ok_or_else(missing).map(Some)
+            let refuse = |message: &str| Refusal::of("response_format.json_schema", message);
+            let named = format.json_schema;
+            let named = named.ok_or_else(|| refuse("The type json_schema needs json_schema, an object."))?;
+            let is_long = |name: &String| name.is_empty() || name.len() > NAME_BYTES_MAX;
+            if named.name.as_ref().is_some_and(is_long) {
+                return Err(refuse("The name of a schema has 1 to 64 bytes."));
+            }
+            let schema = named.schema.ok_or_else(|| refuse("json_schema needs schema, a JSON schema."))?;
+            Ok(Some(Form { schema, field: "response_format" }))
         }
         other => {
-            let message = format!(
-                "The response format {other:?} is not served here; text, json_object and json_schema are."
-            );
-            Err(Refusal::of(PARAM, message))
+            let message = format!("The response format {other:?} is not served here.");
+            Err(Refusal::of("response_format", message))
         }
     }
 }
 
-fn of_structured_outputs(asked: StructuredOutputs) -> Result<Option<Value>, Refusal> {
-    const PARAM: &str = "structured_outputs";
-    let others = [asked.regex, asked.choice, asked.grammar, asked.structural_tag];
-    if others.iter().flatten().any(|it| !it.is_null()) {
-        return Err(Refusal::of(PARAM, "Of structured_outputs, json and json_object are served here."));
+fn structured_outputs(asked: StructuredOutputs) -> Result<Option<Form>, Refusal> {
+    for (name, value) in [
+        ("regex", &asked.regex),
+        ("choice", &asked.choice),
+        ("grammar", &asked.grammar),
+        ("structural_tag", &asked.structural_tag),
+        ("whitespace_pattern", &asked.whitespace_pattern),
+    ] {
+        if value.is_some() {
+            let message = format!("{name} is not served here; a JSON schema is.");
+            return Err(Refusal::of(format!("structured_outputs.{name}"), message));
+        }
     }
-    match asked.json.filter(|it| !it.is_null()) {
-        Some(schema) => read(PARAM, schema).map(Some),
-        None => Ok(asked.json_object.filter(|it| *it).map(|_| any_object())),
+    if let Some(schema) = asked.json {
+        return written("structured_outputs", schema).map(Some);
     }
+    let object = asked.json_object.unwrap_or(false).then(any_object);
+    Ok(object.map(|schema| Form { schema, field: "structured_outputs" }))
 }
 
-/// A schema, which some clients send as its text.
-fn read(param: &str, schema: Value) -> Result<Value, Refusal> {
-    match schema {
-        Value::String(text) => serde_json::from_str(&text)
-            .map_err(|fault| Refusal::of(param, format!("The schema is no JSON: {fault}."))),
-        schema => Ok(schema),
-    }
+/// A schema, or one that is written as JSON in a string.
+fn written(field: &'static str, schema: Value) -> Result<Form, Refusal> {
+    let Value::String(text) = &schema else { return Ok(Form { schema, field }) };
+    let schema = serde_json::from_str(text)
+        .map_err(|fault| Refusal::of(field, format!("The schema is no valid JSON: {fault}.")))?;
+    Ok(Form { schema, field })
 }
 
 fn any_object() -> Value {
-    json!({"type": "object"})
+    json!({ "type": "object" })
 }

@@ -1,15 +1,21 @@
 //! OpenAI's JSON shapes: what a chat completion request may say, and how its answer looks.
 
+mod body;
+mod calls;
+mod drawing;
 mod form;
 mod messages;
 mod request;
 mod response;
 #[cfg(test)]
 mod tests;
-mod unserved;
+mod tools;
+mod unsupported;
+
+use crate::constraint::Unkept;
 
 pub use self::{
-    form::Form,
+    calls::Calls,
     request::{ChatRequest, parse},
     response::{ChatCompletion, Heading, render},
 };
@@ -41,4 +47,23 @@ impl Refusal {
         );
         Self { code: Some("context_length_exceeded"), ..Self::of("messages", message) }
     }
+}
+
+impl From<Unkept> for Refusal {
+    fn from(unkept: Unkept) -> Self {
+        Self::of(unkept.field, unkept.reason)
+    }
+}
+
+/// A number, if it lies between the least and the most that a field takes.
+fn within<N: Copy + PartialOrd + std::fmt::Display>(
+    param: &str,
+    value: N,
+    least: N,
+    most: N,
+) -> Result<N, Refusal> {
+    if value >= least && value <= most {
+        return Ok(value);
+    }
+    Err(Refusal::of(param, format!("{param} is {value}; it has to be from {least} to {most}.")))
 }

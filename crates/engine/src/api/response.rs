@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::calls::{self, Call, Calls};
 use crate::{
     model::{Token, Vocabulary},
     sampling::Logprobs,
@@ -30,7 +31,22 @@ struct ChoiceBody {
 #[derive(Debug, Serialize)]
 struct Message {
     role: &'static str,
-    content: String,
+    content: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<ToolCall>,
+}
+
+#[derive(Debug, Serialize)]
+struct ToolCall {
+    id: String,
+    r#type: &'static str,
+    function: FunctionCall,
+}
+
+#[derive(Debug, Serialize)]
+struct FunctionCall {
+    name: String,
+    arguments: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -76,19 +92,22 @@ pub struct Heading {
     pub model: String,
     /// Whether the client asked for probabilities.
     pub shows_logprobs: bool,
+    /// Where an answer holds calls of tools.
+    pub calls: Calls,
 }
 
 /// Puts an answer into OpenAI's shape.
 #[must_use]
 pub fn render(heading: Heading, completion: Completion, vocabulary: &dyn Vocabulary) -> ChatCompletion {
     let completion_tokens = completion.choices.iter().map(|choice| choice.tokens).sum();
-    let body = |(index, choice)| render_choice(index, choice, heading.shows_logprobs, vocabulary);
+    let body = |(index, choice)| render_choice(index, choice, &heading, vocabulary);
+    let choices = completion.choices.into_iter().enumerate().map(body).collect();
     ChatCompletion {
         id: heading.id,
         object: "chat.completion",
         created: heading.created,
         model: heading.model,
-        choices: completion.choices.into_iter().enumerate().map(body).collect(),
+        choices,
         usage: Usage {
             prompt_tokens: completion.prompt_tokens,
             completion_tokens,
@@ -98,18 +117,23 @@ pub fn render(heading: Heading, completion: Completion, vocabulary: &dyn Vocabul
     }
 }
 
-fn render_choice(
-    index: usize,
-    choice: Choice,
-    shows_logprobs: bool,
-    vocabulary: &dyn Vocabulary,
-) -> ChoiceBody {
+fn render_choice(index: usize, choice: Choice, heading: &Heading, vocabulary: &dyn Vocabulary) -> ChoiceBody {
     let content = || choice.logprobs.iter().map(|token| render_token(token, vocabulary)).collect();
+    let logprobs = heading.shows_logprobs.then(|| LogprobsBody { content: content() });
+    let (text, calls) = calls::read(&heading.calls, choice.text);
+    let called = !calls.is_empty() && calls.iter().all(|call| call.is_whole);
+    let tool_call = |(number, Call { name, arguments, .. })| ToolCall {
+        id: format!("call_{}{index:02x}{number:02x}", heading.id.trim_start_matches("chatcmpl-")),
+        r#type: "function",
+        function: FunctionCall { name, arguments },
+    };
+    let tool_calls = calls.into_iter().enumerate().map(tool_call).collect();
     ChoiceBody {
         index,
-        logprobs: shows_logprobs.then(|| LogprobsBody { content: content() }),
-        message: Message { role: "assistant", content: choice.text },
+        logprobs,
+        message: Message { role: "assistant", content: text, tool_calls },
         finish_reason: match choice.finish {
+            _ if called => "tool_calls",
             Finish::Stop => "stop",
             Finish::Length => "length",
         },

@@ -86,6 +86,13 @@ impl<D: Decoder> Cache<D> {
         self.sequences.iter().enumerate().filter_map(shared).max_by_key(|prefix| prefix.length)
     }
 
+    /// Drops all kept sequences.
+    pub fn forget_kept(&mut self) {
+        while let Some(sequence) = self.longest_unused(None) {
+            self.forget(sequence);
+        }
+    }
+
     /// Drops kept sequences, the longest unused first, until `cells` cells and a sequence are free. The sequence
     /// `spared` is not dropped. Returns whether there is room now.
     pub fn make_room(&mut self, cells: usize, spared: Option<usize>) -> bool {

@@ -1,68 +1,34 @@
-//! Answers of a given form: before each draw, the tokens after which the answer can still become JSON that fits the schema.
+//! Answers in a given form: which tokens may come next. The only module that knows the library of constrained decoding.
 //!
-//! llguidance computes them (a parser of Earley's kind over the bytes of a trie of all tokens). A schema is compiled once; its answers
-//! share what the lexer has learnt.
+//! A [`Form`] is what a client asks for. [`Grammars`] compiles it once into a [`Grammar`], and each choice follows
+//! the grammar with a [`Guide`] of its own.
 
-mod compiler;
+mod grammar;
+mod grammars;
+mod limits;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+pub use self::{
+    grammar::{Grammar, Guide},
+    grammars::Grammars,
+};
 
-use llguidance::Matcher;
-use llguidance::toktrie::SimpleVob;
-use thiserror::Error;
-
-pub use self::compiler::{Compiler, SCHEMA_BYTES_MAX};
-use crate::model::Token;
-
-/// The state of one answer: what it holds so far, and what may follow.
-#[derive(Clone)]
-pub struct Constraint(Box<Matcher>);
-
-/// The tokens that may follow.
-#[derive(Debug)]
-pub struct Allowed(SimpleVob);
-
-/// What may follow took too much work to find.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the form of the answer is too much work: {0}")]
-pub struct ConstraintFailed(String);
-
-impl Constraint {
-    /// The tokens that may follow; the end of the turn is among them where the answer is whole.
-    ///
-    /// # Errors
-    /// [`ConstraintFailed`]; then the answer cannot go on.
-    pub fn allowed(&mut self) -> Result<Allowed, ConstraintFailed> {
-        self.0.compute_mask_or_eos().map(Allowed).map_err(failed)
-    }
-
-    /// Takes a token that is allowed; returns whether the answer is whole and nothing may follow.
-    ///
-    /// # Errors
-    /// [`ConstraintFailed`]; then the answer cannot go on.
-    pub fn accept(&mut self, token: Token) -> Result<bool, ConstraintFailed> {
-        self.0.consume_token(token).map_err(failed)?;
-        Ok(self.0.is_stopped())
-    }
+/// The form that an answer has to have: JSON that is valid under this schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Form {
+    /// A JSON schema.
+    pub schema: serde_json::Value,
+    /// The field of the request that asks for it.
+    pub field: &'static str,
 }
 
-fn failed(error: impl fmt::Display) -> ConstraintFailed {
-    // What follows the first line is the state of a parser.
-    ConstraintFailed(error.to_string().lines().next().unwrap_or_default().to_owned())
-}
-
-impl Allowed {
-    /// Whether this token may follow.
-    #[must_use]
-    pub fn contains(&self, token: Token) -> bool {
-        self.0.is_allowed(token)
-    }
-}
-
-impl fmt::Debug for Constraint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Constraint").finish_non_exhaustive()
-    }
+/// Why a form cannot be kept to, as a sentence for the client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unkept {
+    /// The field of the request that asks for the form.
+    pub field: &'static str,
+    /// The sentence.
+    pub reason: String,
 }

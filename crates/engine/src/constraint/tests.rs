@@ -1,101 +1,160 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use super::{Compiler, Constraint, SCHEMA_BYTES_MAX};
-use crate::fake::{END, FakeVocabulary};
-use crate::model::Token;
+use super::{Form, Grammar, Grammars};
+use crate::{
+    chance::Chance,
+    fake::{END, FakeVocabulary},
+};
 
-fn compiler() -> Compiler {
-    Compiler::new(&FakeVocabulary::default()).expect("a vocabulary of bytes")
+fn grammars() -> Grammars {
+    Grammars::new(Arc::new(FakeVocabulary::default()))
 }
 
-/// Whether the constraint lets this text through and then says that it is whole or may end.
-fn takes(mut constraint: Constraint, text: &str) -> bool {
-    for byte in text.bytes() {
-        if !constraint.allowed().expect("a mask").contains(Token::from(byte)) {
-            return false;
+fn form(schema: Value) -> Form {
+    Form { schema, field: "response_format" }
+}
+
+fn refusal(schema: Value) -> String {
+    grammars().compile(&form(schema)).expect_err("a refusal").reason
+}
+
+/// A random answer of at most `tokens_max` bytes; whether it is complete.
+fn answer(grammar: &Grammar, seed: u64, tokens_max: usize) -> (String, bool) {
+    let (mut guide, mut chance, mut bytes) = (grammar.start(), Chance::new(seed), Vec::new());
+    while bytes.len() < tokens_max {
+        let allowed = guide.allowed().expect("a mask");
+        let tokens: Vec<u32> = (0..=END).filter(|&token| allowed.contains(token)).collect();
+        let drawn = chance.next_u64() % u64::try_from(tokens.len()).expect("few");
+        let token = tokens[usize::try_from(drawn).expect("few")];
+        bytes.extend(u8::try_from(token));
+        if guide.take(token).expect("an allowed token") || token == END {
+            return (String::from_utf8(bytes).expect("text"), true);
         }
-        if constraint.accept(byte.into()).expect("a token that is allowed") {
-            return text.as_bytes().last() == Some(&byte);
-        }
     }
-    constraint.allowed().expect("a mask").contains(END)
+    (String::from_utf8_lossy(&bytes).into_owned(), false)
+}
+
+fn person() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "name": { "type": "string", "maxLength": 5 },
+            "age": { "type": "integer", "minimum": 0, "maximum": 150 },
+            "friends": { "type": "array", "items": { "$ref": "#/$defs/friend" }, "maxItems": 2 },
+        },
+        "required": ["name", "age", "friends"],
+        "additionalProperties": false,
+        "$defs": { "friend": { "enum": ["Ada", "Alan"] } },
+    })
 }
 
 #[test]
-fn only_what_fits_the_schema_is_let_through() {
-    let schema = json!({
-        "type": "object", "additionalProperties": false, "required": ["name", "age"],
-        "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0},
-            "tags": {"type": "array", "maxItems": 2, "items": {"enum": ["a", "b"]}}},
-    });
-    let compiler = compiler();
-    for (text, expected) in [
-        (r#"{"name":"x","age":7}"#, true),
-        (r#"{ "name": "é😀\n", "age": 70, "tags": ["a", "b"] }"#, true),
-        ("{\n    \"name\": \"x\",\n    \"age\": 7\n}", true),
-        (r#"{"name":"x"}"#, false),
-        (r#"{"name":7}"#, false),
-        (r#"{"name":"x","age":-1}"#, false),
-        (r#"{"name":"x","age":7,"tags":["c"]}"#, false),
-        (r#"{"name":"x","age":7,"tags":["a","a","a"]}"#, false),
-        (r#"{"other":1}"#, false),
-        ("Sure: {}", false),
-        ("{                                                  ", false),
+fn every_answer_has_the_form() {
+    let grammar = grammars().compile(&form(person())).expect("a grammar");
+    for seed in 0..200 {
+        let (text, is_complete) = answer(&grammar, seed, 2_000);
+        assert!(is_complete, "seed {seed}: {text}");
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(value.as_object().map(serde_json::Map::len), Some(3), "seed {seed}: {text}");
+        assert!(value["name"].as_str().is_some_and(|name| name.chars().count() <= 5), "seed {seed}: {text}");
+        assert!(value["age"].as_u64().is_some_and(|age| age <= 150), "seed {seed}: {text}");
+        let friends = value["friends"].as_array().expect("a list");
+        assert!(friends.len() <= 2 && friends.iter().all(|friend| friend == "Ada" || friend == "Alan"));
+    }
+}
+
+#[test]
+fn white_space_has_a_bound_that_no_schema_lifts() {
+    let lifting = json!({ "type": "object", "x-guidance": { "whitespace_pattern": "[ ]+" } });
+    for schema in [json!({ "type": "object" }), lifting] {
+        let mut guide = grammars().compile(&form(schema)).expect("a grammar").start();
+        guide.take(u32::from(b'{')).expect("an opening");
+        guide.take(u32::from(b'\n')).expect("a line break");
+        let is_allowed = |_: &usize| {
+            let is_allowed = guide.allowed().expect("a mask").contains(u32::from(b' '));
+            is_allowed && guide.take(u32::from(b' ')).is_ok()
+        };
+        assert_eq!((0..500).take_while(is_allowed).count(), 64);
+    }
+}
+
+#[test]
+fn properties_come_in_the_order_of_the_schema() {
+    let schema = json!({ "type": "object", "required": ["z", "a"], "properties": { "z": {}, "a": {} } });
+    let mut guide = grammars().compile(&form(schema)).expect("a grammar").start();
+    for byte in b"{\"z\":1,\"a\":2}" {
+        assert!(guide.allowed().expect("a mask").contains(u32::from(*byte)));
+        guide.take(u32::from(*byte)).expect("an allowed token");
+    }
+}
+
+#[test]
+fn a_schema_that_cannot_be_kept_to_is_refused_in_words() {
+    for (schema, word) in [
+        (json!("text"), "object or boolean"),
+        (json!(false), "false"),
+        (json!({ "type": "foo" }), "foo"),
+        (json!({ "not": {} }), "not"),
+        (json!({ "type": "array", "uniqueItems": true }), "uniqueItems"),
+        (json!({ "$ref": "https://example.com/schema" }), "example.com"),
+        (json!({ "$ref": "#/$defs/none" }), "$defs"),
+        (json!({ "type": "string", "pattern": "(?=a)b" }), "regex"),
+        (json!({ "type": "integer", "minimum": 3, "maximum": 1 }), "minimum"),
+        (json!({ "$ref": "#/$defs/a", "$defs": { "a": { "$ref": "#/$defs/a" } } }), "no answer is valid"),
+        (json!({ "type": "integer", "multipleOf": 1_000_003 }), "multipleOf"),
+        (json!({ "type": "number", "multipleOf": 1e-7 }), "multipleOf"),
     ] {
-        let constraint = compiler.compile(&schema).expect("a schema");
-        assert_eq!(takes(constraint, text), expected, "{text}");
+        let reason = refusal(schema.clone());
+        assert!(reason.contains(word), "{schema}: {reason}");
     }
+    assert!(grammars().compile(&form(json!({ "type": "number", "multipleOf": 0.05 }))).is_ok());
 }
 
 #[test]
-fn references_within_the_schema_and_plain_objects_are_served() {
-    let compiler = compiler();
-    let tree = json!({
-        "$ref": "#/$defs/node",
-        "$defs": {"node": {"type": "object", "additionalProperties": false, "required": ["v"],
-            "properties": {"v": {"type": "integer"}, "next": {"$ref": "#/$defs/node"}}}},
-    });
-    assert!(takes(compiler.compile(&tree).expect("a schema"), r#"{"v":1,"next":{"v":2}}"#));
-    assert!(takes(
-        compiler.compile(&json!({"type": "object"})).expect("a schema"),
-        r#"{"any":[1,{"b":null}]}"#
-    ));
-    assert!(!takes(compiler.compile(&json!({"type": "object"})).expect("a schema"), "[1]"));
-    assert!(takes(compiler.compile(&json!(true)).expect("a schema"), "[1,2]"));
+fn a_schema_that_is_too_large_is_refused() {
+    let either = |place: usize| {
+        let one = json!({ "properties": { format!("a{place}"): {} } });
+        let other = json!({ "properties": { format!("b{place}"): {} } });
+        json!({ "anyOf": [one, other] })
+    };
+    let products: Vec<Value> = (0..20).map(either).collect();
+    assert!(refusal(json!({ "allOf": products })).contains("too large"));
+    let names: Vec<String> = (0..20_000).map(|number| format!("name {number}")).collect();
+    assert!(refusal(json!({ "enum": names })).contains("131072 bytes"));
 }
 
 #[test]
-fn what_cannot_be_served_is_said() {
-    let compiler = compiler();
-    let deep = (0..40)
-        .fold(json!({"type": "string"}), |inner, _| json!({"type": "object", "properties": {"a": inner}}));
-    assert!(compiler.compile(&deep).is_ok());
-    for (schema, expected) in [
-        (json!("text"), "no JSON schema"),
-        (json!({"type": "nonsense"}), "nonsense"),
-        (json!({"$ref": "https://example.com/schema"}), ""),
-        (json!(false), ""),
-        (json!({"enum": ["x".repeat(SCHEMA_BYTES_MAX)]}), "longer than"),
-    ] {
-        let refused = compiler.compile(&schema).expect_err("a refusal");
-        assert!(refused.contains(expected), "{schema:.80}: {refused}");
-    }
+fn a_long_chain_of_references_is_followed() {
+    let link = |place: usize| {
+        let next = json!({ "$ref": format!("#/$defs/{}", place + 1) });
+        (place.to_string(), json!({ "allOf": [next, { "type": "object" }] }))
+    };
+    let mut links: serde_json::Map<String, Value> = (0..2_000).map(link).collect();
+    links.insert("2000".to_owned(), json!({ "type": "object" }));
+    let chain = json!({ "$ref": "#/$defs/0", "$defs": links });
+    assert!(grammars().compile(&form(chain)).is_ok());
 }
 
 #[test]
-fn a_schema_is_compiled_once_and_few_are_kept() {
-    let compiler = compiler();
-    let schema = |number: usize| json!({"const": number});
-    for number in (0..40).chain([39, 39]) {
-        assert!(takes(compiler.compile(&schema(number)).expect("a schema"), &number.to_string()));
-    }
-    let kept = compiler.kept();
-    assert_eq!((kept.len(), kept.last().cloned()), (16, Some(schema(39).to_string())));
+fn a_form_too_complex_in_its_middle_says_so() {
+    let names = (0..1_200).map(|number| (format!("p{number}"), json!({ "type": "string" })));
+    let schema = json!({ "type": "object", "properties": names.collect::<serde_json::Map<_, _>>() });
+    let mut guide = grammars().compile(&form(schema)).expect("a grammar").start();
+    let failed = guide.take(u32::from(b'{')).expect_err("too many properties");
+    assert_eq!(failed.field, "response_format");
+    assert!(failed.reason.starts_with("The schema cannot be kept to here:"), "{failed}");
 }
 
 #[test]
-fn options_of_the_library_are_not_the_clients() {
-    let schema = |options: Value| json!({"type": "object", "x-guidance": options});
-    let own = compiler().compile(&schema(json!({"whitespace_pattern": "[z]*"}))).expect("a schema");
-    assert!(!takes(own, "{zz}"));
+fn a_schema_is_compiled_once_and_the_latest_are_kept() {
+    let grammars = grammars();
+    let compile = |number: usize| grammars.compile(&form(json!({ "const": number }))).expect("a grammar");
+    let first = compile(0);
+    assert!(Arc::ptr_eq(&first, &compile(0)));
+    (1..32).for_each(|number| drop(compile(number)));
+    assert!(Arc::ptr_eq(&first, &compile(0)), "it was used last");
+    (32..64).for_each(|number| drop(compile(number)));
+    assert!(!Arc::ptr_eq(&first, &compile(0)));
 }

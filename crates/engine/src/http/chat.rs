@@ -12,9 +12,9 @@ use tokio::{sync::oneshot, task::spawn_blocking};
 
 use super::{Engine, Ready, errors::ApiError};
 use crate::{
-    api::{self, ChatCompletion, ChatRequest, Form, Heading, Refusal},
+    api::{self, ChatCompletion, ChatRequest, Heading, Refusal},
     clock::{Stopwatch, unix_seconds},
-    constraint::{Compiler, Constraint},
+    constraint::Grammar,
     model::Token,
     scheduler::Job,
     worker::Command,
@@ -30,28 +30,28 @@ pub(super) async fn complete(
     let ready = engine.ready()?;
     let body = body.map_err(|rejection| refuse_body(&rejection))?;
     let preparing = Arc::clone(&engine);
-    let Prepared { request, prompt, constraint } =
-        spawn_blocking(move || prepare(&preparing, &body)).await.map_err(|_| ApiError::broken())??;
-    let shows_logprobs = request.generation.logprobs.is_some();
+    let prepared = spawn_blocking(move || prepare(&preparing, &body)).await;
+    let Prepared { request, prompt, grammar } = prepared.map_err(|_| ApiError::broken())??;
+    let ChatRequest { generation, calls, .. } = request;
+    let shows_logprobs = generation.logprobs.is_some();
     let (respond, answer) = oneshot::channel();
-    let job = Job { prompt: prompt.into(), generation: request.generation, constraint, respond };
-    engine.commands.send(Command::Complete(job)).map_err(|_| ApiError::ending())?;
+    let job = Job { prompt: prompt.into(), generation, grammar, respond };
+    engine.commands.send(Command::Complete(Box::new(job))).map_err(|_| ApiError::ending())?;
     let completion = answer.await.map_err(|_| ApiError::ending())??;
     engine.metrics.observe_latency(stopwatch.elapsed());
     let id = format!("chatcmpl-{:016x}{:016x}", engine.seeds.next_seed(), engine.seeds.next_seed());
-    let heading = Heading { id, created: unix_seconds(), model: engine.name.clone(), shows_logprobs };
+    let heading = Heading { id, created: unix_seconds(), model: engine.name.clone(), shows_logprobs, calls };
     Ok(Json(api::render(heading, completion, ready.vocabulary.as_ref())))
 }
 
-/// What is known of a request before it is computed.
+/// A request that can be computed.
 struct Prepared {
     request: ChatRequest,
     prompt: Vec<Token>,
-    constraint: Option<Constraint>,
+    grammar: Option<Arc<Grammar>>,
 }
 
-/// Everything that takes time and no model: reading, rendering, tokenizing, compiling the form of the answer. Runs where it may
-/// block.
+/// Everything that takes time and no model: reading, rendering, tokenizing, compiling. Runs where it may block.
 fn prepare(engine: &Engine, body: &[u8]) -> Result<Prepared, ApiError> {
     let ready = engine.ready()?;
     let request = api::parse(body, ready.vocabulary.token_count(), engine.seeds.next_seed())?;
@@ -59,15 +59,8 @@ fn prepare(engine: &Engine, body: &[u8]) -> Result<Prepared, ApiError> {
         return Err(ApiError::unknown_model(&request.model, &engine.name));
     }
     let prompt = tokenize(ready, &request)?;
-    let constraint = request.form.as_ref().map(|form| constrain(ready, form)).transpose()?;
-    Ok(Prepared { request, prompt, constraint })
-}
-
-fn constrain(ready: &Ready, form: &Form) -> Result<Constraint, Refusal> {
-    let refused = |why: &str| Refusal::of(form.param, format!("The schema cannot be served: {why}."));
-    let compiler = ready.forms.get_or_init(|| Compiler::new(ready.vocabulary.as_ref()));
-    let compiler = compiler.as_ref().map_err(|why| refused(why))?;
-    compiler.compile(&form.schema).map_err(|why| refused(&why))
+    let grammar = request.form.as_ref().map(|form| ready.grammars.compile(form)).transpose();
+    Ok(Prepared { grammar: grammar.map_err(Refusal::from)?, request, prompt })
 }
 
 fn tokenize(ready: &Ready, request: &ChatRequest) -> Result<Vec<Token>, Refusal> {

@@ -8,7 +8,7 @@ use axum::{
 use serde_json::json;
 
 use super::BODY_BYTES_MAX;
-use crate::{api::Refusal, scheduler::JobFailed};
+use crate::{api::Refusal, scheduler::Failure};
 
 /// An error as a client sees it.
 #[derive(Debug)]
@@ -72,11 +72,11 @@ impl From<Refusal> for ApiError {
     }
 }
 
-impl From<JobFailed> for ApiError {
-    fn from(failure: JobFailed) -> Self {
+impl From<Failure> for ApiError {
+    fn from(failure: Failure) -> Self {
         match failure {
-            JobFailed::Step(failure) => Self { message: failure.to_string(), ..Self::broken() },
-            JobFailed::Form(failure) => Refusal::of("response_format", failure.to_string()).into(),
+            Failure::Form(unkept) => Refusal::from(unkept).into(),
+            Failure::Decode(failed) => Self { message: failed.to_string(), ..Self::broken() },
         }
     }
 }

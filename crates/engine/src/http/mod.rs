@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, mpsc};
 use self::errors::ApiError;
 use crate::{
     chance::Seeds,
-    constraint::Compiler,
+    constraint::Grammars,
     metrics::Metrics,
     model::{Capacity, Vocabulary},
     template::ChatTemplate,
@@ -51,8 +51,8 @@ pub struct Ready {
     pub template: ChatTemplate,
     /// How much it holds.
     pub capacity: Capacity,
-    /// Compiles the forms of answers; made for the first request that has one.
-    pub forms: OnceLock<Result<Compiler, String>>,
+    /// The compiler of forms.
+    pub grammars: Grammars,
 }
 
 impl Engine {

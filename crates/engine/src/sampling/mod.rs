@@ -1,6 +1,6 @@
 //! Chooses the next token from logits.
 //!
-//! The order is vLLM's: bias and penalties, temperature, `min_p`, `top_k`, `top_p`, then one draw. Temperature 0 takes
+//! The order is vLLM's: bias and penalties, the tokens that are allowed, temperature, `min_p`, `top_k`, `top_p`, then one draw. Temperature 0 takes
 //! the greatest logit, the first among equals.
 
 mod filters;
@@ -8,10 +8,14 @@ mod logprobs;
 mod penalties;
 #[cfg(test)]
 mod tests;
+mod token_set;
 
-pub use self::logprobs::{Logprobs, logprobs};
 use self::penalties::Penalties;
-use crate::{chance::Chance, constraint::Allowed, model::Token};
+pub use self::{
+    logprobs::{Logprobs, logprobs},
+    token_set::TokenSet,
+};
+use crate::{chance::Chance, model::Token};
 
 /// How a choice's tokens are drawn.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,10 +78,10 @@ impl Sampler {
         Self { penalties: Penalties::new(&sampling, prompt), chance, sampling }
     }
 
-    /// Chooses the next token, of those that are allowed where some are not, and remembers it for the penalties.
+    /// Chooses the next token and remembers it for the penalties.
     ///
-    /// A logit that is not a number counts as impossible. `logits` is not empty, and one token at least is allowed.
-    pub fn sample(&mut self, logits: &[f32], allowed: Option<&Allowed>) -> Token {
+    /// A logit that is not a number counts as impossible. `logits` is not empty, and some of its tokens are `allowed`.
+    pub fn sample(&mut self, logits: &[f32], allowed: Option<&TokenSet>) -> Token {
         let mut candidates: Vec<Candidate> =
             (0..).zip(logits).map(|(token, &logit)| candidate(token, logit)).collect();
         self.penalties.apply(&mut candidates);

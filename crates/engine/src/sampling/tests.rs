@@ -1,4 +1,4 @@
-use super::{Sampler, Sampling, logprobs};
+use super::{Sampler, Sampling, TokenSet, logprobs};
 
 fn draws(sampling: Sampling, logits: &[f32], count: usize) -> Vec<u32> {
     let mut sampler = Sampler::new(sampling, &[]);
@@ -108,4 +108,18 @@ fn logprobs_are_of_the_whole_distribution() {
     assert!((found.logprob - 0.2_f32.ln()).abs() < 1e-5);
     assert_eq!(found.top.iter().map(|(token, _)| *token).collect::<Vec<_>>(), [0, 1]);
     assert!(logprobs(&[0.0, f32::NEG_INFINITY], 1, 0).logprob.is_finite());
+}
+
+#[test]
+fn only_allowed_tokens_are_drawn_however_improbable() {
+    let logits = [9.0, f32::NEG_INFINITY, 0.0, f32::NAN];
+    for temperature in [0.0, 1.0] {
+        let sample = |allowed: &[u32]| {
+            let mut sampler = Sampler::new(Sampling { temperature, ..Sampling::default() }, &[]);
+            sampler.sample(&logits, Some(&TokenSet::of(allowed, 4)))
+        };
+        assert_eq!(sample(&[1, 2]), 2);
+        assert_eq!(sample(&[3]), 3);
+        assert_eq!(sample(&[1]), 1);
+    }
 }

@@ -1,10 +1,10 @@
 //! One choice while it is generated.
 
-use super::job::{Choice, Finish, Job};
+use super::job::{Choice, Finish, Generation, Job};
 use crate::{
-    constraint::{Constraint, ConstraintFailed},
+    constraint::{Guide, Unkept},
     model::{Token, Vocabulary},
-    sampling::{Logprobs, Sampler, logprobs},
+    sampling::{Logprobs, Sampler, TokenSet, logprobs},
     text::Text,
 };
 
@@ -12,61 +12,81 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Answer {
     sampler: Sampler,
+    guide: Option<Guide>,
+    allowed: Option<TokenSet>,
+    stop_tokens: Vec<Token>,
     text: Text,
     tokens: usize,
+    tokens_min: usize,
     tokens_max: usize,
     ignores_end: bool,
     rivals: Option<usize>,
     logprobs: Vec<(usize, Logprobs)>,
-    constraint: Option<Constraint>,
 }
 
 impl Answer {
-    /// The `index`-th answer to a request.
+    /// The answer to choice `index` of a job, of at most `tokens_max` tokens.
     pub(super) fn new(job: &Job, index: u64, tokens_max: usize) -> Self {
-        let Job { prompt, generation, constraint, .. } = job;
+        let generation: &Generation = &job.generation;
         let mut sampling = generation.sampling.clone();
         sampling.seed = sampling.seed.wrapping_add(index);
         Self {
-            sampler: Sampler::new(sampling, prompt),
-            text: Text::new(generation.stops.clone()),
+            sampler: Sampler::new(sampling, &job.prompt),
+            guide: job.grammar.as_ref().map(|grammar| grammar.start()),
+            allowed: generation.allowed.clone(),
+            stop_tokens: generation.stop_tokens.clone(),
+            text: Text::new(generation.stops.clone(), generation.keeps_stop),
             tokens: 0,
+            tokens_min: generation.tokens_min,
             tokens_max,
-            ignores_end: generation.ignores_end,
+            ignores_end: generation.ignores_end && job.grammar.is_none(),
             rivals: generation.logprobs,
             logprobs: Vec::new(),
-            constraint: constraint.clone(),
         }
     }
 
     /// Draws the next token; says with it how the answer ended, if it did.
     ///
     /// # Errors
-    /// Its form was too much work to hold.
+    /// [`Unkept`] where the answer's form is too complex to go on.
     pub(super) fn grow(
         &mut self,
         logits: &[f32],
         vocabulary: &dyn Vocabulary,
-    ) -> Result<(Token, Option<Finish>), ConstraintFailed> {
-        let allowed = self.constraint.as_mut().map(Constraint::allowed).transpose()?;
-        let token = self.sampler.sample(logits, allowed.as_ref());
+    ) -> Result<(Token, Option<Finish>), Unkept> {
+        let allowed = self.find_allowed(vocabulary)?;
+        let token = self.sampler.sample(logits, allowed.as_ref().or(self.allowed.as_ref()));
         self.tokens += 1;
-        let ignores_end = self.ignores_end && self.constraint.is_none();
-        if !ignores_end && vocabulary.ends_turn(token) {
+        if self.stop_tokens.contains(&token) || (!self.ignores_end && vocabulary.ends_turn(token)) {
             return Ok((token, Some(Finish::Stop)));
         }
-        let is_whole = self.constraint.as_mut().map(|constraint| constraint.accept(token)).transpose()?;
+        let is_complete = self.guide.as_mut().map_or(Ok(false), |guide| guide.take(token))?;
         if let Some(rivals) = self.rivals {
             self.logprobs.push((self.text.len(), logprobs(logits, token, rivals)));
         }
         let stopped = self.text.push(vocabulary.piece(token));
-        let stopped = stopped || is_whole == Some(true);
-        let finish = match (stopped, self.tokens_max - self.tokens) {
+        let finish = match (stopped || is_complete, self.tokens_max - self.tokens) {
             (true, _) => Some(Finish::Stop),
             (false, 0) => Some(Finish::Length),
             (false, _) => None,
         };
         Ok((token, finish))
+    }
+
+    /// The tokens that may come next, where they are not the same at every place.
+    fn find_allowed(&mut self, vocabulary: &dyn Vocabulary) -> Result<Option<TokenSet>, Unkept> {
+        let is_short = self.tokens < self.tokens_min;
+        let mut allowed = match (&mut self.guide, &self.allowed) {
+            (Some(guide), _) => guide.allowed()?,
+            (None, _) if !is_short => return Ok(None),
+            (None, Some(allowed)) => allowed.clone(),
+            (None, None) => TokenSet::all(vocabulary.token_count()),
+        };
+        if is_short {
+            let own = if self.ignores_end { &[] } else { vocabulary.end_tokens() };
+            allowed.remove_unless_last(own.iter().chain(&self.stop_tokens).copied());
+        }
+        Ok(Some(allowed))
     }
 
     pub(super) fn finish(self, finish: Finish) -> Choice {

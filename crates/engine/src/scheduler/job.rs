@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::{
-    constraint::{Constraint, ConstraintFailed},
+    constraint::{Grammar, Unkept},
     model::{DecodeFailed, Token},
-    sampling::{Logprobs, Sampling},
+    sampling::{Logprobs, Sampling, TokenSet},
 };
 
 /// A request that waits for its answer. Dropping the receiver of `respond` cancels it between two steps.
@@ -17,21 +17,21 @@ pub struct Job {
     pub prompt: Arc<[Token]>,
     /// How the answer is made.
     pub generation: Generation,
-    /// The form that each answer has, where one is asked for.
-    pub constraint: Option<Constraint>,
+    /// The form of each answer; any text if there is none.
+    pub grammar: Option<Arc<Grammar>>,
     /// Where the answer goes.
-    pub respond: oneshot::Sender<Result<Completion, JobFailed>>,
+    pub respond: oneshot::Sender<Result<Completion, Failure>>,
 }
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum JobFailed {
-    /// The engine's fault.
+pub enum Failure {
+    /// A step failed.
     #[error(transparent)]
-    Step(#[from] DecodeFailed),
-    /// The request's.
+    Decode(#[from] DecodeFailed),
+    /// The form that the client asked for is too complex.
     #[error(transparent)]
-    Form(#[from] ConstraintFailed),
+    Form(#[from] Unkept),
 }
 
 /// How an answer is made.
@@ -41,14 +41,42 @@ pub struct Generation {
     pub choices: usize,
     /// The most tokens of one answer; the context may hold fewer.
     pub tokens_max: usize,
+    /// Until an answer has this many tokens, no token that ends it is drawn. Strings end it all the same.
+    pub tokens_min: usize,
     /// Strings that end an answer before them.
     pub stops: Vec<String>,
+    /// Whether an answer keeps the string that ended it.
+    pub keeps_stop: bool,
+    /// Tokens that end an answer, beside the model's own.
+    pub stop_tokens: Vec<Token>,
+    /// The only tokens that are drawn, if not all.
+    pub allowed: Option<TokenSet>,
     /// How tokens are drawn; choice `i` has the `i`-th seed after this one.
     pub sampling: Sampling,
     /// How many rivals of each token are reported with their probabilities; `None` reports none at all.
     pub logprobs: Option<usize>,
-    /// Whether the model's own end of turn is passed over.
+    /// Whether the model's own end of turn is passed over. A grammar's is not.
     pub ignores_end: bool,
+    /// Whether the answer has to repeat to the last bit, where the request is alone.
+    pub repeats: bool,
+}
+
+impl Default for Generation {
+    fn default() -> Self {
+        Self {
+            choices: 1,
+            tokens_max: usize::MAX,
+            tokens_min: 0,
+            stops: Vec::new(),
+            keeps_stop: false,
+            stop_tokens: Vec::new(),
+            allowed: None,
+            sampling: Sampling::default(),
+            logprobs: None,
+            ignores_end: false,
+            repeats: false,
+        }
+    }
 }
 
 /// All answers to one request.
@@ -78,7 +106,7 @@ pub struct Choice {
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// The model ended its turn, or a stop string came.
+    /// The model ended its turn, a stop string came, or the form is complete.
     Stop,
     /// The allowed number of tokens was drawn, or the context was full.
     Length,

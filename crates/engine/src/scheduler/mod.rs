@@ -16,7 +16,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use self::job::{Choice, Completion, Finish, Generation, Job, JobFailed};
+pub use self::job::{Choice, Completion, Failure, Finish, Generation, Job};
 use self::{answer::Answer, queue::Requests};
 use crate::{
     cache::{Cache, Prefix, shared_length},
@@ -102,6 +102,10 @@ impl<D: Decoder> Scheduler<D> {
         let mut place = 0;
         while self.running.len() < self.capacity.parallel {
             let Some((key, request)) = self.requests.waiting(place) else { return };
+            if request.job.generation.repeats && self.is_alone(key) {
+                // A prefix from the cache was computed in other steps and lies in other cells: its last bits differ.
+                self.cache.forget_kept();
+            }
             let prompt = Arc::clone(&request.job.prompt);
             let tokens_max = request.job.generation.tokens_max.min(self.capacity.context - prompt.len());
             let prefix = self.cache.find_prefix(&prompt[..prompt.len() - 1]);
@@ -126,6 +130,12 @@ impl<D: Decoder> Scheduler<D> {
                 });
             }
         }
+    }
+
+    /// Whether a request is to begin with nothing beside it.
+    fn is_alone(&self, request: u64) -> bool {
+        let stays_alone = self.capacity.parallel == 1 || self.requests.is_single();
+        stays_alone && self.running.is_empty() && self.requests.is_unbegun(request)
     }
 
     /// A sequence with room for `cells`, and how many tokens of it are computed; `None` if it has to wait.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::job::{Choice, Completion, Job, JobFailed};
+use super::job::{Choice, Completion, Failure, Job};
 
 /// A request and how far its choices are.
 pub(super) struct Request {
@@ -70,7 +70,7 @@ impl Requests {
     }
 
     /// Answers a request with a failure; false if it was gone already.
-    pub(super) fn fail(&mut self, key: u64, failure: &JobFailed) -> bool {
+    pub(super) fn fail(&mut self, key: u64, failure: &Failure) -> bool {
         self.waiting.retain(|&waiting| waiting != key);
         let Some(request) = self.all.remove(&key) else { return false };
         // Nobody waiting any more needs no answer.
@@ -88,6 +88,16 @@ impl Requests {
             self.waiting.retain(|waiting| waiting != key);
         }
         cancelled
+    }
+
+    /// Whether there is only one request.
+    pub(super) fn is_single(&self) -> bool {
+        self.all.len() == 1
+    }
+
+    /// Whether the next choice of a request is its first.
+    pub(super) fn is_unbegun(&self, key: u64) -> bool {
+        self.all.get(&key).is_some_and(|request| request.begun == 0)
     }
 
     /// How many requests run and how many wait for their first choice to begin.

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Finish, JobFailed, Running, Scheduler};
+use super::{Failure, Finish, Running, Scheduler};
 use crate::{
-    constraint::ConstraintFailed,
+    constraint::Unkept,
     metrics::Ended,
     model::{BatchEntry, DecodeFailed, Decoder, PROMPT_CHUNK_MAX, STEP_TOKENS_MAX},
 };
@@ -21,9 +21,9 @@ impl<D: Decoder> Scheduler<D> {
             drawing.map(|(index, entry)| (entry.sequence, self.draw(index, entry.sequence))).collect();
         for (sequence, drawn) in drawn {
             match drawn {
-                Ok(None) => {}
                 Ok(Some(finish)) => self.end(sequence, finish),
-                Err(failure) => self.fail_one(sequence, &failure.into()),
+                Ok(None) => {}
+                Err(unkept) => self.fail_form(sequence, unkept),
             }
         }
     }
@@ -47,7 +47,7 @@ impl<D: Decoder> Scheduler<D> {
     }
 
     /// Draws the next token of a sequence; says how its answer ended, if it did.
-    fn draw(&mut self, index: usize, sequence: usize) -> Result<Option<Finish>, ConstraintFailed> {
+    fn draw(&mut self, index: usize, sequence: usize) -> Result<Option<Finish>, Unkept> {
         let Some(running) = self.running.iter_mut().find(|running| running.sequence == sequence) else {
             return Ok(None);
         };
@@ -74,11 +74,11 @@ impl<D: Decoder> Scheduler<D> {
         }
     }
 
-    /// Answers the request of a sequence that cannot go on; its other choices end with it.
-    fn fail_one(&mut self, sequence: usize, failure: &JobFailed) {
+    /// Ends a request with one answer whose form is too complex.
+    fn fail_form(&mut self, sequence: usize, unkept: Unkept) {
         let Some(running) = self.running.iter().find(|running| running.sequence == sequence) else { return };
         let request = running.request;
-        if self.requests.fail(request, failure) {
+        if self.requests.fail(request, &Failure::Form(unkept)) {
             self.metrics.count_ended(Ended::Error);
         }
         self.leave(request);
@@ -92,7 +92,7 @@ impl<D: Decoder> Scheduler<D> {
         self.running = staying;
         for running in hit {
             self.cache.forget(running.sequence);
-            if self.requests.fail(running.request, &failure.clone().into()) {
+            if self.requests.fail(running.request, &Failure::Decode(failure.clone())) {
                 self.metrics.count_ended(Ended::Error);
             }
             self.leave(running.request);

@@ -18,6 +18,8 @@ const CHATML: &str = "{% for message in messages %}<|im_start|>{{ message.role }
     {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
 const NAME: &str = "chat";
+
+/// The role that newer clients give to what older ones say as `system`.
 const DEVELOPER: &str = "developer";
 
 /// The most instructions that one rendering may take; a message needs some hundred.
@@ -29,8 +31,7 @@ pub struct ChatTemplate {
     environment: Environment<'static>,
     bos_token: String,
     eos_token: String,
-    /// Whether it has the role `developer`; where it has not, such a message is one of the system.
-    has_developer: bool,
+    knows_developer: bool,
 }
 
 impl ChatTemplate {
@@ -49,15 +50,11 @@ impl ChatTemplate {
         environment.set_fuel(Some(FUEL));
         let source = source.unwrap_or(CHATML);
         environment.add_template_owned(NAME, source::adapt(source))?;
-        Ok(Self { environment, bos_token, eos_token, has_developer: source.contains(DEVELOPER) })
+        Ok(Self { environment, bos_token, eos_token, knows_developer: source.contains(DEVELOPER) })
     }
 
-    fn adapt_role(&self, message: &Value) -> Value {
-        let is_developers = || message.get_attr("role").is_ok_and(|role| role.as_str() == Some(DEVELOPER));
-        if self.has_developer || !is_developers() { message.clone() } else { of_system(message) }
-    }
-
-    /// The prompt of a conversation, up to where the assistant speaks. `arguments` are further variables.
+    /// The prompt of a conversation, up to where the assistant speaks. `arguments` are further variables. A template
+    /// that does not name the role `developer` is shown `system` instead.
     ///
     /// # Errors
     /// What the template objects to, in its own words.
@@ -80,20 +77,19 @@ impl ChatTemplate {
         };
         self.environment.get_template(NAME)?.render(variables)
     }
-}
 
-/// The message as one of `system`.
-fn of_system(message: &Value) -> Value {
-    let fields = message.try_iter().into_iter().flatten();
-    let fields = fields.map(|key| {
-        let value = if key.as_str() == Some("role") {
-            Value::from("system")
-        } else {
-            message.get_item(&key).unwrap_or_default()
+    fn adapt_role(&self, message: &Value) -> Value {
+        let is_developer =
+            |message: &Value| message.get_attr("role").is_ok_and(|role| role.as_str() == Some(DEVELOPER));
+        if self.knows_developer || !is_developer(message) {
+            return message.clone();
+        }
+        let field = |key: Value| match key.as_str() {
+            Some("role") => (key, Value::from("system")),
+            _ => (key.clone(), message.get_item(&key).unwrap_or_default()),
         };
-        (key, value)
-    });
-    Value::from_pairs(fields)
+        Value::from_pairs(message.try_iter().into_iter().flatten().map(field))
+    }
 }
 
 fn raise_exception(message: String) -> Result<String, Error> {

@@ -97,9 +97,10 @@ fn what_is_no_template_does_not_compile() {
 }
 
 #[test]
-fn a_developer_speaks_as_the_system_where_the_template_does_not_know_him() {
-    let messages = r#"[{"role":"developer","content":"Be kind."}]"#;
+fn a_developer_is_the_system_where_the_template_does_not_name_it() {
+    let messages = r#"[{"role":"developer","content":"Be kind.","name":"n"}]"#;
     check(None, messages, "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>assistant\n");
-    check(Some("{{ messages[0].role }}:{{ messages[0].content }}"), messages, "system:Be kind.");
-    check(Some("{% if messages[0].role == 'developer' %}he{% endif %}"), messages, "he");
+    check(Some("{{ messages[0].role }} {{ messages[0].name }}"), messages, "system n");
+    let naming = "{% if messages[0].role == 'developer' %}{{ messages[0].role }}{% endif %}";
+    check(Some(naming), messages, "developer");
 }

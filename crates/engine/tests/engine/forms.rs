@@ -1,74 +1,158 @@
-//! Answers of a given form, by the model in the box, which never saw JSON.
-
 use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::support::Engine;
+use crate::support::{Engine, chat};
 
-fn ticket() -> Value {
+fn schema() -> Value {
     json!({
-        "type": "object", "additionalProperties": false, "required": ["title", "priority", "customer", "tags"],
+        "type": "object",
         "properties": {
-            "title": {"type": "string", "maxLength": 24},
-            "priority": {"enum": ["low", "normal", "high"]},
-            "customer": {
-                "type": "object", "additionalProperties": false, "required": ["name", "age"],
-                "properties": {"name": {"type": "string", "maxLength": 12}, "age": {"type": "integer", "minimum": 0, "maximum": 120}},
+            "title": { "type": "string", "maxLength": 20 },
+            "parts": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 3,
+                "items": { "$ref": "#/$defs/part" },
             },
-            "tags": {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 8}},
+        },
+        "required": ["title", "parts"],
+        "additionalProperties": false,
+        "$defs": {
+            "part": {
+                "type": "object",
+                "properties": { "kind": { "enum": ["one", "other"] }, "size": { "type": "integer", "maximum": 9999, "minimum": 0 } },
+                "required": ["kind", "size"],
+                "additionalProperties": false,
+            },
         },
     })
 }
 
-fn fits(answer: &Value) -> bool {
-    let is_short = |value: &Value, most| value.as_str().is_some_and(|text| text.chars().count() <= most);
-    let keys = answer.as_object().map_or(0, serde_json::Map::len);
-    keys == 4
-        && is_short(&answer["title"], 24)
-        && ["low", "normal", "high"].contains(&answer["priority"].as_str().unwrap_or_default())
-        && is_short(&answer["customer"]["name"], 12)
-        && answer["customer"]["age"].as_u64().is_some_and(|age| age <= 120)
-        && answer["tags"]
-            .as_array()
-            .is_some_and(|tags| tags.len() <= 2 && tags.iter().all(|tag| is_short(tag, 8)))
+fn formed(schema: &Value) -> Value {
+    let named = json!({ "name": "answer", "strict": true, "schema": schema });
+    json!({ "response_format": { "type": "json_schema", "json_schema": named } })
 }
 
-#[test]
-fn every_answer_fits_a_nested_schema_whatever_is_asked() {
-    let engine = Engine::start(&[]);
-    let ask = |worker: usize| {
-        for number in 0..10 {
-            let question = format!("Tell me about number {worker} {number}.");
-            let format = json!({"type": "json_schema", "json_schema": {"name": "ticket", "strict": true, "schema": ticket()}});
-            let fields =
-                json!({"max_tokens": 600, "temperature": 1.3, "seed": number, "response_format": format});
-            let answer = engine.ask(&question, &fields);
-            let choice = &answer["choices"][0];
-            assert_eq!(choice["finish_reason"], "stop", "{answer}");
-            let text = choice["message"]["content"].as_str().expect("a text");
-            let formed: Value = serde_json::from_str(text).unwrap_or_else(|fault| panic!("{fault}: {text}"));
-            assert!(fits(&formed), "{formed}");
-        }
-    };
-    thread::scope(|scope| (0..8).for_each(|worker| drop(scope.spawn(move || ask(worker)))));
+fn with(fields: Value, further: &Value) -> Value {
+    let mut fields = fields;
+    fields.as_object_mut().expect("fields").extend(further.as_object().expect("fields").clone());
+    fields
 }
 
-#[test]
-fn a_form_that_cannot_be_served_is_the_clients_to_mend() {
-    let engine = Engine::start(&[]);
-    for (fields, expected) in [
-        (
-            json!({"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "nonsense"}}}}),
-            "nonsense",
-        ),
-        (json!({"structured_outputs": {"choice": ["a"]}}), "json_object are served here"),
-        (json!({"grammar": "root ::= [a-z]"}), "grammar is not served here"),
-    ] {
-        let mut body = json!({"model": "tiny", "messages": [{"role": "user", "content": "hi"}]});
-        body.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
-        let answer = engine.post(&body.to_string());
-        assert_eq!(answer.status, 400, "{}", answer.body);
-        assert!(answer.body.contains(expected), "{}", answer.body);
+fn content(answer: &Value) -> Value {
+    let text = answer["choices"][0]["message"]["content"].as_str().expect("a text");
+    serde_json::from_str(text).unwrap_or_else(|fault| panic!("{fault}: {text:?}"))
+}
+
+fn check(value: &Value) {
+    assert_eq!(value.as_object().map(serde_json::Map::len), Some(2), "{value}");
+    assert!(value["title"].as_str().is_some_and(|title| title.chars().count() <= 20), "{value}");
+    let parts = value["parts"].as_array().expect("parts");
+    assert!((1..=3).contains(&parts.len()), "{value}");
+    for part in parts {
+        assert_eq!(part.as_object().map(serde_json::Map::len), Some(2), "{value}");
+        assert!(part["kind"] == "one" || part["kind"] == "other", "{value}");
+        assert!(part["size"].as_u64().is_some_and(|size| size <= 9_999), "{value}");
     }
+}
+
+#[test]
+fn answers_are_valid_under_their_schema_amid_free_ones() {
+    let engine = Engine::start(&[]);
+    let fields = with(formed(&schema()), &json!({ "temperature": 1.5, "max_tokens": 400 }));
+    thread::scope(|scope| {
+        for number in 0..24 {
+            let (engine, fields) = (&engine, &fields);
+            scope.spawn(move || match number % 3 {
+                0 => drop(engine.ask("Tell me.", &json!({ "max_tokens": 30 }))),
+                _ => {
+                    let answer = engine.ask(&format!("Describe {number}."), fields);
+                    assert_eq!(answer["choices"][0]["finish_reason"], "stop", "{answer}");
+                    check(&content(&answer));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_json_object_is_one_object_and_nothing_else() {
+    let engine = Engine::start(&[]);
+    let fields = json!({ "response_format": { "type": "json_object" }, "n": 8, "temperature": 1, "seed": 3, "max_tokens": 300 });
+    let answer = engine.ask("An object, please.", &fields);
+    for choice in answer["choices"].as_array().expect("choices") {
+        let text = choice["message"]["content"].as_str().expect("a text");
+        match choice["finish_reason"].as_str() {
+            Some("stop") => {
+                assert!(serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object()), "{text}");
+            }
+            _ => {
+                assert_eq!((choice["finish_reason"].as_str(), text.starts_with('{')), (Some("length"), true));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_answer_cut_in_the_middle_of_its_form_ends_by_length() {
+    let engine = Engine::start(&[]);
+    let answer = engine.ask("Describe.", &with(formed(&schema()), &json!({ "max_tokens": 4 })));
+    assert_eq!(answer["choices"][0]["finish_reason"], "length");
+    assert_eq!(answer["usage"]["completion_tokens"], 4);
+}
+
+#[test]
+fn a_schema_that_cannot_be_kept_to_is_the_clients_fault() {
+    let engine = Engine::start(&[]);
+    for schema in [json!({ "type": "foo" }), json!({ "not": {} }), json!(5), json!({ "$ref": "#/nowhere" })] {
+        let refused = engine.post(&chat("hi", &formed(&schema)));
+        assert_eq!(refused.error(), (400, String::new(), "response_format".to_owned()), "{schema}");
+    }
+    let deep = (0..200).fold("{}".to_owned(), |inner, _| format!("{{\"items\":{inner}}}"));
+    let deep = chat("hi", &formed(&json!("SCHEMA"))).replace("\"SCHEMA\"", &deep);
+    assert_eq!(engine.post(&deep).status, 400);
+    assert_eq!(engine.post(&chat("hi", &json!({ "max_tokens": 1 }))).status, 200);
+}
+
+fn tools() -> Value {
+    let kind = json!({ "kind": { "$ref": "#/$defs/kind" } });
+    let parameters = json!({
+        "type": "object", "properties": kind, "required": ["kind"], "additionalProperties": false,
+        "$defs": { "kind": { "enum": ["one", "other"] } },
+    });
+    json!([
+        { "type": "function", "function": { "name": "first", "parameters": parameters } },
+        { "type": "function", "function": { "name": "second", "parameters": parameters } },
+    ])
+}
+
+fn check_call(answer: &Value, names: &[&str]) {
+    let choice = &answer["choices"][0];
+    assert_eq!(
+        (&choice["finish_reason"], &choice["message"]["content"]),
+        (&json!("tool_calls"), &json!(null))
+    );
+    let calls = choice["message"]["tool_calls"].as_array().expect("calls");
+    assert_eq!((calls.len(), calls[0]["type"].as_str()), (1, Some("function")), "{answer}");
+    assert!(calls[0]["id"].as_str().is_some_and(|id| id.starts_with("call_")), "{answer}");
+    let function = &calls[0]["function"];
+    assert!(function["name"].as_str().is_some_and(|name| names.contains(&name)), "{answer}");
+    let arguments = function["arguments"].as_str().expect("a string");
+    let arguments: Value = serde_json::from_str(arguments).expect("JSON");
+    assert!(arguments == json!({ "kind": "one" }) || arguments == json!({ "kind": "other" }), "{answer}");
+}
+
+#[test]
+fn a_forced_call_is_answered_as_a_call() {
+    let engine = Engine::start(&[]);
+    let fields = |choice: Value| json!({ "tools": tools(), "tool_choice": choice, "max_tokens": 100 });
+    check_call(&engine.ask("Call one.", &fields(json!("required"))), &["first", "second"]);
+    let named = json!({ "type": "function", "function": { "name": "second" } });
+    check_call(&engine.ask("Call one.", &fields(named.clone())), &["second"]);
+    let cut = engine.ask("Call one.", &with(fields(named), &json!({ "max_tokens": 1 })));
+    assert_eq!(cut["choices"][0]["finish_reason"], "length");
+    let free = engine.ask("Call one.", &fields(json!("none")));
+    assert!(free["choices"][0]["message"]["content"].is_string(), "{free}");
+    assert!(free["choices"][0]["message"].get("tool_calls").is_none(), "{free}");
 }

@@ -4,5 +4,6 @@ mod answers;
 mod forms;
 mod lifecycle;
 mod refusals;
+mod repeating;
 mod sharing;
 mod support;

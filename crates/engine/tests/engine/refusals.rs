@@ -47,7 +47,10 @@ fn bad_bodies_are_refused_in_the_envelope() {
         "messages[0].content[0]",
     );
     check(json!({ "logit_bias": { "999999999": 1 } }), "logit_bias");
-    check(json!({ "response_format": { "type": "json_schema" } }), "response_format");
+    check(json!({ "response_format": { "type": "json_schema" } }), "response_format.json_schema");
+    check(json!({ "tool_choice": "required" }), "tool_choice");
+    let unsupported = engine.post(&chat("hi", &json!({ "mirostat": 2 })));
+    assert_eq!(unsupported.error(), error(400, "unsupported_parameter", "mirostat"));
     let unknown = engine.post(&chat("hi", &json!({ "model": "other" })));
     assert_eq!(unknown.error(), error(404, "model_not_found", "model"));
 }

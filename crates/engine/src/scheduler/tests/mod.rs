@@ -2,23 +2,23 @@
 
 mod cancelling;
 mod choosing;
-mod forms;
+mod forming;
 mod sharing;
 
 use std::sync::Arc;
 
 use tokio::sync::oneshot::{self, Receiver};
 
-use super::{Completion, Generation, Job, JobFailed, Scheduler};
+use super::{Completion, Failure, Generation, Job, Scheduler};
 use crate::{
-    constraint::Constraint,
+    constraint::Grammar,
     fake::{FakeDecoder, FakeVocabulary, Log},
     metrics::Metrics,
     model::{BatchEntry, Capacity, Token},
     sampling::Sampling,
 };
 
-type Answer = Receiver<Result<Completion, JobFailed>>;
+type Answer = Receiver<Result<Completion, Failure>>;
 
 const CAPACITY: Capacity = Capacity {
     context: 600,
@@ -48,18 +48,18 @@ impl Bench {
     }
 
     fn submit(&mut self, prompt: &str, generation: Generation) -> Answer {
-        self.submit_with(prompt, generation, None)
+        self.submit_formed(prompt, generation, None)
     }
 
-    fn submit_with(
+    fn submit_formed(
         &mut self,
         prompt: &str,
         generation: Generation,
-        constraint: Option<Constraint>,
+        grammar: Option<Arc<Grammar>>,
     ) -> Answer {
         let (respond, answer) = oneshot::channel();
         let prompt = prompt.bytes().map(Token::from).collect();
-        self.scheduler.submit(Job { prompt, generation, constraint, respond });
+        self.scheduler.submit(Job { prompt, generation, grammar, respond });
         answer
     }
 
@@ -93,11 +93,8 @@ fn texts(completion: &Completion) -> Vec<&str> {
 /// Greedy, one choice, `tokens_max` tokens.
 fn greedy(tokens_max: usize) -> Generation {
     Generation {
-        choices: 1,
         tokens_max,
-        stops: Vec::new(),
         sampling: Sampling { temperature: 0.0, ..Sampling::default() },
-        logprobs: None,
-        ignores_end: false,
+        ..Generation::default()
     }
 }

@@ -108,3 +108,21 @@ fn a_model_that_cannot_share_computes_every_prompt() {
         assert_eq!((texts(&answer), answer.cached_tokens), (texts(&alone(prompt)), 0));
     }
 }
+
+#[test]
+fn a_request_that_has_to_repeat_takes_nothing_from_the_cache_where_it_is_alone() {
+    let prompt = "p".repeat(300);
+    let cached = |capacity: Capacity, amid: usize| {
+        let mut bench = Bench::new(capacity, letter_of_everything);
+        bench.complete(&prompt, greedy(2));
+        let repeating = Generation { repeats: true, choices: 2, ..greedy(2) };
+        let repeating = bench.submit(&prompt, repeating);
+        let others: Vec<_> = (0..amid).map(|other| bench.submit(&format!("{other}"), greedy(2))).collect();
+        bench.finish();
+        others.into_iter().for_each(|other| drop(completion(other)));
+        completion(repeating).cached_tokens
+    };
+    let single = Capacity { parallel: 1, ..CAPACITY };
+    assert_eq!((cached(CAPACITY, 0), cached(single, 0), cached(single, 1)), (0, 0, 0));
+    assert_eq!(cached(CAPACITY, 1), 299);
+}

@@ -1,14 +1,26 @@
+mod forms;
+mod tools;
+mod unsupported;
+
 use minijinja::Value;
 
-use super::{Refusal, parse};
-use crate::scheduler::Generation;
+use super::{ChatRequest, Refusal, parse};
+use crate::{sampling::TokenSet, scheduler::Generation};
 
 fn body(fields: &str) -> String {
     format!(r#"{{"model":"m","messages":[{{"role":"user","content":"hi"}}]{fields}}}"#)
 }
 
+fn request(fields: &str) -> ChatRequest {
+    parse(body(fields).as_bytes(), 100, 42).expect("a request")
+}
+
 fn read(fields: &str) -> Generation {
-    parse(body(fields).as_bytes(), 100, 42).expect("a request").generation
+    request(fields).generation
+}
+
+fn check_refused(fields: &str, param: &str) {
+    assert_eq!(refusal(&body(fields)).param.as_deref(), Some(param), "{fields}");
 }
 
 fn refusal(body: &str) -> Refusal {
@@ -36,6 +48,13 @@ fn parameters_are_read_and_unknown_ones_passed_over() {
     assert_eq!((generation.sampling.top_k, generation.sampling.seed), (0, u64::MAX));
     assert!(generation.ignores_end);
     assert_eq!(read(r#","stop":"end""#).stops, ["end"]);
+    let others = read(
+        r#","min_tokens":2,"stop_token_ids":[3],"allowed_token_ids":[4,99],"repeat_penalty":1.5,
+        "include_stop_str_in_output":true"#,
+    );
+    assert_eq!((others.tokens_min, others.stop_tokens, others.keeps_stop), (2, vec![3], true));
+    assert_eq!(others.allowed, Some(TokenSet::of(&[4, 99], 100)));
+    assert!((others.sampling.repetition_penalty - 1.5).abs() < 1e-6);
     assert_eq!(read(r#","max_tokens":null,"stop":null,"n":null"#).choices, 1);
 }
 
@@ -59,21 +78,15 @@ fn what_is_out_of_bounds_names_its_field() {
         (r#","logit_bias":{"x":1}"#, "logit_bias"),
         (r#","logit_bias":{"1":101}"#, "logit_bias"),
         (r#","stream":true"#, "stream"),
-        (r#","response_format":{"type":"xml"}"#, "response_format"),
-        (r#","response_format":{"type":"json_schema"}"#, "response_format"),
-        (r#","structured_outputs":{"regex":"a+"}"#, "structured_outputs"),
-        (r#","guided_json":"{""#, "guided_json"),
-        (r#","response_format":{"type":"json_object"},"guided_json":{}"#, "guided_json"),
-        (r#","tool_choice":"required""#, "tool_choice"),
-        (r#","tool_choice":{"type":"function","function":{"name":"f"}}"#, "tool_choice"),
-        (r#","grammar":"root ::= \"a\"""#, "grammar"),
-        (r#","min_tokens":5"#, "min_tokens"),
-        (r#","stop_token_ids":[2]"#, "stop_token_ids"),
-        (r#","mirostat":2"#, "mirostat"),
-        (r#","repeat_penalty":1.1"#, "repeat_penalty"),
-        (r#","continue_final_message":true"#, "continue_final_message"),
+        (r#","max_tokens":3,"min_tokens":4"#, "min_tokens"),
+        (r#","stop_token_ids":[100]"#, "stop_token_ids"),
+        (r#","stop_token_ids":[-1]"#, "stop_token_ids"),
+        (r#","allowed_token_ids":[]"#, "allowed_token_ids"),
+        (r#","allowed_token_ids":[5,100]"#, "allowed_token_ids"),
+        (r#","repeat_penalty":11"#, "repeat_penalty"),
+        (r#","repeat_penalty":1.1,"repetition_penalty":1.2"#, "repeat_penalty"),
     ] {
-        assert_eq!(refusal(&body(fields)).param.as_deref(), Some(param), "{fields}");
+        check_refused(fields, param);
     }
 }
 
@@ -113,45 +126,4 @@ fn a_message_at_fault_is_named_by_its_place() {
     check(r#"{"role":"assistant","content":null}"#, "messages[1].content");
     check(r#"{"role":"user","content":[{"type":"image_url"}]}"#, "messages[1].content[0]");
     assert_eq!(refusal(r#"{"model":"m","messages":[]}"#).param.as_deref(), Some("messages"));
-}
-
-#[test]
-fn a_form_is_read_under_each_of_its_names() {
-    let read = |fields: &str| parse(body(fields).as_bytes(), 100, 0).expect("a request").form;
-    let schema = serde_json::json!({"type": "array"});
-    for fields in [
-        r#","response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"array"}}}"#,
-        r#","response_format":{"type":"json_object","schema":{"type":"array"}}"#,
-        r#","structured_outputs":{"json":{"type":"array"}}"#,
-        r#","guided_json":"{\"type\":\"array\"}""#,
-        r#","json_schema":{"type":"array"}"#,
-    ] {
-        assert_eq!(read(fields).map(|form| form.schema), Some(schema.clone()), "{fields}");
-    }
-    for fields in
-        [r#","response_format":{"type":"json_object"}"#, r#","structured_outputs":{"json_object":true}"#]
-    {
-        assert_eq!(
-            read(fields).map(|form| form.schema),
-            Some(serde_json::json!({"type": "object"})),
-            "{fields}"
-        );
-    }
-    for fields in
-        ["", r#","response_format":{"type":"text"}"#, r#","json_schema":null,"structured_outputs":null"#]
-    {
-        assert_eq!(read(fields), None, "{fields}");
-    }
-}
-
-#[test]
-fn a_field_that_is_not_served_may_stand_there_with_a_value_that_asks_for_nothing() {
-    read(
-        r#","grammar":null,"min_tokens":0,"typical_p":1.0,"dry_multiplier":0.0,"stop_token_ids":[],"mirostat":0,"echo":false"#,
-    );
-    let tools = r#","tools":[{"type":"function"}]"#;
-    let shown =
-        |fields: &str| parse(body(&format!("{tools}{fields}")).as_bytes(), 100, 0).expect("a request").tools;
-    assert!(shown("").is_true() && shown(r#","tool_choice":"auto""#).is_true());
-    assert!(!shown(r#","tool_choice":"none""#).is_true());
 }

@@ -1,0 +1,118 @@
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Bench, CAPACITY, completion, greedy, texts};
+use crate::{
+    constraint::{Form, Grammar, Grammars},
+    fake::{END, FakeVocabulary, letter_of_everything, next_letter},
+    sampling::TokenSet,
+    scheduler::{Failure, Finish, Generation},
+};
+
+fn grammar(schema: Value) -> Option<Arc<Grammar>> {
+    let form = Form { schema, field: "response_format" };
+    Some(Grammars::new(Arc::new(FakeVocabulary::default())).compile(&form).expect("a grammar"))
+}
+
+fn letters() -> Option<Arc<Grammar>> {
+    grammar(json!({ "type": "string", "pattern": "^[a-z]{4}$" }))
+}
+
+#[test]
+fn an_answer_ends_where_its_form_is_complete() {
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    let formed = bench.submit_formed("b", Generation { ignores_end: true, ..greedy(100) }, letters());
+    let free = bench.submit("b", greedy(6));
+    bench.finish();
+    let formed = completion(formed);
+    // The model says c, which the form does not allow first.
+    assert_eq!(texts(&formed), ["\"abcd\""]);
+    assert_eq!((formed.choices[0].finish, formed.choices[0].tokens), (Finish::Stop, 6));
+    assert_eq!(texts(&completion(free)), ["cdefgh"]);
+}
+
+#[test]
+fn an_answer_that_is_cut_says_so() {
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    let formed = bench.submit_formed("b", greedy(3), letters());
+    bench.finish();
+    let formed = completion(formed);
+    assert_eq!(texts(&formed), ["\"ab"]);
+    assert_eq!(formed.choices[0].finish, Finish::Length);
+}
+
+#[test]
+fn an_end_of_turn_is_drawn_only_where_the_answer_may_end() {
+    let mut bench = Bench::new(CAPACITY, |_| END);
+    let generation = || Generation { ignores_end: true, ..greedy(10) };
+    let formed = bench.submit_formed("b", generation(), grammar(json!({ "enum": [10, 100] })));
+    bench.finish();
+    assert_eq!(texts(&completion(formed)), ["10"]);
+    let formed = Generation { tokens_min: 3, ..generation() };
+    let formed = bench.submit_formed("b", formed, grammar(json!({ "enum": [10, 100] })));
+    bench.finish();
+    assert_eq!(texts(&completion(formed)), ["100"]);
+}
+
+#[test]
+fn probabilities_are_the_models_without_the_form() {
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    let formed = bench.submit_formed("b", Generation { logprobs: Some(1), ..greedy(2) }, letters());
+    bench.finish();
+    let logprobs = completion(formed).choices.remove(0).logprobs;
+    assert_eq!(logprobs[0].token, u32::from(b'"'));
+    assert!(logprobs[0].logprob < -40.0, "{logprobs:?}");
+    assert_eq!(logprobs[0].top[0].0, u32::from(b'c'));
+}
+
+#[test]
+fn every_choice_follows_the_form_by_itself() {
+    let mut bench = Bench::new(CAPACITY, letter_of_everything);
+    let drawing = Generation { choices: 20, ..Generation::default() };
+    let formed = bench.submit_formed("b", drawing, letters());
+    bench.finish();
+    for text in texts(&completion(formed)) {
+        let inner = text.trim_matches('"');
+        assert!(text.len() == 6 && inner.len() == 4 && inner.bytes().all(|byte| byte.is_ascii_lowercase()));
+    }
+}
+
+#[test]
+fn a_form_that_grows_too_complex_fails_its_request_and_no_other() {
+    let names = (0..1_200).map(|number| (format!("p{number}"), json!({ "type": "string" })));
+    let wide = json!({ "type": "object", "properties": names.collect::<serde_json::Map<_, _>>() });
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    let mut formed = bench.submit_formed("b", Generation { choices: 3, ..greedy(50) }, grammar(wide));
+    let free = bench.submit("b", greedy(6));
+    bench.finish();
+    assert!(matches!(formed.try_recv(), Ok(Err(Failure::Form(_)))));
+    assert_eq!(texts(&completion(free)), ["cdefgh"]);
+}
+
+#[test]
+fn stop_tokens_end_the_answer_and_do_not_show() {
+    let stopping = || Generation { stop_tokens: vec![u32::from(b'e')], ..greedy(100) };
+    let answer = Bench::new(CAPACITY, next_letter).complete("a", stopping());
+    assert_eq!(texts(&answer), ["bcd"]);
+    assert_eq!((answer.choices[0].finish, answer.choices[0].tokens), (Finish::Stop, 4));
+    let longer = Generation { tokens_min: 6, ..stopping() };
+    let answer = Bench::new(CAPACITY, next_letter).complete("a", longer);
+    assert!(answer.choices[0].tokens >= 6, "{answer:?}");
+    assert!(!answer.choices[0].text.contains('e'), "{answer:?}");
+}
+
+#[test]
+fn no_answer_is_shorter_than_asked() {
+    let longer = Generation { tokens_min: 5, ..greedy(8) };
+    let answer = Bench::new(CAPACITY, next_letter).complete("y", longer);
+    assert!(answer.choices[0].tokens > 5 && answer.choices[0].text.starts_with('z'), "{answer:?}");
+}
+
+#[test]
+fn only_allowed_tokens_are_drawn() {
+    let allowed = TokenSet::of(&[u32::from(b'x'), u32::from(b'c'), END], 257);
+    let allowing = Generation { allowed: Some(allowed), ..greedy(4) };
+    let answer = Bench::new(CAPACITY, next_letter).complete("b", allowing);
+    assert_eq!(texts(&answer), ["cccc"]);
+}
