@@ -51,7 +51,13 @@ def no_max_tokens(service, engine):
 
 
 def unicode_and_short_prompts(service, engine):
-    texts = ["Repeat: 🦉👩‍👩‍👧‍👦🏳️‍🌈", "请重复:你好,世界", "חזור: שלום עולם, مرحبا بالعالم", "e\u0301 \u202e\u200b\ufeff\u0001 \U0010ffff", "a", " ", "\n"]
+    texts = [
+        "Repeat: 🦉👩‍👩‍👧‍👦🏳️‍🌈",
+        "请重复:你好,世界",
+        "חזור: שלום עולם, مرحبا بالعالم",
+        "e\u0301 \u202e\u200b\ufeff\u0001 \U0010ffff",
+        "a", " ", "\n",
+    ]
     records = service.answer([ask(text) for text in texts])
     all_completed(records, len(texts))
     for text, record in zip(texts, records):
@@ -99,7 +105,7 @@ def json_schema(service, engine):
     try:
         value = json.loads(text)
         is_valid = isinstance(value["city"], str) and isinstance(value["people"], int) and len(value) == 2
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):  # Not JSON, or not an object with the two members.
         is_valid = False
     if not is_valid:
         raise NotSupported(f"it ignores `response_format` and answers {text[:60]!r}")
@@ -117,7 +123,8 @@ def logprobs(service, engine):
 
 def seed(service, engine):
     """One after the other, so that both are computed under the same load."""
-    texts = [choice(service.answer([ask("Tell a story.", temperature=1, seed=number)])[0])["message"]["content"] for number in (7, 7, 8)]
+    records = [service.answer([ask("Tell a story.", temperature=1, seed=number)])[0] for number in (7, 7, 8)]
+    texts = [choice(record)["message"]["content"] for record in records]
     if texts[0] != texts[1]:
         raise NotSupported("the same seed gives different answers")
     if texts[0] == texts[2]:

@@ -48,6 +48,8 @@ class Engine:
     root = ROOT
     # A prompt of three times as many words is longer than the context.
     too_long = 1000
+    # Tokens of a long answer.
+    long_answer = 200
     served_name = MODEL
     # The metric that counts the requests that run in the engine, if it has one.
     running_metric = None
@@ -93,13 +95,14 @@ class Engine:
         """To every process of the engine."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
-        self.process.wait(60)
 
     def kill(self, service):
         self.signal(signal.SIGKILL)
+        self.process.wait()
 
     def stop(self):
-        if self.process and self.process.poll() is None:
-            self.signal(signal.SIGTERM)
         if self.process:
-            self.signal(signal.SIGKILL)
+            self.signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(20)
+            self.kill(None)

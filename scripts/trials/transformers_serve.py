@@ -10,6 +10,8 @@ class Transformers(Engine):
     ready_path = "/v1/models"
     # The model was trained on 8,192 tokens.
     too_long = 3000
+    # It answers one request after another.
+    long_answer = 32
 
     def install(self):
         python = make_python(self.folder, "--requirement", ROOT / "scripts" / "trials" / "transformers-requirements.txt")
