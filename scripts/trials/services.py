@@ -15,7 +15,7 @@ from .outcomes import Failed, wait_until
 open_url = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
 MODEL = "smollm2"
 # The longest wait for a file of prompts, in seconds.
-PATIENCE = 900
+PATIENCE = 1800
 
 SETTINGS = """listen = "127.0.0.1:{port}"
 data_dir = "{folder}/data"

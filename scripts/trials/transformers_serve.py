@@ -10,8 +10,9 @@ class Transformers(Engine):
     ready_path = "/v1/models"
     # The model was trained on 8,192 tokens.
     too_long = 3000
-    # It answers one request after another.
+    # It answers one request after another, also those that were cancelled: more in flight would only wait there.
     long_answer = 32
+    more_settings = "max_concurrency = 2\n"
 
     def install(self):
         python = make_python(self.folder, "--requirement", ROOT / "scripts" / "trials" / "transformers-requirements.txt")
