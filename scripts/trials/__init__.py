@@ -1,0 +1,1 @@
+"""The parts of `scripts/engines`: the engines, the service, the trials, and what came of them."""
