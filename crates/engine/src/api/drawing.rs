@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Refusal, request::Body, within};
+use super::{Refusal, body::Body, within};
 use crate::{
     model::Token,
     sampling::{Sampling, TokenSet},

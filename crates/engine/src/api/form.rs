@@ -1,39 +1,15 @@
 //! The form of the answer: a JSON object, or JSON under a schema. Several dialects name it differently.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Refusal, request::Body};
+use super::{
+    Refusal,
+    body::{Body, ResponseFormat, StructuredOutputs},
+};
 use crate::constraint::Form;
 
 /// The most bytes of a schema's name.
 const NAME_BYTES_MAX: usize = 64;
-
-/// OpenAI's field. llama-server takes a schema beside `json_object`, too.
-#[derive(Deserialize)]
-pub(super) struct ResponseFormat {
-    r#type: String,
-    json_schema: Option<NamedSchema>,
-    schema: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct NamedSchema {
-    name: Option<String>,
-    schema: Option<Value>,
-}
-
-/// vLLM's field.
-#[derive(Deserialize)]
-pub(super) struct StructuredOutputs {
-    json: Option<Value>,
-    json_object: Option<bool>,
-    regex: Option<Value>,
-    choice: Option<Value>,
-    grammar: Option<Value>,
-    structural_tag: Option<Value>,
-    whitespace_pattern: Option<Value>,
-}
 
 /// The form that a request asks for. Its fields are taken out of the body.
 ///

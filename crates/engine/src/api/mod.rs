@@ -1,5 +1,6 @@
 //! OpenAI's JSON shapes: what a chat completion request may say, and how its answer looks.
 
+mod body;
 mod calls;
 mod drawing;
 mod form;

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use minijinja::Value;
-use serde::Deserialize;
 
 use super::{
     Refusal,
+    body::{Body, Stop},
     calls::Calls,
-    drawing,
-    form::{self, ResponseFormat, StructuredOutputs},
-    messages,
+    drawing, form, messages,
     tools::{self, Tooling},
     unsupported, within,
 };
@@ -41,49 +39,6 @@ pub struct ChatRequest {
     pub form: Option<Form>,
     /// Where the answer holds calls of tools.
     pub calls: Calls,
-}
-
-/// The fields that are read; [`unsupported`] knows others.
-#[derive(Deserialize)]
-pub(super) struct Body {
-    model: String,
-    messages: Vec<Value>,
-    tools: Option<Value>,
-    tool_choice: Option<Value>,
-    chat_template_kwargs: Option<BTreeMap<String, Value>>,
-    stream: Option<bool>,
-    n: Option<u32>,
-    max_tokens: Option<u64>,
-    max_completion_tokens: Option<u64>,
-    min_tokens: Option<usize>,
-    stop: Option<Stop>,
-    include_stop_str_in_output: Option<bool>,
-    pub(super) stop_token_ids: Option<Vec<i64>>,
-    pub(super) allowed_token_ids: Option<Vec<i64>>,
-    pub(super) temperature: Option<f32>,
-    pub(super) top_p: Option<f32>,
-    pub(super) top_k: Option<i64>,
-    pub(super) min_p: Option<f32>,
-    pub(super) frequency_penalty: Option<f32>,
-    pub(super) presence_penalty: Option<f32>,
-    pub(super) repetition_penalty: Option<f32>,
-    pub(super) repeat_penalty: Option<f32>,
-    pub(super) logit_bias: Option<BTreeMap<String, f32>>,
-    pub(super) seed: Option<i64>,
-    logprobs: Option<bool>,
-    top_logprobs: Option<usize>,
-    pub(super) response_format: Option<ResponseFormat>,
-    pub(super) structured_outputs: Option<StructuredOutputs>,
-    pub(super) guided_json: Option<serde_json::Value>,
-    pub(super) json_schema: Option<serde_json::Value>,
-    ignore_eos: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "stop is a string or a list of strings")]
-enum Stop {
-    One(String),
-    Several(Vec<String>),
 }
 
 /// Reads a body. `token_count` is the size of the vocabulary; `seed` serves a request that names none.
