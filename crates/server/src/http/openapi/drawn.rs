@@ -72,7 +72,9 @@ fn the_committed_reference_is_what_the_handlers_say() {
         fs::write(path, &drawn).expect("the file is written");
         return;
     }
-    let is_current = OPENAPI_JSON == drawn;
+    // Compared as values: a build with the engine keeps the members of an example in another order.
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+    let is_current = value(OPENAPI_JSON) == value(&drawn);
     assert!(
         is_current,
         "docs/openapi.json is out of date: run this test with UPDATE=1 and look at the difference"
