@@ -23,7 +23,7 @@ use super::{
 use crate::model::Vocabulary;
 
 /// The most grammars that are kept.
-const GRAMMARS_MAX: usize = 32;
+const GRAMMARS_MAX: usize = 16;
 /// The stack of a compilation, which descends into schemas and references. Only what is used takes memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
 /// The byte that marks special tokens to the library. No text in UTF-8 holds it.
