@@ -34,8 +34,6 @@ pub enum EmbeddedState {
     Downloading {
         /// Which one.
         name: HubName,
-        /// How much of it is there, in percent.
-        percent: u64,
     },
     /// It has loaded its model and answers.
     Ready(Endpoint),
@@ -96,8 +94,8 @@ impl Embedded {
             found = ready(&mut state) => found,
             () = too_late => Err(match &*self.state.borrow() {
                 EmbeddedState::Down { reason, .. } => format!("embedded engine down: {reason}"),
-                // Without how much of it is there: each other reason is said and logged anew.
-                EmbeddedState::Downloading { name, .. } => {
+                // How much of it is there is in the log: each other reason would be said anew.
+                EmbeddedState::Downloading { name } => {
                     format!("the embedded engine's model {name} is being downloaded")
                 }
                 EmbeddedState::Starting | EmbeddedState::Ready(_) => "the embedded engine is starting".to_owned(),

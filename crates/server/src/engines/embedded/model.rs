@@ -51,17 +51,10 @@ async fn download(
         return Ok(path);
     }
     tracing::info!(target: "engine", engine, "downloading the model {name} into {}", hub.options().folder.display());
+    state.send_replace(EmbeddedState::Downloading { name: name.clone() });
     let mut said = 0;
     let mut on_progress = |Progress { done, total }: Progress| {
         let percent = done.saturating_mul(100) / total.max(1);
-        state.send_if_modified(|state| {
-            let is_news =
-                !matches!(state, EmbeddedState::Downloading { percent: told, .. } if *told == percent);
-            if is_news {
-                *state = EmbeddedState::Downloading { name: name.clone(), percent };
-            }
-            is_news
-        });
         if percent / 10 > said {
             said = percent / 10;
             tracing::info!(target: "engine", engine, percent, "downloading the model {name}");
