@@ -108,6 +108,7 @@ pub(super) fn judge(error: AttemptError) -> Verdict {
         AttemptError::TooSlow(message) => doubted(Trouble::Slow, None, message),
         AttemptError::NotACompletion(detail) => doubted(Trouble::Nonsense, None, detail),
         AttemptError::TooLong(message) | AttemptError::BadUsage(message) => invalid(message),
+        AttemptError::UnlistedModel { code, message } => doubted(Trouble::Refused, Some(code), message),
         AttemptError::Status { code, message, retry_after_ms } => match code {
             400 | 413 | 422 => {
                 Verdict::Final { code: FailureCode::EngineRejected, status: Some(code), message }
@@ -147,6 +148,14 @@ mod tests {
         for code in [301, 308, 408, 425, 500, 501, 502, 504, 507, 529, 599] {
             assert_eq!(check(code), format!("Answered: the engine answered with status {code}: words"));
         }
+    }
+
+    #[test]
+    fn a_refusal_by_an_engine_that_may_lack_the_model_is_no_fault_of_the_request_yet() {
+        let error = AttemptError::UnlistedModel { code: 400, message: "words".into() };
+        let Verdict::Doubted(failure) = judge(error) else { panic!("it is doubted") };
+        assert_eq!(failure.trouble, Trouble::Refused);
+        assert_eq!(failure.describe(), "the engine answered with status 400: words");
     }
 
     #[test]

@@ -100,6 +100,13 @@ pub enum AttemptError {
         /// What `Retry-After` asked for, in milliseconds.
         retry_after_ms: Option<i64>,
     },
+    /// A 400 or 422 of an engine whose list of models lacks that of the request: it may refuse every request.
+    UnlistedModel {
+        /// The HTTP status.
+        code: u16,
+        /// The engine's words.
+        message: String,
+    },
     /// A 2xx that is no `chat.completion` object; it may be better the next time.
     NotACompletion(String),
     /// An answer longer than is taken in; it fails at once.

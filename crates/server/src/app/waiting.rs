@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use overnight_domain::ids::RequestId;
 use overnight_domain::requests::{RequestState, RequestStatus};
+use overnight_domain::scheduler::AccountKey;
 
 use super::Services;
 use super::engines::{self, EngineReport, Out};
 use super::errors::AppError;
 use crate::store::queue::live_counts;
-use crate::store::requests::models;
+use crate::store::requests::{self, models};
 
 /// Why a request is registered still. Its `Display` is the rest of a sentence about the request without the time, which
 /// [`WaitingReason::until`] gives, and says no more than a client may know.
@@ -57,6 +59,14 @@ impl WaitingReason {
         }
     }
 
+    /// Without what engines said themselves.
+    fn for_clients(self) -> Self {
+        match self {
+            Self::EnginesPaused { until, .. } => Self::EnginesPaused { reason: None, until },
+            reason => reason,
+        }
+    }
+
     /// Until when that holds, in milliseconds, where it is known.
     pub const fn until(&self) -> Option<i64> {
         match self {
@@ -95,10 +105,25 @@ pub async fn reason(
     model: &str,
     state: &RequestState,
 ) -> Result<Option<WaitingReason>, AppError> {
-    Ok(reason_for_operators(services, model, state).await?.map(|reason| match reason {
-        WaitingReason::EnginesPaused { until, .. } => WaitingReason::EnginesPaused { reason: None, until },
-        reason => reason,
-    }))
+    Ok(reason_for_operators(services, model, state).await?.map(WaitingReason::for_clients))
+}
+
+/// Why a request waits that was sent to an engine and came back, as far as its client may know; `None` where it is with an engine, or
+/// merely waits for its turn again.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn reason_to_wait_again(
+    services: &Services,
+    account: AccountKey,
+    id: RequestId,
+    model: &str,
+) -> Result<Option<WaitingReason>, AppError> {
+    // Known without a read of the request, and nearly always nothing.
+    let Some(reason) = hindrance(services, model).await? else { return Ok(None) };
+    let live = requests::find_live(&services.store, account, id).await?;
+    Ok(live.filter(|it| !it.is_leased).map(|_| reason.for_clients()))
 }
 
 /// The same for operators, who are told why engines are paused.
@@ -125,15 +150,19 @@ pub async fn reason_for_operators(
 
 /// Why a request waits that is in the queue, for operators.
 pub(super) async fn in_queue(services: &Services, model: &str) -> Result<WaitingReason, AppError> {
-    let now = services.clock.now();
-    if services.store.is_advance_held() {
-        return Ok(WaitingReason::DiskReserved);
-    }
-    let reports = engines::recent(services).await?;
-    match trouble(&reports, model, now) {
+    match hindrance(services, model).await? {
         Some(reason) => Ok(reason),
         None => Ok(WaitingReason::Queued { ahead: ahead(services, model).await? }),
     }
+}
+
+/// Why no request for the model is sent to an engine, for operators; `None` where requests merely wait for their turn.
+async fn hindrance(services: &Services, model: &str) -> Result<Option<WaitingReason>, AppError> {
+    if services.store.is_advance_held() {
+        return Ok(Some(WaitingReason::DiskReserved));
+    }
+    let reports = engines::recent(services).await?;
+    Ok(trouble(&reports, model, services.clock.now()))
 }
 
 /// Why nothing is sent to engines of models for which requests of any account wait, for operators; by the names of the models.
@@ -145,8 +174,9 @@ pub(super) async fn in_queue(services: &Services, model: &str) -> Result<Waiting
 pub async fn hindrances(services: &Services) -> Result<Vec<(String, WaitingReason)>, AppError> {
     let mut found = Vec::new();
     for model in services.models.iter().map(|model| &model.config.name) {
-        let reason = in_queue(services, model).await?;
-        if !matches!(reason, WaitingReason::Queued { .. }) && count(services, model).await? > 0 {
+        if let Some(reason) = hindrance(services, model).await?
+            && count(services, model).await? > 0
+        {
             found.push((model.clone(), reason));
         }
     }

@@ -136,7 +136,20 @@ impl EngineClient {
             }
             self.attempt_in_context(asked).await
         };
-        self.within(limit_ms, attempt, AttemptError::TimedOut).await
+        let outcome = self.within(limit_ms, attempt, AttemptError::TimedOut).await;
+        outcome.map_err(|error| self.doubt_model(model, error))
+    }
+
+    /// A refusal by an engine that does not list the model may be of the model, and not of the request.
+    fn doubt_model(&self, model: &str, error: AttemptError) -> AttemptError {
+        match error {
+            AttemptError::Status { code: code @ (400 | 422), message, .. }
+                if self.known_models.lacks(self.engine_model(model)) =>
+            {
+                AttemptError::UnlistedModel { code, message }
+            }
+            error => error,
+        }
     }
 
     /// Asks for so many choices one after another; for none once one has failed.
@@ -256,9 +269,13 @@ impl EngineClient {
     }
 
     /// Asks the engine for one token of `model`, our name of it. It works where it completes that, and also where it
-    /// objects to the request itself (400, 413, 422): then it has read it. It may be another engine than before a pause, so
+    /// objects to the request itself (400, 413, 422): then it has read it, unless it does not list the model. It may be another engine than before a pause, so
     /// it is also asked for its models before anything is sent to it.
     pub async fn probe(&self, model: &str) -> ProbeOutcome {
+        // It may have been listed since.
+        if self.known_models.lacks(self.engine_model(model)) {
+            self.learn_models().await;
+        }
         let outcome = self.probe_once(model).await;
         if outcome == ProbeOutcome::Healthy && matches!(self.config.kind, EngineKind::OpenAi(_)) {
             self.learn_models().await;
@@ -270,10 +287,15 @@ impl EngineClient {
         let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
         let body = Json::from_stored(PROBE_BODY).expect("the probe is JSON");
         let asked = Asked { model, max_tokens: Some(1), cache_salt: None, body };
-        match self.within(limit_ms, self.attempt(asked), AttemptError::TimedOut).await {
+        let outcome = self.within(limit_ms, self.attempt(asked), AttemptError::TimedOut).await;
+        match outcome.map_err(|error| self.doubt_model(model, error)) {
             Ok(_) | Err(AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 400 | 413 | 422, .. }) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 429 | 503, .. }) => ProbeOutcome::Busy,
+            Err(AttemptError::UnlistedModel { code, message }) => {
+                let name = self.engine_model(model);
+                ProbeOutcome::Failed(format!("status {code}: {message}; it does not list the model {name}"))
+            }
             Err(AttemptError::Status { code, message, .. }) => {
                 ProbeOutcome::Failed(format!("status {code}: {message}"))
             }

@@ -122,13 +122,27 @@ impl KnownModels {
         changed
     }
 
-    /// What is known of a model; nothing where it is not listed. Waits for the first answer; [`Self::is_due`] must have been
-    /// asked before.
+    /// What is known of a model. Waits for the first answer; [`Self::is_due`] must have been asked before.
     pub(super) async fn traits_of(&self, model: &str) -> Traits {
         let mut known = self.known.subscribe();
         let known = known.wait_for(Option::is_some).await;
-        let known = known.ok().and_then(|known| known.as_ref()?.get(model).copied());
-        known.unwrap_or_default()
+        let known = known.ok().and_then(|known| known.clone()).unwrap_or_default();
+        known.get(model).copied().unwrap_or_else(|| of_any_name(&known))
+    }
+
+    /// Whether the engine has told its models, and this is none of them.
+    pub(super) fn lacks(&self, model: &str) -> bool {
+        let known = self.known.borrow();
+        known.as_ref().is_some_and(|known| !known.is_empty() && !known.contains_key(model))
+    }
+}
+
+/// What is known of a model that is not listed: llama-server answers any name with the one model that it has loaded.
+fn of_any_name(known: &BTreeMap<String, Traits>) -> Traits {
+    let mut listed = known.values();
+    match (listed.next(), listed.next()) {
+        (Some(only), None) if only.is_llama_server => *only,
+        _ => Traits::default(),
     }
 }
 
@@ -185,6 +199,24 @@ mod tests {
         );
         assert!(models.tell(list(r#"{"data":[{"id":"a"}]}"#)).is_some());
         assert_eq!(models.traits_of("a").await, Traits::default());
+    }
+
+    #[tokio::test]
+    async fn a_name_that_is_not_listed_is_that_of_the_only_model_of_a_llama_server() {
+        let llama = r#"{"id":"a.gguf","owned_by":"llamacpp","meta":{"n_ctx":2048}}"#;
+        let vllm = r#"{"id":"b","owned_by":"vllm","max_model_len":512}"#;
+        for (listed, expected) in [
+            (llama.to_owned(), Traits { is_llama_server: true, context: Some(2_048), ..Traits::default() }),
+            (vllm.to_owned(), Traits::default()),
+            (format!("{llama},{vllm}"), Traits::default()),
+            (String::new(), Traits::default()),
+        ] {
+            let models = KnownModels::unknown();
+            assert!(!models.lacks("other"), "nothing was told");
+            models.tell(list(&format!(r#"{{"data":[{listed}]}}"#)));
+            assert_eq!(models.traits_of("other").await, expected, "{listed}");
+            assert_eq!((models.lacks("other"), models.lacks("b")), (!listed.is_empty(), listed == llama));
+        }
     }
 
     #[test]

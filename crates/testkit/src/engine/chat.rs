@@ -86,7 +86,10 @@ impl<'a> Asked<'a> {
             return Err((400, "there is no field cache_salt".to_owned()));
         }
         let Some(model) = settings.models.iter().find(|model| model.name == request.model) else {
-            return Err((404, format!("The model `{}` does not exist.", request.model)));
+            return Err((
+                settings.unknown_model_status,
+                format!("The model `{}` does not exist.", request.model),
+            ));
         };
         let script = Script::parse(request.last_user_content()).map_err(|message| (400, message))?;
         let config = &state.config;

@@ -106,8 +106,10 @@ pub enum Recording {
 /// What may be changed while the engine runs; see [`super::SimEngine::tune`].
 #[derive(Clone, Debug)]
 pub struct Tunables {
-    /// The models listed and served; any other is 404.
+    /// The models listed and served.
     pub models: Vec<String>,
+    /// The status for any other model: 404 with vLLM, 400 with `transformers serve`.
+    pub unknown_model_status: u16,
     /// To whom the list of models says that they belong: `vllm` with vLLM. `None` if there is no list.
     pub owned_by: Option<String>,
     /// Whether `usage` counts the tokens of one choice, as llama-server's does.
@@ -138,6 +140,7 @@ impl Default for Tunables {
     fn default() -> Self {
         Self {
             models: vec!["sim-model".to_owned()],
+            unknown_model_status: 404,
             owned_by: Some("overnight-testkit".to_owned()),
             counts_one_choice: false,
             lists_context: true,

@@ -39,6 +39,7 @@ pub(super) struct Settings {
     pub(super) counts_one_choice: bool,
     pub(super) lists_context: bool,
     pub(super) takes_cache_salt: bool,
+    pub(super) unknown_model_status: u16,
     /// The whole `Authorization` header that is wanted.
     pub(super) authorization: Option<String>,
     pub(super) is_healthy: bool,
@@ -66,6 +67,7 @@ impl Settings {
             counts_one_choice: tunables.counts_one_choice,
             lists_context: tunables.lists_context,
             takes_cache_salt: tunables.takes_cache_salt,
+            unknown_model_status: tunables.unknown_model_status,
             authorization: tunables.api_key.as_ref().map(|key| format!("Bearer {key}")),
             is_healthy: tunables.healthy,
             reports_metrics: tunables.reports_metrics,

@@ -130,7 +130,7 @@ pub struct RequestSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub ended_at: Option<i64>,
-    /// Why a registered request is not in progress yet. Only Get Request Status and Get Request say it.
+    /// Why a registered request is not in progress yet, or why one in progress that came back from an engine is sent to none. Only Get Request Status and Get Request say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub waiting_for: Option<WaitingFor>,
@@ -213,7 +213,7 @@ pub struct FullRequest {
     /// failed. What a fault of the engines interrupted is no attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<FailedAttempt>,
-    /// Why a registered request is not in progress yet. Only Get Request Status and Get Request say it.
+    /// Why a registered request is not in progress yet, or why one in progress that came back from an engine is sent to none. Only Get Request Status and Get Request say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub waiting_for: Option<WaitingFor>,

@@ -7,6 +7,7 @@ mod list;
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{RequestRecord, RequestSummary};
+use overnight_domain::requests::RequestState;
 use overnight_domain::scheduler::AccountKey;
 
 pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, browse, charge_of};
@@ -44,7 +45,12 @@ pub async fn get_summary(
 ) -> Result<(RequestSummary, Prospect), AppError> {
     let found = requests::find_summary(&services.store, account, id).await?;
     let (summary, model) = found.ok_or(AppError::NotFound(NOUN))?;
-    let waiting = waiting::reason(services, &model, &summary.state).await?;
+    let waiting = match summary.state {
+        RequestState::InProgress { .. } => {
+            waiting::reason_to_wait_again(services, account, id, &model).await?
+        }
+        _ => waiting::reason(services, &model, &summary.state).await?,
+    };
     let is_stuck = waiting.as_ref().is_some_and(WaitingReason::is_fault);
     let completed_at = match is_stuck {
         true => None,

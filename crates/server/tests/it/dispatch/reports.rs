@@ -7,6 +7,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app;
 use overnight_server::app::engines::{self, EngineRates, EngineReport, EngineState};
+use overnight_server::app::waiting::WaitingReason;
 use overnight_testkit::engine::SimConfig;
 
 use super::{PATIENCE, Rig, Setup, caches, pause};
@@ -53,6 +54,28 @@ async fn an_engine_is_shown_with_its_pause_and_the_reason() {
     .await;
     assert_eq!(rig.ended(waits).await.summary.state.status(), RequestStatus::Completed);
     told(&rig, "both are used again", |states| states.iter().all(|state| state.pause.is_none())).await;
+    rig.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_wait_for_an_engine_that_refuses_a_name_that_it_does_not_list() {
+    let rig = Rig::start(vec![SimConfig::default()]).await;
+    rig.engines[0].tune(|tunables| {
+        tunables.models = vec!["another".to_owned()];
+        tunables.unknown_model_status = 400;
+    });
+    let id = rig.create("hello").await;
+    told(&rig, "a pause", |states| states[0].pause.as_ref().is_some_and(|it| it.reason.contains("not list")))
+        .await;
+    let (summary, prospect) =
+        app::requests::get_summary(&rig.services, rig.account, id).await.expect("it waits");
+    assert_eq!(summary.state.status(), RequestStatus::InProgress, "it was sent once");
+    let waiting = prospect.waiting.expect("a reason");
+    assert!(matches!(waiting, WaitingReason::EnginesPaused { reason: None, .. }), "{waiting:?}");
+    rig.engines[0].tune(|tunables| tunables.models = vec!["sim-model".to_owned()]);
+    let record = rig.ended(id).await;
+    assert_eq!(record.summary.state.status(), RequestStatus::Completed);
+    assert!(record.attempts.is_empty(), "no attempt counts");
     rig.finish().await;
 }
 

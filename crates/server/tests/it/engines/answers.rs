@@ -13,6 +13,7 @@ fn told(error: &AttemptError) -> String {
         AttemptError::TimedOut(_) => "timed out".to_owned(),
         AttemptError::TooSlow(_) => "too slow".to_owned(),
         AttemptError::Status { code, retry_after_ms, .. } => format!("status {code} {retry_after_ms:?}"),
+        AttemptError::UnlistedModel { code, .. } => format!("unlisted model {code}"),
         AttemptError::NotACompletion(_) => "not a completion".to_owned(),
         AttemptError::TooLong(_) => "too long".to_owned(),
         AttemptError::BadUsage(_) => "bad usage".to_owned(),

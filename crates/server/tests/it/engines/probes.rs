@@ -43,6 +43,22 @@ async fn a_probe_is_a_tiny_completion() {
 }
 
 #[tokio::test]
+async fn an_engine_that_answers_400_to_a_name_that_it_does_not_list_does_not_work() {
+    for code in [400, 422] {
+        let engine = simulate(|tunables| {
+            tunables.models = vec!["another".to_owned()];
+            tunables.unknown_model_status = code;
+        });
+        let client = client_of(&engine);
+        let error = ask(&client, "hello").await.expect_err("no such model");
+        assert!(matches!(error, AttemptError::UnlistedModel { code: it, .. } if it == code), "{error:?}");
+        let ProbeOutcome::Failed(words) = client.probe("ours").await else { panic!("no such model") };
+        assert!(words.starts_with(&format!("status {code}: ")), "{words}");
+        assert!(words.ends_with("; it does not list the model theirs"), "{words}");
+    }
+}
+
+#[tokio::test]
 async fn a_probe_tells_an_engine_that_is_busy_from_one_that_does_not_work() {
     let engine = simulate(|_| {});
     let client = client_of(&engine);
