@@ -14,7 +14,7 @@ use overnight_domain::chat::{
     has_output_limit, join_choices, parse_completion,
 };
 use overnight_domain::json::Json;
-use overnight_domain::scheduler::{AttemptError, EngineLoad, ProbeOutcome};
+use overnight_domain::scheduler::{AttemptError, EngineLoad};
 use tokio::sync::watch;
 
 use super::embedded::{Embedded, EmbeddedState};
@@ -45,19 +45,13 @@ const RECOGNITION_TIMEOUT_MS: i64 = 2_000;
 const LOAD_TIMEOUT_MS: i64 = 2_000;
 const METRICS_BYTES_MAX: usize = 4 << 20;
 
-/// How long a probe may take: an engine that works may be busy with long prompts.
-const PROBE_TIMEOUT_MS: i64 = 60_000;
-
-/// What a probe asks.
-const PROBE_BODY: &[u8] = br#"{"model":"","messages":[{"role":"user","content":"Hi"}]}"#;
-
 /// A replica as configured, and the connections to it.
 pub struct EngineClient {
-    config: EngineConfig,
+    pub(super) config: EngineConfig,
     source: Source,
     transport: Transport,
     clock: SharedClock,
-    known_models: KnownModels,
+    pub(super) known_models: KnownModels,
     /// What its key-value cache holds; 0 until it tells.
     cache_tokens: AtomicU64,
 }
@@ -72,13 +66,13 @@ pub(super) enum Source {
 
 /// What an engine is asked for.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+pub(super) struct Asked<'a> {
     /// Our name of the model.
-    model: &'a str,
+    pub(super) model: &'a str,
     /// A limit of ours, where the body has none.
-    max_tokens: Option<u32>,
-    cache_salt: Option<&'a CacheSalt>,
-    body: Json<'a>,
+    pub(super) max_tokens: Option<u32>,
+    pub(super) cache_salt: Option<&'a CacheSalt>,
+    pub(super) body: Json<'a>,
 }
 
 impl EngineClient {
@@ -141,7 +135,7 @@ impl EngineClient {
     }
 
     /// A refusal by an engine that does not list the model may be of the model, and not of the request.
-    fn doubt_model(&self, model: &str, error: AttemptError) -> AttemptError {
+    pub(super) fn doubt_model(&self, model: &str, error: AttemptError) -> AttemptError {
         match error {
             AttemptError::Status { code: code @ (400 | 422), message, .. }
                 if self.known_models.lacks(self.engine_model(model)) =>
@@ -202,7 +196,7 @@ impl EngineClient {
         }
     }
 
-    async fn learn_models(&self) {
+    pub(super) async fn learn_models(&self) {
         let listed = self.within(RECOGNITION_TIMEOUT_MS, self.fetch_models(), |words| words).await;
         if let Some(models) = self.known_models.tell(listed) {
             let engine = &self.config.name;
@@ -214,7 +208,7 @@ impl EngineClient {
     }
 
     /// The engine's name of a model of ours.
-    fn engine_model<'a>(&'a self, model: &'a str) -> &'a str {
+    pub(super) fn engine_model<'a>(&'a self, model: &'a str) -> &'a str {
         self.config.models.get(model).map_or(model, String::as_str)
     }
 
@@ -254,7 +248,7 @@ impl EngineClient {
     }
 
     /// What `work` comes to, or that it took too long.
-    async fn within<T, E>(
+    pub(super) async fn within<T, E>(
         &self,
         limit_ms: i64,
         work: impl Future<Output = Result<T, E>>,
@@ -268,45 +262,7 @@ impl EngineClient {
         }
     }
 
-    /// Asks the engine for one token of `model`, our name of it. It works where it completes that, and also where it
-    /// objects to the request itself (400, 413, 422): then it has read it, unless it does not list the model. It may be another engine than before a pause, so
-    /// it is also asked for its models before anything is sent to it.
-    pub async fn probe(&self, model: &str) -> ProbeOutcome {
-        // It may have been listed since.
-        if self.known_models.lacks(self.engine_model(model)) {
-            self.learn_models().await;
-        }
-        let outcome = self.probe_once(model).await;
-        if outcome == ProbeOutcome::Healthy && matches!(self.config.kind, EngineKind::OpenAi(_)) {
-            self.learn_models().await;
-        }
-        outcome
-    }
-
-    async fn probe_once(&self, model: &str) -> ProbeOutcome {
-        let limit_ms = self.config.request_timeout.0.min(PROBE_TIMEOUT_MS);
-        let body = Json::from_stored(PROBE_BODY).expect("the probe is JSON");
-        let asked = Asked { model, max_tokens: Some(1), cache_salt: None, body };
-        let outcome = self.within(limit_ms, self.attempt(asked), AttemptError::TimedOut).await;
-        match outcome.map_err(|error| self.doubt_model(model, error)) {
-            Ok(_) | Err(AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => ProbeOutcome::Healthy,
-            Err(AttemptError::Status { code: 400 | 413 | 422, .. }) => ProbeOutcome::Healthy,
-            Err(AttemptError::Status { code: 429 | 503, .. }) => ProbeOutcome::Busy,
-            Err(AttemptError::UnlistedModel { code, message }) => {
-                let name = self.engine_model(model);
-                ProbeOutcome::Failed(format!("status {code}: {message}; it does not list the model {name}"))
-            }
-            Err(AttemptError::Status { code, message, .. }) => {
-                ProbeOutcome::Failed(format!("status {code}: {message}"))
-            }
-            Err(AttemptError::TimedOut(why) | AttemptError::TooSlow(why)) => ProbeOutcome::TimedOut(why),
-            Err(
-                AttemptError::Connect(why) | AttemptError::Reset(why) | AttemptError::NotACompletion(why),
-            ) => ProbeOutcome::Failed(why),
-        }
-    }
-
-    async fn attempt(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
+    pub(super) async fn attempt(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
         let Asked { model, max_tokens, cache_salt, body } = asked;
         let body = engine_body(body, self.engine_model(model), max_tokens, cache_salt).into_string();
         let target = self.target().await.map_err(AttemptError::Connect)?;

@@ -6,6 +6,7 @@ mod embedded;
 mod load;
 mod model_file;
 mod models;
+mod probes;
 mod refusal;
 mod retry_after;
 mod target;
