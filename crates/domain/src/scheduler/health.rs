@@ -15,6 +15,9 @@ impl Scheduler {
             return self.settle_doubts(key, None, Evidence::Unknown, now);
         }
         let Some(model) = self.model_to_probe(key, now).filter(|_| replica.probe.is_none()) else { return };
+        if !self.reserve_probe(key, now) {
+            return;
+        }
         if let Some(replica) = self.replicas.get_mut(&key) {
             replica.probe = Some(Probe { asked_at: now, doubts: replica.doubts.len(), model });
             self.out.push(SchedulerCommand::Probe { replica: key, model });
