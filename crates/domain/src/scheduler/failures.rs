@@ -7,9 +7,9 @@ use super::messages::{AttemptError, FailureCode, ModelKey, QueuePartition, Repli
 use super::retries::Backoff;
 use crate::records::FailedAttempt;
 
-/// A `Retry-After` is honoured up to this by the request.
-const RETRY_AFTER_MAX_MS: i64 = 10 * 60_000;
-/// A `Retry-After` is honoured up to this by the replica.
+/// A `Retry-After` is honoured up to this by the request; and by the replica, where its probe found it busy too: then it is probed again.
+pub(super) const RETRY_AFTER_MAX_MS: i64 = 10 * 60_000;
+/// A `Retry-After` is honoured up to this by the replica on the word of one answer, which a request may have brought about.
 const BUSY_MAX_MS: i64 = 60_000;
 /// Buffered leases do not wait for a pause longer than this.
 const BUFFER_PATIENCE_MS: i64 = 5_000;
@@ -86,9 +86,13 @@ impl Scheduler {
     fn note_busy(&mut self, seq: i64, key: ReplicaKey, retry_after_ms: i64, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let asked_ms = retry_after_ms.clamp(0, RETRY_AFTER_MAX_MS);
+        let (asked_ms, model) = (retry_after_ms.max(0), held.lease.key.partition.model);
         let pause_ms = replica.back_off(asked_ms.min(BUSY_MAX_MS), &mut self.random, now);
-        let retry_at = now + asked_ms.max(self.random.up_to(pause_ms));
+        if asked_ms > BUSY_MAX_MS && !replica.is_paused_for(model) {
+            replica.breaker(model).ask(now.saturating_add(asked_ms));
+            replica.asked_of.get_or_insert(model);
+        }
+        let retry_at = now + asked_ms.min(RETRY_AFTER_MAX_MS).max(self.random.up_to(pause_ms));
         let mark = held.unchanged();
         self.release_lease(held, retry_at, mark, now);
         if pause_ms > BUFFER_PATIENCE_MS {

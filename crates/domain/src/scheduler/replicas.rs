@@ -78,6 +78,9 @@ pub(super) struct ReplicaState {
     /// How many requests had been sent when the first of them broke.
     broken_since: u64,
     pub(super) probe: Option<Probe>,
+    /// The engine asked to be left alone for long by an answer to a request of this model: after the short pause a probe of ours
+    /// is to tell whether that is so.
+    pub(super) asked_of: Option<ModelKey>,
     /// No connection could be made, for this model and reason, and nothing was heard since.
     pub(super) unreached: Option<(ModelKey, String)>,
     /// The request that has had the replica to itself since it was sent.
@@ -115,6 +118,7 @@ impl ReplicaState {
             broken: 0,
             broken_since: 0,
             probe: None,
+            asked_of: None,
             unreached: None,
             alone: None,
             trial: BTreeSet::new(),
@@ -238,7 +242,7 @@ impl ReplicaState {
 
     /// Whether requests may be leased for it and sent to it now.
     pub(super) fn is_usable(&self, now: i64) -> bool {
-        !self.retiring && self.busy_until <= now && !self.may_be_dead()
+        !self.retiring && self.busy_until <= now && self.asked_of.is_none() && !self.may_be_dead()
     }
 
     fn may_be_dead(&self) -> bool {
