@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use overnight_domain::scheduler::{ModelKey, Replica, ReplicaKey};
+use overnight_domain::scheduler::{ModelKey, RateLimits, Replica, ReplicaKey};
 use overnight_server::config::{Config, Sources};
 
 use super::broken::{Broken, Step};
@@ -69,6 +69,7 @@ impl Plan {
             max_concurrency,
             first_concurrency: max_concurrency,
             colocated_percent: None,
+            rate_limits: RateLimits::default(),
         };
         self.concurrencies.iter().enumerate().map(replica).collect()
     }

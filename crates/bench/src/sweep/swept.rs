@@ -7,8 +7,8 @@ use std::ops::{Bound, Range};
 use overnight_domain::json;
 use overnight_domain::scheduler::{
     AccountKey, AttemptError, Backlog, Candidate, DeadlineStep, EngineLoad, Lease, ModelKey, Position,
-    ProbeOutcome, QueueKey, QueuePartition, Replica, ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput,
-    Settings,
+    ProbeOutcome, QueueKey, QueuePartition, RateLimits, Replica, ReplicaKey, Scheduler, SchedulerCommand,
+    SchedulerInput, Settings,
 };
 use overnight_domain::sort_key::SortKey;
 
@@ -84,6 +84,7 @@ impl Swept {
             max_concurrency,
             first_concurrency,
             colocated_percent: None,
+            rate_limits: RateLimits::default(),
         });
         let mut waiting: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         let mut costs = Vec::with_capacity(requests.len());
@@ -345,7 +346,8 @@ impl Dispatcher for Swept {
                 let seq = i64::try_from(request).unwrap_or(i64::MAX);
                 self.leased.remove(&seq);
                 self.isolation.end(request);
-                self.feed(SchedulerInput::Completed { seq, cost: self.costs[request] }, now_us, &mut works);
+                let cost = self.costs[request];
+                self.feed(SchedulerInput::Completed { seq, cost, tokens: cost }, now_us, &mut works);
             }
             Event::Reported { replica, stats } => {
                 if self.tells_load {

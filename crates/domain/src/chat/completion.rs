@@ -32,6 +32,11 @@ impl Usage {
         let output = self.completion_tokens.saturating_mul(OUTPUT_WEIGHT.into());
         i64::try_from(self.prompt_tokens.saturating_add(output)).unwrap_or(i64::MAX)
     }
+
+    /// Tokens of input and output, as providers count them against rate limits.
+    pub fn tokens(&self) -> i64 {
+        i64::try_from(self.prompt_tokens.saturating_add(self.completion_tokens)).unwrap_or(i64::MAX)
+    }
 }
 
 /// No answer has more tokens: sums of counts up to this fit everywhere.

@@ -13,6 +13,8 @@ pub(super) enum Verdict {
         /// For the operator: may name addresses.
         detail: String,
     },
+    /// The request is to be sent once more, without the output limit that is not its own.
+    Repeat,
     /// The replica has no room now: uncounted, and the replica is left alone for a little.
     Busy {
         /// What the engine asked for, in milliseconds.
@@ -102,6 +104,7 @@ pub(super) fn judge(error: AttemptError) -> Verdict {
         Verdict::Final { code, status: None, message }
     };
     match error {
+        AttemptError::LimitRefused => Verdict::Repeat,
         AttemptError::Connect(detail) => Verdict::Unreached { detail },
         AttemptError::Reset(detail) => doubted(Trouble::Broke, None, detail),
         AttemptError::TimedOut(detail) => doubted(Trouble::Silent, None, detail),
@@ -130,7 +133,7 @@ mod tests {
             Verdict::Doubted(failure) => format!("{:?}: {}", failure.trouble, failure.describe()),
             Verdict::Busy { .. } => "Busy".into(),
             Verdict::Final { code, status, message } => format!("{code:?} {status:?}: {message}"),
-            Verdict::Unreached { .. } => panic!("a status is an answer"),
+            Verdict::Unreached { .. } | Verdict::Repeat => panic!("a status is an answer"),
         }
     }
 

@@ -8,12 +8,14 @@ pub(super) struct Breaker {
     probe_at: Option<i64>,
     /// Times it opened without a success between.
     openings: u32,
+    /// Until then the engine asked to be left alone, with a `Retry-After`.
+    asked_until: i64,
     reason: String,
 }
 
 impl Breaker {
     pub(super) const fn new() -> Self {
-        Self { probe_at: None, openings: 0, reason: String::new() }
+        Self { probe_at: None, openings: 0, asked_until: i64::MIN, reason: String::new() }
     }
 
     pub(super) const fn is_open(&self) -> bool {
@@ -28,6 +30,16 @@ impl Breaker {
     /// The back-off step of the next opening.
     pub(super) const fn openings(&self) -> u32 {
         self.openings
+    }
+
+    /// Until when the engine asked to be left alone; long ago where it did not, or was found to work since.
+    pub(super) const fn asked_until(&self) -> i64 {
+        self.asked_until
+    }
+
+    /// The engine asked to be left alone until then. That opens nothing: an account may have brought it about.
+    pub(super) const fn ask(&mut self, until: i64) {
+        self.asked_until = until;
     }
 
     /// Why it opened, for the operator.
@@ -45,6 +57,7 @@ impl Breaker {
     /// Takes it back into use; its back-off stays until a request completes.
     pub(super) const fn close(&mut self) {
         self.probe_at = None;
+        self.asked_until = i64::MIN;
     }
 
     /// A request completed: the next opening is short again.

@@ -7,9 +7,9 @@ use super::messages::{AttemptError, FailureCode, ModelKey, QueuePartition, Repli
 use super::retries::Backoff;
 use crate::records::FailedAttempt;
 
-/// A `Retry-After` is honoured up to this by the request.
-const RETRY_AFTER_MAX_MS: i64 = 10 * 60_000;
-/// A `Retry-After` is honoured up to this by the replica.
+/// A `Retry-After` is honoured up to this by the request; and by the replica, where its probe found it busy too: then it is probed again.
+pub(super) const RETRY_AFTER_MAX_MS: i64 = 10 * 60_000;
+/// A `Retry-After` is honoured up to this by the replica on the word of one answer, which a request may have brought about.
 const BUSY_MAX_MS: i64 = 60_000;
 /// Buffered leases do not wait for a pause longer than this.
 const BUFFER_PATIENCE_MS: i64 = 5_000;
@@ -18,7 +18,7 @@ const SPREAD_MS: i64 = 500;
 
 impl Scheduler {
     /// An attempt completed.
-    pub(super) fn complete(&mut self, seq: i64, cost: i64, now: i64) {
+    pub(super) fn complete(&mut self, seq: i64, cost: i64, tokens: i64, now: i64) {
         if self.held_at(seq, Stage::InFlight).is_none() {
             return;
         }
@@ -26,7 +26,7 @@ impl Scheduler {
         let partition = held.lease.key.partition;
         let slot_ms = (now - held.sent_at).max(1);
         let model = self.model(partition.model);
-        model.settle(partition.account, held.charged.saturating_sub(cost.max(1)));
+        model.settle(partition.account, held.charged.saturating_sub(held.bounds.of(cost)));
         model.peak.note_completion(cost.max(1));
         model.used.note_completion(held.cost, cost.max(1), slot_ms);
         let throughput = &mut model.partition(partition.account, now).throughput;
@@ -34,6 +34,9 @@ impl Scheduler {
         model.suspects.clear(partition.account, seq, held.suspect);
         if let Some(replica) = self.replicas.get_mut(&held.replica) {
             replica.limit.note_completion(cost.max(1), now);
+            if let Some(reservation) = held.reservation {
+                replica.rate.correct(reservation, tokens);
+            }
         }
         self.note_success(held.replica, partition.model, now);
     }
@@ -53,6 +56,7 @@ impl Scheduler {
     pub(super) fn fail_attempt(&mut self, seq: i64, error: AttemptError, now: i64) {
         let Some(key) = self.held_at(seq, Stage::InFlight).map(|held| held.replica) else { return };
         match judge(error) {
+            Verdict::Repeat => self.repeat(seq, key, now),
             Verdict::Doubted(failure) => self.doubt(seq, key, failure, now),
             Verdict::Unreached { detail } => self.note_unreached(seq, key, detail, now),
             Verdict::Busy { retry_after_ms } => self.note_busy(seq, key, retry_after_ms.unwrap_or(0), now),
@@ -70,6 +74,7 @@ impl Scheduler {
     /// The engine never saw it, so it is as good as new. Nothing more is sent until the replica's probe is answered.
     fn note_unreached(&mut self, seq: i64, key: ReplicaKey, detail: String, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
+        self.cancel_reservation(key, held.reservation);
         let model = held.lease.key.partition.model;
         if let Some(replica) = self.replicas.get_mut(&key).filter(|it| !it.is_paused_for(model)) {
             replica.unreached.get_or_insert((model, detail));
@@ -81,9 +86,13 @@ impl Scheduler {
     fn note_busy(&mut self, seq: i64, key: ReplicaKey, retry_after_ms: i64, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let asked_ms = retry_after_ms.clamp(0, RETRY_AFTER_MAX_MS);
+        let (asked_ms, model) = (retry_after_ms.max(0), held.lease.key.partition.model);
         let pause_ms = replica.back_off(asked_ms.min(BUSY_MAX_MS), &mut self.random, now);
-        let retry_at = now + asked_ms.max(self.random.up_to(pause_ms));
+        if asked_ms > BUSY_MAX_MS && !replica.is_paused_for(model) {
+            replica.breaker(model).ask(now.saturating_add(asked_ms));
+            replica.asked_of.get_or_insert(model);
+        }
+        let retry_at = now + asked_ms.min(RETRY_AFTER_MAX_MS).max(self.random.up_to(pause_ms));
         let mark = held.unchanged();
         self.release_lease(held, retry_at, mark, now);
         if pause_ms > BUFFER_PATIENCE_MS {

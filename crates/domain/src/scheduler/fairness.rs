@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::messages::{AccountKey, Candidate};
 use super::partitions::PartitionState;
 use super::peak::Peak;
+use super::rate_window::RateLimits;
 use super::segments::{Range, Taker, Turn};
 use super::suspects::Suspects;
 use super::throughput::{Throughput, UsedPart};
@@ -35,6 +36,8 @@ pub(super) struct Model {
     pub(super) suspects: Suspects,
     /// Requests its replicas may have in flight, together.
     pub(super) capacity: i64,
+    /// What its replicas may be sent in a minute, together.
+    pub(super) per_minute: RateLimits,
     /// Its partitions' sweeps are shared with other nodes.
     is_shared: bool,
     /// Partitions that may have work, whose turn comes first in front.
@@ -51,6 +54,8 @@ pub(super) struct Model {
     round: u64,
     /// What each partition got in this round.
     quantum: i64,
+    /// What a request was charged in the mean when it began.
+    round_charge: i64,
 }
 
 /// Whose turn it is.
@@ -60,6 +65,47 @@ pub(super) struct Choice {
     pub(super) account: Option<AccountKey>,
     /// Scans that must be made for it or for the next ones.
     pub(super) scans: Vec<(AccountKey, Range)>,
+}
+
+/// What a request is charged at least and at most, in cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    least: i64,
+    most: i64,
+}
+
+impl Bounds {
+    /// Whatever it costs.
+    pub(super) const NONE: Self = Self::at_least(1);
+
+    pub(super) const fn at_least(least: i64) -> Self {
+        Self { least, most: i64::MAX }
+    }
+
+    /// Whatever it costs, the same.
+    pub(super) const fn exactly(charge: i64) -> Self {
+        Self { least: charge, most: charge }
+    }
+
+    /// What a request of this cost is charged; 1 at least.
+    pub(super) fn of(self, cost: i64) -> i64 {
+        cost.clamp(self.least, self.most).max(1)
+    }
+}
+
+/// What the requests of a run are charged when they are leased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Charge {
+    /// The part of their estimated costs that they are expected to use.
+    pub(super) part: UsedPart,
+    pub(super) bounds: Bounds,
+}
+
+impl Charge {
+    /// What a request of this estimated cost is charged; 1 at least.
+    pub(super) fn of(self, cost: i64) -> i64 {
+        self.bounds.of(self.part.of(cost))
+    }
 }
 
 enum Walk {
@@ -223,6 +269,7 @@ impl Model {
     /// they have some.
     fn begin_round(&mut self, debt: i64) {
         self.quantum = self.next_quantum();
+        self.round_charge = self.mean_charge;
         let rounds = debt.saturating_neg() / self.quantum + 1;
         self.round = self.round.saturating_add(rounds.unsigned_abs());
         for account in &self.ring {
@@ -233,25 +280,32 @@ impl Model {
     }
 
     /// What each partition may take in the next round: a few times what the model's replicas work on at once, so that one slot takes
-    /// turns by the request and a fleet by the run.
+    /// turns by the request and a fleet by the run; but no more than rate limits allow in a minute, for the others' turns come after.
     fn next_quantum(&self) -> i64 {
         let requests = self.capacity.saturating_mul(self.capacity.clamp(1, SLOTFULS));
-        self.mean_charge.saturating_mul(requests.clamp(1, QUANTUM_REQUESTS_MAX)).max(1)
+        let most = self.per_minute.requests_per_minute.map_or(QUANTUM_REQUESTS_MAX, i64::from);
+        let requests = requests.min(most).clamp(1, QUANTUM_REQUESTS_MAX);
+        let most = self.per_minute.tokens_per_minute.unwrap_or(i64::MAX);
+        self.mean_charge.saturating_mul(requests).min(most).max(1)
     }
 
-    /// A run is being leased: its partition pays this part of its cost, and its turn ends where nothing is left.
-    pub(super) fn charge(&mut self, account: AccountKey, run: &[Candidate]) -> UsedPart {
+    /// The part of its estimated cost that a request of the account is expected to use.
+    pub(super) fn used_part(&self, account: AccountKey) -> UsedPart {
         let own = self.partitions.get(&account).and_then(|it| it.throughput.used_part());
-        let part = own.or_else(|| self.used.used_part()).unwrap_or_default();
-        let mut sum = 0_i64;
+        own.or_else(|| self.used.used_part()).unwrap_or_default()
+    }
+
+    /// A run is being leased for a replica with these limits: its partition pays for it, and its turn ends where nothing is left.
+    pub(super) fn charge(&mut self, account: AccountKey, run: &[Candidate], limits: RateLimits) -> Charge {
+        let part = self.used_part(account);
         for candidate in run {
-            let charge = part.of(candidate.cost);
-            sum = sum.saturating_add(charge);
             self.mean_cost = moved(self.mean_cost, candidate.cost.max(1));
-            self.mean_charge = moved(self.mean_charge, charge);
+            self.mean_charge = moved(self.mean_charge, part.of(candidate.cost));
         }
+        let charge = Charge { part, bounds: limits.bounds(self.round_charge) };
+        let sum = run.iter().fold(0_i64, |sum, it| sum.saturating_add(charge.of(it.cost)));
         self.settle(account, sum.saturating_neg());
-        part
+        charge
     }
 
     /// Corrects what a partition was charged: `refund` less than it was, or more where negative.

@@ -3,6 +3,7 @@
 use super::Scheduler;
 use super::attempts::Failure;
 use super::doubts::Evidence;
+use super::failures::RETRY_AFTER_MAX_MS;
 use super::messages::{ModelKey, ProbeOutcome, ReplicaKey, SchedulerCommand};
 use super::replicas::Probe;
 use super::retries::Backoff;
@@ -15,6 +16,9 @@ impl Scheduler {
             return self.settle_doubts(key, None, Evidence::Unknown, now);
         }
         let Some(model) = self.model_to_probe(key, now).filter(|_| replica.probe.is_none()) else { return };
+        if !self.reserve_probe(key, now) {
+            return;
+        }
         if let Some(replica) = self.replicas.get_mut(&key) {
             replica.probe = Some(Probe { asked_at: now, doubts: replica.doubts.len(), model });
             self.out.push(SchedulerCommand::Probe { replica: key, model });
@@ -28,7 +32,8 @@ impl Scheduler {
         let doubted = replica.doubts.first().and_then(model_of);
         let unreached = || replica.unreached.as_ref().map(|(model, _)| *model);
         let due = || replica.probes().find(|(_, at)| *at <= now).map(|(model, _)| model);
-        doubted.or_else(unreached).or_else(due)
+        let asked = || replica.asked_of.filter(|_| replica.busy_until <= now);
+        doubted.or_else(unreached).or_else(asked).or_else(due)
     }
 
     /// A probe was answered.
@@ -38,8 +43,15 @@ impl Scheduler {
         let Some(probe) = replica.probe.take() else { return };
         let model = probe.model;
         let is_paused = replica.is_paused_for(model);
+        let was_asked = replica.asked_of.take_if(|it| *it == model).is_some();
         match outcome {
             ProbeOutcome::Healthy => self.note_healthy(key, probe, now),
+            ProbeOutcome::Busy if was_asked => {
+                self.settle_doubts(key, Some(model), Evidence::Busy, now);
+                let reason =
+                    "the engine asks to be left alone (429 or 503 with Retry-After); its probe found it busy";
+                self.pause(key, model, reason.into(), now);
+            }
             ProbeOutcome::Busy if is_paused => self.pause(key, model, "its probe found it busy".into(), now),
             ProbeOutcome::Busy => self.note_full(key, model, Evidence::Busy, now),
             // Other requests may be what it is busy with.
@@ -108,7 +120,8 @@ impl Scheduler {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let backoff = Backoff { base_ms: self.settings.pause_base_ms, cap_ms: self.settings.pause_cap_ms };
         let breaker = replica.breaker(model);
-        let until = now + backoff.equal_jitter_ms(breaker.openings(), &mut self.random);
+        let asked_ms = breaker.asked_until().saturating_sub(now).min(RETRY_AFTER_MAX_MS);
+        let until = now + backoff.equal_jitter_ms(breaker.openings(), &mut self.random).max(asked_ms);
         breaker.open(until, reason.clone());
         replica.unreached = None;
         self.touched.insert(key);

@@ -2,8 +2,9 @@
 
 use super::Scheduler;
 use super::attempts::Failure;
+use super::fairness::{Bounds, Charge};
 use super::messages::{Candidate, Lease, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
-use super::throughput::UsedPart;
+use super::rate_window::Reservation;
 use super::timers::Timer;
 use crate::records::FailedAttempt;
 
@@ -38,6 +39,14 @@ pub(super) struct HeldLease {
     pub(super) cost: i64,
     /// What its account was charged of that.
     pub(super) charged: i64,
+    /// Between which a charge for it lies, there where it runs.
+    pub(super) bounds: Bounds,
+    /// The tokens that it is estimated to take.
+    pub(super) tokens: i64,
+    /// What it has reserved of its replica's rate limits since it was sent.
+    pub(super) reservation: Option<Reservation>,
+    /// It was sent, and is sent once more without the output limit that the engine refused.
+    pub(super) is_repeated: bool,
     /// Attempts counted before this one.
     pub(super) attempts: u32,
     /// It may break replicas.
@@ -57,7 +66,7 @@ pub(super) struct Mark {
 
 impl HeldLease {
     /// A lease that was just taken.
-    pub(super) fn new(lease: Lease, replica: ReplicaKey, seen: &Candidate, charged: UsedPart) -> Self {
+    pub(super) fn new(lease: Lease, replica: ReplicaKey, seen: &Candidate, charged: Charge) -> Self {
         Self {
             lease,
             replica,
@@ -65,6 +74,10 @@ impl HeldLease {
             sent_at: 0,
             cost: seen.cost.max(1),
             charged: charged.of(seen.cost),
+            bounds: charged.bounds,
+            tokens: charged.part.of(seen.cost),
+            reservation: None,
+            is_repeated: false,
             attempts: seen.attempts,
             suspect: seen.suspect,
             doubt: None,
@@ -107,7 +120,7 @@ impl Scheduler {
     /// else requests that only fail or are cancelled would win every turn.
     pub(super) fn charge_in_full(&mut self, held: &HeldLease) {
         let QueuePartition { model, account } = held.lease.key.partition;
-        self.model(model).settle(account, held.charged.saturating_sub(held.cost).min(0));
+        self.model(model).settle(account, held.charged.saturating_sub(held.bounds.of(held.cost)).min(0));
     }
 
     /// Puts a request that was let go back into the queue. Its account is not refunded.

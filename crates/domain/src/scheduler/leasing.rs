@@ -22,6 +22,16 @@ const SHARED_LOOK_MIN: usize = 64;
 /// Serving one replica may touch another; what is left after this many rounds waits for the next input.
 const ROUNDS_MAX: usize = 4;
 
+/// What a replica with room finds to be leased.
+enum Taken {
+    /// A run of an account.
+    Run(AccountKey, Vec<Candidate>),
+    /// Nothing waits, or a scan must answer first.
+    Nothing,
+    /// The request whose turn it is takes about so many tokens, and may not be sent yet.
+    HeldBack { tokens: i64 },
+}
+
 impl Scheduler {
     /// Serves every replica whose state changed, the idlest first.
     pub(super) fn serve_touched(&mut self, now: i64) {
@@ -39,7 +49,7 @@ impl Scheduler {
                 self.serve(key, now);
                 let next_at = self.replicas.get(&key).and_then(|replica| replica.next_at(now));
                 self.timers.set(Timer::Replica(key), next_at);
-                if self.replicas.get(&key).is_some_and(|replica| replica.is_gone()) {
+                if self.replicas.get(&key).is_some_and(|replica| replica.is_gone(now)) {
                     self.replicas.remove(&key);
                 }
             }
@@ -67,11 +77,15 @@ impl Scheduler {
     }
 
     fn send_buffered(&mut self, key: ReplicaKey, now: i64) {
-        let Some(replica) = self.replicas.get_mut(&key).filter(|it| it.is_usable(now)) else { return };
-        while let Some(&seq) = replica.buffered.front() {
-            if replica.occupied() >= replica.slots() || !replica.is_ready_for_trial() {
+        let next = |replica: &ReplicaState| {
+            let is_ready = replica.occupied() < replica.slots() && replica.is_ready_for_trial();
+            replica.buffered.front().copied().filter(|_| is_ready && replica.is_usable(now))
+        };
+        while let Some(seq) = self.replicas.get(&key).and_then(next) {
+            if !self.reserve(key, seq, now) {
                 return;
             }
+            let Some(replica) = self.replicas.get_mut(&key) else { return };
             replica.buffered.pop_front();
             if let Some(held) = self.leases_held.get_mut(&seq) {
                 replica.occupy(seq);
@@ -95,7 +109,10 @@ impl Scheduler {
         let has_suspects = |model| self.models.get(model).is_some_and(|it| it.suspects.are_due(now));
         let is_host = |model: &ModelKey| {
             let mut able = self.replicas.iter().filter(|(_, replica)| {
-                replica.serves(*model) && replica.is_usable(now) && replica.slots() > 0
+                replica.serves(*model)
+                    && replica.is_usable(now)
+                    && replica.slots() > 0
+                    && replica.rate_room(now) > 0
             });
             able.next().is_some_and(|(host, _)| *host == key)
         };
@@ -108,7 +125,7 @@ impl Scheduler {
         let Some(state) = self.models.get_mut(&model) else { return };
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let is_free = |account| !replica.asks.contains_key(&QueuePartition { model, account });
-        let most = replica.slots().min(run_max);
+        let most = replica.slots().min(run_max).min(replica.rate.room(now));
         let Some((account, group)) = state.suspects.take_group(most, is_free) else { return };
         replica.begin_trial(model, &group, now);
         state.partition(account, now).held += group.len();
@@ -151,19 +168,28 @@ impl Scheduler {
     /// Leases the next run for a replica with `room`; whether it found one.
     fn lease_run(&mut self, key: ReplicaKey, model: ModelKey, room: usize, now: i64) -> bool {
         let spread = self.spread(key, model, now);
-        let left = self.replicas.get(&key).map_or(0, |it| spread.left_to(it));
+        let left = self.replicas.get(&key).map_or(0, |it| spread.left_to(it, now));
         let wanted = room.min(self.run_max()).min(left);
         if wanted == 0 {
             return false;
         }
-        let Some((account, run)) = self.take_run(key, model, wanted, spread, now) else { return false };
-        self.ask_lease(key, QueuePartition { model, account }, run, now);
+        let taken = self.take_run(key, model, wanted, spread, now);
+        match taken {
+            Taken::Run(account, run) => self.ask_lease(key, QueuePartition { model, account }, run, now),
+            Taken::Nothing => return false,
+            Taken::HeldBack { tokens } => {
+                if let Some(replica) = self.replicas.get_mut(&key) {
+                    replica.rate.want(tokens);
+                }
+                return false;
+            }
+        }
         true
     }
 
     /// Takes up to `wanted` neighbours of the partition whose turn it is, and scans ahead where the replica's window is short.
     /// Nothing where a scan must answer first; with requests buffered, a short run waits for the scan that may lengthen
-    /// it.
+    /// it. Of a replica with rate limits, no more than may be sent at once.
     fn take_run(
         &mut self,
         key: ReplicaKey,
@@ -171,14 +197,14 @@ impl Scheduler {
         wanted: usize,
         spread: Spread,
         now: i64,
-    ) -> Option<(AccountKey, Vec<Candidate>)> {
-        let limit = self.look_limit(wanted);
-        let state = self.models.get_mut(&model)?;
+    ) -> Taken {
+        let (limit, unsent) = (self.look_limit(wanted), self.unsent(key));
+        let Some(state) = self.models.get_mut(&model) else { return Taken::Nothing };
         let replicas = &self.replicas;
-        let replica = replicas.get(&key)?;
+        let Some(replica) = replicas.get(&key) else { return Taken::Nothing };
         let idle_for_due_first = |other: ReplicaKey| {
             let other = replicas.get(&other)?;
-            other.idle_for(model, now).map(|idle| idle.min(spread.left_to(other)))
+            other.idle_for(model, now).map(|idle| idle.min(spread.left_to(other, now)))
         };
         let is_in_hours = |key: &ReplicaKey| replicas.get(key).is_some_and(|it| it.is_in_hours);
         let idle = |other: ReplicaKey| idle_for_due_first(other).filter(|_| is_in_hours(&other));
@@ -199,18 +225,23 @@ impl Scheduler {
         loop {
             let choice = state.choose(taker, is_asked, now);
             self.out.extend(choice.scans.into_iter().map(scan));
-            let account = choice.account?;
-            let wanted = wanted.min(state.room_of(account, now));
+            let Some(account) = choice.account else { return Taken::Nothing };
+            let (wanted, part) = (wanted.min(state.room_of(account, now)), state.used_part(account));
             let partition = state.partition(account, now);
             self.out.extend(partition.scan_ahead(taker, wanted, now).map(|range| scan((account, range))));
             let (len, is_scanned) = partition.lists.window_of(key);
             if len < wanted && is_scanned && !replica.buffered.is_empty() {
-                return None;
+                return Taken::Nothing;
             }
+            let next = partition.lists.next(taker, now).take(wanted);
+            let wanted = match replica.rate.count_fitting(unsent, next.map(|it| part.of(it.cost)), now) {
+                Ok(fitting) => wanted.min(fitting.max(1)),
+                Err(tokens) => return Taken::HeldBack { tokens },
+            };
             let run = partition.take(taker, wanted, now);
             if !run.is_empty() {
                 self.out.extend(partition.scan_ahead(taker, wanted, now).map(|range| scan((account, range))));
-                return Some((account, run));
+                return Taken::Run(account, run);
             }
         }
     }
@@ -230,7 +261,8 @@ impl Scheduler {
 
     fn ask_lease(&mut self, key: ReplicaKey, partition: QueuePartition, run: Vec<Candidate>, now: i64) {
         let positions = run.iter().map(|it| it.position.clone()).collect();
-        let charged = self.model(partition.model).charge(partition.account, &run);
+        let limits = self.replicas.get(&key).map(|it| it.rate.limits).unwrap_or_default();
+        let charged = self.model(partition.model).charge(partition.account, &run, limits);
         if let Some(replica) = self.replicas.get_mut(&key) {
             replica.asks.insert(partition, Ask { run, charged, asked_at: now, ended: BTreeSet::new() });
         }

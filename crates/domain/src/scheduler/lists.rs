@@ -88,6 +88,16 @@ impl Lists {
         due_first.filter(|(len, _)| *len > 0).unwrap_or_else(|| self.all.window_of(replica))
     }
 
+    /// The requests from which the taker's next run is taken, in order.
+    pub(super) fn next(&self, taker: Taker<'_>, now: i64) -> impl Iterator<Item = &Candidate> {
+        let is_alive = move |it: &&Candidate| it.deadline > now;
+        let due_first = self.due_first.iter().flat_map(move |it| it.segments.window(taker.replica));
+        let mut due_first = due_first.filter(is_alive).peekable();
+        let goes_on = due_first.peek().is_none() && !taker.takes_due_first_only;
+        let others = goes_on.then(|| self.all.window(taker.replica).filter(is_alive));
+        due_first.chain(others.into_iter().flatten())
+    }
+
     /// Takes the taker's next run, at most `limit` requests.
     pub(super) fn take(&mut self, taker: Taker<'_>, limit: usize, now: i64) -> Vec<Candidate> {
         let mut run = Vec::new();

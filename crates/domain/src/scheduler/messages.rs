@@ -3,6 +3,7 @@
 
 use super::deadlines::DeadlineStep;
 pub use super::keys::{AccountKey, ModelKey, Position, QueueKey, QueuePartition, ReplicaKey, ScanKey};
+pub use super::rate_window::RateLimits;
 use crate::records::FailedAttempt;
 
 /// What a scan saw of one waiting request.
@@ -52,6 +53,8 @@ pub struct Replica {
     /// Of an engine that serves online traffic too: the part of `max_concurrency` that the scheduler's requests take at most, in
     /// percent, while no others wait.
     pub colocated_percent: Option<u8>,
+    /// What it is sent in a minute, at most.
+    pub rate_limits: RateLimits,
 }
 
 /// When a replica is open, as reckoned by the shell, which knows calendars.
@@ -91,6 +94,9 @@ pub enum AttemptError {
     /// The same for a request of which an attempt that counts has timed out before; it fails if the engine works. In words for
     /// its client.
     TooSlow(String),
+    /// The engine refused the request for the output limit that was added to it, and its requests are counted: it is to be sent
+    /// once more, without that limit.
+    LimitRefused,
     /// An answer with a status other than 2xx.
     Status {
         /// The HTTP status.
@@ -214,6 +220,8 @@ pub enum SchedulerInput {
         seq: i64,
         /// The tokens it really used: input plus twice the output.
         cost: i64,
+        /// The same with the output counted once, as providers count tokens.
+        tokens: i64,
     },
     /// An attempt brought no result.
     AttemptFailed {

@@ -5,7 +5,8 @@
 //! whose turn it is (`fairness`), finds its part of that account's order (`segments`), and no more than its part of few requests
 //! (`spreading`), and scans ahead of its cursor there (`sweep`); the run that was seen is leased,
 //! buffered and sent (`leasing`); what fails (`failures`) is judged by its kind (`attempts`) and, where that says too little, by
-//! how the replica fares (`doubts`, `health`, `breaker`). Outside its hours (`hours`) a replica gets nothing new.
+//! how the replica fares (`doubts`, `health`, `breaker`). Outside its hours (`hours`) a replica gets nothing new, and never more than its
+//! rate limits allow (`rate_limits`).
 
 mod attempts;
 mod breaker;
@@ -30,6 +31,8 @@ mod portions;
 mod queries;
 mod queueing;
 mod random;
+mod rate_limits;
+mod rate_window;
 mod releases;
 mod repair;
 mod replica_set;
@@ -145,7 +148,7 @@ impl Scheduler {
             SchedulerInput::Deadlines { partition, steps, segments } => {
                 self.note_deadlines(partition, &steps, segments, now);
             }
-            SchedulerInput::Completed { seq, cost } => self.complete(seq, cost, now),
+            SchedulerInput::Completed { seq, cost, tokens } => self.complete(seq, cost, tokens, now),
             SchedulerInput::AttemptFailed { seq, error } => self.fail_attempt(seq, error, now),
             SchedulerInput::Ended { seqs } => self.end(&seqs.into_iter().collect()),
             SchedulerInput::Lost(leases) => self.lose(&leases),
@@ -209,6 +212,10 @@ impl Scheduler {
     /// The model's partitions, made where it is new.
     fn model(&mut self, key: ModelKey) -> &mut Model {
         let (replicas, is_shared) = (&self.replicas, self.settings.is_shared);
-        self.models.entry(key).or_insert_with(|| Model::new(replica_set::capacity(replicas, key), is_shared))
+        self.models.entry(key).or_insert_with(|| {
+            let mut model = Model::new(replica_set::capacity(replicas, key), is_shared);
+            model.per_minute = rate_limits::together(replicas, key);
+            model
+        })
     }
 }

@@ -6,6 +6,7 @@ use super::Scheduler;
 use super::due_first::Seen;
 use super::leases_held::{HeldLease, Stage};
 use super::messages::{Backlog, Candidate, Lease, QueuePartition, ReplicaKey, ScanKey, SchedulerCommand};
+use super::replicas::Ask;
 use super::timers::Timer;
 
 impl Scheduler {
@@ -113,8 +114,11 @@ impl Scheduler {
     /// A lease was answered: what was taken waits for a slot; the rest had gone.
     pub(super) fn hold(&mut self, key: ReplicaKey, partition: QueuePartition, leases: Vec<Lease>, now: i64) {
         self.touched.insert(key);
-        let ask = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&partition));
-        let (run, charged, ended) = ask.map(|ask| (ask.run, ask.charged, ask.ended)).unwrap_or_default();
+        let Some(ask) = self.replicas.get_mut(&key).and_then(|replica| replica.asks.remove(&partition))
+        else {
+            return leases.into_iter().for_each(|lease| self.return_unknown(lease, now));
+        };
+        let Ask { run, charged, ended, .. } = ask;
         let mut run: BTreeMap<_, _> = run.into_iter().map(|it| (it.position.seq, it)).collect();
         for lease in leases {
             let seq = lease.key.position.seq;
@@ -215,6 +219,7 @@ impl Scheduler {
     fn drop_held(&mut self, seq: i64) {
         let Some(held) = self.let_go(seq) else { return };
         match held.stage {
+            Stage::Buffered if held.is_repeated => self.charge_in_full(&held),
             Stage::Buffered => {
                 let QueuePartition { model, account } = held.lease.key.partition;
                 self.model(model).settle(account, held.charged);

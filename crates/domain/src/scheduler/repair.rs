@@ -40,6 +40,7 @@ impl Scheduler {
             self.undo_lease(key, partition, now);
         }
         self.repair_colocated(now);
+        self.repair_rates(now);
         let mut in_flight = self.in_flight_by_model();
         for (key, model) in &mut self.models {
             model.repair(&in_flight.remove(key).unwrap_or_default(), now);
@@ -71,6 +72,7 @@ impl Scheduler {
                 if self.held_at(seq, Stage::InFlight).is_some_and(|it| it.lease.epoch == lease.epoch)
                     && let Some(held) = self.let_go(seq)
                 {
+                    self.cancel_reservation(held.replica, held.reservation);
                     self.release_unseen(held, now + UNSENT_MS, now);
                 }
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Scheduler;
 use super::colocation::Colocation;
 use super::messages::{EngineHours, EngineLoad, ModelKey, Replica, ReplicaKey};
+use super::rate_limits;
 use super::replicas::ReplicaState;
 
 /// Requests that the model's replicas may have in flight, together; those that are paused or closed for it have none. Those
@@ -19,9 +20,9 @@ pub(super) fn capacity(replicas: &BTreeMap<ReplicaKey, ReplicaState>, model: Mod
 impl Scheduler {
     /// A replica is used for the model again, or is not any more.
     pub(super) fn recount_capacity(&mut self, model: ModelKey) {
-        let count = capacity(&self.replicas, model);
-        if let Some(model) = self.models.get_mut(&model) {
-            model.capacity = count;
+        if let Some(state) = self.models.get_mut(&model) {
+            state.capacity = capacity(&self.replicas, model);
+            state.per_minute = rate_limits::together(&self.replicas, model);
         }
     }
 
@@ -64,6 +65,7 @@ impl Scheduler {
                     if replica.config.colocated_percent != config.colocated_percent {
                         replica.colocation = Colocation::new(&config);
                     }
+                    replica.rate.limits = config.rate_limits;
                     replica.config = config;
                     replica.retiring = false;
                 }
@@ -73,9 +75,8 @@ impl Scheduler {
                 }
             }
         }
-        for (key, model) in &mut self.models {
-            model.capacity = capacity(&self.replicas, *key);
-        }
+        let models: Vec<_> = self.models.keys().copied().collect();
+        models.into_iter().for_each(|model| self.recount_capacity(model));
         self.touch_all();
     }
 }

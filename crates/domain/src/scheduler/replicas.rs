@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::breaker::Breaker;
 use super::colocation::Colocation;
 use super::concurrency::ConcurrencyLimit;
+use super::fairness::Charge;
 use super::messages::{Candidate, EngineHours, ModelKey, QueuePartition, Replica};
 use super::random::Random;
+use super::rate_window::RateWindow;
 use super::retries::Backoff;
-use super::throughput::UsedPart;
 
 /// Leases that may wait for a slot at most.
 const AHEAD_MAX: usize = 256;
@@ -23,8 +24,8 @@ const BUSY: Backoff = Backoff { base_ms: 250, cap_ms: 5_000 };
 #[derive(Debug)]
 pub(super) struct Ask {
     pub(super) run: Vec<Candidate>,
-    /// The part of its cost that its account was charged.
-    pub(super) charged: UsedPart,
+    /// What its account was charged for it.
+    pub(super) charged: Charge,
     pub(super) asked_at: i64,
     /// Ended by somebody else since it was asked for.
     pub(super) ended: BTreeSet<i64>,
@@ -56,6 +57,8 @@ pub(super) struct ReplicaState {
     pub(super) limit: ConcurrencyLimit,
     /// Of an engine that serves others too, how many of those it may.
     pub(super) colocation: Option<Colocation>,
+    /// What it was sent lately, and how much that may be.
+    pub(super) rate: RateWindow,
     pub(super) hours: EngineHours,
     /// Its models of which nothing is leased for it, outside its hours.
     pub(super) closed_for: BTreeSet<ModelKey>,
@@ -75,6 +78,9 @@ pub(super) struct ReplicaState {
     /// How many requests had been sent when the first of them broke.
     broken_since: u64,
     pub(super) probe: Option<Probe>,
+    /// The engine asked to be left alone for long by an answer to a request of this model: after the short pause a probe of ours
+    /// is to tell whether that is so.
+    pub(super) asked_of: Option<ModelKey>,
     /// No connection could be made, for this model and reason, and nothing was heard since.
     pub(super) unreached: Option<(ModelKey, String)>,
     /// The request that has had the replica to itself since it was sent.
@@ -98,6 +104,7 @@ impl ReplicaState {
         Self {
             limit: ConcurrencyLimit::new(config.first_concurrency, config.max_concurrency),
             colocation: Colocation::new(&config),
+            rate: RateWindow::new(config.rate_limits),
             config,
             hours,
             closed_for: BTreeSet::new(),
@@ -111,6 +118,7 @@ impl ReplicaState {
             broken: 0,
             broken_since: 0,
             probe: None,
+            asked_of: None,
             unreached: None,
             alone: None,
             trial: BTreeSet::new(),
@@ -234,7 +242,7 @@ impl ReplicaState {
 
     /// Whether requests may be leased for it and sent to it now.
     pub(super) fn is_usable(&self, now: i64) -> bool {
-        !self.retiring && self.busy_until <= now && !self.may_be_dead()
+        !self.retiring && self.busy_until <= now && self.asked_of.is_none() && !self.may_be_dead()
     }
 
     fn may_be_dead(&self) -> bool {
@@ -249,7 +257,10 @@ impl ReplicaState {
 
     /// Slots that nothing is leased for.
     pub(super) fn idle_slots(&self, now: i64) -> usize {
-        if self.is_usable(now) && !self.is_trying() { self.slots().saturating_sub(self.claimed()) } else { 0 }
+        if !self.is_usable(now) || self.is_trying() {
+            return 0;
+        }
+        self.slots().saturating_sub(self.claimed()).min(self.rate_room(now))
     }
 
     /// How many requests to lease for it now: none until that is worth a write.
@@ -261,7 +272,7 @@ impl ReplicaState {
             return self.idle_slots(now);
         }
         let room = (self.slots() + self.ahead()).saturating_sub(self.claimed());
-        if room >= (self.ahead() / 2).max(1) { room } else { 0 }
+        if room >= (self.ahead() / 2).max(1) { room.min(self.rate_room(now)) } else { 0 }
     }
 
     /// A request is sent: notes who is alone.
@@ -272,9 +283,15 @@ impl ReplicaState {
         self.limit.note_in_flight(self.in_flight.len());
     }
 
+    /// A request is no longer in flight, and had been sent all the same.
+    pub(super) fn forget_sent(&mut self, seq: i64) {
+        self.in_flight.remove(&seq);
+        self.alone = self.alone.filter(|it| *it != seq);
+    }
+
     /// Nothing here knows the request any more.
     pub(super) fn forget(&mut self, seq: i64) {
-        self.in_flight.remove(&seq);
+        self.forget_sent(seq);
         self.buffered.retain(|it| *it != seq);
         if let Some(index) = self.doubts.iter().position(|it| *it == seq) {
             self.doubts.remove(index);
@@ -284,7 +301,6 @@ impl ReplicaState {
                 probe.doubts -= 1;
             }
         }
-        self.alone = self.alone.filter(|it| *it != seq);
         self.trial.remove(&seq);
     }
 
@@ -303,14 +319,16 @@ impl ReplicaState {
     pub(super) fn next_at(&self, now: i64) -> Option<i64> {
         let busy = (self.busy_until > now).then_some(self.busy_until);
         let is_idle = self.probe.is_none() && !self.retiring;
-        let probe = self.probes().map(|(_, at)| at).min().filter(|_| is_idle);
+        let probe = self.probe_at(now).filter(|_| is_idle);
         let rest = (self.rest_until > now).then_some(self.rest_until);
         let hours = self.hours.until.filter(|at| *at > now);
-        [busy, probe, rest, hours].into_iter().flatten().min().map(|at| at.max(now + 1))
+        let rate = self.rate.opens_at(now);
+        [busy, probe, rest, hours, rate].into_iter().flatten().min().map(|at| at.max(now + 1))
     }
 
-    /// It left the list and nothing of it is left, not even an answer that might be taken for another probe's.
-    pub(super) fn is_gone(&self) -> bool {
-        self.retiring && self.claimed() == 0 && self.probe.is_none()
+    /// It left the list and nothing of it is left, not even an answer that might be taken for another probe's, nor anything that counts
+    /// against its rate limits should it come back.
+    pub(super) fn is_gone(&self, now: i64) -> bool {
+        self.retiring && self.claimed() == 0 && self.probe.is_none() && self.rate.is_empty(now)
     }
 }

@@ -106,6 +106,11 @@ impl Segments {
         self.of(replica).map_or((0, false), |it| (it.sweep.window_len(), it.sweep.is_asked()))
     }
 
+    /// The requests in the replica's window, in order.
+    pub(super) fn window(&self, replica: ReplicaKey) -> impl Iterator<Item = &Candidate> {
+        self.of(replica).into_iter().flat_map(|it| it.sweep.window())
+    }
+
     /// Whether any scan is awaited.
     pub(super) fn is_asked(&self) -> bool {
         self.survey.is_some() || self.list.iter().any(|it| it.sweep.is_asked())

@@ -20,11 +20,11 @@ pub(super) enum Spread {
 
 impl Spread {
     /// How many more requests may be leased for the replica.
-    pub(super) fn left_to(self, replica: &ReplicaState) -> usize {
+    pub(super) fn left_to(self, replica: &ReplicaState, now: i64) -> usize {
         match self {
             Self::Unlimited => usize::MAX,
             Self::Parts { requests, slots } => {
-                let part = requests.saturating_mul(replica.slots()).div_ceil(slots);
+                let part = requests.saturating_mul(replica.reach(now)).div_ceil(slots);
                 part.max(PART_MIN).saturating_sub(replica.claimed())
             }
         }
@@ -47,7 +47,7 @@ impl Scheduler {
         let (mut replicas, mut slots, mut claimed) = (0, 0, 0);
         for replica in self.replicas.values().filter(|it| is_able(it)) {
             replicas += 1;
-            slots += replica.slots();
+            slots += replica.reach(now);
             claimed += replica.claimed();
         }
         let requests = claimed + state.visible(slots.saturating_sub(claimed));

@@ -45,6 +45,11 @@ impl Sweep {
         self.window.len()
     }
 
+    /// The requests in the window, in order.
+    pub(super) fn window(&self) -> impl Iterator<Item = &Candidate> {
+        self.window.iter()
+    }
+
     /// The requests in the window.
     pub(super) fn window_seqs(&self) -> impl Iterator<Item = i64> {
         self.window.iter().map(|it| it.position.seq)

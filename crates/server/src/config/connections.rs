@@ -27,7 +27,7 @@ pub struct ConnectionLimits {
 /// The part of the `[limits]` section that is about connections.
 pub(super) fn read(section: &Section<'_>) -> Result<ConnectionLimits, ConfigError> {
     let count = |key| -> Result<usize, ConfigError> {
-        Ok(section.required(key, section.integer(key, 1..=1_000_000)?)? as usize)
+        Ok(section.required(key, section.integer(key, 1..=1_000_000_u32)?)? as usize)
     };
     let time = |key| -> Result<Duration, ConfigError> {
         let range = Millis(1_000)..=Millis(3_600_000);

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use overnight_domain::scheduler::RateLimits;
 use overnight_hub::HubName;
 use url::{Host, Url};
 
 use super::models::{self, ModelConfig};
 use super::section::Section;
-use super::{BOXED_MODEL, ConfigError, Millis, WeeklyHours, hours};
+use super::{BOXED_MODEL, ConfigError, Millis, WeeklyHours, hours, rate_limits};
 
 const FIRST_CONCURRENCY: u32 = 64;
 const MAX_CONCURRENCY: u32 = 1_024;
@@ -59,6 +60,8 @@ pub struct OpenAiConfig {
     pub cache_salt: CacheSaltUse,
     /// Where it serves online traffic too, the part of `max_concurrency` that it is sent at most, in percent.
     pub colocated_percent: Option<u8>,
+    /// What it is sent in a minute, at most.
+    pub rate_limits: RateLimits,
 }
 
 /// Whether an engine is sent `cache_salt`, which strict engines refuse as an unknown field.
@@ -115,6 +118,14 @@ impl EngineConfig {
         match &self.kind {
             EngineKind::OpenAi(config) => config.colocated_percent,
             EngineKind::Embedded(_) => None,
+        }
+    }
+
+    /// What it is sent in a minute, at most.
+    pub fn rate_limits(&self) -> RateLimits {
+        match &self.kind {
+            EngineKind::OpenAi(config) => config.rate_limits,
+            EngineKind::Embedded(_) => RateLimits::default(),
         }
     }
 
@@ -226,7 +237,8 @@ fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
             "needs `max_concurrency`: the requests that the engine runs at once, online traffic included";
         return Err(section.refuse("colocated_share", what));
     }
-    Ok(OpenAiConfig { base_url, api_key_env, is_shared, cache_salt, colocated_percent })
+    let rate_limits = rate_limits::read(section)?;
+    Ok(OpenAiConfig { base_url, api_key_env, is_shared, cache_salt, colocated_percent, rate_limits })
 }
 
 fn percent(text: &str) -> Result<u8, String> {
@@ -283,7 +295,15 @@ fn read_embedded(
     refuse_others(
         section,
         "openai",
-        &["base_url", "api_key_env", "shared", "cache_salt", "colocated_share"],
+        &[
+            "base_url",
+            "api_key_env",
+            "shared",
+            "cache_salt",
+            "colocated_share",
+            rate_limits::REQUESTS,
+            rate_limits::TOKENS,
+        ],
     )?;
     let mut names = served.values();
     let first = names.next().cloned().unwrap_or_default();

@@ -11,6 +11,7 @@ mod manual;
 mod models;
 mod nodes;
 mod quotas;
+mod rate_limits;
 mod read;
 mod section;
 mod sources;

@@ -135,7 +135,7 @@ fn limits(section: &Section<'_>) -> Result<Limits, ConfigError> {
     if metadata_bytes > request_body_bytes {
         return Err(section.refuse("metadata", "must not be larger than `limits.request_body`"));
     }
-    let batch_requests = section.integer("batch_requests", 1..=1_000_000)?;
+    let batch_requests = section.integer("batch_requests", 1..=1_000_000_u32)?;
     Ok(Limits {
         request_body_bytes,
         metadata_bytes,

@@ -63,14 +63,17 @@ impl<'a> Section<'a> {
         })
     }
 
-    pub(super) fn integer(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<u32>, ConfigError> {
+    pub(super) fn integer<T>(&self, key: &str, range: RangeInclusive<T>) -> Result<Option<T>, ConfigError>
+    where
+        T: Copy + Display + PartialOrd + TryFrom<i64>,
+    {
         let wanted = format!("an integer from {} to {}", range.start(), range.end());
         let number = self.wanted(key, &wanted, |value| match value {
             Value::Integer(number) => Some(*number),
             _ => None,
         })?;
         let Some(number) = number else { return Ok(None) };
-        let fits = u32::try_from(number).ok().filter(|number| range.contains(number));
+        let fits = T::try_from(number).ok().filter(|number| range.contains(number));
         fits.map(Some).ok_or_else(|| self.refuse(key, format!("must be {wanted}, and is {number}")))
     }
 

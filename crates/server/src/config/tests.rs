@@ -8,6 +8,7 @@ mod connections;
 mod console;
 mod hours;
 mod quotas;
+mod rate_limits;
 mod webhooks;
 
 fn load_text(text: &str) -> Result<Config, ConfigError> {

@@ -103,7 +103,8 @@ impl EngineClient {
     /// name of `model`, an explicit output limit (`max_tokens`, where the body has none), and the salt, where one is given
     /// and the engine takes it. A limit that is not the client's is left out where the engine's context is no longer, and
     /// where the engine refuses the request with it: then the context leaves less, and the engine stops there. llama-server
-    /// is asked for several choices one by one, because its `usage` counts one of them.
+    /// is asked for several choices one by one, because its `usage` counts one of them. Where requests to the replica are counted
+    /// against a rate limit, what it refuses is not sent again here, but [`AttemptError::LimitRefused`] asks for that.
     /// Dropped, the connection is closed and the engine stops working.
     /// Called by `Attempts` (`scheduler/attempts.rs`), which hands the completion on to be settled.
     ///
@@ -112,7 +113,7 @@ impl EngineClient {
     pub async fn complete(
         self: &Arc<Self>,
         model: &str,
-        max_tokens: u32,
+        max_tokens: Option<u32>,
         cache_salt: Option<&CacheSalt>,
         body: Json<'_>,
     ) -> Result<Completion, AttemptError> {
@@ -121,8 +122,8 @@ impl EngineClient {
             let traits = self.traits_of(model).await;
             let cache_salt = cache_salt.filter(|_| self.takes_cache_salt(traits));
             // The client's own limit is part of the body; ours is left out where the context is no longer.
-            let is_too_long = traits.context.is_some_and(|context| u64::from(max_tokens) >= context);
-            let limit = (!is_too_long).then_some(max_tokens);
+            let is_shorter = |limit: &u32| traits.context.is_none_or(|context| u64::from(*limit) < context);
+            let limit = max_tokens.filter(is_shorter);
             let asked = Asked { model, max_tokens: limit, cache_salt, body };
             let choices = if traits.is_llama_server { choices_asked(body) } else { 1 };
             if choices > 1 {
@@ -167,6 +168,9 @@ impl EngineClient {
             Err(AttemptError::Status { code: 400 | 422, .. })
                 if asked.max_tokens.is_some() && !has_output_limit(asked.body) =>
             {
+                if self.config.rate_limits().are_set() {
+                    return Err(AttemptError::LimitRefused);
+                }
                 self.attempt(Asked { max_tokens: None, ..asked }).await
             }
             outcome => outcome,

@@ -36,6 +36,8 @@ impl EngineClient {
         match outcome.map_err(|error| self.doubt_model(model, error)) {
             Ok(_) | Err(AttemptError::BadUsage(_) | AttemptError::TooLong(_)) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 400 | 413 | 422, .. }) => ProbeOutcome::Healthy,
+            // The probe has a limit of its own, which is never added to it.
+            Err(AttemptError::LimitRefused) => ProbeOutcome::Healthy,
             Err(AttemptError::Status { code: 429 | 503, .. }) => ProbeOutcome::Busy,
             Err(AttemptError::UnlistedModel { code, message }) => {
                 let name = self.engine_model(model);

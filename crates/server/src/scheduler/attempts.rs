@@ -85,11 +85,16 @@ impl Attempts {
         };
         let partition = lease.key.partition;
         let cache_salt = CacheSalt::new(&self.salt_secret, partition.account);
-        match self.replicas.complete(replica, partition.model, &prompt, &cache_salt).await {
+        let is_limited = !self.prompts.take_refusal(seq);
+        match self.replicas.complete(replica, partition.model, &prompt, is_limited, &cache_salt).await {
             Ok(completion) => {
-                let cost = completion.usage.cost();
+                let (cost, tokens) = (completion.usage.cost(), completion.usage.tokens());
                 let _ = self.completions.send(Settlement::completed(lease, completion, self.clock.now()));
-                self.answer(SchedulerInput::Completed { seq, cost });
+                self.answer(SchedulerInput::Completed { seq, cost, tokens });
+            }
+            Err(error @ AttemptError::LimitRefused) => {
+                self.prompts.note_refusal(seq);
+                self.answer(SchedulerInput::AttemptFailed { seq, error });
             }
             Err(error) => {
                 tracing::debug!(?error, "attempt failed");

@@ -1,6 +1,6 @@
 //! Prompts of leased requests, read with one query for a whole run, so that a freed slot is filled at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use overnight_domain::scheduler::Lease;
@@ -12,11 +12,13 @@ use crate::store::{Store, StoreError};
 pub(super) struct Prompts {
     store: Store,
     ahead: Mutex<HashMap<i64, Prompt>>,
+    /// Leased requests that their engine refused for an output limit of ours.
+    refusals: Mutex<HashSet<i64>>,
 }
 
 impl Prompts {
     pub(super) fn new(store: Store) -> Self {
-        Self { store, ahead: Mutex::default() }
+        Self { store, ahead: Mutex::default(), refusals: Mutex::default() }
     }
 
     /// Reads the small prompts of a run. What cannot be read now is tried again at its turn.
@@ -40,6 +42,21 @@ impl Prompts {
     /// The request is not sent after all.
     pub(super) fn forget(&self, seq: i64) {
         self.ahead().remove(&seq);
+        self.refusals().remove(&seq);
+    }
+
+    /// The request was refused for an output limit of ours: it is sent without one the next time under this lease.
+    pub(super) fn note_refusal(&self, seq: i64) {
+        self.refusals().insert(seq);
+    }
+
+    /// Whether the request is sent without an output limit of ours this time.
+    pub(super) fn take_refusal(&self, seq: i64) -> bool {
+        self.refusals().remove(&seq)
+    }
+
+    fn refusals(&self) -> MutexGuard<'_, HashSet<i64>> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ahead(&self) -> MutexGuard<'_, HashMap<i64, Prompt>> {

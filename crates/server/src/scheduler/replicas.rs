@@ -59,8 +59,8 @@ impl Replicas {
         let models = names.filter_map(|name| self.models.find(name)).map(|model| model.key).collect();
         let config = client.config();
         let (max_concurrency, first_concurrency) = (config.max_concurrency, config.first_concurrency);
-        let colocated_percent = config.colocated_percent();
-        Replica { key, models, max_concurrency, first_concurrency, colocated_percent }
+        let (colocated_percent, rate_limits) = (config.colocated_percent(), config.rate_limits());
+        Replica { key, models, max_concurrency, first_concurrency, colocated_percent, rate_limits }
     }
 
     /// What the operator calls it.
@@ -83,7 +83,8 @@ impl Replicas {
         self.client(key).map_or_else(Vec::new, |client| client.config().models.keys().cloned().collect())
     }
 
-    /// Sends a stored prompt to a replica, with its account's salt unless the model's cache is shared.
+    /// Sends a stored prompt to a replica, with its account's salt unless the model's cache is shared. A prompt without an output limit
+    /// of its own gets one of ours if it `is_limited`.
     ///
     /// # Errors
     /// Why the attempt brought no completion.
@@ -92,6 +93,7 @@ impl Replicas {
         key: ReplicaKey,
         model: ModelKey,
         prompt: &Prompt,
+        is_limited: bool,
         cache_salt: &CacheSalt,
     ) -> Result<Completion, AttemptError> {
         let (Some(client), Some(model)) = (self.client(key), self.models.get(model)) else {
@@ -102,7 +104,7 @@ impl Replicas {
             message: format!("the stored request is damaged: {error}"),
             retry_after_ms: None,
         })?;
-        let max_tokens = prompt.max_tokens.unwrap_or(model.config.default_max_tokens);
+        let max_tokens = is_limited.then(|| prompt.max_tokens.unwrap_or(model.config.default_max_tokens));
         let cache_salt = (!model.config.shared_cache).then_some(cache_salt);
         let completion = client.complete(&model.config.name, max_tokens, cache_salt, body).await?;
         if let Some(counters) = self.tokens.get(key.0 as usize) {

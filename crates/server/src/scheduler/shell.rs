@@ -309,6 +309,7 @@ impl Shell {
     }
 
     fn report(&self) {
+        let now = self.services.clock.now();
         for replica in self.replicas.list() {
             let name = self.replicas.name(replica.key).to_owned();
             let in_flight = self.scheduler.in_flight(replica.key) as f64;
@@ -320,7 +321,9 @@ impl Shell {
             let is_driven = f64::from(u8::from(self.is_driven(&replica)));
             metrics::gauge!("overnight_engine_driven", "engine" => name.clone()).set(is_driven);
             let is_open = f64::from(u8::from(self.scheduler.closed_until(replica.key).is_none()));
-            metrics::gauge!("overnight_engine_open", "engine" => name).set(is_open);
+            metrics::gauge!("overnight_engine_open", "engine" => name.clone()).set(is_open);
+            let is_limited = f64::from(u8::from(self.scheduler.is_rate_limited(replica.key, now)));
+            metrics::gauge!("overnight_engine_rate_limited", "engine" => name).set(is_limited);
         }
         for model in self.services.models.iter() {
             let waiting = self.scheduler.waiting(model.key) as f64;

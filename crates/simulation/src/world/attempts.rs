@@ -39,9 +39,10 @@ impl World<'_> {
         };
         let completion = parse_completion(texts::completion(&text).as_bytes(), MODELS[model]);
         let Ok(completion) = completion else { return Ok(()) };
-        let (seq, cost) = (lease.key.position.seq, completion.usage.cost());
+        let (seq, usage) = (lease.key.position.seq, completion.usage);
+        let completed = SchedulerInput::Completed { seq, cost: usage.cost(), tokens: usage.tokens() };
         let delay_ms = self.chance.between(0, TELL_MS);
-        self.timeline.after(delay_ms, Event::Tell(SchedulerInput::Completed { seq, cost }));
+        self.timeline.after(delay_ms, Event::Tell(completed));
         if self.chance.strikes(30) {
             self.timeline.after(0, Event::Client(Client::Cancel(flight.request)));
         }

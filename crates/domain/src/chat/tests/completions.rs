@@ -28,7 +28,7 @@ fn a_completion_keeps_everything_but_white_space_and_the_model() {
         completion.usage,
         Usage { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8, cached_tokens: None }
     );
-    assert_eq!(completion.usage.cost(), 3 + 2 * 5);
+    assert_eq!((completion.usage.cost(), completion.usage.tokens()), (3 + 2 * 5, 3 + 5));
 }
 
 #[test]

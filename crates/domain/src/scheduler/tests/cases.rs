@@ -62,7 +62,7 @@ fn a_cancelled_request_is_aborted_and_its_slot_is_used_again() {
     desk.store.finish(1, End::Cancelled);
     desk.feed(SchedulerInput::Ended { seqs: vec![1, 99] });
     assert_eq!(desk.hear(), ["abort 1", "send 2 to 1"]);
-    desk.feed(SchedulerInput::Completed { seq: 1, cost: 5 });
+    desk.feed(SchedulerInput::Completed { seq: 1, cost: 5, tokens: 5 });
     desk.feed(SchedulerInput::AttemptFailed { seq: 1, error: AttemptError::Reset(String::new()) });
     assert_eq!(desk.hear(), [""; 0], "an answer that comes too late is ignored");
 }
@@ -211,7 +211,7 @@ fn train(desk: &mut Desk) {
     for seq in 1..=16 {
         desk.enqueue(1, [seq]);
         desk.sent.remove(&seq).unwrap();
-        desk.feed(SchedulerInput::Completed { seq, cost: 1 });
+        desk.feed(SchedulerInput::Completed { seq, cost: 1, tokens: 1 });
     }
     desk.hear();
 }
@@ -224,7 +224,7 @@ fn what_ends_without_a_completion_is_charged_all_of_its_estimate() {
         ("refused", |desk, seq| desk.status(seq, 400), 100),
         ("busy", |desk, seq| desk.status(seq, 429), 100),
         ("never seen", |desk, seq| desk.fail(seq, AttemptError::Connect("refused".into())), 0),
-        ("completed", |desk, seq| desk.feed(SchedulerInput::Completed { seq, cost: 7 }), 7),
+        ("completed", |desk, seq| desk.feed(SchedulerInput::Completed { seq, cost: 7, tokens: 7 }), 7),
     ];
     for (name, ending, charged) in endings {
         let mut desk = Desk::new(&[2]);
@@ -245,7 +245,7 @@ fn who_is_new_is_charged_what_the_others_use() {
     let charge = |desk: &mut Desk, account| {
         let model = desk.scheduler.model(super::MODEL);
         model.partition(AccountKey(account), 0);
-        model.charge(AccountKey(account), &[candidate(500)]).of(100)
+        model.charge(AccountKey(account), &[candidate(500)], RateLimits::default()).of(100)
     };
     assert_eq!((charge(&mut desk, 1), charge(&mut desk, 2)), (1, 1));
     assert_eq!(charge(&mut Desk::new(&[2]), 2), 100, "nothing is known");

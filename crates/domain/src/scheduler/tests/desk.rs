@@ -120,7 +120,7 @@ impl Desk {
     pub(super) fn complete(&mut self, seq: i64) {
         let lease = self.sent.remove(&seq).unwrap();
         assert!(self.store.settle(&lease, End::Completed));
-        self.feed(SchedulerInput::Completed { seq, cost: 100 });
+        self.feed(SchedulerInput::Completed { seq, cost: 100, tokens: 100 });
     }
 
     pub(super) fn fail(&mut self, seq: i64, error: AttemptError) {

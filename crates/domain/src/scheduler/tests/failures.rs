@@ -100,6 +100,59 @@ fn a_busy_engine_gets_a_short_pause_and_retry_after_is_honoured() {
     assert_eq!(desk.hear(), ["send 3 to 1"]);
 }
 
+/// Request 1 of 1–4 was refused, and its replica is to be left alone for so long; then the pause that this brings about is over.
+fn ask_for_rest(retry_after_ms: i64) -> Desk {
+    let mut desk = Desk::new(&[2]);
+    desk.enqueue(1, 1..=4);
+    desk.complete(2);
+    desk.hear();
+    let error =
+        AttemptError::Status { code: 429, message: String::new(), retry_after_ms: Some(retry_after_ms) };
+    desk.fail(1, error);
+    desk.complete(3);
+    desk.wait(59_900);
+    assert!(desk.hear().iter().all(|it| it.starts_with("release lease")), "a minute at once");
+    desk.wait(100);
+    desk
+}
+
+#[test]
+fn a_long_retry_after_is_honoured_where_the_probe_finds_the_engine_busy_too() {
+    let mut desk = ask_for_rest(3_600_000);
+    assert_eq!(desk.hear(), ["probe 1"], "before any request");
+    desk.probed(ProbeOutcome::Busy);
+    let said = desk.hear();
+    assert!(said[0].starts_with("pause 1: the engine asks to be left alone"), "{said:?}");
+    assert_eq!(desk.scheduler.paused_until(ReplicaKey(1)), Some(desk.now + 600_000));
+    // Then one probe every ten minutes, until the hour is over.
+    for left_ms in [600_000, 600_000, 600_000, 600_000, 600_000, 540_000] {
+        desk.wait(left_ms - 100);
+        assert_eq!(desk.hear(), [""; 0]);
+        desk.wait(100);
+        assert_eq!(desk.hear(), ["probe 1"]);
+        desk.probed(ProbeOutcome::Busy);
+        desk.hear();
+    }
+    let until = desk.scheduler.paused_until(ReplicaKey(1)).unwrap();
+    assert!(until - desk.now <= 10_000, "the hour is over");
+    desk.wait(10_000);
+    desk.probed_healthy();
+    assert_eq!(desk.hear()[..2], ["probe 1", "resume 1"]);
+    desk.wait(100);
+    assert_eq!(desk.flying().len(), 2);
+}
+
+#[test]
+fn a_retry_after_that_only_a_request_brings_about_keeps_nobody_from_the_engine() {
+    let mut desk = ask_for_rest(3_600_000);
+    desk.probed_healthy();
+    assert_eq!(desk.hear(), ["probe 1", "send 4 to 1"]);
+    assert!(!desk.scheduler.is_paused(ReplicaKey(1)));
+    assert!(desk.store.row(1).is_some_and(|row| row.retry_at > desk.now), "its own request waits");
+    let mut desk = ask_for_rest(60_000);
+    assert!(desk.hear().iter().all(|it| it.starts_with("send")), "a minute needs no probe");
+}
+
 #[test]
 fn a_request_that_is_too_slow_fails_only_where_the_replica_works() {
     for (outcome, expected) in [

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::super::fairness::{Choice, Model};
 use super::super::segments::{IdleSlots, Taker, Turn};
-use super::super::{AccountKey, ReplicaKey};
+use super::super::{AccountKey, RateLimits, ReplicaKey};
 use super::{candidate, position};
 
 const REPLICA: ReplicaKey = ReplicaKey(1);
@@ -54,7 +54,7 @@ fn check_asking(costs: &[i64], asks: i64, capacity: i64, run: usize, runs: usize
         let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), run, 0);
         let used = costs[usize::try_from(account.0).unwrap() - 1];
         *got.entry(account).or_insert(0) += used * i64::try_from(run.len()).unwrap();
-        let charged = model.charge(account, &run);
+        let charged = model.charge(account, &run, RateLimits::default());
         in_flight.extend(run.iter().map(|it| (account, it.cost, charged.of(it.cost) - used, used)));
         while in_flight.len() > usize::try_from(capacity).unwrap()
             && let Some((account, cost, refund, used)) = in_flight.pop_front()
@@ -119,7 +119,7 @@ fn a_light_account_waits_for_no_more_than_one_run_of_each_other() {
         }
         let account = choice.account.unwrap();
         let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), 4, 0);
-        model.charge(account, &run);
+        model.charge(account, &run, RateLimits::default());
         model.partition(account, 0).held = 0;
         turns.push(account);
     }
@@ -139,7 +139,7 @@ fn an_idle_account_saves_nothing_up_and_real_usage_is_settled() {
     model.partition(account, 0).lists.all.absorb(scan, seen, Some(position(1)), true, 0);
     assert_eq!(choose(&mut model, 1).account, Some(account));
     let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), 1, 0);
-    model.charge(account, &run);
+    model.charge(account, &run, RateLimits::default());
     assert!(model.partition(account, 0).deficit < 0);
     model.settle(account, -1_000);
     assert!(model.partition(account, 0).deficit < -1_000, "it used more than was estimated");
@@ -178,7 +178,7 @@ fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
     for _ in 0..50 {
         assert_eq!(choose(&mut model, 1).account, Some(other));
         let run = model.partition(other, 0).take(taker(1, &|_| Some(0)), 1, 0);
-        model.charge(other, &run);
+        model.charge(other, &run, RateLimits::default());
         model.partition(other, 0).held = 0;
     }
     model.partition(greedy, 0).held = 0;
@@ -186,7 +186,7 @@ fn an_account_that_holds_its_share_stops_no_round_and_saves_nothing_up() {
     for _ in 0..80 {
         let account = choose(&mut model, 1).account.unwrap();
         let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), 1, 0);
-        model.charge(account, &run);
+        model.charge(account, &run, RateLimits::default());
         model.partition(account, 0).held = 0;
         turns.push(account);
     }
@@ -212,7 +212,7 @@ fn fill(model: &mut Model, account: AccountKey, count: i64) {
 fn take_one(model: &mut Model) -> AccountKey {
     let account = choose(model, 1).account.expect("a turn");
     let run = model.partition(account, 0).take(taker(1, &|_| Some(0)), 1, 0);
-    model.charge(account, &run);
+    model.charge(account, &run, RateLimits::default());
     model.partition(account, 0).held = 0;
     account
 }

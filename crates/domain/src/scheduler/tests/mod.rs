@@ -10,6 +10,9 @@ mod failures;
 mod fairness;
 mod hours;
 mod partitions;
+mod rate_limits;
+mod rate_shares;
+mod rate_window;
 mod replicas;
 mod segments;
 mod spreading;
@@ -21,7 +24,8 @@ mod world;
 mod worlds;
 
 use super::{
-    AccountKey, Candidate, ModelKey, Position, QueuePartition, Replica, ReplicaKey, ScanKey, SchedulerInput,
+    AccountKey, Candidate, ModelKey, Position, QueuePartition, RateLimits, Replica, ReplicaKey, ScanKey,
+    SchedulerInput,
 };
 use crate::sort_key::SortKey;
 
@@ -46,6 +50,7 @@ fn replica(key: u32, max_concurrency: u32) -> Replica {
         max_concurrency,
         first_concurrency: max_concurrency,
         colocated_percent: None,
+        rate_limits: RateLimits::default(),
     }
 }
 

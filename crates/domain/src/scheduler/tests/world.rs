@@ -55,6 +55,8 @@ pub(super) struct World {
     pub(super) charged: BTreeSet<i64>,
     pub(super) ended_order: Vec<i64>,
     pub(super) leases: usize,
+    /// When a replica was sent a request or a probe: each with its request, 0 of a probe. Those that did not reach it are left out.
+    pub(super) sent: Vec<(ReplicaKey, i64, i64)>,
     pub(super) now: i64,
     engines: BTreeMap<ReplicaKey, Engine>,
     /// As told last.
@@ -79,6 +81,7 @@ impl World {
             charged: BTreeSet::new(),
             ended_order: Vec::new(),
             leases: 0,
+            sent: Vec::new(),
             now: 1_000,
             engines: BTreeMap::new(),
             hours: BTreeMap::new(),
@@ -131,6 +134,15 @@ impl World {
         let mut list: Vec<_> =
             self.engines.iter().map(|(key, engine)| replica(key.0, limit(engine))).collect();
         list[0].colocated_percent = Some(percent);
+        self.tell(SchedulerInput::Replicas(list));
+    }
+
+    /// The first replica has these limits.
+    pub(super) fn limit_first(&mut self, rate_limits: RateLimits) {
+        let limit = |engine: &Engine| u32::try_from(engine.limit).unwrap();
+        let mut list: Vec<_> =
+            self.engines.iter().map(|(key, engine)| replica(key.0, limit(engine))).collect();
+        list[0].rate_limits = rate_limits;
         self.tell(SchedulerInput::Replicas(list));
     }
 
@@ -216,6 +228,9 @@ impl World {
                 SchedulerCommand::Pause { .. } => self.pauses += 1,
                 SchedulerCommand::Resume { .. } => {}
                 command => {
+                    if let SchedulerCommand::Probe { replica, .. } = command {
+                        self.sent.push((replica, self.now, 0));
+                    }
                     let delay = self.random.up_to(5);
                     self.later(delay, Event::Perform(command));
                 }
@@ -282,6 +297,7 @@ impl World {
         );
         let flying = self.engines.values().flat_map(|engine| engine.running.keys());
         assert!(flying.into_iter().all(|it| *it != seq), "{seq} is in flight twice");
+        self.sent.push((key, self.now, seq));
         let delay = 20 + self.random.up_to(200);
         let engine = self.engines.get_mut(&key).unwrap();
         engine.running.insert(seq, lease);
@@ -308,7 +324,7 @@ impl World {
             self.ended_order.push(seq);
         }
         let cost = 1 + self.random.up_to(200);
-        self.tell(SchedulerInput::Completed { seq, cost });
+        self.tell(SchedulerInput::Completed { seq, cost, tokens: cost });
     }
 
     fn draw_error(&mut self) -> AttemptError {
@@ -334,6 +350,11 @@ impl World {
     }
 
     fn fail(&mut self, seq: i64, error: AttemptError) {
+        if matches!(error, AttemptError::Connect(_))
+            && let Some(index) = self.sent.iter().rposition(|(_, _, it)| *it == seq)
+        {
+            self.sent.remove(index);
+        }
         self.tell(SchedulerInput::AttemptFailed { seq, error });
     }
 }

@@ -1,6 +1,6 @@
 //! What must hold in every world; a failure names its seed.
 
-use super::super::AttemptError;
+use super::super::{AttemptError, RateLimits, ReplicaKey};
 use super::store::End;
 use super::world::{Luck, World, status};
 
@@ -180,6 +180,27 @@ fn replicas_that_yield_to_others_lose_nothing() {
         assert!(world.run(60 * MINUTE), "seed {seed}");
         world.idle(120 * MINUTE);
         assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+    }
+}
+
+#[test]
+fn replicas_with_rate_limits_lose_nothing_and_get_no_more_than_they_may() {
+    for seed in 0..20 {
+        let luck = Luck { error: 50, undone: 20, lost: 20, cancel: 20 };
+        let limits: &[u32] = if seed % 2 == 0 { &[16] } else { &[16, 4] };
+        let mut world = World::new(seed, limits, luck);
+        let tokens_per_minute = (seed % 4 < 2).then_some(6_000);
+        world.limit_first(RateLimits { requests_per_minute: Some(50), tokens_per_minute });
+        world.poison.extend([17, 140]);
+        world.enqueue(1, 0..150, 100);
+        world.enqueue(2, 150..300, 100);
+        assert!(world.run(60 * MINUTE), "seed {seed}");
+        world.idle(120 * MINUTE);
+        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        let first: Vec<i64> =
+            world.sent.iter().filter(|(key, ..)| *key == ReplicaKey(1)).map(|(_, at, _)| *at).collect();
+        assert!(first.len() > if limits.len() == 1 { 300 } else { 20 }, "seed {seed}: {}", first.len());
+        assert!(first.windows(51).all(|it| it[50] - it[0] >= MINUTE), "seed {seed}");
     }
 }
 

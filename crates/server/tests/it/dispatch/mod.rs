@@ -10,6 +10,7 @@ mod hours;
 mod limits;
 mod logs;
 mod poison;
+mod rates;
 mod reports;
 mod savings;
 

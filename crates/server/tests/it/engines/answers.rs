@@ -11,6 +11,7 @@ fn told(error: &AttemptError) -> String {
         AttemptError::Connect(_) => "connect".to_owned(),
         AttemptError::Reset(_) => "reset".to_owned(),
         AttemptError::TimedOut(_) => "timed out".to_owned(),
+        AttemptError::LimitRefused => "limit refused".to_owned(),
         AttemptError::TooSlow(_) => "too slow".to_owned(),
         AttemptError::Status { code, retry_after_ms, .. } => format!("status {code} {retry_after_ms:?}"),
         AttemptError::UnlistedModel { code, .. } => format!("unlisted model {code}"),

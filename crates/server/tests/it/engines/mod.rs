@@ -72,5 +72,5 @@ async fn send(client: &Arc<EngineClient>, body: &serde_json::Value) -> Result<Co
     let config = config(&at("http://h"));
     let model = &config.models[0];
     let cache_salt = CacheSalt::new(&[7; 32], AccountKey(1));
-    client.complete(&model.name, model.default_max_tokens, Some(&cache_salt), body.as_json()).await
+    client.complete(&model.name, Some(model.default_max_tokens), Some(&cache_salt), body.as_json()).await
 }

@@ -1,0 +1,148 @@
+//! Replicas with rate limits (`rate_window`): they are leased no more than they may be sent at once, so that other replicas take what
+//! waits meanwhile, and are served again in the second in which there is room.
+//!
+//! What a request will take is estimated as accounts are charged: by what requests of its account used of their estimates lately.
+//! Reserved in full, the requests of an account that asks for much and uses little would keep a window closed to all others.
+//! Until that is known, the whole estimate is reserved, in which output counts twice. So an account can exceed a limit of tokens by no
+//! more than it has in flight, and only once: from then on it is expected to use as much.
+
+use std::collections::BTreeMap;
+
+use super::Scheduler;
+use super::fairness::Bounds;
+use super::leases_held::Stage;
+use super::messages::{ModelKey, ReplicaKey};
+use super::rate_window::{RateLimits, Reservation, Volume};
+use super::replicas::ReplicaState;
+
+/// A probe takes about so many tokens: a word, the engine's frame around it, and one token of output.
+pub(super) const PROBE_TOKENS: i64 = 64;
+/// Leases do not wait for room longer than this: other replicas may have some.
+const PATIENCE_MS: i64 = 5_000;
+
+/// What the replicas of a model may be sent in a minute, together; no limit where one of them has none.
+pub(super) fn together(replicas: &BTreeMap<ReplicaKey, ReplicaState>, model: ModelKey) -> RateLimits {
+    let serving = || replicas.values().filter(|it| !it.retiring && it.serves(model)).map(|it| it.rate.limits);
+    let requests = serving().map(|it| it.requests_per_minute);
+    let tokens = serving().map(|it| it.tokens_per_minute);
+    RateLimits {
+        requests_per_minute: requests.reduce(|sum, it| Some(sum?.saturating_add(it?))).flatten(),
+        tokens_per_minute: tokens.reduce(|sum, it| Some(sum?.saturating_add(it?))).flatten(),
+    }
+}
+
+impl RateLimits {
+    /// What a request is charged at least and at most on a replica with these limits, where requests are charged `mean_charge` in the
+    /// mean, the same for all accounts of a round. What is scarce there is what accounts must share: where that is requests, one of a few tokens counts as much as any other.
+    pub(super) fn bounds(&self, mean_charge: i64) -> Bounds {
+        match (self.requests_per_minute, self.tokens_per_minute) {
+            (Some(requests), Some(tokens)) => Bounds::at_least(tokens / i64::from(requests).max(1)),
+            (Some(_), None) => Bounds::exactly(mean_charge),
+            (None, _) => Bounds::NONE,
+        }
+    }
+}
+
+impl ReplicaState {
+    /// Slots that it can use at `now`: those taken, and those for which its rate limits have room.
+    pub(super) fn reach(&self, now: i64) -> usize {
+        self.slots().min(self.occupied().saturating_add(self.rate.room(now)))
+    }
+
+    /// How many more requests may be leased for it at `now`, as far as its rate limits go.
+    pub(super) fn rate_room(&self, now: i64) -> usize {
+        self.rate.room(now).saturating_sub(self.claimed() - self.occupied())
+    }
+
+    /// When the earliest of its probes is due that a rate limit lets through.
+    pub(super) fn probe_at(&self, now: i64) -> Option<i64> {
+        let due_at = self.probes().map(|(_, at)| at).min()?;
+        Some(due_at.max(self.rate.room_at(PROBE_TOKENS, now)))
+    }
+}
+
+impl Scheduler {
+    /// Whether requests wait that a replica would be sent but for its rate limits, at `now`.
+    pub fn is_rate_limited(&self, replica: ReplicaKey, now: i64) -> bool {
+        let Some(replica) = self.replicas.get(&replica) else { return false };
+        let waits = || replica.config.models.iter().any(|model| self.waiting(*model) > 0);
+        replica.rate.opens_at(now).is_some() && (!replica.buffered.is_empty() || waits())
+    }
+
+    /// What is leased for a replica, or is being leased, and was not sent.
+    pub(super) fn unsent(&self, key: ReplicaKey) -> Volume {
+        let Some(replica) = self.replicas.get(&key).filter(|it| it.rate.limits.are_set()) else {
+            return Volume::default();
+        };
+        let buffered = replica.buffered.iter().filter_map(|seq| self.leases_held.get(seq));
+        let asked = replica.asks.values().flat_map(|ask| {
+            let part = ask.charged.part;
+            ask.run.iter().map(move |it| part.of(it.cost))
+        });
+        buffered.map(|held| held.tokens).chain(asked).fold(Volume::default(), Volume::with)
+    }
+
+    /// Reserves room for a request that is sent now; whether there is any. Where there is none for long, what waits for a slot of the
+    /// replica is released.
+    pub(super) fn reserve(&mut self, key: ReplicaKey, seq: i64, now: i64) -> bool {
+        let Some(replica) = self.replicas.get_mut(&key) else { return false };
+        let Some(held) = self.leases_held.get_mut(&seq) else { return true };
+        if replica.rate.fits(held.tokens, now) {
+            held.reservation = replica.rate.reserve(held.tokens, now);
+            return true;
+        }
+        replica.rate.want(held.tokens);
+        let is_long = replica.rate.room_at(held.tokens, now) > now + PATIENCE_MS;
+        // A request that is sent a second time is sent as before once it was released, and would come here again.
+        if is_long && !held.is_repeated {
+            self.release_buffered(key, None, now);
+        }
+        false
+    }
+
+    /// A probe is sent now, if there is room for it.
+    pub(super) fn reserve_probe(&mut self, key: ReplicaKey, now: i64) -> bool {
+        let Some(replica) = self.replicas.get_mut(&key) else { return false };
+        let fits = replica.rate.fits(PROBE_TOKENS, now);
+        if fits {
+            replica.rate.reserve(PROBE_TOKENS, now);
+        } else {
+            replica.rate.want(PROBE_TOKENS);
+        }
+        fits
+    }
+
+    /// A request was not sent, or no connection could be made for it: it does not count.
+    pub(super) fn cancel_reservation(&mut self, key: ReplicaKey, reservation: Option<Reservation>) {
+        if let (Some(replica), Some(reservation)) = (self.replicas.get_mut(&key), reservation) {
+            replica.rate.cancel(reservation);
+        }
+    }
+
+    /// The engine refused a request for the output limit that it was sent with, which is not its client's: it is sent once more
+    /// without, as soon as there is room for that.
+    pub(super) fn repeat(&mut self, seq: i64, key: ReplicaKey, now: i64) {
+        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let Some(held) = self.leases_held.get_mut(&seq) else { return };
+        replica.forget_sent(seq);
+        (held.stage, held.reservation, held.is_repeated) = (Stage::Buffered, None, true);
+        replica.buffered.push_front(seq);
+        self.touched.insert(key);
+        let is_out = replica.retiring || replica.is_out_for(held.lease.key.partition.model);
+        if (is_out || self.is_draining)
+            && let Some(held) = self.let_go(seq)
+        {
+            let mark = held.unchanged();
+            self.release_lease(held, now, mark, now);
+        }
+    }
+
+    /// Once a second: what was sent more than a minute ago is forgotten, and which request waits for room is looked up anew, because
+    /// the last one may be cancelled by now, or run elsewhere.
+    pub(super) fn repair_rates(&mut self, now: i64) {
+        for replica in self.replicas.values_mut() {
+            replica.rate.pass(now);
+            replica.rate.want(0);
+        }
+    }
+}

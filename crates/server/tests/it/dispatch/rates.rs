@@ -1,0 +1,75 @@
+//! Engines whose rate is limited, by the clock of the service.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics_exporter_prometheus::PrometheusBuilder;
+use overnight_domain::requests::RequestStatus;
+use overnight_server::app;
+use overnight_server::clock::Clock;
+use overnight_testkit::engine::SimConfig;
+
+use super::{Rig, Setup, pause};
+use crate::support::{SharedSteps, SteppedClock};
+
+const STEP: Duration = Duration::from_secs(1);
+const START: i64 = 1_750_000_020_000;
+
+/// A service whose one engine has this setting, and its clock.
+async fn start(engine_settings: &'static str) -> (Rig, Arc<SteppedClock>, SharedSteps) {
+    let steps = SteppedClock::at(START);
+    let clock = Arc::new(SharedSteps(Arc::clone(&steps)));
+    let setup = Setup { engine_settings, clock, ..Setup::default() };
+    let rig = Rig::start_all(vec![SimConfig::default()], setup, async |_, _| {}).await;
+    let clock = SharedSteps(Arc::clone(&steps));
+    (rig, steps, clock)
+}
+
+#[tokio::test]
+async fn an_engine_is_sent_no_more_requests_in_a_minute_than_it_may() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    // All of the service runs on this thread.
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    let (rig, steps, clock) = start("max_requests_per_minute = 3").await;
+    let arrived = || rig.engines[0].counters().arrived;
+    let mut ids = Vec::new();
+    for number in 0..7 {
+        ids.push(rig.create(&format!("request {number}")).await);
+    }
+    let holds_back = r#"overnight_engine_rate_limited{engine="sim-0"} 1"#;
+    let is_told = async {
+        while !recorder.handle().render().contains(holds_back) {
+            pause().await;
+        }
+    };
+    steps.advance_until(STEP, is_told).await;
+    while clock.now() < START + 180_000 {
+        steps.advance(STEP);
+        pause().await;
+        // A second counts until all of it is a minute old.
+        let most = 3 * (1 + (clock.now() - START) / 61_000).unsigned_abs();
+        assert!(arrived() <= most, "{} of {most}", arrived());
+    }
+    for id in ids {
+        let record = steps.advance_until(STEP, rig.ended(id)).await;
+        assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
+    }
+    assert_eq!(arrived(), 7);
+    assert!(clock.now() - START >= 120_000);
+    steps.advance_until(STEP, rig.finish()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_is_refused_for_a_limit_of_ours_is_sent_again_as_soon_as_that_is_allowed() {
+    let (rig, steps, clock) = start("max_requests_per_minute = 1").await;
+    let content = "[[sim:status=422 x1]]";
+    let body = format!(
+        r#"{{"request_body":{{"model":"sim","messages":[{{"role":"user","content":"{content}"}}]}}}}"#
+    );
+    let id = app::requests::create(&rig.services, rig.account, body.into()).await.expect("a create").id;
+    let record = steps.advance_until(STEP, rig.ended(id)).await;
+    assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
+    assert_eq!(rig.engines[0].attempts_of(content), 2);
+    assert!(clock.now() - START >= 60_000, "both count");
+    steps.advance_until(STEP, rig.finish()).await;
+}
