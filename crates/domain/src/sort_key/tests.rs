@@ -30,6 +30,11 @@ fn key(messages: &[Value]) -> SortKey {
     key_of(&json!({"model": "m", "messages": messages}).to_string())
 }
 
+fn key_under(secret: &[u8; 32], message: &Value) -> SortKey {
+    let body = json!({"model": "m", "messages": [message]}).to_string();
+    SortKey::compute(secret, minimize(body.as_bytes(), 0).expect("well-formed").as_json())
+}
+
 fn user(content: &str) -> Value {
     json!({"role": "user", "content": content})
 }
@@ -65,9 +70,12 @@ proptest! {
     #[test]
     fn texts_that_begin_alike_share_a_cut_for_each_doubling(shared in 0_usize..150_000, tail in "[bc]{1,40}") {
         let text = "a".repeat(shared);
-        let (left, right) = (key(&[user(&format!("{text}b"))]), key(&[user(&format!("{text}c{tail}"))]));
+        let (left, right) = (user(&format!("{text}b")), user(&format!("{text}c{tail}")));
+        let shared_under = |secret| key_under(secret, &left).shared_cuts(&key_under(secret, &right));
         let cuts = (0..9).filter(|doubling| 256 << doubling <= shared + USER_ROLE_BYTES).count();
-        prop_assert_eq!(left.shared_cuts(&right), cuts);
+        // Of 65,536 pairs of cuts behind the difference one agrees by chance, but not under both secrets.
+        let (one, other) = (shared_under(&SECRET), shared_under(&[8; 32]));
+        prop_assert_eq!((one.min(other), one.max(other) <= cuts + 2), (cuts, true));
     }
 
     #[test]
@@ -239,4 +247,12 @@ fn a_block_that_ends_with_its_prompt_is_the_last() {
     for (content, count) in [(content - 1, 1), (content, 1), (content + 1, 2)] {
         assert_eq!(blocks(&[user(&"x".repeat(content))]).iter().count(), count, "{content}");
     }
+}
+
+#[test]
+fn cuts_behind_a_difference_may_agree_by_chance() {
+    let text = "a".repeat(23_325);
+    let (left, right) = (format!("{text}b"), format!("{text}cbbcbccbbcbbbbccccbccbbbbbcbcbcbcbcccbb"));
+    let (left, right) = (key(&[user(&left)]), key(&[user(&right)]));
+    assert_eq!(left.shared_cuts(&right), 8, "seven lie in front of it");
 }
