@@ -66,8 +66,8 @@ fn engines_per_document(hit_percent: f64) -> f64 {
     (100.0 - hit_percent) / 100.0 * QUESTIONS as f64
 }
 
-/// How often a stretch of the order changes hands depends on how fast nodes are: on an idle machine 1.2 to 1.4 engines answer the
-/// questions about a document, on one with three busy loops beside 1.3 to 1.7. Without a shared order it is all three.
+/// How often a stretch of the order changes hands depends on how fast nodes are: with nothing else at work 1.2 to 1.6 engines answer
+/// the questions about a document, with three busy loops beside 1.3 to 1.7. Without a shared order it is all three.
 /// `bench sweep --nodes 3` measures what it costs, where no clock decides.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shared_prefix_stays_on_one_node() {
