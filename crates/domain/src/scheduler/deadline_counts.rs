@@ -47,7 +47,7 @@ impl Scheduler {
             let key = |account: &_| QueuePartition { model: *model, account: *account };
             let partitions = state.partitions.iter();
             partitions
-                .filter(|(_, it)| it.may_be_late(state.mean_cost(), is_shared, now))
+                .filter(|(_, it)| it.may_be_late(state.mean_cost(), is_shared, state.capacity > 0, now))
                 .map(move |(account, it)| (it.counted_at(), key(account)))
         });
         if let Some((_, partition)) = partitions.min() {
@@ -71,10 +71,10 @@ impl Scheduler {
             self.deadline_counts.next_at = next_at;
             self.timers.set(Timer::Count, Some(next_at));
         }
-        let guard_ms = self.settings.deadline_guard_ms;
+        let guard_ms = self.settings.deadline_guard_ms.saturating_add(self.start_guard_ms(partition.model));
         let Some(model) = self.models.get_mut(&partition.model) else { return };
         let Some(state) = model.partitions.get_mut(&partition.account) else { return };
-        state.note_deadlines(steps, segments, guard_ms, now);
+        state.note_deadlines(steps, segments, guard_ms, model.capacity > 0, now);
         self.touch_model(partition.model);
     }
 }

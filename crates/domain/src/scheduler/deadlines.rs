@@ -53,7 +53,16 @@ impl Work {
     }
 }
 
-/// The last deadline of the requests that go first from `now` on; `None` where all will be done in time. `under_way` is work that
+/// Deadlines that are in danger, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Danger {
+    /// The first of them, to the step.
+    pub(super) first: i64,
+    /// The last deadline of the requests that go first.
+    pub(super) last: i64,
+}
+
+/// Which requests go first from `now` on; `None` where all will be done in time. `under_way` is work that
 /// comes before any that waits, `ms_for` tells how long work takes, and `guard_ms` is time that is kept free besides.
 pub(super) fn endangered(
     steps: &[DeadlineStep],
@@ -61,7 +70,7 @@ pub(super) fn endangered(
     ms_for: impl Fn(i64) -> Option<i64>,
     guard_ms: i64,
     now: i64,
-) -> Option<i64> {
+) -> Option<Danger> {
     let mut cost = under_way;
     let mut first_ms = None;
     let mut last = None;
@@ -76,5 +85,6 @@ pub(super) fn endangered(
         }
         last = Some(step.from);
     }
-    last.map(|from| from.saturating_add(STEP_MS - 1))
+    let first = now.saturating_add(first_ms?);
+    last.map(|from| Danger { first, last: from.saturating_add(STEP_MS - 1) })
 }

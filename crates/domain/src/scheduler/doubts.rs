@@ -90,7 +90,9 @@ impl Scheduler {
         let broken = self.doubts(key, |of, failure| is_meant(of) && failure.may_be_a_death());
         let Some(replica) = self.replicas.get(&key) else { return };
         let suspect = |seq: &i64| self.leases_held.get(seq).filter(|held| held.suspect);
-        if !broken.iter().any(|seq| suspect(seq).is_some()) {
+        // Of a process that ended, nothing can go on.
+        let surely_broken = replica.in_flight.keys().filter(|_| replica.has_crashed());
+        if !broken.iter().chain(surely_broken).any(|seq| suspect(seq).is_some()) {
             return;
         }
         let mut groups: BTreeMap<QueuePartition, BTreeSet<i64>> = BTreeMap::new();

@@ -130,6 +130,11 @@ impl Model {
         self.partitions.values().any(PartitionState::is_endangered)
     }
 
+    /// The first of its deadlines that is in danger, in milliseconds.
+    pub(super) fn first_in_danger(&self) -> Option<i64> {
+        self.partitions.values().filter_map(PartitionState::first_in_danger).min()
+    }
+
     /// Gives a partition that may have work its place in the ring: in front, while it may take something in this round.
     pub(super) fn enlist(&mut self, account: AccountKey) {
         let Some(partition) = self.partitions.get_mut(&account) else { return };
@@ -175,6 +180,12 @@ impl Model {
             }
         }
         count.min(most)
+    }
+
+    /// Waiting requests that are known of and may be tried by now, those set aside among them.
+    pub(super) fn known(&self) -> usize {
+        let known = self.partitions.values().map(PartitionState::known);
+        known.fold(self.suspects.len(), usize::saturating_add)
     }
 
     /// How many more requests the account may hold.
@@ -258,6 +269,17 @@ impl Model {
         }
     }
 
+    /// Where no replica walks the ring, those without work leave it here.
+    fn leave_empty(&mut self) {
+        let partitions = &mut self.partitions;
+        self.ring.retain(|account| {
+            partitions.get_mut(account).is_some_and(|it| {
+                it.in_ring = it.is_visible();
+                it.in_ring
+            })
+        });
+    }
+
     fn leave(&mut self, index: usize) {
         let Some(account) = self.ring.remove(index) else { return };
         if let Some(partition) = self.partitions.get_mut(&account) {
@@ -334,6 +356,9 @@ impl Model {
         let are_most =
             i64::try_from(all_taken).unwrap_or(i64::MAX).saturating_mul(8) >= self.capacity.saturating_mul(7);
         self.peak.pass(all_taken, waits && are_most, now);
+        if self.capacity == 0 {
+            self.leave_empty();
+        }
         self.partitions.retain(|account, partition| {
             let taken = in_flight.get(account).copied().unwrap_or(0);
             let most_taken = is_held_back(share, round, partition).then_some((taken, all_taken));

@@ -12,7 +12,10 @@ impl Scheduler {
     /// What a replica needs that no input brings.
     pub(super) fn attend(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get(&key) else { return };
-        if replica.retiring || replica.is_closed() {
+        if replica.has_crashed() {
+            return self.settle_doubts(key, None, Evidence::Died, now);
+        }
+        if replica.retiring || replica.is_closed() || !replica.is_running() {
             return self.settle_doubts(key, None, Evidence::Unknown, now);
         }
         let Some(model) = self.model_to_probe(key, now).filter(|_| replica.probe.is_none()) else { return };

@@ -15,6 +15,10 @@ pub struct AccountKey(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReplicaKey(pub u32);
 
+/// Names what several replicas share, of which one uses it at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceKey(pub u32);
+
 /// Names a scan of one partition, so that its answer is not taken for another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ScanKey(pub u64);

@@ -2,7 +2,10 @@
 //! feeds inputs; the scheduler itself neither waits, nor reads a clock, nor touches a store or an engine.
 
 use super::deadlines::DeadlineStep;
-pub use super::keys::{AccountKey, ModelKey, Position, QueueKey, QueuePartition, ReplicaKey, ScanKey};
+pub use super::keys::{
+    AccountKey, DeviceKey, ModelKey, Position, QueueKey, QueuePartition, ReplicaKey, ScanKey,
+};
+pub use super::processes::{ProcessRules, ProcessStatus};
 pub use super::rate_window::RateLimits;
 use crate::records::FailedAttempt;
 
@@ -55,6 +58,8 @@ pub struct Replica {
     pub colocated_percent: Option<u8>,
     /// What it is sent in a minute, at most.
     pub rate_limits: RateLimits,
+    /// Where the shell starts and stops its engine, when that is to be.
+    pub process: Option<ProcessRules>,
 }
 
 /// When a replica is open, as reckoned by the shell, which knows calendars.
@@ -260,6 +265,18 @@ pub enum SchedulerInput {
         /// How it answered.
         outcome: ProbeOutcome,
     },
+    /// The process of a replica is ready.
+    Started {
+        /// The replica.
+        replica: ReplicaKey,
+    },
+    /// The process of a replica has ended, and nothing is left of it.
+    Stopped {
+        /// The replica.
+        replica: ReplicaKey,
+        /// Why, in words for the operator, where nobody asked for that: it could not be started, was not ready in time, or crashed.
+        error: Option<String>,
+    },
     /// What a command asked of the store could not be done (the store is away): a write, a scan, or reading the body of
     /// what was to be sent. The scheduler asks again on a later tick.
     Undone(SchedulerCommand),
@@ -349,6 +366,16 @@ pub enum SchedulerCommand {
         replica: ReplicaKey,
         /// The model that is to complete it.
         model: ModelKey,
+    },
+    /// Start the process of a replica. Answered by [`SchedulerInput::Started`] or [`SchedulerInput::Stopped`].
+    Start {
+        /// The replica.
+        replica: ReplicaKey,
+    },
+    /// End the process of a replica. Answered by [`SchedulerInput::Stopped`] when nothing is left of it.
+    Stop {
+        /// The replica.
+        replica: ReplicaKey,
     },
     /// Nothing is sent to a replica for a model for now (its breaker opened): to be said loudly, with the reason.
     Pause {

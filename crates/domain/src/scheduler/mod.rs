@@ -6,7 +6,8 @@
 //! (`spreading`), and scans ahead of its cursor there (`sweep`); the run that was seen is leased,
 //! buffered and sent (`leasing`); what fails (`failures`) is judged by its kind (`attempts`) and, where that says too little, by
 //! how the replica fares (`doubts`, `health`, `breaker`). Outside its hours (`hours`) a replica gets nothing new, and never more than its
-//! rate limits allow (`rate_limits`).
+//! rate limits allow (`rate_limits`). Where the shell starts
+//! and stops its engine, that runs while there is work (`processes`), in turn with others of its device (`devices`).
 
 mod attempts;
 mod breaker;
@@ -14,6 +15,7 @@ mod colocation;
 mod concurrency;
 mod deadline_counts;
 mod deadlines;
+mod devices;
 mod doubts;
 mod due_first;
 mod failures;
@@ -28,6 +30,7 @@ mod messages;
 mod partitions;
 mod peak;
 mod portions;
+mod processes;
 mod queries;
 mod queueing;
 mod random;
@@ -54,6 +57,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deadline_counts::DeadlineCounts;
 pub use deadlines::DeadlineStep;
+use devices::Device;
 use fairness::Model;
 use leases_held::HeldLease;
 pub use messages::*;
@@ -83,6 +87,8 @@ pub struct Scheduler {
     replicas: BTreeMap<ReplicaKey, ReplicaState>,
     /// As last told, of replicas that are used and of others.
     hours: BTreeMap<ReplicaKey, EngineHours>,
+    /// What several replicas share that have processes.
+    devices: BTreeMap<DeviceKey, Device>,
     leases_held: BTreeMap<i64, HeldLease>,
     deadline_counts: DeadlineCounts,
     timers: Timers,
@@ -108,6 +114,7 @@ impl Scheduler {
             models: BTreeMap::new(),
             replicas: BTreeMap::new(),
             hours: BTreeMap::new(),
+            devices: BTreeMap::new(),
             leases_held: BTreeMap::new(),
             deadline_counts: DeadlineCounts::new(),
             timers: Timers::new(),
@@ -155,6 +162,8 @@ impl Scheduler {
             SchedulerInput::Load { replica, load } => self.note_load(replica, load, now),
             SchedulerInput::Hours { replica, hours } => self.note_hours(replica, hours),
             SchedulerInput::Probed { replica, outcome } => self.answer_probe(replica, outcome, now),
+            SchedulerInput::Started { replica } => self.note_started(replica, now),
+            SchedulerInput::Stopped { replica, error } => self.note_stopped(replica, error, now),
             SchedulerInput::Undone(command) => self.undo(command, now),
         }
         self.advance(now)

@@ -55,8 +55,8 @@ pub(super) struct PartitionState {
     counted_at: i64,
     /// What a request cost in the mean, as of the last count.
     mean_cost: Option<i64>,
-    /// Some of its deadlines are in danger, as of the last count.
-    is_endangered: bool,
+    /// The first of its deadlines that is in danger, as of the last count.
+    first_in_danger: Option<i64>,
     /// It seems empty and is scanned once more.
     suspected: bool,
     recheck_at: i64,
@@ -109,16 +109,23 @@ impl PartitionState {
         self.count
     }
 
-    /// Whether its deadlines are to be counted: it was not done lately, and what waits takes long, or it was not done for long.
-    /// Where nodes share the queue, how much waits is not known here. `mean_cost` is that of a request of the model.
-    pub(super) fn may_be_late(&self, mean_cost: i64, is_shared: bool, now: i64) -> bool {
+    /// Waiting requests that are known of and may be tried by now.
+    pub(super) fn known(&self) -> usize {
+        usize::try_from(self.count).unwrap_or(0)
+    }
+
+    /// Whether its deadlines are to be counted: it was not done lately, and what waits takes long or for long, or it was not done for long.
+    /// Where nodes share the queue, how much waits is not known here. `mean_cost` is that of a request of the model, which `is_served` by
+    /// replicas or not.
+    pub(super) fn may_be_late(&self, mean_cost: i64, is_shared: bool, is_served: bool, now: i64) -> bool {
         let age_ms = now - self.counted_at;
-        if self.waiting() == 0 || (0..COUNT_MS).contains(&age_ms) {
+        let is_empty = self.waiting() == 0 && (is_served || !self.suspected);
+        if is_empty || (0..COUNT_MS).contains(&age_ms) {
             return false;
         }
         let cost = self.mean_cost.unwrap_or(mean_cost).saturating_mul(self.waiting());
         let is_long = || self.throughput.ms_for(cost).is_none_or(|ms| ms > SHORT_MS);
-        is_shared || self.is_endangered || !(0..COUNT_SHORT_MS).contains(&age_ms) || is_long()
+        is_shared || !is_served || self.is_endangered() || !(0..COUNT_SHORT_MS).contains(&age_ms) || is_long()
     }
 
     /// When its deadlines were last counted.
@@ -127,12 +134,14 @@ impl PartitionState {
     }
 
     /// Its deadlines were counted: where some are in danger, the requests that are due by then go first. `segments` tells how many
-    /// replicas of all nodes sweep it, of which this node measures its own.
+    /// replicas of all nodes sweep it, of which this node measures its own. Where the model is not served, nothing scans for it, and the
+    /// count tells how much waits.
     pub(super) fn note_deadlines(
         &mut self,
         steps: &[DeadlineStep],
         segments: usize,
         guard_ms: i64,
+        is_served: bool,
         now: i64,
     ) {
         self.counted_at = now;
@@ -141,11 +150,14 @@ impl PartitionState {
         let held = i64::try_from(self.held).unwrap_or(i64::MAX);
         let mean_cost = all.cost / all.count.max(1);
         self.mean_cost = Some(mean_cost).filter(|_| all.count > 0);
+        if !is_served && !self.lists.all.is_asked() {
+            (self.count, self.suspected) = (all.count, false);
+        }
         let under_way = mean_cost.saturating_mul(held);
         let ms_for = |cost| self.throughput.ms_for(cost).map(|ms| ms / part);
-        let due_by = endangered(steps, under_way, ms_for, guard_ms, now);
-        self.is_endangered = due_by.is_some();
-        match due_by {
+        let danger = endangered(steps, under_way, ms_for, guard_ms, now);
+        self.first_in_danger = danger.map(|it| it.first);
+        match danger.map(|it| it.last) {
             Some(by) => self.lists.put_first(by, Work::of(steps, by).count, all.count),
             None => self.lists.put_none_first(),
         }
@@ -153,7 +165,12 @@ impl PartitionState {
 
     /// Whether some of its deadlines are in danger: until all that goes first is done, and counted.
     pub(super) const fn is_endangered(&self) -> bool {
-        self.is_endangered
+        self.first_in_danger.is_some()
+    }
+
+    /// The first of those, in milliseconds.
+    pub(super) const fn first_in_danger(&self) -> Option<i64> {
+        self.first_in_danger
     }
 
     /// What the taker finds here, and a scan to be made `beside`; see [`Lists::turn`].
@@ -256,7 +273,7 @@ impl PartitionState {
             self.lists.all.portion = Portion::new(count / replicas);
         }
         self.lists.repair(now);
-        self.is_endangered &= self.held > 0 || self.waiting() > 0;
+        self.first_in_danger = self.first_in_danger.filter(|_| self.held > 0 || self.waiting() > 0);
         if self.is_visible() || self.lists.all.is_asked() || now < self.recheck_at {
             return false;
         }

@@ -65,7 +65,9 @@ impl Scheduler {
 
     /// Models of which the replica is sent nothing: until when, in milliseconds, and why it is paused; `None` outside its hours.
     pub fn models_out(&self, replica: ReplicaKey) -> Vec<(ModelKey, Option<i64>, Option<&str>)> {
-        let Some(replica) = self.replicas.get(&replica) else { return Vec::new() };
+        let Some(replica) = self.replicas.get(&replica).filter(|it| it.is_running()) else {
+            return Vec::new();
+        };
         let opens_at = Some(replica.hours.until.unwrap_or(i64::MAX));
         let closed = replica.closed_for.iter().map(|model| (*model, opens_at, None));
         let paused = replica.paused().filter(|(model, _)| !replica.closed_for.contains(model));

@@ -45,6 +45,7 @@ impl Scheduler {
         for (key, model) in &mut self.models {
             model.repair(&in_flight.remove(key).unwrap_or_default(), now);
         }
+        self.follow_processes(now);
         self.ask_deadlines(now);
         self.models.retain(|_, model| !model.partitions.is_empty() || !model.suspects.is_empty());
     }
@@ -78,6 +79,8 @@ impl Scheduler {
             }
             // Not writes: a probe is repeated when its answer is overdue, the others bring no answer.
             SchedulerCommand::Probe { .. }
+            | SchedulerCommand::Start { .. }
+            | SchedulerCommand::Stop { .. }
             | SchedulerCommand::Abort { .. }
             | SchedulerCommand::Pause { .. }
             | SchedulerCommand::Resume { .. }

@@ -66,6 +66,10 @@ impl Scheduler {
                         replica.colocation = Colocation::new(&config);
                     }
                     replica.rate.limits = config.rate_limits;
+                    replica.process = match (&config.process, replica.process.take()) {
+                        (Some(_), Some(process)) => Some(process),
+                        (rules, _) => ReplicaState::new_process(rules.as_ref()),
+                    };
                     replica.config = config;
                     replica.retiring = false;
                 }

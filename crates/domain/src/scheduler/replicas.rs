@@ -6,7 +6,8 @@ use super::breaker::Breaker;
 use super::colocation::Colocation;
 use super::concurrency::ConcurrencyLimit;
 use super::fairness::Charge;
-use super::messages::{Candidate, EngineHours, ModelKey, QueuePartition, Replica};
+use super::messages::{Candidate, EngineHours, ModelKey, ProcessStatus, QueuePartition, Replica};
+use super::processes::EngineProcess;
 use super::random::Random;
 use super::rate_window::RateWindow;
 use super::retries::Backoff;
@@ -59,6 +60,8 @@ pub(super) struct ReplicaState {
     pub(super) colocation: Option<Colocation>,
     /// What it was sent lately, and how much that may be.
     pub(super) rate: RateWindow,
+    /// Its engine, where the shell starts and stops that.
+    pub(super) process: Option<EngineProcess>,
     pub(super) hours: EngineHours,
     /// Its models of which nothing is leased for it, outside its hours.
     pub(super) closed_for: BTreeSet<ModelKey>,
@@ -105,6 +108,7 @@ impl ReplicaState {
             limit: ConcurrencyLimit::new(config.first_concurrency, config.max_concurrency),
             colocation: Colocation::new(&config),
             rate: RateWindow::new(config.rate_limits),
+            process: Self::new_process(config.process.as_ref()),
             config,
             hours,
             closed_for: BTreeSet::new(),
@@ -158,9 +162,9 @@ impl ReplicaState {
         self.config.models.contains(&model) && !self.is_out_for(model)
     }
 
-    /// Whether nothing of the model is leased for it: it is paused, or outside its hours.
+    /// Whether nothing of the model is leased for it: it is paused, or outside its hours, or does not run.
     pub(super) fn is_out_for(&self, model: ModelKey) -> bool {
-        self.is_paused_for(model) || self.closed_for.contains(&model)
+        !self.is_running() || self.is_paused_for(model) || self.closed_for.contains(&model)
     }
 
     /// Whether it is outside its hours for every one of its models.
@@ -242,7 +246,11 @@ impl ReplicaState {
 
     /// Whether requests may be leased for it and sent to it now.
     pub(super) fn is_usable(&self, now: i64) -> bool {
-        !self.retiring && self.busy_until <= now && self.asked_of.is_none() && !self.may_be_dead()
+        !self.retiring
+            && self.is_running()
+            && self.busy_until <= now
+            && self.asked_of.is_none()
+            && !self.may_be_dead()
     }
 
     fn may_be_dead(&self) -> bool {
@@ -318,7 +326,7 @@ impl ReplicaState {
     /// When it needs attention next.
     pub(super) fn next_at(&self, now: i64) -> Option<i64> {
         let busy = (self.busy_until > now).then_some(self.busy_until);
-        let is_idle = self.probe.is_none() && !self.retiring;
+        let is_idle = self.probe.is_none() && !self.retiring && self.is_running();
         let probe = self.probe_at(now).filter(|_| is_idle);
         let rest = (self.rest_until > now).then_some(self.rest_until);
         let hours = self.hours.until.filter(|at| *at > now);
@@ -329,6 +337,7 @@ impl ReplicaState {
     /// It left the list and nothing of it is left, not even an answer that might be taken for another probe's, nor anything that counts
     /// against its rate limits should it come back.
     pub(super) fn is_gone(&self, now: i64) -> bool {
-        self.retiring && self.claimed() == 0 && self.probe.is_none() && self.rate.is_empty(now)
+        let has_ended = self.process.as_ref().is_none_or(|it| it.status == ProcessStatus::Stopped);
+        self.retiring && has_ended && self.claimed() == 0 && self.probe.is_none() && self.rate.is_empty(now)
     }
 }

@@ -1,6 +1,6 @@
 //! Requests that are due first, where not all will be done in time.
 
-use super::super::deadlines::{STEP_MS, endangered};
+use super::super::deadlines::{Danger, STEP_MS, endangered};
 use super::super::*;
 use super::desk::Desk;
 
@@ -13,7 +13,7 @@ fn step(minute: i64, cost: i64) -> DeadlineStep {
 
 /// What is due first, in minutes, where a cost of one takes a minute.
 fn first(steps: &[DeadlineStep]) -> Option<i64> {
-    endangered(steps, 0, |cost| Some(cost * MINUTE), GUARD_MS, 0).map(|last| last / MINUTE)
+    endangered(steps, 0, |cost| Some(cost * MINUTE), GUARD_MS, 0).map(|it| it.last / MINUTE)
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn what_is_under_way_comes_before() {
 fn work_whose_pace_is_unknown_takes_an_hour() {
     let unknown = |minute| endangered(&[step(minute, 1)], 0, |_| None, GUARD_MS, 0);
     assert_eq!(unknown(100), None);
-    assert_eq!(unknown(99), Some(99 * MINUTE + STEP_MS - 1));
+    assert_eq!(unknown(99), Some(Danger { first: 99 * MINUTE, last: 99 * MINUTE + STEP_MS - 1 }));
 }
 
 /// A desk with one replica for four requests, on which account 1 has these requests, each due at its minute from now.

@@ -17,6 +17,11 @@ pub(super) struct Desk {
 impl Desk {
     /// Replicas 1, 2, … with these limits, at time 1,000,000.
     pub(super) fn new(limits: &[u32]) -> Self {
+        Self::with((1..).zip(limits).map(|(key, limit)| replica(key, *limit)).collect())
+    }
+
+    /// These replicas, at time 1,000,000.
+    pub(super) fn with(list: Vec<Replica>) -> Self {
         let scheduler = Scheduler::new(Settings::default(), 7);
         let mut desk = Self {
             scheduler,
@@ -25,7 +30,6 @@ impl Desk {
             said: Vec::new(),
             sent: BTreeMap::new(),
         };
-        let list = (1..).zip(limits).map(|(key, limit)| replica(key, *limit)).collect();
         desk.feed(SchedulerInput::Replicas(list));
         desk.said.clear();
         desk
@@ -45,7 +49,15 @@ impl Desk {
 
     /// Requests enter an account's queue, each with its deadline.
     pub(super) fn enqueue_due(&mut self, account: i64, dues: impl IntoIterator<Item = (i64, i64)>) {
-        let partition = partition(account);
+        self.enqueue_in(partition(account), dues);
+    }
+
+    /// Requests enter a partition, each with its deadline.
+    pub(super) fn enqueue_in(
+        &mut self,
+        partition: QueuePartition,
+        dues: impl IntoIterator<Item = (i64, i64)>,
+    ) {
         let mut count = 0;
         for (seq, deadline) in dues {
             self.store.insert(partition, Candidate { deadline, ..candidate(seq) });
@@ -104,6 +116,8 @@ impl Desk {
             SchedulerCommand::Probe { replica, .. } => format!("probe {}", replica.0),
             SchedulerCommand::Pause { replica, reason, .. } => format!("pause {}: {reason}", replica.0),
             SchedulerCommand::Resume { replica, .. } => format!("resume {}", replica.0),
+            SchedulerCommand::Start { replica } => format!("start {}", replica.0),
+            SchedulerCommand::Stop { replica } => format!("stop {}", replica.0),
         };
         self.said.push(said);
         None

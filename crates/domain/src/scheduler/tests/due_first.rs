@@ -41,7 +41,7 @@ fn count(partition: &mut PartitionState, due_soon: i64, due_late: i64) {
     let step = |from, count| DeadlineStep { from, count, cost: count };
     let steps = [step(SOON, due_soon), step(LATE, due_late)];
     let steps: Vec<_> = steps.into_iter().filter(|step| step.count > 0).collect();
-    partition.note_deadlines(&steps, 0, GUARD_MS, 0);
+    partition.note_deadlines(&steps, 0, GUARD_MS, true, 0);
 }
 
 fn has_due_first(partition: &PartitionState) -> bool {

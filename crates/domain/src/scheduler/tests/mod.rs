@@ -5,11 +5,13 @@ mod colocation;
 mod concurrency;
 mod deadlines;
 mod desk;
+mod devices;
 mod due_first;
 mod failures;
 mod fairness;
 mod hours;
 mod partitions;
+mod processes;
 mod rate_limits;
 mod rate_shares;
 mod rate_window;
@@ -51,6 +53,7 @@ fn replica(key: u32, max_concurrency: u32) -> Replica {
         first_concurrency: max_concurrency,
         colocated_percent: None,
         rate_limits: RateLimits::default(),
+        process: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A world by chance: a store and engines that are slow, fail, die, and lose answers, driven event by event.
 
+mod processes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::leases_held::Mark;
@@ -7,6 +9,7 @@ use super::super::random::Random;
 use super::super::*;
 use super::store::{End, Store};
 use super::{candidate, partition, replica};
+use processes::Process;
 
 /// Deadlines lie behind this time, within so long.
 const FAR_MS: i64 = 864_000_000;
@@ -35,6 +38,8 @@ struct Engine {
     limit: usize,
     running: BTreeMap<i64, Lease>,
     down_until: i64,
+    /// Where it is started and stopped.
+    process: Option<Process>,
 }
 
 /// The world and what was seen of it.
@@ -61,6 +66,7 @@ pub(super) struct World {
     engines: BTreeMap<ReplicaKey, Engine>,
     /// As told last.
     hours: BTreeMap<ReplicaKey, EngineHours>,
+    is_on_one_device: bool,
     events: BTreeMap<(i64, u64), Event>,
     serial: u64,
     wake_at: Option<i64>,
@@ -85,6 +91,7 @@ impl World {
             now: 1_000,
             engines: BTreeMap::new(),
             hours: BTreeMap::new(),
+            is_on_one_device: false,
             events: BTreeMap::new(),
             serial: 0,
             wake_at: None,
@@ -213,6 +220,7 @@ impl World {
         if let SchedulerInput::Hours { replica, hours } = input {
             self.hours.insert(replica, hours);
         }
+        self.note_process(&input);
         let mut wakes = 0;
         for command in self.scheduler.on(input, self.now) {
             match command {
@@ -227,6 +235,8 @@ impl World {
                 }),
                 SchedulerCommand::Pause { .. } => self.pauses += 1,
                 SchedulerCommand::Resume { .. } => {}
+                SchedulerCommand::Start { replica } => self.start(replica),
+                SchedulerCommand::Stop { replica } => self.stop(replica),
                 command => {
                     if let SchedulerCommand::Probe { replica, .. } = command {
                         self.sent.push((replica, self.now, 0));
@@ -295,6 +305,7 @@ impl World {
             self.hours.get(&key).is_none_or(|it| it.is_open_at(self.now)),
             "{key:?} is outside its hours"
         );
+        assert!(self.engines[&key].process.is_none_or(|it| it == Process::Ready), "{key:?} does not run");
         let flying = self.engines.values().flat_map(|engine| engine.running.keys());
         assert!(flying.into_iter().all(|it| *it != seq), "{seq} is in flight twice");
         self.sent.push((key, self.now, seq));
@@ -343,7 +354,12 @@ impl World {
         let engine = self.engines.get_mut(&key).unwrap();
         engine.down_until = self.now + 2_000;
         self.deaths += 1;
+        let has_process = engine.process.is_some();
         let victims = std::mem::take(&mut engine.running);
+        if has_process {
+            let error = Some("it ended with signal 11".to_owned());
+            self.tell(SchedulerInput::Stopped { replica: key, error });
+        }
         for seq in victims.into_keys().chain([seq]) {
             self.fail(seq, AttemptError::Reset("died".into()));
         }

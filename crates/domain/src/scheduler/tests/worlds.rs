@@ -1,6 +1,6 @@
 //! What must hold in every world; a failure names its seed.
 
-use super::super::{AttemptError, RateLimits, ReplicaKey};
+use super::super::{AttemptError, DeviceKey, RateLimits, ReplicaKey};
 use super::store::End;
 use super::world::{Luck, World, status};
 
@@ -201,6 +201,29 @@ fn replicas_with_rate_limits_lose_nothing_and_get_no_more_than_they_may() {
             world.sent.iter().filter(|(key, ..)| *key == ReplicaKey(1)).map(|(_, at, _)| *at).collect();
         assert!(first.len() > if limits.len() == 1 { 300 } else { 20 }, "seed {seed}: {}", first.len());
         assert!(first.windows(51).all(|it| it[50] - it[0] >= MINUTE), "seed {seed}");
+    }
+}
+
+#[test]
+fn engines_that_are_started_and_stopped_lose_nothing_and_one_runs_on_a_device_at_a_time() {
+    for seed in 0..40 {
+        let luck = Luck { error: 50, undone: 20, lost: 20, cancel: 20 };
+        let mut world = World::new(seed, &[16, 8, 4], luck);
+        world.give_processes((seed % 2 == 0).then_some(DeviceKey(1)));
+        if seed % 3 == 0 {
+            world.endanger_deadlines();
+        }
+        world.set_hours(0, 3, false, 30_000);
+        if seed % 4 == 1 {
+            world.poison.extend([5, 70]);
+        }
+        world.enqueue(1, 0..300, 100);
+        world.enqueue(2, 300..360, 100);
+        assert!(world.run(600 * MINUTE), "seed {seed}: {:?}", world.scheduler);
+        assert_eq!(world.store.ends.len(), 360, "seed {seed}");
+        world.idle(60 * MINUTE);
+        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        assert_eq!(world.started(), 0, "seed {seed}: all are stopped where nothing is to be done");
     }
 }
 

@@ -1,0 +1,185 @@
+//! Devices that several replicas share, such as a GPU that holds one model at a time: who runs there.
+//!
+//! A replica keeps its device until it has no work, or another's deadline is in danger before any of its own, or its time slice is over and
+//! another has had the device for less time. A swap costs what it takes to end one engine and load the next, and nothing is computed
+//! meanwhile: so a device earns a twentieth of the time in which an engine runs on it, and pays for swaps with that; for
+//! deadlines it may owe as much as it may save up. One that has nothing to do, and could not pay, is stopped like any other that has
+//! long been idle: so work gathers where there is little of it for each of several models.
+//!
+//! Deadlines give no replica a lead over another that is longer than a slice. Else an account whose requests are always in danger,
+//! because they are more than can be done, would keep the device from all others.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::Scheduler;
+use super::messages::{DeviceKey, ReplicaKey};
+use super::processes::{EngineProcess, ProcessStatus};
+use super::replicas::ReplicaState;
+
+/// A device earns one millisecond in so many of an engine's run.
+const EARNED_OF: i64 = 20;
+/// The most that it has saved up, and the most that it may owe for deadlines, in milliseconds.
+const CREDIT_MAX_MS: i64 = 600_000;
+/// A replica that has had no work for so long gives way.
+const IDLE_MS: i64 = 2_000;
+/// What replicas had of a device counts half where one of them had so many slices.
+const REMEMBERED_SLICES: i64 = 4;
+
+/// A device that replicas share.
+#[derive(Debug)]
+pub(super) struct Device {
+    /// What it may spend on swaps, in milliseconds.
+    credit_ms: i64,
+    passed_at: Option<i64>,
+    /// For whom the last one was told to end.
+    next: Option<ReplicaKey>,
+    /// Since when no engine runs on it, while one is to.
+    swapping_since: Option<i64>,
+}
+
+impl Device {
+    const fn new() -> Self {
+        Self { credit_ms: 0, passed_at: None, next: None, swapping_since: None }
+    }
+
+    /// Time passed, in which an engine ran on it, or was loaded or ended, or none was meant to.
+    fn pass(&mut self, holder: Option<ProcessStatus>, now: i64) -> i64 {
+        let ms = self.passed_at.replace(now).map_or(0, |since| (now - since).clamp(0, 60_000));
+        let earned = match holder {
+            Some(ProcessStatus::Running) => ms / EARNED_OF,
+            Some(_) => -ms,
+            None => 0,
+        };
+        self.credit_ms = (self.credit_ms + earned).clamp(-CREDIT_MAX_MS, CREDIT_MAX_MS);
+        ms
+    }
+}
+
+impl Scheduler {
+    /// Once a second: gives each shared device to whose turn it is.
+    pub(super) fn take_turns(&mut self, now: i64) {
+        let mut sharing: BTreeMap<DeviceKey, Vec<ReplicaKey>> = BTreeMap::new();
+        for (key, replica) in &self.replicas {
+            if let Some(device) = replica.device() {
+                sharing.entry(device).or_default().push(*key);
+            }
+        }
+        self.devices.retain(|device, _| sharing.contains_key(device));
+        for (device, keys) in sharing {
+            self.pass_on(device, &keys, now);
+        }
+    }
+
+    fn pass_on(&mut self, device: DeviceKey, keys: &[ReplicaKey], now: i64) {
+        let status = |key: &ReplicaKey| self.process(*key).map(|it| it.status);
+        let holder = keys.iter().copied().find(|key| status(key) != Some(ProcessStatus::Stopped));
+        let holder_status = holder.and_then(|key| status(&key));
+        let state = self.devices.entry(device).or_insert_with(Device::new);
+        let ms = state.pass(holder_status, now);
+        let (credit_ms, next) = (state.credit_ms, state.next);
+        let mut waiting: Vec<_> = keys.iter().copied().filter(|key| self.is_due(*key, now)).collect();
+        waiting.sort_by_cached_key(|key| self.rank(*key, next));
+        let Some(holder) = holder else {
+            if let Some(key) = waiting.first() {
+                self.begin_swap(device, None, now);
+                self.start(*key, now);
+            }
+            return;
+        };
+        self.count_use(holder, keys, ms);
+        if holder_status != Some(ProcessStatus::Running) {
+            return;
+        }
+        let successor = waiting.into_iter().find(|key| self.gives_way(holder, *key, credit_ms, now));
+        if let Some(key) = successor {
+            self.begin_swap(device, Some(key), now);
+            self.drain_process(holder, now);
+        }
+    }
+
+    fn process(&self, key: ReplicaKey) -> Option<&EngineProcess> {
+        self.replicas.get(&key)?.process.as_ref()
+    }
+
+    /// Who is started first: for whom the device was freed, whose deadline is in danger first, who had it least, who waits longest.
+    fn rank(&self, key: ReplicaKey, next: Option<ReplicaKey>) -> (Reverse<bool>, i64, i64, Option<i64>) {
+        let process = self.process(key);
+        let due_at = self.first_in_danger(key).unwrap_or(i64::MAX);
+        (
+            Reverse(next == Some(key)),
+            due_at,
+            process.map_or(0, |it| it.used_ms),
+            process.and_then(|it| it.wanted_since),
+        )
+    }
+
+    fn begin_swap(&mut self, device: DeviceKey, next: Option<ReplicaKey>, now: i64) {
+        if let Some(state) = self.devices.get_mut(&device) {
+            state.next = next;
+            state.swapping_since.get_or_insert(now);
+        }
+    }
+
+    /// The holder had its device for so long.
+    fn count_use(&mut self, holder: ReplicaKey, keys: &[ReplicaKey], ms: i64) {
+        let Some(slice_ms) = self.slice_ms(holder) else { return };
+        let used_ms = |replicas: &mut BTreeMap<ReplicaKey, ReplicaState>, key: &ReplicaKey, ms| {
+            let process = replicas.get_mut(key).and_then(|it| it.process.as_mut());
+            process.map_or(0, |it| {
+                it.used_ms += ms;
+                it.used_ms
+            })
+        };
+        if used_ms(&mut self.replicas, &holder, ms) < slice_ms.saturating_mul(REMEMBERED_SLICES) {
+            return;
+        }
+        for key in keys {
+            let half = used_ms(&mut self.replicas, key, 0) / 2;
+            used_ms(&mut self.replicas, key, -half);
+        }
+    }
+
+    fn slice_ms(&self, key: ReplicaKey) -> Option<i64> {
+        Some(self.replicas.get(&key)?.config.process.as_ref()?.time_slice_ms)
+    }
+
+    /// Whether the device goes from the `holder` to another that waits for it.
+    fn gives_way(&self, holder: ReplicaKey, other: ReplicaKey, credit_ms: i64, now: i64) -> bool {
+        let (Some(running), Some(waiting)) = (self.process(holder), self.process(other)) else {
+            return false;
+        };
+        // It may have to be taken back at once.
+        let swaps_ms = [running, waiting].map(|it| it.swap_ms.unwrap_or(0)).iter().sum::<i64>();
+        let due_at = |key| self.first_in_danger(key).unwrap_or(i64::MAX);
+        let is_urgent = due_at(other) < due_at(holder);
+        let is_paid_for = credit_ms + if is_urgent { CREDIT_MAX_MS } else { 0 } >= swaps_ms;
+        if running.idle_since.is_some_and(|since| now - since >= IDLE_MS) {
+            return is_paid_for;
+        }
+        let slice_ms = self.slice_ms(holder).unwrap_or(0);
+        let lead_ms = waiting.used_ms - running.used_ms;
+        let is_next = is_urgent && lead_ms <= slice_ms || lead_ms < 0 && now - running.since >= slice_ms;
+        is_next && is_paid_for && waiting.failures == 0
+    }
+
+    /// A replica is ready on its device: so long a swap takes.
+    pub(super) fn note_swap(&mut self, key: ReplicaKey, now: i64) {
+        let Some(device) = self.replicas.get(&key).and_then(ReplicaState::device) else { return };
+        let since = self.devices.get_mut(&device).and_then(|state| {
+            state.next = None;
+            state.swapping_since.take()
+        });
+        if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
+            process.swap_ms = since.map(|since| now - since).or(process.swap_ms);
+        }
+    }
+
+    /// For how long a replica may have to wait until its device has earned what swaps to it and back cost, in milliseconds.
+    pub(super) fn turn_guard_ms(&self, replica: &ReplicaState) -> i64 {
+        let Some(device) = replica.device() else { return 0 };
+        let credit_ms = self.devices.get(&device).map_or(0, |it| it.credit_ms);
+        let swap_ms = replica.process.as_ref().and_then(|it| it.swap_ms).unwrap_or(0);
+        swap_ms.saturating_mul(2).saturating_sub(credit_ms + CREDIT_MAX_MS).max(0).saturating_mul(EARNED_OF)
+    }
+}
