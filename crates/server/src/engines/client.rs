@@ -22,7 +22,7 @@ use super::models::{KnownModels, ListedModel, ModelList, Traits};
 use super::target::Target;
 use super::{load, refusal, retry_after};
 use crate::clock::SharedClock;
-use crate::config::{CacheSaltUse, EngineConfig, EngineKind};
+use crate::config::{CacheSaltUse, EngineConfig};
 use crate::tasks;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole};
 
@@ -180,7 +180,9 @@ impl EngineClient {
     /// What the replica's list of models says of a model. The first request waits for the list, within a bound; later ones
     /// go by the newest that came. An embedded engine is known without one.
     async fn traits_of(self: &Arc<Self>, model: &str) -> Traits {
-        let EngineKind::OpenAi(_) = &self.config.kind else { return Traits::default() };
+        if self.config.openai().is_none() {
+            return Traits::default();
+        }
         if self.known_models.is_due(self.clock.now()) {
             let client = Arc::clone(self);
             tasks::spawn(async move { client.learn_models().await });
@@ -190,13 +192,10 @@ impl EngineClient {
 
     /// Whether the replica is to be sent `cache_salt` with requests of such a model.
     fn takes_cache_salt(&self, model: Traits) -> bool {
-        match &self.config.kind {
-            EngineKind::Embedded(_) => false,
-            EngineKind::OpenAi(openai) => match openai.cache_salt {
-                CacheSaltUse::Always => true,
-                CacheSaltUse::Never => false,
-                CacheSaltUse::Auto => model.is_vllm,
-            },
+        match self.config.openai().map(|openai| openai.cache_salt) {
+            Some(CacheSaltUse::Always) => true,
+            Some(CacheSaltUse::Auto) => model.is_vllm,
+            Some(CacheSaltUse::Never) | None => false,
         }
     }
 

@@ -19,7 +19,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::clock::SharedClock;
-use crate::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
+use crate::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource, OpenAiConfig};
 use crate::ids::Ids;
 use crate::secrets::Secret;
 use crate::transport::Transport;
@@ -118,17 +118,16 @@ fn start(
     let connect_timeout_ms = engine.connect_timeout.0;
     let (source, transport) = match &engine.kind {
         EngineKind::OpenAi(openai) => {
-            let name = || engine.name.clone();
-            let key =
-                openai.api_key_env.as_ref().map(|variable| read_key(&engine.name, variable)).transpose()?;
-            let target = Target::new(openai.base_url.as_str(), key)
-                .map_err(|source| EngineUnusable::Address { engine: name(), source })?;
             let transport = match openai.base_url.scheme() {
                 "https" => Transport::secure(Arc::clone(clock), connect_timeout_ms)
-                    .map_err(|source| EngineUnusable::Tls { engine: name(), source })?,
+                    .map_err(|source| EngineUnusable::Tls { engine: engine.name.clone(), source })?,
                 _ => Transport::plain(Arc::clone(clock), connect_timeout_ms),
             };
-            (Source::Fixed(Arc::new(target)), transport)
+            (Source::Fixed(target(&engine.name, openai)?), transport)
+        }
+        EngineKind::Command(command) => {
+            let target = target(&engine.name, &command.openai)?;
+            (Source::Fixed(target), Transport::plain(Arc::clone(clock), connect_timeout_ms))
         }
         EngineKind::Embedded(embedded) => {
             let program = program(&engine.name, embedded, data_dir)?;
@@ -137,6 +136,13 @@ fn start(
         }
     };
     Ok(EngineClient::new(engine.clone(), source, transport, Arc::clone(clock)))
+}
+
+/// Where the settings say that an engine is.
+fn target(engine: &str, openai: &OpenAiConfig) -> Result<Arc<Target>, EngineUnusable> {
+    let key = openai.api_key_env.as_ref().map(|variable| read_key(engine, variable)).transpose()?;
+    let target = Target::new(openai.base_url.as_str(), key);
+    target.map(Arc::new).map_err(|source| EngineUnusable::Address { engine: engine.to_owned(), source })
 }
 
 fn program(engine: &str, embedded: &EmbeddedConfig, data_dir: &Path) -> Result<Program, EngineUnusable> {

@@ -24,7 +24,7 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
     for engine in &config.engines {
         let name = format!("engine {}", engine.name);
         findings.push(match &engine.kind {
-            EngineKind::OpenAi(_) => ask(name, config, engine).await,
+            EngineKind::OpenAi(_) | EngineKind::Command(_) => ask(name, config, engine).await,
             EngineKind::Embedded(embedded) => look_for(name, embedded).await,
         });
     }
