@@ -3,7 +3,9 @@
 mod boxed_model;
 mod client;
 mod embedded;
+mod environment;
 mod load;
+mod log_lines;
 mod model_file;
 mod models;
 mod probes;
@@ -25,7 +27,8 @@ use crate::secrets::Secret;
 use crate::transport::Transport;
 
 pub use client::EngineClient;
-pub use embedded::{EmbeddedState, engine_environment};
+pub use embedded::EmbeddedState;
+pub use environment::engine_environment;
 pub use model_file::{ModelFileUnusable, check_model_file};
 pub use models::ListedModel;
 
