@@ -17,6 +17,7 @@ use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad};
 use tokio::sync::watch;
 
+use super::command::CommandProcess;
 use super::embedded::{Embedded, EmbeddedState};
 use super::models::{KnownModels, ListedModel, ModelList, Traits};
 use super::target::Target;
@@ -62,6 +63,8 @@ pub(super) enum Source {
     Fixed(Arc<Target>),
     /// From the child process, which has another one in each life.
     Embedded(Embedded),
+    /// From the settings of a process that the service starts.
+    Command(Arc<Target>, Box<CommandProcess>),
 }
 
 /// What an engine is asked for.
@@ -94,8 +97,16 @@ impl EngineClient {
     /// How its child process is, if it has one.
     pub fn embedded_state(&self) -> Option<watch::Receiver<EmbeddedState>> {
         match &self.source {
-            Source::Fixed(_) => None,
+            Source::Fixed(_) | Source::Command(..) => None,
             Source::Embedded(embedded) => Some(embedded.state()),
+        }
+    }
+
+    /// Its process, where the service starts it by a command.
+    pub(super) fn process(&self) -> Option<&CommandProcess> {
+        match &self.source {
+            Source::Command(_, process) => Some(process),
+            Source::Fixed(_) | Source::Embedded(_) => None,
         }
     }
 
@@ -307,7 +318,7 @@ impl EngineClient {
     /// Where the engine is; a child that is not ready is waited for as long as connecting may take.
     async fn target(&self) -> Result<Arc<Target>, String> {
         match &self.source {
-            Source::Fixed(target) => Ok(Arc::clone(target)),
+            Source::Fixed(target) | Source::Command(target, _) => Ok(Arc::clone(target)),
             Source::Embedded(embedded) => {
                 let until = self.clock.now().saturating_add(self.config.connect_timeout.0);
                 embedded.target(self.clock.sleep_until(until)).await
