@@ -22,8 +22,8 @@ impl Announcement {
     /// The process group that a line names; `None` where it names none.
     pub(super) fn read(line: &str) -> Option<Pid> {
         let Self { process_group } = serde_json::from_str(line).ok()?;
-        // 0 and 1 would mean the service's own group, or every process.
-        Pid::from_raw(process_group).filter(|_| process_group > 1)
+        // 0 would mean the service's own group, and 1 every process.
+        if process_group > 1 { Pid::from_raw(process_group) } else { None }
     }
 }
 
