@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    accounts, api_keys, bench, cancel, explain, export, import, list, listen, migrate, model, results, run,
-    serve, status, submit, users, watch, webhooks,
+    accounts, api_keys, bench, cancel, engine_guard, explain, export, import, list, listen, migrate, model,
+    results, run, serve, status, submit, users, watch, webhooks,
 };
 use crate::globals::Globals;
 
@@ -25,7 +25,16 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) work: Work,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Work {
+    #[command(flatten)]
+    Command(Command),
+    /// Guard the command of an engine; for the service, which starts it.
+    #[command(hide = true)]
+    EngineGuard(engine_guard::Arguments),
 }
 
 #[derive(Debug, Subcommand)]
@@ -121,6 +130,12 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_only_the_service_starts_is_not_shown() {
+        let help = Cli::command().render_long_help().to_string();
+        assert!(help.contains("doctor") && !help.contains("engine-guard"), "{help}");
     }
 
     #[test]

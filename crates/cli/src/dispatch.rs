@@ -2,19 +2,19 @@
 
 use std::pin::Pin;
 
-use crate::args::{Cli, Command};
+use crate::args::Command;
 use crate::commands::{
     accounts, api_keys, audit, bench, cancel, doctor, explain, export, import, list, listen, migrate, model,
     openapi, results, run, serve, status, submit, users, watch, webhooks,
 };
 use crate::errors::{CliError, Exit};
+use crate::globals::Globals;
 use crate::output::Output;
 
 /// Carries out the command line.
-pub(crate) async fn run(cli: Cli, output: &Output) -> Result<Exit, CliError> {
-    let globals = &cli.globals;
+pub(crate) async fn run(command: Command, globals: &Globals, output: &Output) -> Result<Exit, CliError> {
     // Boxed, so that no command is compiled as a part of this function.
-    let work: Pin<Box<dyn Future<Output = Result<Exit, CliError>> + '_>> = match cli.command {
+    let work: Pin<Box<dyn Future<Output = Result<Exit, CliError>> + '_>> = match command {
         Command::Serve(arguments) => Box::pin(serve::run(arguments, globals, output)),
         Command::Run(arguments) => Box::pin(run::run(arguments, globals, output)),
         Command::Submit(arguments) => Box::pin(submit::run(arguments, globals, output)),

@@ -34,7 +34,8 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::args::Cli;
+use crate::args::{Cli, Work};
+use crate::commands::engine_guard;
 use crate::errors::CliError;
 use crate::output::Output;
 
@@ -45,14 +46,18 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const BACKGROUND_MAX: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    if cli.command.opens_data_folder() {
+    let Cli { globals, work } = Cli::parse();
+    let command = match work {
+        Work::Command(command) => command,
+        Work::EngineGuard(arguments) => return engine_guard::run(&arguments),
+    };
+    if command.opens_data_folder() {
         umask::make_private();
     }
-    let output = Output::new(&cli.globals);
+    let output = Output::new(&globals);
     let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
-            let outcome = runtime.block_on(dispatch::run(cli, &output));
+            let outcome = runtime.block_on(dispatch::run(command, &globals, &output));
             runtime.shutdown_timeout(BACKGROUND_MAX);
             outcome
         }

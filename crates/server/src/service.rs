@@ -181,6 +181,13 @@ impl Service {
         let _ = self.stop_http.send(true);
         let _ = self.http.await;
         let _ = self.scheduler.await;
+        // Nothing is sent to them any more. They end while the rest does, and before another process can take the data folder.
+        let engines = self.engines.take();
+        let engines_stopped = tasks::spawn(async move {
+            if let Some(engines) = &engines {
+                engines.stop().await;
+            }
+        });
         let _ = self.stop_deliverer.send(true);
         finish(&mut self.deliverer, &self.services).await;
         self.workers.shutdown().await;
@@ -191,8 +198,8 @@ impl Service {
         if let Err(error) = left {
             tracing::warn!(%error, "releasing leases at shutdown failed; they are free when they expire, or after the next start");
         }
+        let _ = engines_stopped.await;
         self.services.store.close().await;
-        drop(self.engines);
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod cancel;
 pub(crate) mod doctor;
+pub(crate) mod engine_guard;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod import;

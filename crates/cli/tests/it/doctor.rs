@@ -97,6 +97,40 @@ fn a_model_file_that_is_cut_short_is_found() {
     assert_eq!(state(&examine(&world).1, "engine e"), "ok");
 }
 
+#[cfg(unix)]
+#[test]
+fn what_keeps_an_engine_from_being_started_by_its_command_is_found() {
+    let world = World::new();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let taken = world.engine.address().port();
+    for (port, settings, expected, words) in [
+        (free, "command = [\"sh\"]", "ok", format!("sh can be started, and port {free} is free")),
+        (free, "command = [\"absent-engine\"]", "fail", "there is no program `absent-engine`".to_owned()),
+        (free, "command = [\"./overnight.toml\"]", "fail", "overnight.toml is not executable".to_owned()),
+        (free, "command = [\"sh\"]\nworking_dir = \"absent\"", "fail", "absent is no folder".to_owned()),
+        (
+            free,
+            "command = [\"sh\"]\npass_env = [\"ABSENT_TOKEN\"]",
+            "warn",
+            "not set: ABSENT_TOKEN".to_owned(),
+        ),
+        (free, "command = [\"sh\"]\napi_key_env = \"ABSENT_KEY\"", "fail", "ABSENT_KEY".to_owned()),
+        (taken, "command = [\"sh\"]", "fail", format!("port {taken} is taken by another process")),
+    ] {
+        let engine = "listen = \"127.0.0.1:0\"\ndata_dir = \"data\"\n[[models]]\nname = \"m\"\n[[engines]]\nname = \"e\"\nkind = \"command\"\n";
+        world.write(
+            "overnight.toml",
+            &format!("{engine}base_url = \"http://127.0.0.1:{port}/v1\"\n{settings}\n"),
+        );
+        let (_, report) = examine(&world);
+        assert_eq!(state(&report, "engine e"), expected, "{settings}: {report}");
+        assert!(report.to_string().contains(&words), "{words}: {report}");
+    }
+    let _serving = world.serve();
+    let (_, report) = examine(&world);
+    assert_eq!(state(&report, "engine e"), "ok", "the service may have started what answers there: {report}");
+}
+
 #[test]
 fn a_provider_of_sign_ins_that_lacks_its_secret_or_does_not_answer_is_found() {
     let world = World::new();

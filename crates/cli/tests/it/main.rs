@@ -12,6 +12,8 @@ mod crashes;
 mod credits;
 mod doctor;
 mod embedded;
+#[cfg(target_os = "linux")]
+mod engines;
 mod explanations;
 mod file_modes;
 mod lines;

@@ -1,5 +1,7 @@
 //! The engines that answer.
 
+mod command;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -7,6 +9,7 @@ use overnight_domain::scheduler::RateLimits;
 use overnight_hub::HubName;
 use url::{Host, Url};
 
+pub use self::command::{CommandConfig, ExclusiveDevice};
 use super::models::{self, ModelConfig};
 use super::section::Section;
 use super::{BOXED_MODEL, ConfigError, Millis, WeeklyHours, hours, rate_limits};
@@ -16,6 +19,9 @@ const MAX_CONCURRENCY: u32 = 1_024;
 const PARALLEL: u32 = 8;
 const REQUEST_TIMEOUT: Millis = Millis(600_000);
 const CONNECT_TIMEOUT: Millis = Millis(10_000);
+
+/// The settings that only embedded engines have.
+const EMBEDDED_KEYS: [&str; 5] = ["model_path", "threads", "parallel", "context", "engine_path"];
 
 /// One replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +51,8 @@ pub enum EngineKind {
     OpenAi(OpenAiConfig),
     /// A child process of the service.
     Embedded(EmbeddedConfig),
+    /// A server of the OpenAI API that the service starts while its models have work.
+    Command(CommandConfig),
 }
 
 /// A server of the OpenAI API.
@@ -105,28 +113,28 @@ pub struct EmbeddedConfig {
 }
 
 impl EngineConfig {
-    /// By which name nodes agree on who drives it: its address; `None` where it is this node's own.
-    pub fn shared_name(&self) -> Option<&str> {
+    /// How it is called, where its address is in the settings.
+    pub fn openai(&self) -> Option<&OpenAiConfig> {
         match &self.kind {
-            EngineKind::OpenAi(config) if config.is_shared => Some(config.base_url.as_str()),
-            EngineKind::OpenAi(_) | EngineKind::Embedded(_) => None,
-        }
-    }
-
-    /// The part of `max_concurrency` that it is sent at most, in percent, where it serves online traffic too.
-    pub fn colocated_percent(&self) -> Option<u8> {
-        match &self.kind {
-            EngineKind::OpenAi(config) => config.colocated_percent,
+            EngineKind::OpenAi(openai) => Some(openai),
+            EngineKind::Command(command) => Some(&command.openai),
             EngineKind::Embedded(_) => None,
         }
     }
 
+    /// By which name nodes agree on who drives it: its address; `None` where it is this node's own.
+    pub fn shared_name(&self) -> Option<&str> {
+        self.openai().filter(|openai| openai.is_shared).map(|openai| openai.base_url.as_str())
+    }
+
+    /// The part of `max_concurrency` that it is sent at most, in percent, where it serves online traffic too.
+    pub fn colocated_percent(&self) -> Option<u8> {
+        self.openai()?.colocated_percent
+    }
+
     /// What it is sent in a minute, at most.
     pub fn rate_limits(&self) -> RateLimits {
-        match &self.kind {
-            EngineKind::OpenAi(config) => config.rate_limits,
-            EngineKind::Embedded(_) => RateLimits::default(),
-        }
+        self.openai().map(|openai| openai.rate_limits).unwrap_or_default()
     }
 
     /// The embedded engine with the model in the box.
@@ -164,9 +172,33 @@ pub(super) fn read(root: &Section<'_>, models: &[ModelConfig]) -> Result<Vec<Eng
         if engines.iter().any(|other| other.name == engine.name) {
             return Err(section.refuse("name", format!("is given twice: {:?}", engine.name)));
         }
+        refuse_shared_port(&section, &engine, &engines)?;
         engines.push(engine);
     }
     Ok(engines)
+}
+
+/// Two commands cannot listen at one port, unless they never run together.
+fn refuse_shared_port(
+    section: &Section<'_>,
+    engine: &EngineConfig,
+    others: &[EngineConfig],
+) -> Result<(), ConfigError> {
+    let EngineKind::Command(command) = &engine.kind else { return Ok(()) };
+    let clashes = |other: &&EngineConfig| match &other.kind {
+        EngineKind::Command(other) => !command.fits_with(other),
+        EngineKind::OpenAi(_) | EngineKind::Embedded(_) => false,
+    };
+    match others.iter().find(clashes) {
+        Some(other) => {
+            let what = format!(
+                "has the port of the engine {:?}: give it another one, or give both engines the same `exclusive`",
+                other.name
+            );
+            Err(section.refuse("base_url", what))
+        }
+        None => Ok(()),
+    }
 }
 
 fn read_one(section: &Section<'_>, models: &[ModelConfig]) -> Result<EngineConfig, ConfigError> {
@@ -175,16 +207,16 @@ fn read_one(section: &Section<'_>, models: &[ModelConfig]) -> Result<EngineConfi
     let kind = match section.required("kind", section.string("kind")?)? {
         "openai" => EngineKind::OpenAi(read_openai(section)?),
         "embedded" => EngineKind::Embedded(read_embedded(section, &served)?),
+        "command" => EngineKind::Command(command::read(section)?),
         other => {
-            return Err(
-                section.refuse("kind", format!("must be \"openai\" or \"embedded\", and is {other:?}"))
-            );
+            let what = format!("must be \"openai\", \"command\" or \"embedded\", and is {other:?}");
+            return Err(section.refuse("kind", what));
         }
     };
     let set = section.integer("max_concurrency", 1..=65_536)?;
     let (first_concurrency, max_concurrency) = match (&kind, set) {
         (_, Some(most)) => (most, most),
-        (EngineKind::OpenAi(_), None) => (FIRST_CONCURRENCY, MAX_CONCURRENCY),
+        (EngineKind::OpenAi(_) | EngineKind::Command(_), None) => (FIRST_CONCURRENCY, MAX_CONCURRENCY),
         (EngineKind::Embedded(embedded), None) => (embedded.parallel, embedded.parallel),
     };
     Ok(EngineConfig {
@@ -225,7 +257,8 @@ fn served(section: &Section<'_>, models: &[ModelConfig]) -> Result<BTreeMap<Stri
 }
 
 fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
-    refuse_others(section, "embedded", &["model_path", "threads", "parallel", "context", "engine_path"])?;
+    refuse_others(section, "embedded", &EMBEDDED_KEYS)?;
+    refuse_others(section, "command", &command::KEYS)?;
     let is_shared = section.boolean("shared")?;
     let api_key_env = section.read("api_key_env", variable_name)?;
     let base_url = section.required("base_url", section.read("base_url", base_url)?)?;
@@ -305,6 +338,7 @@ fn read_embedded(
             rate_limits::TOKENS,
         ],
     )?;
+    refuse_others(section, "command", &command::KEYS)?;
     let mut names = served.values();
     let first = names.next().cloned().unwrap_or_default();
     if names.any(|other| *other != first) {

@@ -34,7 +34,10 @@ use url::Url;
 pub use billing::{BillingConfig, NotPayable, ProviderConfig, StripeConfig};
 pub use connections::ConnectionLimits;
 pub use console::{ConsoleConfig, ConsoleOrigin, NoConsole, OidcConfig};
-pub use engines::{CacheSaltUse, EmbeddedConfig, EngineConfig, EngineKind, ModelSource, OpenAiConfig};
+pub use engines::{
+    CacheSaltUse, CommandConfig, EmbeddedConfig, EngineConfig, EngineKind, ExclusiveDevice, ModelSource,
+    OpenAiConfig,
+};
 pub use hours::WeeklyHours;
 pub use manual::MANUAL;
 pub use models::ModelConfig;

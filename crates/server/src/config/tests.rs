@@ -4,6 +4,7 @@ use std::io::Write;
 use super::*;
 
 mod billing;
+mod commands;
 mod connections;
 mod console;
 mod hours;
@@ -72,7 +73,7 @@ fn the_manual_switched_on_is_a_configuration_that_shows_the_defaults() {
     assert_eq!(config.models[0].shared_cache, plain.models[0].shared_cache);
     assert_eq!(cache_salt_of(&config), cache_salt_of(&plain));
     let (EngineKind::Embedded(shown), EngineKind::Embedded(boxed)) =
-        (&config.engines[1].kind, &EngineConfig::boxed().kind)
+        (&config.engines[2].kind, &EngineConfig::boxed().kind)
     else {
         panic!("not embedded");
     };
@@ -126,10 +127,19 @@ fn a_model_shares_its_cache_only_if_told_to() {
 fn with_a_date_at(path: &str) -> String {
     let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
     let is_embedded = ["model_path", "threads", "parallel", "context", "engine_path"].contains(&key);
+    let is_command = ["command", "working_dir", "env", "pass_env", "start_after", "idle_stop"].contains(&key)
+        || ["start_timeout", "stop_timeout", "exclusive", "time_slice"].contains(&key);
     let head = match section {
         "" => vec![],
         "models" => vec!["[[models]]", "name = \"m\""],
         "engines" if is_embedded => vec!["[[engines]]", "name = \"e\"", "kind = \"embedded\""],
+        "engines" if is_command => vec![
+            "[[engines]]",
+            "name = \"e\"",
+            "kind = \"command\"",
+            "base_url = \"http://127.0.0.1:1\"",
+            "command = [\"c\"]",
+        ],
         "engines" => vec!["[[engines]]", "name = \"e\"", "kind = \"openai\"", "base_url = \"http://h\""],
         "billing" => vec!["[billing]"],
         "console" => vec!["[console]"],
@@ -221,7 +231,10 @@ fn models_and_engines_must_fit_together() {
             "`engines[0].threads` is a setting of engines with kind = \"embedded\"",
         ),
         (&format!("{ENGINE}api_key_env = \"OVERNIGHT_K\""), "does not begin with OVERNIGHT_"),
-        (&ENGINE.replace("openai", "vllm"), "`engines[0].kind` must be \"openai\" or \"embedded\""),
+        (
+            &ENGINE.replace("openai", "vllm"),
+            "`engines[0].kind` must be \"openai\", \"command\" or \"embedded\"",
+        ),
         (&ENGINE.replace("http:", "unix:"), "`engines[0].base_url` must be an http or https address"),
         (&ENGINE.replace("127", "user@127"), "without a query or user"),
         (&ENGINE.replace("openai", "embedded"), "`engines[0].base_url` is a setting of engines with kind"),
@@ -351,7 +364,7 @@ fn a_model_is_a_file_or_one_of_the_hub() {
     };
     let model = |path: &str| match load_text(&settings(path)).unwrap().engines[0].kind.clone() {
         EngineKind::Embedded(embedded) => embedded.model,
-        EngineKind::OpenAi(_) => panic!("it is embedded"),
+        EngineKind::OpenAi(_) | EngineKind::Command(_) => panic!("it is embedded"),
     };
     assert_eq!(model("a/b.gguf"), ModelSource::File("a/b.gguf".into()));
     assert_eq!(model("hf:o/r:Q8_0"), ModelSource::Hub("hf:o/r:Q8_0".parse().unwrap()));

@@ -17,12 +17,13 @@ use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad};
 use tokio::sync::watch;
 
+use super::command::CommandProcess;
 use super::embedded::{Embedded, EmbeddedState};
 use super::models::{KnownModels, ListedModel, ModelList, Traits};
 use super::target::Target;
 use super::{load, refusal, retry_after};
 use crate::clock::SharedClock;
-use crate::config::{CacheSaltUse, EngineConfig, EngineKind};
+use crate::config::{CacheSaltUse, EngineConfig};
 use crate::tasks;
 use crate::transport::{AGENT, Transport, Unread, in_words, printable, read_start, read_whole};
 
@@ -62,6 +63,8 @@ pub(super) enum Source {
     Fixed(Arc<Target>),
     /// From the child process, which has another one in each life.
     Embedded(Embedded),
+    /// From the settings of a process that the service starts.
+    Command(Arc<Target>, Box<CommandProcess>),
 }
 
 /// What an engine is asked for.
@@ -94,8 +97,16 @@ impl EngineClient {
     /// How its child process is, if it has one.
     pub fn embedded_state(&self) -> Option<watch::Receiver<EmbeddedState>> {
         match &self.source {
-            Source::Fixed(_) => None,
+            Source::Fixed(_) | Source::Command(..) => None,
             Source::Embedded(embedded) => Some(embedded.state()),
+        }
+    }
+
+    /// Its process, where the service starts it by a command.
+    pub(super) fn process(&self) -> Option<&CommandProcess> {
+        match &self.source {
+            Source::Command(_, process) => Some(process),
+            Source::Fixed(_) | Source::Embedded(_) => None,
         }
     }
 
@@ -180,7 +191,9 @@ impl EngineClient {
     /// What the replica's list of models says of a model. The first request waits for the list, within a bound; later ones
     /// go by the newest that came. An embedded engine is known without one.
     async fn traits_of(self: &Arc<Self>, model: &str) -> Traits {
-        let EngineKind::OpenAi(_) = &self.config.kind else { return Traits::default() };
+        if self.config.openai().is_none() {
+            return Traits::default();
+        }
         if self.known_models.is_due(self.clock.now()) {
             let client = Arc::clone(self);
             tasks::spawn(async move { client.learn_models().await });
@@ -190,13 +203,10 @@ impl EngineClient {
 
     /// Whether the replica is to be sent `cache_salt` with requests of such a model.
     fn takes_cache_salt(&self, model: Traits) -> bool {
-        match &self.config.kind {
-            EngineKind::Embedded(_) => false,
-            EngineKind::OpenAi(openai) => match openai.cache_salt {
-                CacheSaltUse::Always => true,
-                CacheSaltUse::Never => false,
-                CacheSaltUse::Auto => model.is_vllm,
-            },
+        match self.config.openai().map(|openai| openai.cache_salt) {
+            Some(CacheSaltUse::Always) => true,
+            Some(CacheSaltUse::Auto) => model.is_vllm,
+            Some(CacheSaltUse::Never) | None => false,
         }
     }
 
@@ -308,7 +318,7 @@ impl EngineClient {
     /// Where the engine is; a child that is not ready is waited for as long as connecting may take.
     async fn target(&self) -> Result<Arc<Target>, String> {
         match &self.source {
-            Source::Fixed(target) => Ok(Arc::clone(target)),
+            Source::Fixed(target) | Source::Command(target, _) => Ok(Arc::clone(target)),
             Source::Embedded(embedded) => {
                 let until = self.clock.now().saturating_add(self.config.connect_timeout.0);
                 embedded.target(self.clock.sleep_until(until)).await

@@ -2,11 +2,15 @@
 
 mod boxed_model;
 mod client;
+mod command;
 mod embedded;
+mod environment;
 mod load;
+mod log_lines;
 mod model_file;
 mod models;
 mod probes;
+mod processes;
 mod refusal;
 mod retry_after;
 mod target;
@@ -15,21 +19,25 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::clock::SharedClock;
-use crate::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
+use crate::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource, OpenAiConfig};
 use crate::ids::Ids;
 use crate::secrets::Secret;
 use crate::transport::Transport;
 
 pub use client::EngineClient;
-pub use embedded::{EmbeddedState, engine_environment};
+pub use command::{ProcessStatus, check_port_free, find_program, run_guard};
+pub use embedded::EmbeddedState;
+pub use environment::engine_environment;
 pub use model_file::{ModelFileUnusable, check_model_file};
 pub use models::ListedModel;
 
 use client::Source;
+use command::CommandProcess;
 use embedded::{Embedded, ModelFile, Program};
 use target::Target;
 
@@ -85,8 +93,36 @@ impl Engines {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn start(config: &Config, clock: &SharedClock, ids: &Arc<Ids>) -> Result<Self, EngineUnusable> {
-        let start = |engine: &EngineConfig| start(engine, &config.data_dir, clock, ids).map(Arc::new);
+        Self::start_with_guard(&own_program(), config, clock, ids)
+    }
+
+    /// The same in a process that is not the program overnight, which stands at `guard` and is called to guard the commands of engines.
+    ///
+    /// # Errors
+    /// An engine that no waiting will bring up.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn start_with_guard(
+        guard: &Path,
+        config: &Config,
+        clock: &SharedClock,
+        ids: &Arc<Ids>,
+    ) -> Result<Self, EngineUnusable> {
+        let start = |engine: &EngineConfig| start(engine, guard, &config.data_dir, clock, ids).map(Arc::new);
         config.engines.iter().map(start).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Ends the processes of all engines that the service started by commands, at the same time, and waits until nothing of them is
+    /// left, or no more can be done: at most twice the longest `stop_timeout` and 45 s. What is left is logged.
+    pub async fn stop(&self) {
+        let stopping = self.iter().map(|engine| async move {
+            if let Err(reason) = engine.stop_process().await {
+                let engine = &engine.config().name;
+                tracing::error!(target: "engine", engine, "the engine was not stopped: {reason}");
+            }
+        });
+        join_all(stopping).await;
     }
 
     /// All of them.
@@ -111,6 +147,7 @@ impl Engines {
 
 fn start(
     engine: &EngineConfig,
+    guard: &Path,
     data_dir: &Path,
     clock: &SharedClock,
     ids: &Arc<Ids>,
@@ -118,17 +155,21 @@ fn start(
     let connect_timeout_ms = engine.connect_timeout.0;
     let (source, transport) = match &engine.kind {
         EngineKind::OpenAi(openai) => {
-            let name = || engine.name.clone();
-            let key =
-                openai.api_key_env.as_ref().map(|variable| read_key(&engine.name, variable)).transpose()?;
-            let target = Target::new(openai.base_url.as_str(), key)
-                .map_err(|source| EngineUnusable::Address { engine: name(), source })?;
             let transport = match openai.base_url.scheme() {
                 "https" => Transport::secure(Arc::clone(clock), connect_timeout_ms)
-                    .map_err(|source| EngineUnusable::Tls { engine: name(), source })?,
+                    .map_err(|source| EngineUnusable::Tls { engine: engine.name.clone(), source })?,
                 _ => Transport::plain(Arc::clone(clock), connect_timeout_ms),
             };
-            (Source::Fixed(Arc::new(target)), transport)
+            (Source::Fixed(target(&engine.name, openai)?), transport)
+        }
+        EngineKind::Command(command) => {
+            let target = target(&engine.name, &command.openai)?;
+            let (name, guard) = (engine.name.clone(), guard.to_owned());
+            let process = CommandProcess::new(name, command.clone(), guard, Arc::clone(clock));
+            (
+                Source::Command(target, Box::new(process)),
+                Transport::plain(Arc::clone(clock), connect_timeout_ms),
+            )
         }
         EngineKind::Embedded(embedded) => {
             let program = program(&engine.name, embedded, data_dir)?;
@@ -137,6 +178,21 @@ fn start(
         }
     };
     Ok(EngineClient::new(engine.clone(), source, transport, Arc::clone(clock)))
+}
+
+/// This program. On Linux that is the file that runs, whatever stands at its path by now.
+fn own_program() -> PathBuf {
+    if cfg!(target_os = "linux") {
+        return PathBuf::from("/proc/self/exe");
+    }
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("overnight"))
+}
+
+/// Where the settings say that an engine is.
+fn target(engine: &str, openai: &OpenAiConfig) -> Result<Arc<Target>, EngineUnusable> {
+    let key = openai.api_key_env.as_ref().map(|variable| read_key(engine, variable)).transpose()?;
+    let target = Target::new(openai.base_url.as_str(), key);
+    target.map(Arc::new).map_err(|source| EngineUnusable::Address { engine: engine.to_owned(), source })
 }
 
 fn program(engine: &str, embedded: &EmbeddedConfig, data_dir: &Path) -> Result<Program, EngineUnusable> {

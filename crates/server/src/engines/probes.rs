@@ -4,7 +4,6 @@ use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, ProbeOutcome};
 
 use super::client::{Asked, EngineClient};
-use crate::config::EngineKind;
 
 /// How long a probe may take: an engine that works may be busy with long prompts.
 const PROBE_TIMEOUT_MS: i64 = 60_000;
@@ -22,7 +21,7 @@ impl EngineClient {
             self.learn_models().await;
         }
         let outcome = self.probe_once(model).await;
-        if outcome == ProbeOutcome::Healthy && matches!(self.config.kind, EngineKind::OpenAi(_)) {
+        if outcome == ProbeOutcome::Healthy && self.config.openai().is_some() {
             self.learn_models().await;
         }
         outcome

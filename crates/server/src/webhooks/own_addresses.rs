@@ -7,7 +7,7 @@ use overnight_domain::webhooks::addresses::{is_public, meant};
 use url::Host;
 
 use super::resolve::{Hold, Resolve};
-use crate::config::{Config, Database, EngineKind};
+use crate::config::{Config, Database};
 
 /// Returns the addresses at which embedded engines listen now; they come and go.
 pub type EngineAddresses = Arc<dyn Fn() -> Vec<SocketAddr> + Send + Sync>;
@@ -42,13 +42,9 @@ impl OwnAddresses {
                 .address(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
                 .and_then(|(host, port)| Some(Named { host: read_host(&host)?, port, may_share: false })),
         };
-        let engines = config.engines.iter().filter_map(|engine| match &engine.kind {
-            EngineKind::OpenAi(engine) => {
-                let (host, port) =
-                    (engine.base_url.host()?.to_owned(), engine.base_url.port_or_known_default()?);
-                Some(Named { host, port, may_share: true })
-            }
-            EngineKind::Embedded(_) => None,
+        let engines = config.engines.iter().filter_map(|engine| {
+            let url = &engine.openai()?.base_url;
+            Some(Named { host: url.host()?.to_owned(), port: url.port_or_known_default()?, may_share: true })
         });
         Self { listening, engine_addresses, named: database.into_iter().chain(engines).collect() }
     }
@@ -172,6 +168,7 @@ mod tests {
     use futures_util::future::BoxFuture;
 
     use super::*;
+    use crate::config::Sources;
 
     /// Says that every name has these addresses.
     struct Always(&'static [&'static str]);
@@ -211,6 +208,18 @@ mod tests {
             let found = named(host, true).are_at(&addresses(called), port, &Always(resolved), &hold).await;
             assert_eq!(found, expected, "{host} at {resolved:?}, called {called:?}");
         }
+    }
+
+    #[test]
+    fn an_engine_that_the_service_starts_is_one_of_its_own() {
+        let engines =
+            r#"[{ name = "e", kind = "command", command = ["c"], base_url = "http://127.0.0.1:8001/v1" }]"#;
+        let variables = [("OVERNIGHT_MODELS", r#"[{ name = "m" }]"#), ("OVERNIGHT_ENGINES", engines)];
+        let environment = variables.map(|(name, value)| (name.into(), value.into())).into();
+        let config = Config::load(&Sources { environment, ..Sources::default() }).unwrap();
+        let own = OwnAddresses::new(&config, Vec::new(), Arc::new(Vec::new));
+        let here = Host::parse("127.0.0.1").unwrap();
+        assert_eq!([own.are_named(&here, 8001), own.are_named(&here, 8002)], [true, false]);
     }
 
     #[test]

@@ -66,7 +66,18 @@ impl SimEngine {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn start(config: SimConfig) -> io::Result<Self> {
-        let reserved = server::reserve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), config)
+    }
+
+    /// The same at an address that is known before.
+    ///
+    /// # Errors
+    /// The address is not free, or not this machine's.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn start_at(address: SocketAddr, config: SimConfig) -> io::Result<Self> {
+        let reserved = server::reserve(address)?;
         let address = reserved.local_addr()?;
         let listener = server::listen(address)?;
         let (commands, received) = mpsc::unbounded_channel();

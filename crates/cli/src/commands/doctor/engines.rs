@@ -1,5 +1,7 @@
 //! The engines: each one asked, or looked for.
 
+mod command;
+
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -8,7 +10,7 @@ use overnight_hub::{Hub, HubOptions};
 use overnight_server::clock::{SharedClock, SystemClock};
 use overnight_server::config::{Config, EmbeddedConfig, EngineConfig, EngineKind, ModelSource};
 use overnight_server::engines::{
-    Engines, ListedModel, ModelFileUnusable, check_model_file, engine_environment,
+    EngineUnusable, Engines, ListedModel, ModelFileUnusable, check_model_file, engine_environment,
 };
 use overnight_server::ids::Ids;
 use tokio::process::Command;
@@ -25,19 +27,28 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
         let name = format!("engine {}", engine.name);
         findings.push(match &engine.kind {
             EngineKind::OpenAi(_) => ask(name, config, engine).await,
+            EngineKind::Command(command) => command::check(name, config, engine, command).await,
             EngineKind::Embedded(embedded) => look_for(name, embedded).await,
         });
     }
     findings
 }
 
+/// What to do about an engine that cannot be called as it is configured.
+const UNUSABLE: &str = "correct this engine's settings";
+
+/// The client of this engine alone.
+fn client(config: &Config, engine: &EngineConfig, clock: &SharedClock) -> Result<Engines, EngineUnusable> {
+    let only = Config { engines: vec![engine.clone()], ..config.clone() };
+    Engines::start(&only, clock, &Arc::new(Ids::from_system()))
+}
+
 /// Asks an engine for its models, as the service does.
 async fn ask(name: String, config: &Config, engine: &EngineConfig) -> Finding {
-    let only = Config { engines: vec![engine.clone()], ..config.clone() };
     let clock: SharedClock = Arc::new(SystemClock);
-    let engines = match Engines::start(&only, &clock, &Arc::new(Ids::from_system())) {
+    let engines = match client(config, engine, &clock) {
         Ok(engines) => engines,
-        Err(error) => return Finding::fail(name, error.to_string(), "correct this engine's settings"),
+        Err(error) => return Finding::fail(name, error.to_string(), UNUSABLE),
     };
     let Some(client) = engines.iter().next() else { return Finding::ok(name, "is not configured") };
     let closed = closed_until(engine, clock.now());

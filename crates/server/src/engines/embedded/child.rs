@@ -11,8 +11,9 @@ use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinSet;
 
-use super::log_lines::{self, LastWords};
-use super::{Program, engine_environment};
+use super::Program;
+use crate::engines::engine_environment;
+use crate::engines::log_lines::{self, LastWords};
 
 /// The longest line in which the child says where it listens.
 const ANNOUNCEMENT_BYTES_MAX: usize = 4 << 10;

@@ -4,8 +4,6 @@
 //! waits for the next life instead of failing.
 
 mod child;
-mod environment;
-mod log_lines;
 mod model;
 mod supervisor;
 
@@ -16,7 +14,6 @@ use overnight_hub::HubName;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use self::environment::engine_environment;
 pub(super) use self::model::ModelFile;
 use self::supervisor::Supervisor;
 use super::target::Target;

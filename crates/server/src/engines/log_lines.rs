@@ -9,7 +9,7 @@ use crate::transport::printable;
 /// The longest line kept, in bytes; the rest of it is dropped.
 const LINE_BYTES_MAX: usize = 8 << 10;
 
-/// The last thing that was said, for the day on which the child ends.
+/// The last thing that a process said, for the day on which it ends.
 #[derive(Clone, Default)]
 pub(super) struct LastWords(Arc<Mutex<Option<String>>>);
 

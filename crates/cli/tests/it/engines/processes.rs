@@ -1,0 +1,202 @@
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::config::{Config, Sources};
+use overnight_server::engines::{EngineClient, Engines, ProcessStatus};
+use overnight_server::ids::Ids;
+use tempfile::TempDir;
+
+use super::program::engine_in_shell;
+use super::{is_there, kill, pids};
+use crate::support::wait_until;
+
+/// Engines of kind `command` with the model `m`, in a folder of their own, under the real guard.
+struct World {
+    folder: TempDir,
+    engines: Engines,
+    ports: Vec<u16>,
+}
+
+const STOPPED: ProcessStatus = ProcessStatus::Stopped { reason: None };
+
+/// Says who it is, and becomes an engine.
+fn engine(port: u16) -> String {
+    format!("echo $$ >> pids; {}", engine_in_shell(port))
+}
+
+/// Says who it is, and serves nothing.
+fn idler(_: u16) -> String {
+    "echo $$ >> pids; echo no device here; sleep 1000".to_owned()
+}
+
+impl World {
+    /// As many engines as there are scripts, each of which is given its port.
+    fn new(settings: &str, scripts: &[fn(u16) -> String]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut text = "[[models]]\nname = \"m\"\n".to_owned();
+        let mut ports = Vec::new();
+        for script in scripts {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            text += &format!(
+                "[[engines]]\nname = \"e{port}\"\nkind = \"command\"\nbase_url = \"http://127.0.0.1:{port}/v1\"\n\
+                 working_dir = \"{}\"\ncommand = [\"sh\", \"-c\", \"\"\"{}\"\"\"]\n{settings}\n",
+                folder.path().display(),
+                script(port)
+            );
+            ports.push(port);
+        }
+        let file = folder.path().join("overnight.toml");
+        fs::write(&file, text).unwrap();
+        let config = Config::load(&Sources { file: Some(file), ..Sources::default() }).unwrap();
+        let clock: SharedClock = Arc::new(SystemClock);
+        let guard = Path::new(env!("CARGO_BIN_EXE_overnight"));
+        let engines =
+            Engines::start_with_guard(guard, &config, &clock, &Arc::new(Ids::from_seed(1))).unwrap();
+        Self { folder, engines, ports }
+    }
+
+    fn client(&self) -> Arc<EngineClient> {
+        Arc::clone(self.engines.iter().next().unwrap())
+    }
+
+    fn status(&self) -> ProcessStatus {
+        self.client().process_status().unwrap().borrow().clone()
+    }
+
+    fn is_free(&self) -> bool {
+        self.ports.iter().all(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("pids")
+    }
+
+    /// The processes that have said who they are: the newest last.
+    fn pids(&self) -> Vec<u32> {
+        pids(&self.path())
+    }
+}
+
+/// The parent of an engine's process: its guard.
+fn guard_of(pid: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_is_started_until_it_answers_and_stopped_until_its_port_is_free_again_and_again() {
+    let world = World::new("", &[engine]);
+    let client = world.client();
+    assert_eq!(world.status(), STOPPED);
+    for life in 1..=2 {
+        client.start_process().await.unwrap();
+        assert_eq!(world.status(), ProcessStatus::Running);
+        assert_eq!(client.list_models().await.unwrap()[0].id, "m");
+        let twice = client.start_process().await.unwrap_err();
+        assert!(twice.contains("started already"), "{twice}");
+        assert_eq!((world.status(), world.pids().len()), (ProcessStatus::Running, life));
+        client.stop_process().await.unwrap();
+        assert_eq!(world.status(), STOPPED);
+        assert!(world.is_free() && !world.pids().iter().any(|pid| is_there(*pid)));
+        assert_eq!(client.process_ended().await, None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_whose_port_is_taken_is_not_started() {
+    let world = World::new("", &[engine]);
+    let _other = TcpListener::bind(("127.0.0.1", world.ports[0])).unwrap();
+    let taken = world.client().start_process().await.unwrap_err();
+    assert!(taken.contains(&format!("port {} is taken by another process", world.ports[0])), "{taken}");
+    assert_eq!(world.status(), ProcessStatus::Stopped { reason: Some(taken) });
+    assert!(world.pids().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_ends_before_it_is_ready_says_why() {
+    let world = World::new("", &[|_| "echo no device here >&2; exit 3".to_owned()]);
+    let why = world.client().start_process().await.unwrap_err();
+    assert_eq!(why, "it ended with exit status 3; its last words: no device here");
+    assert_eq!(world.status(), ProcessStatus::Stopped { reason: Some(why) });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_does_not_become_ready_in_time_is_ended() {
+    let world = World::new("start_timeout = \"1s\"", &[idler]);
+    let why = world.client().start_process().await.unwrap_err();
+    let expected = format!("it was not ready within 1 s: nothing listens at port {}", world.ports[0]);
+    assert!(why.starts_with(&expected), "{why}");
+    assert_eq!(world.status(), STOPPED);
+    assert!(!world.pids().iter().any(|pid| is_there(*pid)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_whose_start_nobody_waits_for_is_ended() {
+    let world = World::new("", &[idler]);
+    let client = world.client();
+    let starting = tokio::spawn(async move { client.start_process().await });
+    wait_until("it runs", || world.pids().len() == 1);
+    assert_eq!(world.status(), ProcessStatus::Starting);
+    starting.abort();
+    wait_until("it is ended", || world.status() == STOPPED);
+    assert!(!is_there(world.pids()[0]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_is_stopped_while_it_starts_is_not_ready() {
+    let world = World::new("", &[idler]);
+    let client = world.client();
+    let starting = tokio::spawn(async move { client.start_process().await });
+    wait_until("it runs", || world.pids().len() == 1);
+    world.client().stop_process().await.unwrap();
+    assert_eq!(starting.await.unwrap(), Err("it was stopped".to_owned()));
+    assert!(!is_there(world.pids()[0]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_crashes_says_so_and_can_be_started_again() {
+    let world = World::new("", &[engine]);
+    let client = world.client();
+    client.start_process().await.unwrap();
+    kill(world.pids()[0], "KILL");
+    let why = client.process_ended().await.unwrap();
+    assert!(why.starts_with("it was ended by signal 9"), "{why}");
+    client.start_process().await.unwrap();
+    client.stop_process().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_group_of_an_engine_whose_guard_is_killed_is_ended_by_the_service() {
+    let script = |port| format!("sleep 1000 & echo $! >> pids; {}", engine(port));
+    let world = World::new("", &[script]);
+    let client = world.client();
+    client.start_process().await.unwrap();
+    let group = world.pids();
+    kill(guard_of(group[1]), "KILL");
+    let why = client.process_ended().await.unwrap();
+    assert!(why.starts_with("its guard was killed by signal 9, so it was ended"), "{why}");
+    assert_eq!(group.len(), 2);
+    assert!(!group.iter().any(|pid| is_there(*pid)), "{group:?}");
+    client.start_process().await.unwrap();
+    client.stop_process().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_engines_are_stopped_together_and_what_is_dropped_is_ended_too() {
+    let world = World::new("", &[engine, idler]);
+    let clients: Vec<_> = world.engines.iter().cloned().collect();
+    clients[0].start_process().await.unwrap();
+    let idling = Arc::clone(&clients[1]);
+    let starting = tokio::spawn(async move { idling.start_process().await });
+    wait_until("both run", || world.pids().len() == 2);
+    world.engines.stop().await;
+    assert!(starting.await.unwrap().is_err() && world.is_free());
+    assert!(!world.pids().iter().any(|pid| is_there(*pid)));
+    clients[0].start_process().await.unwrap();
+    let World { folder, engines, .. } = world;
+    drop((engines, clients));
+    wait_until("nothing is left", || !pids(&folder.path().join("pids")).iter().any(|pid| is_there(*pid)));
+}

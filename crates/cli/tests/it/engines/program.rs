@@ -1,0 +1,25 @@
+//! A program that is an engine: this one, called to run one test that serves instead.
+
+use std::net::SocketAddr;
+
+use overnight_testkit::engine::{SimConfig, SimEngine};
+
+/// Where to serve; without it the test has nothing to do.
+const ADDRESS: &str = "TEST_ENGINE_ADDRESS";
+
+/// A shell's words that become an engine of the model `m` at this port, in the process of the shell.
+pub(super) fn engine_in_shell(port: u16) -> String {
+    let own = std::env::current_exe().unwrap();
+    let test = "engines::program::this_process_serves_if_it_is_told_where";
+    format!("{ADDRESS}=127.0.0.1:{port} exec '{}' --exact {test} --nocapture", own.display())
+}
+
+#[tokio::test]
+async fn this_process_serves_if_it_is_told_where() {
+    let Ok(address) = std::env::var(ADDRESS) else { return };
+    let address: SocketAddr = address.parse().unwrap();
+    let mut config = SimConfig::default();
+    config.tunables.models = vec!["m".to_owned()];
+    let _engine = SimEngine::start_at(address, config).unwrap();
+    std::future::pending::<()>().await;
+}

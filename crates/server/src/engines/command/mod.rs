@@ -1,0 +1,213 @@
+//! An engine that the service starts by a command when its models have work, and stops when they have none.
+//!
+//! The service starts a guard and the guard starts the command, so that a service that is killed leaves nothing behind
+//! ([`guard`]). When to start and to stop is the scheduler's to say.
+
+mod announcement;
+mod guard;
+mod launch;
+mod life;
+
+use std::path::PathBuf;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::watch;
+
+pub use self::guard::run_guard;
+pub use self::launch::{check_port_free, find_program};
+use self::life::{Launch, Life};
+use super::log_lines::LastWords;
+use crate::clock::SharedClock;
+use crate::config::CommandConfig;
+use crate::tasks;
+
+/// How much longer than the engine's `stop_timeout` its guard may take to end.
+const GUARD_GRACE_MS: i64 = 15_000;
+
+/// How often an engine that starts is asked whether it is ready.
+const READY_PAUSE_MS: i64 = 500;
+
+/// How the process of an engine is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProcessStatus {
+    /// Nothing of it runs.
+    Stopped {
+        /// Why it ended or could not be started, in words; `None` where it was stopped or never started.
+        reason: Option<String>,
+    },
+    /// It was started and is not ready yet.
+    Starting,
+    /// It has answered a request.
+    Running,
+    /// It is being ended.
+    Stopping,
+}
+
+/// A process that can be started and stopped, again and again. Dropped, it is ended.
+pub(super) struct CommandProcess {
+    launch: Launch,
+    clock: SharedClock,
+    status: watch::Sender<ProcessStatus>,
+    last_words: LastWords,
+}
+
+/// Asks an engine whether it is ready; if it is not, why.
+pub(super) type AskReady<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<(), String>> + Sync);
+
+impl CommandProcess {
+    /// A process that does not run yet.
+    pub(super) fn new(engine: String, config: CommandConfig, guard: PathBuf, clock: SharedClock) -> Self {
+        let (status, _) = watch::channel(ProcessStatus::Stopped { reason: None });
+        let launch = Launch { engine, config, guard };
+        Self { launch, clock, status, last_words: LastWords::default() }
+    }
+
+    /// How it is, now and later.
+    pub(super) fn status(&self) -> watch::Receiver<ProcessStatus> {
+        self.status.subscribe()
+    }
+
+    /// Starts it and waits until it is ready. Where it does not become so within `start_timeout`, nothing of it is left when this
+    /// returns. Dropped, it is ended.
+    pub(super) async fn start(&self, ask: AskReady<'_>) -> Result<(), String> {
+        self.begin()?;
+        let _ended_if_dropped = EndIfStarting(self);
+        let why = tokio::select! {
+            biased;
+            reason = self.stopped() => return Err(reason.unwrap_or_else(|| "it was stopped".to_owned())),
+            ready = self.become_ready(ask) => match ready {
+                Ok(()) if self.change(&ProcessStatus::Starting, ProcessStatus::Running) => return Ok(()),
+                Ok(()) => "it was stopped".to_owned(),
+                Err(why) => why,
+            },
+        };
+        let last_words = self.last_words.take();
+        self.ask_to_stop();
+        let ended = self.stopped().await;
+        Err(ended.unwrap_or_else(|| match last_words {
+            Some(words) => format!("{why}; its last words: {words}"),
+            None => why,
+        }))
+    }
+
+    /// Waits until it no longer runs; why it ended, where it did so by itself.
+    pub(super) async fn ended(&self) -> Option<String> {
+        let mut status = self.status();
+        let is_over = |status: &ProcessStatus| *status != ProcessStatus::Running;
+        match status.wait_for(is_over).await.as_deref() {
+            Ok(ProcessStatus::Stopped { reason }) => reason.clone(),
+            _ => None,
+        }
+    }
+
+    /// Ends it, with all that it started, and waits for that.
+    pub(super) async fn stop(&self) -> Result<(), String> {
+        if matches!(*self.status.borrow(), ProcessStatus::Stopped { .. }) {
+            return Ok(());
+        }
+        self.ask_to_stop();
+        // Its life is lengthened twice by this: it waits for the guard, then for a group that has lost its guard.
+        let wait_ms = 2 * (self.launch.config.stop_timeout.0 + GUARD_GRACE_MS) + GUARD_GRACE_MS;
+        tokio::select! {
+            biased;
+            _ = self.stopped() => {}
+            () = self.pause(wait_ms) => {
+                return Err(format!("it has not ended within {} s", wait_ms / 1_000));
+            }
+        }
+        check_port_free(&self.launch.config)
+    }
+
+    fn begin(&self) -> Result<(), String> {
+        let is_mine = self.status.send_if_modified(|status| {
+            let is_stopped = matches!(status, ProcessStatus::Stopped { .. });
+            if is_stopped {
+                *status = ProcessStatus::Starting;
+            }
+            is_stopped
+        });
+        if !is_mine {
+            return Err("it was started already, or is still being ended".to_owned());
+        }
+        _ = self.last_words.take();
+        let life = check_port_free(&self.launch.config)
+            .and_then(|()| Life::begin(&self.launch, &self.clock, &self.last_words));
+        match life {
+            Ok(life) => {
+                tasks::spawn(life.run(self.status.clone()));
+                Ok(())
+            }
+            Err(reason) => {
+                self.status.send_replace(ProcessStatus::Stopped { reason: Some(reason.clone()) });
+                Err(reason)
+            }
+        }
+    }
+
+    /// Asks until it is ready, or too much time has passed.
+    async fn become_ready(&self, ask: AskReady<'_>) -> Result<(), String> {
+        let start_timeout_ms = self.launch.config.start_timeout.0;
+        let engine = &self.launch.engine;
+        let mut why_not = String::new();
+        let asking = async {
+            while let Err(why) = ask().await {
+                if why != why_not {
+                    tracing::info!(target: "engine", engine, "not ready yet: {why}");
+                    why_not = why;
+                }
+                self.pause(READY_PAUSE_MS).await;
+            }
+        };
+        tokio::select! {
+            () = asking => return Ok(()),
+            () = self.pause(start_timeout_ms) => {}
+        }
+        Err(format!("it was not ready within {} s: {why_not}", start_timeout_ms / 1_000))
+    }
+
+    /// Waits until it is stopped; why it ended, where it did so by itself.
+    async fn stopped(&self) -> Option<String> {
+        let mut status = self.status();
+        let is_stopped = |status: &ProcessStatus| matches!(status, ProcessStatus::Stopped { .. });
+        match status.wait_for(is_stopped).await.as_deref() {
+            Ok(ProcessStatus::Stopped { reason }) => reason.clone(),
+            _ => None,
+        }
+    }
+
+    fn ask_to_stop(&self) {
+        if !self.change(&ProcessStatus::Starting, ProcessStatus::Stopping) {
+            self.change(&ProcessStatus::Running, ProcessStatus::Stopping);
+        }
+    }
+
+    /// Makes one status another; whether it was that one.
+    fn change(&self, from: &ProcessStatus, to: ProcessStatus) -> bool {
+        self.status.send_if_modified(|status| {
+            let is_from = status == from;
+            if is_from {
+                *status = to;
+            }
+            is_from
+        })
+    }
+
+    async fn pause(&self, wait_ms: i64) {
+        self.clock.sleep_until(self.clock.now().saturating_add(wait_ms)).await;
+    }
+}
+
+impl Drop for CommandProcess {
+    fn drop(&mut self) {
+        self.ask_to_stop();
+    }
+}
+
+/// Ends a process whose start nobody waits for any longer.
+struct EndIfStarting<'a>(&'a CommandProcess);
+
+impl Drop for EndIfStarting<'_> {
+    fn drop(&mut self) {
+        self.0.change(&ProcessStatus::Starting, ProcessStatus::Stopping);
+    }
+}

@@ -1,0 +1,61 @@
+//! The process of an engine that the service starts by a command: started until the engine answers, watched, stopped.
+
+use overnight_domain::scheduler::ProbeOutcome;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use super::client::EngineClient;
+use super::command::ProcessStatus;
+
+impl EngineClient {
+    /// How its process is, now and later; `None` where the service does not start it by a command.
+    pub fn process_status(&self) -> Option<watch::Receiver<ProcessStatus>> {
+        Some(self.process()?.status())
+    }
+
+    /// Starts the engine's process and waits until the engine has answered a probe of its first model, within `start_timeout`.
+    /// Does nothing where the service does not start it. Dropped before that, the process is ended.
+    ///
+    /// # Errors
+    /// Why it is not ready, in words. Then nothing of it runs, unless it ran before or is still being ended.
+    pub async fn start_process(&self) -> Result<(), String> {
+        let Some(process) = self.process() else { return Ok(()) };
+        process.start(&|| Box::pin(self.check_ready())).await
+    }
+
+    /// Waits until a process that was ready no longer runs. Returns why it ended, in words, where it did so by itself; `None` where it
+    /// was stopped. Never ends where the service does not start the engine.
+    pub async fn process_ended(&self) -> Option<String> {
+        match self.process() {
+            Some(process) => process.ended().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends the engine's process with all that it started, and waits until nothing of it is left and its port is free. Does
+    /// nothing where it does not run.
+    ///
+    /// # Errors
+    /// What is left, in words: a process that cannot be killed, or another one at the port.
+    pub async fn stop_process(&self) -> Result<(), String> {
+        match self.process() {
+            Some(process) => process.stop().await,
+            None => Ok(()),
+        }
+    }
+
+    async fn check_ready(&self) -> Result<(), String> {
+        let url = self.config.openai().map(|openai| &openai.base_url);
+        let place = url.and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
+        let (host, port) = place.ok_or("it has no address")?;
+        // A loopback address answers at once, so that this needs no limit of its own.
+        let connected = TcpStream::connect((host.trim_matches(['[', ']']), port)).await;
+        connected.map_err(|_| format!("nothing listens at port {port}"))?;
+        let model = self.config.models.keys().next().ok_or("it serves no model")?;
+        match self.probe(model).await {
+            ProbeOutcome::Healthy => Ok(()),
+            ProbeOutcome::Busy => Err("it answers that it cannot serve yet".to_owned()),
+            ProbeOutcome::Failed(why) | ProbeOutcome::TimedOut(why) => Err(why),
+        }
+    }
+}
