@@ -70,6 +70,7 @@ impl Plan {
             first_concurrency: max_concurrency,
             colocated_percent: None,
             rate_limits: RateLimits::default(),
+            process: None,
         };
         self.concurrencies.iter().enumerate().map(replica).collect()
     }

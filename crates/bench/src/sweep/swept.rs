@@ -85,6 +85,7 @@ impl Swept {
             first_concurrency,
             colocated_percent: None,
             rate_limits: RateLimits::default(),
+            process: None,
         });
         let mut waiting: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         let mut costs = Vec::with_capacity(requests.len());

@@ -86,6 +86,9 @@ fn shape_of_engine(report: &EngineReport) -> Value {
         "paused_until": engine.pause.as_ref().and_then(|pause| pause.until).map(seconds),
         "reason": engine.pause.as_ref().map(|pause| &pause.reason),
         "closed_until": engine.closed_until.map(seconds),
+        "process": engine.process.map(|process| json!({
+            "status": process.status.as_str(), "ready_at": process.ready_at.map(seconds),
+        })),
         "models_out": engine.models_out.iter().map(|out| json!({
             "model": out.model, "until": out.until.map(seconds), "reason": out.reason,
         })).collect::<Vec<_>>(),
@@ -168,10 +171,15 @@ fn describe_engine(report: &EngineReport) -> String {
         at.filter(|at| *at < i64::MAX)
             .map_or_else(String::new, |at| format!(" until {}", times::utc(seconds(at))))
     };
+    let is_running = engine.process.is_none_or(|process| process.is_running());
     let state = match (&engine.pause, engine.closed_until) {
         _ if !engine.is_driven => "driven by another node".to_owned(),
         (_, Some(at)) => format!("outside its hours{}", until(Some(at))),
         (Some(pause), None) => format!("paused{}: {}", until(pause.until), pause.reason),
+        (None, None) if !is_running => match engine.process.and_then(|process| process.ready_at) {
+            Some(at) => format!("starting, ready about {}", times::utc(seconds(at))),
+            None => engine.process.map_or("", |process| process.status.as_str()).to_owned(),
+        },
         (None, None) => format!("{} of {} slots in use", engine.in_flight, engine.max_concurrency),
     };
     let tokens = engine.rates.tokens_per_second.map_or_else(String::new, |it| format!(", {it} tokens/s"));

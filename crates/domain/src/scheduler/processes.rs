@@ -136,6 +136,11 @@ impl Scheduler {
         self.replicas.get(&replica)?.process.as_ref().map(|it| (it.status, it.since))
     }
 
+    /// Whether the engine of a replica runs, as far as the scheduler starts and stops it.
+    pub fn is_running(&self, replica: ReplicaKey) -> bool {
+        self.replicas.get(&replica).is_none_or(ReplicaState::is_running)
+    }
+
     /// Why the process of a replica does not run though nobody asked for its end, and when it is started again at the earliest, in
     /// milliseconds.
     pub fn process_error(&self, replica: ReplicaKey) -> Option<(&str, i64)> {
@@ -274,6 +279,10 @@ impl Scheduler {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let Some(process) = &mut replica.process else { return };
         let was_asked = process.status == ProcessStatus::Stopping;
+        // It crashed while it was told to end: the second answer is of no process that runs.
+        if process.status == ProcessStatus::Stopped || error.is_none() && !was_asked {
+            return;
+        }
         process.enter(ProcessStatus::Stopped, now);
         if error.is_some() {
             process.not_before = now + RESTART.equal_jitter_ms(process.failures, &mut self.random);

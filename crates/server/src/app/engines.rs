@@ -6,7 +6,8 @@ use super::errors::AppError;
 use super::{ReadsFor, Services};
 use crate::store::nodes::engine_reports;
 pub use crate::store::nodes::engine_reports::{
-    EnginePause, EngineRates, EngineReport, EngineState, ModelOut, Out, PrefixCacheState,
+    EnginePause, EngineProcess, EngineProcessStatus, EngineRates, EngineReport, EngineState, ModelOut, Out,
+    PrefixCacheState, Why,
 };
 
 /// What every process that lives said last of each of its engine replicas, by the names of the replicas: a few seconds old

@@ -7,7 +7,7 @@ use overnight_domain::requests::{RequestState, RequestStatus};
 use overnight_domain::scheduler::AccountKey;
 
 use super::Services;
-use super::engines::{self, EngineReport, Out};
+use super::engines::{self, EngineReport, Why};
 use super::errors::AppError;
 use crate::store::queue::live_counts;
 use crate::store::requests::{self, models};
@@ -36,6 +36,11 @@ pub enum WaitingReason {
     /// Every engine that serves the model is outside its hours, or is paused longer.
     EnginesClosed {
         /// When the first of them opens, in milliseconds; `None` where that is now.
+        until: Option<i64>,
+    },
+    /// The engines of its model do not run: one is started when there is enough work for it, or its turn on its device comes.
+    EnginesStopped {
+        /// When the first of them is ready, in milliseconds; `None` where that is not known.
         until: Option<i64>,
     },
     /// Its turn has not come.
@@ -71,7 +76,9 @@ impl WaitingReason {
     pub const fn until(&self) -> Option<i64> {
         match self {
             Self::Gathering { until } => Some(*until),
-            Self::EnginesPaused { until, .. } | Self::EnginesClosed { until } => *until,
+            Self::EnginesPaused { until, .. }
+            | Self::EnginesClosed { until }
+            | Self::EnginesStopped { until } => *until,
             Self::DiskReserved | Self::NoEngine | Self::Queued { .. } => None,
         }
     }
@@ -87,6 +94,7 @@ impl fmt::Display for WaitingReason {
             Self::EnginesClosed { .. } => {
                 f.write_str("waits for the engines of its model, which are outside their hours")
             }
+            Self::EnginesStopped { .. } => f.write_str("waits for an engine of its model to be started"),
             Self::Queued { ahead: 0 } => f.write_str("is the only one that waits for its model"),
             Self::Queued { ahead: 1 } => f.write_str("waits for its turn, with one other request"),
             Self::Queued { ahead } => write!(f, "waits for its turn, with {ahead} other requests"),
@@ -207,21 +215,23 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
     if serving.peek().is_none() {
         return Some(WaitingReason::NoEngine);
     }
-    let mut pauses = Vec::new();
+    let mut out = Vec::new();
     for engine in serving.map(|report| &report.engine).filter(|engine| engine.is_driven) {
-        match engine.out_for(model) {
-            Some(Out { until: Some(until), reason }) => pauses.push((until, reason)),
+        let Some(it) = engine.out_for(model) else { return None };
+        match (it.until, it.why) {
             // A node of an earlier version uses it again, one request at a time.
-            Some(Out { until: None, .. }) | None => return None,
+            (None, Why::Closed | Why::Paused(_)) => return None,
+            (until, why) => out.push((until.unwrap_or(i64::MAX), why)),
         }
     }
-    let first = pauses.into_iter().min();
-    let until = first.map(|(until, _)| until).filter(|until| *until > now);
-    match first {
-        Some((_, None)) => Some(WaitingReason::EnginesClosed { until }),
-        Some((_, reason)) => Some(WaitingReason::EnginesPaused { reason: reason.map(str::to_owned), until }),
-        None => Some(WaitingReason::EnginesPaused { reason: None, until }),
-    }
+    let first = out.into_iter().min();
+    let until = first.map(|(until, _)| until).filter(|until| (now + 1..i64::MAX).contains(until));
+    Some(match first.map(|(_, why)| why) {
+        Some(Why::Closed) => WaitingReason::EnginesClosed { until },
+        Some(Why::Stopped) => WaitingReason::EnginesStopped { until },
+        Some(Why::Paused(reason)) => WaitingReason::EnginesPaused { reason: Some(reason.to_owned()), until },
+        None => WaitingReason::EnginesPaused { reason: None, until },
+    })
 }
 
 #[cfg(test)]
@@ -248,6 +258,7 @@ mod tests {
             closed_until,
             rates,
             prefix_cache: PrefixCacheState::default(),
+            process: None,
         };
         EngineReport { node: "a".to_owned(), reported_at: 0, engine }
     }

@@ -9,7 +9,7 @@ use super::layout::pages;
 use super::{Layout, Section};
 use crate::app::accounts::Account;
 use crate::app::batches::BatchRow;
-use crate::app::engines::{EngineRates, ModelOut, PrefixCacheState};
+use crate::app::engines::{EngineProcess, EngineRates, ModelOut, PrefixCacheState};
 use crate::app::overview::Standing;
 
 /// How an engine stands.
@@ -29,8 +29,17 @@ pub(crate) struct EngineRow {
     pub(crate) reason: Option<String>,
     /// When one that is outside its hours opens.
     pub(crate) closed_until: Option<i64>,
+    /// How its process is, where the service starts and stops it.
+    pub(crate) process: Option<EngineProcess>,
     /// The models of which it is sent nothing, while it is sent others'.
     pub(crate) models_out: Vec<ModelOut>,
+}
+
+impl EngineRow {
+    /// Whether its process runs, as far as the service starts and stops it.
+    pub(crate) fn is_running(&self) -> bool {
+        self.process.is_none_or(|process| process.is_running())
+    }
 }
 
 /// The first page of an account.
@@ -67,7 +76,9 @@ impl OverviewPage<'_> {
     }
 
     fn driven(&self) -> usize {
-        let is_open = |it: &&EngineRow| it.node.is_some() && !it.is_paused && it.closed_until.is_none();
+        let is_open = |it: &&EngineRow| {
+            it.node.is_some() && !it.is_paused && it.closed_until.is_none() && it.is_running()
+        };
         self.engines.iter().filter(is_open).count()
     }
 }

@@ -4,8 +4,10 @@
 mod attempts;
 pub mod commands;
 mod fifo_savings;
+mod gauges;
 mod hours;
 mod loads;
+mod processes;
 mod prompts;
 mod replicas;
 mod reports;

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use overnight_domain::chat::{CacheSalt, Completion};
 use overnight_domain::json::Json;
-use overnight_domain::scheduler::{AttemptError, EngineLoad, ModelKey, ProbeOutcome, Replica, ReplicaKey};
+use overnight_domain::scheduler::{
+    AttemptError, DeviceKey, EngineLoad, ModelKey, ProbeOutcome, ProcessRules, Replica, ReplicaKey,
+};
 
 use super::token_counters::TokenCounters;
 use crate::app::Models;
-use crate::config::WeeklyHours;
+use crate::config::{EngineKind, WeeklyHours};
 use crate::engines::{EngineClient, Engines};
 use crate::store::nodes::engine_reports::{EngineRates, PrefixCacheState};
 use crate::store::queue::Prompt;
@@ -60,7 +62,50 @@ impl Replicas {
         let config = client.config();
         let (max_concurrency, first_concurrency) = (config.max_concurrency, config.first_concurrency);
         let (colocated_percent, rate_limits) = (config.colocated_percent(), config.rate_limits());
-        Replica { key, models, max_concurrency, first_concurrency, colocated_percent, rate_limits }
+        let process = self.process_rules(client);
+        Replica { key, models, max_concurrency, first_concurrency, colocated_percent, rate_limits, process }
+    }
+
+    /// When its process is started and stopped, where the service does that.
+    fn process_rules(&self, client: &EngineClient) -> Option<ProcessRules> {
+        let EngineKind::Command(command) = &client.config().kind else { return None };
+        let device = command.exclusive.as_ref();
+        Some(ProcessRules {
+            start_after_ms: command.start_after.0,
+            idle_stop_ms: command.idle_stop.0,
+            device: device.and_then(|device| self.device_key(&device.name)),
+            time_slice_ms: device.map_or(i64::MAX, |device| device.time_slice.0),
+        })
+    }
+
+    /// A device by its place among all that the settings name.
+    fn device_key(&self, name: &str) -> Option<DeviceKey> {
+        let named = |client: &Arc<EngineClient>| match &client.config().kind {
+            EngineKind::Command(command) => command.exclusive.as_ref().is_some_and(|it| it.name == name),
+            EngineKind::OpenAi(_) | EngineKind::Embedded(_) => false,
+        };
+        u32::try_from(self.clients.iter().position(named)?).ok().map(DeviceKey)
+    }
+
+    /// Starts its process and waits until it is ready; see [`EngineClient::start_process`].
+    pub(super) async fn start_process(&self, key: ReplicaKey) -> Result<(), String> {
+        match self.client(key) {
+            Some(client) => client.start_process().await,
+            None => Err("the replica is not configured".to_owned()),
+        }
+    }
+
+    /// Waits until its process no longer runs; see [`EngineClient::process_ended`].
+    pub(super) async fn process_ended(&self, key: ReplicaKey) -> Option<String> {
+        self.client(key)?.process_ended().await
+    }
+
+    /// Ends its process and waits for that; see [`EngineClient::stop_process`].
+    pub(super) async fn stop_process(&self, key: ReplicaKey) -> Result<(), String> {
+        match self.client(key) {
+            Some(client) => client.stop_process().await,
+            None => Ok(()),
+        }
     }
 
     /// What the operator calls it.

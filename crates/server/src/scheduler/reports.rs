@@ -1,13 +1,14 @@
 //! Tells people what this process knows of its engine replicas, through the store and beside the scheduling, which never
 //! waits for it.
 
-use overnight_domain::scheduler::{Replica, Scheduler};
+use overnight_domain::scheduler::{ProcessStatus, Replica, Scheduler};
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::replicas::Replicas;
 use crate::app::Services;
 use crate::store::nodes::engine_reports::{
-    self, EnginePause, EngineRates, EngineState, ModelOut, PrefixCacheState,
+    self, EnginePause, EngineProcess, EngineProcessStatus, EngineRates, EngineState, ModelOut,
+    PrefixCacheState,
 };
 use crate::tasks;
 
@@ -80,9 +81,13 @@ pub(super) fn state_of(
     now: i64,
 ) -> EngineState {
     let closed_until = scheduler.closed_until(replica.key).filter(|_| is_driven);
+    let error = scheduler.process_error(replica.key).filter(|_| closed_until.is_none());
+    let error = error.map(|(error, until)| EnginePause { until: Some(until), reason: error.to_owned() });
     let reason = scheduler.pause_reason(replica.key).filter(|_| is_driven && closed_until.is_none());
-    let pause = reason
-        .map(|reason| EnginePause { until: scheduler.paused_until(replica.key), reason: reason.to_owned() });
+    let pause = error.or_else(|| {
+        let until = scheduler.paused_until(replica.key);
+        reason.map(|reason| EnginePause { until, reason: reason.to_owned() })
+    });
     let is_out = pause.is_some() || closed_until.is_some();
     let models_out = scheduler.models_out(replica.key).into_iter().filter(|_| is_driven && !is_out);
     let models_out = models_out.map(|(model, until, reason)| ModelOut {
@@ -101,6 +106,7 @@ pub(super) fn state_of(
         pause,
         closed_until,
         models_out: models_out.collect(),
+        process: process_of(replica, scheduler),
         rates: if is_driven { rates } else { EngineRates::default() },
         prefix_cache: if is_driven {
             replicas.prefix_cache(replica.key)
@@ -108,4 +114,15 @@ pub(super) fn state_of(
             PrefixCacheState::default()
         },
     }
+}
+
+fn process_of(replica: &Replica, scheduler: &Scheduler) -> Option<EngineProcess> {
+    let (status, _) = scheduler.process_status(replica.key)?;
+    let status = match status {
+        ProcessStatus::Stopped => EngineProcessStatus::Stopped,
+        ProcessStatus::Starting => EngineProcessStatus::Starting,
+        ProcessStatus::Running => EngineProcessStatus::Running,
+        ProcessStatus::Draining | ProcessStatus::Stopping => EngineProcessStatus::Stopping,
+    };
+    Some(EngineProcess { status, ready_at: scheduler.ready_at(replica.key) })
 }

@@ -14,8 +14,10 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use super::attempts::Attempts;
 use super::commands;
+use super::gauges;
 use super::hours::Hours;
 use super::loads::Loads;
+use super::processes;
 use super::prompts::Prompts;
 use super::replicas::Replicas;
 use super::reports::{self, Reports};
@@ -167,7 +169,8 @@ impl Shell {
         self.feed(SchedulerInput::Tick);
         self.poll_shared_state();
         self.ask_loads();
-        self.report();
+        let is_driven = |replica: &Replica| self.is_driven(replica);
+        gauges::set(&self.scheduler, &self.replicas, is_driven, &self.services);
         self.publish_reports();
     }
 
@@ -182,7 +185,11 @@ impl Shell {
     fn ask_loads(&mut self) {
         let now = self.services.clock.now();
         for replica in self.replicas.list() {
-            let is_open = || self.is_driven(&replica) && self.scheduler.closed_until(replica.key).is_none();
+            let is_open = || {
+                self.is_driven(&replica)
+                    && self.scheduler.closed_until(replica.key).is_none()
+                    && self.scheduler.is_running(replica.key)
+            };
             let is_colocated = replica.colocated_percent.is_some();
             let is_idle = self.scheduler.in_flight(replica.key) == 0;
             let is_new = !self.loads.has_told(replica.key);
@@ -262,6 +269,8 @@ impl Shell {
                 }
             }
             SchedulerCommand::Probe { replica, model } => self.probe(replica, model),
+            SchedulerCommand::Start { replica } => processes::start(replica, &self.replicas, &self.answers),
+            SchedulerCommand::Stop { replica } => processes::stop(replica, &self.replicas, &self.answers),
             SchedulerCommand::Pause { replica, model, until, reason } => {
                 let (replica, model) = (self.replicas.name(replica), self.replicas.model_name(model));
                 let pause_ms = until - self.services.clock.now();
@@ -306,32 +315,6 @@ impl Shell {
             let outcome = replicas.probe(replica, model).await;
             let _ = answers.send(SchedulerInput::Probed { replica, outcome });
         });
-    }
-
-    fn report(&self) {
-        let now = self.services.clock.now();
-        for replica in self.replicas.list() {
-            let name = self.replicas.name(replica.key).to_owned();
-            let in_flight = self.scheduler.in_flight(replica.key) as f64;
-            let is_paused = f64::from(u8::from(self.scheduler.is_paused(replica.key)));
-            metrics::gauge!("overnight_engine_requests_in_flight", "engine" => name.clone()).set(in_flight);
-            metrics::gauge!("overnight_engine_paused", "engine" => name.clone()).set(is_paused);
-            let limit = f64::from(self.scheduler.concurrency_limit(replica.key).unwrap_or(0));
-            metrics::gauge!("overnight_engine_concurrency_limit", "engine" => name.clone()).set(limit);
-            let is_driven = f64::from(u8::from(self.is_driven(&replica)));
-            metrics::gauge!("overnight_engine_driven", "engine" => name.clone()).set(is_driven);
-            let is_open = f64::from(u8::from(self.scheduler.closed_until(replica.key).is_none()));
-            metrics::gauge!("overnight_engine_open", "engine" => name.clone()).set(is_open);
-            let is_limited = f64::from(u8::from(self.scheduler.is_rate_limited(replica.key, now)));
-            metrics::gauge!("overnight_engine_rate_limited", "engine" => name).set(is_limited);
-        }
-        for model in self.services.models.iter() {
-            let waiting = self.scheduler.waiting(model.key) as f64;
-            let name = model.config.name.clone();
-            metrics::gauge!("overnight_requests_waiting", "model" => name.clone()).set(waiting);
-            let due_first = self.scheduler.due_first(model.key) as f64;
-            metrics::gauge!("overnight_requests_due_first", "model" => name).set(due_first);
-        }
     }
 
     fn publish_reports(&mut self) {

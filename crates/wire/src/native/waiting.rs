@@ -37,6 +37,8 @@ pub enum WaitingReason {
     EnginesPaused,
     /// The engines of its model are outside their hours.
     EnginesClosed,
+    /// The engines of its model do not run: one is started when there is enough work for it, or its turn on its device comes.
+    EnginesStopped,
     /// Its turn has not come.
     Queue,
 }

@@ -10,7 +10,7 @@ use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::{ModelKey, QueuePartition};
 
 use super::{Forecast, WAIT};
-use crate::app::engines::{self, EngineReport};
+use crate::app::engines::{self, EngineReport, Out, Why};
 use crate::app::errors::AppError;
 use crate::app::{ReadsFor, Services, SweepState};
 use crate::store::queue::outlook;
@@ -50,18 +50,22 @@ impl Forecast<'_> {
         reports.iter().filter(|it| it.engine.is_driven && it.engine.serves(self.model_name()))
     }
 
-    /// `None` of one that is paused for the model.
+    /// `None` of one that is paused for the model, and of one that does not run and whose start nobody can foretell.
     fn time_of(&self, report: &EngineReport, now: i64) -> Option<EngineTime> {
         let out = report.engine.out_for(self.model_name());
-        if out.is_some_and(|it| it.reason.is_some()) {
-            return None;
-        }
+        let ready_at = match out {
+            Some(Out { why: Why::Paused(_), .. } | Out { why: Why::Stopped, until: None }) => return None,
+            Some(Out { why: Why::Stopped, until: Some(at) }) => at,
+            _ => i64::MIN,
+        };
         let slots = report.engine.max_concurrency as f64;
         let config = self.services.config.engines.iter().find(|it| it.name == report.engine.name);
         let open = match config.and_then(|config| config.hours.as_ref()) {
             Some(hours) => hours.stretches(now - BEFORE_MS, now + AHEAD_MS),
             None => vec![(out.and_then(|it| it.until).unwrap_or(i64::MIN), i64::MAX)],
         };
+        let open = open.into_iter().map(|(from, to)| (from.max(ready_at), to)).filter(|(from, to)| from < to);
+        let open = open.collect();
         Some(EngineTime { slots, open })
     }
 

@@ -97,6 +97,7 @@ fn row(report: EngineReport) -> EngineRow {
         prefix_cache: engine.prefix_cache,
         is_paused: engine.pause.is_some(),
         closed_until: engine.closed_until,
+        process: engine.process,
         models_out: engine.models_out,
         name: engine.name,
         paused_until,

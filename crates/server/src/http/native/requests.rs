@@ -132,6 +132,7 @@ fn shape_of_reason(reason: &WaitingReason) -> waiting::WaitingFor {
         WaitingReason::NoEngine => (waiting::WaitingReason::NoEngine, None),
         WaitingReason::EnginesPaused { .. } => (waiting::WaitingReason::EnginesPaused, None),
         WaitingReason::EnginesClosed { .. } => (waiting::WaitingReason::EnginesClosed, None),
+        WaitingReason::EnginesStopped { .. } => (waiting::WaitingReason::EnginesStopped, None),
         WaitingReason::Queued { ahead } => (waiting::WaitingReason::Queue, Some(*ahead)),
     };
     waiting::WaitingFor { reason: code, until: reason.until().map(seconds_up), others }

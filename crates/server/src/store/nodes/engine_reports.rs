@@ -30,6 +30,8 @@ pub struct EngineState {
     pub rates: EngineRates,
     /// Its prefix cache, and what the order of the queue saves there.
     pub prefix_cache: PrefixCacheState,
+    /// Its process, where the service starts and stops it.
+    pub process: Option<EngineProcess>,
 }
 
 impl EngineState {
@@ -41,23 +43,80 @@ impl EngineState {
     /// Until when it is sent nothing of a model, and why; `None` where it is sent its requests.
     pub fn out_for(&self, model: &str) -> Option<Out<'_>> {
         if let Some(until) = self.closed_until {
-            return Some(Out { until: Some(until), reason: None });
+            return Some(Out { until: Some(until), why: Why::Closed });
         }
         if let Some(EnginePause { until, reason }) = &self.pause {
-            return Some(Out { until: *until, reason: Some(reason) });
+            return Some(Out { until: *until, why: Why::Paused(reason) });
+        }
+        if let Some(process) = self.process.filter(|process| !process.is_running()) {
+            return Some(Out { until: process.ready_at, why: Why::Stopped });
         }
         let out = self.models_out.iter().find(|it| it.model == model);
-        out.map(|it| Out { until: it.until, reason: it.reason.as_deref() })
+        out.map(|it| Out { until: it.until, why: it.reason.as_deref().map_or(Why::Closed, Why::Paused) })
     }
 }
 
 /// That an engine is sent nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Out<'a> {
-    /// Until when, in milliseconds; `None` where a node of an earlier version sends it one request at a time.
+    /// Until when, in milliseconds; `None` where a node of an earlier version sends it one request at a time, and where that is not known
+    /// of an engine that does not run.
     pub until: Option<i64>,
-    /// Why it is paused; `None` outside its hours.
-    pub reason: Option<&'a str>,
+    /// Why.
+    pub why: Why<'a>,
+}
+
+/// Why an engine is sent nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why<'a> {
+    /// It is outside its hours.
+    Closed,
+    /// It is paused, for this reason.
+    Paused(&'a str),
+    /// The service starts it when there is work for it, and it does not run or is not ready.
+    Stopped,
+}
+
+/// The process of an engine that the service starts and stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineProcess {
+    /// How it is.
+    pub status: EngineProcessStatus,
+    /// Of one that is starting: when it will be ready, in milliseconds, as long as its last start took. `None` where that is not known.
+    pub ready_at: Option<i64>,
+}
+
+impl EngineProcess {
+    /// Whether it is sent requests.
+    pub fn is_running(&self) -> bool {
+        self.status == EngineProcessStatus::Running
+    }
+}
+
+/// How the process of an engine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineProcessStatus {
+    /// It does not run.
+    Stopped,
+    /// It is not ready yet.
+    Starting,
+    /// It is sent requests.
+    Running,
+    /// What is in flight is finished, or the process is being ended.
+    Stopping,
+}
+
+impl EngineProcessStatus {
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Stopping => "stopping",
+        }
+    }
 }
 
 /// A model of which an engine is sent nothing.
@@ -137,30 +196,33 @@ statements! {
             WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.seq = e.node) FOR UPDATE SKIP LOCKED)",
     };
     STORE over [Integer, Text, Integer, Text, Integer, Integer, Integer, Integer, Text, Integer,
-                Integer, Text, Text] = {
+                Integer, Text, Text, Text] = {
         sqlite: "INSERT INTO engine_reports
                 (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
-                 tokens_per_second, cache_hit_percent, models_out, prefix_cache)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                 tokens_per_second, cache_hit_percent, models_out, prefix_cache, process)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason, tokens_per_second = excluded.tokens_per_second,
-                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out, prefix_cache = excluded.prefix_cache",
+                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out,
+                prefix_cache = excluded.prefix_cache, process = excluded.process",
         postgres: "INSERT INTO engine_reports
                 (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
-                 tokens_per_second, cache_hit_percent, models_out, prefix_cache)
+                 tokens_per_second, cache_hit_percent, models_out, prefix_cache, process)
             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
                                  $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[],
-                                 $12::text[], $13::text[])
+                                 $12::text[], $13::text[], $14::text[])
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason, tokens_per_second = excluded.tokens_per_second,
-                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out, prefix_cache = excluded.prefix_cache",
+                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out,
+                prefix_cache = excluded.prefix_cache, process = excluded.process",
     };
     LIST = "SELECT n.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
-               e.paused_until, e.reason, e.tokens_per_second, e.cache_hit_percent, e.models_out, e.prefix_cache
+               e.paused_until, e.reason, e.tokens_per_second, e.cache_hit_percent, e.models_out, e.prefix_cache,
+               e.process
         FROM engine_reports e JOIN nodes n ON n.seq = e.node ORDER BY e.name, n.name, e.node";
 }
 
@@ -185,7 +247,7 @@ impl Operation for ReportEngines {
 }
 
 impl ReportEngines {
-    fn row(&self, node: i64, engine: &EngineState) -> [Value; 13] {
+    fn row(&self, node: i64, engine: &EngineState) -> [Value; 14] {
         let pause = engine.pause.as_ref();
         let models_out = Some(&engine.models_out).filter(|it| !it.is_empty());
         let prefix_cache = Some(&engine.prefix_cache).filter(|it| **it != PrefixCacheState::default());
@@ -203,6 +265,7 @@ impl ReportEngines {
             engine.rates.cache_hit_percent.into(),
             models_out.and_then(|it| serde_json::to_string(it).ok()).into(),
             prefix_cache.and_then(|it| serde_json::to_string(it).ok()).into(),
+            engine.process.as_ref().and_then(|it| serde_json::to_string(it).ok()).into(),
         ]
     }
 }
@@ -217,6 +280,7 @@ fn read(row: &Row) -> Result<EngineReport, StoreError> {
     // What a later version may write there is left out.
     let json = |column| Ok::<_, StoreError>(row.get::<Option<String>>(column)?.unwrap_or_default());
     let (models_out, prefix_cache) = (json("models_out")?, json("prefix_cache")?);
+    let process = json("process")?;
     let engine = EngineState {
         name: row.get("name")?,
         models: row.get::<&str>("models")?.lines().map(str::to_owned).collect(),
@@ -231,6 +295,7 @@ fn read(row: &Row) -> Result<EngineReport, StoreError> {
             cache_hit_percent: row.get("cache_hit_percent")?,
         },
         prefix_cache: serde_json::from_str(&prefix_cache).unwrap_or_default(),
+        process: serde_json::from_str(&process).ok(),
     };
     Ok(EngineReport { node: row.get("node")?, reported_at: row.get("reported_at")?, engine })
 }

@@ -18,6 +18,7 @@ fn engine(name: &str) -> EngineState {
         closed_until: None,
         models_out: Vec::new(),
         rates: EngineRates { tokens_per_second: Some(12_000), cache_hit_percent: Some(87) },
+        process: None,
         prefix_cache: PrefixCacheState {
             body_bytes: Some(600_000),
             answer_bytes: 830,

@@ -1,0 +1,58 @@
+//! Starts and stops the processes of engines as the scheduler says, and tells it what becomes of them.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use overnight_domain::scheduler::{ReplicaKey, SchedulerInput};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::replicas::Replicas;
+use crate::tasks;
+
+/// Starts the process of a replica. The scheduler is told when it is ready, or that it could not be started; and when it has ended by
+/// itself.
+pub(super) fn start(
+    replica: ReplicaKey,
+    replicas: &Arc<Replicas>,
+    answers: &UnboundedSender<SchedulerInput>,
+) {
+    let (replicas, answers) = (Arc::clone(replicas), answers.clone());
+    tasks::spawn(async move {
+        let engine = replicas.name(replica).to_owned();
+        tracing::info!(target: "engine", engine, "starting the engine");
+        let begun = Instant::now();
+        let outcome = replicas.start_process(replica).await;
+        let word = if outcome.is_ok() { "ready" } else { "failed" };
+        metrics::counter!("overnight_engine_starts_total", "engine" => engine.clone(), "outcome" => word)
+            .increment(1);
+        if let Err(reason) = outcome {
+            tracing::error!(target: "engine", engine, "the engine could not be started: {reason}");
+            let error = Some(format!("it could not be started: {reason}"));
+            let _ = answers.send(SchedulerInput::Stopped { replica, error });
+            return;
+        }
+        let seconds = begun.elapsed().as_secs_f64();
+        metrics::histogram!("overnight_engine_start_seconds", "engine" => engine.clone()).record(seconds);
+        tracing::info!(target: "engine", engine, seconds, "the engine is ready");
+        let _ = answers.send(SchedulerInput::Started { replica });
+        if let Some(reason) = replicas.process_ended(replica).await {
+            tracing::error!(target: "engine", engine, "the engine ended: {reason}");
+            let _ = answers.send(SchedulerInput::Stopped { replica, error: Some(reason) });
+        }
+    });
+}
+
+/// Stops the process of a replica. The scheduler is told when nothing is left of it.
+pub(super) fn stop(replica: ReplicaKey, replicas: &Arc<Replicas>, answers: &UnboundedSender<SchedulerInput>) {
+    let (replicas, answers) = (Arc::clone(replicas), answers.clone());
+    tasks::spawn(async move {
+        let engine = replicas.name(replica).to_owned();
+        tracing::info!(target: "engine", engine, "stopping the engine");
+        let error = replicas.stop_process(replica).await.err();
+        match &error {
+            None => tracing::info!(target: "engine", engine, "the engine is stopped"),
+            Some(reason) => tracing::error!(target: "engine", engine, "the engine was not stopped: {reason}"),
+        }
+        let _ = answers.send(SchedulerInput::Stopped { replica, error });
+    });
+}
