@@ -1,27 +1,24 @@
 //! The engines that answer.
 
 mod command;
+mod embedded;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use overnight_domain::scheduler::RateLimits;
-use overnight_hub::HubName;
 use url::{Host, Url};
 
 pub use self::command::{CommandConfig, ExclusiveDevice};
+pub use self::embedded::{EmbeddedConfig, ModelSource};
 use super::models::{self, ModelConfig};
 use super::section::Section;
 use super::{BOXED_MODEL, ConfigError, Millis, WeeklyHours, hours, rate_limits};
 
 const FIRST_CONCURRENCY: u32 = 64;
 const MAX_CONCURRENCY: u32 = 1_024;
-const PARALLEL: u32 = 8;
 const REQUEST_TIMEOUT: Millis = Millis(600_000);
 const CONNECT_TIMEOUT: Millis = Millis(10_000);
-
-/// The settings that only embedded engines have.
-const EMBEDDED_KEYS: [&str; 5] = ["model_path", "threads", "parallel", "context", "engine_path"];
 
 /// One replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,34 +81,6 @@ pub enum CacheSaltUse {
     Never,
 }
 
-/// Where the model of an embedded engine is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ModelSource {
-    /// The model in the box.
-    Boxed,
-    /// A GGUF file.
-    File(PathBuf),
-    /// On the Hub; it is downloaded where the Hub's cache on this machine does not have it.
-    Hub(HubName),
-}
-
-/// A child process of the service.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EmbeddedConfig {
-    /// What it serves.
-    pub model: ModelSource,
-    /// The name that the child serves it under.
-    pub served_name: String,
-    /// Threads that compute; the child's own choice where `None`.
-    pub threads: Option<u32>,
-    /// Requests that are computed together.
-    pub parallel: u32,
-    /// Tokens that one request may hold; the child's own choice where `None`.
-    pub context: Option<u32>,
-    /// The program, where it does not stand beside this one.
-    pub engine_path: Option<PathBuf>,
-}
-
 impl EngineConfig {
     /// How it is called, where its address is in the settings.
     pub fn openai(&self) -> Option<&OpenAiConfig> {
@@ -147,8 +116,8 @@ impl EngineConfig {
         Self {
             name: name.to_owned(),
             models: [(model.to_owned(), model.to_owned())].into(),
-            max_concurrency: PARALLEL,
-            first_concurrency: PARALLEL,
+            max_concurrency: embedded::PARALLEL,
+            first_concurrency: embedded::PARALLEL,
             request_timeout: REQUEST_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,
             hours: None,
@@ -156,7 +125,7 @@ impl EngineConfig {
                 model: source,
                 served_name: model.to_owned(),
                 threads: None,
-                parallel: PARALLEL,
+                parallel: embedded::PARALLEL,
                 context: None,
                 engine_path: None,
             }),
@@ -204,9 +173,15 @@ fn refuse_shared_port(
 fn read_one(section: &Section<'_>, models: &[ModelConfig]) -> Result<EngineConfig, ConfigError> {
     let name = models::name(section)?;
     let served = served(section, models)?;
-    let kind = match section.required("kind", section.string("kind")?)? {
+    let kind = section.required("kind", section.string("kind")?)?;
+    for (other, keys) in [("embedded", &embedded::KEYS[..]), ("command", &command::KEYS[..])] {
+        if kind != other {
+            refuse_others(section, other, keys)?;
+        }
+    }
+    let kind = match kind {
         "openai" => EngineKind::OpenAi(read_openai(section)?),
-        "embedded" => EngineKind::Embedded(read_embedded(section, &served)?),
+        "embedded" => EngineKind::Embedded(embedded::read(section, &served)?),
         "command" => EngineKind::Command(command::read(section)?),
         other => {
             let what = format!("must be \"openai\", \"command\" or \"embedded\", and is {other:?}");
@@ -257,8 +232,6 @@ fn served(section: &Section<'_>, models: &[ModelConfig]) -> Result<BTreeMap<Stri
 }
 
 fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
-    refuse_others(section, "embedded", &EMBEDDED_KEYS)?;
-    refuse_others(section, "command", &command::KEYS)?;
     let is_shared = section.boolean("shared")?;
     let api_key_env = section.read("api_key_env", variable_name)?;
     let base_url = section.required("base_url", section.read("base_url", base_url)?)?;
@@ -319,53 +292,6 @@ pub(super) fn base_url(text: &str) -> Result<Url, String> {
     let path = url.path().trim_end_matches('/').to_owned();
     url.set_path(&path);
     is_plain.then_some(url).ok_or_else(|| wanted.to_owned())
-}
-
-fn read_embedded(
-    section: &Section<'_>,
-    served: &BTreeMap<String, String>,
-) -> Result<EmbeddedConfig, ConfigError> {
-    refuse_others(
-        section,
-        "openai",
-        &[
-            "base_url",
-            "api_key_env",
-            "shared",
-            "cache_salt",
-            "colocated_share",
-            rate_limits::REQUESTS,
-            rate_limits::TOKENS,
-        ],
-    )?;
-    refuse_others(section, "command", &command::KEYS)?;
-    let mut names = served.values();
-    let first = names.next().cloned().unwrap_or_default();
-    if names.any(|other| *other != first) {
-        let what =
-            "must say which model this is: an embedded engine serves one, like { \"ours\" = \"ours\" }";
-        return Err(section.refuse("models", what));
-    }
-    Ok(EmbeddedConfig {
-        model: section.read("model_path", model_source)?.unwrap_or(ModelSource::Boxed),
-        served_name: first,
-        threads: section.integer("threads", 1..=1_024)?,
-        parallel: section.integer("parallel", 1..=128)?.unwrap_or(PARALLEL),
-        context: section.integer("context", 16..=16_777_216)?,
-        engine_path: path(section, "engine_path")?,
-    })
-}
-
-fn model_source(text: &str) -> Result<ModelSource, String> {
-    match text {
-        "" => Err("the path of a GGUF file, or a model of the Hub like \"hf:OWNER/REPO:Q4_K_M\"".to_owned()),
-        _ if HubName::is_meant(text) => {
-            let name = text.parse::<HubName>();
-            name.map(ModelSource::Hub)
-                .map_err(|_| "hf:OWNER/REPO, with @REVISION and :FILE or :QUANTISATION behind it".to_owned())
-        }
-        _ => Ok(ModelSource::File(PathBuf::from(text))),
-    }
 }
 
 /// A path that is not empty.

@@ -1,9 +1,10 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
-use overnight_server::clock::{SharedClock, SystemClock};
+use overnight_server::clock::{Clock, SharedClock, Sleep, SystemClock};
 use overnight_server::config::{Config, Sources};
 use overnight_server::engines::{EngineClient, Engines, ProcessStatus};
 use overnight_server::ids::Ids;
@@ -35,6 +36,11 @@ fn idler(_: u16) -> String {
 impl World {
     /// As many engines as there are scripts, each of which is given its port.
     fn new(settings: &str, scripts: &[fn(u16) -> String]) -> Self {
+        let clock: SharedClock = Arc::new(SystemClock);
+        Self::with_clock(&clock, settings, scripts)
+    }
+
+    fn with_clock(clock: &SharedClock, settings: &str, scripts: &[fn(u16) -> String]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut text = "[[models]]\nname = \"m\"\n".to_owned();
         let mut ports = Vec::new();
@@ -50,11 +56,7 @@ impl World {
         }
         let file = folder.path().join("overnight.toml");
         fs::write(&file, text).unwrap();
-        let config = Config::load(&Sources { file: Some(file), ..Sources::default() }).unwrap();
-        let clock: SharedClock = Arc::new(SystemClock);
-        let guard = Path::new(env!("CARGO_BIN_EXE_overnight"));
-        let engines =
-            Engines::start_with_guard(guard, &config, &clock, &Arc::new(Ids::from_seed(1))).unwrap();
+        let engines = engines_of(file, clock);
         Self { folder, engines, ports }
     }
 
@@ -78,6 +80,13 @@ impl World {
     fn pids(&self) -> Vec<u32> {
         pids(&self.path())
     }
+}
+
+/// The engines of a file of settings, none of which runs yet.
+fn engines_of(settings: PathBuf, clock: &SharedClock) -> Engines {
+    let config = Config::load(&Sources { file: Some(settings), ..Sources::default() }).unwrap();
+    let guard = Path::new(env!("CARGO_BIN_EXE_overnight"));
+    Engines::start_with_guard(guard, &config, clock, &Arc::new(Ids::from_seed(1))).unwrap()
 }
 
 /// The parent of an engine's process: its guard.
@@ -199,4 +208,63 @@ async fn all_engines_are_stopped_together_and_what_is_dropped_is_ended_too() {
     let World { folder, engines, .. } = world;
     drop((engines, clients));
     wait_until("nothing is left", || !pids(&folder.path().join("pids")).iter().any(|pid| is_there(*pid)));
+}
+
+/// Time that passes a hundred times as fast.
+struct FastClock;
+
+impl Clock for FastClock {
+    fn now(&self) -> i64 {
+        SystemClock.now() * 100
+    }
+
+    fn sleep_until(&self, at: i64) -> Sleep {
+        SystemClock.sleep_until(at / 100)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_whose_guard_does_nothing_is_killed_and_not_started_until_the_guard_has_ended() {
+    let clock: SharedClock = Arc::new(FastClock);
+    let world = World::with_clock(&clock, "start_timeout = \"24h\"", &[engine]);
+    let client = world.client();
+    client.start_process().await.unwrap();
+    let engine = world.pids()[0];
+    let guard = guard_of(engine);
+    kill(guard, "STOP");
+    let late = client.stop_process().await.unwrap_err();
+    assert_eq!(late, "it has not ended within 105 s");
+    assert!(!is_there(engine));
+    assert!(client.start_process().await.unwrap_err().contains("still being ended"));
+    kill(guard, "CONT");
+    wait_until("the guard has ended", || world.status() == STOPPED);
+    assert!(world.is_free());
+}
+
+/// Where the settings of a service are; without it the test below has nothing to do.
+const SETTINGS: &str = "TEST_SERVICE_SETTINGS";
+
+#[tokio::test]
+async fn this_process_starts_an_engine_if_it_is_told_which() {
+    let Ok(settings) = std::env::var(SETTINGS) else { return };
+    let clock: SharedClock = Arc::new(SystemClock);
+    let engines = engines_of(settings.into(), &clock);
+    engines.iter().next().unwrap().start_process().await.unwrap();
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_an_engine_whose_service_is_killed() {
+    let world = World::new("", &[engine]);
+    let mut service = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "engines::processes::this_process_starts_an_engine_if_it_is_told_which"])
+        .env(SETTINGS, world.folder.path().join("overnight.toml"))
+        .spawn()
+        .unwrap();
+    wait_until("the engine listens", || world.pids().len() == 1 && !world.is_free());
+    service.kill().unwrap();
+    service.wait().unwrap();
+    wait_until("nothing is left", || world.is_free() && !is_there(world.pids()[0]));
+    world.client().start_process().await.unwrap();
+    world.client().stop_process().await.unwrap();
 }

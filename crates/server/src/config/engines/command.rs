@@ -8,9 +8,7 @@ use url::Url;
 
 use super::super::section::Section;
 use super::super::{ConfigError, Millis, rate_limits};
-use super::{
-    EMBEDDED_KEYS, OpenAiConfig, base_url, cache_salt, is_loopback, path, refuse_others, variable_name,
-};
+use super::{OpenAiConfig, base_url, cache_salt, is_loopback, path, refuse_others, variable_name};
 
 /// The settings that only engines of this kind have.
 pub(super) const KEYS: [&str; 10] = [
@@ -83,7 +81,6 @@ pub(super) fn read(section: &Section<'_>) -> Result<CommandConfig, ConfigError> 
     if !cfg!(unix) {
         return Err(section.refuse("kind", "\"command\" needs Linux or another Unix"));
     }
-    refuse_others(section, "embedded", &EMBEDDED_KEYS)?;
     let hosted = ["shared", "colocated_share", rate_limits::REQUESTS, rate_limits::TOKENS];
     refuse_others(section, "openai", &hosted)?;
     let duration = |key, range, described: &str| section.bounded(key, range, described);

@@ -102,25 +102,41 @@ impl Life {
             outcome = self.guard_ended() => outcome,
             () = asked_to_stop => self.stop().await,
         };
-        let mut reason = match &outcome {
-            Ok(exit) => in_words(*exit),
-            Err(error) => format!("its guard cannot be waited for: {error}"),
-        };
-        if !outcome.is_ok_and(|exit| exit.signal().is_none()) {
+        if !outcome.as_ref().is_ok_and(|exit| exit.signal().is_none()) {
             self.end_orphans().await;
         }
+        let reason = self.reason(outcome).await;
+        let before = status.borrow().clone();
+        self.log_end(&before, &reason);
+        let by_itself = before != ProcessStatus::Stopping;
+        status.send_replace(ProcessStatus::Stopped { reason: by_itself.then_some(reason) });
+    }
+
+    /// Why it ended, with its last words.
+    async fn reason(&mut self, outcome: io::Result<ExitStatus>) -> String {
+        let reason = match outcome {
+            Ok(exit) => in_words(exit),
+            Err(error) => format!("its guard cannot be waited for: {error}"),
+        };
         let late = self.clock.sleep_until(self.clock.now().saturating_add(LAST_WORDS_WAIT_MS));
         tokio::select! {
             () = async { while self.readers.join_next().await.is_some() {} } => {}
             () = late => {}
         }
-        if let Some(words) = self.last_words.take() {
-            reason = format!("{reason}; its last words: {words}");
+        match self.last_words.take() {
+            Some(words) => format!("{reason}; its last words: {words}"),
+            None => reason,
         }
-        status.send_modify(|status| {
-            let was_stopped = *status == ProcessStatus::Stopping;
-            *status = ProcessStatus::Stopped { reason: (!was_stopped).then_some(reason) };
-        });
+    }
+
+    fn log_end(&self, before: &ProcessStatus, reason: &str) {
+        let engine = &self.engine;
+        if *before == ProcessStatus::Running {
+            tracing::error!(target: "engine", engine, "the engine is down: {reason}");
+        } else {
+            // Where it was not ready yet, its starter hears why.
+            tracing::info!(target: "engine", engine, "stopped");
+        }
     }
 
     /// Waits until the guard has ended, and hears what it tells before.

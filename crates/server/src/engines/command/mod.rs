@@ -76,7 +76,10 @@ impl CommandProcess {
             biased;
             reason = self.stopped() => return Err(reason.unwrap_or_else(|| "it was stopped".to_owned())),
             ready = self.become_ready(ask) => match ready {
-                Ok(()) if self.change(&ProcessStatus::Starting, ProcessStatus::Running) => return Ok(()),
+                Ok(()) if self.change(&ProcessStatus::Starting, ProcessStatus::Running) => {
+                    tracing::info!(target: "engine", engine = self.launch.engine, "ready");
+                    return Ok(());
+                }
                 Ok(()) => "it was stopped".to_owned(),
                 Err(why) => why,
             },
@@ -106,7 +109,7 @@ impl CommandProcess {
             return Ok(());
         }
         self.ask_to_stop();
-        // Its life is lengthened twice by this: it waits for the guard, then for a group that has lost its guard.
+        // So long is waited for the guard, and as long again for a group that has lost its guard.
         let wait_ms = 2 * (self.launch.config.stop_timeout.0 + GUARD_GRACE_MS) + GUARD_GRACE_MS;
         tokio::select! {
             biased;
@@ -134,6 +137,8 @@ impl CommandProcess {
             .and_then(|()| Life::begin(&self.launch, &self.clock, &self.last_words));
         match life {
             Ok(life) => {
+                let program = self.launch.config.command.first();
+                tracing::info!(target: "engine", engine = self.launch.engine, program, "started");
                 tasks::spawn(life.run(self.status.clone()));
                 Ok(())
             }
