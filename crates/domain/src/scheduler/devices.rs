@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use super::Scheduler;
 use super::messages::{DeviceKey, ReplicaKey};
-use super::processes::{EngineProcess, ProcessStatus};
+use super::process_state::{EngineProcess, ProcessStatus};
 use super::replicas::ReplicaState;
 
 /// A device earns one millisecond in so many of an engine's run.

@@ -1,11 +1,12 @@
 //! The scheduler's messages: the inputs it takes and the commands it returns. The shell performs commands and
 //! feeds inputs; the scheduler itself neither waits, nor reads a clock, nor touches a store or an engine.
 
+pub use super::attempts::FailureCode;
 use super::deadlines::DeadlineStep;
 pub use super::keys::{
     AccountKey, DeviceKey, ModelKey, Position, QueueKey, QueuePartition, ReplicaKey, ScanKey,
 };
-pub use super::processes::{ProcessRules, ProcessStatus};
+pub use super::process_state::{ProcessRules, ProcessStatus};
 pub use super::rate_window::RateLimits;
 use crate::records::FailedAttempt;
 
@@ -137,31 +138,6 @@ pub enum ProbeOutcome {
     Failed(String),
     /// No answer came in time: it does not work, or has too much to do; in words for the operator.
     TimedOut(String),
-}
-
-/// Why a request failed for good, as `result_body.error.code` has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FailureCode {
-    /// Its deadline passed.
-    Expired,
-    /// The engine refused it; its message is passed on.
-    EngineRejected,
-    /// Its attempts were used up.
-    EngineUnavailable,
-    /// The engine's answers were no chat completions.
-    EngineInvalidResponse,
-}
-
-impl FailureCode {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Expired => "expired",
-            Self::EngineRejected => "engine_rejected",
-            Self::EngineUnavailable => "engine_unavailable",
-            Self::EngineInvalidResponse => "engine_invalid_response",
-        }
-    }
 }
 
 /// An event that the scheduler is told of.

@@ -30,6 +30,7 @@ mod messages;
 mod partitions;
 mod peak;
 mod portions;
+mod process_state;
 mod processes;
 mod queries;
 mod queueing;

@@ -9,154 +9,16 @@ use std::collections::BTreeSet;
 use super::Scheduler;
 use super::doubts::Evidence;
 use super::fairness::Model;
-use super::messages::{DeviceKey, ModelKey, ReplicaKey, SchedulerCommand};
+use super::messages::{ModelKey, ProcessStatus, ReplicaKey, SchedulerCommand};
+use super::process_state::RESTART;
 use super::replicas::ReplicaState;
-use super::retries::Backoff;
 
-/// After a start that failed, or an end that nobody asked for.
-const RESTART: Backoff = Backoff { base_ms: 5_000, cap_ms: 300_000 };
 /// One that has run so long begins anew with the shortest pause after its next end.
 const SETTLED_MS: i64 = 60_000;
-/// A first start is expected to take so long.
-const UNKNOWN_START_MS: i64 = 300_000;
-
-/// When the process of a replica is started and stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessRules {
-    /// For how many milliseconds its models must have had work before it is started. Where a deadline is in danger, it is started at
-    /// once.
-    pub start_after_ms: i64,
-    /// After how many milliseconds without work it is stopped.
-    pub idle_stop_ms: i64,
-    /// What it shares with other replicas, of which one runs at a time.
-    pub device: Option<DeviceKey>,
-    /// Of a shared device: after how many milliseconds another replica has its turn, where one waits.
-    pub time_slice_ms: i64,
-}
-
-/// How the process of a replica is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProcessStatus {
-    /// It does not run.
-    Stopped,
-    /// It was started and is not ready.
-    Starting,
-    /// It is sent requests.
-    Running,
-    /// What is in flight is finished, and then it is stopped.
-    Draining,
-    /// It was asked to end.
-    Stopping,
-}
-
-/// The process of a replica.
-#[derive(Debug)]
-pub(super) struct EngineProcess {
-    pub(super) status: ProcessStatus,
-    /// Since when.
-    pub(super) since: i64,
-    /// Since when its models have had work for it, while they have.
-    pub(super) wanted_since: Option<i64>,
-    /// Since when it has run without work.
-    pub(super) idle_since: Option<i64>,
-    /// How long its last start took, from the order to readiness.
-    pub(super) start_ms: Option<i64>,
-    /// How long it took the last time until it was ready on a shared device, from the moment when the one before it was told to end.
-    pub(super) swap_ms: Option<i64>,
-    /// For how long it had its device, as far as that counts against it.
-    pub(super) used_ms: i64,
-    /// Starts that failed and ends that nobody asked for, since it last ran for a while.
-    pub(super) failures: u32,
-    /// It is not started again before.
-    pub(super) not_before: i64,
-    /// Why it does not run, where nobody asked for its end.
-    pub(super) error: Option<String>,
-}
-
-impl EngineProcess {
-    const fn new() -> Self {
-        Self {
-            status: ProcessStatus::Stopped,
-            since: 0,
-            wanted_since: None,
-            idle_since: None,
-            start_ms: None,
-            swap_ms: None,
-            used_ms: 0,
-            failures: 0,
-            not_before: i64::MIN,
-            error: None,
-        }
-    }
-
-    pub(super) fn enter(&mut self, status: ProcessStatus, now: i64) {
-        (self.status, self.since, self.idle_since) = (status, now, None);
-    }
-
-    /// Whether it may be started at `now`, where it was wanted for `start_after_ms` or `is_urgent`.
-    fn is_due(&self, start_after_ms: i64, is_urgent: bool, now: i64) -> bool {
-        let is_ripe = |since: i64| is_urgent || now.saturating_sub(since) >= start_after_ms;
-        self.status == ProcessStatus::Stopped
-            && self.not_before <= now
-            && self.wanted_since.is_some_and(is_ripe)
-    }
-}
-
-impl ReplicaState {
-    /// What is known of its process when the replica is new.
-    pub(super) fn new_process(rules: Option<&ProcessRules>) -> Option<EngineProcess> {
-        rules.map(|_| EngineProcess::new())
-    }
-
-    /// Whether its engine runs, as far as the scheduler starts and stops it.
-    pub(super) fn is_running(&self) -> bool {
-        self.process.as_ref().is_none_or(|it| it.status == ProcessStatus::Running)
-    }
-
-    /// Whether its process ended without having been asked to, and was not ready since.
-    pub(super) fn has_crashed(&self) -> bool {
-        self.process.as_ref().is_some_and(|it| it.error.is_some() && it.status != ProcessStatus::Running)
-    }
-
-    /// The device that it shares.
-    pub(super) fn device(&self) -> Option<DeviceKey> {
-        self.config.process.as_ref()?.device
-    }
-
-    /// For how long its process will have been started from an order to start it, in milliseconds.
-    fn expected_start_ms(&self) -> i64 {
-        let process = self.process.as_ref();
-        process.and_then(|it| it.swap_ms.max(it.start_ms)).unwrap_or(UNKNOWN_START_MS)
-    }
-}
+/// One that has answered no probe for so long is started anew.
+const HUNG_MS: i64 = 300_000;
 
 impl Scheduler {
-    /// How the process of a replica is, and since when in milliseconds; `None` where the scheduler does not start it.
-    pub fn process_status(&self, replica: ReplicaKey) -> Option<(ProcessStatus, i64)> {
-        self.replicas.get(&replica)?.process.as_ref().map(|it| (it.status, it.since))
-    }
-
-    /// Whether the engine of a replica runs, as far as the scheduler starts and stops it.
-    pub fn is_running(&self, replica: ReplicaKey) -> bool {
-        self.replicas.get(&replica).is_none_or(ReplicaState::is_running)
-    }
-
-    /// Why the process of a replica does not run though nobody asked for its end, and when it is started again at the earliest, in
-    /// milliseconds.
-    pub fn process_error(&self, replica: ReplicaKey) -> Option<(&str, i64)> {
-        let replica = self.replicas.get(&replica).filter(|it| it.has_crashed())?;
-        let process = replica.process.as_ref()?;
-        Some((process.error.as_deref()?, process.not_before))
-    }
-
-    /// When a process that is being started will be ready, in milliseconds, as long as its last start took; `None` where that is not
-    /// known.
-    pub fn ready_at(&self, replica: ReplicaKey) -> Option<i64> {
-        let process = self.replicas.get(&replica)?.process.as_ref()?;
-        let is_starting = process.status == ProcessStatus::Starting;
-        process.start_ms.filter(|_| is_starting).map(|ms| process.since.saturating_add(ms))
-    }
-
     /// Once a second: starts and stops processes.
     pub(super) fn follow_processes(&mut self, now: i64) {
         let keys: BTreeSet<ReplicaKey> =
@@ -174,15 +36,17 @@ impl Scheduler {
         }
     }
 
-    /// Takes note of whether a replica has work.
+    /// Takes note of whether a replica has work, and works.
     fn note_need(&mut self, key: ReplicaKey, now: i64) {
         let is_wanted = self.is_wanted(key, now);
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let is_idle = replica.claimed() == 0 && !is_wanted;
+        let is_unwell = replica.config.models.iter().all(|model| replica.is_paused_for(*model));
         let Some(process) = &mut replica.process else { return };
         process.wanted_since = is_wanted.then(|| process.wanted_since.unwrap_or(now));
         let is_running = process.status == ProcessStatus::Running;
         process.idle_since = (is_idle && is_running).then(|| process.idle_since.unwrap_or(now));
+        process.unwell_since = (is_unwell && is_running).then(|| process.unwell_since.unwrap_or(now));
         if is_running && now - process.since >= SETTLED_MS {
             process.failures = 0;
         }
@@ -238,12 +102,16 @@ impl Scheduler {
         let is_open =
             replica.config.models.iter().any(|model| replica.is_open_for(*model, &self.models, now));
         let is_idle = process.idle_since.is_some_and(|since| now - since >= rules.idle_stop_ms);
-        if process.status == ProcessStatus::Running && (is_idle || !is_open || replica.retiring) {
+        let is_hung = process.unwell_since.is_some_and(|since| now - since >= HUNG_MS);
+        if process.status == ProcessStatus::Running && (is_idle || !is_open || is_hung || replica.retiring) {
             self.drain_process(key, now);
         }
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let is_empty = replica.claimed() == 0 && replica.probe.is_none();
         let Some(process) = &mut replica.process else { return };
+        if is_hung {
+            process.error = Some(format!("it answered no probe for {} s", HUNG_MS / 1_000));
+        }
         if process.status == ProcessStatus::Draining && is_empty {
             process.enter(ProcessStatus::Stopping, now);
             self.out.push(SchedulerCommand::Stop { replica: key });
@@ -284,6 +152,7 @@ impl Scheduler {
             return;
         }
         process.enter(ProcessStatus::Stopped, now);
+        let error = error.or_else(|| process.error.take());
         if error.is_some() {
             process.not_before = now + RESTART.equal_jitter_ms(process.failures, &mut self.random);
             process.failures = process.failures.saturating_add(1);

@@ -6,9 +6,10 @@ use super::Scheduler;
 use super::breaker::Breaker;
 use super::fairness::Model;
 use super::leases_held::Stage;
-use super::messages::{AccountKey, Lease, ModelKey, Position, QueuePartition, ReplicaKey};
+use super::messages::{AccountKey, Lease, ModelKey, Position, ProcessStatus, QueuePartition, ReplicaKey};
 use super::partitions::PartitionState;
 use super::portions::SURVEY_MAX;
+use super::replicas::ReplicaState;
 use super::throughput::Pace;
 
 /// A segment of a partition, and how far its sweep has come.
@@ -73,6 +74,32 @@ impl Scheduler {
         let paused = replica.paused().filter(|(model, _)| !replica.closed_for.contains(model));
         let paused = paused.map(|(model, breaker)| (model, breaker.probe_at(), Some(breaker.reason())));
         closed.chain(paused).collect()
+    }
+
+    /// How the process of a replica is, and since when in milliseconds; `None` where the scheduler does not start it.
+    pub fn process_status(&self, replica: ReplicaKey) -> Option<(ProcessStatus, i64)> {
+        self.replicas.get(&replica)?.process.as_ref().map(|it| (it.status, it.since))
+    }
+
+    /// Whether the engine of a replica runs, as far as the scheduler starts and stops it.
+    pub fn is_running(&self, replica: ReplicaKey) -> bool {
+        self.replicas.get(&replica).is_none_or(ReplicaState::is_running)
+    }
+
+    /// Why the process of a replica does not run though nobody asked for its end, and when it is started again at the earliest, in
+    /// milliseconds.
+    pub fn process_error(&self, replica: ReplicaKey) -> Option<(&str, i64)> {
+        let replica = self.replicas.get(&replica).filter(|it| it.has_crashed())?;
+        let process = replica.process.as_ref()?;
+        Some((process.error.as_deref()?, process.not_before))
+    }
+
+    /// When a process that is being started will be ready, in milliseconds, as long as its last start took; `None` where that is not
+    /// known.
+    pub fn ready_at(&self, replica: ReplicaKey) -> Option<i64> {
+        let process = self.replicas.get(&replica)?.process.as_ref()?;
+        let is_starting = process.status == ProcessStatus::Starting;
+        process.start_ms.filter(|_| is_starting).map(|ms| process.since.saturating_add(ms))
     }
 
     /// The breaker whose probe is due first, where no model of the replica is in use: whoever waits for another model of it does

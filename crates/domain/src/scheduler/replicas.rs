@@ -7,7 +7,7 @@ use super::colocation::Colocation;
 use super::concurrency::ConcurrencyLimit;
 use super::fairness::Charge;
 use super::messages::{Candidate, EngineHours, ModelKey, ProcessStatus, QueuePartition, Replica};
-use super::processes::EngineProcess;
+use super::process_state::EngineProcess;
 use super::random::Random;
 use super::rate_window::RateWindow;
 use super::retries::Backoff;

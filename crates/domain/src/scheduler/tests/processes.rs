@@ -250,3 +250,28 @@ fn nothing_is_started_while_the_service_ends() {
     desk.wait(60_000);
     assert_eq!(desk.hear(), [""; 0]);
 }
+
+#[test]
+fn one_that_answers_no_probe_for_long_is_started_anew() {
+    let mut desk = running(1..=8);
+    desk.reset(1);
+    desk.reset(2);
+    for _ in 0..60 {
+        if desk.hear().contains(&"probe 1".to_owned()) {
+            desk.probed_failed();
+        }
+        desk.wait(5_000);
+    }
+    assert!(desk.hear().iter().all(|it| it != "stop 1"));
+    desk.probed_failed();
+    desk.wait(20_000);
+    desk.probed_failed();
+    desk.wait(2_000);
+    assert_eq!(desk.hear().pop(), Some("stop 1".to_owned()));
+    stopped(&mut desk, None);
+    assert_eq!(desk.scheduler.process_error(FIRST).unwrap().0, "it answered no probe for 300 s");
+    desk.wait(10_000);
+    assert_eq!(desk.hear().pop(), Some("start 1".to_owned()));
+    started(&mut desk);
+    assert_eq!(desk.flying().len(), 2);
+}

@@ -18,6 +18,7 @@ pub(crate) fn idle_engine() -> EngineState {
         models_out: Vec::new(),
         rates: EngineRates::default(),
         prefix_cache: PrefixCacheState::default(),
+        process: None,
     }
 }
 
