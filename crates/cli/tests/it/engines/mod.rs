@@ -3,6 +3,7 @@
 mod guard;
 mod processes;
 mod program;
+mod service;
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,121 @@
+//! The whole service with engines that it starts and stops.
+
+use std::fmt::Write as _;
+use std::net::TcpListener;
+
+use serde_json::Value;
+
+use super::program::engine_in_shell;
+use super::{is_there, pids};
+use crate::support::{World, wait_until};
+
+/// A folder whose settings have an engine of its own for each of the models `a` and `b`, which take turns on one device. Each script is
+/// what its engine does before it serves, and each writes who it is into the file `pids`.
+fn world(settings: &str, before: [&str; 2]) -> (World, [u16; 2]) {
+    let world = World::new();
+    let mut text =
+        "listen = \"127.0.0.1:0\"\ndata_dir = \"data\"\naggregation_period = \"50ms\"\n".to_owned();
+    let ports = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port());
+    for ((model, port), before) in ["a", "b"].into_iter().zip(ports).zip(before) {
+        write!(
+            text,
+            "[[models]]\nname = \"{model}\"\n[[engines]]\nname = \"{model}\"\nkind = \"command\"\n\
+             base_url = \"http://127.0.0.1:{port}/v1\"\nmodels = {{ \"{model}\" = \"m\" }}\n\
+             command = [\"sh\", \"-c\", \"\"\"echo $$ >> pids; {before} {}\"\"\"]\nworking_dir = \"{}\"\n\
+             start_after = \"100ms\"\nexclusive = \"gpu\"\n{settings}\n",
+            engine_in_shell(port),
+            world.folder.path().display(),
+        )
+        .unwrap();
+    }
+    world.write("overnight.toml", &text);
+    for model in ["a", "b"] {
+        let line = |number: usize| {
+            let words = format!("question {number} of {model}");
+            format!(
+                "{{\"model\": \"{model}\", \"messages\": [{{\"role\": \"user\", \"content\": \"{words}\"}}]}}\n"
+            )
+        };
+        world.write(&format!("{model}.jsonl"), &(0..40).map(line).collect::<String>());
+    }
+    (world, ports)
+}
+
+fn are_free(ports: [u16; 2]) -> bool {
+    ports.iter().all(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+}
+
+fn running(world: &World) -> usize {
+    pids(&world.path("pids")).into_iter().filter(|pid| is_there(*pid)).count()
+}
+
+/// What is said of the newest request.
+fn explain(world: &World) -> Value {
+    let requests = world.json("list requests --limit 1");
+    world.json(&format!("explain {}", requests[0]["id"].as_str().unwrap()))
+}
+
+#[test]
+fn engines_are_started_for_their_work_one_at_a_time_and_stopped_when_idle() {
+    let (world, ports) = world("idle_stop = \"1s\"", ["", ""]);
+    let serving = world.serve();
+    assert!(pids(&world.path("pids")).is_empty(), "there is no work");
+    let batches = ["a", "b"].map(|model| world.run(&format!("submit {model}.jsonl")));
+    for batch in &batches {
+        assert_eq!(batch.code, 0, "{batch:?}");
+    }
+    let is_done = |batch: &str| {
+        assert!(running(&world) <= 1, "two have the device");
+        world.json(&format!("status {batch}"))["status"] == "completed"
+    };
+    for batch in &batches {
+        wait_until("the batch is completed", || is_done(batch.stdout.trim()));
+    }
+    assert_eq!(pids(&world.path("pids")).len(), 2, "each was started once");
+    wait_until("the last one is stopped", || running(&world) == 0 && are_free(ports));
+    world.write("again.jsonl", &world.read("a.jsonl"));
+    let again = world.run("submit again.jsonl --wait");
+    assert_eq!((again.code, pids(&world.path("pids")).len()), (0, 3), "{again:?}");
+    serving.signal("TERM");
+    assert_eq!(serving.end().code, 0);
+    assert!(running(&world) == 0 && are_free(ports), "the service leaves nothing behind");
+}
+
+#[test]
+fn a_service_that_is_killed_leaves_no_engine_behind_and_its_successor_finishes_the_work() {
+    // The first start of the engine does not come to an end.
+    let (world, ports) = world("", ["[ -e once ] || { touch once; sleep 1000; };", ""]);
+    let serving = world.serve();
+    let batch = world.run("submit a.jsonl");
+    wait_until("its engine was started", || running(&world) == 1);
+    wait_until("that is told", || {
+        let explained = explain(&world);
+        let sentence = &explained["waiting_for"]["sentence"];
+        *sentence == "the request waits for an engine of its model to be started"
+            && explained["engines"].to_string().contains("\"starting\"")
+    });
+    serving.kill();
+    wait_until("nothing is left of it", || running(&world) == 0 && are_free(ports));
+    std::fs::remove_file(world.path("data/serve.json")).unwrap();
+    let serving = world.serve();
+    wait_until("the batch is completed", || {
+        world.json(&format!("status {}", batch.stdout.trim()))["status"] == "completed"
+    });
+    drop(serving);
+    wait_until("nothing is left of it", || running(&world) == 0 && are_free(ports));
+}
+
+#[test]
+fn an_engine_that_cannot_be_started_is_tried_again_and_leaves_the_device_to_others() {
+    let (world, _) = world("idle_stop = \"1s\"", ["[ -e there ] || { echo no such model; exit 3; };", ""]);
+    let _serving = world.serve();
+    let first = world.run("submit a.jsonl");
+    let has_failed = || explain(&world)["waiting_for"]["words"].to_string().contains("no such model");
+    wait_until("its start has failed", has_failed);
+    let other = world.run("submit b.jsonl --wait");
+    assert_eq!(other.code, 0, "{other:?}");
+    world.write("there", "");
+    wait_until("the batch is completed", || {
+        world.json(&format!("status {}", first.stdout.trim()))["status"] == "completed"
+    });
+}
