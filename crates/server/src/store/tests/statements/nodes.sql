@@ -8,32 +8,35 @@ DELETE FROM engine_reports WHERE (node, name) IN (
 
 -- nodes::engine_reports::LIST, both
 SELECT n.name AS node, e.reported_at, e.name, e.models, e.is_driven, e.in_flight, e.max_concurrency,
-               e.paused_until, e.reason, e.tokens_per_second, e.cache_hit_percent, e.models_out, e.prefix_cache
+               e.paused_until, e.reason, e.tokens_per_second, e.cache_hit_percent, e.models_out, e.prefix_cache,
+               e.process
         FROM engine_reports e JOIN nodes n ON n.seq = e.node ORDER BY e.name, n.name, e.node;
 
 -- nodes::engine_reports::STORE, SQLite
 INSERT INTO engine_reports
                 (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
-                 tokens_per_second, cache_hit_percent, models_out, prefix_cache)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                 tokens_per_second, cache_hit_percent, models_out, prefix_cache, process)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason, tokens_per_second = excluded.tokens_per_second,
-                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out, prefix_cache = excluded.prefix_cache;
+                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out,
+                prefix_cache = excluded.prefix_cache, process = excluded.process;
 
 -- nodes::engine_reports::STORE, PostgreSQL
 INSERT INTO engine_reports
                 (node, name, reported_at, models, is_driven, in_flight, max_concurrency, paused_until, reason,
-                 tokens_per_second, cache_hit_percent, models_out, prefix_cache)
+                 tokens_per_second, cache_hit_percent, models_out, prefix_cache, process)
             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
                                  $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[],
-                                 $12::text[], $13::text[])
+                                 $12::text[], $13::text[], $14::text[])
             ON CONFLICT (node, name) DO UPDATE SET reported_at = excluded.reported_at, models = excluded.models,
                 is_driven = excluded.is_driven, in_flight = excluded.in_flight,
                 max_concurrency = excluded.max_concurrency, paused_until = excluded.paused_until,
                 reason = excluded.reason, tokens_per_second = excluded.tokens_per_second,
-                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out, prefix_cache = excluded.prefix_cache;
+                cache_hit_percent = excluded.cache_hit_percent, models_out = excluded.models_out,
+                prefix_cache = excluded.prefix_cache, process = excluded.process;
 
 -- nodes::hints::GIVE, PostgreSQL
 SELECT 1 FROM pg_notify('overnight', '');
