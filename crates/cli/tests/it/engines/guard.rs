@@ -19,7 +19,7 @@ struct Guarded {
     service: UnixStream,
 }
 
-/// Says who it is, starts a child, and a grandchild whose parent has ended, that has left the group and ignores SIGTERM; `$1` is the rest.
+/// Says who it is, starts a child, and a grandchild whose parent has ended, that has left the group and ignores SIGTERM.
 const FAMILY: &str = r#"
 echo $$ >> pids
 sleep 1000 & echo $! >> pids
@@ -34,6 +34,9 @@ impl Guarded {
         let guard = guard(stop_timeout_ms, &["sh", "-c", script])
             .current_dir(folder.path())
             .stdin(OwnedFd::from(theirs))
+            // What a guard fails to end must not hold the output of the tests.
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         Self { folder, guard, service }
