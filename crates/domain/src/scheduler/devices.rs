@@ -13,8 +13,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Scheduler;
-use super::messages::{DeviceKey, ReplicaKey};
-use super::process_state::{EngineProcess, ProcessStatus};
+use super::messages::{DeviceKey, ProcessStatus, ReplicaKey};
+use super::process_state::EngineProcess;
 use super::replicas::ReplicaState;
 
 /// A device earns one millisecond in so many of an engine's run.

@@ -1,12 +1,12 @@
 //! The scheduler's messages: the inputs it takes and the commands it returns. The shell performs commands and
 //! feeds inputs; the scheduler itself neither waits, nor reads a clock, nor touches a store or an engine.
 
-pub use super::attempts::FailureCode;
 use super::deadlines::DeadlineStep;
+pub use super::failure_code::FailureCode;
 pub use super::keys::{
     AccountKey, DeviceKey, ModelKey, Position, QueueKey, QueuePartition, ReplicaKey, ScanKey,
 };
-pub use super::process_state::{ProcessRules, ProcessStatus};
+pub use super::process_rules::{ProcessRules, ProcessStatus};
 pub use super::rate_window::RateLimits;
 use crate::records::FailedAttempt;
 

@@ -1,42 +1,10 @@
-//! The process of a replica's engine, where the shell starts and stops it: when it is to run, and how it is.
+//! How the process of a replica's engine is, where the shell starts and stops it.
 
-use super::messages::DeviceKey;
-use super::replicas::ReplicaState;
+use super::process_rules::ProcessStatus;
 use super::retries::Backoff;
 
-/// A first start is expected to take so long.
-const UNKNOWN_START_MS: i64 = 300_000;
 /// After a start that failed, or an end that nobody asked for.
 pub(super) const RESTART: Backoff = Backoff { base_ms: 5_000, cap_ms: 300_000 };
-
-/// When the process of a replica is started and stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessRules {
-    /// For how many milliseconds its models must have had work before it is started. Where a deadline is in danger, it is started at
-    /// once.
-    pub start_after_ms: i64,
-    /// After how many milliseconds without work it is stopped.
-    pub idle_stop_ms: i64,
-    /// What it shares with other replicas, of which one runs at a time.
-    pub device: Option<DeviceKey>,
-    /// Of a shared device: after how many milliseconds another replica has its turn, where one waits.
-    pub time_slice_ms: i64,
-}
-
-/// How the process of a replica is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProcessStatus {
-    /// It does not run.
-    Stopped,
-    /// It was started and is not ready.
-    Starting,
-    /// It is sent requests.
-    Running,
-    /// What is in flight is finished, and then it is stopped.
-    Draining,
-    /// It was asked to end.
-    Stopping,
-}
 
 /// The process of a replica.
 #[derive(Debug)]
@@ -65,7 +33,8 @@ pub(super) struct EngineProcess {
 }
 
 impl EngineProcess {
-    const fn new() -> Self {
+    /// One that was never started.
+    pub(super) const fn new() -> Self {
         Self {
             status: ProcessStatus::Stopped,
             since: 0,
@@ -92,33 +61,5 @@ impl EngineProcess {
         self.status == ProcessStatus::Stopped
             && self.not_before <= now
             && self.wanted_since.is_some_and(is_ripe)
-    }
-}
-
-impl ReplicaState {
-    /// What is known of its process when the replica is new.
-    pub(super) fn new_process(rules: Option<&ProcessRules>) -> Option<EngineProcess> {
-        rules.map(|_| EngineProcess::new())
-    }
-
-    /// Whether its engine runs, as far as the scheduler starts and stops it.
-    pub(super) fn is_running(&self) -> bool {
-        self.process.as_ref().is_none_or(|it| it.status == ProcessStatus::Running)
-    }
-
-    /// Whether its process ended without having been asked to, and was not ready since.
-    pub(super) fn has_crashed(&self) -> bool {
-        self.process.as_ref().is_some_and(|it| it.error.is_some() && it.status != ProcessStatus::Running)
-    }
-
-    /// The device that it shares.
-    pub(super) fn device(&self) -> Option<DeviceKey> {
-        self.config.process.as_ref()?.device
-    }
-
-    /// For how long its process will have been started from an order to start it, in milliseconds.
-    pub(super) fn expected_start_ms(&self) -> i64 {
-        let process = self.process.as_ref();
-        process.and_then(|it| it.swap_ms.max(it.start_ms)).unwrap_or(UNKNOWN_START_MS)
     }
 }

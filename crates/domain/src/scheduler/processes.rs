@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::Scheduler;
 use super::doubts::Evidence;
 use super::fairness::Model;
-use super::messages::{ModelKey, ProcessStatus, ReplicaKey, SchedulerCommand};
+use super::messages::{DeviceKey, ModelKey, ProcessStatus, ReplicaKey, SchedulerCommand};
 use super::process_state::RESTART;
 use super::replicas::ReplicaState;
 
@@ -17,6 +17,31 @@ use super::replicas::ReplicaState;
 const SETTLED_MS: i64 = 60_000;
 /// One that has answered no probe for so long is started anew.
 const HUNG_MS: i64 = 300_000;
+/// A first start is expected to take so long.
+const UNKNOWN_START_MS: i64 = 300_000;
+
+impl ReplicaState {
+    /// Whether its engine runs, as far as the scheduler starts and stops it.
+    pub(super) fn is_running(&self) -> bool {
+        self.process.as_ref().is_none_or(|it| it.status == ProcessStatus::Running)
+    }
+
+    /// Whether its process ended without having been asked to, and was not ready since.
+    pub(super) fn has_crashed(&self) -> bool {
+        self.process.as_ref().is_some_and(|it| it.error.is_some() && it.status != ProcessStatus::Running)
+    }
+
+    /// The device that it shares.
+    pub(super) fn device(&self) -> Option<DeviceKey> {
+        self.config.process.as_ref()?.device
+    }
+
+    /// For how long its process will have been started from an order to start it, in milliseconds.
+    fn expected_start_ms(&self) -> i64 {
+        let process = self.process.as_ref();
+        process.and_then(|it| it.swap_ms.max(it.start_ms)).unwrap_or(UNKNOWN_START_MS)
+    }
+}
 
 impl Scheduler {
     /// Once a second: starts and stops processes.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Scheduler;
 use super::colocation::Colocation;
 use super::messages::{EngineHours, EngineLoad, ModelKey, Replica, ReplicaKey};
+use super::process_state::EngineProcess;
 use super::rate_limits;
 use super::replicas::ReplicaState;
 
@@ -68,7 +69,7 @@ impl Scheduler {
                     replica.rate.limits = config.rate_limits;
                     replica.process = match (&config.process, replica.process.take()) {
                         (Some(_), Some(process)) => Some(process),
-                        (rules, _) => ReplicaState::new_process(rules.as_ref()),
+                        (rules, _) => rules.as_ref().map(|_| EngineProcess::new()),
                     };
                     replica.config = config;
                     replica.retiring = false;

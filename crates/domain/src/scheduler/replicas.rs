@@ -108,7 +108,7 @@ impl ReplicaState {
             limit: ConcurrencyLimit::new(config.first_concurrency, config.max_concurrency),
             colocation: Colocation::new(&config),
             rate: RateWindow::new(config.rate_limits),
-            process: Self::new_process(config.process.as_ref()),
+            process: config.process.as_ref().map(|_| EngineProcess::new()),
             config,
             hours,
             closed_for: BTreeSet::new(),

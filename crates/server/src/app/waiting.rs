@@ -217,7 +217,7 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
     }
     let mut out = Vec::new();
     for engine in serving.map(|report| &report.engine).filter(|engine| engine.is_driven) {
-        let Some(it) = engine.out_for(model) else { return None };
+        let it = engine.out_for(model)?;
         match (it.until, it.why) {
             // A node of an earlier version uses it again, one request at a time.
             (None, Why::Closed | Why::Paused(_)) => return None,

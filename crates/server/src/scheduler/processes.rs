@@ -1,12 +1,12 @@
 //! Starts and stops the processes of engines as the scheduler says, and tells it what becomes of them.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use overnight_domain::scheduler::{ReplicaKey, SchedulerInput};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::replicas::Replicas;
+use crate::clock::SharedClock;
 use crate::tasks;
 
 /// Starts the process of a replica. The scheduler is told when it is ready, or that it could not be started; and when it has ended by
@@ -14,13 +14,13 @@ use crate::tasks;
 pub(super) fn start(
     replica: ReplicaKey,
     replicas: &Arc<Replicas>,
+    clock: &SharedClock,
     answers: &UnboundedSender<SchedulerInput>,
 ) {
-    let (replicas, answers) = (Arc::clone(replicas), answers.clone());
+    let (replicas, clock, answers) = (Arc::clone(replicas), Arc::clone(clock), answers.clone());
     tasks::spawn(async move {
         let engine = replicas.name(replica).to_owned();
-        tracing::info!(target: "engine", engine, "starting the engine");
-        let begun = Instant::now();
+        let begun_at = clock.now();
         let outcome = replicas.start_process(replica).await;
         let word = if outcome.is_ok() { "ready" } else { "failed" };
         metrics::counter!("overnight_engine_starts_total", "engine" => engine.clone(), "outcome" => word)
@@ -31,12 +31,10 @@ pub(super) fn start(
             let _ = answers.send(SchedulerInput::Stopped { replica, error });
             return;
         }
-        let seconds = begun.elapsed().as_secs_f64();
-        metrics::histogram!("overnight_engine_start_seconds", "engine" => engine.clone()).record(seconds);
-        tracing::info!(target: "engine", engine, seconds, "the engine is ready");
+        metrics::histogram!("overnight_engine_start_seconds", "engine" => engine)
+            .record((clock.now() - begun_at) as f64 / 1_000.0);
         let _ = answers.send(SchedulerInput::Started { replica });
         if let Some(reason) = replicas.process_ended(replica).await {
-            tracing::error!(target: "engine", engine, "the engine ended: {reason}");
             let _ = answers.send(SchedulerInput::Stopped { replica, error: Some(reason) });
         }
     });
@@ -46,12 +44,10 @@ pub(super) fn start(
 pub(super) fn stop(replica: ReplicaKey, replicas: &Arc<Replicas>, answers: &UnboundedSender<SchedulerInput>) {
     let (replicas, answers) = (Arc::clone(replicas), answers.clone());
     tasks::spawn(async move {
-        let engine = replicas.name(replica).to_owned();
-        tracing::info!(target: "engine", engine, "stopping the engine");
         let error = replicas.stop_process(replica).await.err();
-        match &error {
-            None => tracing::info!(target: "engine", engine, "the engine is stopped"),
-            Some(reason) => tracing::error!(target: "engine", engine, "the engine was not stopped: {reason}"),
+        if let Some(reason) = &error {
+            let engine = replicas.name(replica);
+            tracing::error!(target: "engine", engine, "the engine was not stopped: {reason}");
         }
         let _ = answers.send(SchedulerInput::Stopped { replica, error });
     });
