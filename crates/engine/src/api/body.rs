@@ -37,6 +37,10 @@ pub(super) struct Body {
     pub(super) response_format: Option<ResponseFormat>,
     pub(super) structured_outputs: Option<StructuredOutputs>,
     pub(super) guided_json: Option<serde_json::Value>,
+    pub(super) guided_regex: Option<String>,
+    pub(super) guided_choice: Option<Vec<String>>,
+    pub(super) guided_grammar: Option<String>,
+    pub(super) regex: Option<String>,
     pub(super) json_schema: Option<serde_json::Value>,
     pub(super) ignore_eos: Option<bool>,
 }
@@ -67,9 +71,9 @@ pub(super) struct NamedSchema {
 pub(super) struct StructuredOutputs {
     pub(super) json: Option<serde_json::Value>,
     pub(super) json_object: Option<bool>,
-    pub(super) regex: Option<serde_json::Value>,
-    pub(super) choice: Option<serde_json::Value>,
-    pub(super) grammar: Option<serde_json::Value>,
+    pub(super) regex: Option<String>,
+    pub(super) choice: Option<Vec<String>>,
+    pub(super) grammar: Option<String>,
     pub(super) structural_tag: Option<serde_json::Value>,
     pub(super) whitespace_pattern: Option<serde_json::Value>,
 }

@@ -1,4 +1,5 @@
-//! The form of the answer: a JSON object, or JSON under a schema. Several dialects name it differently.
+//! The form of the answer: a JSON object, JSON under a schema, text under an expression or a grammar, or one of some texts. Several
+//! dialects name it differently.
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,7 @@ use super::{
     Refusal,
     body::{Body, ResponseFormat, StructuredOutputs},
 };
-use crate::constraint::Form;
+use crate::constraint::{Form, Shape};
 
 /// The most bytes of a schema's name.
 const NAME_BYTES_MAX: usize = 64;
@@ -21,6 +22,10 @@ pub(super) fn read(body: &mut Body) -> Result<Option<Form>, Refusal> {
         body.structured_outputs.take().map_or(Ok(None), structured_outputs)?,
         body.guided_json.take().map(|schema| written("guided_json", schema)).transpose()?,
         body.json_schema.take().map(|schema| written("json_schema", schema)).transpose()?,
+        body.guided_regex.take().map(|text| Form { shape: Shape::Regex(text), field: "guided_regex" }),
+        body.guided_choice.take().map(|texts| Form { shape: Shape::Choice(texts), field: "guided_choice" }),
+        body.guided_grammar.take().map(|text| Form { shape: Shape::Lark(text), field: "guided_grammar" }),
+        body.regex.take().map(|text| Form { shape: Shape::Regex(text), field: "regex" }),
     ];
     let mut asked = asked.into_iter().flatten();
     match (asked.next(), asked.next()) {
@@ -37,7 +42,7 @@ fn response_format(format: ResponseFormat) -> Result<Option<Form>, Refusal> {
         "text" => Ok(None),
         "json_object" => {
             let schema = format.schema.unwrap_or_else(any_object);
-            Ok(Some(Form { schema, field: "response_format" }))
+            Ok(Some(Form::schema(schema, "response_format")))
         }
         "json_schema" => {
             let refuse = |message: &str| Refusal::of("response_format.json_schema", message);
@@ -48,7 +53,7 @@ fn response_format(format: ResponseFormat) -> Result<Option<Form>, Refusal> {
                 return Err(refuse("The name of a schema has 1 to 64 bytes."));
             }
             let schema = named.schema.ok_or_else(|| refuse("json_schema needs schema, a JSON schema."))?;
-            Ok(Some(Form { schema, field: "response_format" }))
+            Ok(Some(Form::schema(schema, "response_format")))
         }
         other => {
             let message = format!("The response format {other:?} is not served here.");
@@ -58,31 +63,35 @@ fn response_format(format: ResponseFormat) -> Result<Option<Form>, Refusal> {
 }
 
 fn structured_outputs(asked: StructuredOutputs) -> Result<Option<Form>, Refusal> {
-    for (name, value) in [
-        ("regex", &asked.regex),
-        ("choice", &asked.choice),
-        ("grammar", &asked.grammar),
-        ("structural_tag", &asked.structural_tag),
-        ("whitespace_pattern", &asked.whitespace_pattern),
-    ] {
+    const FIELD: &str = "structured_outputs";
+    for (name, value) in
+        [("structural_tag", &asked.structural_tag), ("whitespace_pattern", &asked.whitespace_pattern)]
+    {
         if value.is_some() {
-            let message = format!("{name} is not served here; a JSON schema is.");
-            return Err(Refusal::of(format!("structured_outputs.{name}"), message));
+            return Err(Refusal::of(format!("{FIELD}.{name}"), format!("{name} is not served here.")));
         }
     }
-    if let Some(schema) = asked.json {
-        return written("structured_outputs", schema).map(Some);
+    let of = |shape| Form { shape, field: FIELD };
+    let asked = [
+        asked.json.map(|schema| written(FIELD, schema)).transpose()?,
+        asked.json_object.unwrap_or(false).then(|| Form::schema(any_object(), FIELD)),
+        asked.regex.map(|text| of(Shape::Regex(text))),
+        asked.choice.map(|texts| of(Shape::Choice(texts))),
+        asked.grammar.map(|text| of(Shape::Lark(text))),
+    ];
+    let mut asked = asked.into_iter().flatten();
+    match (asked.next(), asked.next()) {
+        (Some(_), Some(_)) => Err(Refusal::of(FIELD, format!("{FIELD} asks for more than one form."))),
+        (form, _) => Ok(form),
     }
-    let object = asked.json_object.unwrap_or(false).then(any_object);
-    Ok(object.map(|schema| Form { schema, field: "structured_outputs" }))
 }
 
 /// A schema, or one that is written as JSON in a string.
 fn written(field: &'static str, schema: Value) -> Result<Form, Refusal> {
-    let Value::String(text) = &schema else { return Ok(Form { schema, field }) };
+    let Value::String(text) = &schema else { return Ok(Form::schema(schema, field)) };
     let schema = serde_json::from_str(text)
         .map_err(|fault| Refusal::of(field, format!("The schema is no valid JSON: {fault}.")))?;
-    Ok(Form { schema, field })
+    Ok(Form::schema(schema, field))
 }
 
 fn any_object() -> Value {

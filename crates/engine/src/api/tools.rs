@@ -50,7 +50,7 @@ pub(super) fn read(tools: Option<Value>, choice: Option<Value>) -> Result<Toolin
             let named = functions(&tools)?.into_iter().find(|function| function.name == name);
             let named = named
                 .ok_or_else(|| Refusal::of("tool_choice", format!("The function {name:?} is no tool.")))?;
-            (Calls::Arguments(name), Some(Form { schema: named.parameters, field: "tools" }))
+            (Calls::Arguments(name), Some(Form::schema(named.parameters, "tools")))
         }
     };
     Ok(Tooling { shown: tools, calls, form })
@@ -113,7 +113,7 @@ fn any_call(functions: Vec<Function>) -> Form {
         })
     };
     let calls: Vec<serde_json::Value> = functions.into_iter().enumerate().map(call).collect();
-    Form { schema: json!({ "anyOf": calls }), field: "tools" }
+    Form::schema(json!({ "anyOf": calls }), "tools")
 }
 
 /// Lets references within a schema begin at the schema's new place.

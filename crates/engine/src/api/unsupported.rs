@@ -25,9 +25,6 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("documents", &["[]"]),
     ("early_stopping", &["false"]),
     ("echo", &["false"]),
-    ("guided_choice", &[]),
-    ("guided_grammar", &[]),
-    ("guided_regex", &[]),
     ("guided_whitespace_pattern", &[]),
     ("kv_transfer_params", &["{}"]),
     ("length_penalty", &["1"]),
@@ -47,7 +44,6 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("ebnf", &[]),
     ("lora_path", &[]),
     ("no_stop_trim", &["false"]),
-    ("regex", &[]),
     ("return_hidden_states", &["false"]),
     ("stop_regex", &["[]", "\"\""]),
     // llama-server

@@ -76,5 +76,5 @@ impl fmt::Debug for Guide {
 /// A refusal in the library's words, of which the first line says enough.
 pub(super) fn unkept(field: &'static str, fault: &str) -> Unkept {
     let words = fault.lines().next().unwrap_or_default();
-    Unkept { field, reason: format!("The schema cannot be kept to here: {words}.") }
+    Unkept { field, reason: format!("The form cannot be kept to here: {words}.") }
 }

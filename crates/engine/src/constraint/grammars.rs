@@ -8,23 +8,18 @@ use std::{
 };
 
 use llguidance::{
-    JsonCompileOptions, Matcher, ParserFactory, TokenParser,
+    Matcher, ParserFactory, TokenParser,
     api::TopLevelGrammar,
     earley::SlicedBiasComputer,
     toktrie::{ApproximateTokEnv, INVALID_TOKEN, InferenceCapabilities, TokEnv, TokRxInfo, TokTrie},
 };
-use serde_json::{Value, json};
 
-use super::{
-    Form, Grammar, Unkept,
-    grammar::unkept,
-    limits::{SCHEMA_BYTES_MAX, WHITE_SPACE, parser_limits, review},
-};
+use super::{Form, Grammar, Shape, Unkept, grammar::unkept, limits::parser_limits};
 use crate::model::Vocabulary;
 
 /// The most grammars that are kept.
 const GRAMMARS_MAX: usize = 16;
-/// The stack of a compilation, which descends into schemas and references. Only what is used takes memory.
+/// The stack of a compilation, which descends into schemas, rules and references. Only what is used takes memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
 /// The byte that marks special tokens to the library. No text in UTF-8 holds it.
 const MARK: u8 = 0xFF;
@@ -33,9 +28,9 @@ const MARK: u8 = 0xFF;
 pub struct Grammars {
     vocabulary: Arc<dyn Vocabulary>,
     factory: OnceLock<Result<ParserFactory, String>>,
-    /// Schemas with their grammars, the one used last at the end.
+    /// Forms with their grammars, the one used last at the end.
     kept: Mutex<VecDeque<(String, Arc<Grammar>)>>,
-    /// One compilation at a time: a schema may take a second, and the model computes meanwhile.
+    /// One compilation at a time: a form may take a second, and the model computes meanwhile.
     compiling: Mutex<()>,
 }
 
@@ -49,13 +44,10 @@ impl Grammars {
     /// The grammar of a form, compiled or kept. May take a second.
     ///
     /// # Errors
-    /// [`Unkept`] for a schema that is invalid, not supported or too costly.
+    /// [`Unkept`] for a form that is invalid, not supported or too costly.
     pub fn compile(&self, form: &Form) -> Result<Arc<Grammar>, Unkept> {
-        let key = format!("{}{}", form.field, form.schema);
-        if key.len() - form.field.len() > SCHEMA_BYTES_MAX {
-            let reason = format!("A schema has at most {SCHEMA_BYTES_MAX} bytes.");
-            return Err(Unkept { field: form.field, reason });
-        }
+        let key = format!("{}{}", form.field, form.shape);
+        form.shape.review().map_err(|reason| Unkept { field: form.field, reason })?;
         if let Some(grammar) = self.find(&key) {
             return Ok(grammar);
         }
@@ -63,7 +55,7 @@ impl Grammars {
         if let Some(grammar) = self.find(&key) {
             return Ok(grammar);
         }
-        let parser = self.build(form.schema.clone()).map_err(|fault| unkept(form.field, &fault))?;
+        let parser = self.build(&form.shape).map_err(|fault| unkept(form.field, &fault))?;
         let grammar = Arc::new(Grammar::new(form.field, parser));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == GRAMMARS_MAX {
@@ -82,14 +74,13 @@ impl Grammars {
         Some(grammar)
     }
 
-    fn build(&self, schema: Value) -> Result<TokenParser, String> {
-        review(&schema)?;
+    fn build(&self, shape: &Shape) -> Result<TokenParser, String> {
         let factory = self.factory.get_or_init(|| factory(self.vocabulary.as_ref())).as_ref();
         let factory = factory.map_err(Clone::clone)?;
         thread::scope(|scope| {
-            let compiling = move || parser(factory, schema);
+            let compiling = move || parser(factory, shape.grammar());
             let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, compiling);
-            let broke = |_| Err("the compiler of schemas broke".to_owned());
+            let broke = |_| Err("the compiler of forms broke".to_owned());
             thread.map_err(|fault| fault.to_string())?.join().unwrap_or_else(broke)
         })
     }
@@ -101,16 +92,8 @@ impl fmt::Debug for Grammars {
     }
 }
 
-/// Compiles a schema and tries whether an answer can begin.
-fn parser(factory: &ParserFactory, schema: Value) -> Result<TokenParser, String> {
-    let mut schema = if schema == Value::Bool(true) { json!({}) } else { schema };
-    if schema.is_object() {
-        let white_space = Some(WHITE_SPACE.to_owned());
-        // These take the place of a client's own, which could lift the limits.
-        JsonCompileOptions { whitespace_pattern: white_space, ..JsonCompileOptions::default() }
-            .apply_to(&mut schema);
-    }
-    let grammar = TopLevelGrammar::from_json_schema(schema);
+/// Compiles a grammar and tries whether an answer can begin.
+fn parser(factory: &ParserFactory, grammar: TopLevelGrammar) -> Result<TokenParser, String> {
     let parser = factory.create_parser(grammar).map_err(|fault| fault.to_string())?;
     let begun = Matcher::new(Ok(parser.deep_clone())).compute_mask();
     begun.map_err(|_| "no answer is valid under it".to_owned())?;

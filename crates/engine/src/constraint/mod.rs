@@ -6,6 +6,7 @@
 mod grammar;
 mod grammars;
 mod limits;
+mod shape;
 #[cfg(test)]
 mod tests;
 
@@ -14,13 +15,34 @@ pub use self::{
     grammars::Grammars,
 };
 
-/// The form that an answer has to have: JSON that is valid under this schema.
+/// What an answer has to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// JSON that is valid under this schema.
+    Schema(serde_json::Value),
+    /// Text that this regular expression matches from its beginning to its end.
+    Regex(String),
+    /// One of these texts.
+    Choice(Vec<String>),
+    /// Text that a grammar in the language of Lark derives from its rule `start`.
+    Lark(String),
+}
+
+/// The form that an answer has to have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
-    /// A JSON schema.
-    pub schema: serde_json::Value,
+    /// What it has to be.
+    pub shape: Shape,
     /// The field of the request that asks for it.
     pub field: &'static str,
+}
+
+impl Form {
+    /// JSON that is valid under a schema, as a field of the request asks for it.
+    #[must_use]
+    pub const fn schema(schema: serde_json::Value, field: &'static str) -> Self {
+        Self { shape: Shape::Schema(schema), field }
+    }
 }
 
 /// Why a form cannot be kept to, as a sentence for the client.

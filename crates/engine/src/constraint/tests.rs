@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Form, Grammar, Grammars};
+use super::{Form, Grammar, Grammars, Shape};
 use crate::{
     chance::Chance,
     fake::{END, FakeVocabulary},
@@ -13,7 +13,7 @@ fn grammars() -> Grammars {
 }
 
 fn form(schema: Value) -> Form {
-    Form { schema, field: "response_format" }
+    Form::schema(schema, "response_format")
 }
 
 fn refusal(schema: Value) -> String {
@@ -144,7 +144,7 @@ fn a_form_too_complex_in_its_middle_says_so() {
     let mut guide = grammars().compile(&form(schema)).expect("a grammar").start();
     let failed = guide.take(u32::from(b'{')).expect_err("too many properties");
     assert_eq!(failed.field, "response_format");
-    assert!(failed.reason.starts_with("The schema cannot be kept to here:"), "{failed}");
+    assert!(failed.reason.starts_with("The form cannot be kept to here:"), "{failed}");
 }
 
 #[test]
@@ -157,4 +157,76 @@ fn a_schema_is_compiled_once_and_the_latest_are_kept() {
     assert!(Arc::ptr_eq(&first, &compile(0)), "it was used last");
     (16..32).for_each(|number| drop(compile(number)));
     assert!(!Arc::ptr_eq(&first, &compile(0)));
+}
+
+fn shaped(shape: Shape) -> Form {
+    Form { shape, field: "structured_outputs" }
+}
+
+/// Random answers of a shape, all of them complete.
+fn answers(shape: Shape) -> Vec<String> {
+    let grammar = grammars().compile(&shaped(shape)).expect("a grammar");
+    let answers = (0..60).map(|seed| answer(&grammar, seed, 200));
+    answers.map(|(text, is_complete)| if is_complete { text } else { panic!("{text}") }).collect()
+}
+
+#[test]
+fn an_expression_matches_the_whole_answer() {
+    let texts = answers(Shape::Regex(r"[A-C]{2}/(x|yy)[0-9]".into()));
+    for text in &texts {
+        let (head, tail) = text.split_once('/').expect("a slash");
+        assert!(head.len() == 2 && head.bytes().all(|byte| (b'A'..=b'C').contains(&byte)), "{text}");
+        let digit = tail.strip_prefix('x').or_else(|| tail.strip_prefix("yy")).expect("x or yy");
+        assert!(digit.len() == 1 && digit.bytes().all(|byte| byte.is_ascii_digit()), "{text}");
+    }
+}
+
+#[test]
+fn a_choice_is_one_of_its_texts_whatever_they_hold() {
+    let choices = ["yes", "no", "no way", "a \"quoted\" one\n", "[a-z]+", "Grüße \\ 🦀"];
+    let texts = answers(Shape::Choice(choices.map(str::to_owned).to_vec()));
+    assert!(texts.iter().all(|text| choices.contains(&text.as_str())), "{texts:?}");
+    assert!(choices.iter().all(|choice| texts.iter().any(|text| text == choice)), "{texts:?}");
+}
+
+#[test]
+fn a_grammar_is_followed() {
+    let sums = "start: term (\"+\" term){1,3}\nterm: NUMBER | \"(\" NUMBER \")\"\nNUMBER: /[1-9]/";
+    for text in answers(Shape::Lark(sums.into())) {
+        let terms: Vec<_> = text.split('+').collect();
+        assert!((2..=4).contains(&terms.len()), "{text}");
+        let is_term = |term: &&str| term.trim_matches(['(', ')']).len() == 1 && [1, 3].contains(&term.len());
+        assert!(terms.iter().all(is_term), "{text}");
+    }
+}
+
+#[test]
+fn what_is_invalid_or_too_costly_is_refused_in_words() {
+    for (shape, words) in [
+        (Shape::Regex("a(".into()), "cannot be kept to"),
+        (Shape::Regex("(?=a)b".into()), "cannot be kept to"),
+        (Shape::Regex("a".repeat(20_000)), "16384 bytes"),
+        (Shape::Choice(vec![]), "1 to 1024 texts"),
+        (Shape::Choice(vec![String::new()]), "no empty text"),
+        (Shape::Lark("start: \"a".into()), "cannot be kept to"),
+        (Shape::Lark("begin: \"a\"".into()), "cannot be kept to"),
+        (Shape::Lark("start: other".into()), "cannot be kept to"),
+        (Shape::Lark("start: start".into()), "cannot be kept to"),
+        (Shape::Lark("root ::= \"a\"".into()), "EBNF or GBNF"),
+        (Shape::Lark("start: %json {}".into()), "no %json"),
+        (Shape::Lark("start: <[3]>".into()), "no <["),
+    ] {
+        let said = match grammars().compile(&shaped(shape.clone())) {
+            Err(refused) => refused.reason,
+            Ok(_) => panic!("{shape:?} is taken"),
+        };
+        assert!(said.contains(words), "{shape:?}: {said}");
+    }
+}
+
+#[test]
+fn brackets_as_deep_as_a_form_may_have_them_break_nothing() {
+    let (open, close) = ("(".repeat(8_000), ")".repeat(8_000));
+    assert!(grammars().compile(&shaped(Shape::Lark(format!("start: {open}\"a\"{close}")))).is_err());
+    assert!(grammars().compile(&shaped(Shape::Regex(format!("{open}a{close}")))).is_err());
 }

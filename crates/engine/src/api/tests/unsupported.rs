@@ -4,8 +4,7 @@ use super::{body, check_refused, read, refusal};
 fn a_field_that_the_engine_would_have_to_act_on_is_refused_by_name() {
     for (name, value) in [
         ("grammar", r#""root ::= \"a\"""#),
-        ("guided_regex", r#""a+""#),
-        ("guided_choice", r#"["a"]"#),
+        ("ebnf", r#""root ::= x""#),
         ("bad_words", r#"["a"]"#),
         ("truncate_prompt_tokens", "5"),
         ("continue_final_message", "true"),
@@ -31,7 +30,7 @@ fn a_value_that_changes_nothing_is_taken() {
         r#","dry_multiplier":0,"dry_base":1.75,"mirostat":0,"mirostat_tau":5.0,"typical_p":1,"typ_p":1.0,
         "xtc_probability":0.0,"xtc_threshold":0.1,"dynatemp_range":0,"continue_final_message":false,
         "add_generation_prompt":true,"best_of":1,"use_beam_search":false,"length_penalty":1.0,"grammar":"",
-        "guided_regex":null,"bad_words":[],"functions":[],"modalities":["text"],"n_predict":-1,"repeat_last_n":64,
+        "ebnf":null,"bad_words":[],"functions":[],"modalities":["text"],"n_predict":-1,"repeat_last_n":64,
         "skip_special_tokens":true,"truncate_prompt_tokens":null,"echo":false"#,
     );
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 fn grammar(schema: Value) -> Option<Arc<Grammar>> {
-    let form = Form { schema, field: "response_format" };
+    let form = Form::schema(schema, "response_format");
     Some(Grammars::new(Arc::new(FakeVocabulary::default())).compile(&form).expect("a grammar"))
 }
 
