@@ -22,7 +22,7 @@ pub(super) struct EngineProcess {
     pub(super) start_ms: Option<i64>,
     /// How long it took the last time until it was ready on a shared device, from the moment when the one before it was told to end.
     pub(super) swap_ms: Option<i64>,
-    /// For how long it had its device, as far as that counts against it.
+    /// For how long it had its device while another waited for that, as far as it counts against it.
     pub(super) used_ms: i64,
     /// Starts that failed and ends that nobody asked for, since it last ran for a while.
     pub(super) failures: u32,

@@ -149,7 +149,7 @@ impl Scheduler {
         let Some(process) = replica.process.as_mut().filter(|it| it.status == ProcessStatus::Starting) else {
             return;
         };
-        process.start_ms = Some(now - process.since);
+        process.start_ms = Some((now - process.since).max(0));
         process.error = None;
         process.enter(ProcessStatus::Running, now);
         self.note_swap(key, now);
@@ -171,7 +171,8 @@ impl Scheduler {
     pub(super) fn note_stopped(&mut self, key: ReplicaKey, error: Option<String>, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let Some(process) = &mut replica.process else { return };
-        let was_asked = process.status == ProcessStatus::Stopping;
+        let (was_asked, has_not_started) =
+            (process.status == ProcessStatus::Stopping, process.status == ProcessStatus::Starting);
         // It crashed while it was told to end: the second answer is of no process that runs.
         if process.status == ProcessStatus::Stopped || error.is_none() && !was_asked {
             return;
@@ -183,6 +184,9 @@ impl Scheduler {
             process.failures = process.failures.saturating_add(1);
         }
         process.error = error;
+        if has_not_started {
+            self.note_failed_swap(key);
+        }
         if !was_asked {
             self.note_death(key, None, now);
             self.settle_doubts(key, None, Evidence::Died, now);
