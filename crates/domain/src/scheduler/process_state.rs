@@ -55,6 +55,15 @@ impl EngineProcess {
         (self.idle_since, self.unwell_since) = (None, None);
     }
 
+    /// Nothing of it lies behind `now`, though the clock was set back; and it is started again no later than after the longest pause.
+    pub(super) fn follow_clock(&mut self, now: i64) {
+        self.since = self.since.min(now);
+        for since in [&mut self.wanted_since, &mut self.idle_since, &mut self.unwell_since] {
+            *since = since.map(|since| since.min(now));
+        }
+        self.not_before = self.not_before.min(now.saturating_add(RESTART.cap_ms));
+    }
+
     /// Whether it may be started at `now`, where it was wanted for `start_after_ms` or `is_urgent`.
     pub(super) fn is_due(&self, start_after_ms: i64, is_urgent: bool, now: i64) -> bool {
         let is_ripe = |since: i64| is_urgent || now.saturating_sub(since) >= start_after_ms;

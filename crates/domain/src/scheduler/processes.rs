@@ -68,6 +68,7 @@ impl Scheduler {
         let is_idle = replica.claimed() == 0 && !is_wanted;
         let is_unwell = replica.config.models.iter().all(|model| replica.is_paused_for(*model));
         let Some(process) = &mut replica.process else { return };
+        process.follow_clock(now);
         process.wanted_since = is_wanted.then(|| process.wanted_since.unwrap_or(now));
         let is_running = process.status == ProcessStatus::Running;
         process.idle_since = (is_idle && is_running).then(|| process.idle_since.unwrap_or(now));

@@ -147,3 +147,21 @@ fn what_a_model_had_of_the_device_while_nobody_waited_is_no_lead() {
     night.pass(2 * HOUR);
     assert_eq!(night.late(seqs, due_at), 0, "{:?}", night.turns);
 }
+
+#[test]
+fn a_clock_that_was_set_back_puts_no_start_and_no_stop_off() {
+    let mut night = Night::new(2);
+    night.desk.now += 100 * HOUR;
+    night.broken.insert(1);
+    night.post(1, 1, 10, 48 * HOUR);
+    while night.desk.scheduler.process_error(ReplicaKey(1)).is_none() {
+        night.pass(1_000);
+    }
+    night.broken.clear();
+    night.desk.now -= 10 * HOUR;
+    night.pass(10 * MINUTE);
+    assert_eq!((night.order(), night.done.len()), (vec![1], 10));
+    night.desk.now -= 10 * HOUR;
+    night.pass(11 * MINUTE);
+    assert!(night.on_device.is_empty(), "it is stopped when it has long been idle");
+}
