@@ -3,11 +3,13 @@
 //! A replica keeps its device until it has no work, or another's deadline is in danger before any of its own, or its time slice is over and
 //! another has had the device for less time. A swap costs what it takes to end one engine and load the next, and nothing is computed
 //! meanwhile: so a device earns a twentieth of the time in which an engine runs on it, and pays for swaps with that; for
-//! deadlines it may owe as much as it may save up. One that has nothing to do, and could not pay, is stopped like any other that has
-//! long been idle: so work gathers where there is little of it for each of several models.
+//! deadlines it may owe as much as it may save up. A swap that costs more than that is due once so much is saved. One that has nothing
+//! to do, and could not pay, is stopped like any other that has long been idle: so work gathers where there is little of it for each
+//! of several models.
 //!
 //! Deadlines give no replica a lead over another that is longer than a slice. Else an account whose requests are always in danger,
-//! because they are more than can be done, would keep the device from all others.
+//! because they are more than can be done, would keep the device from all others. What a replica had of the device while nobody else
+//! waited for it is no lead. One whose last start failed waits for the end of a slice, whatever its deadlines: it may fail again.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -81,13 +83,18 @@ impl Scheduler {
         let mut waiting: Vec<_> = keys.iter().copied().filter(|key| self.is_due(*key, now)).collect();
         waiting.sort_by_cached_key(|key| self.rank(*key, next));
         let Some(holder) = holder else {
-            if let Some(key) = waiting.first() {
-                self.begin_swap(device, None, now);
-                self.start(*key, now);
+            match waiting.first() {
+                Some(key) => {
+                    self.begin_swap(device, None, now);
+                    self.start(*key, now);
+                }
+                None => _ = self.end_swap(device),
             }
             return;
         };
-        self.count_use(holder, keys, ms);
+        if !waiting.is_empty() {
+            self.count_use(holder, keys, ms);
+        }
         if holder_status != Some(ProcessStatus::Running) {
             return;
         }
@@ -121,7 +128,14 @@ impl Scheduler {
         }
     }
 
-    /// The holder had its device for so long.
+    /// An engine is ready on it, or none is to be for now: since when it was being swapped.
+    fn end_swap(&mut self, device: DeviceKey) -> Option<i64> {
+        let state = self.devices.get_mut(&device)?;
+        state.next = None;
+        state.swapping_since.take()
+    }
+
+    /// The holder had its device for so long, while another waited for it.
     fn count_use(&mut self, holder: ReplicaKey, keys: &[ReplicaKey], ms: i64) {
         let Some(slice_ms) = self.slice_ms(holder) else { return };
         let used_ms = |replicas: &mut BTreeMap<ReplicaKey, ReplicaState>, key: &ReplicaKey, ms| {
@@ -153,25 +167,30 @@ impl Scheduler {
         let swaps_ms = [running, waiting].map(|it| it.swap_ms.unwrap_or(0)).iter().sum::<i64>();
         let due_at = |key| self.first_in_danger(key).unwrap_or(i64::MAX);
         let is_urgent = due_at(other) < due_at(holder);
-        let is_paid_for = credit_ms + if is_urgent { CREDIT_MAX_MS } else { 0 } >= swaps_ms;
+        let is_paid_for =
+            credit_ms + if is_urgent { CREDIT_MAX_MS } else { 0 } >= swaps_ms.min(CREDIT_MAX_MS);
         if running.idle_since.is_some_and(|since| now - since >= IDLE_MS) {
             return is_paid_for;
         }
         let slice_ms = self.slice_ms(holder).unwrap_or(0);
         let lead_ms = waiting.used_ms - running.used_ms;
-        let is_next = is_urgent && lead_ms <= slice_ms || lead_ms < 0 && now - running.since >= slice_ms;
-        is_next && is_paid_for && waiting.failures == 0
+        let has_precedence = is_urgent && lead_ms <= slice_ms && waiting.failures == 0;
+        is_paid_for && (has_precedence || lead_ms < 0 && now - running.since >= slice_ms)
     }
 
     /// A replica is ready on its device: so long a swap takes.
     pub(super) fn note_swap(&mut self, key: ReplicaKey, now: i64) {
         let Some(device) = self.replicas.get(&key).and_then(ReplicaState::device) else { return };
-        let since = self.devices.get_mut(&device).and_then(|state| {
-            state.next = None;
-            state.swapping_since.take()
-        });
+        let since = self.end_swap(device);
         if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
-            process.swap_ms = since.map(|since| now - since).or(process.swap_ms);
+            process.swap_ms = since.map(|since| (now - since).max(0)).or(process.swap_ms);
+        }
+    }
+
+    /// A replica could not be started on its device: what was lost with it is no part of the next swap.
+    pub(super) fn note_failed_swap(&mut self, key: ReplicaKey) {
+        if let Some(device) = self.replicas.get(&key).and_then(ReplicaState::device) {
+            self.end_swap(device);
         }
     }
 
@@ -180,6 +199,7 @@ impl Scheduler {
         let Some(device) = replica.device() else { return 0 };
         let credit_ms = self.devices.get(&device).map_or(0, |it| it.credit_ms);
         let swap_ms = replica.process.as_ref().and_then(|it| it.swap_ms).unwrap_or(0);
-        swap_ms.saturating_mul(2).saturating_sub(credit_ms + CREDIT_MAX_MS).max(0).saturating_mul(EARNED_OF)
+        let swaps_ms = swap_ms.saturating_mul(2).min(CREDIT_MAX_MS);
+        swaps_ms.saturating_sub(credit_ms + CREDIT_MAX_MS).max(0).saturating_mul(EARNED_OF)
     }
 }

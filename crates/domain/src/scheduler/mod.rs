@@ -76,11 +76,11 @@ pub use weakest_link::weakest_link;
 
 /// The scheduler. Its memory is bounded by the partitions that have work and the requests it holds a lease of.
 ///
-/// The same seed, inputs and times bring the same commands. It relies on three promises of its shell: a
+/// The same seed, inputs and times bring the same commands. It relies on four promises of its shell: a
 /// [`SchedulerInput::Tick`] comes at least once a second; every [`SchedulerCommand::Send`] that is not aborted is
-/// answered in the end, or its request is named by [`SchedulerInput::Ended`] when its deadline passes; and every
-/// [`SchedulerCommand::Lease`] that committed is answered, however late. Any other answer may be lost, and is then
-/// asked for again.
+/// answered in the end, or its request is named by [`SchedulerInput::Ended`] when its deadline passes; every
+/// [`SchedulerCommand::Lease`] that committed is answered, however late; and so is every [`SchedulerCommand::Start`] and
+/// [`SchedulerCommand::Stop`]. Any other answer may be lost, and is then asked for again.
 #[derive(Debug)]
 pub struct Scheduler {
     settings: Settings,

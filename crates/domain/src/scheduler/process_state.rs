@@ -22,7 +22,7 @@ pub(super) struct EngineProcess {
     pub(super) start_ms: Option<i64>,
     /// How long it took the last time until it was ready on a shared device, from the moment when the one before it was told to end.
     pub(super) swap_ms: Option<i64>,
-    /// For how long it had its device, as far as that counts against it.
+    /// For how long it had its device while another waited for that, as far as it counts against it.
     pub(super) used_ms: i64,
     /// Starts that failed and ends that nobody asked for, since it last ran for a while.
     pub(super) failures: u32,
@@ -53,6 +53,15 @@ impl EngineProcess {
     pub(super) fn enter(&mut self, status: ProcessStatus, now: i64) {
         (self.status, self.since) = (status, now);
         (self.idle_since, self.unwell_since) = (None, None);
+    }
+
+    /// Nothing of it lies behind `now`, though the clock was set back; and it is started again no later than after the longest pause.
+    pub(super) fn follow_clock(&mut self, now: i64) {
+        self.since = self.since.min(now);
+        for since in [&mut self.wanted_since, &mut self.idle_since, &mut self.unwell_since] {
+            *since = since.map(|since| since.min(now));
+        }
+        self.not_before = self.not_before.min(now.saturating_add(RESTART.cap_ms));
     }
 
     /// Whether it may be started at `now`, where it was wanted for `start_after_ms` or `is_urgent`.

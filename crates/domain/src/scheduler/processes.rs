@@ -68,6 +68,7 @@ impl Scheduler {
         let is_idle = replica.claimed() == 0 && !is_wanted;
         let is_unwell = replica.config.models.iter().all(|model| replica.is_paused_for(*model));
         let Some(process) = &mut replica.process else { return };
+        process.follow_clock(now);
         process.wanted_since = is_wanted.then(|| process.wanted_since.unwrap_or(now));
         let is_running = process.status == ProcessStatus::Running;
         process.idle_since = (is_idle && is_running).then(|| process.idle_since.unwrap_or(now));
@@ -149,7 +150,7 @@ impl Scheduler {
         let Some(process) = replica.process.as_mut().filter(|it| it.status == ProcessStatus::Starting) else {
             return;
         };
-        process.start_ms = Some(now - process.since);
+        process.start_ms = Some((now - process.since).max(0));
         process.error = None;
         process.enter(ProcessStatus::Running, now);
         self.note_swap(key, now);
@@ -171,7 +172,8 @@ impl Scheduler {
     pub(super) fn note_stopped(&mut self, key: ReplicaKey, error: Option<String>, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let Some(process) = &mut replica.process else { return };
-        let was_asked = process.status == ProcessStatus::Stopping;
+        let (was_asked, has_not_started) =
+            (process.status == ProcessStatus::Stopping, process.status == ProcessStatus::Starting);
         // It crashed while it was told to end: the second answer is of no process that runs.
         if process.status == ProcessStatus::Stopped || error.is_none() && !was_asked {
             return;
@@ -183,6 +185,9 @@ impl Scheduler {
             process.failures = process.failures.saturating_add(1);
         }
         process.error = error;
+        if has_not_started {
+            self.note_failed_swap(key);
+        }
         if !was_asked {
             self.note_death(key, None, now);
             self.settle_doubts(key, None, Evidence::Died, now);

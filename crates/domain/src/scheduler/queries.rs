@@ -42,9 +42,9 @@ impl Scheduler {
         self.leases_held.values().map(|held| &held.lease)
     }
 
-    /// Whether the replica is paused for any of its models.
+    /// Whether the replica is paused for any of its models. One that does not run is not.
     pub fn is_paused(&self, replica: ReplicaKey) -> bool {
-        self.replicas.get(&replica).is_some_and(|it| it.paused().next().is_some())
+        self.replicas.get(&replica).is_some_and(|it| it.is_running() && it.paused().next().is_some())
     }
 
     /// Until when the replica is outside its hours, in milliseconds, while no deadline overrules them for any of its models;
@@ -54,7 +54,7 @@ impl Scheduler {
         closed.map(|it| it.hours.until.unwrap_or(i64::MAX))
     }
 
-    /// Why the replica was paused last, while it is paused for every one of its models.
+    /// Why the replica was paused last, while it is paused for every one of its models. One that does not run is not.
     pub fn pause_reason(&self, replica: ReplicaKey) -> Option<&str> {
         self.whole_pause(replica).map(Breaker::reason)
     }
@@ -87,11 +87,11 @@ impl Scheduler {
     }
 
     /// Why the process of a replica does not run though nobody asked for its end, and when it is started again at the earliest, in
-    /// milliseconds.
+    /// milliseconds. `None` from the moment when that is.
     pub fn process_error(&self, replica: ReplicaKey) -> Option<(&str, i64)> {
-        let replica = self.replicas.get(&replica).filter(|it| it.has_crashed())?;
-        let process = replica.process.as_ref()?;
-        Some((process.error.as_deref()?, process.not_before))
+        let process = self.replicas.get(&replica)?.process.as_ref()?;
+        let has_ended = process.status == ProcessStatus::Stopped;
+        Some((process.error.as_deref().filter(|_| has_ended)?, process.not_before))
     }
 
     /// When a process that is being started will be ready, in milliseconds, as long as its last start took; `None` where that is not
@@ -105,7 +105,7 @@ impl Scheduler {
     /// The breaker whose probe is due first, where no model of the replica is in use: whoever waits for another model of it does
     /// not wait for this one.
     fn whole_pause(&self, replica: ReplicaKey) -> Option<&Breaker> {
-        let replica = self.replicas.get(&replica)?;
+        let replica = self.replicas.get(&replica).filter(|it| it.is_running())?;
         let is_whole = replica.config.models.iter().all(|model| replica.is_paused_for(*model));
         replica.paused().map(|(_, breaker)| breaker).min_by_key(|it| it.probe_at()).filter(|_| is_whole)
     }

@@ -44,6 +44,13 @@ impl EngineClient {
         }
     }
 
+    /// Waits until nothing is left of the engine's process, however long that takes. Does nothing where it does not run.
+    pub async fn process_gone(&self) {
+        if let Some(process) = self.process() {
+            _ = process.stopped().await;
+        }
+    }
+
     async fn check_ready(&self) -> Result<(), String> {
         let url = self.config.openai().map(|openai| &openai.base_url);
         let place = url.and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));

@@ -49,6 +49,8 @@ pub(super) fn stop(replica: ReplicaKey, replicas: &Arc<Replicas>, answers: &Unbo
             let engine = replicas.name(replica);
             tracing::error!(target: "engine", engine, "the engine was not stopped: {reason}");
         }
+        // What cannot be killed has its device still.
+        replicas.process_gone(replica).await;
         let _ = answers.send(SchedulerInput::Stopped { replica, error });
     });
 }

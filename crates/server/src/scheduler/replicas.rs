@@ -108,6 +108,13 @@ impl Replicas {
         }
     }
 
+    /// Waits until nothing is left of its process; see [`EngineClient::process_gone`].
+    pub(super) async fn process_gone(&self, key: ReplicaKey) {
+        if let Some(client) = self.client(key) {
+            client.process_gone().await;
+        }
+    }
+
     /// What the operator calls it.
     pub fn name(&self, key: ReplicaKey) -> &str {
         self.client(key).map_or("unknown", |client| &client.config().name)

@@ -236,9 +236,11 @@ async fn an_engine_whose_guard_does_nothing_is_killed_and_not_started_until_the_
     assert_eq!(late, "it has not ended within 105 s");
     assert!(!is_there(engine));
     assert!(client.start_process().await.unwrap_err().contains("still being ended"));
+    let gone = tokio::spawn(async move { client.process_gone().await });
+    assert!(!gone.is_finished() && world.status() == ProcessStatus::Stopping);
     kill(guard, "CONT");
-    wait_until("the guard has ended", || world.status() == STOPPED);
-    assert!(world.is_free());
+    gone.await.unwrap();
+    assert!(world.status() == STOPPED && world.is_free());
 }
 
 /// Where the settings of a service are; without it the test below has nothing to do.

@@ -9,36 +9,41 @@ const LOAD_MS: i64 = 60_000;
 const END_MS: i64 = 10_000;
 const REQUEST_MS: i64 = 20_000;
 const SLOTS: u32 = 16;
-const MINUTE: i64 = 60_000;
-const HOUR: i64 = 60 * MINUTE;
+pub(super) const MINUTE: i64 = 60_000;
+pub(super) const HOUR: i64 = 60 * MINUTE;
 
 /// What an engine is about to do, and when.
 #[derive(Debug, Clone, Copy)]
-enum Change {
+pub(super) enum Change {
     Ready(i64),
+    Broken(i64),
     Ended(i64),
 }
 
 /// A night on one device.
-struct Night {
-    desk: Desk,
+pub(super) struct Night {
+    pub(super) desk: Desk,
+    /// How long an engine takes to be ready.
+    pub(super) load_ms: i64,
+    /// Models whose engines cannot be started: they give up after as long as others are ready.
+    pub(super) broken: BTreeSet<i64>,
     /// The models whose engines were started, in order, and when they were ready.
-    turns: Vec<(i64, i64)>,
-    changes: BTreeMap<ReplicaKey, Change>,
-    on_device: BTreeSet<ReplicaKey>,
+    pub(super) turns: Vec<(i64, i64)>,
+    pub(super) changes: BTreeMap<ReplicaKey, Change>,
+    pub(super) on_device: BTreeSet<ReplicaKey>,
     /// When each request in flight will be done.
-    done_at: BTreeMap<i64, i64>,
+    pub(super) done_at: BTreeMap<i64, i64>,
     /// When each was done.
-    done: BTreeMap<i64, i64>,
+    pub(super) done: BTreeMap<i64, i64>,
     /// For how long an engine was loaded or ended.
-    lost_ms: i64,
+    pub(super) lost_ms: i64,
     begun_at: i64,
     next_seq: i64,
 }
 
 impl Night {
     /// An engine for each of so many models.
-    fn new(models: u32) -> Self {
+    pub(super) fn new(models: u32) -> Self {
         let rules = ProcessRules {
             start_after_ms: 10_000,
             idle_stop_ms: 600_000,
@@ -54,6 +59,8 @@ impl Night {
         Self {
             begun_at: desk.now,
             desk,
+            load_ms: LOAD_MS,
+            broken: BTreeSet::new(),
             turns: Vec::new(),
             changes: BTreeMap::new(),
             on_device: BTreeSet::new(),
@@ -65,7 +72,7 @@ impl Night {
     }
 
     /// So many requests of an account for a model arrive, due in this time; the numbers of them.
-    fn post(&mut self, model: i64, account: i64, count: i64, due_ms: i64) -> std::ops::Range<i64> {
+    pub(super) fn post(&mut self, model: i64, account: i64, count: i64, due_ms: i64) -> std::ops::Range<i64> {
         let seqs = self.next_seq..self.next_seq + count;
         self.next_seq = seqs.end;
         let due = self.desk.now + due_ms;
@@ -74,7 +81,7 @@ impl Night {
         seqs
     }
 
-    fn pass(&mut self, ms: i64) {
+    pub(super) fn pass(&mut self, ms: i64) {
         for _ in 0..ms / 1_000 {
             self.desk.now += 1_000;
             self.finish();
@@ -112,7 +119,7 @@ impl Night {
 
     fn change(&mut self) {
         for (key, change) in self.changes.clone() {
-            let (Change::Ready(at) | Change::Ended(at)) = change;
+            let (Change::Ready(at) | Change::Broken(at) | Change::Ended(at)) = change;
             if at > self.desk.now {
                 continue;
             }
@@ -122,9 +129,10 @@ impl Night {
                     self.turns.push((key.0.into(), at));
                     SchedulerInput::Started { replica: key }
                 }
-                Change::Ended(_) => {
+                Change::Broken(_) | Change::Ended(_) => {
                     self.on_device.remove(&key);
-                    SchedulerInput::Stopped { replica: key, error: None }
+                    let error = matches!(change, Change::Broken(_)).then(|| "not ready in time".to_owned());
+                    SchedulerInput::Stopped { replica: key, error }
                 }
             });
         }
@@ -139,7 +147,10 @@ impl Night {
                 "start" => {
                     self.on_device.insert(key());
                     assert_eq!(self.on_device.len(), 1, "one holds the device at a time");
-                    self.changes.insert(key(), Change::Ready(self.desk.now + LOAD_MS));
+                    let (at, is_broken) =
+                        (self.desk.now + self.load_ms, self.broken.contains(&key().0.into()));
+                    let change = if is_broken { Change::Broken(at) } else { Change::Ready(at) };
+                    self.changes.insert(key(), change);
                 }
                 "stop" => {
                     self.changes.insert(key(), Change::Ended(self.desk.now + END_MS));
@@ -150,11 +161,11 @@ impl Night {
     }
 
     /// The models in the order of their turns.
-    fn order(&self) -> Vec<i64> {
+    pub(super) fn order(&self) -> Vec<i64> {
         self.turns.iter().map(|(model, _)| *model).collect()
     }
 
-    fn late(&self, seqs: std::ops::Range<i64>, due_at: i64) -> usize {
+    pub(super) fn late(&self, seqs: std::ops::Range<i64>, due_at: i64) -> usize {
         seqs.filter(|seq| self.done.get(seq).is_none_or(|at| *at > due_at)).count()
     }
 }

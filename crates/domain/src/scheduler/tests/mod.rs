@@ -5,6 +5,7 @@ mod colocation;
 mod concurrency;
 mod deadlines;
 mod desk;
+mod device_troubles;
 mod devices;
 mod due_first;
 mod failures;

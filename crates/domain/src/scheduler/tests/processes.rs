@@ -242,6 +242,23 @@ fn a_replica_that_does_not_run_is_no_reason_to_pause_or_close_its_models() {
 }
 
 #[test]
+fn one_that_is_stopped_while_it_is_paused_is_not_said_to_be_paused() {
+    let mut desk = running(1..=2);
+    desk.reset(1);
+    desk.reset(2);
+    desk.probed_failed();
+    let said = |desk: &Desk| {
+        let it = &desk.scheduler;
+        (it.is_paused(FIRST), it.pause_reason(FIRST).is_some(), it.process_error(FIRST).is_some())
+    };
+    assert_eq!(said(&desk), (true, true, false));
+    stopped(&mut desk, Some("it ended with signal 11"));
+    assert_eq!(said(&desk), (false, false, true));
+    desk.wait(20_000);
+    assert_eq!((status(&desk), said(&desk)), (ProcessStatus::Starting, (false, false, false)));
+}
+
+#[test]
 fn nothing_is_started_while_the_service_ends() {
     let mut desk = desk();
     desk.enqueue(1, 1..=3);

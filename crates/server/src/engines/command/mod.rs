@@ -170,8 +170,8 @@ impl CommandProcess {
         Err(format!("it was not ready within {} s: {why_not}", start_timeout_ms / 1_000))
     }
 
-    /// Waits until it is stopped; why it ended, where it did so by itself.
-    async fn stopped(&self) -> Option<String> {
+    /// Waits until it is stopped, however long that takes; why it ended, where it did so by itself.
+    pub(super) async fn stopped(&self) -> Option<String> {
         let mut status = self.status();
         let is_stopped = |status: &ProcessStatus| matches!(status, ProcessStatus::Stopped { .. });
         match status.wait_for(is_stopped).await.as_deref() {
