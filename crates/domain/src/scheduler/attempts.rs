@@ -90,6 +90,11 @@ impl Failure {
         FailedAttempt::new(at, self.status, message)
     }
 
+    /// Whether the request may be why the replica does not work: it died, or hangs.
+    pub(super) fn may_be_guilty(&self) -> bool {
+        self.may_be_a_death() || self.trouble == Trouble::Silent
+    }
+
     /// Whether it may mean that the replica died with everything that ran there. A 502 is a gateway's word for that.
     pub(super) fn may_be_a_death(&self) -> bool {
         self.trouble == Trouble::Broke || self.status == Some(502)

@@ -95,6 +95,12 @@ impl Scheduler {
         if !waiting.is_empty() {
             self.count_use(holder, keys, ms);
         }
+        if holder_status == Some(ProcessStatus::Starting) {
+            if waiting.iter().any(|key| self.has_precedence(holder, *key, credit_ms)) {
+                self.stop_process(holder, now);
+            }
+            return;
+        }
         if holder_status != Some(ProcessStatus::Running) {
             return;
         }
@@ -163,19 +169,34 @@ impl Scheduler {
         let (Some(running), Some(waiting)) = (self.process(holder), self.process(other)) else {
             return false;
         };
-        // It may have to be taken back at once.
-        let swaps_ms = [running, waiting].map(|it| it.swap_ms.unwrap_or(0)).iter().sum::<i64>();
-        let due_at = |key| self.first_in_danger(key).unwrap_or(i64::MAX);
-        let is_urgent = due_at(other) < due_at(holder);
-        let is_paid_for =
-            credit_ms + if is_urgent { CREDIT_MAX_MS } else { 0 } >= swaps_ms.min(CREDIT_MAX_MS);
-        if running.idle_since.is_some_and(|since| now - since >= IDLE_MS) {
-            return is_paid_for;
+        if self.has_precedence(holder, other, credit_ms) {
+            return true;
         }
+        let is_urgent = self.is_urgent(holder, other);
+        if !is_paid_for(running, waiting, is_urgent, credit_ms) {
+            return false;
+        }
+        let is_idle = running.idle_since.is_some_and(|since| now - since >= IDLE_MS);
         let slice_ms = self.slice_ms(holder).unwrap_or(0);
+        is_idle || waiting.used_ms < running.used_ms && now - running.since >= slice_ms
+    }
+
+    /// Whether another's deadlines go before all that the `holder` has to do.
+    fn has_precedence(&self, holder: ReplicaKey, other: ReplicaKey, credit_ms: i64) -> bool {
+        let (Some(running), Some(waiting)) = (self.process(holder), self.process(other)) else {
+            return false;
+        };
         let lead_ms = waiting.used_ms - running.used_ms;
-        let has_precedence = is_urgent && lead_ms <= slice_ms && waiting.failures == 0;
-        is_paid_for && (has_precedence || lead_ms < 0 && now - running.since >= slice_ms)
+        self.is_urgent(holder, other)
+            && lead_ms <= self.slice_ms(holder).unwrap_or(0)
+            && waiting.failures == 0
+            && is_paid_for(running, waiting, true, credit_ms)
+    }
+
+    /// Whether a deadline of another is in danger, and comes before those of the `holder` that are.
+    fn is_urgent(&self, holder: ReplicaKey, other: ReplicaKey) -> bool {
+        let due_at = |key| self.first_in_danger(key).unwrap_or(i64::MAX);
+        due_at(other) < due_at(holder)
     }
 
     /// A replica is ready on its device: so long a swap takes.
@@ -202,4 +223,11 @@ impl Scheduler {
         let swaps_ms = swap_ms.saturating_mul(2).min(CREDIT_MAX_MS);
         swaps_ms.saturating_sub(credit_ms + CREDIT_MAX_MS).max(0).saturating_mul(EARNED_OF)
     }
+}
+
+/// Whether a swap was earned, and the one back: it may have to be taken back at once. For deadlines a device may owe.
+fn is_paid_for(running: &EngineProcess, waiting: &EngineProcess, is_urgent: bool, credit_ms: i64) -> bool {
+    let swaps_ms = [running, waiting].map(|it| it.swap_ms.unwrap_or(0)).iter().sum::<i64>();
+    let owed_ms = if is_urgent { CREDIT_MAX_MS } else { 0 };
+    credit_ms + owed_ms >= swaps_ms.min(CREDIT_MAX_MS)
 }

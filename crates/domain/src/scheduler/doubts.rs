@@ -5,10 +5,10 @@
 //! that began after the failure. The replica is at fault, and no attempt counts, where that probe fails. The number of
 //! failures is no evidence: whoever sends enough requests can bring about any number, from several accounts too.
 //!
-//! A connection that broke may mean that the replica died, and anything that ran there may be why. Where the probe fails, or
-//! several connections broke and none held that was there then (it died and came back before the probe), what broke becomes
-//! suspect, uncounted. `suspects` finds out which of them is guilty: the connection of a suspect that breaks while it has the replica
-//! to itself counts, and it stays a suspect, so that a request that kills its engine uses its attempts up without harming
+//! A connection that broke may mean that the replica died, and an answer that did not come in time that it hangs; anything that ran
+//! there may be why. Where the probe fails, or several connections broke and none held that was there then (it died and came back before the probe), what broke becomes
+//! suspect, uncounted. `suspects` finds out which of them is guilty: a suspect that fails so while it has the replica to itself is
+//! counted, and stays a suspect, so that a request that kills its engine or makes it hang uses its attempts up without harming
 //! neighbours. A result, and any other failure of its own, ends the suspicion.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,7 +87,7 @@ impl Scheduler {
     /// fewer, and none runs amid ordinary work for a while.
     pub(super) fn note_death(&mut self, key: ReplicaKey, model: Option<ModelKey>, now: i64) {
         let is_meant = |of: ModelKey| model.is_none_or(|model| of == model);
-        let broken = self.doubts(key, |of, failure| is_meant(of) && failure.may_be_a_death());
+        let broken = self.doubts(key, |of, failure| is_meant(of) && failure.may_be_guilty());
         let Some(replica) = self.replicas.get(&key) else { return };
         let suspect = |seq: &i64| self.leases_held.get(seq).filter(|held| held.suspect);
         // Of a process that ended, nothing can go on.
@@ -140,7 +140,7 @@ impl Scheduler {
         let Some(mut held) = self.let_go(seq) else { return };
         let Some(Doubt { failure, was_alone }) = held.doubt.take() else { return };
         let may_be_a_death = failure.may_be_a_death();
-        let killed_alone = was_alone && held.suspect && may_be_a_death;
+        let killed_alone = was_alone && held.suspect && failure.may_be_guilty();
         match (evidence, failure.trouble) {
             (Evidence::Works, Trouble::Refused | Trouble::Slow) => {
                 let (code, attempt) = (failure.code(), failure.attempt(now));
@@ -159,7 +159,10 @@ impl Scheduler {
                 self.release_lease(held, now, mark, now);
             }
             (Evidence::Died, _) if killed_alone => self.count_attempt(held, &failure, true, now),
-            (Evidence::Died, _) => self.excuse_attempt(held, may_be_a_death, now),
+            (Evidence::Died, _) => {
+                let suspect = failure.may_be_guilty();
+                self.excuse_attempt(held, suspect, now);
+            }
             (Evidence::Busy | Evidence::Unknown, _) => {
                 let suspect = held.suspect;
                 self.excuse_attempt(held, suspect, now);

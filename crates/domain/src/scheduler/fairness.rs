@@ -369,7 +369,8 @@ impl Model {
             }
             !is_over
         });
-        self.suspects.repair(|account| self.partitions.contains_key(&account), now);
+        let has_work = |account| self.partitions.contains_key(&account);
+        self.suspects.repair(self.capacity > 0, has_work, now);
         for account in &again {
             self.enlist(*account);
         }

@@ -138,7 +138,16 @@ impl Scheduler {
         if is_hung {
             process.error = Some(format!("it answered no probe for {} s", HUNG_MS / 1_000));
         }
-        if process.status == ProcessStatus::Draining && is_empty {
+        match process.status {
+            ProcessStatus::Draining if is_empty => self.stop_process(key, now),
+            ProcessStatus::Starting if !is_open => self.stop_process(key, now),
+            _ => {}
+        }
+    }
+
+    /// Ends a process that has nothing to do, or is not ready yet.
+    pub(super) fn stop_process(&mut self, key: ReplicaKey, now: i64) {
+        if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
             process.enter(ProcessStatus::Stopping, now);
             self.out.push(SchedulerCommand::Stop { replica: key });
         }
@@ -174,12 +183,13 @@ impl Scheduler {
         let Some(process) = &mut replica.process else { return };
         let (was_asked, has_not_started) =
             (process.status == ProcessStatus::Stopping, process.status == ProcessStatus::Starting);
-        // It crashed while it was told to end: the second answer is of no process that runs.
+        // It ended by itself when it was told to: the second answer is of no process that runs.
         if process.status == ProcessStatus::Stopped || error.is_none() && !was_asked {
             return;
         }
         process.enter(ProcessStatus::Stopped, now);
-        let error = error.or_else(|| process.error.take());
+        // What it says of an end that it was asked for is no fault.
+        let error = if was_asked { process.error.take() } else { error };
         if error.is_some() {
             process.not_before = now + RESTART.equal_jitter_ms(process.failures, &mut self.random);
             process.failures = process.failures.saturating_add(1);

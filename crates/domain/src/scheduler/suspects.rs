@@ -26,7 +26,8 @@ use super::messages::{AccountKey, Candidate};
 
 /// Suspects set aside per model; more are found again by a later revolution.
 const SUSPECTS_MAX: usize = 1024;
-/// So long after an engine died with suspects in flight they do not run amid ordinary work.
+/// So long after an engine died with suspects in flight they do not run amid ordinary work; time in which no engine is in use does not
+/// count.
 const CAUTION_MS: i64 = 600_000;
 /// The suspects of a death have come back into the queue by then, so that a group is not of the first ones alone.
 const GATHER_MS: i64 = 1_000;
@@ -64,6 +65,7 @@ pub(super) struct Suspects {
     searches: BTreeMap<AccountKey, Search>,
     cautious_until: Option<i64>,
     gather_until: Option<i64>,
+    passed_at: Option<i64>,
 }
 
 impl Suspects {
@@ -181,8 +183,13 @@ impl Suspects {
         }
     }
 
-    /// Once a second: searches end with the caution that they are part of, and with the work of their account.
-    pub(super) fn repair(&mut self, has_work: impl Fn(AccountKey) -> bool, now: i64) {
+    /// Once a second: searches end with the caution that they are part of, and with the work of their account. A caution lasts longer while
+    /// the model is not served.
+    pub(super) fn repair(&mut self, is_served: bool, has_work: impl Fn(AccountKey) -> bool, now: i64) {
+        let ms = self.passed_at.replace(now).map_or(0, |since| (now - since).clamp(0, CAUTION_MS));
+        if !is_served {
+            self.cautious_until = self.cautious_until.map(|until| until + ms);
+        }
         if self.cautious_until.is_some_and(|until| until <= now) {
             self.cautious_until = None;
             self.searches.clear();

@@ -221,11 +221,12 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
         match (it.until, it.why) {
             // A node of an earlier version uses it again, one request at a time.
             (None, Why::Closed | Why::Paused(_)) => return None,
-            (until, why) => out.push((until.unwrap_or(i64::MAX), why)),
+            // One whose start nobody can foretell may be started at once.
+            (until, why) => out.push((until.unwrap_or(now), why)),
         }
     }
     let first = out.into_iter().min();
-    let until = first.map(|(until, _)| until).filter(|until| (now + 1..i64::MAX).contains(until));
+    let until = first.map(|(until, _)| until).filter(|until| *until > now);
     Some(match first.map(|(_, why)| why) {
         Some(Why::Closed) => WaitingReason::EnginesClosed { until },
         Some(Why::Stopped) => WaitingReason::EnginesStopped { until },

@@ -165,3 +165,14 @@ fn a_clock_that_was_set_back_puts_no_start_and_no_stop_off() {
     night.pass(11 * MINUTE);
     assert!(night.on_device.is_empty(), "it is stopped when it has long been idle");
 }
+
+#[test]
+fn an_engine_that_is_being_started_gives_way_to_a_deadline() {
+    let mut night = Night::new(2);
+    night.load_ms = 40 * MINUTE;
+    night.post(1, 1, 100, 24 * HOUR);
+    night.pass(2 * MINUTE);
+    let (seqs, due_at) = (night.post(2, 2, 100, 80 * MINUTE), night.desk.now + 80 * MINUTE);
+    night.pass(3 * HOUR);
+    assert_eq!((night.order(), night.late(seqs, due_at)), (vec![2, 1], 0));
+}

@@ -292,3 +292,45 @@ fn one_that_answers_no_probe_for_long_is_started_anew() {
     started(&mut desk);
     assert_eq!(desk.flying().len(), 2);
 }
+
+#[test]
+fn a_request_that_hangs_its_engine_uses_its_attempts_up_and_harms_no_neighbour() {
+    let mut desk = running(1..=8);
+    for _ in 0..200 {
+        let hangs = desk.flying().contains(&3);
+        for seq in desk.flying() {
+            match hangs {
+                true => desk.fail(seq, AttemptError::TimedOut("slow".into())),
+                false => desk.complete(seq),
+            }
+        }
+        for _ in 0..if hangs { 40 } else { 1 } {
+            desk.wait(10_000);
+            if hangs && desk.hear().contains(&"probe 1".to_owned()) {
+                desk.probed_failed();
+            }
+        }
+        match status(&desk) {
+            ProcessStatus::Starting => started(&mut desk),
+            ProcessStatus::Stopping => stopped(&mut desk, None),
+            _ => {}
+        }
+    }
+    assert_eq!(desk.store.ends.get(&3), Some(&End::Failed("engine_unavailable")));
+    let completed = desk.store.ends.values().filter(|it| **it == End::Completed).count();
+    assert_eq!((completed, desk.store.ends.len()), (7, 8));
+}
+
+#[test]
+fn a_start_is_given_up_when_the_hours_close_and_that_is_no_fault_of_it() {
+    let mut desk = desk();
+    desk.enqueue(1, 1..=3);
+    desk.wait(12_000);
+    let hours = EngineHours { is_open: false, until: Some(desk.now + 600_000), is_open_for_deadlines: true };
+    desk.feed(SchedulerInput::Hours { replica: FIRST, hours });
+    desk.wait(2_000);
+    assert_eq!(desk.hear().pop(), Some("stop 1".to_owned()));
+    stopped(&mut desk, Some("it could not be started: it was stopped"));
+    stopped(&mut desk, None);
+    assert_eq!((status(&desk), desk.scheduler.process_error(FIRST)), (ProcessStatus::Stopped, None));
+}
