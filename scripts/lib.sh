@@ -9,6 +9,8 @@ case ${CARGO_TARGET_DIR:-} in
     /*) ;;
     *) export CARGO_TARGET_DIR=$PWD/$CARGO_TARGET_DIR ;;
 esac
+# The engine is built for the processor of this machine. GGML_NATIVE=OFF builds it for every processor with AVX2.
+export GGML_NATIVE=${GGML_NATIVE:-ON}
 # The form in which the programs are used, and one choice of packages for everything in that form: with another
 # choice cargo would choose other features and compile the dependencies again.
 programs=(--release -p overnight-cli -p overnight-engine)

@@ -4,6 +4,11 @@
 # The bindings ask for llama.cpp's helpers of its command-line tools, an HTTP client among them. The engine uses none of them.
 set(LLAMA_BUILD_COMMON OFF CACHE BOOL "" FORCE)
 
+# Built on the machine that runs it, it uses all that its processor can do. The bindings set this to OFF.
+if("$ENV{GGML_NATIVE}" STREQUAL "ON")
+    set(GGML_NATIVE ON CACHE BOOL "" FORCE)
+endif()
+
 # 200 files share large headers: compiled eight at a time. The files for Apple's GPU cannot be: two have a constant of one name.
 if(NOT APPLE)
     set(CMAKE_UNITY_BUILD ON)

@@ -15,7 +15,17 @@ pub fn missing_features() -> Vec<&'static str> {
     ];
     #[cfg(not(target_arch = "x86_64"))]
     let features: [(&str, bool); 0] = [];
-    features.into_iter().filter(|(_, is_there)| !is_there).map(|(feature, _)| feature).collect()
+    let missing = features.into_iter().filter(|(_, is_there)| !is_there).map(|(feature, _)| feature);
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    missing.chain(missing_flags(env!("NATIVE_CPU_FLAGS"), &cpuinfo)).collect()
+}
+
+/// Flags, parted by blanks, that the first processor of Linux's list does not have.
+fn missing_flags<'f>(wanted: &'f str, cpuinfo: &str) -> Vec<&'f str> {
+    let line = cpuinfo.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
+    let flags = line.and_then(|line| line.split_once(':')).map_or("", |(_, flags)| flags);
+    let flags: HashSet<&str> = flags.split_whitespace().collect();
+    wanted.split_whitespace().filter(|flag| !flags.contains(flag)).collect()
 }
 
 /// How many threads leave one core to everything else: with more than the free cores, all wait for the slowest.
@@ -38,12 +48,21 @@ fn physical_cores(folder: &Path) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{default_threads, physical_cores};
+    use super::{default_threads, missing_features, missing_flags, physical_cores};
     use std::path::Path;
 
     #[test]
     fn there_is_always_a_thread() {
         assert!(default_threads() >= 1);
+    }
+
+    #[test]
+    fn what_a_processor_lacks_is_named() {
+        let cpuinfo = "processor\t: 0\nflags\t\t: fpu avx avx2 avx512f\n\nprocessor\t: 1\nflags\t\t: fpu\n";
+        assert_eq!(missing_flags("avx avx512f avx512_vnni", cpuinfo), ["avx512_vnni"]);
+        assert_eq!(missing_flags("", cpuinfo), [""; 0]);
+        assert_eq!(missing_flags("avx", ""), ["avx"]);
+        assert!(missing_features().is_empty(), "this program was built for this processor");
     }
 
     #[test]

@@ -27,7 +27,9 @@ fn main() -> ExitCode {
     log.with_writer(io::stderr).with_ansi(false).finish().with(filter).init();
     let missing = cpu::missing_features();
     if !missing.is_empty() {
-        tracing::error!("this processor lacks {}, which this program was built for", missing.join(", "));
+        let remedy = "built with GGML_NATIVE=OFF it runs on every processor with AVX2";
+        let lacks = missing.join(", ");
+        tracing::error!("this processor lacks {lacks}, which this program was built for; {remedy}");
         return ExitCode::FAILURE;
     }
     match run(arguments) {
