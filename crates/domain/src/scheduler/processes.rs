@@ -148,6 +148,8 @@ impl Scheduler {
     /// Ends a process that has nothing to do, or is not ready yet.
     pub(super) fn stop_process(&mut self, key: ReplicaKey, now: i64) {
         if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
+            // Why an earlier start failed says nothing of one that is given up.
+            process.error.take_if(|_| process.status == ProcessStatus::Starting);
             process.enter(ProcessStatus::Stopping, now);
             self.out.push(SchedulerCommand::Stop { replica: key });
         }

@@ -326,6 +326,9 @@ fn a_start_is_given_up_when_the_hours_close_and_that_is_no_fault_of_it() {
     let mut desk = desk();
     desk.enqueue(1, 1..=3);
     desk.wait(12_000);
+    stopped(&mut desk, Some("no such model"));
+    desk.wait(10_000);
+    assert_eq!(desk.hear().pop(), Some("start 1".to_owned()));
     let hours = EngineHours { is_open: false, until: Some(desk.now + 600_000), is_open_for_deadlines: true };
     desk.feed(SchedulerInput::Hours { replica: FIRST, hours });
     desk.wait(2_000);
