@@ -6,10 +6,10 @@
 //! failures is no evidence: whoever sends enough requests can bring about any number, from several accounts too.
 //!
 //! A connection that broke may mean that the replica died, and an answer that did not come in time that it hangs; anything that ran
-//! there may be why. Where the probe fails, or several connections broke and none held that was there then (it died and came back before the probe), what broke becomes
-//! suspect, uncounted. `suspects` finds out which of them is guilty: a suspect that fails so while it has the replica to itself is
-//! counted, and stays a suspect, so that a request that kills its engine or makes it hang uses its attempts up without harming
-//! neighbours. A result, and any other failure of its own, ends the suspicion.
+//! there may be why. Where the probe fails, or several connections broke and none held that was there then (it died and came back
+//! before the probe), what failed so becomes suspect, uncounted. `suspects` finds out which of them is guilty: a suspect that fails
+//! so while it has the replica to itself is counted, and stays a suspect, so that a request that kills its engine or makes it hang
+//! uses its attempts up without harming neighbours. A result, and any other failure of its own, ends the suspicion.
 
 use std::collections::{BTreeMap, BTreeSet};
 

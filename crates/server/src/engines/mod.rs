@@ -30,7 +30,7 @@ use crate::secrets::Secret;
 use crate::transport::Transport;
 
 pub use client::EngineClient;
-pub use command::{ProcessStatus, check_port_free, find_program, run_guard};
+pub use command::{NotReady, ProcessStatus, check_port_free, find_program, run_guard};
 pub use embedded::EmbeddedState;
 pub use environment::engine_environment;
 pub use model_file::{ModelFileUnusable, check_model_file};

@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::client::EngineClient;
-use super::command::ProcessStatus;
+use super::command::{NotReady, ProcessStatus};
 
 impl EngineClient {
     /// How its process is, now and later; `None` where the service does not start it by a command.
@@ -17,8 +17,8 @@ impl EngineClient {
     /// Does nothing where the service does not start it. Dropped before that, the process is ended.
     ///
     /// # Errors
-    /// Why it is not ready, in words. Then nothing of it runs, unless it ran before or is still being ended.
-    pub async fn start_process(&self) -> Result<(), String> {
+    /// Why it is not ready.
+    pub async fn start_process(&self) -> Result<(), NotReady> {
         let Some(process) = self.process() else { return Ok(()) };
         process.start(&|| Box::pin(self.check_ready())).await
     }

@@ -7,10 +7,11 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::replicas::Replicas;
 use crate::clock::SharedClock;
+use crate::engines::NotReady;
 use crate::tasks;
 
 /// Starts the process of a replica. The scheduler is told when it is ready, or that it could not be started; and when it has ended by
-/// itself.
+/// itself. Where it is stopped before it is ready, [`stop`] tells.
 pub(super) fn start(
     replica: ReplicaKey,
     replicas: &Arc<Replicas>,
@@ -22,14 +23,22 @@ pub(super) fn start(
         let engine = replicas.name(replica).to_owned();
         let begun_at = clock.now();
         let outcome = replicas.start_process(replica).await;
-        let word = if outcome.is_ok() { "ready" } else { "failed" };
+        let word = match &outcome {
+            Ok(()) => "ready",
+            Err(NotReady::Stopped) => "stopped",
+            Err(NotReady::Failed(_)) => "failed",
+        };
         metrics::counter!("overnight_engine_starts_total", "engine" => engine.clone(), "outcome" => word)
             .increment(1);
-        if let Err(reason) = outcome {
-            tracing::error!(target: "engine", engine, "the engine could not be started: {reason}");
-            let error = Some(format!("it could not be started: {reason}"));
-            let _ = answers.send(SchedulerInput::Stopped { replica, error });
-            return;
+        match outcome {
+            Ok(()) => {}
+            Err(NotReady::Stopped) => return,
+            Err(NotReady::Failed(reason)) => {
+                tracing::error!(target: "engine", engine, "the engine could not be started: {reason}");
+                let error = Some(format!("it could not be started: {reason}"));
+                let _ = answers.send(SchedulerInput::Stopped { replica, error });
+                return;
+            }
         }
         metrics::histogram!("overnight_engine_start_seconds", "engine" => engine)
             .record((clock.now() - begun_at) as f64 / 1_000.0);

@@ -11,7 +11,7 @@ use overnight_domain::scheduler::{
 use super::token_counters::TokenCounters;
 use crate::app::Models;
 use crate::config::{EngineKind, WeeklyHours};
-use crate::engines::{EngineClient, Engines};
+use crate::engines::{EngineClient, Engines, NotReady};
 use crate::store::nodes::engine_reports::{EngineRates, PrefixCacheState};
 use crate::store::queue::Prompt;
 
@@ -88,10 +88,10 @@ impl Replicas {
     }
 
     /// Starts its process and waits until it is ready; see [`EngineClient::start_process`].
-    pub(super) async fn start_process(&self, key: ReplicaKey) -> Result<(), String> {
+    pub(super) async fn start_process(&self, key: ReplicaKey) -> Result<(), NotReady> {
         match self.client(key) {
             Some(client) => client.start_process().await,
-            None => Err("the replica is not configured".to_owned()),
+            None => Err(NotReady::Failed("the replica is not configured".to_owned())),
         }
     }
 

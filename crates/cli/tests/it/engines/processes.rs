@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use overnight_server::clock::{Clock, SharedClock, Sleep, SystemClock};
 use overnight_server::config::{Config, Sources};
-use overnight_server::engines::{EngineClient, Engines, ProcessStatus};
+use overnight_server::engines::{EngineClient, Engines, NotReady, ProcessStatus};
 use overnight_server::ids::Ids;
 use tempfile::TempDir;
 
@@ -104,7 +104,7 @@ async fn an_engine_is_started_until_it_answers_and_stopped_until_its_port_is_fre
         client.start_process().await.unwrap();
         assert_eq!(world.status(), ProcessStatus::Running);
         assert_eq!(client.list_models().await.unwrap()[0].id, "m");
-        let twice = client.start_process().await.unwrap_err();
+        let twice = client.start_process().await.unwrap_err().to_string();
         assert!(twice.contains("started already"), "{twice}");
         assert_eq!((world.status(), world.pids().len()), (ProcessStatus::Running, life));
         client.stop_process().await.unwrap();
@@ -118,7 +118,7 @@ async fn an_engine_is_started_until_it_answers_and_stopped_until_its_port_is_fre
 async fn an_engine_whose_port_is_taken_is_not_started() {
     let world = World::new("", &[engine]);
     let _other = TcpListener::bind(("127.0.0.1", world.ports[0])).unwrap();
-    let taken = world.client().start_process().await.unwrap_err();
+    let taken = world.client().start_process().await.unwrap_err().to_string();
     assert!(taken.contains(&format!("port {} is taken by another process", world.ports[0])), "{taken}");
     assert_eq!(world.status(), ProcessStatus::Stopped { reason: Some(taken) });
     assert!(world.pids().is_empty());
@@ -127,7 +127,7 @@ async fn an_engine_whose_port_is_taken_is_not_started() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_ends_before_it_is_ready_says_why() {
     let world = World::new("", &[|_| "echo no device here >&2; exit 3".to_owned()]);
-    let why = world.client().start_process().await.unwrap_err();
+    let why = world.client().start_process().await.unwrap_err().to_string();
     assert_eq!(why, "it ended with exit status 3; its last words: no device here");
     assert_eq!(world.status(), ProcessStatus::Stopped { reason: Some(why) });
 }
@@ -135,7 +135,7 @@ async fn an_engine_that_ends_before_it_is_ready_says_why() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_does_not_become_ready_in_time_is_ended() {
     let world = World::new("start_timeout = \"1s\"", &[idler]);
-    let why = world.client().start_process().await.unwrap_err();
+    let why = world.client().start_process().await.unwrap_err().to_string();
     let expected = format!("it was not ready within 1 s: nothing listens at port {}", world.ports[0]);
     assert!(why.starts_with(&expected), "{why}");
     assert_eq!(world.status(), STOPPED);
@@ -161,7 +161,7 @@ async fn an_engine_that_is_stopped_while_it_starts_is_not_ready() {
     let starting = tokio::spawn(async move { client.start_process().await });
     wait_until("it runs", || world.pids().len() == 1);
     world.client().stop_process().await.unwrap();
-    assert_eq!(starting.await.unwrap(), Err("it was stopped".to_owned()));
+    assert_eq!(starting.await.unwrap(), Err(NotReady::Stopped));
     assert!(!is_there(world.pids()[0]));
 }
 
@@ -235,7 +235,7 @@ async fn an_engine_whose_guard_does_nothing_is_killed_and_not_started_until_the_
     let late = client.stop_process().await.unwrap_err();
     assert_eq!(late, "it has not ended within 105 s");
     assert!(!is_there(engine));
-    assert!(client.start_process().await.unwrap_err().contains("still being ended"));
+    assert!(client.start_process().await.unwrap_err().to_string().contains("still being ended"));
     let gone = tokio::spawn(async move { client.process_gone().await });
     assert!(!gone.is_finished() && world.status() == ProcessStatus::Stopping);
     kill(guard, "CONT");

@@ -11,6 +11,7 @@ mod life;
 use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
+use thiserror::Error;
 use tokio::sync::watch;
 
 pub use self::guard::run_guard;
@@ -43,6 +44,17 @@ pub enum ProcessStatus {
     Stopping,
 }
 
+/// Why a process did not become ready. Nothing of it runs then, unless it ran before or is still being ended.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NotReady {
+    /// It was stopped before that.
+    #[error("it was stopped")]
+    Stopped,
+    /// In words for the operator.
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// A process that can be started and stopped, again and again. Dropped, it is ended.
 pub(super) struct CommandProcess {
     launch: Launch,
@@ -69,28 +81,32 @@ impl CommandProcess {
 
     /// Starts it and waits until it is ready. Where it does not become so within `start_timeout`, nothing of it is left when this
     /// returns. Dropped, it is ended.
-    pub(super) async fn start(&self, ask: AskReady<'_>) -> Result<(), String> {
-        self.begin()?;
+    pub(super) async fn start(&self, ask: AskReady<'_>) -> Result<(), NotReady> {
+        self.begin().map_err(NotReady::Failed)?;
         let _ended_if_dropped = EndIfStarting(self);
         let why = tokio::select! {
             biased;
-            reason = self.stopped() => return Err(reason.unwrap_or_else(|| "it was stopped".to_owned())),
+            reason = self.stopped() => return Err(reason.map_or(NotReady::Stopped, NotReady::Failed)),
             ready = self.become_ready(ask) => match ready {
                 Ok(()) if self.change(&ProcessStatus::Starting, ProcessStatus::Running) => {
                     tracing::info!(target: "engine", engine = self.launch.engine, "ready");
                     return Ok(());
                 }
-                Ok(()) => "it was stopped".to_owned(),
-                Err(why) => why,
+                Ok(()) => None,
+                Err(why) => Some(why),
             },
         };
         let last_words = self.last_words.take();
         self.ask_to_stop();
         let ended = self.stopped().await;
-        Err(ended.unwrap_or_else(|| match last_words {
-            Some(words) => format!("{why}; its last words: {words}"),
-            None => why,
-        }))
+        // How it ended has them already.
+        let is_own = ended.is_none();
+        let why = match (ended.or(why), last_words) {
+            (None, _) => return Err(NotReady::Stopped),
+            (Some(why), Some(words)) if is_own => format!("{why}; its last words: {words}"),
+            (Some(why), _) => why,
+        };
+        Err(NotReady::Failed(why))
     }
 
     /// Waits until it no longer runs; why it ended, where it did so by itself.
