@@ -23,8 +23,8 @@ pub struct Arguments {
     /// Threads that compute; more than the free cores are slower [default: physical cores less one, at least 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Sequences that are computed together.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=128))]
+    /// The most sequences that are computed together.
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=128))]
     parallel: u16,
     /// Tokens that one request may hold, prompt and answer together; at most what the model was trained on.
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(16..=16_777_216))]

@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod args;
+pub mod attention;
 pub mod cache;
 pub mod chance;
 pub mod clock;

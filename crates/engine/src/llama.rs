@@ -24,7 +24,10 @@ use llama_cpp_2::{
     token::LlamaToken,
 };
 
-use crate::model::{BatchEntry, Capacity, DecodeFailed, Decoder, STEP_TOKENS_MAX, Token, Vocabulary};
+use crate::{
+    attention::{self, Heads},
+    model::{BatchEntry, Capacity, DecodeFailed, Decoder, STEP_TOKENS_MAX, Token, Vocabulary},
+};
 
 /// What a model file is loaded with.
 #[derive(Clone, Debug)]
@@ -56,6 +59,9 @@ const KEPT_SEQUENCES: usize = 32;
 /// The part of a context that they may hold. The attention of each token looks at all cells in use: without flash attention a
 /// kept cell cost about as much in two thousand drawn tokens as computing it again would, with it less.
 const KEPT_CONTEXT_PART: usize = 4;
+/// llama.cpp's names for how flash attention is chosen: where the model allows it, and not at all.
+const FLASH_WHERE_ALLOWED: i32 = -1;
+const FLASH_OFF: i32 = 0;
 
 /// A model in memory.
 #[derive(Debug)]
@@ -129,6 +135,7 @@ impl Llama {
         let number = |value: usize| u32::try_from(value).map_err(|fault| failed(fault.to_string()));
         let threads = i32::try_from(self.settings.threads).map_err(|fault| failed(fault.to_string()))?;
         let step = number(STEP_TOKENS_MAX)?;
+        let flash = prefers_flash(heads(&self.model), self.capacity.cells);
         let parameters = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(number(self.capacity.cells)?))
             .with_n_batch(step)
@@ -137,6 +144,7 @@ impl Llama {
             .with_n_threads(threads)
             .with_n_threads_batch(threads)
             .with_swa_full(true)
+            .with_flash_attention_policy(if flash { FLASH_WHERE_ALLOWED } else { FLASH_OFF })
             .with_kv_unified(true);
         let context =
             self.model.new_context(&self.backend, parameters).map_err(|fault| failed(fault.to_string()))?;
@@ -162,15 +170,32 @@ fn capacity(settings: &Settings, model: &LlamaModel) -> Capacity {
     }
     let context = settings.context.min(trained);
     let cells = context.saturating_mul(settings.parallel).min(CELLS_MAX.max(context));
+    let cells = cells.next_multiple_of(CELLS_STEP);
+    let heads = heads(model);
     let shares_prefixes = !model.is_recurrent() && !model.is_hybrid();
     Capacity {
         context,
-        cells: cells.next_multiple_of(CELLS_STEP),
+        cells,
         parallel: settings.parallel,
         sequences: settings.parallel + if shares_prefixes { KEPT_SEQUENCES } else { 0 },
         kept_cells: context / KEPT_CONTEXT_PART,
+        masked_cells: attention::masked_cells(heads, prefers_flash(heads, cells), model.size()),
         shares_prefixes,
     }
+}
+
+fn heads(model: &LlamaModel) -> Heads {
+    let number = |name: &str| {
+        let architecture = model.meta_val_str("general.architecture").ok()?;
+        model.meta_val_str(&format!("{architecture}.attention.{name}")).ok()?.parse().ok()
+    };
+    let count = model.n_head();
+    let evenly = u32::try_from(model.n_embd()).unwrap_or(0) / count.max(1);
+    Heads { count, layers: model.n_layer(), length: number("key_length").unwrap_or(evenly) }
+}
+
+fn prefers_flash(heads: Heads, cells: usize) -> bool {
+    attention::prefers_flash(heads, env!("NATIVE_CPU_FLAGS"), cells, STEP_TOKENS_MAX)
 }
 
 /// A vocabulary whose pieces are read once.

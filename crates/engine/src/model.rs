@@ -28,8 +28,10 @@ pub struct Capacity {
     pub parallel: usize,
     /// Sequences that the cache tells apart: those running and those kept for their prefixes.
     pub sequences: usize,
-    /// Cells that sequences which ended may hold for their prefixes; every step looks at them, so they are not free.
+    /// The most cells that sequences which ended may hold for their prefixes; every step looks at them, so they are not free.
     pub kept_cells: usize,
+    /// How many cells of other sequences a token passes over in the time in which a step reads the weights.
+    pub masked_cells: usize,
     /// Whether a part of a sequence can be handed to another one; recurrent models cannot.
     pub shares_prefixes: bool,
 }
@@ -72,8 +74,5 @@ pub trait Decoder {
     fn clear(&mut self, sequence: usize);
 }
 
-/// The most tokens that go into one step.
+/// The most tokens that go into one step. Cancelling and joining wait for a step's end, so it bounds how long they do.
 pub const STEP_TOKENS_MAX: usize = 512;
-
-/// The most tokens of one prompt that go into one step, so that cancelling and joining never wait long.
-pub const PROMPT_CHUNK_MAX: usize = 256;

@@ -1,14 +1,18 @@
 //! The decoder together with an exact record of what its key-value cache holds.
 //!
-//! A sequence that ends stays in the cache for its prefix, until its cells or its number are needed or too many are
-//! kept: the one used longest ago goes first. A new sequence starts as a copy of the longest prefix that any sequence, running or kept,
+//! A sequence that ends stays in the cache for its prefix, until its cells or its number are needed or more are kept
+//! than pays ([`bound`]): the one used longest ago goes first. A new sequence starts as a copy of the longest prefix that any sequence, running or kept,
 //! has computed of its prompt.
 
+mod bound;
 mod cells;
 #[cfg(test)]
 mod tests;
 
-use self::cells::Cells;
+use self::{
+    bound::{KeptBound, USEFUL_TOKENS_MIN},
+    cells::Cells,
+};
 use crate::model::{BatchEntry, Capacity, DecodeFailed, Decoder, Token};
 
 /// A computed prefix of some prompt: the first `length` tokens of `sequence`.
@@ -32,6 +36,8 @@ struct Sequence {
     tokens: Vec<Token>,
     cells: Vec<usize>,
     usage: Use,
+    /// Whether it saved a prompt tokens that no other sequence held.
+    was_useful: bool,
 }
 
 /// A [`Decoder`] and the record of its cache.
@@ -40,7 +46,7 @@ pub struct Cache<D> {
     decoder: D,
     cells: Cells,
     sequences: Vec<Sequence>,
-    kept_cells: usize,
+    kept_bound: KeptBound,
     shares_prefixes: bool,
     ticks: u64,
 }
@@ -49,12 +55,13 @@ impl<D: Decoder> Cache<D> {
     /// The record for a decoder whose sequences are all empty.
     #[must_use]
     pub fn new(decoder: D, capacity: Capacity) -> Self {
-        let empty = || Sequence { tokens: Vec::new(), cells: Vec::new(), usage: Use::Free };
+        let empty =
+            || Sequence { tokens: Vec::new(), cells: Vec::new(), usage: Use::Free, was_useful: false };
         Self {
             decoder,
             cells: Cells::new(capacity.cells),
             sequences: (0..capacity.sequences).map(|_| empty()).collect(),
-            kept_cells: capacity.kept_cells,
+            kept_bound: KeptBound::new(capacity.kept_cells),
             shares_prefixes: capacity.shares_prefixes,
             ticks: 0,
         }
@@ -84,6 +91,16 @@ impl<D: Decoder> Cache<D> {
             (length > 0).then_some(Prefix { sequence, length })
         };
         self.sequences.iter().enumerate().filter_map(shared).max_by_key(|prefix| prefix.length)
+    }
+
+    /// Learns from a prompt that is to begin with `prefix` what is worth keeping.
+    pub fn note_prompt(&mut self, prompt: &[Token], prefix: Option<Prefix>) {
+        let held = prefix.map_or(0, |prefix| prefix.length);
+        self.kept_bound.begin_prompt(prompt, held);
+        let Some(Prefix { sequence, length }) = prefix else { return };
+        let others = self.sequences.iter().enumerate().filter(|(other, _)| *other != sequence);
+        let elsewhere = others.map(|(_, other)| shared_length(&other.tokens, prompt)).max().unwrap_or(0);
+        self.sequences[sequence].was_useful |= length >= elsewhere + USEFUL_TOKENS_MIN;
     }
 
     /// Drops all kept sequences.
@@ -123,6 +140,7 @@ impl<D: Decoder> Cache<D> {
             self.sequences[started].tokens = tokens;
             self.sequences[started].cells = cells;
         }
+        self.bound_kept(None);
         Some(started)
     }
 
@@ -167,21 +185,23 @@ impl<D: Decoder> Cache<D> {
         if let Some(covering) = covering {
             self.touch(covering);
             self.forget(sequence);
-            return self.bound_kept(covering);
+            return self.bound_kept(Some(covering));
         }
         covered.into_iter().for_each(|other| self.forget(other));
         self.touch(sequence);
-        self.bound_kept(sequence);
+        self.bound_kept(Some(sequence));
     }
 
     /// Drops kept sequences, the longest unused first, while all but the running ones hold too much. The sequence
-    /// `newest` stays, however large it is: the next request most likely shares its prefix.
-    fn bound_kept(&mut self, newest: usize) {
-        while self.cells.total() - self.cells.free_count() - self.cells.busy_count() > self.kept_cells {
-            match self.longest_unused(Some(newest)) {
-                Some(sequence) => self.forget(sequence),
-                None => return,
-            }
+    /// `newest` stays until the next one starts, however large it is: that most likely shares its prefix.
+    fn bound_kept(&mut self, newest: Option<usize>) {
+        let bound = self.kept_bound.cells();
+        while self.cells.total() - self.cells.free_count() - self.cells.busy_count() > bound {
+            let Some(sequence) = self.longest_unused(newest) else { return };
+            let held = &mut self.sequences[sequence];
+            let (tokens, was_useful) = (std::mem::take(&mut held.tokens), held.was_useful);
+            self.kept_bound.drop_sequence(tokens, was_useful);
+            self.forget(sequence);
         }
     }
 
@@ -192,6 +212,7 @@ impl<D: Decoder> Cache<D> {
         let held = &mut self.sequences[sequence];
         held.tokens.clear();
         held.usage = Use::Free;
+        held.was_useful = false;
         for cell in held.cells.drain(..) {
             self.cells.give_back(cell);
         }

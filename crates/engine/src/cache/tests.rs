@@ -1,4 +1,4 @@
-use super::{Cache, Prefix};
+use super::{Cache, Prefix, bound::USEFUL_TOKENS_MIN};
 use crate::{
     fake::{FakeDecoder, next_letter},
     model::{BatchEntry, Capacity, Token},
@@ -9,9 +9,20 @@ fn cache(cells: usize, sequences: usize) -> Cache<FakeDecoder> {
 }
 
 fn cache_keeping(cells: usize, sequences: usize, kept_cells: usize) -> Cache<FakeDecoder> {
-    let capacity =
-        Capacity { context: cells, cells, parallel: 2, sequences, kept_cells, shares_prefixes: true };
-    Cache::new(FakeDecoder::new(capacity, next_letter).0, capacity)
+    let capacity = Capacity {
+        context: cells,
+        cells,
+        parallel: 2,
+        sequences,
+        kept_cells,
+        masked_cells: usize::MAX,
+        shares_prefixes: true,
+    };
+    let mut cache = Cache::new(FakeDecoder::new(capacity, next_letter).0, capacity);
+    // As if a dropped sequence had been missed once.
+    cache.kept_bound.drop_sequence(vec![0; USEFUL_TOKENS_MIN], true);
+    cache.kept_bound.begin_prompt(&[0; USEFUL_TOKENS_MIN], 0);
+    cache
 }
 
 fn feed(cache: &mut Cache<FakeDecoder>, sequence: usize, tokens: &[Token]) {
@@ -128,4 +139,50 @@ fn only_running_sequences_make_the_cache_busy() {
     cache.forget(started);
     assert!(cache.busy_share() < f64::EPSILON);
     assert!(cache.make_room(8, None));
+}
+
+/// A prompt of 40 tokens that has the first `shared` in common with all others.
+fn prompt(number: Token, shared: usize) -> Vec<Token> {
+    (0..40).map(|at| if at < shared { 0 } else { number }).collect()
+}
+
+/// Answers prompts one after another and returns how many tokens of each were in the cache.
+fn answer_one_by_one(cache: &mut Cache<FakeDecoder>, prompts: &[Vec<Token>]) -> Vec<usize> {
+    let mut answer = |prompt: &Vec<Token>| {
+        let prefix = cache.find_prefix(&prompt[..prompt.len() - 1]);
+        cache.note_prompt(prompt, prefix);
+        assert!(cache.make_room(prompt.len(), prefix.map(|prefix| prefix.sequence)));
+        let sequence = cache.start(prefix).expect("a free sequence");
+        let held = cache.computed(sequence);
+        feed(cache, sequence, &prompt[held..]);
+        cache.finish(sequence);
+        held
+    };
+    prompts.iter().map(&mut answer).collect()
+}
+
+fn kept_count(cache: &Cache<FakeDecoder>) -> usize {
+    (0..cache.sequences.len()).filter(|&sequence| cache.computed(sequence) > 0).count()
+}
+
+#[test]
+fn of_prompts_that_share_nothing_only_the_newest_is_kept() {
+    let mut cache = cache_keeping(1_000, 16, 400);
+    let prompts: Vec<_> = (1..30).map(|number| prompt(number, 0)).collect();
+    assert!(answer_one_by_one(&mut cache, &prompts).iter().all(|&held| held == 0));
+    assert_eq!(kept_count(&cache), 1);
+    // The beginning that all have is in the newest: it is no reason to keep more.
+    let prompts: Vec<_> = (1..30).map(|number| prompt(number, 20)).collect();
+    assert!(answer_one_by_one(&mut cache, &prompts)[1..].iter().all(|&held| held == 20));
+    assert_eq!(kept_count(&cache), 1);
+}
+
+#[test]
+fn what_comes_again_is_computed_once_more_and_then_kept() {
+    let capacity = cache_keeping(1_000, 16, 400);
+    let mut cache = Cache { kept_bound: super::KeptBound::new(400), ..capacity };
+    let turns: Vec<_> = (0..30).map(|turn| prompt(1 + turn % 3, 0)).collect();
+    let held = answer_one_by_one(&mut cache, &turns);
+    assert_eq!(held[..3], [0, 0, 0]);
+    assert!(held[6..].iter().all(|&held| held == 39), "{held:?}");
 }

@@ -21,7 +21,7 @@ const LEAST: f32 = -9999.0;
 #[must_use]
 pub fn logprobs(logits: &[f32], token: Token, top: usize) -> Logprobs {
     let mut candidates: Vec<_> = (0..).zip(logits).map(|(token, &logit)| candidate(token, logit)).collect();
-    let greatest = greatest(&candidates).logit;
+    let greatest = greatest(candidates.iter().copied()).logit;
     let total: f32 = candidates.iter().map(|candidate| (candidate.logit - greatest).exp()).sum();
     let of = |logit: f32| (logit - greatest - total.ln()).max(LEAST);
     let logprob = candidates.get(token as usize).map_or(LEAST, |candidate| of(candidate.logit));

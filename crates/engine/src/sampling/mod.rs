@@ -82,22 +82,30 @@ impl Sampler {
     ///
     /// A logit that is not a number counts as impossible. `logits` is not empty, and some of its tokens are `allowed`.
     pub fn sample(&mut self, logits: &[f32], allowed: Option<&TokenSet>) -> Token {
-        let mut candidates: Vec<Candidate> =
-            (0..).zip(logits).map(|(token, &logit)| candidate(token, logit)).collect();
-        self.penalties.apply(&mut candidates);
-        if let Some(allowed) = allowed {
-            candidates.retain(|candidate| allowed.contains(candidate.token));
-        }
-        let token = match self.sampling.temperature {
-            0.0 => greatest(&candidates).token,
-            temperature => self.draw(candidates, temperature),
+        let all = (0..).zip(logits).map(|(token, &logit)| candidate(token, logit));
+        let token = if self.sampling.temperature == 0.0 && allowed.is_none() && self.penalties.are_none() {
+            // The list of candidates would cost more than all else.
+            greatest(all).token
+        } else {
+            self.choose(all.collect(), allowed)
         };
         self.penalties.remember(token);
         token
     }
 
+    fn choose(&mut self, mut candidates: Vec<Candidate>, allowed: Option<&TokenSet>) -> Token {
+        self.penalties.apply(&mut candidates);
+        if let Some(allowed) = allowed {
+            candidates.retain(|candidate| allowed.contains(candidate.token));
+        }
+        match self.sampling.temperature {
+            0.0 => greatest(candidates.iter().copied()).token,
+            temperature => self.draw(candidates, temperature),
+        }
+    }
+
     fn draw(&mut self, mut candidates: Vec<Candidate>, temperature: f32) -> Token {
-        let greatest = greatest(&candidates);
+        let greatest = greatest(candidates.iter().copied());
         for candidate in &mut candidates {
             candidate.logit = (candidate.logit - greatest.logit) / temperature;
         }
@@ -121,8 +129,7 @@ fn candidate(token: Token, logit: f32) -> Candidate {
     Candidate { token, logit }
 }
 
-fn greatest(candidates: &[Candidate]) -> Candidate {
-    let greater = |best: Candidate, &next: &Candidate| if next.logit > best.logit { next } else { best };
-    let first = candidates.first().copied().unwrap_or(Candidate { token: 0, logit: 0.0 });
-    candidates.iter().fold(first, greater)
+fn greatest(candidates: impl Iterator<Item = Candidate>) -> Candidate {
+    let greater = |best: Candidate, next: Candidate| if next.logit > best.logit { next } else { best };
+    candidates.reduce(greater).unwrap_or(Candidate { token: 0, logit: 0.0 })
 }

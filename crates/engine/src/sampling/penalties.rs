@@ -38,6 +38,11 @@ impl Penalties {
         }
     }
 
+    /// Whether no logit is changed.
+    pub(super) fn are_none(&self) -> bool {
+        self.bias.is_empty() && self.repeated.is_empty() && self.answer.is_empty()
+    }
+
     /// Changes the candidates, which are all tokens in their order.
     pub(super) fn apply(&self, candidates: &mut [Candidate]) {
         let at = |token: Token| token as usize;

@@ -5,7 +5,7 @@
 //! surely holds its prompt and its longest answer, so that nothing that started is ever thrown out. Before a step,
 //! cancelled requests leave and waiting ones join. A request that shares a longer prefix with a prompt under way than
 //! the cache holds yet waits for it, and lets others pass meanwhile: so a shared prefix is computed once, however
-//! many arrive together.
+//! many arrive together. Nor does one join while it would slow those that run by more than it saves them.
 
 mod answer;
 mod job;
@@ -24,6 +24,9 @@ use crate::{
     model::{Capacity, Decoder, Token, Vocabulary},
 };
 
+/// Tokens by which the length of an answer is judged that may be longer.
+const ANSWER_TOKENS: usize = 256;
+
 /// A request waits for another one's prompt only if that saves at least this many tokens.
 const SHARED_TOKENS_MIN: usize = 16;
 
@@ -35,6 +38,10 @@ pub struct Scheduler<D> {
     capacity: Capacity,
     requests: Requests,
     running: Vec<Running>,
+    /// Whether the last step computed prompts.
+    read_last: bool,
+    /// The place among the sequences that answer of the one that is first in the next step.
+    next_answer: usize,
 }
 
 /// One sequence under way.
@@ -61,7 +68,16 @@ impl<D: Decoder> Scheduler<D> {
     ) -> Self {
         metrics.set_cache_cells(if capacity.shares_prefixes { capacity.cells } else { 0 });
         let cache = Cache::new(decoder, capacity);
-        Self { cache, vocabulary, metrics, capacity, requests: Requests::default(), running: Vec::new() }
+        Self {
+            cache,
+            vocabulary,
+            metrics,
+            capacity,
+            requests: Requests::default(),
+            running: Vec::new(),
+            read_last: false,
+            next_answer: 0,
+        }
     }
 
     /// Takes a request in; it joins at the next step that has room.
@@ -115,6 +131,10 @@ impl<D: Decoder> Scheduler<D> {
                 continue;
             }
             let cells_max = prompt.len() + tokens_max;
+            if !self.pays_to_join(prompt.len() - length + tokens_max.min(ANSWER_TOKENS) / 2) {
+                return;
+            }
+            self.cache.note_prompt(&prompt, prefix);
             let Some((sequence, cached)) = self.start(prefix, cells_max) else { return };
             self.metrics.count_prefix(prompt.len(), cached);
             if let Some((choice, request)) = self.requests.begin_choice(key, cached) {
@@ -136,6 +156,15 @@ impl<D: Decoder> Scheduler<D> {
     fn is_alone(&self, request: u64) -> bool {
         let stays_alone = self.capacity.parallel == 1 || self.requests.is_single();
         stays_alone && self.running.is_empty() && self.requests.is_unbegun(request)
+    }
+
+    /// Whether one more sequence makes the tokens of all cheaper, if it holds `cells` on average that no other does.
+    ///
+    /// With n sequences a token costs a n-th of a pass over the weights, and a little for every cell of the others. One
+    /// more saves 1 / n (n + 1) of the pass and adds its own cells. Tiles are filled once they are begun.
+    fn pays_to_join(&self, cells: usize) -> bool {
+        let running = step::full_tiles(self.running.len());
+        cells.saturating_mul(running * (running + 1)) <= self.capacity.masked_cells
     }
 
     /// A sequence with room for `cells`, and how many tokens of it are computed; `None` if it has to wait.

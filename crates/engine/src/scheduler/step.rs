@@ -6,8 +6,12 @@ use super::{Failure, Finish, Running, Scheduler};
 use crate::{
     constraint::Unkept,
     metrics::Ended,
-    model::{BatchEntry, DecodeFailed, Decoder, PROMPT_CHUNK_MAX, STEP_TOKENS_MAX},
+    model::{BatchEntry, DecodeFailed, Decoder, STEP_TOKENS_MAX},
 };
+
+/// llama.cpp multiplies weights with the vectors of this many tokens at a time on a processor. Where they are not a multiple
+/// of it, the rest costs a pass of its own over the weights.
+const TILE_TOKENS: usize = 4;
 
 impl<D: Decoder> Scheduler<D> {
     /// Computes one step over the running sequences, of which there is at least one.
@@ -28,19 +32,37 @@ impl<D: Decoder> Scheduler<D> {
         }
     }
 
-    /// One token of each sequence that answers, then pieces of prompts, the oldest first.
-    fn gather_batch(&self) -> Vec<BatchEntry> {
+    /// Pieces of prompts, the oldest first, or one token of each sequence that answers: by turns where there are both.
+    ///
+    /// Not together: flash attention works in tiles of tokens, and the first tile would look at the cells of all sequences for
+    /// each token of a prompt that stands in it, which costs more than a second pass over the weights.
+    fn gather_batch(&mut self) -> Vec<BatchEntry> {
+        let answering = self.running.iter().any(|running| running.drawn.is_some());
+        let reading = self.running.iter().any(|running| running.drawn.is_none());
+        self.read_last = reading && !(answering && self.read_last);
+        if self.read_last { self.gather_prompts() } else { self.gather_answers() }
+    }
+
+    /// One token of each sequence that answers, or of as many as fill tiles of the weights: then the others begin the next
+    /// such step.
+    fn gather_answers(&mut self) -> Vec<BatchEntry> {
+        let entry = |running: &Running| {
+            let (sequence, position) = (running.sequence, self.cache.computed(running.sequence));
+            running.drawn.map(|token| BatchEntry { token, position, sequence, wants_logits: true })
+        };
+        let mut batch: Vec<BatchEntry> = self.running.iter().filter_map(entry).collect();
+        let first = self.next_answer % batch.len().max(1);
+        batch.rotate_left(first);
+        batch.truncate(full_tiles(batch.len()));
+        self.next_answer = first + batch.len();
+        batch
+    }
+
+    fn gather_prompts(&self) -> Vec<BatchEntry> {
         let mut batch = Vec::with_capacity(STEP_TOKENS_MAX);
-        for running in &self.running {
-            if let Some(token) = running.drawn {
-                let position = self.cache.computed(running.sequence);
-                batch.push(BatchEntry { token, position, sequence: running.sequence, wants_logits: true });
-            }
-        }
         for running in self.running.iter().filter(|running| running.drawn.is_none()) {
-            let room = STEP_TOKENS_MAX.saturating_sub(batch.len()).min(PROMPT_CHUNK_MAX);
             let computed = self.cache.computed(running.sequence);
-            let end = running.prompt.len().min(computed + room);
+            let end = running.prompt.len().min(computed + STEP_TOKENS_MAX - batch.len());
             batch.extend(prompt_entries(running, computed..end));
         }
         batch
@@ -98,6 +120,11 @@ impl<D: Decoder> Scheduler<D> {
             self.leave(running.request);
         }
     }
+}
+
+/// The most tokens, up to `tokens`, that need no pass over the weights for a tile that is not full.
+pub(super) fn full_tiles(tokens: usize) -> usize {
+    if tokens < TILE_TOKENS { tokens } else { tokens / TILE_TOKENS * TILE_TOKENS }
 }
 
 fn prompt_entries(running: &Running, positions: Range<usize>) -> impl Iterator<Item = BatchEntry> {

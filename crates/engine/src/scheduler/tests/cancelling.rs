@@ -1,7 +1,7 @@
 use super::{Bench, CAPACITY, completion, greedy, texts};
 use crate::{
     fake::{FakeDecoder, letter_of_everything, next_letter},
-    model::Capacity,
+    model::{Capacity, STEP_TOKENS_MAX},
     scheduler::Generation,
 };
 
@@ -45,12 +45,12 @@ fn a_waiting_request_can_leave_and_lets_the_next_one_in() {
 #[test]
 fn what_a_cancelled_request_computed_is_kept() {
     let mut bench = Bench::new(CAPACITY, letter_of_everything);
-    let prompt = "p".repeat(300);
-    let leaving = bench.submit(&prompt, greedy(100));
+    let prompt = "p".repeat(550);
+    let leaving = bench.submit(&prompt, greedy(40));
     assert!(bench.scheduler.step());
     drop(leaving);
     bench.finish();
-    assert_eq!(bench.complete(&prompt, greedy(1)).cached_tokens, 256);
+    assert_eq!(bench.complete(&prompt, greedy(1)).cached_tokens, STEP_TOKENS_MAX);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use super::{Bench, CAPACITY, completion, greedy, texts};
 use crate::{
     fake::next_letter,
+    model::{BatchEntry, Capacity, STEP_TOKENS_MAX},
     sampling::Sampling,
     scheduler::{Finish, Generation},
 };
@@ -74,17 +75,76 @@ fn more_choices_than_run_at_once_all_come() {
 }
 
 #[test]
-fn no_step_is_larger_than_allowed_and_long_prompts_go_in_chunks() {
+fn no_step_is_larger_than_allowed_and_each_request_is_answered() {
     let mut bench = Bench::new(CAPACITY, next_letter);
     let answers: Vec<_> =
         (0..8).map(|digit| bench.submit(&format!("{digit}").repeat(500), greedy(1))).collect();
     bench.finish();
     answers.into_iter().for_each(|answer| assert_eq!(completion(answer).choices[0].tokens, 1));
-    for batch in bench.batches() {
-        for sequence in 0..CAPACITY.sequences {
-            assert!(batch.iter().filter(|entry| entry.sequence == sequence).count() <= 256);
-        }
+    assert_eq!(bench.batches().iter().map(Vec::len).max(), Some(STEP_TOKENS_MAX));
+}
+
+#[test]
+fn prompts_that_never_end_leave_every_other_step_to_the_answers() {
+    let mut bench = Bench::new(CAPACITY, next_letter);
+    let mut answering = bench.submit("a", greedy(20));
+    bench.scheduler.step();
+    for number in 0..20 {
+        drop(bench.submit(&format!("{number:02}").repeat(250), greedy(1)));
+        let long = bench.submit(&format!("{number:02}").repeat(280), greedy(1));
+        bench.scheduler.step();
+        bench.scheduler.step();
+        drop(long);
     }
+    assert_eq!(answering.try_recv().expect("an answer").expect("a completion").choices[0].tokens, 20);
+    for batch in bench.batches() {
+        let ones = batch.iter().filter(|entry| entry.wants_logits).count();
+        assert!(batch.len() > 1 || ones == 1, "a step has either prompts or answers");
+    }
+}
+
+#[test]
+fn steps_hold_full_tiles_and_all_sequences_come_to_their_turn() {
+    let many = Capacity { parallel: 11, ..CAPACITY };
+    let mut bench = Bench::new(many, next_letter);
+    let mut answers: Vec<_> =
+        (0..11).map(|number| bench.submit(&format!("{number:02}-a"), greedy(17))).collect();
+    bench.scheduler.step();
+    for _ in 0..11 {
+        bench.scheduler.step();
+        assert_eq!(bench.batches().last().map(Vec::len), Some(8));
+    }
+    // 88 tokens, 8 for each: none ends before the last steps.
+    for _ in 0..9 {
+        bench.scheduler.step();
+        assert!(answers.iter_mut().all(|answer| answer.try_recv().is_err()));
+    }
+    bench.scheduler.step();
+    bench.scheduler.step();
+    assert!(answers.iter_mut().all(|answer| answer.try_recv().is_ok()));
+}
+
+#[test]
+fn a_sequence_joins_only_where_it_saves_the_others_more_than_it_costs_them() {
+    let largest = |masked_cells: usize, prompts: &[String]| {
+        let narrow = Capacity { masked_cells, ..CAPACITY };
+        let mut bench = Bench::new(narrow, next_letter);
+        let answers: Vec<_> = prompts.iter().map(|prompt| bench.submit(prompt, greedy(20))).collect();
+        bench.finish();
+        assert!(answers.into_iter().all(|answer| completion(answer).choices[0].tokens == 20));
+        let answering =
+            |batch: &Vec<BatchEntry>| batch.len() <= 8 && batch.iter().all(|entry| entry.wants_logits);
+        bench.batches().iter().filter(|batch| answering(batch)).map(Vec::len).max()
+    };
+    let distinct: Vec<String> = (0..8).map(|number| format!("{number}").repeat(90)).collect();
+    // A sequence has 90 cells and 10 on average of its answer: two others may have it for 600, seven for 5,600.
+    assert_eq!(largest(5_600, &distinct), Some(8));
+    assert_eq!(largest(1_999, &distinct), Some(4));
+    assert_eq!(largest(600, &distinct), Some(3));
+    assert_eq!(largest(0, &distinct), Some(1));
+    // What they share costs once.
+    let shared: Vec<String> = (0..8).map(|number| format!("{}{number}", "s".repeat(89))).collect();
+    assert_eq!(largest(600, &shared), Some(8));
 }
 
 #[test]

@@ -26,6 +26,7 @@ const CAPACITY: Capacity = Capacity {
     parallel: 8,
     sequences: 16,
     kept_cells: 4_800,
+    masked_cells: usize::MAX,
     shares_prefixes: true,
 };
 

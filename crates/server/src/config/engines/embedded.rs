@@ -9,8 +9,8 @@ use super::super::section::Section;
 use super::super::{ConfigError, rate_limits};
 use super::{path, refuse_others};
 
-/// Requests that are computed together, by default.
-pub(super) const PARALLEL: u32 = 8;
+/// The most requests that are computed together, by default.
+pub(super) const PARALLEL: u32 = 32;
 
 /// The settings that only embedded engines have.
 pub(super) const KEYS: [&str; 5] = ["model_path", "threads", "parallel", "context", "engine_path"];
