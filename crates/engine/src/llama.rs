@@ -4,7 +4,7 @@
 //! callers against [`Capacity`], numbers here.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::Read,
     num::NonZeroU32,
     path::{Path, PathBuf},
@@ -26,6 +26,7 @@ use llama_cpp_2::{
 
 use crate::{
     attention::{self, Heads},
+    memory,
     model::{BatchEntry, Capacity, DecodeFailed, Decoder, STEP_TOKENS_MAX, Token, Vocabulary},
 };
 
@@ -84,7 +85,9 @@ impl Llama {
         send_logs_to_tracing(LogOptions::default());
         let backend = LlamaBackend::init().map_err(|fault| failed(fault.to_string()))?;
         let goes_on = move |_| !stop.load(Ordering::Relaxed);
-        let parameters = LlamaModelParams::default().with_progress_callback(goes_on);
+        let bytes = fs::metadata(&settings.path).map_or(u64::MAX, |file| file.len());
+        let is_mapped = !memory::holds_weights(bytes);
+        let parameters = LlamaModelParams::default().with_use_mmap(is_mapped).with_progress_callback(goes_on);
         let model = LlamaModel::load_from_file(&backend, &settings.path, &parameters)
             .map_err(|_| failed("llama.cpp does not take it; the log says why".to_owned()))?;
         let tokenizer = model.meta_val_str("tokenizer.ggml.model").unwrap_or_default();

@@ -1,8 +1,12 @@
 //! The program overnight-engine: llama.cpp behind the OpenAI HTTP API, for one machine.
 
 use std::{env, io, process::ExitCode};
+#[cfg(target_os = "linux")]
+use std::{os::unix::process::CommandExt, process::Command};
 
 use clap::Parser;
+#[cfg(target_os = "linux")]
+use overnight_engine::memory;
 use overnight_engine::{args::Arguments, cpu, serve::serve};
 use tokio::runtime;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -16,6 +20,8 @@ const PREPARING_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    #[cfg(target_os = "linux")]
+    ask_for_large_pages();
     let asked = env::var("RUST_LOG").ok().and_then(|text| {
         let directives = text.split(',').map(str::trim).filter(|it| !it.is_empty());
         directives.collect::<Vec<_>>().join(",").parse().ok()
@@ -38,6 +44,18 @@ fn main() -> ExitCode {
             tracing::error!("{failure}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Starts this program anew in its place with large pages. The C library reads that setting before anything else runs.
+#[cfg(target_os = "linux")]
+fn ask_for_large_pages() {
+    let (name, value) = memory::LARGE_PAGES;
+    if env::var_os(name).is_none()
+        && let Ok(own) = env::current_exe()
+    {
+        // It returns only if it failed; then the pages are small.
+        let _ = Command::new(own).args(env::args_os().skip(1)).env(name, value).exec();
     }
 }
 

@@ -3,23 +3,26 @@
 use std::{
     fmt,
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 use llguidance::{Matcher, TokenParser};
 
 use super::{Unkept, limits::LEXER_STATES_MAX};
-use crate::{model::Token, sampling::TokenSet};
+use crate::{clock::Stopwatch, model::Token, sampling::TokenSet};
 
 /// A compiled form. Its answers share the states of its lexer, which grow with what they say.
 pub struct Grammar {
     field: &'static str,
     fresh: TokenParser,
     used: Mutex<TokenParser>,
+    first_time: Duration,
 }
 
 impl Grammar {
-    pub(super) fn new(field: &'static str, parser: TokenParser) -> Self {
-        Self { field, used: Mutex::new(parser.deep_clone()), fresh: parser }
+    /// A grammar for which it took `first_time` to find the first tokens.
+    pub(super) fn new(field: &'static str, parser: TokenParser, first_time: Duration) -> Self {
+        Self { field, used: Mutex::new(parser.deep_clone()), fresh: parser, first_time }
     }
 
     /// A guide that stands before the first token.
@@ -30,7 +33,7 @@ impl Grammar {
         if used.parser.lexer_stats().num_states > LEXER_STATES_MAX / 2 {
             *used = self.fresh.deep_clone();
         }
-        Guide { field: self.field, matcher: Matcher::new(Ok(used.clone())) }
+        Guide { field: self.field, matcher: Matcher::new(Ok(used.clone())), time: self.first_time }
     }
 }
 
@@ -44,6 +47,7 @@ impl fmt::Debug for Grammar {
 pub struct Guide {
     field: &'static str,
     matcher: Matcher,
+    time: Duration,
 }
 
 impl Guide {
@@ -52,9 +56,17 @@ impl Guide {
     /// # Errors
     /// [`Unkept`] where the form is too complex at this place.
     pub fn allowed(&mut self) -> Result<TokenSet, Unkept> {
+        let stopwatch = Stopwatch::start();
         let mask = self.matcher.compute_mask_or_eos();
+        self.time = stopwatch.elapsed();
         let mask = mask.map_err(|fault| unkept(self.field, &fault.to_string()))?;
         Ok(TokenSet::from_words(mask.as_slice().to_vec()))
+    }
+
+    /// How long it took to find the tokens that might come last, or first if none came yet.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        self.time
     }
 
     /// Notes the token that came, one of the allowed; returns whether the answer is complete and nothing may follow.

@@ -5,6 +5,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     thread,
+    time::Duration,
 };
 
 use llguidance::{
@@ -15,7 +16,7 @@ use llguidance::{
 };
 
 use super::{Form, Grammar, Shape, Unkept, grammar::unkept, limits::parser_limits};
-use crate::model::Vocabulary;
+use crate::{clock::Stopwatch, model::Vocabulary};
 
 /// The most grammars that are kept.
 const GRAMMARS_MAX: usize = 16;
@@ -55,8 +56,8 @@ impl Grammars {
         if let Some(grammar) = self.find(&key) {
             return Ok(grammar);
         }
-        let parser = self.build(&form.shape).map_err(|fault| unkept(form.field, &fault))?;
-        let grammar = Arc::new(Grammar::new(form.field, parser));
+        let (parser, first_time) = self.build(&form.shape).map_err(|fault| unkept(form.field, &fault))?;
+        let grammar = Arc::new(Grammar::new(form.field, parser, first_time));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == GRAMMARS_MAX {
             kept.pop_front();
@@ -74,7 +75,7 @@ impl Grammars {
         Some(grammar)
     }
 
-    fn build(&self, shape: &Shape) -> Result<TokenParser, String> {
+    fn build(&self, shape: &Shape) -> Result<(TokenParser, Duration), String> {
         let factory = self.factory.get_or_init(|| factory(self.vocabulary.as_ref())).as_ref();
         let factory = factory.map_err(Clone::clone)?;
         thread::scope(|scope| {
@@ -92,12 +93,13 @@ impl fmt::Debug for Grammars {
     }
 }
 
-/// Compiles a grammar and tries whether an answer can begin.
-fn parser(factory: &ParserFactory, grammar: TopLevelGrammar) -> Result<TokenParser, String> {
+/// Compiles a grammar and tries whether an answer can begin. Also says how long the trial took.
+fn parser(factory: &ParserFactory, grammar: TopLevelGrammar) -> Result<(TokenParser, Duration), String> {
     let parser = factory.create_parser(grammar).map_err(|fault| fault.to_string())?;
-    let begun = Matcher::new(Ok(parser.deep_clone())).compute_mask();
-    begun.map_err(|_| "no answer is valid under it".to_owned())?;
-    Ok(parser)
+    let mut trial = Matcher::new(Ok(parser.deep_clone()));
+    let stopwatch = Stopwatch::start();
+    trial.compute_mask().map_err(|_| "no answer is valid under it".to_owned())?;
+    Ok((parser, stopwatch.elapsed()))
 }
 
 fn factory(vocabulary: &dyn Vocabulary) -> Result<ParserFactory, String> {

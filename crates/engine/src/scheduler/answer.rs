@@ -1,5 +1,7 @@
 //! One choice while it is generated.
 
+use std::time::Duration;
+
 use super::job::{Choice, Finish, Generation, Job};
 use crate::{
     constraint::{Guide, Unkept},
@@ -43,6 +45,11 @@ impl Answer {
             rivals: generation.logprobs,
             logprobs: Vec::new(),
         }
+    }
+
+    /// How long its form takes to find the tokens that may come next, by the last time; nothing if it has none.
+    pub(super) fn form_time(&self) -> Duration {
+        self.guide.as_ref().map_or(Duration::ZERO, Guide::time)
     }
 
     /// Draws the next token; says with it how the answer ended, if it did.

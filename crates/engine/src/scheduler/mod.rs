@@ -9,6 +9,7 @@
 
 mod answer;
 mod job;
+mod masks;
 mod queue;
 mod step;
 #[cfg(test)]
@@ -17,7 +18,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use self::job::{Choice, Completion, Failure, Finish, Generation, Job};
-use self::{answer::Answer, queue::Requests};
+use self::{answer::Answer, masks::MaskTime, queue::Requests};
 use crate::{
     cache::{Cache, Prefix, shared_length},
     metrics::{Ended, Metrics},
@@ -38,6 +39,7 @@ pub struct Scheduler<D> {
     capacity: Capacity,
     requests: Requests,
     running: Vec<Running>,
+    masks: MaskTime,
     /// Whether the last step computed prompts.
     read_last: bool,
     /// The place among the sequences that answer of the one that is first in the next step.
@@ -55,6 +57,8 @@ struct Running {
     cells_max: usize,
     /// The token that was drawn and not fed yet.
     drawn: Option<Token>,
+    /// How many steps it sat out because its form is dear, since it took part last.
+    sat_out: usize,
 }
 
 impl<D: Decoder> Scheduler<D> {
@@ -75,6 +79,7 @@ impl<D: Decoder> Scheduler<D> {
             capacity,
             requests: Requests::default(),
             running: Vec::new(),
+            masks: MaskTime::default(),
             read_last: false,
             next_answer: 0,
         }
@@ -147,6 +152,7 @@ impl<D: Decoder> Scheduler<D> {
                     answer,
                     cells_max,
                     drawn: None,
+                    sat_out: 0,
                 });
             }
         }

@@ -1,9 +1,10 @@
 //! One step: put the batch together, compute it, draw tokens, end what has ended.
 
-use std::ops::Range;
+use std::{cmp::Reverse, ops::Range};
 
 use super::{Failure, Finish, Running, Scheduler};
 use crate::{
+    clock::Stopwatch,
     constraint::Unkept,
     metrics::Ended,
     model::{BatchEntry, DecodeFailed, Decoder, STEP_TOKENS_MAX},
@@ -17,12 +18,17 @@ impl<D: Decoder> Scheduler<D> {
     /// Computes one step over the running sequences, of which there is at least one.
     pub(super) fn compute(&mut self) {
         let batch = self.gather_batch();
+        let stopwatch = Stopwatch::start();
         if let Err(failure) = self.cache.decode(&batch) {
             return self.fail_batch(&batch, &failure);
         }
+        let time = stopwatch.elapsed();
         let drawing = batch.iter().enumerate().filter(|(_, entry)| entry.wants_logits);
         let drawn: Vec<_> =
             drawing.map(|(index, entry)| (entry.sequence, self.draw(index, entry.sequence))).collect();
+        let has_drawn = |running: &&Running| drawn.iter().any(|(sequence, _)| *sequence == running.sequence);
+        let forms = self.running.iter().filter(has_drawn).map(|running| running.answer.form_time());
+        self.masks.step(time, forms);
         for (sequence, drawn) in drawn {
             match drawn {
                 Ok(Some(finish)) => self.end(sequence, finish),
@@ -37,20 +43,39 @@ impl<D: Decoder> Scheduler<D> {
     /// Not together: flash attention works in tiles of tokens, and the first tile would look at the cells of all sequences for
     /// each token of a prompt that stands in it, which costs more than a second pass over the weights.
     fn gather_batch(&mut self) -> Vec<BatchEntry> {
-        let answering = self.running.iter().any(|running| running.drawn.is_some());
-        let reading = self.running.iter().any(|running| running.drawn.is_none());
-        self.read_last = reading && !(answering && self.read_last);
-        if self.read_last { self.gather_prompts() } else { self.gather_answers() }
+        let reads = !self.read_last;
+        let mut kinds = [reads, !reads].into_iter().map(|reads| (reads, self.admit(reads)));
+        let (reads, places) = kinds.find(|(_, places)| !places.is_empty()).unwrap_or_default();
+        self.read_last = reads;
+        if reads { self.gather_prompts(&places) } else { self.gather_answers(&places) }
     }
 
-    /// One token of each sequence that answers, or of as many as fill tiles of the weights: then the others begin the next
-    /// such step.
-    fn gather_answers(&mut self) -> Vec<BatchEntry> {
-        let entry = |running: &Running| {
+    /// The places of the running sequences that take part in a step of prompts or of answers. The cheapest of all does always.
+    fn admit(&mut self, reads: bool) -> Vec<usize> {
+        let cheapest =
+            self.running.iter().map(|running| running.answer.form_time()).min().unwrap_or_default();
+        let mut admission = self.masks.admission(cheapest);
+        let mut places: Vec<usize> =
+            (0..self.running.len()).filter(|&place| self.running[place].drawn.is_none() == reads).collect();
+        places.sort_by_key(|&place| Reverse(self.running[place].sat_out));
+        for &place in &places {
+            let is_admitted = admission.admits(self.running[place].answer.form_time());
+            let running = &mut self.running[place];
+            running.sat_out = if is_admitted { 0 } else { running.sat_out + 1 };
+        }
+        places.retain(|&place| self.running[place].sat_out == 0);
+        places.sort_unstable();
+        places
+    }
+
+    /// One token of each sequence, or of as many as fill tiles of the weights: then the others begin the next such step.
+    fn gather_answers(&mut self, places: &[usize]) -> Vec<BatchEntry> {
+        let entry = |&place: &usize| {
+            let running = &self.running[place];
             let (sequence, position) = (running.sequence, self.cache.computed(running.sequence));
             running.drawn.map(|token| BatchEntry { token, position, sequence, wants_logits: true })
         };
-        let mut batch: Vec<BatchEntry> = self.running.iter().filter_map(entry).collect();
+        let mut batch: Vec<BatchEntry> = places.iter().filter_map(entry).collect();
         let first = self.next_answer % batch.len().max(1);
         batch.rotate_left(first);
         batch.truncate(full_tiles(batch.len()));
@@ -58,9 +83,10 @@ impl<D: Decoder> Scheduler<D> {
         batch
     }
 
-    fn gather_prompts(&self) -> Vec<BatchEntry> {
+    fn gather_prompts(&self, places: &[usize]) -> Vec<BatchEntry> {
         let mut batch = Vec::with_capacity(STEP_TOKENS_MAX);
-        for running in self.running.iter().filter(|running| running.drawn.is_none()) {
+        for &place in places {
+            let running = &self.running[place];
             let computed = self.cache.computed(running.sequence);
             let end = running.prompt.len().min(computed + STEP_TOKENS_MAX - batch.len());
             batch.extend(prompt_entries(running, computed..end));

@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::client::EngineClient;
-use super::command::{NotReady, ProcessStatus};
+use super::command::{NotReady, NotYet, ProcessStatus};
 
 impl EngineClient {
     /// How its process is, now and later; `None` where the service does not start it by a command.
@@ -51,18 +51,22 @@ impl EngineClient {
         }
     }
 
-    async fn check_ready(&self) -> Result<(), String> {
+    async fn check_ready(&self) -> Result<(), NotYet> {
+        let loading = |why: &str| NotYet::Loading(why.to_owned());
         let url = self.config.openai().map(|openai| &openai.base_url);
         let place = url.and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
-        let (host, port) = place.ok_or("it has no address")?;
+        let (host, port) = place.ok_or_else(|| loading("it has no address"))?;
         // A loopback address answers at once, so that this needs no limit of its own.
         let connected = TcpStream::connect((host.trim_matches(['[', ']']), port)).await;
-        connected.map_err(|_| format!("nothing listens at port {port}"))?;
-        let model = self.config.models.keys().next().ok_or("it serves no model")?;
+        connected.map_err(|_| NotYet::Loading(format!("nothing listens at port {port}")))?;
+        let model = self.config.models.keys().next().ok_or_else(|| loading("it serves no model"))?;
         match self.probe(model).await {
             ProbeOutcome::Healthy => Ok(()),
-            ProbeOutcome::Busy => Err("it answers that it cannot serve yet".to_owned()),
-            ProbeOutcome::Failed(why) | ProbeOutcome::TimedOut(why) => Err(why),
+            ProbeOutcome::Busy => Err(loading("it answers that it cannot serve yet")),
+            ProbeOutcome::Failed(why) if self.known_models.lacks(self.engine_model(model)) => {
+                Err(NotYet::Lacking(why))
+            }
+            ProbeOutcome::Failed(why) | ProbeOutcome::TimedOut(why) => Err(NotYet::Loading(why)),
         }
     }
 }

@@ -79,6 +79,25 @@ fn every_choice_follows_the_form_by_itself() {
 }
 
 #[test]
+fn a_dear_form_keeps_no_other_sequence_from_a_step() {
+    let several = json!({ "type": "string", "pattern": "^(a?b?c?d?e?f?g?h?){12}x{0,40}(a|b|c|d){3,30}$" });
+    let mut bench = Bench::new(CAPACITY, letter_of_everything);
+    let formed: Vec<_> =
+        (0..5).map(|_| bench.submit_formed("b", greedy(30), grammar(several.clone()))).collect();
+    let free = bench.submit("free", greedy(30));
+    bench.finish();
+    assert_eq!(completion(free).choices[0].tokens, 30);
+    assert!(formed.into_iter().all(|formed| completion(formed).choices[0].tokens <= 30));
+    let batches = bench.batches();
+    let free = batches.iter().flatten().find(|entry| entry.token == u32::from(b'f')).expect("the prompt");
+    let answers = batches.iter().filter(|batch| batch.iter().all(|entry| entry.wants_logits)).skip(1);
+    let with_free =
+        answers.take(29).filter(|batch| batch.iter().any(|entry| entry.sequence == free.sequence));
+    // Six sequences take turns in steps of four where all take part.
+    assert!(with_free.count() >= 29 * 4 / 6);
+}
+
+#[test]
 fn a_form_that_grows_too_complex_fails_its_request_and_no_other() {
     let names = (0..1_200).map(|number| (format!("p{number}"), json!({ "type": "string" })));
     let wide = json!({ "type": "object", "properties": names.collect::<serde_json::Map<_, _>>() });

@@ -28,6 +28,9 @@ const GUARD_GRACE_MS: i64 = 15_000;
 /// How often an engine that starts is asked whether it is ready.
 const READY_PAUSE_MS: i64 = 500;
 
+/// How long an engine may answer and not list its model, which one that loads may add last.
+const LACKING_MS: i64 = 30_000;
+
 /// How the process of an engine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessStatus {
@@ -63,8 +66,17 @@ pub(super) struct CommandProcess {
     last_words: LastWords,
 }
 
-/// Asks an engine whether it is ready; if it is not, why.
-pub(super) type AskReady<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<(), String>> + Sync);
+/// Why an engine is not ready yet, in words.
+#[derive(Debug)]
+pub(super) enum NotYet {
+    /// It does not answer, or only with a failure.
+    Loading(String),
+    /// It answers, and lists other models than its own.
+    Lacking(String),
+}
+
+/// Asks an engine whether it is ready.
+pub(super) type AskReady<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<(), NotYet>> + Sync);
 
 impl CommandProcess {
     /// A process that does not run yet.
@@ -165,13 +177,28 @@ impl CommandProcess {
         }
     }
 
-    /// Asks until it is ready, or too much time has passed.
+    /// Asks until it is ready, or too much time has passed, or it turns out to serve other models.
     async fn become_ready(&self, ask: AskReady<'_>) -> Result<(), String> {
         let start_timeout_ms = self.launch.config.start_timeout.0;
         let engine = &self.launch.engine;
         let mut why_not = String::new();
         let asking = async {
-            while let Err(why) = ask().await {
+            let mut lacking_since = None;
+            loop {
+                let why = match ask().await {
+                    Ok(()) => return Ok(()),
+                    Err(NotYet::Loading(why)) => {
+                        lacking_since = None;
+                        why
+                    }
+                    Err(NotYet::Lacking(why)) => {
+                        let since = *lacking_since.get_or_insert(self.clock.now());
+                        if self.clock.now() - since >= LACKING_MS {
+                            return Err(format!("it serves other models: {why}"));
+                        }
+                        why
+                    }
+                };
                 if why != why_not {
                     tracing::info!(target: "engine", engine, "not ready yet: {why}");
                     why_not = why;
@@ -180,7 +207,7 @@ impl CommandProcess {
             }
         };
         tokio::select! {
-            () = asking => return Ok(()),
+            asked = asking => return asked,
             () = self.pause(start_timeout_ms) => {}
         }
         Err(format!("it was not ready within {} s: {why_not}", start_timeout_ms / 1_000))

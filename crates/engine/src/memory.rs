@@ -1,0 +1,68 @@
+//! Weights in large pages of memory. A step reads all weights once, and in pages of 4 KiB it spends a twentieth of its time on
+//! finding them (docs/engine.md). A mapped file has such pages only, so the weights are read into memory where there is enough.
+
+use std::{fs, path::Path};
+
+/// The setting of the C library under which its large blocks have large pages, where the system allows that on demand.
+#[cfg(target_os = "linux")]
+pub const LARGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+
+/// Memory is left for as much again as the weights take.
+const TIMES_FREE: u64 = 2;
+
+/// Whether weights of `bytes` are read into memory; if not, their file is mapped. Always false where the system does not tell
+/// what is free.
+#[must_use]
+pub fn holds_weights(bytes: u64) -> bool {
+    available(Path::new("/proc"), Path::new("/sys/fs/cgroup")).is_some_and(|free| free / TIMES_FREE >= bytes)
+}
+
+/// Bytes that can be had, by Linux's own estimate and within the limits of this process's control groups.
+fn available(proc: &Path, groups: &Path) -> Option<u64> {
+    let memory = fs::read_to_string(proc.join("meminfo")).ok()?;
+    let line = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let free = line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1_024)?;
+    let memberships = fs::read_to_string(proc.join("self/cgroup")).unwrap_or_default();
+    let own = memberships.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    let own = groups.join(own);
+    let limits = own.ancestors().take_while(|folder| folder.starts_with(groups)).filter_map(left_in_group);
+    Some(limits.fold(free, u64::min))
+}
+
+/// What a group may still take; `None` where it has no limit.
+fn left_in_group(folder: &Path) -> Option<u64> {
+    let number = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
+    Some(number("memory.max")?.saturating_sub(number("memory.current")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, process};
+
+    use super::{available, holds_weights};
+
+    #[test]
+    fn the_least_of_system_and_groups_counts() {
+        let folder = env::temp_dir().join(format!("overnight-engine-memory-{}", process::id()));
+        let (proc, groups) = (folder.join("proc"), folder.join("groups"));
+        let own = groups.join("outer/inner");
+        fs::create_dir_all(proc.join("self")).expect("a folder");
+        fs::create_dir_all(&own).expect("a folder");
+        assert_eq!(available(&proc, &groups), None);
+        fs::write(proc.join("meminfo"), "MemTotal:  9 kB\nMemAvailable:    2000 kB\n").expect("a file");
+        assert_eq!(available(&proc, &groups), Some(2_048_000));
+        fs::write(proc.join("self/cgroup"), "1:cpu:/\n0::/outer/inner\n").expect("a file");
+        fs::write(own.join("memory.max"), "max\n").expect("a file");
+        fs::write(own.join("memory.current"), "5\n").expect("a file");
+        assert_eq!(available(&proc, &groups), Some(2_048_000));
+        fs::write(groups.join("outer/memory.max"), "1000\n").expect("a file");
+        fs::write(groups.join("outer/memory.current"), "400\n").expect("a file");
+        assert_eq!(available(&proc, &groups), Some(600));
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn what_is_larger_than_memory_is_mapped() {
+        assert!(!holds_weights(u64::MAX / 4));
+    }
+}
