@@ -1,4 +1,4 @@
-//! Several choices one by one, for an engine whose `usage` counts the tokens of one of them only.
+//! Several choices one by one, for an engine that gives one of them only, or whose `usage` counts the tokens of one.
 
 use super::{Completion, Usage};
 use crate::json::{Json, JsonText, ObjectWriter};
@@ -10,6 +10,13 @@ const ADDED_BYTES: usize = 32;
 pub fn choices_asked(body: Json<'_>) -> u32 {
     let asked = body.members().into_iter().flatten().find(|member| member.key() == "n");
     asked.and_then(|member| member.value.as_integer_text()?.parse().ok()).unwrap_or(1)
+}
+
+/// How many choices a completion has.
+pub fn choices_given(completion: &Completion) -> u32 {
+    let members = completion.body.as_json().members().into_iter().flatten();
+    let choices = members.filter(|member| member.key() == "choices").filter_map(|it| it.value.elements());
+    u32::try_from(choices.flatten().count()).unwrap_or(u32::MAX)
 }
 
 /// The same body for one of its choices, counted from 0: without `n`, and with `seed`, where it has one, raised by that number, so
@@ -30,7 +37,7 @@ pub fn for_one_choice(body: Json<'_>, index: u32) -> JsonText {
     writer.finish()
 }
 
-/// One completion of those of single choices, in their order: the first with the choices of all, numbered anew. The prompt counts
+/// One completion of those of the same prompt, in their order: the first with the choices of all, numbered anew. The prompt counts
 /// once, as every engine counts it that draws several choices itself; the tokens of all choices count. `None` of none.
 pub fn join_choices(parts: &[Completion]) -> Option<Completion> {
     let first = parts.first()?;

@@ -15,7 +15,7 @@ mod review;
 
 pub use body::{ANSWER_BYTES_MAX, ChatBody, Sizing};
 pub use cache_salt::CacheSalt;
-pub use choices::{choices_asked, for_one_choice, join_choices};
+pub use choices::{choices_asked, choices_given, for_one_choice, join_choices};
 pub use completion::{BadCompletion, Completion, Usage, parse_completion};
 pub use engine_body::{engine_body, has_output_limit};
 pub use excerpt::excerpt;

@@ -55,6 +55,8 @@ struct Running {
     answer: Answer,
     /// The most cells that the sequence will hold in the end.
     cells_max: usize,
+    /// The cells that it alone holds, on average over its time.
+    own_cells: usize,
     /// The token that was drawn and not fed yet.
     drawn: Option<Token>,
     /// How many steps it sat out because its form is dear, since it took part last.
@@ -136,7 +138,8 @@ impl<D: Decoder> Scheduler<D> {
                 continue;
             }
             let cells_max = prompt.len() + tokens_max;
-            if !self.pays_to_join(prompt.len() - length + tokens_max.min(ANSWER_TOKENS) / 2) {
+            let own_cells = prompt.len() - length + tokens_max.min(ANSWER_TOKENS) / 2;
+            if !self.pays_to_join(own_cells) {
                 return;
             }
             self.cache.note_prompt(&prompt, prefix);
@@ -151,6 +154,7 @@ impl<D: Decoder> Scheduler<D> {
                     prompt,
                     answer,
                     cells_max,
+                    own_cells,
                     drawn: None,
                     sat_out: 0,
                 });
@@ -164,13 +168,14 @@ impl<D: Decoder> Scheduler<D> {
         stays_alone && self.running.is_empty() && self.requests.is_unbegun(request)
     }
 
-    /// Whether one more sequence makes the tokens of all cheaper, if it holds `cells` on average that no other does.
+    /// Whether one more sequence makes the tokens of all cheaper, if it holds `cells` that no other does.
     ///
-    /// With n sequences a token costs a n-th of a pass over the weights, and a little for every cell of the others. One
-    /// more saves 1 / n (n + 1) of the pass and adds its own cells. Tiles are filled once they are begun.
+    /// With n sequences a token costs a n-th of a pass over the weights, and a little for every cell of the others. One more
+    /// saves 1 / n (n + 1) of the pass and adds its cells, for which the average counts: a long one has to run at some time, and
+    /// does not wait until all others have ended. Tiles are filled once they are begun.
     fn pays_to_join(&self, cells: usize) -> bool {
-        let running = step::full_tiles(self.running.len());
-        cells.saturating_mul(running * (running + 1)) <= self.capacity.masked_cells
+        let own: usize = self.running.iter().map(|running| running.own_cells).sum();
+        step::full_tiles(self.running.len()).saturating_mul(own + cells) <= self.capacity.masked_cells
     }
 
     /// A sequence with room for `cells`, and how many tokens of it are computed; `None` if it has to wait.

@@ -10,8 +10,8 @@ use hyper::http;
 use hyper::{Method, Request, Response, Uri, body::Incoming};
 use hyper_util::client::legacy::Error as ClientError;
 use overnight_domain::chat::{
-    ANSWER_BYTES_MAX, BadCompletion, CacheSalt, Completion, choices_asked, engine_body, for_one_choice,
-    has_output_limit, join_choices, parse_completion,
+    ANSWER_BYTES_MAX, BadCompletion, CacheSalt, Completion, choices_asked, choices_given, engine_body,
+    for_one_choice, has_output_limit, join_choices, parse_completion,
 };
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad};
@@ -114,7 +114,8 @@ impl EngineClient {
     /// name of `model`, an explicit output limit (`max_tokens`, where the body has none), and the salt, where one is given
     /// and the engine takes it. A limit that is not the client's is left out where the engine's context is no longer, and
     /// where the engine refuses the request with it: then the context leaves less, and the engine stops there. llama-server
-    /// is asked for several choices one by one, because its `usage` counts one of them. Where requests to the replica are counted
+    /// is asked for several choices one by one, because its `usage` counts one of them; other engines are asked so for those that
+    /// they left out. Where requests to the replica are counted
     /// against a rate limit, what it refuses is not sent again here, but [`AttemptError::LimitRefused`] asks for that.
     /// Dropped, the connection is closed and the engine stops working.
     /// Called by `Attempts` (`scheduler/attempts.rs`), which hands the completion on to be settled.
@@ -136,11 +137,10 @@ impl EngineClient {
             let is_shorter = |limit: &u32| traits.context.is_none_or(|context| u64::from(*limit) < context);
             let limit = max_tokens.filter(is_shorter);
             let asked = Asked { model, max_tokens: limit, cache_salt, body };
-            let choices = if traits.is_llama_server { choices_asked(body) } else { 1 };
-            if choices > 1 {
-                return self.attempt_each(choices, asked).await;
+            match choices_asked(body) {
+                choices if choices > 1 => self.attempt_choices(choices, traits.is_llama_server, asked).await,
+                _ => self.attempt_in_context(asked).await,
             }
-            self.attempt_in_context(asked).await
         };
         let outcome = self.within(limit_ms, attempt, AttemptError::TimedOut).await;
         outcome.map_err(|error| self.doubt_model(model, error))
@@ -158,19 +158,38 @@ impl EngineClient {
         }
     }
 
-    /// Asks for so many choices one after another; for none once one has failed.
-    async fn attempt_each(&self, choices: u32, asked: Asked<'_>) -> Result<Completion, AttemptError> {
-        let (mut parts, mut bytes) = (Vec::new(), 0);
-        for index in 0..choices {
-            let body = for_one_choice(asked.body, index);
-            let part = self.attempt_in_context(Asked { body: body.as_json(), ..asked }).await?;
+    /// Asks for so many choices: for all of them at once unless `one_by_one`, then for those that are missing one after another;
+    /// for none once one has failed.
+    async fn attempt_choices(
+        &self,
+        choices: u32,
+        one_by_one: bool,
+        asked: Asked<'_>,
+    ) -> Result<Completion, AttemptError> {
+        let (mut parts, mut bytes, mut got) = (Vec::new(), 0, 0);
+        while got < choices {
+            let part = if parts.is_empty() && !one_by_one {
+                self.attempt_in_context(asked).await?
+            } else {
+                let body = for_one_choice(asked.body, got);
+                self.attempt_in_context(Asked { body: body.as_json(), ..asked }).await?
+            };
+            got += choices_given(&part).max(1);
             bytes += part.body.as_str().len();
             if bytes > ANSWER_BYTES_MAX {
                 return Err(too_long());
             }
             parts.push(part);
+            // A request is counted against a rate limit once, unless it is known beforehand to be several.
+            if !one_by_one && self.config.rate_limits().are_set() {
+                break;
+            }
         }
-        join_choices(&parts).ok_or_else(|| AttemptError::NotACompletion("no choice was asked for".to_owned()))
+        match parts.len() {
+            1 => parts.pop(),
+            _ => join_choices(&parts),
+        }
+        .ok_or_else(|| AttemptError::NotACompletion("no choice was asked for".to_owned()))
     }
 
     /// An attempt that is repeated without a limit of ours, where it was refused with it.

@@ -1,4 +1,4 @@
-use super::super::{choices_asked, for_one_choice, join_choices, parse_completion};
+use super::super::{choices_asked, choices_given, for_one_choice, join_choices, parse_completion};
 use crate::json::Json;
 
 #[test]
@@ -36,6 +36,7 @@ fn completions_of_single_choices_are_one_that_counts_all_of_them() {
         r#"{{"id":"x","object":"chat.completion","model":"m","choices":[{choices}],"usage":{{"prompt_tokens":7,"completion_tokens":15,"total_tokens":22,"prompt_tokens_details":{{"cached_tokens":3}}}}}}"#
     );
     assert_eq!(joined.body.as_str(), expected);
+    assert_eq!((choices_given(&parts[0]), choices_given(&joined)), (1, 3));
     assert_eq!(parse_completion(expected.as_bytes(), "m").map(|read| read.usage), Ok(joined.usage));
     assert_eq!(join_choices(&[]), None);
 }

@@ -142,9 +142,25 @@ fn a_sequence_joins_only_where_it_saves_the_others_more_than_it_costs_them() {
     assert_eq!(largest(1_999, &distinct), Some(4));
     assert_eq!(largest(600, &distinct), Some(3));
     assert_eq!(largest(0, &distinct), Some(1));
-    // What they share costs once.
+    // What they share costs once: the first holds 100, the others 11 each.
     let shared: Vec<String> = (0..8).map(|number| format!("{}{number}", "s".repeat(89))).collect();
-    assert_eq!(largest(600, &shared), Some(8));
+    assert_eq!(largest(4 * (100 + 7 * 11), &shared), Some(8));
+}
+
+#[test]
+fn a_long_sequence_waits_until_few_are_left_and_not_until_all_have_ended() {
+    let running = |masked_cells: usize| {
+        let mut bench = Bench::new(Capacity { masked_cells, ..CAPACITY }, next_letter);
+        let prompts = (0..5).map(|number| format!("{number}").repeat(if number == 4 { 390 } else { 90 }));
+        let answers: Vec<_> = prompts.map(|prompt| bench.submit(&prompt, greedy(20))).collect();
+        bench.scheduler.step();
+        drop(answers);
+        let page = bench.metrics.render("m");
+        let line = page.lines().find(|line| line.contains("num_requests_running{")).expect("a line");
+        line.rsplit(' ').next().expect("a number").to_owned()
+    };
+    // Four hold 100 cells each, and the long one 400: together 800.
+    assert_eq!((running(4 * 800), running(4 * 800 - 1)), ("5".to_owned(), "4".to_owned()));
 }
 
 #[test]

@@ -43,6 +43,16 @@ async fn any_other_engine_is_asked_once_and_believed() {
 }
 
 #[tokio::test]
+async fn an_engine_that_leaves_choices_out_is_asked_for_them() {
+    let engine = simulate(|tunables| tunables.ignores_fields = true);
+    let completion = send(&client_of(&engine), &three_choices("hello")).await.unwrap();
+    assert_eq!((completion.usage.completion_tokens, engine.attempts_of("hello")), (48, 3));
+    let body: Value = serde_json::from_str(completion.body.as_str()).unwrap();
+    let indexes: Vec<_> = body["choices"].as_array().unwrap().iter().map(|it| it["index"].as_u64()).collect();
+    assert_eq!(indexes, [Some(0), Some(1), Some(2)]);
+}
+
+#[tokio::test]
 async fn choices_of_which_one_fails_fail_together() {
     let engine = forgetful("llamacpp");
     let content = "[[sim:ok x1]][[sim:status=500]]";
