@@ -78,7 +78,8 @@ def life(page_bytes):
             db.executemany("DELETE FROM queue WHERE model=1 AND account=1 AND sort_key=? AND seq=? AND phase=1 AND node=1 "
                            "AND lease_epoch=1", [(keys[seq], seq) for seq in group])
             db.executemany("UPDATE request_states SET state=3,in_progress_at=1,ended_at=1,result_seq=? WHERE seq=?", numbered)
-            db.executemany("INSERT INTO results VALUES (?,?,1,1,?)", [(n, s, RESULT) for n, s in numbered])
+            db.executemany("INSERT INTO results (seq,request,prompt_tokens,completion_tokens,body) VALUES (?,?,1,1,?)",
+                           [(n, s, RESULT) for n, s in numbered])
 
         store.report("create", store.groups(seqs, create), ROWS)
         print(f"  {'disk of a queued request':<34} {os.path.getsize(store.path) / ROWS / 1024:7.2f} KB")

@@ -63,3 +63,4 @@ pub use overnight_wire::native::requests::{
     RequestSummary,
 };
 pub use overnight_wire::native::results::{FailedResult, FailureBody, ResultBody};
+pub use overnight_wire::native::warnings::Warning;

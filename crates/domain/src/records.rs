@@ -69,6 +69,8 @@ pub struct RequestRecord {
     pub body: Bytes,
     /// The completion or the error, a JSON object; `None` until it completed or failed.
     pub result: Option<Bytes>,
+    /// What its completion shows of fields that the engine did not honour, a JSON array; `None` where it shows nothing.
+    pub warnings: Option<Bytes>,
     /// The attempts that failed, oldest first. Only the record of a single request has them.
     pub attempts: Vec<FailedAttempt>,
 }

@@ -155,6 +155,7 @@ fn settlement(lease: &Lease, completion: &Bytes, now: i64) -> Settlement {
         lease: lease.clone(),
         ending: Ending::Completed { prompt_tokens: 240, completion_tokens: 180 },
         body: completion.clone(),
+        warnings: None,
         now,
         attempt: None,
     }

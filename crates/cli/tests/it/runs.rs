@@ -37,6 +37,26 @@ fn many_lines_are_written_in_their_order() {
 }
 
 #[test]
+fn answers_with_warnings_are_counted_at_the_end_whatever_the_shape_of_their_lines() {
+    let world = World::new();
+    let in_json = |content: &str| {
+        let mut body = chat(content);
+        body["response_format"] = json!({"type": "json_object"});
+        body["max_tokens"] = json!(64);
+        body
+    };
+    let open_ai = json!({"custom_id": "two", "body": in_json("open")});
+    world.write("prompts.jsonl", &format!("{}\n{open_ai}\n{}\n", in_json("own"), chat("fine")));
+    let ran = world.run("run prompts.jsonl -o results.jsonl");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("2 have `warnings`: their engine did not honour every field"), "{ran:?}");
+    let results = lines(&world.read("results.jsonl"));
+    assert_eq!(results[0]["warnings"][0]["param"], "request_body.response_format");
+    assert_eq!((results[1].get("warnings"), results[2].get("warnings")), (None, None));
+    assert_eq!(world.json("run prompts.jsonl -o results.jsonl")["warned"], 2);
+}
+
+#[test]
 fn lines_that_fail_or_are_refused_carry_the_error_and_are_asked_again() {
     let world = World::new();
     let broken = |content: &str| chat(&format!("[[sim:status=400 x1]] {content}"));

@@ -13,7 +13,8 @@ pub(crate) const FULL: &str = concat!(
     r#""batch_id":null,"metadata":{},"request_body":{"model":"m","messages":[],"temperature":1.50},"#,
     r#""completion_window":"24h","webhook":null,"result_body":{"id":"c","object":"chat.completion","created":3,"#,
     r#""model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],"#,
-    r#""usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}}"#
+    r#""usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}},"#,
+    r#""warnings":[{"param":"request_body.n","message":"Fewer."}]}"#
 );
 
 fn chat() -> CreateRequest {
@@ -48,6 +49,8 @@ async fn a_result_can_be_read_typed_and_as_it_was_written() {
     let service = StandIn::start(vec![reply("200 OK", &format!("[{FULL}]"))]).await;
     let request = service.client.get_request("req_1").await.expect("it is there");
     assert_eq!(serde_json::to_string(&request).expect("a record is JSON"), FULL);
+    let told: Vec<_> = request.warnings.iter().map(|it| (&*it.param, &*it.message)).collect();
+    assert_eq!(told, [("request_body.n", "Fewer.")]);
     let result = request.result_body.expect("it has ended");
     let Ok(ResultBody::Completed(completion)) = serde_json::from_str(result.get()) else {
         panic!("{result} is a completion")

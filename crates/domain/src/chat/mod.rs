@@ -12,6 +12,7 @@ mod parts;
 mod path;
 mod refused;
 mod review;
+mod warnings;
 
 pub use body::{ANSWER_BYTES_MAX, ChatBody, Sizing};
 pub use cache_salt::CacheSalt;
@@ -20,6 +21,7 @@ pub use completion::{BadCompletion, Completion, Usage, parse_completion};
 pub use engine_body::{engine_body, has_output_limit};
 pub use excerpt::excerpt;
 pub use refused::{RefusedField, refused_fields};
+pub use warnings::{Warning, find_warnings};
 
 #[cfg(test)]
 mod tests;

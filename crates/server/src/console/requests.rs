@@ -4,6 +4,7 @@ use askama::Template;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
+use overnight_wire::native::warnings::Warning;
 
 use super::format::filters;
 use super::layout::pages;
@@ -55,6 +56,12 @@ impl RequestPage {
     fn metadata(&self) -> Option<String> {
         let text = String::from_utf8_lossy(self.record.client.metadata.as_deref()?).into_owned();
         Some(text).filter(|text| text != "{}")
+    }
+
+    /// What the answer shows of fields that the engine did not honour.
+    fn warnings(&self) -> Vec<Warning> {
+        let warnings = self.record.warnings.as_deref().unwrap_or(b"[]");
+        serde_json::from_slice(warnings).unwrap_or_default()
     }
 }
 

@@ -9,6 +9,7 @@ use overnight_domain::records::FailedAttempt;
 use overnight_domain::scheduler::{
     AccountKey, AttemptError, Lease, ReplicaKey, SchedulerCommand, SchedulerInput,
 };
+use overnight_wire::native::warnings::write_warnings;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tracing::{Instrument, Span, field};
@@ -87,9 +88,11 @@ impl Attempts {
         let cache_salt = CacheSalt::new(&self.salt_secret, partition.account);
         let is_limited = !self.prompts.take_refusal(seq);
         match self.replicas.complete(replica, partition.model, &prompt, is_limited, &cache_salt).await {
-            Ok(completion) => {
+            Ok((completion, warnings)) => {
                 let (cost, tokens) = (completion.usage.cost(), completion.usage.tokens());
-                let _ = self.completions.send(Settlement::completed(lease, completion, self.clock.now()));
+                let settlement = Settlement::completed(lease, completion, self.clock.now());
+                let warnings = write_warnings(&warnings).map(Into::into);
+                let _ = self.completions.send(settlement.with_warnings(warnings));
                 self.answer(SchedulerInput::Completed { seq, cost, tokens });
             }
             Err(error @ AttemptError::LimitRefused) => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use overnight_domain::chat::{CacheSalt, Completion};
+use overnight_domain::chat::{CacheSalt, Completion, Warning, find_warnings};
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{
     AttemptError, DeviceKey, EngineLoad, ModelKey, ProbeOutcome, ProcessRules, Replica, ReplicaKey,
@@ -136,7 +136,7 @@ impl Replicas {
     }
 
     /// Sends a stored prompt to a replica, with its account's salt unless the model's cache is shared. A prompt without an output limit
-    /// of its own gets one of ours if it `is_limited`.
+    /// of its own gets one of ours if it `is_limited`. The completion comes with what it shows of fields that the engine did not honour.
     ///
     /// # Errors
     /// Why the attempt brought no completion.
@@ -147,7 +147,7 @@ impl Replicas {
         prompt: &Prompt,
         is_limited: bool,
         cache_salt: &CacheSalt,
-    ) -> Result<Completion, AttemptError> {
+    ) -> Result<(Completion, Vec<Warning>), AttemptError> {
         let (Some(client), Some(model)) = (self.client(key), self.models.get(model)) else {
             return Err(AttemptError::Connect("the replica or the model is not configured".into()));
         };
@@ -162,7 +162,13 @@ impl Replicas {
         if let Some(counters) = self.tokens.get(key.0 as usize) {
             counters.count(completion.usage, prompt);
         }
-        Ok(completion)
+        let warnings = find_warnings(body, &completion);
+        for Warning { field, .. } in &warnings {
+            let engine = client.config().name.clone();
+            metrics::counter!("overnight_engine_ignored_fields_total", "engine" => engine, "field" => *field)
+                .increment(1);
+        }
+        Ok((completion, warnings))
     }
 
     /// The rates at which a replica worked for this process in about the last minute before `now`.

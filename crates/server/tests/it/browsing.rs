@@ -96,7 +96,8 @@ async fn batches_are_shown_by_name_and_their_failures_in_groups() {
     for (lease, word) in app.lease_all().await.into_iter().zip(words) {
         let body = json!({"error": {"message": word, "code": "engine_rejected"}}).to_string().into_bytes();
         let now = app.services.clock.now();
-        let settlement = Settlement { lease, ending: Ending::Failed, body: body.into(), now, attempt: None };
+        let (body, ending) = (body.into(), Ending::Failed);
+        let settlement = Settlement { lease, ending, body, warnings: None, now, attempt: None };
         assert!(settle::settle(&app.services.store, settlement).await.expect("a settle"));
     }
     let found = batches::failure_groups(&app.services, app.account, id).await.expect("groups");

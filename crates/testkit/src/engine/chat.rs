@@ -98,6 +98,9 @@ impl<'a> Asked<'a> {
         if settings.counts_one_choice {
             completion.counted_choices = 1;
         }
+        if settings.ignores_fields {
+            (completion.choices, completion.counted_choices, completion.has_logprobs) = (1, 1, false);
+        }
         completion.said = script.says_it_back.then(|| request.last_user_content().to_owned());
         let tokens = completion.prompt_tokens.saturating_add(request.tokens_max().unwrap_or(1));
         if tokens > config.context_tokens {

@@ -30,6 +30,7 @@ pub(super) struct Completion {
     pub(super) choices: usize,
     /// The choices that `usage` counts.
     pub(super) counted_choices: usize,
+    pub(super) has_logprobs: bool,
     pub(super) finish_reason: &'static str,
     /// What is answered instead of the echo and its words.
     pub(super) said: Option<String>,
@@ -57,6 +58,7 @@ impl Completion {
             completion_tokens: length.min(limit),
             choices: request.choices(),
             counted_choices: request.choices(),
+            has_logprobs: request.wants_logprobs(),
             finish_reason: if length > limit { "length" } else { "stop" },
             said: None,
         }
@@ -89,7 +91,8 @@ impl Completion {
             if fault == Some(Fault::HugeBody) {
                 body.extend(std::iter::repeat_n('x', HUGE_BYTES));
             }
-            let _ = write!(body, r#""}},"logprobs":null,"finish_reason":"{}"}}"#, self.finish_reason);
+            let logprobs = if self.has_logprobs { r#"{"content":[]}"# } else { "null" };
+            let _ = write!(body, r#""}},"logprobs":{logprobs},"finish_reason":"{}"}}"#, self.finish_reason);
         }
         body.push(']');
         self.write_usage(&mut body, fault);

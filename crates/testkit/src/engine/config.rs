@@ -114,6 +114,8 @@ pub struct Tunables {
     pub owned_by: Option<String>,
     /// Whether `usage` counts the tokens of one choice, as llama-server's does.
     pub counts_one_choice: bool,
+    /// Whether `n`, `logprobs` and the like are passed over, as `transformers serve` does.
+    pub ignores_fields: bool,
     /// Whether the list of models says how long the context is, as vLLM does.
     pub lists_context: bool,
     /// Whether `cache_salt` may be sent; 400 otherwise, as with a server that refuses fields that it does not know.
@@ -143,6 +145,7 @@ impl Default for Tunables {
             unknown_model_status: 404,
             owned_by: Some("overnight-testkit".to_owned()),
             counts_one_choice: false,
+            ignores_fields: false,
             lists_context: true,
             takes_cache_salt: true,
             api_key: None,

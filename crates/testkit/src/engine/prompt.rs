@@ -26,6 +26,7 @@ pub(super) struct ChatRequest<'a> {
     max_tokens: Option<usize>,
     max_completion_tokens: Option<usize>,
     n: Option<usize>,
+    logprobs: Option<bool>,
     stream: Option<bool>,
     /// Prompts share blocks only where this is the same.
     #[serde(borrow)]
@@ -67,6 +68,11 @@ impl<'a> ChatRequest<'a> {
     /// The number of choices asked for.
     pub(super) fn choices(&self) -> usize {
         self.n.unwrap_or(1)
+    }
+
+    /// Whether the answer comes with log probabilities.
+    pub(super) fn wants_logprobs(&self) -> bool {
+        self.logprobs == Some(true)
     }
 
     /// The text of the last user message; of the last message where no user speaks.

@@ -1,7 +1,7 @@
 //! The dialect under `/v1`: the service's own API.
 //!
 //! Times on the wire are integer Unix seconds. JSON that a client or an engine sent (`request_body`, `metadata`,
-//! `result_body`) passes through as it is stored, and is never parsed here.
+//! `result_body`) passes through as it is stored, as do `warnings`, and is never parsed here.
 
 pub mod accounts;
 pub mod batches;
@@ -18,3 +18,4 @@ mod states;
 #[cfg(test)]
 mod tests;
 pub mod waiting;
+pub mod warnings;

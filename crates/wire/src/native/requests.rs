@@ -10,6 +10,7 @@ use super::json::{
 };
 use super::states;
 use super::waiting::WaitingFor;
+use super::warnings::Warning;
 
 /// The status of a request.
 pub use overnight_domain::requests::RequestStatus;
@@ -209,6 +210,10 @@ pub struct FullRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = super::results::ResultBody, nullable = false))]
     pub result_body: Option<Box<RawValue>>,
+    /// The fields of `request_body` that the completion shows not to have been honoured by the engine, each once. Absent where it shows
+    /// none, which proves nothing of fields that leave no trace in a completion.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// The attempts to complete it that failed, oldest first: five at most. Only Get Request says them; absent where none
     /// failed. What a fault of the engines interrupted is no attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -312,6 +317,10 @@ pub fn write_full_of_one(request: &RequestRecord, prospect: Prospect, out: &mut 
     if let Some(result) = &request.result {
         push_key("result_body", out);
         out.extend_from_slice(result);
+    }
+    if let Some(warnings) = &request.warnings {
+        push_key("warnings", out);
+        out.extend_from_slice(warnings);
     }
     if !request.attempts.is_empty() {
         push_key("attempts", out);

@@ -22,6 +22,9 @@ pub(super) struct Record<'a> {
     metadata: Option<&'a RawValue>,
     #[serde(borrow)]
     result_body: Option<&'a RawValue>,
+    /// Absent unless there are some.
+    #[serde(borrow)]
+    pub(super) warnings: Option<&'a RawValue>,
 }
 
 /// The error of a failed request.

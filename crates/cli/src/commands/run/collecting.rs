@@ -29,6 +29,8 @@ pub(super) struct Counts {
     pub(super) failed: usize,
     pub(super) cancelled: usize,
     pub(super) refused: usize,
+    /// Of the completed ones, those with `warnings`.
+    pub(super) warned: usize,
 }
 
 /// Writes `target` as a whole, and writes down which lines the next run has to ask for again.
@@ -84,6 +86,7 @@ async fn fetch(
                 "failed" => counts.failed += 1,
                 _ => counts.cancelled += 1,
             }
+            counts.warned += usize::from(record.warnings.is_some());
             if record.status != "completed" {
                 to_ask_again.push(index);
             }

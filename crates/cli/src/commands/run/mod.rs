@@ -165,6 +165,7 @@ fn report(counts: &Counts, target: &Path, elapsed_ms: i64, output: &Output) -> R
             "failed": counts.failed,
             "cancelled": counts.cancelled,
             "refused": counts.refused,
+            "warned": counts.warned,
         }));
     }
     let others = [(counts.failed, "failed"), (counts.cancelled, "cancelled"), (counts.refused, "refused")];
@@ -180,6 +181,9 @@ fn report(counts: &Counts, target: &Path, elapsed_ms: i64, output: &Output) -> R
     ));
     if counts.completed < counts.lines {
         output.note("their lines say why; the same command asks for them again");
+    }
+    if counts.warned > 0 {
+        output.note(&format!("{} have `warnings`: their engine did not honour every field", counts.warned));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod completions;
 mod engine_bodies;
 mod media;
 mod refusals;
+mod warnings;
 
 use super::ChatBody;
 use crate::faults::Faults;

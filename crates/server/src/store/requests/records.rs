@@ -66,24 +66,24 @@ pub(in crate::store) static REQUESTS: Columns<NewRequest> = Columns::new("reques
 
 statements! {
     FIND_RECORD = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result, CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.request = c.seq) THEN 1 ELSE 0 END AS was_retried
+               webhook, result, warnings, CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.request = c.seq) THEN 1 ELSE 0 END AS was_retried
         FROM current_requests c WHERE id = ? AND account = ?";
     FIND_RECORD_AT = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result
+               webhook, result, warnings
         FROM current_requests WHERE seq = ?";
     RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
+               CASE WHEN bytes <= 16384 THEN result END AS result, warnings
         FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     RECORDS_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
+               CASE WHEN bytes <= 16384 THEN result END AS result, warnings
         FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
     RECORDS_OF_BATCH = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result
+               CASE WHEN bytes <= 16384 THEN result END AS result, warnings
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
 }
@@ -119,6 +119,7 @@ pub(in crate::store) fn read_record(row: &Row) -> Result<RequestRecord, StoreErr
         client: ClientFields { metadata: row.share("metadata")?, webhook: row.get("webhook")? },
         body: row.share("body")?.ok_or(StoreError::DamagedColumn("body"))?,
         result: row.share("result")?,
+        warnings: row.share("warnings")?,
         attempts: Vec::new(),
     })
 }

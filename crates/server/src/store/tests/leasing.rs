@@ -201,8 +201,8 @@ async fn a_living_process_keeps_its_leases(mut fixture: Fixture) {
     assert!(fixture.settle(&lease, START + 2).await);
 }
 
-on_both!(each_request_of_a_group_keeps_its_own_body_and_result);
-async fn each_request_of_a_group_keeps_its_own_body_and_result(mut fixture: Fixture) {
+on_both!(each_request_of_a_group_keeps_its_own_body_result_and_warnings);
+async fn each_request_of_a_group_keeps_its_own_body_result_and_warnings(mut fixture: Fixture) {
     let new = [1, 2, 3, 4].map(|number| {
         let body = format!(r#"{{"number":{number}}}"#);
         NewRequest { body: body.into_bytes().into(), ..fixture.request(number) }
@@ -213,7 +213,9 @@ async fn each_request_of_a_group_keeps_its_own_body_and_result(mut fixture: Fixt
     let settled = |place: usize| {
         let lease = &leases[place];
         let body = format!(r#"{{"result":{}}}"#, lease.key.position.seq).into();
-        Settlement { body, ..fixture.settlement(lease, START + 2) }
+        // The first has none.
+        let warnings = (place > 0).then(|| format!("[{}]", lease.key.position.seq).into());
+        Settlement { body, warnings, ..fixture.settlement(lease, START + 2) }
     };
     let lost = Settlement { lease: Lease { epoch: leases[1].epoch + 1, ..leases[1].clone() }, ..settled(1) };
     let group = [settled(0), lost, settled(2), settled(3)];
@@ -228,6 +230,9 @@ async fn each_request_of_a_group_keeps_its_own_body_and_result(mut fixture: Fixt
         let is_lost = seq == Some(leases[1].key.position.seq);
         let result = seq.filter(|_| !is_lost).map(|seq| format!(r#"{{"result":{seq}}}"#).into());
         assert_eq!(record.result, result, "request {place}");
+        let is_warned = seq != Some(leases[0].key.position.seq);
+        let warnings = seq.filter(|_| !is_lost && is_warned).map(|seq| format!("[{seq}]").into());
+        assert_eq!(record.warnings, warnings, "request {place}");
     }
     fixture.assert_sound().await;
 }

@@ -238,6 +238,7 @@ impl Fixture {
             lease: lease.clone(),
             ending: Ending::Completed { prompt_tokens: 3, completion_tokens: 4 },
             body: Bytes::from_static(br#"{"object":"chat.completion"}"#),
+            warnings: None,
             now,
             attempt: None,
         }

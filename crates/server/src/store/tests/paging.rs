@@ -4,6 +4,7 @@ use overnight_domain::records::{ClientFields, RequestRecord};
 use overnight_domain::requests::RequestStatus;
 
 use crate::store::batches::{self, NewBatch};
+use crate::store::queue::settle;
 use crate::store::requests::{self, Direction, Filter, NewRequest, PageScope, page_records, page_summaries};
 use crate::store::tests::{Fixture, START};
 
@@ -67,7 +68,10 @@ async fn every_list_shows_the_record_as_it_was_sent(mut fixture: Fixture) {
     }
     fixture.release().await;
     let leases = fixture.lease().await;
-    assert!(fixture.settle(&leases[0], START + 5).await);
+    for lease in [&leases[0], &leases[4]] {
+        let warned = fixture.settlement(lease, START + 5).with_warnings(Some("[1]".into()));
+        assert!(settle::settle(&fixture.store, warned).await.expect("a settle"));
+    }
     requests::cancel(&fixture.store, fixture.account, ids[1], START + 6).await.expect("a cancel");
     let account = fixture.account;
     let members = batches::resolve(&fixture.store, account, &ids).await.expect("a look");
@@ -82,6 +86,7 @@ async fn every_list_shows_the_record_as_it_was_sent(mut fixture: Fixture) {
     ] {
         let lines = pages_of(&fixture, scope).await.concat();
         assert_eq!(lines.len(), 5);
+        assert_eq!(lines.iter().filter(|line| line.warnings.as_deref() == Some(&b"[1]"[..])).count(), 2);
         for line in lines {
             let id = line.summary.id;
             for sent in [&small, &large].into_iter().filter(|sent| sent.id == id) {

@@ -60,6 +60,30 @@ async fn a_failed_request_shows_its_error_and_a_fresh_one_no_result() {
     app.stop().await;
 }
 
+#[tokio::test]
+async fn every_record_of_a_request_has_the_warnings_of_its_completion() {
+    let app = TestApp::start().await;
+    let (batch, ids) = app.create_batch(2).await;
+    let told = r#"[{"param":"request_body.n","message":"The engine did not honour `n`: the answer has 1 of 2 choices."}]"#;
+    let leases = app.lease_all().await;
+    assert!(app.settle_with_warnings(&leases[0], RequestStatus::Completed, Some(told.into())).await);
+    assert!(app.settle(&leases[1], RequestStatus::Completed).await);
+    let warned_seq = leases[0].key.position.seq;
+    let warned = usize::from(warned_seq > leases[1].key.position.seq);
+    let with = |place: usize| if place == warned { format!("{FULL} warnings") } else { FULL.to_owned() };
+    for (place, id) in ids.iter().enumerate() {
+        let record = app.client().get(&format!("/v1/requests/{id}")).await;
+        assert_eq!(keys(record.text()), with(place));
+        assert_eq!(record.text().contains(told), place == warned);
+    }
+    for path in ["/v1/requests?full=true".to_owned(), format!("/v1/batches/{batch}/results")] {
+        let list = app.client().get(&path).await;
+        let found: Vec<String> = list.text().lines().map(keys).collect();
+        assert_eq!(found, [with(0), with(1)], "{path}");
+    }
+    app.stop().await;
+}
+
 /// Sends `body`, and checks that `field` of the full record is `expected`.
 async fn check(app: &TestApp, body: &Value, field: &str, expected: &Value) {
     let created = app.client().post("/v1/requests", body).await;

@@ -13,6 +13,7 @@ mod poison;
 mod rates;
 mod reports;
 mod savings;
+mod warnings;
 
 use std::path::Path;
 use std::sync::Arc;

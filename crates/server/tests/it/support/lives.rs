@@ -1,5 +1,6 @@
 //! The lives of requests without an engine: released, leased and settled by hand.
 
+use bytes::Bytes;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, QueuePartition, ReplicaKey};
 use overnight_server::store::queue::leases;
@@ -29,6 +30,16 @@ impl TestApp {
 
     /// Ends a leased request: completed, or failed.
     pub(crate) async fn settle(&self, lease: &Lease, status: RequestStatus) -> bool {
+        self.settle_with_warnings(lease, status, None).await
+    }
+
+    /// The same with the warnings of a completion.
+    pub(crate) async fn settle_with_warnings(
+        &self,
+        lease: &Lease,
+        status: RequestStatus,
+        warnings: Option<Bytes>,
+    ) -> bool {
         let (ending, body) = match status {
             RequestStatus::Completed => {
                 (Ending::Completed { prompt_tokens: 3, completion_tokens: 1 }, completion())
@@ -36,7 +47,8 @@ impl TestApp {
             _ => (Ending::Failed, failure()),
         };
         let now = self.services.clock.now();
-        let settlement = Settlement { lease: lease.clone(), ending, body: body.into(), now, attempt: None };
+        let (lease, body) = (lease.clone(), body.into());
+        let settlement = Settlement { lease, ending, body, warnings, now, attempt: None };
         settle::settle(&self.services.store, settlement).await.expect("a settle")
     }
 

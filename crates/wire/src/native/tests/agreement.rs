@@ -1,6 +1,7 @@
 //! What the writers write is what the types read, and what the types write again is the same text.
 
 use overnight_domain::batches::{BatchState, Counters};
+use overnight_domain::chat;
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
 use overnight_domain::records::{BatchRecord, ClientFields, RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestState;
@@ -11,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::native::requests::{CREATE_MEMBERS, CreateRequest, FullRequest};
-use crate::native::{batches, events, requests};
+use crate::native::{batches, events, requests, warnings};
 
 fn rewritten<T: DeserializeOwned + Serialize>(text: &[u8]) -> String {
     let record: T = serde_json::from_slice(text).expect("the type reads what the writer wrote");
@@ -74,16 +75,21 @@ fn summary() -> impl Strategy<Value = RequestSummary> {
 
 fn request() -> impl Strategy<Value = RequestRecord> {
     let batch_id = maybe(any::<u128>().prop_map(BatchId::from_bits));
-    (summary(), batch_id, maybe(object()), object(), maybe(any::<String>()), maybe(object())).prop_map(
-        |(summary, batch_id, metadata, body, webhook, result)| RequestRecord {
+    (summary(), batch_id, maybe(object()), object(), maybe(any::<String>()), maybe(object()), some_warnings())
+        .prop_map(|(summary, batch_id, metadata, body, webhook, result, warnings)| RequestRecord {
             summary,
             batch_id,
             client: ClientFields { metadata: metadata.map(Into::into), webhook },
             body: body.into(),
             result: result.map(Into::into),
+            warnings: warnings.map(Into::into),
             attempts: Vec::new(),
-        },
-    )
+        })
+}
+
+fn some_warnings() -> impl Strategy<Value = Option<Vec<u8>>> {
+    let warning = any::<String>().prop_map(|message| chat::Warning { field: "n", message });
+    proptest::collection::vec(warning, 0..3).prop_map(|told| warnings::write_warnings(&told))
 }
 
 fn counters() -> impl Strategy<Value = Counters> {

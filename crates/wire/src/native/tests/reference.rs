@@ -13,6 +13,7 @@ use crate::native::models::{Model, ModelList};
 use crate::native::requests::{CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestSummary};
 use crate::native::results::FailedResult;
 use crate::native::waiting::WaitingFor;
+use crate::native::warnings::Warning;
 
 fn add<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
     schemas.push((T::name().into_owned(), T::schema()));
@@ -61,7 +62,15 @@ fn what_is_absent_until_set_is_never_null_and_what_may_be_null_is_always_there()
     check("RequestStatus", &["in_progress_at", "ended_at", "waiting_for", "estimated_completion_at"]);
     check(
         "Request",
-        &["in_progress_at", "ended_at", "result_body", "attempts", "waiting_for", "estimated_completion_at"],
+        &[
+            "in_progress_at",
+            "ended_at",
+            "result_body",
+            "warnings",
+            "attempts",
+            "waiting_for",
+            "estimated_completion_at",
+        ],
     );
     check("WaitingFor", &["until", "others"]);
     check("BatchStatus", &["in_progress_at", "completed_at", "estimated_completion_at"]);
@@ -112,4 +121,5 @@ fn every_example_is_one_of_its_type() {
     example::<FailedResult>();
     example::<Model>();
     example::<WaitingFor>();
+    example::<Warning>();
 }

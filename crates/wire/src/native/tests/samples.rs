@@ -1,4 +1,5 @@
 use overnight_domain::batches::{BatchState, Counters};
+use overnight_domain::chat;
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
 use overnight_domain::records::{BatchRecord, ClientFields, FailedAttempt, RequestRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
@@ -7,7 +8,7 @@ use overnight_domain::webhooks::{Event, EventKind, Subject};
 use crate::native::errors::{ErrorBody, ErrorDetail, ErrorEnvelope};
 use crate::native::models::{Model, ModelList};
 use crate::native::waiting::{WaitingFor, WaitingReason};
-use crate::native::{batches, events, requests};
+use crate::native::{batches, events, requests, warnings};
 
 const CREATED_AT: i64 = 1_751_500_000_999;
 
@@ -52,6 +53,7 @@ fn times_appear_once_they_are_set() {
 
 #[test]
 fn a_full_request_passes_its_bodies_through() {
+    let warning = chat::Warning { field: "n", message: "The engine did not honour \"n\".".to_owned() };
     let record = RequestRecord {
         summary: summary(RequestState::Completed {
             in_progress_at: CREATED_AT + 3000,
@@ -64,6 +66,7 @@ fn a_full_request_passes_its_bodies_through() {
         },
         body: r#"{"model":"m","seed":1.50e0}"#.into(),
         result: Some(r#"{"object":"chat.completion"}"#.into()),
+        warnings: warnings::write_warnings(&[warning]).map(Into::into),
         attempts: vec![FailedAttempt::new(1_751_500_004_999, Some(500), "no \"room\"".to_owned())],
     };
     assert_eq!(
@@ -74,6 +77,7 @@ fn a_full_request_passes_its_bodies_through() {
             r#""batch_id":"batch_00000000000000000000000002","metadata":{},"#,
             r#""request_body":{"model":"m","seed":1.50e0},"completion_window":"24h","#,
             r#""webhook":"https://example.com/?q=\"","result_body":{"object":"chat.completion"},"#,
+            r#""warnings":[{"param":"request_body.n","message":"The engine did not honour \"n\"."}],"#,
             r#""attempts":[{"ended_at":1751500004,"status":500,"message":"no \"room\""}]}"#
         )
     );
@@ -87,6 +91,7 @@ fn a_full_request_without_extras_says_null_and_has_no_result() {
         client: ClientFields::default(),
         body: "{}".into(),
         result: None,
+        warnings: None,
         attempts: Vec::new(),
     };
     assert!(written(|out| requests::write_full(&record, out)).ends_with(concat!(

@@ -197,6 +197,7 @@ pub(super) static TABLES: [Table; 22] = [
         name: "results", key: &["seq"],
         columns: &[
             integer("seq"), integer("request"), integer("prompt_tokens"), integer("completion_tokens"), json("body"),
+            json("warnings"),
         ],
         weight: Some("octet_length(body)"), is_numbered: true, ..Table::PLAIN
     },

@@ -50,6 +50,8 @@ pub struct Settlement {
     pub ending: Ending,
     /// The `result_body`: JSON without white space outside strings.
     pub body: Bytes,
+    /// The `warnings` of a completion, a JSON array of a few hundred bytes; they count against no quota.
+    pub warnings: Option<Bytes>,
     /// When, in milliseconds.
     pub now: i64,
     /// The attempt by which it failed.
@@ -86,12 +88,19 @@ impl Settlement {
             prompt_tokens: i64::try_from(completion.usage.prompt_tokens).unwrap_or(i64::MAX),
             completion_tokens: i64::try_from(completion.usage.completion_tokens).unwrap_or(i64::MAX),
         };
-        Self { lease, ending, body: completion.body.into_string().into(), now, attempt: None }
+        let body = completion.body.into_string().into();
+        Self { lease, ending, body, warnings: None, now, attempt: None }
+    }
+
+    /// The same with the `warnings` of the completion.
+    #[must_use]
+    pub fn with_warnings(self, warnings: Option<Bytes>) -> Self {
+        Self { warnings, ..self }
     }
 
     /// The end of a request that failed for good by `attempt`; `body` is its error.
     pub fn failed(lease: Lease, body: Bytes, attempt: FailedAttempt, now: i64) -> Self {
-        Self { lease, ending: Ending::Failed, body, now, attempt: Some(attempt) }
+        Self { lease, ending: Ending::Failed, body, warnings: None, now, attempt: Some(attempt) }
     }
 
     const fn seq(&self) -> i64 {

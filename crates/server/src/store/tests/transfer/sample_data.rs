@@ -108,9 +108,9 @@ async fn order_credits(fixture: &Fixture) {
 /// Two completed, one failed, one released, two at their engines.
 async fn leave_in_progress(fixture: &Fixture) {
     let leases = fixture.lease().await;
-    for lease in &leases[..2] {
-        assert!(fixture.settle(lease, START + 10).await);
-    }
+    let warned = fixture.settlement(&leases[0], START + 10).with_warnings(Some("[7]".into()));
+    assert!(settle::settle(&fixture.store, warned).await.expect("a settle"));
+    assert!(fixture.settle(&leases[1], START + 10).await);
     let failed = fixture.settlement(&leases[2], START + 11);
     let failed = Settlement { ending: Ending::Failed, ..failed };
     assert!(settle::settle(&fixture.store, failed).await.expect("a settle"));

@@ -1,0 +1,61 @@
+//! What a body asks for, where its answer can show that it was not honoured.
+
+use super::calls::Call;
+use super::form::Form;
+use crate::json::Json;
+
+/// What a body asks for.
+pub(super) struct Asked<'a> {
+    /// How many choices.
+    pub(super) choices: u64,
+    /// The client's own output limit of one choice, and its field.
+    pub(super) limit: Option<(&'static str, u64)>,
+    pub(super) has_logprobs: bool,
+    pub(super) form: Option<Form<'a>>,
+    pub(super) call: Option<Call<'a>>,
+    /// Whether a text or a token of the client's ends the answer wherever it stands.
+    pub(super) has_stop: bool,
+}
+
+impl<'a> Asked<'a> {
+    /// Reads a stored body. A field that has not the shape of its documentation asks for nothing.
+    pub(super) fn read(body: Json<'a>) -> Self {
+        let mut asked =
+            Self { choices: 1, limit: None, has_logprobs: false, form: None, call: None, has_stop: false };
+        for member in body.members().into_iter().flatten() {
+            let value = member.value;
+            match member.key().as_ref() {
+                "n" => asked.choices = count(value).unwrap_or(1),
+                "max_tokens" => asked.limit = limit("max_tokens", value).or(asked.limit),
+                "max_completion_tokens" => {
+                    asked.limit = asked.limit.or_else(|| limit("max_completion_tokens", value));
+                }
+                "logprobs" => asked.has_logprobs = value.as_str() == "true",
+                "response_format" => asked.form = Form::read(value),
+                "tool_choice" => asked.call = Call::read(value),
+                "stop" | "stop_token_ids" => {
+                    asked.has_stop |= !value.is_null() && value.as_str() != "[]";
+                }
+                _ => {}
+            }
+        }
+        asked
+    }
+
+    /// Whether the choices of an answer with so many tokens have to be read.
+    pub(super) fn needs_choices(&self, written: u64) -> bool {
+        self.choices > 1
+            || self.has_logprobs
+            || self.form.is_some()
+            || self.call.is_some()
+            || self.limit.is_some_and(|(_, limit)| written > limit)
+    }
+}
+
+fn count(value: Json<'_>) -> Option<u64> {
+    value.as_integer_text()?.parse().ok()
+}
+
+fn limit(field: &'static str, value: Json<'_>) -> Option<(&'static str, u64)> {
+    Some((field, count(value)?))
+}

@@ -1,0 +1,68 @@
+//! A choice of an answer, read in place.
+
+use std::borrow::Cow;
+
+use crate::json::Json;
+
+/// What is read of a choice. Whatever is missing or of another type reads as absent.
+#[derive(Default)]
+pub(super) struct Choice<'a> {
+    /// Why it ended.
+    pub(super) finish_reason: Option<Cow<'a, str>>,
+    pub(super) has_logprobs: bool,
+    /// The text of its message.
+    pub(super) content: Option<Json<'a>>,
+    /// Its `tool_calls`, if there is one.
+    pub(super) calls: Option<Json<'a>>,
+    /// Whether it calls a function in the form that came before `tool_calls`.
+    pub(super) has_old_call: bool,
+    /// Whether the model refused to answer.
+    pub(super) is_refusal: bool,
+}
+
+impl<'a> Choice<'a> {
+    pub(super) fn read(choice: Json<'a>) -> Self {
+        let mut read = Self::default();
+        for member in choice.members().into_iter().flatten() {
+            match member.key().as_ref() {
+                "finish_reason" => read.finish_reason = member.value.decode_string(),
+                "logprobs" => read.has_logprobs = !member.value.is_null(),
+                "message" => read.read_message(member.value),
+                _ => {}
+            }
+        }
+        read
+    }
+
+    fn read_message(&mut self, message: Json<'a>) {
+        for member in message.members().into_iter().flatten() {
+            let value = member.value;
+            match member.key().as_ref() {
+                "content" => self.content = Some(value),
+                "tool_calls" => self.calls = Some(value).filter(|calls| has_element(*calls)),
+                "function_call" => self.has_old_call = !value.is_null(),
+                "refusal" => self.is_refusal = !value.is_null(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether it ended by itself.
+    pub(super) fn is_whole(&self) -> bool {
+        self.finish_reason.as_deref() == Some("stop")
+    }
+
+    /// Whether it calls a function.
+    pub(super) const fn has_call(&self) -> bool {
+        self.calls.is_some() || self.has_old_call
+    }
+}
+
+fn has_element(value: Json<'_>) -> bool {
+    value.elements().is_some_and(|mut elements| elements.next().is_some())
+}
+
+/// The value of an object's member.
+pub(super) fn find<'a>(object: Json<'a>, key: &str) -> Option<Json<'a>> {
+    object.members()?.find(|member| member.key() == key).map(|member| member.value)
+}

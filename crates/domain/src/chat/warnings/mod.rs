@@ -1,0 +1,90 @@
+//! Fields of a request that its engine did not honour, as far as the answer itself shows it.
+//!
+//! Engines pass over fields that they do not know. What an answer does not prove is not warned of. Nothing here builds a tree or
+//! recurses, and the time is linear in the length of the answer.
+
+mod asked;
+mod calls;
+mod choice;
+mod form;
+
+use self::asked::Asked;
+use self::choice::Choice;
+use super::Completion;
+use crate::json::Json;
+
+/// A field that the engine did not honour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Its name in the body: one of six.
+    pub field: &'static str,
+    /// What the answer shows, in one sentence of at most 200 bytes.
+    pub message: String,
+}
+
+/// The fields of a stored `body` that `completion` shows not to have been honoured: each at most once, none where the answer
+/// proves nothing. A body that asks for nothing of the kind costs one pass over its members, and the answer is not read.
+pub fn find_warnings(body: Json<'_>, completion: &Completion) -> Vec<Warning> {
+    let asked = Asked::read(body);
+    let written = completion.usage.completion_tokens;
+    if !asked.needs_choices(written) {
+        return Vec::new();
+    }
+    let seen = Seen::read(&asked, completion.body.as_json());
+    let mut warnings = Vec::new();
+    let mut warn = |field: &'static str, what: &str| {
+        warnings.push(Warning { field, message: format!("The engine did not honour `{field}`: {what}.") });
+    };
+    if seen.choices < asked.choices {
+        warn("n", &format!("the answer has {} of {} choices", seen.choices, asked.choices));
+    }
+    if let Some((field, limit)) = asked.limit {
+        // As many choices as were asked for may have been computed, whatever was answered.
+        let allowed = limit.saturating_mul(asked.choices.max(seen.choices));
+        if written > allowed {
+            warn(field, &format!("the answer has {written} tokens, and at most {allowed} were asked for"));
+        }
+    }
+    if seen.lacks_logprobs {
+        warn("logprobs", "a choice has none");
+    }
+    if let Some(what) = seen.wrong_form {
+        warn("response_format", what);
+    }
+    if let Some(what) = seen.wrong_call {
+        warn("tool_choice", what);
+    }
+    warnings
+}
+
+/// What the choices of an answer show.
+#[derive(Default)]
+struct Seen {
+    choices: u64,
+    lacks_logprobs: bool,
+    wrong_form: Option<&'static str>,
+    wrong_call: Option<&'static str>,
+}
+
+impl Seen {
+    fn read(asked: &Asked<'_>, answer: Json<'_>) -> Self {
+        let mut seen = Self::default();
+        let member = answer.members().into_iter().flatten().find(|member| member.key() == "choices");
+        for choice in member.and_then(|member| member.value.elements()).into_iter().flatten() {
+            let choice = Choice::read(choice);
+            seen.choices += 1;
+            seen.lacks_logprobs |= asked.has_logprobs && !choice.has_logprobs;
+            // A choice that was cut off, by its limit or by a text of the client's, shows neither.
+            if asked.has_stop || choice.is_refusal {
+                continue;
+            }
+            if let (Some(form), None) = (&asked.form, seen.wrong_form) {
+                seen.wrong_form = form.find_fault(&choice);
+            }
+            if let (Some(call), None) = (&asked.call, seen.wrong_call) {
+                seen.wrong_call = call.find_fault(&choice);
+            }
+        }
+        seen
+    }
+}
