@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use overnight_domain::scheduler::{ModelKey, RateLimits, Replica, ReplicaKey};
+use overnight_domain::scheduler::{DailyLimits, ModelKey, RateLimits, Replica, ReplicaKey};
 use overnight_server::config::{Config, Sources};
 
 use super::broken::{Broken, Step};
@@ -70,6 +70,7 @@ impl Plan {
             first_concurrency: max_concurrency,
             colocated_percent: None,
             rate_limits: RateLimits::default(),
+            daily_limits: DailyLimits::default(),
             process: None,
         };
         self.concurrencies.iter().enumerate().map(replica).collect()

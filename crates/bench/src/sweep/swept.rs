@@ -6,9 +6,9 @@ use std::ops::{Bound, Range};
 
 use overnight_domain::json;
 use overnight_domain::scheduler::{
-    AccountKey, AttemptError, Backlog, Candidate, DeadlineStep, EngineLoad, Lease, ModelKey, Position,
-    ProbeOutcome, QueueKey, QueuePartition, RateLimits, Replica, ReplicaKey, Scheduler, SchedulerCommand,
-    SchedulerInput, Settings,
+    AccountKey, AttemptError, Backlog, Candidate, DailyLimits, DeadlineStep, EngineLoad, Lease, ModelKey,
+    Position, ProbeOutcome, QueueKey, QueuePartition, RateLimits, Replica, ReplicaKey, Scheduler,
+    SchedulerCommand, SchedulerInput, Settings,
 };
 use overnight_domain::sort_key::SortKey;
 
@@ -85,6 +85,7 @@ impl Swept {
             first_concurrency,
             colocated_percent: None,
             rate_limits: RateLimits::default(),
+            daily_limits: DailyLimits::default(),
             process: None,
         });
         let mut waiting: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();

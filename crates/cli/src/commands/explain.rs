@@ -91,6 +91,7 @@ fn shape_of_engine(report: &EngineReport) -> Value {
         })),
         "models_out": engine.models_out.iter().map(|out| json!({
             "model": out.model, "until": out.until.map(seconds), "reason": out.reason,
+            "is_over_budget": out.is_over_budget,
         })).collect::<Vec<_>>(),
         "tokens_per_second": engine.rates.tokens_per_second, "cache_hit_percent": engine.rates.cache_hit_percent,
         "fifo_hit_percent": engine.prefix_cache.fifo_hit_percent, "saved_prompt_tokens": engine.prefix_cache.saved_tokens,
@@ -187,8 +188,11 @@ fn describe_engine(report: &EngineReport) -> String {
     let fifo = engine.prefix_cache.fifo_hit_percent;
     let fifo = fifo.map_or_else(String::new, |it| format!(" ({it} % in order of arrival)"));
     let out = engine.models_out.iter().map(|out| {
-        let why =
-            out.reason.as_ref().map_or_else(|| "outside its hours".to_owned(), |it| format!("paused: {it}"));
+        let why = match &out.reason {
+            Some(reason) => format!("paused: {reason}"),
+            None if out.is_over_budget => "over its daily budget".to_owned(),
+            None => "outside its hours".to_owned(),
+        };
         format!("; {}{} {why}", out.model, until(out.until))
     });
     format!("{} on {node}: {state}{tokens}{cached}{fifo}{}", engine.name, out.collect::<String>())

@@ -38,6 +38,7 @@ impl Scheduler {
                 replica.rate.correct(reservation, tokens);
             }
         }
+        self.correct_use(held.replica, held.budgeted, tokens);
         self.note_success(held.replica, partition.model, now);
     }
 
@@ -55,6 +56,7 @@ impl Scheduler {
     /// An attempt brought no result.
     pub(super) fn fail_attempt(&mut self, seq: i64, error: AttemptError, now: i64) {
         let Some(key) = self.held_at(seq, Stage::InFlight).map(|held| held.replica) else { return };
+        self.refund(seq, &error);
         match judge(error) {
             Verdict::Repeat => self.repeat(seq, key, now),
             Verdict::Doubted(failure) => self.doubt(seq, key, failure, now),
@@ -74,7 +76,7 @@ impl Scheduler {
     /// The engine never saw it, so it is as good as new. Nothing more is sent until the replica's probe is answered.
     fn note_unreached(&mut self, seq: i64, key: ReplicaKey, detail: String, now: i64) {
         let Some(held) = self.let_go(seq) else { return };
-        self.cancel_reservation(key, held.reservation);
+        self.cancel_reservations(&held);
         let model = held.lease.key.partition.model;
         if let Some(replica) = self.replicas.get_mut(&key).filter(|it| !it.is_paused_for(model)) {
             replica.unreached.get_or_insert((model, detail));

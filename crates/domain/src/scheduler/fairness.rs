@@ -4,7 +4,7 @@
 //! Who has work again goes first, as new flows do in FQ-CoDel (T. Hoeiland-Joergensen et al., RFC 8290, section 4.2), with what it has
 //! left in this round: a light account waits for no heavy one, and nobody gets more than a quantum a round.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::messages::{AccountKey, Candidate};
 use super::partitions::PartitionState;
@@ -194,16 +194,18 @@ impl Model {
         self.share(now).saturating_sub(held)
     }
 
-    /// Whose requests the taker leases next; partitions that `skips` names are passed over, and keep their turn.
+    /// Whose requests the taker leases next; partitions that `skips` names are passed over, and keep their turn. Those that it `cannot`
+    /// take hold up no others' turns.
     pub(super) fn choose(
         &mut self,
         taker: Taker<'_>,
         skips: impl Fn(AccountKey) -> bool,
+        cannot: &BTreeSet<AccountKey>,
         now: i64,
     ) -> Choice {
         let mut choice = Choice::default();
         loop {
-            match self.walk(taker, &skips, now, &mut choice.scans) {
+            match self.walk(taker, &skips, cannot, now, &mut choice.scans) {
                 Walk::Found(account) => choice.account = Some(account),
                 Walk::Wait => {}
                 Walk::Spent { debt } => {
@@ -219,6 +221,7 @@ impl Model {
         &mut self,
         taker: Taker<'_>,
         skips: impl Fn(AccountKey) -> bool,
+        cannot: &BTreeSet<AccountKey>,
         now: i64,
         scans: &mut Vec<(AccountKey, Range)>,
     ) -> Walk {
@@ -238,7 +241,7 @@ impl Model {
             if is_held_back {
                 partition.held_back_in = Some(self.round);
             }
-            if is_held_back || !partition.lists.is_for(taker) {
+            if is_held_back || cannot.contains(&account) || !partition.lists.is_for(taker) {
                 continue;
             }
             if partition.deficit <= 0 {

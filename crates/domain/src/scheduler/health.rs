@@ -15,7 +15,8 @@ impl Scheduler {
         if replica.has_crashed() {
             return self.settle_doubts(key, None, Evidence::Died, now);
         }
-        if replica.retiring || replica.is_closed() || !replica.is_running() {
+        let is_open = !replica.is_closed() && replica.has_budget_for_probe();
+        if replica.retiring || !is_open || !replica.is_running() {
             return self.settle_doubts(key, None, Evidence::Unknown, now);
         }
         let Some(model) = self.model_to_probe(key, now).filter(|_| replica.probe.is_none()) else { return };

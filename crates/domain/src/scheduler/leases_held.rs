@@ -2,6 +2,7 @@
 
 use super::Scheduler;
 use super::attempts::Failure;
+use super::daily_budget::DailyReservation;
 use super::fairness::{Bounds, Charge};
 use super::messages::{Candidate, Lease, ModelKey, QueuePartition, ReplicaKey, SchedulerCommand};
 use super::rate_window::Reservation;
@@ -45,6 +46,8 @@ pub(super) struct HeldLease {
     pub(super) tokens: i64,
     /// What it has reserved of its replica's rate limits since it was sent.
     pub(super) reservation: Option<Reservation>,
+    /// The same of its replica's daily budget.
+    pub(super) budgeted: Option<DailyReservation>,
     /// It was sent, and is sent once more without the output limit that the engine refused.
     pub(super) is_repeated: bool,
     /// Attempts counted before this one.
@@ -77,6 +80,7 @@ impl HeldLease {
             bounds: charged.bounds,
             tokens: charged.part.of(seen.cost),
             reservation: None,
+            budgeted: None,
             is_repeated: false,
             attempts: seen.attempts,
             suspect: seen.suspect,

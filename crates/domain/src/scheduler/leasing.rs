@@ -30,6 +30,8 @@ enum Taken {
     Nothing,
     /// The request whose turn it is takes about so many tokens, and may not be sent yet.
     HeldBack { tokens: i64 },
+    /// Whatever is next takes more than is left of the replica's budget.
+    OverBudget,
 }
 
 impl Scheduler {
@@ -42,7 +44,10 @@ impl Scheduler {
             if keys.is_empty() {
                 return;
             }
-            keys.iter().for_each(|key| self.follow_hours(*key, now));
+            for key in &keys {
+                self.follow_hours(*key, now);
+                self.follow_budget(*key, now);
+            }
             keys.sort_by_cached_key(|key| Reverse(self.replicas[key].idle_slots(now)));
             for key in keys {
                 self.attend(key, now);
@@ -125,7 +130,7 @@ impl Scheduler {
         let Some(state) = self.models.get_mut(&model) else { return };
         let Some(replica) = self.replicas.get_mut(&key) else { return };
         let is_free = |account| !replica.asks.contains_key(&QueuePartition { model, account });
-        let most = replica.slots().min(run_max).min(replica.rate.room(now));
+        let most = replica.slots().min(run_max).min(replica.sendable(now));
         let Some((account, group)) = state.suspects.take_group(most, is_free) else { return };
         replica.begin_trial(model, &group, now);
         state.partition(account, now).held += group.len();
@@ -161,7 +166,9 @@ impl Scheduler {
 
     /// Leasing ahead for one replica while another has nothing to do would only make requests wait.
     pub(super) fn is_another_idle(&self, key: ReplicaKey, model: ModelKey, now: i64) -> bool {
-        let is_idle = |it: &ReplicaState| it.is_in_hours && it.serves(model) && it.idle_slots(now) > 0;
+        let is_idle = |it: &ReplicaState| {
+            it.is_in_hours && it.serves(model) && !it.budget.is_short() && it.idle_slots(now) > 0
+        };
         self.replicas.iter().any(|(it, other)| *it != key && is_idle(other))
     }
 
@@ -173,7 +180,11 @@ impl Scheduler {
         if wanted == 0 {
             return false;
         }
-        let taken = self.take_run(key, model, wanted, spread, now);
+        let mut passed = BTreeSet::new();
+        let taken = self.take_run(key, model, wanted, spread, &mut passed, now);
+        if let Some(replica) = self.replicas.get_mut(&key).filter(|_| !passed.is_empty()) {
+            replica.budget.note_short(now);
+        }
         match taken {
             Taken::Run(account, run) => self.ask_lease(key, QueuePartition { model, account }, run, now),
             Taken::Nothing => return false,
@@ -183,19 +194,25 @@ impl Scheduler {
                 }
                 return false;
             }
+            Taken::OverBudget => {
+                self.hold_back(key, model, now);
+                return false;
+            }
         }
         true
     }
 
     /// Takes up to `wanted` neighbours of the partition whose turn it is, and scans ahead where the replica's window is short.
     /// Nothing where a scan must answer first; with requests buffered, a short run waits for the scan that may lengthen
-    /// it. Of a replica with rate limits, no more than may be sent at once.
+    /// it. Of a replica with rate limits, no more than may be sent at once. Accounts whose next request takes more than is left of its
+    /// budget are `passed` over.
     fn take_run(
         &mut self,
         key: ReplicaKey,
         model: ModelKey,
         wanted: usize,
         spread: Spread,
+        passed: &mut BTreeSet<AccountKey>,
         now: i64,
     ) -> Taken {
         let (limit, unsent) = (self.look_limit(wanted), self.unsent(key));
@@ -223,9 +240,12 @@ impl Scheduler {
             SchedulerCommand::Scan { partition, scan, replica: key, after, until, limit }
         };
         loop {
-            let choice = state.choose(taker, is_asked, now);
+            let choice = state.choose(taker, is_asked, passed, now);
             self.out.extend(choice.scans.into_iter().map(scan));
-            let Some(account) = choice.account else { return Taken::Nothing };
+            let Some(account) = choice.account else {
+                let is_over = !passed.is_empty() && !state.has_others(passed);
+                return if is_over { Taken::OverBudget } else { Taken::Nothing };
+            };
             let (wanted, part) = (wanted.min(state.room_of(account, now)), state.used_part(account));
             let partition = state.partition(account, now);
             self.out.extend(partition.scan_ahead(taker, wanted, now).map(|range| scan((account, range))));
@@ -233,8 +253,13 @@ impl Scheduler {
             if len < wanted && is_scanned && !replica.buffered.is_empty() {
                 return Taken::Nothing;
             }
-            let next = partition.lists.next(taker, now).take(wanted);
-            let wanted = match replica.rate.count_fitting(unsent, next.map(|it| part.of(it.cost)), now) {
+            let next = || partition.lists.next(taker, now).take(wanted).map(move |it| part.of(it.cost));
+            let Some(in_budget) = replica.budget.count_fitting(unsent, next()) else {
+                passed.insert(account);
+                continue;
+            };
+            let wanted = wanted.min(in_budget.max(1));
+            let wanted = match replica.rate.count_fitting(unsent, next(), now) {
                 Ok(fitting) => wanted.min(fitting.max(1)),
                 Err(tokens) => return Taken::HeldBack { tokens },
             };

@@ -1,6 +1,7 @@
 //! The scheduler's messages: the inputs it takes and the commands it returns. The shell performs commands and
 //! feeds inputs; the scheduler itself neither waits, nor reads a clock, nor touches a store or an engine.
 
+pub use super::daily_budget::{DailyLimits, DailyUse};
 use super::deadlines::DeadlineStep;
 pub use super::failure_code::FailureCode;
 pub use super::keys::{
@@ -59,6 +60,8 @@ pub struct Replica {
     pub colocated_percent: Option<u8>,
     /// What it is sent in a minute, at most.
     pub rate_limits: RateLimits,
+    /// What it is sent on a day, at most.
+    pub daily_limits: DailyLimits,
     /// Where the shell starts and stops its engine, when that is to be.
     pub process: Option<ProcessRules>,
 }
@@ -253,6 +256,8 @@ pub enum SchedulerInput {
         /// Why, in words for the operator, where nobody asked for that: it could not be started, was not ready in time, or crashed.
         error: Option<String>,
     },
+    /// The answer to a count of use: what the replica used on the day, by all nodes.
+    Used(DailyUse),
     /// What a command asked of the store could not be done (the store is away): a write, a scan, or reading the body of
     /// what was to be sent. The scheduler asks again on a later tick.
     Undone(SchedulerCommand),
@@ -336,6 +341,8 @@ pub enum SchedulerCommand {
         /// Its last attempt.
         attempt: FailedAttempt,
     },
+    /// Add this to what a replica with a daily budget used on a day. Answered by [`SchedulerInput::Used`].
+    CountUse(DailyUse),
     /// Ask a replica for a tiny completion. Answered by [`SchedulerInput::Probed`].
     Probe {
         /// The replica.

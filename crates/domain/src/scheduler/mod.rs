@@ -6,13 +6,15 @@
 //! (`spreading`), and scans ahead of its cursor there (`sweep`); the run that was seen is leased,
 //! buffered and sent (`leasing`); what fails (`failures`) is judged by its kind (`attempts`) and, where that says too little, by
 //! how the replica fares (`doubts`, `health`, `breaker`). Outside its hours (`hours`) a replica gets nothing new, and never more than its
-//! rate limits allow (`rate_limits`). Where the shell starts
+//! rate limits (`rate_limits`) and daily budget (`budgets`) allow. Where the shell starts
 //! and stops its engine, that runs while there is work (`processes`), in turn with others of its device (`devices`).
 
 mod attempts;
 mod breaker;
+mod budgets;
 mod colocation;
 mod concurrency;
+mod daily_budget;
 mod deadline_counts;
 mod deadlines;
 mod devices;
@@ -79,8 +81,8 @@ pub use weakest_link::weakest_link;
 /// The same seed, inputs and times bring the same commands. It relies on four promises of its shell: a
 /// [`SchedulerInput::Tick`] comes at least once a second; every [`SchedulerCommand::Send`] that is not aborted is
 /// answered in the end, or its request is named by [`SchedulerInput::Ended`] when its deadline passes; every
-/// [`SchedulerCommand::Lease`] that committed is answered, however late; and so is every [`SchedulerCommand::Start`] and
-/// [`SchedulerCommand::Stop`]. Any other answer may be lost, and is then asked for again.
+/// [`SchedulerCommand::Lease`] that committed is answered, however late; and so is every [`SchedulerCommand::CountUse`],
+/// [`SchedulerCommand::Start`] and [`SchedulerCommand::Stop`]. Any other answer may be lost, and is then asked for again.
 #[derive(Debug)]
 pub struct Scheduler {
     settings: Settings,
@@ -167,6 +169,7 @@ impl Scheduler {
             SchedulerInput::Probed { replica, outcome } => self.answer_probe(replica, outcome, now),
             SchedulerInput::Started { replica } => self.note_started(replica, now),
             SchedulerInput::Stopped { replica, error } => self.note_stopped(replica, error, now),
+            SchedulerInput::Used(sum) => self.note_use(sum),
             SchedulerInput::Undone(command) => self.undo(command, now),
         }
         self.advance(now)

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use super::Scheduler;
 use super::fairness::Bounds;
-use super::leases_held::Stage;
+use super::leases_held::{HeldLease, Stage};
 use super::messages::{ModelKey, ReplicaKey};
-use super::rate_window::{RateLimits, Reservation, Volume};
+use super::rate_window::{RateLimits, Volume};
 use super::replicas::ReplicaState;
 
 /// A probe takes about so many tokens: a word, the engine's frame around it, and one token of output.
@@ -44,20 +44,29 @@ impl RateLimits {
 }
 
 impl ReplicaState {
-    /// Slots that it can use at `now`: those taken, and those for which its rate limits have room.
+    /// Slots that it can use at `now`: those taken, and those for which its rate limits and its budget have room.
     pub(super) fn reach(&self, now: i64) -> usize {
-        self.slots().min(self.occupied().saturating_add(self.rate.room(now)))
+        let room = if self.budget.is_short() { 0 } else { self.sendable(now) };
+        self.slots().min(self.occupied().saturating_add(room))
     }
 
-    /// How many more requests may be leased for it at `now`, as far as its rate limits go.
+    /// How many more requests may be leased for it at `now`, as far as its rate limits and its budget go.
     pub(super) fn rate_room(&self, now: i64) -> usize {
-        self.rate.room(now).saturating_sub(self.claimed() - self.occupied())
+        self.sendable(now).saturating_sub(self.claimed() - self.occupied())
     }
 
-    /// When the earliest of its probes is due that a rate limit lets through.
+    /// When the earliest of its probes is due that a rate limit lets through; `None` where its budget lets none through today.
     pub(super) fn probe_at(&self, now: i64) -> Option<i64> {
         let due_at = self.probes().map(|(_, at)| at).min()?;
+        if !self.has_budget_for_probe() {
+            return None;
+        }
         Some(due_at.max(self.rate.room_at(PROBE_TOKENS, now)))
+    }
+
+    /// Whether a probe may be sent today, as far as is known.
+    pub(super) fn has_budget_for_probe(&self) -> bool {
+        self.budget.fits(PROBE_TOKENS) != Some(false)
     }
 }
 
@@ -71,25 +80,37 @@ impl Scheduler {
 
     /// What is leased for a replica, or is being leased, and was not sent.
     pub(super) fn unsent(&self, key: ReplicaKey) -> Volume {
-        let Some(replica) = self.replicas.get(&key).filter(|it| it.rate.limits.are_set()) else {
-            return Volume::default();
-        };
+        let counts = |it: &&ReplicaState| it.rate.limits.are_set() || it.budget.is_set();
+        let Some(replica) = self.replicas.get(&key).filter(counts) else { return Volume::NONE };
         let buffered = replica.buffered.iter().filter_map(|seq| self.leases_held.get(seq));
         let asked = replica.asks.values().flat_map(|ask| {
             let part = ask.charged.part;
             ask.run.iter().map(move |it| part.of(it.cost))
         });
-        buffered.map(|held| held.tokens).chain(asked).fold(Volume::default(), Volume::with)
+        buffered.map(|held| held.tokens).chain(asked).fold(Volume::NONE, Volume::with)
     }
 
     /// Reserves room for a request that is sent now; whether there is any. Where there is none for long, what waits for a slot of the
-    /// replica is released.
+    /// replica is released: always where its budget has none.
     pub(super) fn reserve(&mut self, key: ReplicaKey, seq: i64, now: i64) -> bool {
         let Some(replica) = self.replicas.get_mut(&key) else { return false };
         let Some(held) = self.leases_held.get_mut(&seq) else { return true };
         if replica.rate.fits(held.tokens, now) {
-            held.reservation = replica.rate.reserve(held.tokens, now);
-            return true;
+            let fits = replica.budget.fits(held.tokens);
+            match fits {
+                Some(true) => {
+                    held.reservation = replica.rate.reserve(held.tokens, now);
+                    held.budgeted = replica.budget.reserve(held.tokens);
+                }
+                Some(false) => {
+                    let model = held.lease.key.partition.model;
+                    self.hold_back(key, model, now);
+                    self.release_buffered(key, None, now);
+                }
+                // The store will tell.
+                None => {}
+            }
+            return fits == Some(true);
         }
         replica.rate.want(held.tokens);
         let is_long = replica.rate.room_at(held.tokens, now) > now + PATIENCE_MS;
@@ -103,19 +124,26 @@ impl Scheduler {
     /// A probe is sent now, if there is room for it.
     pub(super) fn reserve_probe(&mut self, key: ReplicaKey, now: i64) -> bool {
         let Some(replica) = self.replicas.get_mut(&key) else { return false };
-        let fits = replica.rate.fits(PROBE_TOKENS, now);
+        if !replica.rate.fits(PROBE_TOKENS, now) {
+            replica.rate.want(PROBE_TOKENS);
+            return false;
+        }
+        let fits = replica.budget.fits(PROBE_TOKENS) == Some(true);
         if fits {
             replica.rate.reserve(PROBE_TOKENS, now);
-        } else {
-            replica.rate.want(PROBE_TOKENS);
+            replica.budget.reserve(PROBE_TOKENS);
         }
         fits
     }
 
     /// A request was not sent, or no connection could be made for it: it does not count.
-    pub(super) fn cancel_reservation(&mut self, key: ReplicaKey, reservation: Option<Reservation>) {
-        if let (Some(replica), Some(reservation)) = (self.replicas.get_mut(&key), reservation) {
+    pub(super) fn cancel_reservations(&mut self, held: &HeldLease) {
+        let Some(replica) = self.replicas.get_mut(&held.replica) else { return };
+        if let Some(reservation) = held.reservation {
             replica.rate.cancel(reservation);
+        }
+        if let Some(reservation) = held.budgeted {
+            replica.budget.cancel(reservation);
         }
     }
 

@@ -28,26 +28,57 @@ impl RateLimits {
 }
 
 /// Requests, and their tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Volume {
-    requests: i64,
-    tokens: i64,
+    pub(super) requests: i64,
+    pub(super) tokens: i64,
 }
 
 impl Volume {
+    pub(super) const NONE: Self = Self { requests: 0, tokens: 0 };
+
     /// The same with one more request.
     pub(super) const fn with(self, tokens: i64) -> Self {
         Self { requests: self.requests + 1, tokens: self.tokens.saturating_add(tokens) }
     }
 
-    const fn and(self, other: Self) -> Self {
+    pub(super) const fn and(self, other: Self) -> Self {
         let requests = self.requests + other.requests;
         Self { requests, tokens: self.tokens.saturating_add(other.tokens) }
     }
 
-    const fn without(self, other: Self) -> Self {
+    pub(super) const fn without(self, other: Self) -> Self {
         let requests = self.requests - other.requests;
         Self { requests, tokens: self.tokens.saturating_sub(other.tokens) }
+    }
+
+    /// Whether a request of so many tokens may be sent after all that, within these limits. One that exceeds the whole limit may where
+    /// no other tokens count.
+    pub(super) fn leaves_room(
+        self,
+        most_requests: Option<u32>,
+        most_tokens: Option<i64>,
+        tokens: i64,
+    ) -> bool {
+        most_requests.is_none_or(|most| self.requests < most.into())
+            && most_tokens.is_none_or(|most| self.tokens.saturating_add(tokens.min(most)) <= most)
+    }
+
+    /// How many of the next requests may be sent after all that; as an error, the tokens of the first where it may not.
+    pub(super) fn count_fitting(
+        mut self,
+        tokens: impl Iterator<Item = i64>,
+        has_room: impl Fn(Self, i64) -> bool,
+    ) -> Result<usize, i64> {
+        let mut count = 0;
+        for tokens in tokens {
+            if !has_room(self, tokens) {
+                return if count > 0 { Ok(count) } else { Err(tokens) };
+            }
+            self = self.with(tokens);
+            count += 1;
+        }
+        Ok(count)
     }
 }
 
@@ -109,14 +140,12 @@ impl RateWindow {
     }
 
     fn used(&self, now: i64) -> Volume {
-        self.counted(now).fold(Volume::default(), |sum, slot| sum.and(slot.sent))
+        self.counted(now).fold(Volume::NONE, |sum, slot| sum.and(slot.sent))
     }
 
-    /// Whether a request of so many tokens may be sent after all that. One that exceeds the whole limit may where no other tokens count.
     fn has_room(&self, used: Volume, tokens: i64) -> bool {
         let RateLimits { requests_per_minute, tokens_per_minute } = self.limits;
-        requests_per_minute.is_none_or(|most| used.requests < most.into())
-            && tokens_per_minute.is_none_or(|most| used.tokens.saturating_add(tokens.min(most)) <= most)
+        used.leaves_room(requests_per_minute, tokens_per_minute, tokens)
     }
 
     /// Whether a request of so many tokens may be sent at `now`.
@@ -135,15 +164,8 @@ impl RateWindow {
         if !self.limits.are_set() {
             return Ok(usize::MAX);
         }
-        let (mut used, mut count) = (self.used(now).and(unsent), 0);
-        for tokens in tokens {
-            if !self.has_room(used, tokens) {
-                return if count > 0 { Ok(count) } else { Err(tokens) };
-            }
-            used = used.with(tokens);
-            count += 1;
-        }
-        Ok(count)
+        let used = self.used(now).and(unsent);
+        used.count_fitting(tokens, |used, tokens| self.has_room(used, tokens))
     }
 
     /// About how many requests may be sent at `now`: none while the next one waits for room.
@@ -199,7 +221,7 @@ impl RateWindow {
         };
         let second = now.div_euclid(SLOT_MS);
         if self.slots.back().is_none_or(|newest| newest.second < second) {
-            self.slots.push_back(Slot { second, sent: Volume::default() });
+            self.slots.push_back(Slot { second, sent: Volume::NONE });
         }
         let newest = self.slots.back_mut()?;
         newest.sent = newest.sent.with(tokens);
@@ -216,7 +238,7 @@ impl RateWindow {
     /// A request never reached the engine: it does not count.
     pub(super) fn cancel(&mut self, reservation: Reservation) {
         if let Some(sent) = self.sent_with(reservation) {
-            *sent = sent.without(Volume::default().with(reservation.tokens));
+            *sent = sent.without(Volume::NONE.with(reservation.tokens));
         }
     }
 

@@ -41,6 +41,7 @@ impl Scheduler {
         }
         self.repair_colocated(now);
         self.repair_rates(now);
+        self.count_uses();
         let mut in_flight = self.in_flight_by_model();
         for (key, model) in &mut self.models {
             model.repair(&in_flight.remove(key).unwrap_or_default(), now);
@@ -65,15 +66,15 @@ impl Scheduler {
             }
             SchedulerCommand::CountDeadlines { .. } => self.deadline_counts.undo(),
             SchedulerCommand::Lease { replica, partition, .. } => self.undo_lease(replica, partition, now),
-            SchedulerCommand::ReleaseLease { .. } | SchedulerCommand::Fail { .. } => {
-                self.undone.push(command);
-            }
+            SchedulerCommand::ReleaseLease { .. }
+            | SchedulerCommand::Fail { .. }
+            | SchedulerCommand::CountUse(_) => self.undone.push(command),
             SchedulerCommand::Send { lease, .. } => {
                 let seq = lease.key.position.seq;
                 if self.held_at(seq, Stage::InFlight).is_some_and(|it| it.lease.epoch == lease.epoch)
                     && let Some(held) = self.let_go(seq)
                 {
-                    self.cancel_reservation(held.replica, held.reservation);
+                    self.cancel_reservations(&held);
                     self.release_unseen(held, now + UNSENT_MS, now);
                 }
             }

@@ -67,6 +67,10 @@ impl Scheduler {
                         replica.colocation = Colocation::new(&config);
                     }
                     replica.rate.limits = config.rate_limits;
+                    replica.budget.set_limits(config.daily_limits);
+                    if replica.retiring {
+                        replica.budget.forget_stored();
+                    }
                     replica.process = match (&config.process, replica.process.take()) {
                         (Some(_), Some(process)) => Some(process),
                         (rules, _) => rules.as_ref().map(|_| EngineProcess::new()),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::breaker::Breaker;
 use super::colocation::Colocation;
 use super::concurrency::ConcurrencyLimit;
+use super::daily_budget::DailyBudget;
 use super::fairness::Charge;
 use super::messages::{Candidate, EngineHours, ModelKey, ProcessStatus, QueuePartition, Replica};
 use super::process_state::EngineProcess;
@@ -60,6 +61,10 @@ pub(super) struct ReplicaState {
     pub(super) colocation: Option<Colocation>,
     /// What it was sent lately, and how much that may be.
     pub(super) rate: RateWindow,
+    /// What it was sent today, and how much that may be.
+    pub(super) budget: DailyBudget,
+    /// Its models of which nothing is leased for it because its budget is used up.
+    pub(super) spent_for: BTreeSet<ModelKey>,
     /// Its engine, where the shell starts and stops that.
     pub(super) process: Option<EngineProcess>,
     pub(super) hours: EngineHours,
@@ -108,6 +113,8 @@ impl ReplicaState {
             limit: ConcurrencyLimit::new(config.first_concurrency, config.max_concurrency),
             colocation: Colocation::new(&config),
             rate: RateWindow::new(config.rate_limits),
+            budget: DailyBudget::new(config.key, config.daily_limits),
+            spent_for: BTreeSet::new(),
             process: config.process.as_ref().map(|_| EngineProcess::new()),
             config,
             hours,
@@ -162,9 +169,10 @@ impl ReplicaState {
         self.config.models.contains(&model) && !self.is_out_for(model)
     }
 
-    /// Whether nothing of the model is leased for it: it is paused, or outside its hours, or does not run.
+    /// Whether nothing of the model is leased for it: it is paused, or outside its hours, or its budget is used up, or it does not run.
     pub(super) fn is_out_for(&self, model: ModelKey) -> bool {
-        !self.is_running() || self.is_paused_for(model) || self.closed_for.contains(&model)
+        let is_closed = self.closed_for.contains(&model) || self.spent_for.contains(&model);
+        !self.is_running() || self.is_paused_for(model) || is_closed
     }
 
     /// Whether it is outside its hours for every one of its models.
@@ -257,10 +265,11 @@ impl ReplicaState {
         self.unreached.is_some() || (self.broken > 0 && !self.has_survivors())
     }
 
-    /// Slots that nothing is leased for; `None` where it is not to be had for the model, for who knows how long.
+    /// Slots that nothing is leased for; `None` where it is not to be had for the model, for who knows how long. None where its budget
+    /// had no room for a request lately: that is for others to take.
     pub(super) fn idle_for(&self, model: ModelKey, now: i64) -> Option<usize> {
         let is_out = self.retiring || self.may_be_dead() || self.is_trying() || !self.serves(model);
-        (!is_out).then(|| self.idle_slots(now))
+        (!is_out).then(|| if self.budget.is_short() { 0 } else { self.idle_slots(now) })
     }
 
     /// Slots that nothing is leased for.
@@ -335,9 +344,10 @@ impl ReplicaState {
     }
 
     /// It left the list and nothing of it is left, not even an answer that might be taken for another probe's, nor anything that counts
-    /// against its rate limits should it come back.
+    /// against its rate limits should it come back, nor to be added to its day.
     pub(super) fn is_gone(&self, now: i64) -> bool {
         let has_ended = self.process.as_ref().is_none_or(|it| it.status == ProcessStatus::Stopped);
-        self.retiring && has_ended && self.claimed() == 0 && self.probe.is_none() && self.rate.is_empty(now)
+        let is_forgotten = self.rate.is_empty(now) && self.budget.is_written();
+        self.retiring && has_ended && self.claimed() == 0 && self.probe.is_none() && is_forgotten
     }
 }

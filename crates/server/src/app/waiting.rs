@@ -38,6 +38,11 @@ pub enum WaitingReason {
         /// When the first of them opens, in milliseconds; `None` where that is now.
         until: Option<i64>,
     },
+    /// The daily budget of every engine that serves the model is used up, or the engine is out longer.
+    EnginesOverBudget {
+        /// When the first of them is used again, in milliseconds; `None` where that is now.
+        until: Option<i64>,
+    },
     /// The engines of its model do not run: one is started when there is enough work for it, or its turn on its device comes.
     EnginesStopped {
         /// When the first of them is ready, in milliseconds; `None` where that is not known.
@@ -78,6 +83,7 @@ impl WaitingReason {
             Self::Gathering { until } => Some(*until),
             Self::EnginesPaused { until, .. }
             | Self::EnginesClosed { until }
+            | Self::EnginesOverBudget { until }
             | Self::EnginesStopped { until } => *until,
             Self::DiskReserved | Self::NoEngine | Self::Queued { .. } => None,
         }
@@ -93,6 +99,9 @@ impl fmt::Display for WaitingReason {
             Self::EnginesPaused { .. } => f.write_str("waits for the engines of its model, which are paused"),
             Self::EnginesClosed { .. } => {
                 f.write_str("waits for the engines of its model, which are outside their hours")
+            }
+            Self::EnginesOverBudget { .. } => {
+                f.write_str("waits for the engines of its model, whose daily budgets are used up")
             }
             Self::EnginesStopped { .. } => f.write_str("waits for an engine of its model to be started"),
             Self::Queued { ahead: 0 } => f.write_str("is the only one that waits for its model"),
@@ -220,7 +229,7 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
         let it = engine.out_for(model)?;
         match (it.until, it.why) {
             // A node of an earlier version uses it again, one request at a time.
-            (None, Why::Closed | Why::Paused(_)) => return None,
+            (None, Why::Closed | Why::OverBudget | Why::Paused(_)) => return None,
             // One whose start nobody can foretell may be started at once.
             (until, why) => out.push((until.unwrap_or(now), why)),
         }
@@ -229,6 +238,7 @@ fn trouble(reports: &[EngineReport], model: &str, now: i64) -> Option<WaitingRea
     let until = first.map(|(until, _)| until).filter(|until| *until > now);
     Some(match first.map(|(_, why)| why) {
         Some(Why::Closed) => WaitingReason::EnginesClosed { until },
+        Some(Why::OverBudget) => WaitingReason::EnginesOverBudget { until },
         Some(Why::Stopped) => WaitingReason::EnginesStopped { until },
         Some(Why::Paused(reason)) => WaitingReason::EnginesPaused { reason: Some(reason.to_owned()), until },
         None => WaitingReason::EnginesPaused { reason: None, until },
@@ -280,9 +290,15 @@ mod tests {
         let out_for = |model: &str, until, reason: Option<&str>| {
             let mut report = report(&["tiny", "large"], true, None);
             let (model, reason) = (model.to_owned(), reason.map(str::to_owned));
-            report.engine.models_out = vec![ModelOut { model, until, reason }];
+            report.engine.models_out = vec![ModelOut { model, until, reason, is_over_budget: false }];
             report
         };
+        let spent = |until| {
+            let mut report = out_for("tiny", Some(until), None);
+            report.engine.models_out[0].is_over_budget = true;
+            report
+        };
+        let over_budget = |until| Some(WaitingReason::EnginesOverBudget { until });
         let away = |until, reason| report(&["tiny", "large"], true, Some((until, reason)));
         for (reports, expected) in [
             (vec![], Some(WaitingReason::NoEngine)),
@@ -304,6 +320,10 @@ mod tests {
             (vec![out_for("tiny", Some(1_500), Some("500"))], paused(Some("500"), Some(1_500))),
             (vec![out_for("tiny", Some(1_500), None)], out(Some(1_500))),
             (vec![out_for("large", Some(1_500), Some("500"))], None),
+            (vec![spent(1_500), shared()], over_budget(Some(1_500))),
+            (vec![spent(900)], over_budget(None)),
+            (vec![spent(1_500), away(Some(1_400), "reset")], paused(Some("reset"), Some(1_400))),
+            (vec![spent(1_500), well()], None),
             (vec![out_for("tiny", Some(1_500), Some("500")), well()], None),
         ] {
             assert_eq!(trouble(&reports, "tiny", NOW), expected, "{reports:?}");
@@ -326,6 +346,11 @@ mod tests {
                 WaitingReason::EnginesClosed { until: Some(9) },
                 Some(9),
                 "waits for the engines of its model, which are outside their hours",
+            ),
+            (
+                WaitingReason::EnginesOverBudget { until: Some(9) },
+                Some(9),
+                "waits for the engines of its model, whose daily budgets are used up",
             ),
             (WaitingReason::Queued { ahead: 0 }, None, "is the only one that waits for its model"),
             (WaitingReason::Queued { ahead: 1 }, None, "waits for its turn, with one other request"),

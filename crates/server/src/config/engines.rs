@@ -6,14 +6,14 @@ mod embedded;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use overnight_domain::scheduler::RateLimits;
+use overnight_domain::scheduler::{DailyLimits, RateLimits};
 use url::{Host, Url};
 
 pub use self::command::{CommandConfig, ExclusiveDevice};
 pub use self::embedded::{EmbeddedConfig, ModelSource};
 use super::models::{self, ModelConfig};
 use super::section::Section;
-use super::{BOXED_MODEL, ConfigError, Millis, WeeklyHours, hours, rate_limits};
+use super::{BOXED_MODEL, ConfigError, Millis, WeeklyHours, daily_limits, hours, rate_limits};
 
 const FIRST_CONCURRENCY: u32 = 64;
 const MAX_CONCURRENCY: u32 = 1_024;
@@ -67,6 +67,8 @@ pub struct OpenAiConfig {
     pub colocated_percent: Option<u8>,
     /// What it is sent in a minute, at most.
     pub rate_limits: RateLimits,
+    /// What it is sent on a day, at most.
+    pub daily_limits: DailyLimits,
 }
 
 /// Whether an engine is sent `cache_salt`, which strict engines refuse as an unknown field.
@@ -104,6 +106,11 @@ impl EngineConfig {
     /// What it is sent in a minute, at most.
     pub fn rate_limits(&self) -> RateLimits {
         self.openai().map(|openai| openai.rate_limits).unwrap_or_default()
+    }
+
+    /// What it is sent on a day, at most.
+    pub fn daily_limits(&self) -> DailyLimits {
+        self.openai().map(|openai| openai.daily_limits).unwrap_or_default()
     }
 
     /// The embedded engine with the model in the box.
@@ -243,8 +250,15 @@ fn read_openai(section: &Section<'_>) -> Result<OpenAiConfig, ConfigError> {
             "needs `max_concurrency`: the requests that the engine runs at once, online traffic included";
         return Err(section.refuse("colocated_share", what));
     }
-    let rate_limits = rate_limits::read(section)?;
-    Ok(OpenAiConfig { base_url, api_key_env, is_shared, cache_salt, colocated_percent, rate_limits })
+    Ok(OpenAiConfig {
+        base_url,
+        api_key_env,
+        is_shared,
+        cache_salt,
+        colocated_percent,
+        rate_limits: rate_limits::read(section)?,
+        daily_limits: daily_limits::read(section)?,
+    })
 }
 
 fn percent(text: &str) -> Result<u8, String> {

@@ -5,6 +5,7 @@
 mod billing;
 mod connections;
 mod console;
+mod daily_limits;
 mod engines;
 mod hours;
 mod manual;

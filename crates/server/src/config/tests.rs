@@ -7,6 +7,7 @@ mod billing;
 mod commands;
 mod connections;
 mod console;
+mod daily_limits;
 mod hours;
 mod quotas;
 mod rate_limits;

@@ -25,9 +25,15 @@ pub(super) fn set(
             ("overnight_engine_open", flag(scheduler.closed_until(key).is_none())),
             ("overnight_engine_running", flag(scheduler.is_running(key))),
             ("overnight_engine_rate_limited", flag(scheduler.is_rate_limited(key, now))),
+            ("overnight_engine_over_budget", flag(scheduler.over_budget(key).is_some())),
         ];
         for (gauge, value) in gauges {
             metrics::gauge!(gauge, "engine" => name.clone()).set(value);
+        }
+        if let Some((requests, tokens)) = scheduler.used_today(key).filter(|_| is_driven(&replica)) {
+            let gauge = "overnight_engine_budget_requests_used";
+            metrics::gauge!(gauge, "engine" => name.clone()).set(requests as f64);
+            metrics::gauge!("overnight_engine_budget_tokens_used", "engine" => name).set(tokens as f64);
         }
     }
     for model in services.models.iter() {

@@ -15,6 +15,7 @@ mod sharing;
 mod shell;
 mod token_counters;
 mod token_rates;
+mod uses;
 
 pub use replicas::Replicas;
 pub use shell::Shell;

@@ -60,10 +60,16 @@ impl Replicas {
         let names = client.config().models.keys();
         let models = names.filter_map(|name| self.models.find(name)).map(|model| model.key).collect();
         let config = client.config();
-        let (max_concurrency, first_concurrency) = (config.max_concurrency, config.first_concurrency);
-        let (colocated_percent, rate_limits) = (config.colocated_percent(), config.rate_limits());
-        let process = self.process_rules(client);
-        Replica { key, models, max_concurrency, first_concurrency, colocated_percent, rate_limits, process }
+        Replica {
+            key,
+            models,
+            max_concurrency: config.max_concurrency,
+            first_concurrency: config.first_concurrency,
+            colocated_percent: config.colocated_percent(),
+            rate_limits: config.rate_limits(),
+            daily_limits: config.daily_limits(),
+            process: self.process_rules(client),
+        }
     }
 
     /// When its process is started and stopped, where the service does that.

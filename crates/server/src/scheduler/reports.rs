@@ -94,6 +94,14 @@ pub(super) fn state_of(
         model: replicas.model_name(model).to_owned(),
         until,
         reason: reason.map(str::to_owned),
+        is_over_budget: false,
+    });
+    let (spent, ends_at) = scheduler.over_budget(replica.key).unwrap_or_default();
+    let spent = spent.into_iter().filter(|_| is_driven && !is_out).map(|model| ModelOut {
+        model: replicas.model_name(model).to_owned(),
+        until: Some(ends_at),
+        reason: None,
+        is_over_budget: true,
     });
     // Asked for at each turn, driven or not: the rates need to look now and then.
     let rates = replicas.rates(replica.key, now);
@@ -105,7 +113,7 @@ pub(super) fn state_of(
         max_concurrency: scheduler.concurrency_limit(replica.key).unwrap_or(replica.first_concurrency).into(),
         pause,
         closed_until,
-        models_out: models_out.collect(),
+        models_out: models_out.chain(spent).collect(),
         process: process_of(replica, scheduler),
         rates: if is_driven { rates } else { EngineRates::default() },
         prefix_cache: if is_driven {

@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use overnight_domain::scheduler::{
-    Lease, ModelKey, Replica, ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput, Settings,
+    DailyUse, Lease, ModelKey, Replica, ReplicaKey, Scheduler, SchedulerCommand, SchedulerInput, Settings,
 };
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use super::attempts::Attempts;
 use super::commands;
@@ -22,6 +23,7 @@ use super::prompts::Prompts;
 use super::replicas::Replicas;
 use super::reports::{self, Reports};
 use super::sharing::{Heard, Sharing};
+use super::uses;
 use crate::app::{HEARD_EVERY_MS, Services, SweepQuestion, SweepState};
 use crate::store::StoreError;
 use crate::store::queue;
@@ -40,6 +42,8 @@ pub struct Shell {
     attempts: Arc<Attempts>,
     settling: JoinHandle<()>,
     in_flight: HashMap<i64, AbortHandle>,
+    /// What is being added to the days of engines.
+    counting: JoinSet<()>,
     /// Where other nodes work on the same database.
     sharing: Option<Sharing>,
     reports: Reports,
@@ -72,6 +76,7 @@ impl Shell {
             prompts,
             scheduler: Scheduler::new(settings, seed),
             in_flight: HashMap::new(),
+            counting: JoinSet::new(),
             wake_at: i64::MAX,
             is_draining: false,
             services,
@@ -283,6 +288,7 @@ impl Shell {
                 tracing::info!(replica, model, "engine replica resumed");
             }
             SchedulerCommand::WakeAt { at } => self.wake_at = at,
+            SchedulerCommand::CountUse(used) => self.count_use(used),
             command => self.ask_store(command),
         }
     }
@@ -303,6 +309,20 @@ impl Shell {
             }
             let _ = answers.send(input);
         });
+    }
+
+    fn count_use(&mut self, used: DailyUse) {
+        while self.counting.try_join_next().is_some() {}
+        let name = self.replicas.name(used.replica).to_owned();
+        let (store, answers) = (self.services.store.clone(), self.answers.clone());
+        self.counting.spawn(
+            async move {
+                if let Some(input) = uses::count(&store, name, used).await {
+                    let _ = answers.send(input);
+                }
+            }
+            .boxed(),
+        );
     }
 
     fn send(&mut self, replica: ReplicaKey, lease: Lease) {
@@ -333,10 +353,13 @@ impl Shell {
         for (_, handle) in self.in_flight.drain() {
             handle.abort();
         }
+        for used in self.scheduler.take_unwritten_uses() {
+            self.count_use(used);
+        }
         drop(self.attempts);
         let clock = Arc::clone(&self.services.clock);
         tokio::select! {
-            _ = self.settling => {}
+            _ = futures_util::future::join(self.settling, self.counting.join_all()) => {}
             () = clock.sleep_until(clock.now() + STORE_MS) => {
                 tracing::warn!("store unavailable at shutdown; last results not stored, their requests run again");
             }

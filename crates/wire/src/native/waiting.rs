@@ -37,6 +37,8 @@ pub enum WaitingReason {
     EnginesPaused,
     /// The engines of its model are outside their hours.
     EnginesClosed,
+    /// The daily budgets of the engines of its model are used up: they are used again at 00:00 UTC.
+    EnginesOverBudget,
     /// The engines of its model do not run: one is started when there is enough work for it, or its turn on its device comes.
     EnginesStopped,
     /// Its turn has not come.

@@ -89,6 +89,7 @@ impl Desk {
                 return Some(self.store.count_deadlines(&command, self.now));
             }
             SchedulerCommand::Lease { .. } => return Some(self.store.lease(command, self.now)),
+            SchedulerCommand::CountUse(used) => return Some(self.store.count_use(used)),
             SchedulerCommand::WakeAt { at } => {
                 assert!(at > self.now);
                 return None;

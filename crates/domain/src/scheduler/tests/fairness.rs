@@ -1,6 +1,6 @@
 //! Whose turn it is.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::super::fairness::{Choice, Model};
 use super::super::segments::{IdleSlots, Taker, Turn};
@@ -16,7 +16,7 @@ fn taker(wanted: usize, idle: IdleSlots<'_>) -> Taker<'_> {
 
 /// The only replica asks.
 fn choose(model: &mut Model, wanted: usize) -> Choice {
-    model.choose(taker(wanted, &|_| Some(wanted)), |_| false, 0)
+    model.choose(taker(wanted, &|_| Some(wanted)), |_| false, &BTreeSet::new(), 0)
 }
 
 /// Lets partitions with endless work take turns, `run` requests at a time, until `runs` were taken; the cost each got.

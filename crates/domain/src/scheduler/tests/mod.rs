@@ -1,8 +1,10 @@
 //! The scheduler against a store and engines in memory: single cases by hand, and whole worlds by chance.
 
+mod budgets;
 mod cases;
 mod colocation;
 mod concurrency;
+mod daily_budget;
 mod deadlines;
 mod desk;
 mod device_troubles;
@@ -27,8 +29,8 @@ mod world;
 mod worlds;
 
 use super::{
-    AccountKey, Candidate, ModelKey, Position, QueuePartition, RateLimits, Replica, ReplicaKey, ScanKey,
-    SchedulerInput,
+    AccountKey, Candidate, DailyLimits, ModelKey, Position, QueuePartition, RateLimits, Replica, ReplicaKey,
+    ScanKey, SchedulerInput,
 };
 use crate::sort_key::SortKey;
 
@@ -54,6 +56,7 @@ fn replica(key: u32, max_concurrency: u32) -> Replica {
         first_concurrency: max_concurrency,
         colocated_percent: None,
         rate_limits: RateLimits::default(),
+        daily_limits: DailyLimits::default(),
         process: None,
     }
 }

@@ -80,7 +80,7 @@ fn a_request_above_the_whole_limit_fits_where_nothing_else_counts() {
 fn what_is_leased_and_not_sent_counts_too() {
     let mut window = window(4, 1_000);
     window.reserve(300, START);
-    let unsent = Volume::default().with(300);
+    let unsent = Volume::NONE.with(300);
     let fitting = |tokens: &[i64]| window.count_fitting(unsent, tokens.iter().copied(), START);
     assert_eq!((fitting(&[100, 100, 100]), fitting(&[100, 301]), fitting(&[401])), (Ok(2), Ok(1), Err(401)));
     assert_eq!(fitting(&[]), Ok(0));

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::leases_held::Mark;
 use super::super::{
-    Candidate, DeadlineStep, Lease, Position, QueueKey, QueuePartition, SchedulerCommand, SchedulerInput,
+    Candidate, DailyUse, DeadlineStep, Lease, Position, QueueKey, QueuePartition, ReplicaKey,
+    SchedulerCommand, SchedulerInput,
 };
 
 /// A row of the queue.
@@ -29,6 +30,8 @@ pub(super) enum End {
 pub(super) struct Store {
     pub(super) rows: BTreeMap<(QueuePartition, Position), Row>,
     pub(super) ends: BTreeMap<i64, End>,
+    /// The requests and tokens that replicas used, by the day.
+    pub(super) uses: BTreeMap<(ReplicaKey, i64), (i64, i64)>,
     places: BTreeMap<i64, (QueuePartition, Position)>,
 }
 
@@ -37,6 +40,12 @@ impl Store {
         self.places.insert(seen.position.seq, (partition, seen.position.clone()));
         let key = (partition, seen.position.clone());
         self.rows.insert(key, Row { seen, retry_at: 0, epoch: 0, is_leased: false });
+    }
+
+    pub(super) fn count_use(&mut self, used: DailyUse) -> SchedulerInput {
+        let sum = self.uses.entry((used.replica, used.day)).or_default();
+        *sum = (sum.0 + used.requests, sum.1 + used.tokens);
+        SchedulerInput::Used(DailyUse { requests: sum.0, tokens: sum.1, ..used })
     }
 
     pub(super) fn row(&self, seq: i64) -> Option<&Row> {

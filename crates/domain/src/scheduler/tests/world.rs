@@ -153,6 +153,15 @@ impl World {
         self.tell(SchedulerInput::Replicas(list));
     }
 
+    /// The first replica has this budget.
+    pub(super) fn budget_first(&mut self, daily_limits: DailyLimits) {
+        let limit = |engine: &Engine| u32::try_from(engine.limit).unwrap();
+        let mut list: Vec<_> =
+            self.engines.iter().map(|(key, engine)| replica(key.0, limit(engine))).collect();
+        list[0].daily_limits = daily_limits;
+        self.tell(SchedulerInput::Replicas(list));
+    }
+
     /// In `ms`, the first replica tells that so many requests run and wait in it beside ours.
     pub(super) fn tell_load(&mut self, ms: i64, of_others: i64, waiting: i64) {
         let load = EngineLoad { running: of_others, waiting, cache_permille: 0, preemptions: 0 };
@@ -273,6 +282,7 @@ impl World {
                 self.leases += 1;
                 self.store.lease(command, self.now)
             }
+            SchedulerCommand::CountUse(used) => self.store.count_use(used),
             SchedulerCommand::ReleaseLease { lease, retry_at, attempt, suspect } => {
                 self.charged.extend(attempt.iter().map(|_| lease.key.position.seq));
                 return self.store.release_lease(&lease, retry_at, &Mark { attempt, suspect });

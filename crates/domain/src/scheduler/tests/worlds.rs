@@ -1,6 +1,6 @@
 //! What must hold in every world; a failure names its seed.
 
-use super::super::{AttemptError, DeviceKey, RateLimits, ReplicaKey};
+use super::super::{AttemptError, DailyLimits, DeviceKey, RateLimits, ReplicaKey};
 use super::store::End;
 use super::world::{Luck, World, status};
 
@@ -201,6 +201,32 @@ fn replicas_with_rate_limits_lose_nothing_and_get_no_more_than_they_may() {
             world.sent.iter().filter(|(key, ..)| *key == ReplicaKey(1)).map(|(_, at, _)| *at).collect();
         assert!(first.len() > if limits.len() == 1 { 300 } else { 20 }, "seed {seed}: {}", first.len());
         assert!(first.windows(51).all(|it| it[50] - it[0] >= MINUTE), "seed {seed}");
+    }
+}
+
+#[test]
+fn replicas_with_daily_budgets_lose_nothing_and_get_no_more_than_they_may() {
+    const DAY: i64 = 24 * 60 * MINUTE;
+    for seed in 0..8 {
+        let luck = Luck { error: 50, undone: 20, lost: 20, cancel: 20 };
+        let is_alone = seed % 4 == 0;
+        let limits: &[u32] = if is_alone { &[16] } else { &[16, 4] };
+        let mut world = World::new(seed, limits, luck);
+        world.now = DAY - 20 * MINUTE;
+        let most = if is_alone { 300 } else { 40 };
+        let tokens_per_day = (seed % 2 == 1).then_some(3_000);
+        world.budget_first(DailyLimits { requests_per_day: Some(most), tokens_per_day });
+        world.poison.extend([17, 140]);
+        world.enqueue(1, 0..150, 100);
+        world.enqueue(2, 150..300, 100);
+        assert!(world.run(60 * MINUTE), "seed {seed}");
+        world.idle(120 * MINUTE);
+        assert!(world.scheduler.is_idle() && world.scheduler.models.is_empty(), "seed {seed}: a leak");
+        let first = world.sent.iter().filter(|(key, ..)| *key == ReplicaKey(1)).map(|(_, at, _)| at / DAY);
+        let days: Vec<i64> = first.collect();
+        assert!(days.len() > if is_alone { 300 } else { 10 }, "seed {seed}: {}", days.len());
+        let most = usize::try_from(most).unwrap();
+        assert!(days.windows(most + 1).all(|it| it[most] > it[0]), "seed {seed}");
     }
 }
 

@@ -55,7 +55,8 @@ impl Forecast<'_> {
         let out = report.engine.out_for(self.model_name());
         let ready_at = match out {
             Some(Out { why: Why::Paused(_), .. } | Out { why: Why::Stopped, until: None }) => return None,
-            Some(Out { why: Why::Stopped, until: Some(at) }) => at,
+            // The next day has a budget of its own.
+            Some(Out { why: Why::Stopped | Why::OverBudget, until: Some(at) }) => at,
             _ => i64::MIN,
         };
         let slots = report.engine.max_concurrency as f64;

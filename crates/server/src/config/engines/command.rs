@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use overnight_domain::scheduler::RateLimits;
+use overnight_domain::scheduler::{DailyLimits, RateLimits};
 use url::Url;
 
 use super::super::section::Section;
-use super::super::{ConfigError, Millis, rate_limits};
+use super::super::{ConfigError, Millis, daily_limits, rate_limits};
 use super::{OpenAiConfig, base_url, cache_salt, is_loopback, path, refuse_others, variable_name};
 
 /// The settings that only engines of this kind have.
@@ -51,7 +51,7 @@ pub struct CommandConfig {
     pub idle_stop: Millis,
     /// The device that it shares with other engines, one of which runs at a time.
     pub exclusive: Option<ExclusiveDevice>,
-    /// How it is called once it runs: at a port of this machine, by this service alone, without rate limits.
+    /// How it is called once it runs: at a port of this machine, by this service alone, without rate limits and daily budget.
     pub openai: OpenAiConfig,
 }
 
@@ -81,7 +81,14 @@ pub(super) fn read(section: &Section<'_>) -> Result<CommandConfig, ConfigError> 
     if !cfg!(unix) {
         return Err(section.refuse("kind", "\"command\" needs Linux or another Unix"));
     }
-    let hosted = ["shared", "colocated_share", rate_limits::REQUESTS, rate_limits::TOKENS];
+    let hosted = [
+        "shared",
+        "colocated_share",
+        rate_limits::REQUESTS,
+        rate_limits::TOKENS,
+        daily_limits::REQUESTS,
+        daily_limits::TOKENS,
+    ];
     refuse_others(section, "openai", &hosted)?;
     let duration = |key, range, described: &str| section.bounded(key, range, described);
     Ok(CommandConfig {
@@ -105,6 +112,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<CommandConfig, ConfigError> 
             cache_salt: section.read("cache_salt", cache_salt)?.unwrap_or_default(),
             colocated_percent: None,
             rate_limits: RateLimits::default(),
+            daily_limits: DailyLimits::default(),
         },
     })
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use overnight_hub::HubName;
 
 use super::super::section::Section;
-use super::super::{ConfigError, rate_limits};
+use super::super::{ConfigError, daily_limits, rate_limits};
 use super::{path, refuse_others};
 
 /// The most requests that are computed together, by default.
@@ -59,6 +59,8 @@ pub(super) fn read(
             "colocated_share",
             rate_limits::REQUESTS,
             rate_limits::TOKENS,
+            daily_limits::REQUESTS,
+            daily_limits::TOKENS,
         ],
     )?;
     let mut names = served.values();

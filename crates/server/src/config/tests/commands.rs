@@ -100,6 +100,7 @@ fn settings_of_other_kinds_are_refused_for_a_command_and_its_own_for_them() {
         ("colocated_share = \"50%\"", "openai"),
         ("max_requests_per_minute = 1", "openai"),
         ("max_tokens_per_minute = 1", "openai"),
+        ("max_tokens_per_day = 1", "openai"),
         ("model_path = \"m.gguf\"", "embedded"),
     ] {
         let part = format!("is a setting of engines with kind = \"{kind}\"");

@@ -133,6 +133,7 @@ fn shape_of_reason(reason: &WaitingReason) -> waiting::WaitingFor {
         WaitingReason::NoEngine => (waiting::WaitingReason::NoEngine, None),
         WaitingReason::EnginesPaused { .. } => (waiting::WaitingReason::EnginesPaused, None),
         WaitingReason::EnginesClosed { .. } => (waiting::WaitingReason::EnginesClosed, None),
+        WaitingReason::EnginesOverBudget { .. } => (waiting::WaitingReason::EnginesOverBudget, None),
         WaitingReason::EnginesStopped { .. } => (waiting::WaitingReason::EnginesStopped, None),
         WaitingReason::Queued { ahead } => (waiting::WaitingReason::Queue, Some(*ahead)),
     };

@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 19] = [
+const MIGRATIONS: [Migration; 20] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -51,6 +51,7 @@ const MIGRATIONS: [Migration; 19] = [
     migration!("0017_fifo_baseline.sql"),
     migration!("0018_engine_processes.sql"),
     migration!("0019_warnings.sql"),
+    migration!("0020_engine_days.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

@@ -52,7 +52,7 @@ impl EngineState {
             return Some(Out { until: process.ready_at, why: Why::Stopped });
         }
         let out = self.models_out.iter().find(|it| it.model == model);
-        out.map(|it| Out { until: it.until, why: it.reason.as_deref().map_or(Why::Closed, Why::Paused) })
+        out.map(|it| Out { until: it.until, why: it.why() })
     }
 }
 
@@ -71,6 +71,8 @@ pub struct Out<'a> {
 pub enum Why<'a> {
     /// It is outside its hours.
     Closed,
+    /// Its daily budget is used up.
+    OverBudget,
     /// It is paused, for this reason.
     Paused(&'a str),
     /// The service starts it when there is work for it, and it does not run or is not ready.
@@ -126,8 +128,22 @@ pub struct ModelOut {
     pub model: String,
     /// Until when, in milliseconds.
     pub until: Option<i64>,
-    /// Why it is paused, in words for the operator; `None` outside its hours.
+    /// Why it is paused, in words for the operator; `None` outside its hours, and where its budget is used up.
     pub reason: Option<String>,
+    /// Whether its daily budget is used up. A node of an earlier version takes it for one outside its hours.
+    #[serde(default)]
+    pub is_over_budget: bool,
+}
+
+impl ModelOut {
+    /// Why it is sent nothing of the model.
+    pub fn why(&self) -> Why<'_> {
+        match &self.reason {
+            Some(reason) => Why::Paused(reason),
+            None if self.is_over_budget => Why::OverBudget,
+            None => Why::Closed,
+        }
+    }
 }
 
 /// How fast an engine replica works, over about the last minute. A node of an earlier version tells none.

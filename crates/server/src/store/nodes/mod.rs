@@ -1,5 +1,6 @@
-//! Nodes and what they share: engine replicas, hints, and reports of what engines do.
+//! Nodes and what they share: engine replicas, hints, reports of what engines do, and what was used of their daily budgets.
 
+pub mod engine_days;
 pub mod engine_reports;
 pub mod hints;
 pub(super) mod lifecycle;

@@ -32,6 +32,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         ledger::price_points::STATEMENTS,
         ledger::spend::STATEMENTS,
         ledger::totals::STATEMENTS,
+        nodes::engine_days::STATEMENTS,
         nodes::engine_reports::STATEMENTS,
         nodes::hints::STATEMENTS,
         nodes::lifecycle::STATEMENTS,

@@ -54,7 +54,8 @@ async fn the_last_report_of_each_engine_is_kept(mut fixture: Fixture) {
     let closed = EngineState { closed_until: Some(START + 9), ..second.clone() };
     let out = |until, reason: Option<&str>| {
         let (model, reason) = ("large".to_owned(), reason.map(str::to_owned));
-        EngineState { models_out: vec![ModelOut { model, until, reason }], ..second.clone() }
+        let is_over_budget = reason.is_none();
+        EngineState { models_out: vec![ModelOut { model, until, reason, is_over_budget }], ..second.clone() }
     };
     for out in [out(Some(START + 7), Some("it is\n\"away\"")), out(Some(i64::MAX), None)] {
         report(&fixture.store, std::slice::from_ref(&out), START).await;

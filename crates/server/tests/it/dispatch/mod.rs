@@ -1,6 +1,7 @@
 //! Requests from their create to their end: the real use cases, store, shell and HTTP client, against an engine on a
 //! real socket that misbehaves on demand.
 
+mod budgets;
 mod caches;
 mod disk;
 mod ends;

@@ -1,7 +1,7 @@
 //! The transferred tables: their columns, form and order, and the statements for them.
 //!
 //! Not transferred: the state of running nodes (nodes, commit_markers, node_replicas, engine_reports, replicas, segments),
-//! temporary access (sessions, sign_in_links, invitations, sign_in_failures), and the writer's test write (the setting
+//! what was used of daily budgets (engine_days), temporary access (sessions, sign_in_links, invitations, sign_in_failures), and the writer's test write (the setting
 //! `test_write`). A lease belongs to a running node too: a leased request is exported as waiting, and an event that is
 //! being sent as due, without the delivery whose outcome is unknown.
 
@@ -326,6 +326,7 @@ mod tests {
             "commit_markers",
             "node_replicas",
             "engine_reports",
+            "engine_days",
             "nodes",
             "replicas",
             "sessions",

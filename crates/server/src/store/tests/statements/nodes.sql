@@ -1,3 +1,12 @@
+-- nodes::engine_days::ADD, both
+INSERT INTO engine_days (day, name, requests, tokens) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (day, name) DO UPDATE SET requests = engine_days.requests + excluded.requests,
+            tokens = engine_days.tokens + excluded.tokens
+        RETURNING requests, tokens;
+
+-- nodes::engine_days::FORGET, both
+DELETE FROM engine_days WHERE day < $1;
+
 -- nodes::engine_reports::FORGET, SQLite
 DELETE FROM engine_reports WHERE node NOT IN (SELECT seq FROM nodes);
 

@@ -1,0 +1,41 @@
+//! What engines with a daily budget were sent, by the day: the sum of what all nodes sent, which outlives them.
+
+use crate::store::database::{Tx, statements};
+use crate::store::{Store, StoreError};
+
+/// For how many days what was used is kept: longer than a clock is likely to be wrong.
+const KEPT_DAYS: i64 = 31;
+
+statements! {
+    FORGET = "DELETE FROM engine_days WHERE day < ?";
+    ADD = "INSERT INTO engine_days (day, name, requests, tokens) VALUES (?, ?, ?, ?)
+        ON CONFLICT (day, name) DO UPDATE SET requests = engine_days.requests + excluded.requests,
+            tokens = engine_days.tokens + excluded.tokens
+        RETURNING requests, tokens";
+}
+
+/// What an engine was sent on a day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineDay {
+    /// The engine, as the settings name it.
+    pub name: String,
+    /// The day, in days since the Unix epoch.
+    pub day: i64,
+    /// Requests.
+    pub requests: i64,
+    /// Tokens of prompts and completions; negative where a correction is added.
+    pub tokens: i64,
+}
+
+/// Adds to what an engine was sent on a day; the sum.
+pub async fn add(store: &Store, used: EngineDay) -> Result<EngineDay, StoreError> {
+    let forget = FORGET.bind(used.day - KEPT_DAYS);
+    let add = ADD.bind(used.day).bind(used.name.as_str()).bind(used.requests).bind(used.tokens);
+    let work = async move |tx: &mut Tx<'_>| {
+        tx.execute(forget).await?;
+        let rows = tx.fetch(add).await?;
+        let row = rows.first().ok_or(StoreError::Damaged("a sum of use"))?;
+        Ok(EngineDay { requests: row.get("requests")?, tokens: row.get("tokens")?, ..used })
+    };
+    store.transaction(work).await
+}
