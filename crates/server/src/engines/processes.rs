@@ -63,10 +63,12 @@ impl EngineClient {
         match self.probe(model).await {
             ProbeOutcome::Healthy => Ok(()),
             ProbeOutcome::Busy => Err(loading("it answers that it cannot serve yet")),
-            ProbeOutcome::Failed(why) if self.known_models.lacks(self.engine_model(model)) => {
-                Err(NotYet::Lacking(why))
+            ProbeOutcome::Failed(why) => {
+                self.learn_models().await;
+                let is_lacking = self.known_models.lacks(self.engine_model(model));
+                Err(if is_lacking { NotYet::Lacking(why) } else { NotYet::Loading(why) })
             }
-            ProbeOutcome::Failed(why) | ProbeOutcome::TimedOut(why) => Err(NotYet::Loading(why)),
+            ProbeOutcome::TimedOut(why) => Err(NotYet::Loading(why)),
         }
     }
 }
