@@ -10,7 +10,7 @@ use overnight_server::engines::{EngineClient, Engines, NotReady, ProcessStatus};
 use overnight_server::ids::Ids;
 use tempfile::TempDir;
 
-use super::program::engine_in_shell;
+use super::program::{engine_in_shell, engine_of_model_in_shell};
 use super::{is_there, kill, pids};
 use crate::support::wait_until;
 
@@ -26,6 +26,11 @@ const STOPPED: ProcessStatus = ProcessStatus::Stopped { reason: None };
 /// Says who it is, and becomes an engine.
 fn engine(port: u16) -> String {
     format!("echo $$ >> pids; {}", engine_in_shell(port))
+}
+
+/// Says who it is, and becomes an engine of another model.
+fn other_engine(port: u16) -> String {
+    format!("echo $$ >> pids; {}", engine_of_model_in_shell(port, "other"))
 }
 
 /// Says who it is, and serves nothing.
@@ -140,6 +145,16 @@ async fn an_engine_that_does_not_become_ready_in_time_is_ended() {
     assert!(why.starts_with(&expected), "{why}");
     assert_eq!(world.status(), STOPPED);
     assert!(!world.pids().iter().any(|pid| is_there(*pid)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_serves_other_models_is_ended_long_before_its_time_is_over() {
+    let clock: SharedClock = Arc::new(FastClock);
+    let world = World::with_clock(&clock, "start_timeout = \"24h\"", &[other_engine]);
+    let why = world.client().start_process().await.unwrap_err().to_string();
+    assert!(why.starts_with("it serves other models: status 404"), "{why}");
+    assert_eq!(world.status(), STOPPED);
+    assert!(!world.pids().iter().any(|pid| is_there(*pid)) && world.is_free());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,11 +7,19 @@ use overnight_testkit::engine::{SimConfig, SimEngine};
 /// Where to serve; without it the test has nothing to do.
 const ADDRESS: &str = "TEST_ENGINE_ADDRESS";
 
+/// The model that it serves.
+const MODEL: &str = "TEST_ENGINE_MODEL";
+
 /// A shell's words that become an engine of the model `m` at this port, in the process of the shell.
 pub(super) fn engine_in_shell(port: u16) -> String {
+    engine_of_model_in_shell(port, "m")
+}
+
+/// A shell's words that become an engine of this model at this port, in the process of the shell.
+pub(super) fn engine_of_model_in_shell(port: u16, model: &str) -> String {
     let own = std::env::current_exe().unwrap();
     let test = "engines::program::this_process_serves_if_it_is_told_where";
-    format!("{ADDRESS}=127.0.0.1:{port} exec '{}' --exact {test} --nocapture", own.display())
+    format!("{ADDRESS}=127.0.0.1:{port} {MODEL}={model} exec '{}' --exact {test} --nocapture", own.display())
 }
 
 #[tokio::test]
@@ -19,7 +27,7 @@ async fn this_process_serves_if_it_is_told_where() {
     let Ok(address) = std::env::var(ADDRESS) else { return };
     let address: SocketAddr = address.parse().unwrap();
     let mut config = SimConfig::default();
-    config.tunables.models = vec!["m".to_owned()];
+    config.tunables.models = vec![std::env::var(MODEL).unwrap()];
     let _engine = SimEngine::start_at(address, config).unwrap();
     std::future::pending::<()>().await;
 }
