@@ -113,6 +113,11 @@ impl EngineConfig {
         self.openai().map(|openai| openai.daily_limits).unwrap_or_default()
     }
 
+    /// Whether each call of it counts against a limit of ours: then none is made that the scheduler does not know of.
+    pub fn counts_calls(&self) -> bool {
+        self.rate_limits().are_set() || self.daily_limits().are_set()
+    }
+
     /// The embedded engine with the model in the box.
     pub(super) fn boxed() -> Self {
         Self::embedded("embedded", BOXED_MODEL, ModelSource::Boxed)

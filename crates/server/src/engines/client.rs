@@ -115,8 +115,8 @@ impl EngineClient {
     /// and the engine takes it. A limit that is not the client's is left out where the engine's context is no longer, and
     /// where the engine refuses the request with it: then the context leaves less, and the engine stops there. llama-server
     /// is asked for several choices one by one, because its `usage` counts one of them; other engines are asked so for those that
-    /// they left out. Where requests to the replica are counted
-    /// against a rate limit, what it refuses is not sent again here, but [`AttemptError::LimitRefused`] asks for that.
+    /// they left out. Where calls of the replica count
+    /// against limits of ours, that is not done, and what it refuses is not sent again here, but [`AttemptError::LimitRefused`] asks for that.
     /// Dropped, the connection is closed and the engine stops working.
     /// Called by `Attempts` (`scheduler/attempts.rs`), which hands the completion on to be settled.
     ///
@@ -180,8 +180,8 @@ impl EngineClient {
                 return Err(too_long());
             }
             parts.push(part);
-            // A request is counted against a rate limit once, unless it is known beforehand to be several.
-            if !one_by_one && self.config.rate_limits().are_set() {
+            // A request counts once against limits of ours, unless it is known beforehand to be several.
+            if !one_by_one && self.config.counts_calls() {
                 break;
             }
         }
@@ -198,7 +198,7 @@ impl EngineClient {
             Err(AttemptError::Status { code: 400 | 422, .. })
                 if asked.max_tokens.is_some() && !has_output_limit(asked.body) =>
             {
-                if self.config.rate_limits().are_set() {
+                if self.config.counts_calls() {
                     return Err(AttemptError::LimitRefused);
                 }
                 self.attempt(Asked { max_tokens: None, ..asked }).await
