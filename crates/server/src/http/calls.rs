@@ -34,8 +34,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A response of so many bytes takes memory from the share of its client. Lists take it by themselves.
 const LONG_BYTES: usize = 64 << 10;
 
-/// Under this everything needs a key, whether anything is served there or not.
-const API: &str = "/v1";
+/// Under these everything needs a key, whether anything is served there or not.
+const APIS: [&str; 2] = ["/v1", "/exxa/v1"];
 
 /// The account whose API key authenticated the call.
 #[derive(Debug, Clone, Copy)]
@@ -172,7 +172,8 @@ pub(super) fn name_account(account: AccountId) {
 
 /// Whether everything at this path needs a key.
 pub(super) fn is_api(path: &str) -> bool {
-    path.strip_prefix(API).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let is_under = |api| path.strip_prefix(api).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    APIS.into_iter().any(is_under)
 }
 
 /// `X-API-Key`, or else what `Authorization: Bearer` carries; empty where there is neither.
@@ -202,12 +203,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_under_v1_needs_a_key_and_nothing_else_does() {
+    fn everything_under_an_api_needs_a_key_and_nothing_else_does() {
         for (path, expected) in [
             ("/v1", true),
             ("/v1/", true),
             ("/v1/nothing", true),
+            ("/exxa/v1/requests", true),
             ("/v11", false),
+            ("/exxa", false),
             ("/docs", false),
             ("*", false),
             ("", false),

@@ -24,10 +24,13 @@ use crate::tasks;
 /// A chunk is handed to the socket once it has reached this length.
 const CHUNK_BYTES: usize = 256 << 10;
 
+/// The type of JSON Lines, where a dialect has no other.
+pub(super) const JSON_LINES: HeaderValue = HeaderValue::from_static("application/x-ndjson");
+
 /// Room for the line that takes a chunk over its length.
 const SLACK_BYTES: usize = 4 << 10;
 
-/// 200 with one line for each row, appended by `write` without its line break.
+/// 200 of this type with one line for each row, appended by `write` without its line break.
 ///
 /// The first page is read before anything is answered. After that a failure cuts the connection, so that a client
 /// cannot take a part for the whole.
@@ -39,6 +42,7 @@ pub(super) async fn answer<P: SizedPages>(
     context: &Shared,
     account: AccountKey,
     mut pages: P,
+    content_type: HeaderValue,
     write: fn(&P::Row, &mut Vec<u8>),
 ) -> Result<Response, AppError> {
     const WHY: &str = "responses that were not read hold all of your memory";
@@ -54,7 +58,6 @@ pub(super) async fn answer<P: SizedPages>(
     let ahead = page.is_some().then(|| read_ahead(Arc::clone(context), account, pages));
     let lines = Lines::<P> { page, ahead, write, span: Span::current() };
     let chunks = stream::try_unfold(lines, Lines::next_chunk);
-    let content_type = HeaderValue::from_static("application/x-ndjson");
     Ok(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks)))
 }
 

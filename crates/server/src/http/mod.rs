@@ -1,6 +1,6 @@
 //! The HTTP API. A handler is a sentence: extract, call one use case, answer.
 //!
-//! `router.rs` lists every route. The native dialect has its handlers in `native/`, the console in `console/`. Every call passes `calls.rs`, which
+//! `router.rs` lists every route. Each dialect has its handlers in a folder, the native one in `native/`; so has the console. Every call passes `calls.rs`, which
 //! names it, lets it in, and gives every refusal its one shape.
 
 mod activity;
@@ -15,6 +15,7 @@ mod counters;
 mod docs;
 mod errors;
 mod extract;
+mod exxa;
 mod health;
 mod json_lines;
 mod metrics;

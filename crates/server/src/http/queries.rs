@@ -90,14 +90,16 @@ const KNOWN: [&str; 8] =
     ["full", "status", "model", "created_after", "created_before", "limit", "after", "order"];
 
 impl RequestsQuery {
-    fn read(query: &str) -> Result<Self, Refusal> {
+    /// Reads a query in which statuses have the names that `name_of` gives them.
+    pub(super) fn read(query: &str, name_of: fn(RequestStatus) -> &'static str) -> Result<Self, Refusal> {
         let mut parameters = Parameters::collect(query, &KNOWN)?;
-        let statuses = RequestStatus::ALL.map(RequestStatus::as_str).join(", ");
+        let statuses = RequestStatus::ALL.map(name_of).join(", ");
+        let status_of = |name: &str| RequestStatus::ALL.into_iter().find(|&status| name_of(status) == name);
         let second = "an integer, in Unix seconds";
         let query = Self {
             full: parameters.value("full", "true, false, 1 or 0", read_flag).unwrap_or(false),
             list: ListQuery {
-                status: parameters.value("status", format_args!("one of {statuses}"), RequestStatus::parse),
+                status: parameters.value("status", format_args!("one of {statuses}"), status_of),
                 model: parameters.value("model", "the name of a model", |text| Some(text.to_owned())),
                 created_after: parameters.value("created_after", second, |text| text.parse().ok()),
                 created_before: parameters.value("created_before", second, |text| text.parse().ok()),
@@ -134,6 +136,6 @@ impl FromRequestParts<Shared> for RequestsQuery {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
-        Self::read(parts.uri.query().unwrap_or_default())
+        Self::read(parts.uri.query().unwrap_or_default(), RequestStatus::as_str)
     }
 }

@@ -1,4 +1,4 @@
-//! All routes. Those of the API are listed in `native/mod.rs`, those of the console in `console/mod.rs`.
+//! All routes. Those of a dialect are listed in the `mod.rs` of its folder, as are those of the console.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use axum::routing::{get, post};
 use axum::{Router, middleware};
 
 use super::context::{Context, Shared, Timeouts};
-use super::{calls, console, docs, health, metrics, native, openapi, payments};
+use super::{calls, console, docs, exxa, health, metrics, native, openapi, payments};
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
@@ -46,7 +46,7 @@ pub(super) fn assemble(context: Shared) -> Router {
     if !context.services.config.role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }
-    let routes = open_routes(&context.services).merge(native::routes());
+    let routes = open_routes(&context.services).merge(native::routes()).merge(exxa::routes());
     finish(routes.merge(console::routes(&context)), context)
 }
 

@@ -6,11 +6,11 @@ use overnight_domain::records::BatchRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::json::{
+use super::states;
+use crate::json::{
     push, push_id, push_integer, push_json_or_null, push_key, push_string_or_null, push_time,
     push_time_if_set,
 };
-use super::states;
 
 /// The state of a batch.
 pub use overnight_domain::batches::BatchStatus;
@@ -174,7 +174,7 @@ pub struct FullBatch {
 
 /// Appends what Create Batch answers: always `registered`, whatever state its requests give it.
 pub fn write_created(batch: &BatchRecord, out: &mut Vec<u8>) {
-    open(batch, BatchStatus::Registered, out);
+    open(batch, BatchStatus::Registered.as_str(), out);
     out.push(b'}');
 }
 
@@ -202,16 +202,10 @@ pub fn write_full_of_one(
     estimated_completion_at: Option<i64>,
     out: &mut Vec<u8>,
 ) {
-    out.reserve(512 + 33 * requests_ids.len());
+    out.reserve(512);
     open_status(batch, estimated_completion_at, out);
-    push(",\"requests_ids\":[", out);
-    for (place, &id) in requests_ids.iter().enumerate() {
-        if place > 0 {
-            out.push(b',');
-        }
-        push_id(id, out);
-    }
-    push("],\"webhook\":", out);
+    push_requests_ids(requests_ids, out);
+    push_key("webhook", out);
     push_string_or_null(batch.webhook.as_deref(), out);
     push_key("metadata", out);
     push_json_or_null(batch.metadata.as_deref(), out);
@@ -220,7 +214,16 @@ pub fn write_full_of_one(
 
 /// The keys that the status and the full record begin with.
 fn open_status(batch: &BatchRecord, estimated_completion_at: Option<i64>, out: &mut Vec<u8>) {
-    open(batch, batch.state.status(), out);
+    open(batch, batch.state.status().as_str(), out);
+    push_times(batch, out);
+    if let Some(at) = estimated_completion_at {
+        push_key("estimated_completion_at", out);
+        push_integer(at, out);
+    }
+}
+
+/// The times of the status record.
+pub(crate) fn push_times(batch: &BatchRecord, out: &mut Vec<u8>) {
     push_time_if_set("in_progress_at", batch.state.in_progress_at(), out);
     push_time_if_set("completed_at", batch.state.completed_at(), out);
     push_key("cancelled_at", out);
@@ -228,18 +231,28 @@ fn open_status(batch: &BatchRecord, estimated_completion_at: Option<i64>, out: &
         Some(cancelled_at) => push_time(cancelled_at, out),
         None => push("null", out),
     }
-    if let Some(at) = estimated_completion_at {
-        push_key("estimated_completion_at", out);
-        push_integer(at, out);
-    }
 }
 
-/// The keys that all records begin with.
-fn open(batch: &BatchRecord, state: BatchStatus, out: &mut Vec<u8>) {
+/// The requests of a batch, in the order sent.
+pub(crate) fn push_requests_ids(requests_ids: &[RequestId], out: &mut Vec<u8>) {
+    out.reserve(33 * requests_ids.len());
+    push_key("requests_ids", out);
+    out.push(b'[');
+    for (place, &id) in requests_ids.iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        push_id(id, out);
+    }
+    out.push(b']');
+}
+
+/// The keys that all records begin with, with the name of the state in the dialect.
+pub(crate) fn open(batch: &BatchRecord, state: &str, out: &mut Vec<u8>) {
     push("{\"id\":", out);
     push_id(batch.id, out);
     push(",\"status\":\"", out);
-    push(state.as_str(), out);
+    push(state, out);
     push("\",\"requests_counts\":{", out);
     push_counts(&batch.counters, out);
     push("},\"created_at\":", out);

@@ -4,9 +4,9 @@ use overnight_domain::webhooks;
 use serde::{Deserialize, Serialize};
 
 use super::batches::{self, BatchSummary};
-use super::json::{push, push_time};
 use super::requests::{self, RequestSummary};
 use super::states;
+use crate::json::{push, push_time};
 
 /// What happened.
 pub use overnight_domain::webhooks::EventKind;

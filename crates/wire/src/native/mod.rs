@@ -8,7 +8,6 @@ pub mod batches;
 pub mod chat;
 pub mod errors;
 pub mod events;
-mod json;
 pub mod models;
 pub mod requests;
 pub mod results;

@@ -1,16 +1,17 @@
 //! Requests: what a client sends to create one, and what it reads of one.
 
+use overnight_domain::ids::BatchId;
 use overnight_domain::records::{self, ClientFields, RequestRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::json::{
-    push, push_id, push_integer, push_json_or_null, push_key, push_string_or_null, push_time,
-    push_time_if_set,
-};
 use super::states;
 use super::waiting::WaitingFor;
 use super::warnings::Warning;
+use crate::json::{
+    push, push_id, push_integer, push_json_or_null, push_key, push_string_or_null, push_time,
+    push_time_if_set,
+};
 
 /// The status of a request.
 pub use overnight_domain::requests::RequestStatus;
@@ -292,7 +293,7 @@ pub fn write_status(request: &records::RequestSummary, out: &mut Vec<u8>) {
 
 /// Appends the status record of a request that was asked for by itself.
 pub fn write_status_of_one(request: &records::RequestSummary, prospect: Prospect, out: &mut Vec<u8>) {
-    open(request, out);
+    open(request, request.state.status().as_str(), out);
     push_prospect(prospect, out);
     out.push(b'}');
 }
@@ -306,12 +307,8 @@ pub fn write_full(request: &RequestRecord, out: &mut Vec<u8>) {
 pub fn write_full_of_one(request: &RequestRecord, prospect: Prospect, out: &mut Vec<u8>) {
     let result_bytes = request.result.as_ref().map_or(0, |result| result.len());
     out.reserve(512 + request.body.len() + result_bytes);
-    open(&request.summary, out);
-    push(",\"batch_id\":", out);
-    match request.batch_id {
-        Some(id) => push_id(id, out),
-        None => push("null", out),
-    }
+    open(&request.summary, request.summary.state.status().as_str(), out);
+    push_batch_id(request.batch_id, out);
     out.push(b',');
     write_sent(request, out);
     if let Some(result) = &request.result {
@@ -349,6 +346,15 @@ fn push_prospect(prospect: Prospect, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends the batch that a request belongs to, or null.
+pub(crate) fn push_batch_id(id: Option<BatchId>, out: &mut Vec<u8>) {
+    push_key("batch_id", out);
+    match id {
+        Some(id) => push_id(id, out),
+        None => push("null", out),
+    }
+}
+
 /// Appends the body of a Create Request that sends the same again.
 pub fn write_create(request: &RequestRecord, out: &mut Vec<u8>) {
     out.push(b'{');
@@ -367,12 +373,12 @@ fn write_sent(request: &RequestRecord, out: &mut Vec<u8>) {
     push_string_or_null(webhook.as_deref(), out);
 }
 
-/// The keys that both records begin with.
-fn open(request: &records::RequestSummary, out: &mut Vec<u8>) {
+/// The keys that both records begin with, with the name of the state in the dialect.
+pub(crate) fn open(request: &records::RequestSummary, state: &str, out: &mut Vec<u8>) {
     push("{\"id\":", out);
     push_id(request.id, out);
     push(",\"status\":\"", out);
-    push(request.state.status().as_str(), out);
+    push(state, out);
     push("\",\"created_at\":", out);
     push_time(request.created_at, out);
     push(",\"expires_at\":", out);

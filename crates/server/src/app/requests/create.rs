@@ -17,7 +17,10 @@ use crate::app::{Models, Services, input};
 use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::requests::{self, NewRequest};
 
-/// Takes a request in from the JSON text of Create Request's body. Once this returns, it survives anything.
+/// Makes of the body of a dialect's Create Request that of the native one, or says its faults.
+pub type Reading = fn(JsonText) -> Result<JsonText, Faults>;
+
+/// Takes a request in from the JSON text of the body of a dialect's Create Request. Once this returns, it survives anything.
 ///
 /// # Errors
 ///
@@ -28,10 +31,14 @@ pub async fn create(
     services: &Services,
     account: AccountKey,
     body: Bytes,
+    reading: Reading,
 ) -> Result<RequestSummary, AppError> {
     services.rate_limits.take(account, services.clock.now())?;
     let bytes = body.len();
-    let make = move |services: &Services| Ok(review(services, &body)?.into_coming(services, account));
+    let make = move |services: &Services| {
+        let text = reading(input::read(&body)?)?;
+        Ok(review_text(services, &text)?.into_coming(services, account))
+    };
     let coming = parse(services, account, bytes, make).await?;
     take_in(services, coming).await
 }

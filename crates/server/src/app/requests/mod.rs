@@ -12,8 +12,8 @@ use overnight_domain::scheduler::AccountKey;
 
 pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, browse, charge_of};
 pub use self::cancel::cancel;
-pub use self::create::create;
 pub(super) use self::create::{Coming, Reviewed, review, take_in};
+pub use self::create::{Reading, create};
 pub use self::list::{ListQuery, list_records, list_summaries};
 use super::Services;
 use super::errors::AppError;

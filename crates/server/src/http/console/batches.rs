@@ -16,7 +16,7 @@ use crate::app::errors::AppError;
 use crate::app::{forecasts, requests, submissions, waiting};
 use crate::config::Millis;
 use crate::console::{BatchPage, BatchesPage, NextPage, Section};
-use crate::http::json_lines;
+use crate::http::json_lines::{self, JSON_LINES};
 
 /// `GET /console/{account}/batches`.
 pub(super) async fn list(visit: MemberVisit, RawQuery(query): RawQuery) -> PageResult {
@@ -106,7 +106,8 @@ pub(super) async fn results(visit: MemberVisit) -> PageResult {
     let id = visit.id::<BatchKind>();
     let pages = batches::list_results(visit.services(), visit.account.key, id).await?;
     let mut response =
-        json_lines::answer(&visit.visit.context, visit.account.key, pages, shapes::write_full).await?;
+        json_lines::answer(&visit.visit.context, visit.account.key, pages, JSON_LINES, shapes::write_full)
+            .await?;
     attach(&mut response, &format!("{id}.jsonl"));
     Ok(response)
 }

@@ -17,7 +17,7 @@ use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
 use crate::http::extract::{CancelTarget, PathId};
-use crate::http::json_lines;
+use crate::http::json_lines::{self, JSON_LINES};
 #[cfg(test)]
 use {
     super::refusals::{Always, OfBody, OfCancel, OfPath},
@@ -37,7 +37,7 @@ fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
         content_type = "application/x-ndjson"), Always)))]
 pub(super) async fn list(State(context): State<Shared>, caller: Caller) -> Answer {
     let pages = batches::list(&context.services, caller.0);
-    Ok(json_lines::answer(&context, caller.0, pages, write_whole).await?)
+    Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, write_whole).await?)
 }
 
 /// Create a batch
@@ -111,7 +111,7 @@ pub(super) async fn get_requests(
     PathId(id): PathId<BatchKind>,
 ) -> Answer {
     let pages = batches::list_requests(&context.services, caller.0, id).await?;
-    Ok(json_lines::answer(&context, caller.0, pages, request_shapes::write_status).await?)
+    Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, request_shapes::write_status).await?)
 }
 
 /// Get the results of a batch
@@ -129,7 +129,7 @@ pub(super) async fn get_results(
     PathId(id): PathId<BatchKind>,
 ) -> Answer {
     let pages = batches::list_results(&context.services, caller.0, id).await?;
-    Ok(json_lines::answer(&context, caller.0, pages, request_shapes::write_full).await?)
+    Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, request_shapes::write_full).await?)
 }
 
 /// Cancel a batch

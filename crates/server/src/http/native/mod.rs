@@ -9,6 +9,8 @@ mod models;
 mod refusals;
 mod requests;
 
+pub(super) use self::models::list as list_models;
+
 use axum::Router;
 use axum::routing::MethodRouter;
 

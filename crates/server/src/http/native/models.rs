@@ -18,7 +18,7 @@ const OWNER: &str = "overnight";
 /// The models that requests may name, as OpenAI lists them, with their prices.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/models", operation_id = "list_models", tag = "Models",
     responses((status = 200, description = "The models.", body = ModelList), Always)))]
-pub(super) async fn list(State(context): State<Shared>) -> Response {
+pub(in crate::http) async fn list(State(context): State<Shared>) -> Response {
     let models = models(&context.services);
     // Writing to memory cannot fail.
     answers::ok(|out| drop(serde_json::to_writer(out, &models)))

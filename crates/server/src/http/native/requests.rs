@@ -16,7 +16,7 @@ use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
 use crate::http::extract::PathId;
-use crate::http::json_lines;
+use crate::http::json_lines::{self, JSON_LINES};
 use crate::http::queries::RequestsQuery;
 #[cfg(test)]
 use {
@@ -40,10 +40,10 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller, query: R
     let services = &context.services;
     if query.full {
         let pages = requests::list_records(services, caller.0, &query.list).await?;
-        Ok(json_lines::answer(&context, caller.0, pages, write_full).await?)
+        Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, write_full).await?)
     } else {
         let pages = requests::list_summaries(services, caller.0, &query.list).await?;
-        Ok(json_lines::answer(&context, caller.0, pages, write_status).await?)
+        Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, write_status).await?)
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn create(
     caller: Caller,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let request = requests::create(&context.services, caller.0, body).await?;
+    let request = requests::create(&context.services, caller.0, body, Ok).await?;
     Ok(answers::created(array_of_one(|out| write_status(&request, out))))
 }
 

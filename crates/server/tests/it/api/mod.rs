@@ -8,6 +8,7 @@ mod connections;
 mod credits;
 mod crowds;
 mod disk;
+mod exxa;
 mod first_start;
 mod keys;
 mod lists;

@@ -28,7 +28,7 @@ async fn create(rig: &Rig, account: AccountKey, fields: Value) -> RequestId {
     });
     body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     let create = json!({"request_body": body}).to_string();
-    app::requests::create(&rig.services, account, create.into()).await.expect("a create").id
+    app::requests::create(&rig.services, account, create.into(), Ok).await.expect("a create").id
 }
 
 /// How many tokens of the prompt an account's request finds cached.

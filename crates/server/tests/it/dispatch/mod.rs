@@ -191,7 +191,7 @@ async fn create_in(services: &Services, account: AccountKey, content: &str) -> R
     let body = format!(
         r#"{{"request_body":{{"model":"sim","max_tokens":8,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#
     );
-    app::requests::create(services, account, body.into()).await.expect("a create").id
+    app::requests::create(services, account, body.into(), Ok).await.expect("a create").id
 }
 
 /// What the result of a record says, as text.

@@ -66,7 +66,7 @@ async fn a_request_that_is_refused_for_a_limit_of_ours_is_sent_again_as_soon_as_
     let body = format!(
         r#"{{"request_body":{{"model":"sim","messages":[{{"role":"user","content":"{content}"}}]}}}}"#
     );
-    let id = app::requests::create(&rig.services, rig.account, body.into()).await.expect("a create").id;
+    let id = app::requests::create(&rig.services, rig.account, body.into(), Ok).await.expect("a create").id;
     let record = steps.advance_until(STEP, rig.ended(id)).await;
     assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
     assert_eq!(rig.engines[0].attempts_of(content), 2);

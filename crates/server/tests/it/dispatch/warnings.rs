@@ -23,7 +23,7 @@ async fn ask(rig: &Rig, content: &str) -> RequestRecord {
         "messages": [{"role": "user", "content": content}],
         "response_format": {"type": "json_schema", "json_schema": {"name": "s", "schema": schema}},
     }});
-    let created = app::requests::create(&rig.services, rig.account, body.to_string().into()).await;
+    let created = app::requests::create(&rig.services, rig.account, body.to_string().into(), Ok).await;
     let record = rig.ended(created.expect("a create").id).await;
     assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
     record

@@ -3,43 +3,43 @@
 use overnight_domain::ids::{Id, Kind};
 
 /// Appends text that is JSON already.
-pub(super) fn push(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn push(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
 /// Appends `,"key":`.
-pub(super) fn push_key(key: &str, out: &mut Vec<u8>) {
+pub(crate) fn push_key(key: &str, out: &mut Vec<u8>) {
     push(",\"", out);
     push(key, out);
     push("\":", out);
 }
 
 /// Appends an identifier in quotes.
-pub(super) fn push_id<K: Kind>(id: Id<K>, out: &mut Vec<u8>) {
+pub(crate) fn push_id<K: Kind>(id: Id<K>, out: &mut Vec<u8>) {
     push("\"", out);
     id.append_to(out);
     push("\"", out);
 }
 
 /// Appends a string in quotes, escaped.
-pub(super) fn push_string(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn push_string(text: &str, out: &mut Vec<u8>) {
     // A string is always serialisable, and writing to memory cannot fail.
     let _ = serde_json::to_writer(out, text);
 }
 
 /// Appends a whole number.
-pub(super) fn push_integer(value: i64, out: &mut Vec<u8>) {
+pub(crate) fn push_integer(value: i64, out: &mut Vec<u8>) {
     // An integer is always serialisable, and writing to memory cannot fail.
     let _ = serde_json::to_writer(out, &value);
 }
 
 /// Appends a time in milliseconds as the Unix second it falls in. Rounding down keeps whole seconds between two times.
-pub(super) fn push_time(time_ms: i64, out: &mut Vec<u8>) {
+pub(crate) fn push_time(time_ms: i64, out: &mut Vec<u8>) {
     push_integer(time_ms.div_euclid(1000), out);
 }
 
 /// Appends `,"key":time`, or nothing where there is none.
-pub(super) fn push_time_if_set(key: &str, time_ms: Option<i64>, out: &mut Vec<u8>) {
+pub(crate) fn push_time_if_set(key: &str, time_ms: Option<i64>, out: &mut Vec<u8>) {
     if let Some(time_ms) = time_ms {
         push_key(key, out);
         push_time(time_ms, out);
@@ -47,12 +47,12 @@ pub(super) fn push_time_if_set(key: &str, time_ms: Option<i64>, out: &mut Vec<u8
 }
 
 /// Appends stored JSON, or `null`.
-pub(super) fn push_json_or_null(json: Option<&[u8]>, out: &mut Vec<u8>) {
+pub(crate) fn push_json_or_null(json: Option<&[u8]>, out: &mut Vec<u8>) {
     out.extend_from_slice(json.unwrap_or(b"null"));
 }
 
 /// Appends a string in quotes, or `null`.
-pub(super) fn push_string_or_null(text: Option<&str>, out: &mut Vec<u8>) {
+pub(crate) fn push_string_or_null(text: Option<&str>, out: &mut Vec<u8>) {
     match text {
         Some(text) => push_string(text, out),
         None => push("null", out),

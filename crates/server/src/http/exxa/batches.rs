@@ -1,0 +1,91 @@
+//! Batches over HTTP.
+
+use axum::extract::State;
+use overnight_domain::ids::BatchKind;
+use overnight_wire::exxa::batches::{write_created, write_full, write_status};
+use overnight_wire::exxa::requests as request_shapes;
+
+use super::LINES;
+use crate::app::batches::{self, WholeBatch};
+use crate::app::requests;
+use crate::http::answers;
+use crate::http::bodies::JsonBody;
+use crate::http::calls::Caller;
+use crate::http::context::Shared;
+use crate::http::errors::Answer;
+use crate::http::extract::{CancelTarget, PathId};
+use crate::http::json_lines;
+
+fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
+    write_full(&batch.record, &batch.requests_ids, out);
+}
+
+/// List Batches.
+pub(super) async fn list(State(context): State<Shared>, caller: Caller) -> Answer {
+    let pages = batches::list(&context.services, caller.0);
+    Ok(json_lines::answer(&context, caller.0, pages, LINES, write_whole).await?)
+}
+
+/// Create Batch.
+pub(super) async fn create(
+    State(context): State<Shared>,
+    caller: Caller,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let batch = batches::create(&context.services, caller.0, body).await?;
+    Ok(answers::created(|out| write_created(&batch, out)))
+}
+
+/// Get Batch.
+pub(super) async fn get(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<BatchKind>,
+) -> Answer {
+    let batch = batches::get_whole(&context.services, caller.0, id).await?;
+    Ok(answers::ok(|out| write_whole(&batch, out)))
+}
+
+/// Get Batch Status.
+pub(super) async fn get_status(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<BatchKind>,
+) -> Answer {
+    let batch = batches::get_record(&context.services, caller.0, id).await?;
+    Ok(answers::ok(|out| write_status(&batch, out)))
+}
+
+/// Get Batch Requests.
+pub(super) async fn get_requests(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<BatchKind>,
+) -> Answer {
+    let pages = batches::list_requests(&context.services, caller.0, id).await?;
+    Ok(json_lines::answer(&context, caller.0, pages, LINES, request_shapes::write_status).await?)
+}
+
+/// Get Batch Results: every line has a result, whatever became of its request.
+pub(super) async fn get_results(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<BatchKind>,
+) -> Answer {
+    let pages = batches::list_results(&context.services, caller.0, id).await?;
+    Ok(json_lines::answer(&context, caller.0, pages, LINES, request_shapes::write_result).await?)
+}
+
+/// Cancel Batch, or the request that the path names.
+pub(super) async fn cancel(State(context): State<Shared>, caller: Caller, target: CancelTarget) -> Answer {
+    match target {
+        CancelTarget::Batch(id) => {
+            let batch = batches::cancel(&context.services, caller.0, id).await?;
+            Ok(answers::ok(|out| write_whole(&batch, out)))
+        }
+        CancelTarget::Request(id) => {
+            let request = requests::cancel(&context.services, caller.0, id).await?;
+            Ok(answers::ok(|out| request_shapes::write_full(&request, out)))
+        }
+    }
+}

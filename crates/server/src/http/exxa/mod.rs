@@ -1,0 +1,30 @@
+//! The dialect under `/exxa/v1`: the use cases of the native one, told as clients published for that service read them.
+
+mod batches;
+mod requests;
+
+use axum::Router;
+use axum::http::HeaderValue;
+use axum::routing::{get, post};
+
+use super::context::Shared;
+use super::native::list_models;
+
+/// The type of JSON Lines here. Without the charset, a usual library reads Latin-1.
+const LINES: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+/// Everything under `/exxa/v1`.
+pub(super) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/exxa/v1/requests", get(requests::list).post(requests::create))
+        .route("/exxa/v1/requests/{request_id}", get(requests::get))
+        .route("/exxa/v1/requests/{request_id}/status", get(requests::get_status))
+        .route("/exxa/v1/requests/{request_id}/cancel", post(requests::cancel))
+        .route("/exxa/v1/batches", get(batches::list).post(batches::create))
+        .route("/exxa/v1/batches/{batch_id}", get(batches::get))
+        .route("/exxa/v1/batches/{batch_id}/status", get(batches::get_status))
+        .route("/exxa/v1/batches/{batch_id}/requests", get(batches::get_requests))
+        .route("/exxa/v1/batches/{batch_id}/results", get(batches::get_results))
+        .route("/exxa/v1/batches/{batch_id}/cancel", post(batches::cancel))
+        .route("/exxa/v1/models", get(list_models))
+}
