@@ -37,6 +37,11 @@ pub enum AppError {
     /// What was sent breaks a rule.
     #[error("{}", .0.message())]
     Invalid(InvalidInput),
+    /// The idempotency key was used before, with another content.
+    #[error(
+        "this Idempotency-Key was used before with another body: use a key for one call and its repeats only"
+    )]
+    IdempotencyKeyReused,
     /// What has completed or failed cannot be cancelled.
     #[error("the {what} has already ended: it is {status}")]
     AlreadyEnded {

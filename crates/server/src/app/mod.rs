@@ -11,6 +11,7 @@ pub mod explanation;
 pub mod failures;
 pub mod fifo_baselines;
 pub mod forecasts;
+pub mod idempotency;
 mod input;
 pub mod invitations;
 mod live_count_cache;

@@ -12,21 +12,15 @@ pub(super) fn ok(write: impl FnOnce(&mut Vec<u8>)) -> Response {
     json(StatusCode::OK, write)
 }
 
-/// 201 with the JSON that `write` appends.
-pub(super) fn created(write: impl FnOnce(&mut Vec<u8>)) -> Response {
-    json(StatusCode::CREATED, write)
-}
-
 /// Appends an array of the one value that `write` appends.
-pub(super) fn array_of_one(write: impl FnOnce(&mut Vec<u8>)) -> impl FnOnce(&mut Vec<u8>) {
-    move |out| {
-        out.push(b'[');
-        write(out);
-        out.push(b']');
-    }
+pub(super) fn array_of_one(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    out.push(b'[');
+    write(out);
+    out.push(b']');
 }
 
-fn json(status: StatusCode, write: impl FnOnce(&mut Vec<u8>)) -> Response {
+/// An answer of this status with the JSON that `write` appends.
+pub(super) fn json(status: StatusCode, write: impl FnOnce(&mut Vec<u8>)) -> Response {
     let mut text = Vec::with_capacity(RECORD_BYTES);
     write(&mut text);
     typed(status, HeaderValue::from_static("application/json"), Body::from(text))

@@ -78,6 +78,9 @@ impl Refusal {
             Self::App(AppError::Invalid(_)) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "invalid_input", INVALID_REQUEST)
             }
+            Self::App(AppError::IdempotencyKeyReused) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", INVALID_REQUEST)
+            }
             Self::App(AppError::AlreadyEnded { .. }) => {
                 (StatusCode::CONFLICT, "already_ended", INVALID_REQUEST)
             }

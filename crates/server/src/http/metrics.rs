@@ -25,6 +25,7 @@ const WRITES_WAITING: &str = "overnight_store_writes_waiting";
 const DISK_FREE: &str = "overnight_disk_free_bytes";
 const DISK_RESERVE: &str = "overnight_disk_reserve_bytes";
 const QUOTAS: &str = "overnight_quota_exceeded_total";
+const REPLAYS: &str = "overnight_idempotent_replays_total";
 const DELETED: &str = "overnight_requests_deleted_total";
 
 const RUN_LENGTH: &str = "overnight_run_length_requests";
@@ -55,6 +56,10 @@ fn recorder() -> &'static PrometheusHandle {
         describe_histogram!(DURATION, "Seconds from a call's head to the head of its answer.");
         describe_gauge!(CONNECTIONS, "Connections of clients that are open.");
         counters::describe();
+        describe_counter!(
+            REPLAYS,
+            "Calls that an idempotency key made repeats: answered as the first, and not done again."
+        );
         describe_counter!(QUOTAS, "Requests and batches refused by a quota, by its name.");
         describe_counter!(DELETED, "Requests deleted because their retention was over.");
         describe_histogram!(RUN_LENGTH, "Requests leased together for an engine replica, by engine.");

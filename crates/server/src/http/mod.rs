@@ -17,6 +17,7 @@ mod errors;
 mod extract;
 mod exxa;
 mod health;
+mod idempotency;
 mod json_lines;
 mod metrics;
 mod native;

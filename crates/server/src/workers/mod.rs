@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use crate::app::{Services, api_keys, batches, failures, fifo_baselines};
 use crate::config::Millis;
 use crate::store::StoreError;
+use crate::store::idempotency_keys;
 use crate::store::nodes;
 use crate::store::queue::expiry;
 use crate::store::requests;
@@ -24,6 +25,8 @@ const BATCH_CANCEL_RESUMER_MS: i64 = 60_000;
 /// What was passed meanwhile is read, and nothing twice, so this costs little.
 const DEADLINE_SLACK_MS: i64 = 10_000;
 const RETENTION_MS: i64 = 60_000;
+/// How long a call may be repeated.
+const IDEMPOTENCY_KEYS_KEPT_MS: i64 = 48 * 60 * 60 * 1_000;
 /// Requests that come before a new engine's cache is known have no estimate.
 const CACHE_SIZES_MS: i64 = 2_000;
 
@@ -33,7 +36,7 @@ type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>
 /// Runs every recurring worker at its own interval until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config.lease.0;
-    let recurring: [(&str, i64, Run); 8] = [
+    let recurring: [(&str, i64, Run); 9] = [
         ("heartbeat", lease_ms / 3, |services, now| Box::pin(heartbeat(services, now))),
         ("dead_node_reaper", lease_ms / REAPER_RUNS_PER_LEASE, |services, now| {
             Box::pin(dead_node_reaper(services, now))
@@ -44,6 +47,7 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
             Box::pin(batch_cancel_resumer(services, now))
         }),
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
+        ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
         ("cache_sizes", CACHE_SIZES_MS, |services, _| Box::pin(fifo_baselines::learn_cache_sizes(services))),
         ("key_usage_flusher", KEY_USAGE_FLUSHER_MS, |services, _| Box::pin(key_usage_flusher(services))),
     ];
@@ -113,6 +117,12 @@ pub async fn retention(services: &Services, now: i64) -> Result<(), StoreError> 
         }
         metrics::counter!("overnight_requests_deleted_total").increment(deleted as u64);
     }
+}
+
+/// Deletes idempotency keys that were used long ago.
+pub async fn idempotency_keys(services: &Services, now: i64) -> Result<(), StoreError> {
+    while idempotency_keys::delete_old(&services.store, now - IDEMPOTENCY_KEYS_KEPT_MS).await? > 0 {}
+    Ok(())
 }
 
 /// Stores when API keys were last used.

@@ -1,6 +1,7 @@
 //! The clients: bursts of requests, batches over them, cancels; and the crashes that hit while they are busy.
 
 use overnight_domain::scheduler::AccountKey;
+use overnight_server::app::idempotency::Answered;
 use overnight_server::app::{batches, requests};
 use overnight_server::store::CrashPoint;
 
@@ -144,7 +145,7 @@ impl World<'_> {
                 facts.is_sent = true;
                 let (account, body) = (facts.account, texts::create_request(&facts.prompt, request));
                 let operation = async move {
-                    let answer = requests::create(&services, account, body.into()).await;
+                    let answer = requests::create(&services, account, body.into(), Ok, None).await.map(new);
                     Outcome::Created { request, answer }
                 };
                 self.begin(false, Box::pin(operation)).await
@@ -173,7 +174,7 @@ impl World<'_> {
                 let body = texts::create_batch(&ids, batch);
                 self.oracle.batches.insert(batch, BatchFacts::new(batch, account, requests));
                 let operation = async move {
-                    let answer = batches::create(&services, account, body.into()).await;
+                    let answer = batches::create(&services, account, body.into(), None).await.map(new);
                     Outcome::Grouped { batch, answer }
                 };
                 self.begin(false, Box::pin(operation)).await
@@ -192,4 +193,9 @@ impl World<'_> {
             }
         }
     }
+}
+
+/// What a call without a key did.
+fn new<T>(answered: Answered<T>) -> T {
+    answered.into_new().expect("only a call with a key is a repeat")
 }

@@ -11,9 +11,11 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::app::errors::{AppError, InputFault, InvalidInput};
+use crate::app::idempotency::{self, Answered, Repeatable};
 use crate::app::parsing::parse;
 use crate::app::{Services, input};
 use crate::store::batches::{self, Member, NewBatch, NewBatchOutcome};
+use crate::store::idempotency_keys::{Guard, Guarded};
 
 const FIELDS: [&str; 3] = ["requests_ids", "webhook", "metadata"];
 
@@ -34,8 +36,17 @@ mod reasons {
 /// # Errors
 ///
 /// [`AppError::Invalid`] with the first 1,000 faults and the count of all; [`AppError::QuotaExceeded`] where the account stores
-/// all that it may; [`AppError::Unavailable`] where nothing is taken in now.
-pub async fn create(services: &Services, account: AccountKey, body: Bytes) -> Result<BatchRecord, AppError> {
+/// all that it may; [`AppError::IdempotencyKeyReused`] where the call has the key of another; [`AppError::Unavailable`] where nothing is taken in now.
+pub async fn create(
+    services: &Services,
+    account: AccountKey,
+    body: Bytes,
+    call: Option<Repeatable<BatchRecord>>,
+) -> Result<Answered<BatchRecord>, AppError> {
+    let (guard, repeated) = idempotency::begin(services, account, &body, call).await?;
+    if let Some(response) = repeated {
+        return Ok(Answered::Repeat(response));
+    }
     let counted = |error| match error {
         AppError::Invalid(mut invalid) => {
             invalid.total = invalid.total.or(Some(invalid.details.len()));
@@ -46,7 +57,7 @@ pub async fn create(services: &Services, account: AccountKey, body: Bytes) -> Re
     let bytes = body.len();
     let read = move |services: &Services| input::read(&body).and_then(|text| read(services, &text));
     let input = parse(services, account, bytes, read).await.map_err(counted)?;
-    make(services, account, &input).await
+    make(services, account, &input, guard).await
 }
 
 /// Groups requests of the account: all of them, or none.
@@ -58,7 +69,8 @@ pub(in crate::app) async fn make(
     services: &Services,
     account: AccountKey,
     input: &Input,
-) -> Result<BatchRecord, AppError> {
+    guard: Option<Guard<BatchRecord>>,
+) -> Result<Answered<BatchRecord>, AppError> {
     for _ in 0..TRIES_MAX {
         let members = resolve(services, account, &input.requests_ids).await?;
         let now = services.clock.now();
@@ -70,10 +82,11 @@ pub(in crate::app) async fn make(
             metadata: input.metadata.clone(),
             members,
         };
-        match batches::insert(&services.store, batch).await? {
-            NewBatchOutcome::Created(record) => return Ok(record),
-            NewBatchOutcome::Changed => {}
-            NewBatchOutcome::OverQuota(exceeded) => return Err(exceeded.into()),
+        match batches::insert_once(&services.store, batch, guard).await? {
+            Guarded::Done(NewBatchOutcome::Created(record)) => return Ok(Answered::New(record)),
+            Guarded::Done(NewBatchOutcome::Changed) => {}
+            Guarded::Done(NewBatchOutcome::OverQuota(exceeded)) => return Err(exceeded.into()),
+            Guarded::Recalled(recalled) => return idempotency::response(recalled).map(Answered::Repeat),
         }
     }
     Err(AppError::Unavailable("the requests keep changing".to_owned()))

@@ -5,15 +5,17 @@ use overnight_domain::chat::ChatBody;
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::json::{JsonText, RawObject};
 use overnight_domain::records::{ClientFields, RequestSummary};
-use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
+use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
 use overnight_wire::native::requests::CREATE_MEMBERS;
 
 use crate::app::errors::AppError;
 use crate::app::fifo_baselines::Arrival;
+use crate::app::idempotency::{self, Answered, Repeatable};
 use crate::app::models::Model;
 use crate::app::parsing::parse;
 use crate::app::{Models, Services, input};
+use crate::store::idempotency_keys::{Guard, Guarded};
 use crate::store::ledger::holds::{Admission, Hold};
 use crate::store::requests::{self, NewRequest};
 
@@ -25,22 +27,27 @@ pub type Reading = fn(JsonText) -> Result<JsonText, Faults>;
 /// # Errors
 ///
 /// [`AppError::Invalid`] with every fault found; [`AppError::QuotaExceeded`] where the account uses all that it may;
-/// [`AppError::InsufficientCredits`] where it cannot pay the most that the request may cost; [`AppError::Unavailable`] where
-/// nothing is taken in now.
+/// [`AppError::InsufficientCredits`] where it cannot pay the most that the request may cost; [`AppError::IdempotencyKeyReused`]
+/// where the call has the key of another; [`AppError::Unavailable`] where nothing is taken in now.
 pub async fn create(
     services: &Services,
     account: AccountKey,
     body: Bytes,
     reading: Reading,
-) -> Result<RequestSummary, AppError> {
+    call: Option<Repeatable<RequestSummary>>,
+) -> Result<Answered<RequestSummary>, AppError> {
     services.rate_limits.take(account, services.clock.now())?;
+    let (guard, repeated) = idempotency::begin(services, account, &body, call).await?;
+    if let Some(response) = repeated {
+        return Ok(Answered::Repeat(response));
+    }
     let bytes = body.len();
     let make = move |services: &Services| {
         let text = reading(input::read(&body)?)?;
         Ok(review_text(services, &text)?.into_coming(services, account))
     };
     let coming = parse(services, account, bytes, make).await?;
-    take_in(services, coming).await
+    take_in(services, coming, guard).await
 }
 
 /// Stores a request that was reviewed.
@@ -48,20 +55,24 @@ pub async fn create(
 /// # Errors
 ///
 /// As [`create`], but for what a review finds.
-pub(in crate::app) async fn take_in(services: &Services, coming: Coming) -> Result<RequestSummary, AppError> {
+pub(in crate::app) async fn take_in(
+    services: &Services,
+    coming: Coming,
+    guard: Option<Guard<RequestSummary>>,
+) -> Result<Answered<RequestSummary>, AppError> {
     let Coming { mut request, arrival } = coming;
     request.fifo_hit_permille = request.fifo_hit_permille.or_else(|| arrival.as_ref()?.hit_permille());
-    let (id, created_at, expires_at) = (request.id, request.created_at, request.expires_at);
-    let ready_at = request.ready_at;
-    let _announcement = Announcement { services, ready_at };
-    match requests::insert(&services.store, request).await? {
-        Admission::Taken => arrival.iter().for_each(Arrival::arrive),
-        Admission::OverQuota(exceeded) => return Err(exceeded.into()),
-        Admission::InsufficientCredits { required, available } => {
+    let summary = request.summary();
+    let _announcement = Announcement { services, ready_at: request.ready_at };
+    match requests::insert_once(&services.store, request, guard).await? {
+        Guarded::Done(Admission::Taken) => arrival.iter().for_each(Arrival::arrive),
+        Guarded::Done(Admission::OverQuota(exceeded)) => return Err(exceeded.into()),
+        Guarded::Done(Admission::InsufficientCredits { required, available }) => {
             return Err(AppError::InsufficientCredits { required, available });
         }
+        Guarded::Recalled(recalled) => return idempotency::response(recalled).map(Answered::Repeat),
     }
-    Ok(RequestSummary { id, state: RequestState::Gathering { ready_at }, created_at, expires_at })
+    Ok(Answered::New(summary))
 }
 
 /// Tells the scheduler on the way out, also when the caller leaves early: the write is in line and will be done.

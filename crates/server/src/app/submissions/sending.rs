@@ -100,7 +100,7 @@ async fn store_all(
         });
         let requests = requests.await?;
         ids.extend(requests.iter().map(|coming| coming.request.id));
-        for taken in join_all(requests.into_iter().map(|request| take_in(services, request))).await {
+        for taken in join_all(requests.into_iter().map(|request| take_in(services, request, None))).await {
             taken?;
         }
     }
@@ -122,8 +122,9 @@ async fn group(
 ) -> Result<BatchRecord, AppError> {
     let requests_ids = ids.iter().map(ToString::to_string).collect();
     let Terms { webhook, metadata } = terms;
-    batches::make(services, account, &batches::Input { requests_ids, webhook, metadata: Some(metadata) })
-        .await
+    let input = batches::Input { requests_ids, webhook, metadata: Some(metadata) };
+    let made = batches::make(services, account, &input, None).await?;
+    made.into_new().ok_or_else(|| StoreError::Damaged("a batch that no key names is new").into())
 }
 
 /// Cancels requests, however long the store takes to take it.

@@ -1,6 +1,7 @@
 //! Batches over HTTP.
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use overnight_domain::ids::BatchKind;
 use overnight_wire::exxa::batches::{write_created, write_full, write_status};
 use overnight_wire::exxa::requests as request_shapes;
@@ -14,6 +15,7 @@ use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
 use crate::http::extract::{CancelTarget, PathId};
+use crate::http::idempotency::{self, CallName};
 use crate::http::json_lines;
 
 fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
@@ -30,10 +32,12 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller) -> Answe
 pub(super) async fn create(
     State(context): State<Shared>,
     caller: Caller,
+    call: CallName,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let batch = batches::create(&context.services, caller.0, body).await?;
-    Ok(answers::created(|out| write_created(&batch, out)))
+    let call = call.repeatable(write_created);
+    let answered = batches::create(&context.services, caller.0, body, call).await?;
+    Ok(idempotency::answer(StatusCode::CREATED, &answered, write_created))
 }
 
 /// Get Batch.

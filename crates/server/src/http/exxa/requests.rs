@@ -1,6 +1,7 @@
 //! Requests over HTTP.
 
 use axum::extract::{FromRequestParts, State};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 use overnight_domain::ids::RequestKind;
 use overnight_wire::exxa::chat::to_native;
@@ -15,6 +16,7 @@ use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::{Answer, Refusal};
 use crate::http::extract::PathId;
+use crate::http::idempotency::{self, CallName};
 use crate::http::json_lines;
 use crate::http::queries::RequestsQuery;
 
@@ -46,10 +48,12 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller, Query(qu
 pub(super) async fn create(
     State(context): State<Shared>,
     caller: Caller,
+    call: CallName,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let request = requests::create(&context.services, caller.0, body, to_native).await?;
-    Ok(answers::created(|out| write_status(&request, out)))
+    let call = call.repeatable(write_status);
+    let answered = requests::create(&context.services, caller.0, body, to_native, call).await?;
+    Ok(idempotency::answer(StatusCode::CREATED, &answered, write_status))
 }
 
 /// Get Request Result: answers the bare object.

@@ -1,6 +1,7 @@
 //! Batches over HTTP.
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use overnight_domain::ids::BatchKind;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
@@ -17,6 +18,7 @@ use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
 use crate::http::extract::{CancelTarget, PathId};
+use crate::http::idempotency::{self, CallName};
 use crate::http::json_lines::{self, JSON_LINES};
 #[cfg(test)]
 use {
@@ -46,15 +48,20 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller) -> Answe
 /// some cannot be grouped, `details` says which and why (`unknown`, `duplicate`, `in_another_batch`), and
 /// `details_total` how many.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/batches", operation_id = "create_batch", tag = "Batches",
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters. Calls with the same \
+        key do it once: a repeat within 48 hours gets the first answer, with the header `Idempotent-Replayed: true`. Another body \
+        under the same key is refused (`idempotency_key_reused`). What was refused leaves the key free.")),
     request_body(content = CreateBatch, content_type = "application/json"),
     responses((status = 201, description = "The batch.", body = BatchCreated), Always, OfBody)))]
 pub(super) async fn create(
     State(context): State<Shared>,
     caller: Caller,
+    call: CallName,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let batch = batches::create(&context.services, caller.0, body).await?;
-    Ok(answers::created(|out| write_created(&batch, out)))
+    let call = call.repeatable(write_created);
+    let answered = batches::create(&context.services, caller.0, body, call).await?;
+    Ok(idempotency::answer(StatusCode::CREATED, &answered, write_created))
 }
 
 /// Get a batch

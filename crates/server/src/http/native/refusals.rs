@@ -61,7 +61,8 @@ pub(super) enum OfBody {
     /// The body is compressed, or its type is not `application/json`.
     #[response(status = 415)]
     UnsupportedMediaType(ErrorEnvelope),
-    /// The body is invalid; `details` names every fault. Nothing was done.
+    /// The body is invalid; `details` names every fault. Or its `Idempotency-Key` was used with another body
+    /// (`idempotency_key_reused`). Nothing was done.
     #[response(status = 422)]
     Invalid(ErrorEnvelope),
 }

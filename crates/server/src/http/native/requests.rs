@@ -1,7 +1,9 @@
 //! Requests over HTTP.
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use overnight_domain::ids::RequestKind;
+use overnight_domain::records;
 use overnight_domain::requests::RequestStatus;
 use overnight_wire::native::requests::{
     Prospect, write_full, write_full_of_one, write_status, write_status_of_one,
@@ -16,6 +18,7 @@ use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
 use crate::http::extract::PathId;
+use crate::http::idempotency::{self, CallName};
 use crate::http::json_lines::{self, JSON_LINES};
 use crate::http::queries::RequestsQuery;
 #[cfg(test)]
@@ -47,21 +50,30 @@ pub(super) async fn list(State(context): State<Shared>, caller: Caller, query: R
     }
 }
 
+fn write_created(request: &records::RequestSummary, out: &mut Vec<u8>) {
+    array_of_one(out, |out| write_status(request, out));
+}
+
 /// Create a request
 ///
 /// Takes a chat completion in, to be answered within 24 hours. Once this has answered, the request is durable: it ends
 /// by its deadline, whatever happens to the service.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "Requests",
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters. Calls with the same \
+        key do it once: a repeat within 48 hours gets the first answer, with the header `Idempotent-Replayed: true`. Another body \
+        under the same key is refused (`idempotency_key_reused`). What was refused leaves the key free.")),
     request_body(content = CreateRequest, content_type = "application/json"),
     responses((status = 201, description = "The request, in an array of one.", body = [RequestCreated]),
         Always, OfBody)))]
 pub(super) async fn create(
     State(context): State<Shared>,
     caller: Caller,
+    call: CallName,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let request = requests::create(&context.services, caller.0, body, Ok).await?;
-    Ok(answers::created(array_of_one(|out| write_status(&request, out))))
+    let call = call.repeatable(write_created);
+    let answered = requests::create(&context.services, caller.0, body, Ok, call).await?;
+    Ok(idempotency::answer(StatusCode::CREATED, &answered, write_created))
 }
 
 /// Get a request and its result
@@ -84,7 +96,7 @@ pub(super) async fn get(
         }
         _ => Prospect::default(),
     };
-    Ok(answers::ok(array_of_one(|out| write_full_of_one(&request, prospect, out))))
+    Ok(answers::ok(|out| array_of_one(out, |out| write_full_of_one(&request, prospect, out))))
 }
 
 /// Get the status of a request

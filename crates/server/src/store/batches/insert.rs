@@ -9,6 +9,7 @@ use overnight_domain::webhooks::EventKind;
 
 use crate::store::database::{Dialect, Row, Value, statements};
 use crate::store::effects::Accounts;
+use crate::store::idempotency_keys::{Claim, Claims, Guard, Guarded};
 use crate::store::ledger::totals::{ROW_BYTES, webhook_bytes};
 use crate::store::outbox::lane_of;
 use crate::store::writer::{Job, Operation, WriteClass};
@@ -114,44 +115,73 @@ pub async fn resolve(
 
 /// Stores a batch, with all of its requests or not at all.
 pub async fn insert(store: &Store, batch: NewBatch) -> Result<NewBatchOutcome, StoreError> {
-    store.writer().write(batch).await
+    store.writer().write(InsertBatch { batch, guard: None }).await?.into_done()
 }
 
-impl Operation for NewBatch {
-    type Answer = NewBatchOutcome;
+/// As [`insert`], once for all calls with the key of the guard.
+pub async fn insert_once(
+    store: &Store,
+    batch: NewBatch,
+    guard: Option<Guard<BatchRecord>>,
+) -> Result<Guarded<NewBatchOutcome>, StoreError> {
+    store.writer().write(InsertBatch { batch, guard }).await
+}
+
+struct InsertBatch {
+    batch: NewBatch,
+    guard: Option<Guard<BatchRecord>>,
+}
+
+impl Operation for InsertBatch {
+    type Answer = Guarded<NewBatchOutcome>;
     const CLASS: WriteClass = WriteClass::Intake;
     const ORDER: WriteOrder = WriteOrder::NewBatch;
 
     fn rows(&self) -> usize {
-        self.members.len()
+        self.batch.members.len()
     }
 
     fn account(&self) -> Option<AccountKey> {
-        Some(self.account)
+        Some(self.batch.account)
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.members.len() * size_of::<Member>() + self.texts_bytes()
+        size_of::<Self>() + self.batch.members.len() * size_of::<Member>() + self.batch.texts_bytes()
     }
 
     async fn apply(
         jobs: &[Job<Self>],
         write: &mut WriteTransaction<'_>,
-    ) -> Result<Vec<NewBatchOutcome>, StoreError> {
-        let batches = || jobs.iter().map(|job| &job.operation);
-        // Everybody locks batches, then requests, and accounts last.
+    ) -> Result<Vec<Guarded<NewBatchOutcome>>, StoreError> {
+        let operations: Vec<&Self> = jobs.iter().map(|job| &job.operation).collect();
+        // Everybody locks batches, then keys, then requests, and accounts last.
         write.effects.apply_batch_counters(&mut write.tx).await?;
+        let claims = operations.iter().map(|operation| operation.claim()).collect();
+        let claims = Claims::take(claims, &mut write.tx).await?;
+        let first = claims.first();
+        let batches = || first.iter().filter_map(|&place| Some(&operations.get(place)?.batch));
         for batch in batches() {
             batch.lock(write).await?;
         }
         let now = batches().map(|batch| (batch.account.0, batch.created_at)).collect();
         let mut accounts =
             Accounts::lock(&now, write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
-        let mut answers = Vec::with_capacity(jobs.len());
+        let mut outcomes = Vec::with_capacity(first.len());
         for batch in batches() {
-            answers.push(batch.group(&mut accounts, write).await?);
+            outcomes.push(batch.group(&mut accounts, write).await?);
         }
-        Ok(answers)
+        let response = |place: usize, outcome: &NewBatchOutcome| match outcome {
+            NewBatchOutcome::Created(record) => Some(operations.get(place)?.guard.as_ref()?.response(record)),
+            NewBatchOutcome::Changed | NewBatchOutcome::OverQuota(_) => None,
+        };
+        claims.end(outcomes, response, &mut write.tx).await
+    }
+}
+
+impl InsertBatch {
+    fn claim(&self) -> Option<Claim> {
+        let Self { batch: NewBatch { account, created_at, .. }, guard } = self;
+        guard.as_ref().map(|guard| Claim { account: *account, key: guard.key, created_at: *created_at })
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) use self::cancel::LIVE_OF_BATCH;
 pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
 #[cfg(test)]
 pub(super) use self::insert::{FREE, JOIN, JOIN_IN_QUEUE, RESOLVE};
-pub use self::insert::{Member, NewBatch, NewBatchOutcome, insert, resolve};
+pub use self::insert::{Member, NewBatch, NewBatchOutcome, insert, insert_once, resolve};
 pub use self::listing::{BatchCost, ListFilter, cost, count_live, find_id, list_newest};
 #[cfg(test)]
 pub(super) use self::listing::{COST, COUNT_LIVE, FLOOR, LIST, list_newest_of};

@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 20] = [
+const MIGRATIONS: [Migration; 21] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -52,6 +52,7 @@ const MIGRATIONS: [Migration; 20] = [
     migration!("0018_engine_processes.sql"),
     migration!("0019_warnings.sql"),
     migration!("0020_engine_days.sql"),
+    migration!("0021_idempotency_keys.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

@@ -3,11 +3,13 @@
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use overnight_domain::records::ClientFields;
+use overnight_domain::records::{ClientFields, RequestSummary};
+use overnight_domain::requests::RequestState;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Column, Columns, Dialect, JointColumns, Kind};
 use crate::store::effects::Accounts;
+use crate::store::idempotency_keys::{Claim, Claims, Guard, Guarded};
 use crate::store::ledger::holds::Admission;
 use crate::store::ledger::totals::{ROW_BYTES, webhook_bytes};
 use crate::store::outbox::lane_of;
@@ -19,7 +21,22 @@ use crate::store::{Store, StoreError};
 /// Stores a request, if its account can pay for it and has room for it. Once this returns, what was taken survives the end of the process and
 /// power loss.
 pub fn insert(store: &Store, request: NewRequest) -> BoxFuture<'_, Result<Admission, StoreError>> {
-    store.writer().write(request).boxed()
+    let written = store.writer().write(InsertRequest { request, guard: None });
+    async { written.await?.into_done() }.boxed()
+}
+
+/// As [`insert`], once for all calls with the key of the guard.
+pub fn insert_once(
+    store: &Store,
+    request: NewRequest,
+    guard: Option<Guard<RequestSummary>>,
+) -> BoxFuture<'_, Result<Guarded<Admission>, StoreError>> {
+    store.writer().write(InsertRequest { request, guard }).boxed()
+}
+
+struct InsertRequest {
+    request: NewRequest,
+    guard: Option<Guard<RequestSummary>>,
 }
 
 pub(in crate::store) static REQUEST_STATES: Columns<NewRequest> = Columns::new(
@@ -56,32 +73,54 @@ impl NewRequest {
     fn stored_bytes(&self) -> i64 {
         stored_bytes(&self.body, &self.client)
     }
+
+    /// How it stands once it is stored.
+    pub fn summary(&self) -> RequestSummary {
+        let state = RequestState::Gathering { ready_at: self.ready_at };
+        RequestSummary { id: self.id, state, created_at: self.created_at, expires_at: self.expires_at }
+    }
 }
 
-impl Operation for NewRequest {
-    type Answer = Admission;
+impl Operation for InsertRequest {
+    type Answer = Guarded<Admission>;
     const CLASS: WriteClass = WriteClass::Intake;
     const ORDER: WriteOrder = WriteOrder::NewRequest;
 
     fn account(&self) -> Option<AccountKey> {
-        Some(self.account)
+        Some(self.request.account)
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.body.len() + self.client.heap_bytes()
+        size_of::<Self>() + self.request.body.len() + self.request.client.heap_bytes()
     }
 
     async fn apply(
         jobs: &[Job<Self>],
         write: &mut WriteTransaction<'_>,
-    ) -> Result<Vec<Admission>, StoreError> {
+    ) -> Result<Vec<Guarded<Admission>>, StoreError> {
         // Before accounts are locked: every node locks batches first.
         write.effects.apply_batch_counters(&mut write.tx).await?;
-        let requests: Vec<&NewRequest> = jobs.iter().map(|job| &job.operation).collect();
+        let operations: Vec<&Self> = jobs.iter().map(|job| &job.operation).collect();
+        let claims = operations.iter().map(|operation| operation.claim()).collect();
+        let claims = Claims::take(claims, &mut write.tx).await?;
+        let first = claims.first().into_iter().filter_map(|place| operations.get(place));
+        let requests: Vec<&NewRequest> = first.map(|operation| &operation.request).collect();
         let admissions = admit(&requests, write).await?;
         let taken = requests.iter().zip(&admissions).filter(|(_, admission)| **admission == Admission::Taken);
         store(&taken.map(|(request, _)| *request).collect::<Vec<_>>(), write).await?;
-        Ok(admissions)
+        let response = |place: usize, admission: &Admission| {
+            let InsertRequest { request, guard } = operations.get(place)?;
+            let guard = guard.as_ref().filter(|_| *admission == Admission::Taken)?;
+            Some(guard.response(&request.summary()))
+        };
+        claims.end(admissions, response, &mut write.tx).await
+    }
+}
+
+impl InsertRequest {
+    fn claim(&self) -> Option<Claim> {
+        let Self { request: NewRequest { account, created_at, .. }, guard } = self;
+        guard.as_ref().map(|guard| Claim { account: *account, key: guard.key, created_at: *created_at })
     }
 }
 

@@ -10,7 +10,7 @@ pub(in crate::store) mod records;
 pub(in crate::store) mod retention;
 
 pub use self::cancel::{CancelOutcome, cancel};
-pub use self::insert::{insert, stored_bytes};
+pub use self::insert::{insert, insert_once, stored_bytes};
 #[cfg(test)]
 pub(super) use self::listing::{FIND_CHARGE, LIST_ERRORS, list_newest_of, list_of};
 pub use self::listing::{

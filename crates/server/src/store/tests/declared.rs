@@ -2,8 +2,8 @@
 
 use crate::store::database::Sql;
 use crate::store::{
-    batches, database, disk_space, effects, identity, ledger, nodes, opening, operations, outbox, queue,
-    requests, writer, writes,
+    batches, database, disk_space, effects, idempotency_keys, identity, ledger, nodes, opening, operations,
+    outbox, queue, requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -19,6 +19,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         disk_space::STATEMENTS,
         effects::batch_counters::STATEMENTS,
         effects::events::STATEMENTS,
+        idempotency_keys::STATEMENTS,
         identity::accounts::STATEMENTS,
         identity::api_keys::STATEMENTS,
         identity::invitations::STATEMENTS,

@@ -28,6 +28,7 @@ mod disk;
 mod engine_days;
 mod engine_reports;
 mod grouping;
+mod idempotency_keys;
 mod leasing;
 mod listing;
 mod live_counts;

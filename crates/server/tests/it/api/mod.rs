@@ -10,6 +10,7 @@ mod crowds;
 mod disk;
 mod exxa;
 mod first_start;
+mod idempotency;
 mod keys;
 mod lists;
 mod logs;

@@ -6,7 +6,7 @@ use overnight_server::app;
 use overnight_testkit::engine::{CostModel, SimConfig, Speed, Tunables};
 use serde_json::{Value, json};
 
-use super::{Rig, result_of};
+use super::{Rig, create_of, result_of};
 
 /// An engine with a prefix cache that calls itself so.
 pub(super) fn engine(owned_by: &str) -> SimConfig {
@@ -28,7 +28,7 @@ async fn create(rig: &Rig, account: AccountKey, fields: Value) -> RequestId {
     });
     body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     let create = json!({"request_body": body}).to_string();
-    app::requests::create(&rig.services, account, create.into(), Ok).await.expect("a create").id
+    create_of(&rig.services, account, create).await.id
 }
 
 /// How many tokens of the prompt an account's request finds cached.

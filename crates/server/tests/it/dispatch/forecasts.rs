@@ -51,7 +51,8 @@ async fn ends_are_forecast_once_it_is_known_what_requests_take_and_until_they_ha
     }
     let list: Vec<String> = ids.iter().map(|id| format!("\"{id}\"")).collect();
     let body = format!("{{\"requests_ids\":[{}]}}", list.join(","));
-    let batch = batches::create(&rig.services, rig.account, body.into()).await.expect("a batch").id;
+    let created = batches::create(&rig.services, rig.account, body.into(), None).await.expect("a batch");
+    let batch = created.into_new().expect("a call without a key").id;
     eventually("some have been completed", stands_still).await;
     let known = async {
         loop {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::records::RequestRecord;
+use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 use overnight_server::app::{self, Services};
@@ -191,7 +191,13 @@ async fn create_in(services: &Services, account: AccountKey, content: &str) -> R
     let body = format!(
         r#"{{"request_body":{{"model":"sim","max_tokens":8,"messages":[{{"role":"user","content":"{content}"}}]}}}}"#
     );
-    app::requests::create(services, account, body.into(), Ok).await.expect("a create").id
+    create_of(services, account, body).await.id
+}
+
+/// Takes in what Create Request would be sent.
+async fn create_of(services: &Services, account: AccountKey, body: String) -> RequestSummary {
+    let created = app::requests::create(services, account, body.into(), Ok, None).await;
+    created.expect("a create").into_new().expect("a call without a key")
 }
 
 /// What the result of a record says, as text.

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app;
 use overnight_server::clock::Clock;
 use overnight_testkit::engine::SimConfig;
 
-use super::{Rig, Setup, pause};
+use super::{Rig, Setup, create_of, pause};
 use crate::support::{SharedSteps, SteppedClock};
 
 const STEP: Duration = Duration::from_secs(1);
@@ -66,7 +65,7 @@ async fn a_request_that_is_refused_for_a_limit_of_ours_is_sent_again_as_soon_as_
     let body = format!(
         r#"{{"request_body":{{"model":"sim","messages":[{{"role":"user","content":"{content}"}}]}}}}"#
     );
-    let id = app::requests::create(&rig.services, rig.account, body.into(), Ok).await.expect("a create").id;
+    let id = create_of(&rig.services, rig.account, body).await.id;
     let record = steps.advance_until(STEP, rig.ended(id)).await;
     assert_eq!((record.summary.state.status(), record.attempts.len()), (RequestStatus::Completed, 0));
     assert_eq!(rig.engines[0].attempts_of(content), 2);

@@ -3,11 +3,10 @@
 use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
-use overnight_server::app;
 use overnight_testkit::engine::{SimConfig, Tunables};
 use serde_json::{Value, json};
 
-use super::{Rig, result_of};
+use super::{Rig, create_of, result_of};
 
 /// An engine that passes over `n` and `logprobs`, and knows no `response_format`.
 fn forgetful() -> SimConfig {
@@ -23,8 +22,8 @@ async fn ask(rig: &Rig, content: &str) -> RequestRecord {
         "messages": [{"role": "user", "content": content}],
         "response_format": {"type": "json_schema", "json_schema": {"name": "s", "schema": schema}},
     }});
-    let created = app::requests::create(&rig.services, rig.account, body.to_string().into(), Ok).await;
-    let record = rig.ended(created.expect("a create").id).await;
+    let created = create_of(&rig.services, rig.account, body.to_string()).await;
+    let record = rig.ended(created.id).await;
     assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
     record
 }

@@ -120,7 +120,7 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
-pub(super) static TABLES: [Table; 22] = [
+pub(super) static TABLES: [Table; 23] = [
     Table {
         name: "settings", key: &["name"],
         columns: &[
@@ -296,6 +296,13 @@ pub(super) static TABLES: [Table; 22] = [
         columns: &[
             integer("account"), integer("quarter"), integer("completed"), integer("failed"), integer("cancelled"),
             integer("prompt_tokens"), integer("completion_tokens"), integer("amount"),
+        ],
+        ..Table::PLAIN
+    },
+    Table {
+        name: "idempotency_keys", key: &["account", "key"],
+        columns: &[
+            integer("account"), bytes("key"), bytes("digest"), bytes("response"), integer("created_at"),
         ],
         ..Table::PLAIN
     },

@@ -1,0 +1,78 @@
+//! The header `Idempotency-Key`: with it, a call is done once however often it is sent.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use overnight_domain::faults::codes;
+use sha2::{Digest, Sha256};
+
+use super::answers;
+use super::context::Shared;
+use super::errors::Refusal;
+use crate::app::errors::AppError;
+use crate::app::idempotency::{Answered, Repeatable};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// The longest key, in bytes.
+const KEY_BYTES_MAX: usize = 255;
+
+/// What names a call among those of its account, where it carries a key: its method, its path and the key.
+pub(super) struct CallName(Option<Sha256>);
+
+impl FromRequestParts<Shared> for CallName {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
+        let mut keys = parts.headers.get_all(&IDEMPOTENCY_KEY).iter();
+        let Some(key) = keys.next() else { return Ok(Self(None)) };
+        if keys.next().is_some() || !is_key(key.as_bytes()) {
+            let message = format!("must be sent once, with 1 to {KEY_BYTES_MAX} visible ASCII characters");
+            return Err(AppError::invalid("Idempotency-Key", codes::OUT_OF_RANGE, &message).into());
+        }
+        let path = parts.uri.path();
+        let head = format!("{} {}\n", parts.method, path.strip_suffix('/').unwrap_or(path));
+        Ok(Self(Some(Sha256::new_with_prefix(head).chain_update(key.as_bytes()))))
+    }
+}
+
+impl CallName {
+    /// What the use case is told; `write` appends the body of the answer.
+    pub(super) fn repeatable<T>(&self, write: fn(&T, &mut Vec<u8>)) -> Option<Repeatable<T>> {
+        let hash = self.0.clone()?.finalize().into();
+        Some(Repeatable { hash, write })
+    }
+}
+
+/// The answer of this status to a call that may have been repeated.
+pub(super) fn answer<T>(status: StatusCode, answered: &Answered<T>, write: fn(&T, &mut Vec<u8>)) -> Response {
+    match answered {
+        Answered::New(done) => answers::json(status, |out| write(done, out)),
+        Answered::Repeat(body) => {
+            let mut response = answers::json(status, |out| out.extend_from_slice(body));
+            response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+            response
+        }
+    }
+}
+
+fn is_key(key: &[u8]) -> bool {
+    (1..=KEY_BYTES_MAX).contains(&key.len()) && key.iter().all(u8::is_ascii_graphic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_1_to_255_visible_characters() {
+        for (key, expected) in
+            [("", false), ("a", true), ("a b", false), ("a\n", false), ("é", false), ("0f-~!", true)]
+        {
+            assert_eq!(is_key(key.as_bytes()), expected, "{key:?}");
+        }
+        assert!(is_key(&[b'x'; 255]) && !is_key(&[b'x'; 256]));
+    }
+}

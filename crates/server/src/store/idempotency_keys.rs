@@ -1,0 +1,267 @@
+//! Idempotency keys: a call that carries one is done once, and a repeat of it is answered what the first one was. The answer is
+//! written in the transaction of what the call does.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, Tx, Value, statements};
+use crate::store::{Store, StoreError};
+
+/// Keys that one transaction deletes at most.
+const DELETED_MAX: u32 = 1_000;
+
+/// What makes a call one of those that are done once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdempotencyKey {
+    /// Names the call in its account: the SHA-256 of its method, its path and the key that was sent.
+    pub hash: [u8; 32],
+    /// The SHA-256 of what was sent.
+    pub digest: [u8; 32],
+}
+
+/// An idempotency key, and how the answer to repeats is written.
+pub struct Guard<T> {
+    /// The key.
+    pub key: IdempotencyKey,
+    /// Appends the body of the answer.
+    pub write: fn(&T, &mut Vec<u8>),
+}
+
+impl<T> Clone for Guard<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Guard<T> {}
+
+impl<T> Guard<T> {
+    pub(in crate::store) fn response(&self, done: &T) -> Bytes {
+        let mut response = Vec::new();
+        (self.write)(done, &mut response);
+        response.into()
+    }
+}
+
+/// What is known of a key that was used before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recalled {
+    /// The body of the answer that the same call got.
+    Response(Bytes),
+    /// The key was used for another content.
+    OtherContent,
+}
+
+/// What became of a write that is done once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Guarded<T> {
+    /// It was done now, or refused now.
+    Done(T),
+    /// Its key was used before; nothing was done.
+    Recalled(Recalled),
+}
+
+impl<T> Guarded<T> {
+    /// What became of a write without a key, which is always done.
+    pub(in crate::store) fn into_done(self) -> Result<T, StoreError> {
+        match self {
+            Self::Done(done) => Ok(done),
+            Self::Recalled(_) => Err(StoreError::Damaged("the answer to a write without a key")),
+        }
+    }
+}
+
+statements! {
+    FIND = "SELECT digest, response FROM idempotency_keys WHERE account = ? AND key = ?";
+    /// Waits for another node's transaction that takes the same key.
+    TAKE over [Integer, Bytes, Bytes, Integer] = {
+        sqlite: "INSERT INTO idempotency_keys (account, key, digest, response, created_at) VALUES (?1, ?2, ?3, x'', ?4)
+            ON CONFLICT DO NOTHING RETURNING account, key",
+        postgres: "INSERT INTO idempotency_keys (account, key, digest, response, created_at)
+            SELECT v.account, v.key, v.digest, ''::bytea, v.created_at
+            FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[]) AS v(account, key, digest, created_at)
+            ON CONFLICT DO NOTHING RETURNING account, key",
+    };
+    FIND_TAKEN over [Integer, Bytes] = {
+        sqlite: "SELECT account, key, digest, response FROM idempotency_keys WHERE account = ?1 AND key = ?2",
+        postgres: "SELECT k.account, k.key, k.digest, k.response FROM unnest($1::bigint[], $2::bytea[]) AS v(account, key)
+            JOIN idempotency_keys k ON k.account = v.account AND k.key = v.key",
+    };
+    SET_RESPONSE over [Integer, Bytes, Bytes] = {
+        sqlite: "UPDATE idempotency_keys SET response = ?3 WHERE account = ?1 AND key = ?2",
+        postgres: "UPDATE idempotency_keys SET response = v.response
+            FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS v(account, key, response)
+            WHERE idempotency_keys.account = v.account AND idempotency_keys.key = v.key",
+    };
+    GIVE_BACK over [Integer, Bytes] = {
+        sqlite: "DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2",
+        postgres: "DELETE FROM idempotency_keys WHERE (account, key) IN (SELECT * FROM unnest($1::bigint[], $2::bytea[]))",
+    };
+    DELETE_OLD = "DELETE FROM idempotency_keys WHERE (account, key) IN (
+        SELECT account, key FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT ?)";
+}
+
+/// What a call of the account with this key was answered; `None` where there was none, or it was refused.
+pub async fn find(
+    store: &Store,
+    account: AccountKey,
+    key: &IdempotencyKey,
+) -> Result<Option<Recalled>, StoreError> {
+    let row = store.readers().fetch_optional(FIND.bind(account).bind(key.hash.as_slice())).await?;
+    row.map(|row| recall(&row, key)).transpose()
+}
+
+/// Deletes some of the keys that were used before a time in milliseconds; how many, and none once there are no more.
+pub async fn delete_old(store: &Store, before: i64) -> Result<u64, StoreError> {
+    let delete = DELETE_OLD.bind(before).bind(DELETED_MAX);
+    store.transaction(async move |tx: &mut Tx<'_>| tx.execute(delete).await).await
+}
+
+fn recall(row: &Row, key: &IdempotencyKey) -> Result<Recalled, StoreError> {
+    let digest: Vec<u8> = row.get("digest")?;
+    if digest != key.digest {
+        return Ok(Recalled::OtherContent);
+    }
+    Ok(Recalled::Response(row.get::<Vec<u8>>("response")?.into()))
+}
+
+/// A write that asks for its key.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct Claim {
+    pub(in crate::store) account: AccountKey,
+    pub(in crate::store) key: IdempotencyKey,
+    /// When, in milliseconds.
+    pub(in crate::store) created_at: i64,
+}
+
+/// What a claim came to.
+enum Claimed {
+    /// The write is to be done.
+    First,
+    /// It was done before.
+    Before(Recalled),
+    /// The write at this place of the group has the same key.
+    Beside(usize),
+}
+
+/// What a write came to, and what repeats of it are answered.
+type Outcome<T> = (T, Option<Bytes>);
+
+/// The claims of the writes of a group, those without a key included.
+pub(in crate::store) struct Claims {
+    claims: Vec<Option<Claim>>,
+    claimed: Vec<Claimed>,
+}
+
+impl Claims {
+    /// Takes the keys that nobody has used; with them go the writes that [`Claims::first`] names. Locks their rows, before accounts.
+    pub(in crate::store) async fn take(
+        claims: Vec<Option<Claim>>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Self, StoreError> {
+        // Everybody locks in this order.
+        let mut first = BTreeMap::new();
+        let mut claimed = Vec::with_capacity(claims.len());
+        for (place, claim) in claims.iter().enumerate() {
+            let holder = claim.map_or(place, |claim| *first.entry(name(&claim)).or_insert(place));
+            claimed.push(if holder == place { Claimed::First } else { Claimed::Beside(holder) });
+        }
+        let mut this = Self { claims, claimed };
+        if !first.is_empty() {
+            this.take_first(first, tx).await?;
+        }
+        Ok(this)
+    }
+
+    async fn take_first(
+        &mut self,
+        mut first: BTreeMap<(i64, Vec<u8>), usize>,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), StoreError> {
+        let take = first.values().flat_map(|&place| self.claims.get(place).copied().flatten());
+        let take = take.flat_map(|Claim { account, key, created_at }| {
+            [account.into(), key.hash.to_vec().into(), key.digest.to_vec().into(), created_at.into()]
+        });
+        for row in tx.fetch(TAKE.over([], take.collect())).await? {
+            first.remove(&(row.get("account")?, row.get("key")?));
+        }
+        if first.is_empty() {
+            return Ok(());
+        }
+        let taken = first.keys().flat_map(|(account, key)| [Value::from(*account), key.clone().into()]);
+        for row in tx.fetch(FIND_TAKEN.over([], taken.collect())).await? {
+            let place = first.get(&(row.get("account")?, row.get("key")?));
+            let Some((&place, claim)) =
+                place.and_then(|place| Some((place, self.claims.get(*place)?.as_ref()?)))
+            else {
+                continue;
+            };
+            let recalled = recall(&row, &claim.key)?;
+            self.claimed[place] = Claimed::Before(recalled);
+        }
+        Ok(())
+    }
+
+    /// The places of the writes that are to be done.
+    pub(in crate::store) fn first(&self) -> Vec<usize> {
+        let is_first = |place: &usize| matches!(self.claimed.get(*place), Some(Claimed::First));
+        (0..self.claimed.len()).filter(is_first).collect()
+    }
+
+    /// What each write is answered. `done` has the outcomes of those that were to be done; `response` what repeats of one are
+    /// answered, and nothing where it was refused: its key is free again.
+    pub(in crate::store) async fn end<T: Clone>(
+        self,
+        done: Vec<T>,
+        response: impl Fn(usize, &T) -> Option<Bytes>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Vec<Guarded<T>>, StoreError> {
+        let mut outcomes: Vec<Option<Outcome<T>>> = self.claims.iter().map(|_| None).collect();
+        let (mut kept, mut refused) = (Vec::new(), Vec::new());
+        for (place, outcome) in self.first().into_iter().zip(done) {
+            let claim = self.claims.get(place).copied().flatten();
+            let response = claim.and_then(|_| response(place, &outcome));
+            match (claim, &response) {
+                (Some(claim), Some(response)) => {
+                    kept.extend([
+                        claim.account.into(),
+                        claim.key.hash.to_vec().into(),
+                        response.to_vec().into(),
+                    ]);
+                }
+                (Some(claim), None) => refused.extend([claim.account.into(), claim.key.hash.to_vec().into()]),
+                (None, _) => {}
+            }
+            outcomes[place] = Some((outcome, response));
+        }
+        tx.execute(SET_RESPONSE.over([], kept)).await?;
+        tx.execute(GIVE_BACK.over([], refused)).await?;
+        Ok((0..self.claims.len()).filter_map(|place| self.answer(place, &outcomes)).collect())
+    }
+
+    fn answer<T: Clone>(&self, place: usize, outcomes: &[Option<Outcome<T>>]) -> Option<Guarded<T>> {
+        match self.claimed.get(place)? {
+            Claimed::First => outcomes.get(place)?.as_ref().map(|(done, _)| Guarded::Done(done.clone())),
+            Claimed::Before(recalled) => Some(Guarded::Recalled(recalled.clone())),
+            Claimed::Beside(holder) => {
+                let digest = |place: usize| Some(self.claims.get(place)?.as_ref()?.key.digest);
+                if digest(place) != digest(*holder) {
+                    return Some(Guarded::Recalled(Recalled::OtherContent));
+                }
+                match outcomes.get(*holder)? {
+                    Some((_, Some(response))) => {
+                        Some(Guarded::Recalled(Recalled::Response(response.clone())))
+                    }
+                    Some((refused, None)) => Some(Guarded::Done(refused.clone())),
+                    None => self.answer(*holder, outcomes),
+                }
+            }
+        }
+    }
+}
+
+fn name(claim: &Claim) -> (i64, Vec<u8>) {
+    (claim.account.0, claim.key.hash.to_vec())
+}
