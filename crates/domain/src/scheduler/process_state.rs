@@ -1,6 +1,6 @@
 //! How the process of a replica's engine is, where the shell starts and stops it.
 
-use super::process_rules::ProcessStatus;
+use super::process_rules::{ProcessOrder, ProcessStatus};
 use super::retries::Backoff;
 
 /// After a start that failed, or an end that nobody asked for.
@@ -12,6 +12,8 @@ pub(super) struct EngineProcess {
     pub(super) status: ProcessStatus,
     /// Since when.
     pub(super) since: i64,
+    /// The last order to start or stop it.
+    pub(super) order: ProcessOrder,
     /// Since when its models have had work for it, while they have.
     pub(super) wanted_since: Option<i64>,
     /// Since when it has run without work.
@@ -38,6 +40,7 @@ impl EngineProcess {
         Self {
             status: ProcessStatus::Stopped,
             since: 0,
+            order: ProcessOrder(0),
             wanted_since: None,
             idle_since: None,
             unwell_since: None,
@@ -53,6 +56,13 @@ impl EngineProcess {
     pub(super) fn enter(&mut self, status: ProcessStatus, now: i64) {
         (self.status, self.since) = (status, now);
         (self.idle_since, self.unwell_since) = (None, None);
+    }
+
+    /// It is ordered to start or to stop: the number of the order.
+    pub(super) fn obey(&mut self, status: ProcessStatus, now: i64) -> ProcessOrder {
+        self.enter(status, now);
+        self.order.0 += 1;
+        self.order
     }
 
     /// Nothing of it lies behind `now`, though the clock was set back; and it is started again no later than after the longest pause.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::Scheduler;
 use super::doubts::Evidence;
 use super::fairness::Model;
-use super::messages::{DeviceKey, ModelKey, ProcessStatus, ReplicaKey, SchedulerCommand};
+use super::messages::{DeviceKey, ModelKey, ProcessOrder, ProcessStatus, ReplicaKey, SchedulerCommand};
 use super::process_state::RESTART;
 use super::replicas::ReplicaState;
 
@@ -108,8 +108,8 @@ impl Scheduler {
     pub(super) fn start(&mut self, key: ReplicaKey, now: i64) {
         let process = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut());
         if let Some(process) = process {
-            process.enter(ProcessStatus::Starting, now);
-            self.out.push(SchedulerCommand::Start { replica: key });
+            let order = process.obey(ProcessStatus::Starting, now);
+            self.out.push(SchedulerCommand::Start { replica: key, order });
         }
     }
 
@@ -150,17 +150,22 @@ impl Scheduler {
         if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
             // Why an earlier start failed says nothing of one that is given up.
             process.error.take_if(|_| process.status == ProcessStatus::Starting);
-            process.enter(ProcessStatus::Stopping, now);
-            self.out.push(SchedulerCommand::Stop { replica: key });
+            let order = process.obey(ProcessStatus::Stopping, now);
+            self.out.push(SchedulerCommand::Stop { replica: key, order });
         }
     }
 
     /// A process is ready: what was known of the one before it does not count.
-    pub(super) fn note_started(&mut self, key: ReplicaKey, now: i64) {
+    pub(super) fn note_started(&mut self, key: ReplicaKey, order: ProcessOrder, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let Some(process) = replica.process.as_mut().filter(|it| it.status == ProcessStatus::Starting) else {
+        let Some(process) = &mut replica.process else { return };
+        if process.order != order || process.status != ProcessStatus::Starting {
+            // It became ready though it was told to end before: nothing else would end it.
+            if process.status == ProcessStatus::Stopped {
+                self.stop_process(key, now);
+            }
             return;
-        };
+        }
         process.start_ms = Some((now - process.since).max(0));
         process.error = None;
         process.enter(ProcessStatus::Running, now);
@@ -179,13 +184,19 @@ impl Scheduler {
         }
     }
 
-    /// A process does not run any more, or could not be started: then with the reason.
-    pub(super) fn note_stopped(&mut self, key: ReplicaKey, error: Option<String>, now: i64) {
+    /// A process does not run any more, or could not be started: then with the reason. Once it was told to end, only the answer to that
+    /// tells that nothing is left of it.
+    pub(super) fn note_stopped(
+        &mut self,
+        key: ReplicaKey,
+        order: ProcessOrder,
+        error: Option<String>,
+        now: i64,
+    ) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let Some(process) = &mut replica.process else { return };
+        let Some(process) = replica.process.as_mut().filter(|it| it.order == order) else { return };
         let (was_asked, has_not_started) =
             (process.status == ProcessStatus::Stopping, process.status == ProcessStatus::Starting);
-        // It ended by itself when it was told to: the second answer is of no process that runs.
         if process.status == ProcessStatus::Stopped || error.is_none() && !was_asked {
             return;
         }

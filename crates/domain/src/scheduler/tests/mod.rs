@@ -14,6 +14,7 @@ mod failures;
 mod fairness;
 mod hours;
 mod partitions;
+mod process_troubles;
 mod processes;
 mod rate_limits;
 mod rate_shares;
@@ -29,12 +30,19 @@ mod world;
 mod worlds;
 
 use super::{
-    AccountKey, Candidate, DailyLimits, ModelKey, Position, QueuePartition, RateLimits, Replica, ReplicaKey,
-    ScanKey, SchedulerInput,
+    AccountKey, Candidate, DailyLimits, ModelKey, Position, ProcessOrder, QueuePartition, RateLimits,
+    Replica, ReplicaKey, ScanKey, Scheduler, SchedulerInput,
 };
 use crate::sort_key::SortKey;
 
 const MODEL: ModelKey = ModelKey(1);
+
+impl Scheduler {
+    /// The last order to start or stop the process of a replica.
+    fn last_order(&self, replica: ReplicaKey) -> ProcessOrder {
+        self.replicas[&replica].process.as_ref().unwrap().order
+    }
+}
 
 fn partition(account: i64) -> QueuePartition {
     QueuePartition { model: MODEL, account: AccountKey(account) }
