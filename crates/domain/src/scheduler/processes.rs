@@ -235,7 +235,7 @@ impl Scheduler {
     pub(super) fn start_guard_ms(&self, model: ModelKey) -> i64 {
         let serving =
             || self.replicas.values().filter(|it| !it.retiring && it.config.models.contains(&model));
-        if serving().any(|it| it.process.is_none() && it.is_in_hours) {
+        if serving().any(|it| it.process.is_none() && it.is_in_hours && it.serves(model)) {
             return 0;
         }
         let guard = |it: &ReplicaState| it.expected_start_ms().saturating_add(self.turn_guard_ms(it));

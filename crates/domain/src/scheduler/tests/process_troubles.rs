@@ -2,7 +2,8 @@
 
 use super::super::*;
 use super::desk::Desk;
-use super::processes::{FIRST, desk, running, started, status, stopped};
+use super::processes::{FIRST, desk, running, started, status, stopped, with_process};
+use super::{MODEL, replica};
 
 /// A report of an order that need not be the last one.
 fn report_stopped(desk: &mut Desk, order: ProcessOrder, error: Option<&str>) {
@@ -63,4 +64,27 @@ fn one_that_becomes_ready_after_it_counts_as_stopped_is_ended() {
     stopped(&mut desk, None);
     desk.feed(SchedulerInput::Started { replica: FIRST, order: start });
     assert_eq!((status(&desk), desk.hear()), (ProcessStatus::Stopping, vec!["stop 1".to_owned()]));
+}
+
+#[test]
+fn a_start_is_reckoned_with_while_the_engine_that_always_runs_is_paused() {
+    let mut desk = Desk::with(vec![replica(1, 2), with_process(2, 2)]);
+    let guard_ms = |desk: &Desk| desk.scheduler.start_guard_ms(MODEL);
+    assert_eq!(guard_ms(&desk), 0, "nothing has to be started");
+    desk.enqueue(1, 1..=4);
+    desk.reset(1);
+    desk.probed_failed();
+    assert_eq!(guard_ms(&desk), 300_000);
+    let starts = |desk: &mut Desk| desk.hear().iter().filter(|it| *it == "start 2").count();
+    desk.wait(60_000);
+    assert_eq!(starts(&mut desk), 1);
+    let order = desk.scheduler.last_order(ReplicaKey(2));
+    desk.feed(SchedulerInput::Started { replica: ReplicaKey(2), order });
+    desk.probed_healthy();
+    assert_eq!(guard_ms(&desk), 0);
+    desk.flying().into_iter().for_each(|seq| desk.complete(seq));
+    desk.flying().into_iter().for_each(|seq| desk.complete(seq));
+    desk.wait(600_000);
+    let stops = desk.hear().iter().filter(|it| *it == "stop 2").count();
+    assert_eq!((stops, starts(&mut desk)), (1, 0), "it is stopped once and not started again");
 }
