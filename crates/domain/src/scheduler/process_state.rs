@@ -18,7 +18,7 @@ pub(super) struct EngineProcess {
     pub(super) wanted_since: Option<i64>,
     /// Since when it has run without work.
     pub(super) idle_since: Option<i64>,
-    /// Since when it has been paused for all its models, while it runs.
+    /// Since when it has been paused for all its models and answered no request, while it runs.
     pub(super) unwell_since: Option<i64>,
     /// How long its last start took, from the order to readiness.
     pub(super) start_ms: Option<i64>,
@@ -63,6 +63,11 @@ impl EngineProcess {
         self.enter(status, now);
         self.order.0 += 1;
         self.order
+    }
+
+    /// It answered a request: it does not hang, though it may answer no probe.
+    pub(super) fn note_answer(&mut self, now: i64) {
+        self.unwell_since = self.unwell_since.map(|_| now);
     }
 
     /// Nothing of it lies behind `now`, though the clock was set back; and it is started again no later than after the longest pause.

@@ -129,15 +129,15 @@ impl Scheduler {
             replica.config.models.iter().any(|model| replica.is_open_for(*model, &self.models, now));
         let is_idle = process.idle_since.is_some_and(|since| now - since >= rules.idle_stop_ms);
         let is_hung = process.unwell_since.is_some_and(|since| now - since >= HUNG_MS);
-        if process.status == ProcessStatus::Running && (is_idle || !is_open || is_hung || replica.retiring) {
+        if is_hung {
+            return self.stop_hung(key, now);
+        }
+        if process.status == ProcessStatus::Running && (is_idle || !is_open || replica.retiring) {
             self.drain_process(key, now);
         }
-        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let Some(replica) = self.replicas.get(&key) else { return };
         let is_empty = replica.claimed() == 0 && replica.probe.is_none();
-        let Some(process) = &mut replica.process else { return };
-        if is_hung {
-            process.error = Some(format!("it answered no probe for {} s", HUNG_MS / 1_000));
-        }
+        let Some(process) = &replica.process else { return };
         match process.status {
             ProcessStatus::Draining if is_empty => self.stop_process(key, now),
             ProcessStatus::Starting if !is_open => self.stop_process(key, now),
@@ -145,7 +145,16 @@ impl Scheduler {
         }
     }
 
-    /// Ends a process that has nothing to do, or is not ready yet.
+    /// Stops a replica whose engine hangs. What is in flight there would never be answered: its connections break with the process.
+    fn stop_hung(&mut self, key: ReplicaKey, now: i64) {
+        self.stop_process(key, now);
+        if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
+            process.error = Some(format!("it answered no probe for {} s", HUNG_MS / 1_000));
+        }
+        self.note_availability(key, now);
+    }
+
+    /// Ends a process that has nothing to do, hangs, or is not ready yet.
     pub(super) fn stop_process(&mut self, key: ReplicaKey, now: i64) {
         if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
             // Why an earlier start failed says nothing of one that is given up.
@@ -176,7 +185,8 @@ impl Scheduler {
 
     fn begin_life(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        (replica.unreached, replica.asked_of, replica.busy_until, replica.busy_step) = (None, None, now, 0);
+        (replica.unreached, replica.asked_of, replica.silent_for) = (None, None, None);
+        (replica.busy_until, replica.busy_step) = (now, 0);
         let paused: Vec<_> = replica.paused().map(|(model, _)| model).collect();
         for model in paused {
             replica.breaker(model).close();

@@ -88,3 +88,81 @@ fn a_start_is_reckoned_with_while_the_engine_that_always_runs_is_paused() {
     let stops = desk.hear().iter().filter(|it| *it == "stop 2").count();
     assert_eq!((stops, starts(&mut desk)), (1, 0), "it is stopped once and not started again");
 }
+
+/// An engine that hangs: each request times out ten minutes after it was sent, and each probe after one. Whether it was told to stop
+/// within three hours, and what was in flight then.
+fn hang(desk: &mut Desk) -> Option<usize> {
+    let (mut sent_at, mut probed_at) = (BTreeMap::new(), None);
+    for second in 0..10_800 {
+        for seq in desk.flying() {
+            let since = *sent_at.entry(seq).or_insert(desk.now - if seq <= 4 { seq * 120_000 } else { 0 });
+            if desk.now - since >= 600_000 {
+                sent_at.remove(&seq);
+                desk.fail(seq, AttemptError::TimedOut("slow".into()));
+            }
+        }
+        if probed_at.is_some_and(|at| second - at >= 60) {
+            probed_at = None;
+            desk.probed(ProbeOutcome::TimedOut("no answer".into()));
+        }
+        desk.wait(1_000);
+        let said = desk.hear();
+        if said.contains(&"stop 1".to_owned()) {
+            return Some(desk.flying().len());
+        }
+        probed_at = probed_at.or(said.contains(&"probe 1".to_owned()).then_some(second));
+    }
+    None
+}
+
+#[test]
+fn an_engine_that_hangs_while_requests_time_out_one_after_another_is_stopped() {
+    let mut desk = Desk::with(vec![with_process(1, 4)]);
+    desk.enqueue(1, 1..=100);
+    desk.wait(12_000);
+    started(&mut desk);
+    desk.hear();
+    assert_eq!(hang(&mut desk), Some(0));
+}
+
+#[test]
+fn one_that_answers_no_probe_is_stopped_with_what_it_never_answers() {
+    let mut desk = running(1..=8);
+    desk.hear();
+    desk.status(1, 500);
+    desk.probed_failed();
+    for _ in 0..60 {
+        desk.wait(5_000);
+        if desk.hear().contains(&"probe 1".to_owned()) {
+            desk.probed_failed();
+        }
+    }
+    desk.wait(2_000);
+    assert_eq!((status(&desk), desk.flying()), (ProcessStatus::Stopping, vec![2]));
+    desk.reset(2);
+    assert_eq!(desk.hear().pop(), Some("release lease 2 suspect".to_owned()), "no attempt counts");
+    stopped(&mut desk, None);
+    assert_eq!(desk.scheduler.process_error(FIRST).unwrap().0, "it answered no probe for 300 s");
+}
+
+#[test]
+fn one_that_answers_no_probe_and_yet_its_requests_is_not_stopped_before_they_end() {
+    let mut desk = Desk::with(vec![with_process(1, 3)]);
+    desk.enqueue(1, 1..=3);
+    desk.wait(12_000);
+    started(&mut desk);
+    desk.status(1, 500);
+    desk.probed_failed();
+    for minute in 0..9 {
+        if minute == 4 {
+            desk.complete(2);
+        }
+        desk.wait(60_000);
+        if desk.hear().contains(&"probe 1".to_owned()) {
+            desk.probed_failed();
+        }
+    }
+    assert_eq!((status(&desk), desk.flying()), (ProcessStatus::Running, vec![3]));
+    desk.wait(60_000);
+    assert_eq!(status(&desk), ProcessStatus::Stopping);
+}
