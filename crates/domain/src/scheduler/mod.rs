@@ -49,6 +49,7 @@ mod retries;
 mod segments;
 mod settings;
 mod spreading;
+mod starts;
 mod suspects;
 mod sweep;
 mod throughput;

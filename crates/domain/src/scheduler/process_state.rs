@@ -26,6 +26,8 @@ pub(super) struct EngineProcess {
     pub(super) swap_ms: Option<i64>,
     /// For how long it had its device while another waited for that, as far as it counts against it.
     pub(super) used_ms: i64,
+    /// Its device was taken from it for the deadlines of another: the swap back was paid for with that.
+    pub(super) is_displaced: bool,
     /// Starts that failed and ends that nobody asked for, since it last ran for a while.
     pub(super) failures: u32,
     /// It is not started again before.
@@ -47,6 +49,7 @@ impl EngineProcess {
             start_ms: None,
             swap_ms: None,
             used_ms: 0,
+            is_displaced: false,
             failures: 0,
             not_before: i64::MIN,
             error: None,

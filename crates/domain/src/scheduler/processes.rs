@@ -37,7 +37,7 @@ impl ReplicaState {
     }
 
     /// For how long its process will have been started from an order to start it, in milliseconds.
-    fn expected_start_ms(&self) -> i64 {
+    pub(super) fn expected_start_ms(&self) -> i64 {
         let process = self.process.as_ref();
         process.and_then(|it| it.swap_ms.max(it.start_ms)).unwrap_or(UNKNOWN_START_MS)
     }
@@ -78,14 +78,16 @@ impl Scheduler {
         }
     }
 
-    /// Whether requests wait that the replica is open for, and more than other replicas have idle slots for.
+    /// Whether requests wait that the replica is open for, and more than other replicas have idle slots for; of one that does not run,
+    /// more than is cared for by others until it would be ready.
     fn is_wanted(&self, key: ReplicaKey, now: i64) -> bool {
         let Some(replica) = self.replicas.get(&key).filter(|it| !it.retiring) else { return false };
         let is_wanted = |model: &ModelKey| {
             let waiting = self.models.get(model).map_or(0, Model::known);
             waiting > 0 && replica.is_open_for(*model, &self.models, now) && {
                 let others = self.replicas.iter().filter(|(other, it)| **other != key && it.serves(*model));
-                waiting > others.map(|(_, it)| it.idle_slots(now)).sum()
+                let idle: usize = others.map(|(_, it)| it.idle_slots(now)).sum();
+                waiting > idle && (replica.is_running() || waiting > idle + self.cared_for(key, *model, now))
             }
         };
         !self.is_draining && replica.config.models.iter().any(is_wanted)
@@ -98,6 +100,10 @@ impl Scheduler {
     }
 
     pub(super) fn is_due(&self, key: ReplicaKey, now: i64) -> bool {
+        // Another that was started meanwhile may be enough.
+        if !self.is_wanted(key, now) {
+            return false;
+        }
         let is_urgent = self.first_in_danger(key).is_some();
         let Some(replica) = self.replicas.get(&key) else { return false };
         let rules = replica.config.process.as_ref();
@@ -108,6 +114,7 @@ impl Scheduler {
     pub(super) fn start(&mut self, key: ReplicaKey, now: i64) {
         let process = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut());
         if let Some(process) = process {
+            process.is_displaced = false;
             let order = process.obey(ProcessStatus::Starting, now);
             self.out.push(SchedulerCommand::Start { replica: key, order });
         }
