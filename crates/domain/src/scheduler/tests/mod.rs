@@ -14,6 +14,7 @@ mod due_first;
 mod failures;
 mod fairness;
 mod hours;
+mod limited;
 mod partitions;
 mod process_troubles;
 mod processes;
