@@ -3,7 +3,8 @@
 //! A replica keeps its device until it has no work, or another's deadline is in danger before any of its own, or its time slice is over and
 //! another has had the device for less time. A swap costs what it takes to end one engine and load the next, and nothing is computed
 //! meanwhile: so a device earns a twentieth of the time in which an engine runs on it, and pays for swaps with that; for
-//! deadlines it may owe as much as it may save up. A swap that costs more than that is due once so much is saved. One that has nothing
+//! deadlines it may owe as much as it may save up. A swap that costs more than that is due once so much is saved. A replica that gave its device up for
+//! another's deadlines needs no credit to come back for its own: that of the swap there was for both. One that has nothing
 //! to do, and could not pay, is stopped like any other that has long been idle: so work gathers where there is little of it for each
 //! of several models.
 //!
@@ -32,7 +33,7 @@ const REMEMBERED_SLICES: i64 = 4;
 #[derive(Debug)]
 pub(super) struct Device {
     /// What it may spend on swaps, in milliseconds.
-    credit_ms: i64,
+    pub(super) credit_ms: i64,
     passed_at: Option<i64>,
     /// For whom the last one was told to end.
     next: Option<ReplicaKey>,

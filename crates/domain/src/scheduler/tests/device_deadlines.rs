@@ -1,5 +1,6 @@
 //! Deadlines on a device whose engines take long to load, so that a swap there and back is dear.
 
+use super::super::messages::{DeviceKey, ModelKey, ReplicaKey};
 use super::devices::{HOUR, MINUTE, Night};
 
 /// A night in which both engines are known to take so long, the first has worked for some hours and has more to do.
@@ -52,4 +53,22 @@ fn deadlines_of_two_models_that_never_end_do_not_swap_a_device_without_end() {
             lost_ms / MINUTE
         );
     }
+}
+
+#[test]
+fn the_guard_reckons_with_what_the_swap_back_to_the_slowest_engine_costs() {
+    let mut night = Night::new(2);
+    night.post(1, 1, 100, 48 * HOUR);
+    night.pass(5 * MINUTE);
+    let guard_ms = |night: &mut Night, back_ms| {
+        for (key, swap_ms) in [(1, back_ms), (2, MINUTE)] {
+            let replica = night.desk.scheduler.replicas.get_mut(&ReplicaKey(key)).unwrap();
+            replica.process.as_mut().unwrap().swap_ms = Some(swap_ms);
+        }
+        night.desk.scheduler.devices.get_mut(&DeviceKey(1)).unwrap().credit_ms = -7 * MINUTE;
+        night.desk.scheduler.start_guard_ms(ModelKey(2))
+    };
+    assert_eq!(guard_ms(&mut night, MINUTE), MINUTE, "the device may owe ten minutes");
+    // What it may not owe is earned at a twentieth.
+    assert_eq!(guard_ms(&mut night, 9 * MINUTE), MINUTE + 20 * 7 * MINUTE);
 }
