@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures_util::FutureExt;
+
 /// A wait that ends when its time has come.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -19,6 +21,25 @@ pub trait Clock: Send + Sync + 'static {
 
 /// A clock shared by all who need it.
 pub type SharedClock = Arc<dyn Clock>;
+
+/// A limit of time that begins now. A step of the machine's clock neither shortens nor prolongs it, for it is one wait.
+pub(crate) struct TimeLimit {
+    wait: Sleep,
+    is_over: bool,
+}
+
+impl TimeLimit {
+    /// A limit of so many milliseconds.
+    pub(crate) fn begin(clock: &SharedClock, limit_ms: i64) -> Self {
+        Self { wait: clock.sleep_until(clock.now().saturating_add(limit_ms)), is_over: false }
+    }
+
+    /// Whether it is over; it is to be asked now and then, for it wakes nobody.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.is_over = self.is_over || self.wait.as_mut().now_or_never().is_some();
+        self.is_over
+    }
+}
 
 /// The machine's clock.
 #[derive(Debug, Default, Clone, Copy)]
@@ -76,5 +97,46 @@ impl Clock for HurriedClock {
 
     fn sleep_until(&self, _at: i64) -> Sleep {
         Box::pin(std::future::ready(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::sync::atomic::AtomicBool;
+    use std::task::Poll;
+
+    use super::*;
+
+    /// A clock that is set, while waits take their own time.
+    struct SetClock {
+        now: AtomicI64,
+        is_time: Arc<AtomicBool>,
+    }
+
+    impl Clock for SetClock {
+        fn now(&self) -> i64 {
+            self.now.load(Ordering::Relaxed)
+        }
+
+        fn sleep_until(&self, _at: i64) -> Sleep {
+            let is_time = Arc::clone(&self.is_time);
+            Box::pin(poll_fn(
+                move |_| if is_time.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending },
+            ))
+        }
+    }
+
+    #[test]
+    fn a_limit_of_time_is_neither_shortened_nor_prolonged_by_a_step_of_the_clock() {
+        let is_time = Arc::new(AtomicBool::new(false));
+        let set = Arc::new(SetClock { now: AtomicI64::new(1_000_000), is_time: Arc::clone(&is_time) });
+        let clock: SharedClock = set.clone();
+        let mut limit = TimeLimit::begin(&clock, 1_000);
+        set.now.store(9_000_000, Ordering::Relaxed);
+        assert!(!limit.is_over());
+        set.now.store(0, Ordering::Relaxed);
+        is_time.store(true, Ordering::Relaxed);
+        assert!(limit.is_over() && limit.is_over());
     }
 }

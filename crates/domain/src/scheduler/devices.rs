@@ -3,7 +3,8 @@
 //! A replica keeps its device until it has no work, or another's deadline is in danger before any of its own, or its time slice is over and
 //! another has had the device for less time. A swap costs what it takes to end one engine and load the next, and nothing is computed
 //! meanwhile: so a device earns a twentieth of the time in which an engine runs on it, and pays for swaps with that; for
-//! deadlines it may owe as much as it may save up. A swap that costs more than that is due once so much is saved. One that has nothing
+//! deadlines it may owe as much as it may save up. A swap that costs more than that is due once so much is saved. A replica that gave its device up for
+//! another's deadlines needs no credit to come back for its own: that of the swap there was for both. One that has nothing
 //! to do, and could not pay, is stopped like any other that has long been idle: so work gathers where there is little of it for each
 //! of several models.
 //!
@@ -32,7 +33,7 @@ const REMEMBERED_SLICES: i64 = 4;
 #[derive(Debug)]
 pub(super) struct Device {
     /// What it may spend on swaps, in milliseconds.
-    credit_ms: i64,
+    pub(super) credit_ms: i64,
     passed_at: Option<i64>,
     /// For whom the last one was told to end.
     next: Option<ReplicaKey>,
@@ -96,7 +97,8 @@ impl Scheduler {
             self.count_use(holder, keys, ms);
         }
         if holder_status == Some(ProcessStatus::Starting) {
-            if waiting.iter().any(|key| self.has_precedence(holder, *key, credit_ms)) {
+            if let Some(key) = waiting.into_iter().find(|key| self.has_precedence(holder, *key, credit_ms)) {
+                self.note_displaced(holder, key);
                 self.stop_process(holder, now);
             }
             return;
@@ -106,6 +108,9 @@ impl Scheduler {
         }
         let successor = waiting.into_iter().find(|key| self.gives_way(holder, *key, credit_ms, now));
         if let Some(key) = successor {
+            if self.has_precedence(holder, key, credit_ms) {
+                self.note_displaced(holder, key);
+            }
             self.begin_swap(device, Some(key), now);
             self.drain_process(holder, now);
         }
@@ -125,6 +130,12 @@ impl Scheduler {
             process.map_or(0, |it| it.used_ms),
             process.and_then(|it| it.wanted_since),
         )
+    }
+
+    /// Whether its device is being freed for it.
+    pub(super) fn is_next(&self, key: ReplicaKey) -> bool {
+        let device = self.replicas.get(&key).and_then(ReplicaState::device);
+        device.and_then(|it| self.devices.get(&it)).is_some_and(|it| it.next == Some(key))
     }
 
     fn begin_swap(&mut self, device: DeviceKey, next: Option<ReplicaKey>, now: i64) {
@@ -193,6 +204,15 @@ impl Scheduler {
             && is_paid_for(running, waiting, true, credit_ms)
     }
 
+    /// The device is taken from the `holder` for the deadlines of another. What that swap costs there and back is paid for, but where it is
+    /// itself the way back.
+    fn note_displaced(&mut self, holder: ReplicaKey, other: ReplicaKey) {
+        let is_way_back = self.process(other).is_some_and(|it| it.is_displaced);
+        if let Some(it) = self.replicas.get_mut(&holder).and_then(|it| it.process.as_mut()) {
+            it.is_displaced = !is_way_back;
+        }
+    }
+
     /// Whether a deadline of another is in danger, and comes before those of the `holder` that are.
     fn is_urgent(&self, holder: ReplicaKey, other: ReplicaKey) -> bool {
         let due_at = |key| self.first_in_danger(key).unwrap_or(i64::MAX);
@@ -218,9 +238,14 @@ impl Scheduler {
     /// For how long a replica may have to wait until its device has earned what swaps to it and back cost, in milliseconds.
     pub(super) fn turn_guard_ms(&self, replica: &ReplicaState) -> i64 {
         let Some(device) = replica.device() else { return 0 };
+        if replica.process.as_ref().is_some_and(|it| it.is_displaced) {
+            return 0;
+        }
         let credit_ms = self.devices.get(&device).map_or(0, |it| it.credit_ms);
-        let swap_ms = replica.process.as_ref().and_then(|it| it.swap_ms).unwrap_or(0);
-        let swaps_ms = swap_ms.saturating_mul(2).min(CREDIT_MAX_MS);
+        let swap_ms = |it: &ReplicaState| it.process.as_ref().and_then(|it| it.swap_ms).unwrap_or(0);
+        let others = self.replicas.values().filter(|it| it.device() == Some(device));
+        let back_ms = others.map(swap_ms).max().unwrap_or(0);
+        let swaps_ms = swap_ms(replica).saturating_add(back_ms).min(CREDIT_MAX_MS);
         swaps_ms.saturating_sub(credit_ms + CREDIT_MAX_MS).max(0).saturating_mul(EARNED_OF)
     }
 }
@@ -229,5 +254,5 @@ impl Scheduler {
 fn is_paid_for(running: &EngineProcess, waiting: &EngineProcess, is_urgent: bool, credit_ms: i64) -> bool {
     let swaps_ms = [running, waiting].map(|it| it.swap_ms.unwrap_or(0)).iter().sum::<i64>();
     let owed_ms = if is_urgent { CREDIT_MAX_MS } else { 0 };
-    credit_ms + owed_ms >= swaps_ms.min(CREDIT_MAX_MS)
+    is_urgent && waiting.is_displaced || credit_ms + owed_ms >= swaps_ms.min(CREDIT_MAX_MS)
 }

@@ -49,7 +49,10 @@ impl Scheduler {
             replica.busy_step = 0;
         }
         replica.breaker(model).forgive();
-        replica.unreached = None;
+        if let Some(process) = &mut replica.process {
+            process.note_answer(now);
+        }
+        (replica.unreached, replica.silent_for) = (None, None);
         self.acquit(key, model, now);
     }
 

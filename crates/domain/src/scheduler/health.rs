@@ -36,7 +36,7 @@ impl Scheduler {
         let doubted = replica.doubts.first().and_then(model_of);
         let unreached = || replica.unreached.as_ref().map(|(model, _)| *model);
         let due = || replica.probes().find(|(_, at)| *at <= now).map(|(model, _)| model);
-        let asked = || replica.asked_of.filter(|_| replica.busy_until <= now);
+        let asked = || replica.asked_of.or(replica.silent_for).filter(|_| replica.busy_until <= now);
         doubted.or_else(unreached).or_else(asked).or_else(due)
     }
 
@@ -47,6 +47,7 @@ impl Scheduler {
         let Some(probe) = replica.probe.take() else { return };
         let model = probe.model;
         let is_paused = replica.is_paused_for(model);
+        replica.silent_for = None;
         let was_asked = replica.asked_of.take_if(|it| *it == model).is_some();
         match outcome {
             ProbeOutcome::Healthy => self.note_healthy(key, probe, now),
@@ -60,6 +61,7 @@ impl Scheduler {
             ProbeOutcome::Busy => self.note_full(key, model, Evidence::Busy, now),
             // Other requests may be what it is busy with.
             ProbeOutcome::TimedOut(_) if !is_paused && !replica.in_flight.is_empty() => {
+                replica.silent_for = Some(model);
                 self.note_full(key, model, Evidence::Unknown, now);
             }
             ProbeOutcome::Failed(why) | ProbeOutcome::TimedOut(why) => {

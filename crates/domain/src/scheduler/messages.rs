@@ -7,7 +7,7 @@ pub use super::failure_code::FailureCode;
 pub use super::keys::{
     AccountKey, DeviceKey, ModelKey, Position, QueueKey, QueuePartition, ReplicaKey, ScanKey,
 };
-pub use super::process_rules::{ProcessRules, ProcessStatus};
+pub use super::process_rules::{ProcessOrder, ProcessRules, ProcessStatus};
 pub use super::rate_window::RateLimits;
 use crate::records::FailedAttempt;
 
@@ -248,11 +248,15 @@ pub enum SchedulerInput {
     Started {
         /// The replica.
         replica: ReplicaKey,
+        /// The order to start it.
+        order: ProcessOrder,
     },
     /// The process of a replica has ended, and nothing is left of it.
     Stopped {
         /// The replica.
         replica: ReplicaKey,
+        /// The order that this answers: to stop it, or to start the process that ended by itself.
+        order: ProcessOrder,
         /// Why, in words for the operator, where nobody asked for that: it could not be started, was not ready in time, or crashed.
         error: Option<String>,
     },
@@ -354,11 +358,15 @@ pub enum SchedulerCommand {
     Start {
         /// The replica.
         replica: ReplicaKey,
+        /// For the answers.
+        order: ProcessOrder,
     },
     /// End the process of a replica. Answered by [`SchedulerInput::Stopped`] when nothing is left of it.
     Stop {
         /// The replica.
         replica: ReplicaKey,
+        /// For the answer.
+        order: ProcessOrder,
     },
     /// Nothing is sent to a replica for a model for now (its breaker opened): to be said loudly, with the reason.
     Pause {

@@ -49,6 +49,7 @@ mod retries;
 mod segments;
 mod settings;
 mod spreading;
+mod starts;
 mod suspects;
 mod sweep;
 mod throughput;
@@ -167,8 +168,10 @@ impl Scheduler {
             SchedulerInput::Load { replica, load } => self.note_load(replica, load, now),
             SchedulerInput::Hours { replica, hours } => self.note_hours(replica, hours),
             SchedulerInput::Probed { replica, outcome } => self.answer_probe(replica, outcome, now),
-            SchedulerInput::Started { replica } => self.note_started(replica, now),
-            SchedulerInput::Stopped { replica, error } => self.note_stopped(replica, error, now),
+            SchedulerInput::Started { replica, order } => self.note_started(replica, order, now),
+            SchedulerInput::Stopped { replica, order, error } => {
+                self.note_stopped(replica, order, error, now);
+            }
             SchedulerInput::Used(sum) => self.note_use(sum),
             SchedulerInput::Undone(command) => self.undo(command, now),
         }

@@ -16,6 +16,11 @@ pub struct ProcessRules {
     pub time_slice_ms: i64,
 }
 
+/// The number of an order to start or stop the process of a replica, among all of that replica: answers to an earlier one than the last
+/// may come late and do not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProcessOrder(pub u64);
+
 /// How the process of a replica is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessStatus {

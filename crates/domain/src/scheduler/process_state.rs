@@ -1,6 +1,6 @@
 //! How the process of a replica's engine is, where the shell starts and stops it.
 
-use super::process_rules::ProcessStatus;
+use super::process_rules::{ProcessOrder, ProcessStatus};
 use super::retries::Backoff;
 
 /// After a start that failed, or an end that nobody asked for.
@@ -12,11 +12,13 @@ pub(super) struct EngineProcess {
     pub(super) status: ProcessStatus,
     /// Since when.
     pub(super) since: i64,
+    /// The last order to start or stop it.
+    pub(super) order: ProcessOrder,
     /// Since when its models have had work for it, while they have.
     pub(super) wanted_since: Option<i64>,
     /// Since when it has run without work.
     pub(super) idle_since: Option<i64>,
-    /// Since when it has been paused for all its models, while it runs.
+    /// Since when it has been paused for all its models and answered no request, while it runs.
     pub(super) unwell_since: Option<i64>,
     /// How long its last start took, from the order to readiness.
     pub(super) start_ms: Option<i64>,
@@ -24,6 +26,8 @@ pub(super) struct EngineProcess {
     pub(super) swap_ms: Option<i64>,
     /// For how long it had its device while another waited for that, as far as it counts against it.
     pub(super) used_ms: i64,
+    /// Its device was taken from it for the deadlines of another: the swap back was paid for with that.
+    pub(super) is_displaced: bool,
     /// Starts that failed and ends that nobody asked for, since it last ran for a while.
     pub(super) failures: u32,
     /// It is not started again before.
@@ -38,12 +42,14 @@ impl EngineProcess {
         Self {
             status: ProcessStatus::Stopped,
             since: 0,
+            order: ProcessOrder(0),
             wanted_since: None,
             idle_since: None,
             unwell_since: None,
             start_ms: None,
             swap_ms: None,
             used_ms: 0,
+            is_displaced: false,
             failures: 0,
             not_before: i64::MIN,
             error: None,
@@ -53,6 +59,18 @@ impl EngineProcess {
     pub(super) fn enter(&mut self, status: ProcessStatus, now: i64) {
         (self.status, self.since) = (status, now);
         (self.idle_since, self.unwell_since) = (None, None);
+    }
+
+    /// It is ordered to start or to stop: the number of the order.
+    pub(super) fn obey(&mut self, status: ProcessStatus, now: i64) -> ProcessOrder {
+        self.enter(status, now);
+        self.order.0 += 1;
+        self.order
+    }
+
+    /// It answered a request: it does not hang, though it may answer no probe.
+    pub(super) fn note_answer(&mut self, now: i64) {
+        self.unwell_since = self.unwell_since.map(|_| now);
     }
 
     /// Nothing of it lies behind `now`, though the clock was set back; and it is started again no later than after the longest pause.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::Scheduler;
 use super::doubts::Evidence;
 use super::fairness::Model;
-use super::messages::{DeviceKey, ModelKey, ProcessStatus, ReplicaKey, SchedulerCommand};
+use super::messages::{DeviceKey, ModelKey, ProcessOrder, ProcessStatus, ReplicaKey, SchedulerCommand};
 use super::process_state::RESTART;
 use super::replicas::ReplicaState;
 
@@ -37,7 +37,7 @@ impl ReplicaState {
     }
 
     /// For how long its process will have been started from an order to start it, in milliseconds.
-    fn expected_start_ms(&self) -> i64 {
+    pub(super) fn expected_start_ms(&self) -> i64 {
         let process = self.process.as_ref();
         process.and_then(|it| it.swap_ms.max(it.start_ms)).unwrap_or(UNKNOWN_START_MS)
     }
@@ -78,14 +78,16 @@ impl Scheduler {
         }
     }
 
-    /// Whether requests wait that the replica is open for, and more than other replicas have idle slots for.
+    /// Whether requests wait that the replica is open for, and more than other replicas have idle slots for; of one that does not run,
+    /// more than is cared for by others until it would be ready.
     fn is_wanted(&self, key: ReplicaKey, now: i64) -> bool {
         let Some(replica) = self.replicas.get(&key).filter(|it| !it.retiring) else { return false };
         let is_wanted = |model: &ModelKey| {
             let waiting = self.models.get(model).map_or(0, Model::known);
             waiting > 0 && replica.is_open_for(*model, &self.models, now) && {
                 let others = self.replicas.iter().filter(|(other, it)| **other != key && it.serves(*model));
-                waiting > others.map(|(_, it)| it.idle_slots(now)).sum()
+                let idle: usize = others.map(|(_, it)| it.idle_slots(now)).sum();
+                waiting > idle && (replica.is_running() || waiting > idle + self.cared_for(key, *model, now))
             }
         };
         !self.is_draining && replica.config.models.iter().any(is_wanted)
@@ -98,6 +100,10 @@ impl Scheduler {
     }
 
     pub(super) fn is_due(&self, key: ReplicaKey, now: i64) -> bool {
+        // Another that was started meanwhile may be enough.
+        if !self.is_wanted(key, now) {
+            return false;
+        }
         let is_urgent = self.first_in_danger(key).is_some();
         let Some(replica) = self.replicas.get(&key) else { return false };
         let rules = replica.config.process.as_ref();
@@ -108,8 +114,9 @@ impl Scheduler {
     pub(super) fn start(&mut self, key: ReplicaKey, now: i64) {
         let process = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut());
         if let Some(process) = process {
-            process.enter(ProcessStatus::Starting, now);
-            self.out.push(SchedulerCommand::Start { replica: key });
+            process.is_displaced = false;
+            let order = process.obey(ProcessStatus::Starting, now);
+            self.out.push(SchedulerCommand::Start { replica: key, order });
         }
     }
 
@@ -129,15 +136,15 @@ impl Scheduler {
             replica.config.models.iter().any(|model| replica.is_open_for(*model, &self.models, now));
         let is_idle = process.idle_since.is_some_and(|since| now - since >= rules.idle_stop_ms);
         let is_hung = process.unwell_since.is_some_and(|since| now - since >= HUNG_MS);
-        if process.status == ProcessStatus::Running && (is_idle || !is_open || is_hung || replica.retiring) {
+        if is_hung {
+            return self.stop_hung(key, now);
+        }
+        if process.status == ProcessStatus::Running && (is_idle || !is_open || replica.retiring) {
             self.drain_process(key, now);
         }
-        let Some(replica) = self.replicas.get_mut(&key) else { return };
+        let Some(replica) = self.replicas.get(&key) else { return };
         let is_empty = replica.claimed() == 0 && replica.probe.is_none();
-        let Some(process) = &mut replica.process else { return };
-        if is_hung {
-            process.error = Some(format!("it answered no probe for {} s", HUNG_MS / 1_000));
-        }
+        let Some(process) = &replica.process else { return };
         match process.status {
             ProcessStatus::Draining if is_empty => self.stop_process(key, now),
             ProcessStatus::Starting if !is_open => self.stop_process(key, now),
@@ -145,22 +152,36 @@ impl Scheduler {
         }
     }
 
-    /// Ends a process that has nothing to do, or is not ready yet.
+    /// Stops a replica whose engine hangs. What is in flight there would never be answered: its connections break with the process.
+    fn stop_hung(&mut self, key: ReplicaKey, now: i64) {
+        self.stop_process(key, now);
+        if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
+            process.error = Some(format!("it answered no probe for {} s", HUNG_MS / 1_000));
+        }
+        self.note_availability(key, now);
+    }
+
+    /// Ends a process that has nothing to do, hangs, or is not ready yet.
     pub(super) fn stop_process(&mut self, key: ReplicaKey, now: i64) {
         if let Some(process) = self.replicas.get_mut(&key).and_then(|it| it.process.as_mut()) {
             // Why an earlier start failed says nothing of one that is given up.
             process.error.take_if(|_| process.status == ProcessStatus::Starting);
-            process.enter(ProcessStatus::Stopping, now);
-            self.out.push(SchedulerCommand::Stop { replica: key });
+            let order = process.obey(ProcessStatus::Stopping, now);
+            self.out.push(SchedulerCommand::Stop { replica: key, order });
         }
     }
 
     /// A process is ready: what was known of the one before it does not count.
-    pub(super) fn note_started(&mut self, key: ReplicaKey, now: i64) {
+    pub(super) fn note_started(&mut self, key: ReplicaKey, order: ProcessOrder, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let Some(process) = replica.process.as_mut().filter(|it| it.status == ProcessStatus::Starting) else {
+        let Some(process) = &mut replica.process else { return };
+        if process.order != order || process.status != ProcessStatus::Starting {
+            // It became ready though it was told to end before: nothing else would end it.
+            if process.status == ProcessStatus::Stopped {
+                self.stop_process(key, now);
+            }
             return;
-        };
+        }
         process.start_ms = Some((now - process.since).max(0));
         process.error = None;
         process.enter(ProcessStatus::Running, now);
@@ -171,7 +192,8 @@ impl Scheduler {
 
     fn begin_life(&mut self, key: ReplicaKey, now: i64) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        (replica.unreached, replica.asked_of, replica.busy_until, replica.busy_step) = (None, None, now, 0);
+        (replica.unreached, replica.asked_of, replica.silent_for) = (None, None, None);
+        (replica.busy_until, replica.busy_step) = (now, 0);
         let paused: Vec<_> = replica.paused().map(|(model, _)| model).collect();
         for model in paused {
             replica.breaker(model).close();
@@ -179,13 +201,19 @@ impl Scheduler {
         }
     }
 
-    /// A process does not run any more, or could not be started: then with the reason.
-    pub(super) fn note_stopped(&mut self, key: ReplicaKey, error: Option<String>, now: i64) {
+    /// A process does not run any more, or could not be started: then with the reason. Once it was told to end, only the answer to that
+    /// tells that nothing is left of it.
+    pub(super) fn note_stopped(
+        &mut self,
+        key: ReplicaKey,
+        order: ProcessOrder,
+        error: Option<String>,
+        now: i64,
+    ) {
         let Some(replica) = self.replicas.get_mut(&key) else { return };
-        let Some(process) = &mut replica.process else { return };
+        let Some(process) = replica.process.as_mut().filter(|it| it.order == order) else { return };
         let (was_asked, has_not_started) =
             (process.status == ProcessStatus::Stopping, process.status == ProcessStatus::Starting);
-        // It ended by itself when it was told to: the second answer is of no process that runs.
         if process.status == ProcessStatus::Stopped || error.is_none() && !was_asked {
             return;
         }
@@ -224,7 +252,7 @@ impl Scheduler {
     pub(super) fn start_guard_ms(&self, model: ModelKey) -> i64 {
         let serving =
             || self.replicas.values().filter(|it| !it.retiring && it.config.models.contains(&model));
-        if serving().any(|it| it.process.is_none() && it.is_in_hours) {
+        if serving().any(|it| it.process.is_none() && it.is_in_hours && it.serves(model)) {
             return 0;
         }
         let guard = |it: &ReplicaState| it.expected_start_ms().saturating_add(self.turn_guard_ms(it));

@@ -89,6 +89,9 @@ pub(super) struct ReplicaState {
     /// The engine asked to be left alone for long by an answer to a request of this model: after the short pause a probe of ours
     /// is to tell whether that is so.
     pub(super) asked_of: Option<ModelKey>,
+    /// Its probe for this model was not answered in time while requests were in flight, and nothing was heard since: it is busy with
+    /// those, or hangs. What it is sent would only wait, so that the last of them tells.
+    pub(super) silent_for: Option<ModelKey>,
     /// No connection could be made, for this model and reason, and nothing was heard since.
     pub(super) unreached: Option<(ModelKey, String)>,
     /// The request that has had the replica to itself since it was sent.
@@ -130,6 +133,7 @@ impl ReplicaState {
             broken_since: 0,
             probe: None,
             asked_of: None,
+            silent_for: None,
             unreached: None,
             alone: None,
             trial: BTreeSet::new(),
@@ -258,6 +262,7 @@ impl ReplicaState {
             && self.is_running()
             && self.busy_until <= now
             && self.asked_of.is_none()
+            && self.silent_for.is_none()
             && !self.may_be_dead()
     }
 

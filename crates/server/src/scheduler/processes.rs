@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use overnight_domain::scheduler::{ReplicaKey, SchedulerInput};
+use overnight_domain::scheduler::{ProcessOrder, ReplicaKey, SchedulerInput};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::replicas::Replicas;
@@ -14,6 +14,7 @@ use crate::tasks;
 /// itself. Where it is stopped before it is ready, [`stop`] tells.
 pub(super) fn start(
     replica: ReplicaKey,
+    order: ProcessOrder,
     replicas: &Arc<Replicas>,
     clock: &SharedClock,
     answers: &UnboundedSender<SchedulerInput>,
@@ -36,21 +37,26 @@ pub(super) fn start(
             Err(NotReady::Failed(reason)) => {
                 tracing::error!(target: "engine", engine, "the engine could not be started: {reason}");
                 let error = Some(format!("it could not be started: {reason}"));
-                let _ = answers.send(SchedulerInput::Stopped { replica, error });
+                let _ = answers.send(SchedulerInput::Stopped { replica, order, error });
                 return;
             }
         }
         metrics::histogram!("overnight_engine_start_seconds", "engine" => engine)
             .record((clock.now() - begun_at) as f64 / 1_000.0);
-        let _ = answers.send(SchedulerInput::Started { replica });
+        let _ = answers.send(SchedulerInput::Started { replica, order });
         if let Some(reason) = replicas.process_ended(replica).await {
-            let _ = answers.send(SchedulerInput::Stopped { replica, error: Some(reason) });
+            let _ = answers.send(SchedulerInput::Stopped { replica, order, error: Some(reason) });
         }
     });
 }
 
 /// Stops the process of a replica. The scheduler is told when nothing is left of it.
-pub(super) fn stop(replica: ReplicaKey, replicas: &Arc<Replicas>, answers: &UnboundedSender<SchedulerInput>) {
+pub(super) fn stop(
+    replica: ReplicaKey,
+    order: ProcessOrder,
+    replicas: &Arc<Replicas>,
+    answers: &UnboundedSender<SchedulerInput>,
+) {
     let (replicas, answers) = (Arc::clone(replicas), answers.clone());
     tasks::spawn(async move {
         let error = replicas.stop_process(replica).await.err();
@@ -60,6 +66,6 @@ pub(super) fn stop(replica: ReplicaKey, replicas: &Arc<Replicas>, answers: &Unbo
         }
         // What cannot be killed has its device still.
         replicas.process_gone(replica).await;
-        let _ = answers.send(SchedulerInput::Stopped { replica, error });
+        let _ = answers.send(SchedulerInput::Stopped { replica, order, error });
     });
 }

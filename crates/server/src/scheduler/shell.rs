@@ -274,10 +274,12 @@ impl Shell {
                 }
             }
             SchedulerCommand::Probe { replica, model } => self.probe(replica, model),
-            SchedulerCommand::Start { replica } => {
-                processes::start(replica, &self.replicas, &self.services.clock, &self.answers);
+            SchedulerCommand::Start { replica, order } => {
+                processes::start(replica, order, &self.replicas, &self.services.clock, &self.answers);
             }
-            SchedulerCommand::Stop { replica } => processes::stop(replica, &self.replicas, &self.answers),
+            SchedulerCommand::Stop { replica, order } => {
+                processes::stop(replica, order, &self.replicas, &self.answers);
+            }
             SchedulerCommand::Pause { replica, model, until, reason } => {
                 let (replica, model) = (self.replicas.name(replica), self.replicas.model_name(model));
                 let pause_ms = until - self.services.clock.now();

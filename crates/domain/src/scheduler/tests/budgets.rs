@@ -2,8 +2,8 @@
 
 use super::super::*;
 use super::desk::Desk;
-use super::store::End;
-use super::{MODEL, candidate, partition, replica};
+use super::limited::{at, complete, desk_of, enqueue};
+use super::{MODEL, partition, replica};
 
 const FIRST: ReplicaKey = ReplicaKey(1);
 const DAY_MS: i64 = 86_400_000;
@@ -18,30 +18,7 @@ fn limited(max_concurrency: u32, daily_limits: DailyLimits) -> Replica {
 
 /// A desk with the first replica limited, and others that are not, of so many slots each.
 fn desk(slots: u32, daily_limits: DailyLimits, others: &[u32]) -> Desk {
-    let others = (2..).zip(others).map(|(key, slots)| replica(key, *slots));
-    Desk::with([limited(slots, daily_limits)].into_iter().chain(others).collect())
-}
-
-/// Requests of these costs enter an account's queue, numbered from `first`.
-fn enqueue(desk: &mut Desk, account: i64, first: i64, costs: &[i64]) {
-    for (seq, cost) in (first..).zip(costs) {
-        desk.store.insert(partition(account), Candidate { cost: *cost, ..candidate(seq) });
-    }
-    let count = i64::try_from(costs.len()).unwrap();
-    let added = vec![Backlog { partition: partition(account), count }];
-    desk.feed(SchedulerInput::Released { added, next_ready_at: None });
-}
-
-/// A request completes that took so many tokens.
-fn complete(desk: &mut Desk, seq: i64, tokens: i64) {
-    let lease = desk.sent.remove(&seq).unwrap();
-    assert!(desk.store.settle(&lease, End::Completed));
-    desk.feed(SchedulerInput::Completed { seq, cost: tokens, tokens });
-}
-
-fn at(desk: &mut Desk, now: i64) {
-    desk.now = now;
-    desk.feed(SchedulerInput::Tick);
+    desk_of(limited(slots, daily_limits), others)
 }
 
 fn used(desk: &Desk) -> Option<(i64, i64)> {

@@ -117,8 +117,8 @@ impl Desk {
             SchedulerCommand::Probe { replica, .. } => format!("probe {}", replica.0),
             SchedulerCommand::Pause { replica, reason, .. } => format!("pause {}: {reason}", replica.0),
             SchedulerCommand::Resume { replica, .. } => format!("resume {}", replica.0),
-            SchedulerCommand::Start { replica } => format!("start {}", replica.0),
-            SchedulerCommand::Stop { replica } => format!("stop {}", replica.0),
+            SchedulerCommand::Start { replica, .. } => format!("start {}", replica.0),
+            SchedulerCommand::Stop { replica, .. } => format!("stop {}", replica.0),
         };
         self.said.push(said);
         None

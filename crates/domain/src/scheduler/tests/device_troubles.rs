@@ -10,7 +10,9 @@ const SECOND: ReplicaKey = ReplicaKey(2);
 fn crash(night: &mut Night, replica: ReplicaKey) {
     night.changes.remove(&replica);
     night.on_device.remove(&replica);
-    night.desk.feed(SchedulerInput::Stopped { replica, error: Some("it was ended by signal 9".into()) });
+    let order = night.desk.scheduler.last_order(replica);
+    let error = Some("it was ended by signal 9".into());
+    night.desk.feed(SchedulerInput::Stopped { replica, order, error });
     for seq in night.desk.flying() {
         night.desk.reset(seq);
         night.done_at.remove(&seq);

@@ -124,15 +124,16 @@ impl Night {
                 continue;
             }
             self.changes.remove(&key);
+            let order = self.desk.scheduler.last_order(key);
             self.desk.feed(match change {
                 Change::Ready(_) => {
                     self.turns.push((key.0.into(), at));
-                    SchedulerInput::Started { replica: key }
+                    SchedulerInput::Started { replica: key, order }
                 }
                 Change::Broken(_) | Change::Ended(_) => {
                     self.on_device.remove(&key);
                     let error = matches!(change, Change::Broken(_)).then(|| "not ready in time".to_owned());
-                    SchedulerInput::Stopped { replica: key, error }
+                    SchedulerInput::Stopped { replica: key, order, error }
                 }
             });
         }
@@ -255,7 +256,9 @@ fn an_engine_that_cannot_be_started_takes_the_device_from_nobody() {
     night.post(2, 2, 100, 24 * HOUR);
     night.pass(11_000);
     night.changes.clear();
-    night.desk.feed(SchedulerInput::Stopped { replica: ReplicaKey(2), error: Some("no such file".into()) });
+    let (replica, error) = (ReplicaKey(2), Some("no such file".into()));
+    let order = night.desk.scheduler.last_order(replica);
+    night.desk.feed(SchedulerInput::Stopped { replica, order, error });
     night.on_device.clear();
     night.post(1, 1, 4_000, 24 * HOUR);
     night.pass(2 * HOUR);

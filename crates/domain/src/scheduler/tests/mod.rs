@@ -7,13 +7,16 @@ mod concurrency;
 mod daily_budget;
 mod deadlines;
 mod desk;
+mod device_deadlines;
 mod device_troubles;
 mod devices;
 mod due_first;
 mod failures;
 mod fairness;
 mod hours;
+mod limited;
 mod partitions;
+mod process_troubles;
 mod processes;
 mod rate_limits;
 mod rate_shares;
@@ -21,6 +24,7 @@ mod rate_window;
 mod replicas;
 mod segments;
 mod spreading;
+mod starts;
 mod store;
 mod sweep;
 mod trials;
@@ -29,12 +33,19 @@ mod world;
 mod worlds;
 
 use super::{
-    AccountKey, Candidate, DailyLimits, ModelKey, Position, QueuePartition, RateLimits, Replica, ReplicaKey,
-    ScanKey, SchedulerInput,
+    AccountKey, Candidate, DailyLimits, ModelKey, Position, ProcessOrder, QueuePartition, RateLimits,
+    Replica, ReplicaKey, ScanKey, Scheduler, SchedulerInput,
 };
 use crate::sort_key::SortKey;
 
 const MODEL: ModelKey = ModelKey(1);
+
+impl Scheduler {
+    /// The last order to start or stop the process of a replica.
+    fn last_order(&self, replica: ReplicaKey) -> ProcessOrder {
+        self.replicas[&replica].process.as_ref().unwrap().order
+    }
+}
 
 fn partition(account: i64) -> QueuePartition {
     QueuePartition { model: MODEL, account: AccountKey(account) }

@@ -5,32 +5,34 @@ use super::desk::Desk;
 use super::store::End;
 use super::{MODEL, candidate, partition, replica};
 
-const FIRST: ReplicaKey = ReplicaKey(1);
+pub(super) const FIRST: ReplicaKey = ReplicaKey(1);
 
-fn with_process(key: u32, limit: u32) -> Replica {
+pub(super) fn with_process(key: u32, limit: u32) -> Replica {
     let rules =
         ProcessRules { start_after_ms: 10_000, idle_stop_ms: 60_000, device: None, time_slice_ms: 3_600_000 };
     Replica { process: Some(rules), ..replica(key, limit) }
 }
 
-fn desk() -> Desk {
+pub(super) fn desk() -> Desk {
     Desk::with(vec![with_process(1, 2)])
 }
 
-fn started(desk: &mut Desk) {
-    desk.feed(SchedulerInput::Started { replica: FIRST });
+pub(super) fn started(desk: &mut Desk) {
+    let order = desk.scheduler.last_order(FIRST);
+    desk.feed(SchedulerInput::Started { replica: FIRST, order });
 }
 
-fn stopped(desk: &mut Desk, error: Option<&str>) {
-    desk.feed(SchedulerInput::Stopped { replica: FIRST, error: error.map(str::to_owned) });
+pub(super) fn stopped(desk: &mut Desk, error: Option<&str>) {
+    let order = desk.scheduler.last_order(FIRST);
+    desk.feed(SchedulerInput::Stopped { replica: FIRST, order, error: error.map(str::to_owned) });
 }
 
-fn status(desk: &Desk) -> ProcessStatus {
+pub(super) fn status(desk: &Desk) -> ProcessStatus {
     desk.scheduler.process_status(FIRST).unwrap().0
 }
 
 /// A desk whose replica runs, with these requests of account 1.
-fn running(seqs: impl IntoIterator<Item = i64>) -> Desk {
+pub(super) fn running(seqs: impl IntoIterator<Item = i64>) -> Desk {
     let mut desk = desk();
     desk.enqueue(1, seqs);
     desk.wait(12_000);

@@ -3,8 +3,9 @@
 use super::super::random::Random;
 use super::super::*;
 use super::desk::Desk;
+use super::limited::{at, complete, desk_of, enqueue};
+use super::replica;
 use super::store::End;
-use super::{candidate, partition, replica};
 
 const FIRST: ReplicaKey = ReplicaKey(1);
 const REQUESTS: fn(u32) -> RateLimits =
@@ -18,28 +19,7 @@ fn limited(key: u32, max_concurrency: u32, rate_limits: RateLimits) -> Replica {
 
 /// A desk with the first replica limited, and others that are not, of so many slots each.
 fn desk(slots: u32, rate_limits: RateLimits, others: &[u32]) -> Desk {
-    let mut desk = Desk::new(&[]);
-    let others = (2..).zip(others).map(|(key, slots)| replica(key, *slots));
-    let list = [limited(1, slots, rate_limits)].into_iter().chain(others).collect();
-    desk.feed(SchedulerInput::Replicas(list));
-    desk
-}
-
-/// Requests of these costs enter an account's queue, numbered from `first`.
-fn enqueue(desk: &mut Desk, account: i64, first: i64, costs: &[i64]) {
-    for (seq, cost) in (first..).zip(costs) {
-        desk.store.insert(partition(account), Candidate { cost: *cost, ..candidate(seq) });
-    }
-    let count = i64::try_from(costs.len()).unwrap();
-    let added = vec![Backlog { partition: partition(account), count }];
-    desk.feed(SchedulerInput::Released { added, next_ready_at: None });
-}
-
-/// A request completes that took so many tokens.
-fn complete(desk: &mut Desk, seq: i64, tokens: i64) {
-    let lease = desk.sent.remove(&seq).unwrap();
-    assert!(desk.store.settle(&lease, End::Completed));
-    desk.feed(SchedulerInput::Completed { seq, cost: tokens, tokens });
+    desk_of(limited(1, slots, rate_limits), others)
 }
 
 fn sent_to(desk: &mut Desk, key: u32) -> usize {
@@ -49,11 +29,6 @@ fn sent_to(desk: &mut Desk, key: u32) -> usize {
 
 fn next_at(desk: &Desk) -> Option<i64> {
     desk.scheduler.replicas[&FIRST].next_at(desk.now)
-}
-
-fn at(desk: &mut Desk, now: i64) {
-    desk.now = now;
-    desk.feed(SchedulerInput::Tick);
 }
 
 #[test]

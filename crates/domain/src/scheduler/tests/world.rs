@@ -244,8 +244,8 @@ impl World {
                 }),
                 SchedulerCommand::Pause { .. } => self.pauses += 1,
                 SchedulerCommand::Resume { .. } => {}
-                SchedulerCommand::Start { replica } => self.start(replica),
-                SchedulerCommand::Stop { replica } => self.stop(replica),
+                SchedulerCommand::Start { replica, order } => self.start(replica, order),
+                SchedulerCommand::Stop { replica, order } => self.stop(replica, order),
                 command => {
                     if let SchedulerCommand::Probe { replica, .. } = command {
                         self.sent.push((replica, self.now, 0));
@@ -368,7 +368,8 @@ impl World {
         let victims = std::mem::take(&mut engine.running);
         if has_process {
             let error = Some("it ended with signal 11".to_owned());
-            self.tell(SchedulerInput::Stopped { replica: key, error });
+            let order = self.scheduler.last_order(key);
+            self.tell(SchedulerInput::Stopped { replica: key, order, error });
         }
         for seq in victims.into_keys().chain([seq]) {
             self.fail(seq, AttemptError::Reset("died".into()));

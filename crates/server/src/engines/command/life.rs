@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use super::announcement::{self, Announcement};
 use super::launch::{environment, find_program, working_dir};
 use super::{GUARD_GRACE_MS, ProcessStatus};
-use crate::clock::SharedClock;
+use crate::clock::{SharedClock, TimeLimit};
 use crate::config::CommandConfig;
 use crate::engines::log_lines::{self, LastWords};
 
@@ -174,9 +174,9 @@ impl Life {
         tracing::error!(target: "engine", engine, "the guard was killed; ending the process group that it guarded");
         for (signal, wait_ms) in [(Signal::TERM, self.stop_timeout_ms), (Signal::KILL, GUARD_GRACE_MS)] {
             self.send(signal);
-            let until = self.clock.now().saturating_add(wait_ms);
+            let mut limit = TimeLimit::begin(&self.clock, wait_ms);
             while self.group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
-                if self.clock.now() >= until {
+                if limit.is_over() {
                     break;
                 }
                 self.pause(LOOK_MS).await;

@@ -18,7 +18,7 @@ pub use self::guard::run_guard;
 pub use self::launch::{check_port_free, find_program};
 use self::life::{Launch, Life};
 use super::log_lines::LastWords;
-use crate::clock::SharedClock;
+use crate::clock::{SharedClock, TimeLimit};
 use crate::config::CommandConfig;
 use crate::tasks;
 
@@ -183,17 +183,17 @@ impl CommandProcess {
         let engine = &self.launch.engine;
         let mut why_not = String::new();
         let asking = async {
-            let mut lacking_since = None;
+            let mut lacking = None;
             loop {
                 let why = match ask().await {
                     Ok(()) => return Ok(()),
                     Err(NotYet::Loading(why)) => {
-                        lacking_since = None;
+                        lacking = None;
                         why
                     }
                     Err(NotYet::Lacking(why)) => {
-                        let since = *lacking_since.get_or_insert(self.clock.now());
-                        if self.clock.now() - since >= LACKING_MS {
+                        let limit = lacking.get_or_insert_with(|| TimeLimit::begin(&self.clock, LACKING_MS));
+                        if limit.is_over() {
                             return Err(format!("it serves other models: {why}"));
                         }
                         why

@@ -1,38 +1,23 @@
 //! Engines with a daily budget, by the clock of the service.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
 use overnight_server::app::{requests, waiting};
 use overnight_server::clock::Clock;
-use overnight_testkit::engine::SimConfig;
 
-use super::{Rig, Setup, pause, result_of};
+use super::stepped::{STEP, create, start_at};
+use super::{Rig, pause, result_of};
 use crate::support::{SharedSteps, SteppedClock};
 
-const STEP: Duration = Duration::from_secs(1);
 const MIDNIGHT: i64 = 20_300 * 86_400_000;
 const START: i64 = MIDNIGHT - 120_000;
 
 /// A service whose one engine has this setting, two minutes before midnight in UTC, and its clock.
 async fn start(engine_settings: &'static str) -> (Rig, Arc<SteppedClock>, SharedSteps) {
-    let steps = SteppedClock::at(START);
-    let clock = Arc::new(SharedSteps(Arc::clone(&steps)));
-    let setup = Setup { engine_settings, clock, ..Setup::default() };
-    let rig = Rig::start_all(vec![SimConfig::default()], setup, async |_, _| {}).await;
-    let clock = SharedSteps(Arc::clone(&steps));
-    (rig, steps, clock)
-}
-
-async fn create(rig: &Rig, count: usize) -> Vec<RequestId> {
-    let mut ids = Vec::new();
-    for number in 0..count {
-        ids.push(rig.create(&format!("request {number}")).await);
-    }
-    ids
+    start_at(START, engine_settings).await
 }
 
 /// What those used that have been completed.

@@ -14,6 +14,7 @@ mod poison;
 mod rates;
 mod reports;
 mod savings;
+mod stepped;
 mod warnings;
 
 use std::path::Path;

@@ -1,27 +1,20 @@
 //! Engines whose rate is limited, by the clock of the service.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_domain::requests::RequestStatus;
 use overnight_server::clock::Clock;
-use overnight_testkit::engine::SimConfig;
 
-use super::{Rig, Setup, create_of, pause};
+use super::stepped::{STEP, create, start_at};
+use super::{Rig, create_of, pause};
 use crate::support::{SharedSteps, SteppedClock};
 
-const STEP: Duration = Duration::from_secs(1);
 const START: i64 = 1_750_000_020_000;
 
 /// A service whose one engine has this setting, and its clock.
 async fn start(engine_settings: &'static str) -> (Rig, Arc<SteppedClock>, SharedSteps) {
-    let steps = SteppedClock::at(START);
-    let clock = Arc::new(SharedSteps(Arc::clone(&steps)));
-    let setup = Setup { engine_settings, clock, ..Setup::default() };
-    let rig = Rig::start_all(vec![SimConfig::default()], setup, async |_, _| {}).await;
-    let clock = SharedSteps(Arc::clone(&steps));
-    (rig, steps, clock)
+    start_at(START, engine_settings).await
 }
 
 #[tokio::test]
@@ -31,10 +24,7 @@ async fn an_engine_is_sent_no_more_requests_in_a_minute_than_it_may() {
     let _guard = metrics::set_default_local_recorder(&recorder);
     let (rig, steps, clock) = start("max_requests_per_minute = 3").await;
     let arrived = || rig.engines[0].counters().arrived;
-    let mut ids = Vec::new();
-    for number in 0..7 {
-        ids.push(rig.create(&format!("request {number}")).await);
-    }
+    let ids = create(&rig, 7).await;
     let holds_back = r#"overnight_engine_rate_limited{engine="sim-0"} 1"#;
     let is_told = async {
         while !recorder.handle().render().contains(holds_back) {

@@ -34,28 +34,28 @@ impl World {
         self.engines.values().filter(|engine| engine.process.is_some_and(|it| it != Process::Ended)).count()
     }
 
-    pub(super) fn start(&mut self, key: ReplicaKey) {
+    pub(super) fn start(&mut self, key: ReplicaKey, order: ProcessOrder) {
         assert_eq!(self.engines[&key].process, Some(Process::Ended));
         assert!(!self.is_on_one_device || self.started() == 0, "another has the device");
         self.engines.get_mut(&key).unwrap().process = Some(Process::Started);
         let error = self.strikes(self.luck.error).then(|| "not ready in time".to_owned());
         let (ms, replica) = (500 + self.random.up_to(3_000), key);
         let input = match error {
-            Some(error) => SchedulerInput::Stopped { replica, error: Some(error) },
-            None => SchedulerInput::Started { replica },
+            Some(error) => SchedulerInput::Stopped { replica, order, error: Some(error) },
+            None => SchedulerInput::Started { replica, order },
         };
         self.later(ms, Event::Tell(input));
     }
 
-    pub(super) fn stop(&mut self, key: ReplicaKey) {
+    pub(super) fn stop(&mut self, key: ReplicaKey, order: ProcessOrder) {
         assert!(self.engines[&key].running.is_empty(), "what is in flight is finished before");
         let (ms, replica) = (self.random.up_to(1_000), key);
-        self.later(ms, Event::Tell(SchedulerInput::Stopped { replica, error: None }));
+        self.later(ms, Event::Tell(SchedulerInput::Stopped { replica, order, error: None }));
     }
 
     pub(super) fn note_process(&mut self, input: &SchedulerInput) {
         let (key, process) = match input {
-            SchedulerInput::Started { replica } => (replica, Process::Ready),
+            SchedulerInput::Started { replica, .. } => (replica, Process::Ready),
             SchedulerInput::Stopped { replica, .. } => (replica, Process::Ended),
             _ => return,
         };

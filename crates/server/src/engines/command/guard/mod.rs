@@ -20,7 +20,7 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use self::family::Family;
 use super::announcement::Announcement;
-use crate::clock::{SharedClock, SystemClock};
+use crate::clock::{SharedClock, SystemClock, TimeLimit};
 
 /// How often descendants are looked for while they are being ended.
 const LOOK_MS: i64 = 100;
@@ -125,9 +125,9 @@ async fn end_of(service: &mut UnixStream) {
 }
 
 async fn end(family: &mut Family, children: &mut Signals, clock: &SharedClock, stop_timeout_ms: i64) {
-    let deadline = clock.now().saturating_add(stop_timeout_ms);
+    let mut limit = TimeLimit::begin(clock, stop_timeout_ms);
     while !family.is_gone() {
-        family.send(if clock.now() < deadline { Signal::TERM } else { Signal::KILL });
+        family.send(if limit.is_over() { Signal::KILL } else { Signal::TERM });
         tokio::select! {
             _ = children.recv() => {}
             () = clock.sleep_until(clock.now().saturating_add(LOOK_MS)) => {}
