@@ -107,7 +107,7 @@ fn standard_output_holds_one_line_and_a_kill_frees_the_port() {
 #[test]
 fn help_and_version_need_no_key() {
     for flag in ["--help", "--version"] {
-        let mut asking = std::process::Command::new(env!("CARGO_BIN_EXE_overnight-engine"));
+        let mut asking = Command::new(env!("CARGO_BIN_EXE_overnight-engine"));
         let output = asking.arg(flag).output().expect("an answer");
         assert!(
             output.status.success() && String::from_utf8_lossy(&output.stdout).contains("overnight-engine")
