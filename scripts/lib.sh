@@ -11,8 +11,8 @@ case ${CARGO_TARGET_DIR:-} in
 esac
 # The engine is built for the processor of this machine. GGML_NATIVE=OFF builds it for every processor with AVX2.
 export GGML_NATIVE=${GGML_NATIVE:-ON}
-# What the engine is built with besides, parted by commas: cuda, metal, rocm or vulkan (docs/gpu.md), or cpu-variants, which
-# needs no other setting of the processor.
+# What the engine is built with besides, parted by commas: cuda, metal, rocm or vulkan (docs/gpu.md), or cpu-variants, for
+# a program that chooses among builds for all processors (docs/engine.md).
 ENGINE_FEATURES=${ENGINE_FEATURES:-}
 # The form in which the programs are used, and one choice of packages for everything in that form: with another
 # choice cargo would choose other features and compile the dependencies again.

@@ -47,6 +47,10 @@ fn main() -> ExitCode {
         tracing::error!("this processor lacks {lacks}, which this program was built for; {remedy}");
         return ExitCode::FAILURE;
     }
+    if cfg!(feature = "cpu-variants") && !Devices::find().has_processor() {
+        tracing::error!("no libggml-cpu-*.so for this processor is beside this program: copy them there");
+        return ExitCode::FAILURE;
+    }
     match arguments.map_or_else(|version| tell_version(&version.to_string()), run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -51,6 +51,12 @@ impl Devices {
         !self.gpus.is_empty()
     }
 
+    /// Whether there is a build of llama.cpp for this processor, which every model needs.
+    #[must_use]
+    pub fn has_processor(&self) -> bool {
+        !self.processor.is_empty()
+    }
+
     /// llama.cpp's numbers of the GPUs.
     pub(super) fn gpu_indices(&self) -> Vec<usize> {
         self.gpus.iter().map(|gpu| gpu.index).collect()
