@@ -11,9 +11,13 @@ case ${CARGO_TARGET_DIR:-} in
 esac
 # The engine is built for the processor of this machine. GGML_NATIVE=OFF builds it for every processor with AVX2.
 export GGML_NATIVE=${GGML_NATIVE:-ON}
+# What the engine is built with besides, parted by commas: cuda, metal, rocm or vulkan (docs/gpu.md), or cpu-variants, for
+# a program that chooses among builds for all processors (docs/engine.md).
+ENGINE_FEATURES=${ENGINE_FEATURES:-}
 # The form in which the programs are used, and one choice of packages for everything in that form: with another
 # choice cargo would choose other features and compile the dependencies again.
 programs=(--release -p overnight-cli -p overnight-engine)
+[ -z "$ENGINE_FEATURES" ] || programs+=(--features "overnight-engine/${ENGINE_FEATURES//,/,overnight-engine/}")
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -81,6 +85,13 @@ install_build_needs() {
     command -v make >/dev/null || missing+=(make)
     compiles_cxx17 || missing+=(g++)
     has_libclang || missing+=(libclang-dev)
+    case $ENGINE_FEATURES in
+        *vulkan*)
+            command -v glslc >/dev/null || missing+=(glslc)
+            [ -n "${VULKAN_SDK:-}" ] || [ -e /usr/include/vulkan/vulkan.hpp ] || missing+=(libvulkan-dev)
+            [ -e /usr/include/spirv/unified1/spirv.hpp ] || missing+=(spirv-headers)
+            ;;
+    esac
     [ ${#missing[@]} = 0 ] && return
     announce_packages "build lacks" "${missing[@]}"
     install_packages "${missing[@]}"
@@ -135,7 +146,7 @@ install_browser_tests() {
 #   build_programs overnight-bench
 # Cargo decides what there is to do; where nothing has changed since the last time, it does so in silence.
 build_programs() {
-    local built=$CARGO_TARGET_DIR/release/.${1:-overnight}-built
+    local built=$CARGO_TARGET_DIR/release/.${1:-overnight}${ENGINE_FEATURES:+-with-$ENGINE_FEATURES}-built
     local programs=("${programs[@]}" ${1:+-p "$1"})
     # From another folder cargo would not find the settings, and compile SQLite again.
     local build=(cargo build --locked --config "$root/.cargo/config.toml" --manifest-path "$root/Cargo.toml" "${programs[@]}")

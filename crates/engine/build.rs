@@ -6,11 +6,16 @@ use std::{env, fs};
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=GGML_NATIVE");
-    let is_native = env::var("GGML_NATIVE").is_ok_and(|value| value == "ON");
+    let has_variants = env::var_os("CARGO_FEATURE_CPU_VARIANTS").is_some();
+    let is_native = !has_variants && env::var("GGML_NATIVE").is_ok_and(|value| value == "ON");
     // Elsewhere nothing tells, and compilers of other systems build for a family of processors.
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = if is_native { native_flags(&flags) } else { String::new() };
     println!("cargo:rustc-env=NATIVE_CPU_FLAGS={flags}");
+    if has_variants && env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+        // Its libraries stand beside the program, wherever that is.
+        println!("cargo:rustc-link-arg-bins=-Wl,-rpath,$ORIGIN");
+    }
 }
 
 /// The flags of the first processor that compilers choose instructions by.

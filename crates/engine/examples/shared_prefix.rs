@@ -36,7 +36,8 @@ fn main() -> Result<(), Failure> {
     let mut arguments = env::args().skip(1);
     let path = arguments.next().ok_or("the path of a model is needed")?;
     let rounds: usize = arguments.next().map_or(Ok(5), |rounds| rounds.parse())?;
-    let settings = Settings { path: path.into(), threads: 1, parallel: REQUESTS, context: 1024 };
+    let settings =
+        Settings { path: path.into(), threads: 1, parallel: REQUESTS, context: 1024, gpu_layers: None };
     let llama = Llama::load(settings, Arc::new(AtomicBool::new(false)))?;
     let prompts = prompts(llama.vocabulary().as_ref());
     let (mut together, mut apart) = (Vec::new(), Vec::new());

@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Tokens that one request may hold, prompt and answer together; at most what the model was trained on.
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(16..=16_777_216))]
     context: u32,
+    /// Layers of the model that GPUs compute, where the program was built for them; 0 leaves all to the processor [default: all].
+    #[arg(long, value_name = "N")]
+    gpu_layers: Option<u32>,
 }
 
 impl Arguments {
@@ -40,6 +43,7 @@ impl Arguments {
             threads: self.threads.map_or_else(cpu::default_threads, usize::from),
             parallel: usize::from(self.parallel),
             context: self.context as usize,
+            gpu_layers: self.gpu_layers,
         }
     }
 }

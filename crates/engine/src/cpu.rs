@@ -2,10 +2,52 @@
 
 use std::{collections::HashSet, fs, num::NonZeroUsize, path::Path, thread};
 
+/// llama.cpp multiplies weights with the vectors of this many tokens at a time. Where they are not a multiple of it, the rest
+/// costs a pass of its own over the weights.
+pub const TILE_TOKENS: usize = 4;
+
+/// The features that llama.cpp uses beside those of every build, parted by blanks.
+#[must_use]
+pub fn build_features() -> String {
+    // The variant that is chosen uses AVX-512 wherever the processor has it.
+    #[cfg(all(feature = "cpu-variants", target_arch = "x86_64"))]
+    if is_x86_feature_detected!("avx512f") {
+        return "avx512f".to_owned();
+    }
+    env!("NATIVE_CPU_FLAGS").to_owned()
+}
+
+/// Which processors llama.cpp was built for, in words.
+#[must_use]
+pub fn build() -> String {
+    if cfg!(feature = "cpu-variants") {
+        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        return variant(&maps).map_or_else(
+            || "the variant for this processor".to_owned(),
+            |name| format!("{name}, chosen among variants for all processors"),
+        );
+    }
+    let features = build_features();
+    let has = |wanted: &str| features.split(' ').any(|feature| feature == wanted);
+    match (has("avx512f"), has("avx2"), cfg!(target_arch = "x86_64")) {
+        (true, ..) => "AVX-512, built for this machine's processor".to_owned(),
+        (_, true, _) => "AVX2, built for this machine's processor".to_owned(),
+        _ if !features.is_empty() => "built for this machine's processor".to_owned(),
+        (.., true) => "AVX2, built for any processor that has it".to_owned(),
+        _ => "built for any processor".to_owned(),
+    }
+}
+
+/// The name of the variant among the files that Linux lists as mapped.
+fn variant(maps: &str) -> Option<&str> {
+    let file = |line| str::rsplit(line, '/').next();
+    maps.lines().filter_map(file).find_map(|file| file.strip_prefix("libggml-cpu-")?.strip_suffix(".so"))
+}
+
 /// Features that the program was built to use and that this processor lacks; empty where all is well.
 #[must_use]
 pub fn missing_features() -> Vec<&'static str> {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "cpu-variants")))]
     let features = [
         ("AVX", is_x86_feature_detected!("avx")),
         ("AVX2", is_x86_feature_detected!("avx2")),
@@ -13,7 +55,7 @@ pub fn missing_features() -> Vec<&'static str> {
         ("F16C", is_x86_feature_detected!("f16c")),
         ("BMI2", is_x86_feature_detected!("bmi2")),
     ];
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(not(target_arch = "x86_64"), feature = "cpu-variants"))]
     let features: [(&str, bool); 0] = [];
     let missing = features.into_iter().filter(|(_, is_there)| !is_there).map(|(feature, _)| feature);
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -48,7 +90,7 @@ fn physical_cores(folder: &Path) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{default_threads, missing_features, missing_flags, physical_cores};
+    use super::{build, default_threads, missing_features, missing_flags, physical_cores, variant};
     use std::path::Path;
 
     #[test]
@@ -63,6 +105,15 @@ mod tests {
         assert_eq!(missing_flags("", cpuinfo), [""; 0]);
         assert_eq!(missing_flags("avx", ""), ["avx"]);
         assert!(missing_features().is_empty(), "this program was built for this processor");
+    }
+
+    #[test]
+    fn the_build_is_told_in_words() {
+        let is_native = !env!("NATIVE_CPU_FLAGS").is_empty();
+        assert_eq!(build().contains("this machine's processor"), is_native, "{}", build());
+        let maps = "7f00-7f01 r-xp 0 fe:01 7 /usr/lib/libc.so.6\n7f02-7f03 r-xp 0 fe:01 9 /opt/o/libggml-cpu-icelake.so\n";
+        assert_eq!(variant(maps), Some("icelake"));
+        assert_eq!(variant("7f00-7f01 r-xp 0 fe:01 7 /opt/o/libggml-base.so\n"), None);
     }
 
     #[test]

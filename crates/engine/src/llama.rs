@@ -3,6 +3,8 @@
 //! llama.cpp ends the process on numbers out of range, so everything that reaches it is checked before: lengths by the
 //! callers against [`Capacity`], numbers here.
 
+mod devices;
+
 use std::{
     fs::{self, File},
     io::Read,
@@ -15,18 +17,17 @@ use std::{
 };
 
 use llama_cpp_2::{
-    LogOptions,
     context::{LlamaContext, params::LlamaContextParams},
     llama_backend::LlamaBackend,
     llama_batch::LlamaBatch,
     model::{LlamaModel, params::LlamaModelParams},
-    send_logs_to_tracing,
     token::LlamaToken,
 };
 
+pub use self::devices::Devices;
 use crate::{
     attention::{self, Heads},
-    memory,
+    cpu, memory,
     model::{BatchEntry, Capacity, DecodeFailed, Decoder, STEP_TOKENS_MAX, Token, Vocabulary},
 };
 
@@ -41,6 +42,8 @@ pub struct Settings {
     pub parallel: usize,
     /// Tokens that one request may hold; the model's training context bounds it.
     pub context: usize,
+    /// Layers that GPUs compute, where there are any; all of them where `None`.
+    pub gpu_layers: Option<u32>,
 }
 
 /// Why a model cannot be used, as a sentence.
@@ -72,6 +75,7 @@ pub struct Llama {
     vocabulary: Arc<LlamaVocabulary>,
     capacity: Capacity,
     settings: Settings,
+    devices: Devices,
 }
 
 impl Llama {
@@ -82,22 +86,38 @@ impl Llama {
     pub fn load(settings: Settings, stop: Arc<AtomicBool>) -> Result<Self, LoadFailed> {
         let failed = |reason: String| LoadFailed { path: settings.path.clone(), reason };
         check_file(&settings.path).map_err(failed)?;
-        send_logs_to_tracing(LogOptions::default());
+        let devices = Devices::find();
+        let devices = if settings.gpu_layers == Some(0) { devices.without_gpus() } else { devices };
         let backend = LlamaBackend::init().map_err(|fault| failed(fault.to_string()))?;
         let goes_on = move |_| !stop.load(Ordering::Relaxed);
         let bytes = fs::metadata(&settings.path).map_or(u64::MAX, |file| file.len());
-        let is_mapped = !memory::holds_weights(bytes);
-        let parameters = LlamaModelParams::default().with_use_mmap(is_mapped).with_progress_callback(goes_on);
+        // What is copied to a GPU is read once.
+        let is_mapped = devices.has_gpu() || !memory::holds_weights(bytes);
+        let parameters = LlamaModelParams::default()
+            .with_devices(&devices.gpu_indices())
+            .map_err(|fault| failed(fault.to_string()))?
+            .with_use_mmap(is_mapped)
+            .with_progress_callback(goes_on);
+        let parameters = match settings.gpu_layers {
+            Some(layers) => parameters.with_n_gpu_layers(layers),
+            None => parameters,
+        };
         let model = LlamaModel::load_from_file(&backend, &settings.path, &parameters)
             .map_err(|_| failed("llama.cpp does not take it; the log says why".to_owned()))?;
         let tokenizer = model.meta_val_str("tokenizer.ggml.model").unwrap_or_default();
         if model.n_vocab() < 1 || ["", "none", "no_vocab"].contains(&tokenizer.as_str()) {
             return Err(failed("it has no vocabulary".to_owned()));
         }
-        let capacity = capacity(&settings, &model);
+        let capacity = capacity(&settings, &model, &devices);
         let model = Arc::new(model);
         let vocabulary = Arc::new(LlamaVocabulary::new(Arc::clone(&model)));
-        Ok(Self { backend, model, vocabulary, capacity, settings })
+        Ok(Self { backend, model, vocabulary, capacity, settings, devices })
+    }
+
+    /// What computes it.
+    #[must_use]
+    pub fn devices(&self) -> &Devices {
+        &self.devices
     }
 
     /// Its vocabulary.
@@ -138,7 +158,7 @@ impl Llama {
         let number = |value: usize| u32::try_from(value).map_err(|fault| failed(fault.to_string()));
         let threads = i32::try_from(self.settings.threads).map_err(|fault| failed(fault.to_string()))?;
         let step = number(STEP_TOKENS_MAX)?;
-        let flash = prefers_flash(heads(&self.model), self.capacity.cells);
+        let flash = prefers_flash(&self.devices, heads(&self.model), self.capacity.cells);
         let parameters = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(number(self.capacity.cells)?))
             .with_n_batch(step)
@@ -166,7 +186,7 @@ fn check_file(path: &Path) -> Result<(), String> {
     }
 }
 
-fn capacity(settings: &Settings, model: &LlamaModel) -> Capacity {
+fn capacity(settings: &Settings, model: &LlamaModel, devices: &Devices) -> Capacity {
     let trained = usize::try_from(model.n_ctx_train()).unwrap_or(usize::MAX).max(1);
     if settings.context > trained {
         tracing::info!(trained, asked = settings.context, "take the context that the model was trained on");
@@ -175,6 +195,13 @@ fn capacity(settings: &Settings, model: &LlamaModel) -> Capacity {
     let cells = context.saturating_mul(settings.parallel).min(CELLS_MAX.max(context));
     let cells = cells.next_multiple_of(CELLS_STEP);
     let heads = heads(model);
+    let flash = prefers_flash(devices, heads, cells);
+    // Both bounds were measured on processors. A GPU has the more of its time to gain from large steps.
+    let (masked_cells, tile_tokens) = if devices.has_gpu() {
+        (usize::MAX, 1)
+    } else {
+        (attention::masked_cells(heads, flash, model.size()), cpu::TILE_TOKENS)
+    };
     let shares_prefixes = !model.is_recurrent() && !model.is_hybrid();
     Capacity {
         context,
@@ -182,7 +209,8 @@ fn capacity(settings: &Settings, model: &LlamaModel) -> Capacity {
         parallel: settings.parallel,
         sequences: settings.parallel + if shares_prefixes { KEPT_SEQUENCES } else { 0 },
         kept_cells: context / KEPT_CONTEXT_PART,
-        masked_cells: attention::masked_cells(heads, prefers_flash(heads, cells), model.size()),
+        masked_cells,
+        tile_tokens,
         shares_prefixes,
     }
 }
@@ -197,8 +225,8 @@ fn heads(model: &LlamaModel) -> Heads {
     Heads { count, layers: model.n_layer(), length: number("key_length").unwrap_or(evenly) }
 }
 
-fn prefers_flash(heads: Heads, cells: usize) -> bool {
-    attention::prefers_flash(heads, env!("NATIVE_CPU_FLAGS"), cells, STEP_TOKENS_MAX)
+fn prefers_flash(devices: &Devices, heads: Heads, cells: usize) -> bool {
+    devices.has_gpu() || attention::prefers_flash(heads, &cpu::build_features(), cells, STEP_TOKENS_MAX)
 }
 
 /// A vocabulary whose pieces are read once.

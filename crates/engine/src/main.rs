@@ -1,13 +1,17 @@
 //! The program overnight-engine: llama.cpp behind the OpenAI HTTP API, for one machine.
 
-use std::{env, io, process::ExitCode};
+use std::{
+    env,
+    io::{self, Write},
+    process::ExitCode,
+};
 #[cfg(target_os = "linux")]
 use std::{os::unix::process::CommandExt, process::Command};
 
-use clap::Parser;
+use clap::{Parser, error::ErrorKind};
 #[cfg(target_os = "linux")]
 use overnight_engine::memory;
-use overnight_engine::{args::Arguments, cpu, serve::serve};
+use overnight_engine::{args::Arguments, cpu, llama::Devices, serve::serve};
 use tokio::runtime;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -18,8 +22,13 @@ const STACK_BYTES: usize = 64 * 1024 * 1024;
 /// Threads that read, render and tokenize.
 const PREPARING_THREADS: usize = 2;
 
+type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Err(told) if told.kind() != ErrorKind::DisplayVersion => told.exit(),
+        arguments => arguments,
+    };
     #[cfg(target_os = "linux")]
     ask_for_large_pages();
     let asked = env::var("RUST_LOG").ok().and_then(|text| {
@@ -38,7 +47,11 @@ fn main() -> ExitCode {
         tracing::error!("this processor lacks {lacks}, which this program was built for; {remedy}");
         return ExitCode::FAILURE;
     }
-    match run(arguments) {
+    if cfg!(feature = "cpu-variants") && !Devices::find().has_processor() {
+        tracing::error!("no libggml-cpu-*.so for this processor is beside this program: copy them there");
+        return ExitCode::FAILURE;
+    }
+    match arguments.map_or_else(|version| tell_version(&version.to_string()), run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             tracing::error!("{failure}");
@@ -59,7 +72,12 @@ fn ask_for_large_pages() {
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// Writes one line: the version, and what a model would be computed on. `overnight doctor` shows it.
+fn tell_version(version: &str) -> Outcome {
+    Ok(writeln!(io::stdout(), "{} on {}", version.trim(), Devices::find())?)
+}
+
+fn run(arguments: Arguments) -> Outcome {
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .max_blocking_threads(PREPARING_THREADS)

@@ -32,6 +32,8 @@ pub struct Capacity {
     pub kept_cells: usize,
     /// How many cells of other sequences a token passes over in the time in which a step reads the weights.
     pub masked_cells: usize,
+    /// How many tokens share a pass over the weights without a rest that costs a pass of its own; at least 1.
+    pub tile_tokens: usize,
     /// Whether a part of a sequence can be handed to another one; recurrent models cannot.
     pub shares_prefixes: bool,
 }

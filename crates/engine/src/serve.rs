@@ -114,7 +114,7 @@ impl Work {
         let scheduler = Scheduler::new(decoder, vocabulary.clone(), capacity, self.metrics);
         let grammars = Grammars::new(vocabulary.clone());
         self.engine.open(Ready { vocabulary, template, capacity, grammars });
-        tracing::info!(?capacity, "serve model");
+        tracing::info!(devices = %llama.devices(), ?capacity, "serve model");
         worker::run(scheduler, self.received);
         Ok(())
     }

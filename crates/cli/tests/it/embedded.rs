@@ -26,6 +26,29 @@ fn the_examples_are_answered_by_the_model_in_the_box() {
 }
 
 #[test]
+fn doctor_names_what_the_engine_computes_on() {
+    let engine = Path::new(env!("CARGO_BIN_EXE_overnight")).with_file_name("overnight-engine");
+    if !engine.exists() {
+        eprintln!("skipped: {} is not built", engine.display());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "[[models]]\nname = \"m\"\n[[engines]]\nname = \"local\"\nkind = \"embedded\"\n";
+    for (setting, expected) in [("", ""), ("gpu_layers = 0\n", " (`gpu_layers` = 0)")] {
+        fs::write(folder.path().join("overnight.toml"), format!("{settings}{setting}")).unwrap();
+        let ran = Ran::from(program().arg("doctor").current_dir(folder.path()).output().unwrap());
+        let line = ran.stdout.lines().find(|line| line.starts_with("ok    engine local: "));
+        let line = line.unwrap_or_else(|| panic!("{ran:?}"));
+        let told = format!("overnight-engine {} on ", env!("CARGO_PKG_VERSION"));
+        let (_, devices) = line.split_once(&told).unwrap_or_else(|| panic!("{line}"));
+        let devices = devices.strip_suffix(&format!("{expected} with the model in the box"));
+        // Like `CPU: …` or `Vulkan0: …`.
+        let (device, description) = devices.and_then(|it| it.split_once(": ")).expect(line);
+        assert!(!device.contains(' ') && description.len() > 1, "{line}");
+    }
+}
+
+#[test]
 fn a_run_whose_only_engine_does_not_come_up_says_why_and_ends() {
     let folder = tempfile::tempdir().unwrap();
     let settings = "[[models]]\nname = \"m\"\n[[engines]]\nname = \"local\"\nkind = \"embedded\"\nengine_path = \"absent\"\n";

@@ -16,6 +16,7 @@ fn cache_keeping(cells: usize, sequences: usize, kept_cells: usize) -> Cache<Fak
         sequences,
         kept_cells,
         masked_cells: usize::MAX,
+        tile_tokens: 4,
         shares_prefixes: true,
     };
     let mut cache = Cache::new(FakeDecoder::new(capacity, next_letter).0, capacity);

@@ -175,7 +175,7 @@ impl<D: Decoder> Scheduler<D> {
     /// does not wait until all others have ended. Tiles are filled once they are begun.
     fn pays_to_join(&self, cells: usize) -> bool {
         let own: usize = self.running.iter().map(|running| running.own_cells).sum();
-        step::full_tiles(self.running.len()).saturating_mul(own + cells) <= self.capacity.masked_cells
+        self.full_tiles(self.running.len()).saturating_mul(own + cells) <= self.capacity.masked_cells
     }
 
     /// A sequence with room for `cells`, and how many tokens of it are computed; `None` if it has to wait.

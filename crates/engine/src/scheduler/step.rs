@@ -10,10 +10,6 @@ use crate::{
     model::{BatchEntry, DecodeFailed, Decoder, STEP_TOKENS_MAX},
 };
 
-/// llama.cpp multiplies weights with the vectors of this many tokens at a time on a processor. Where they are not a multiple
-/// of it, the rest costs a pass of its own over the weights.
-const TILE_TOKENS: usize = 4;
-
 impl<D: Decoder> Scheduler<D> {
     /// Computes one step over the running sequences, of which there is at least one.
     pub(super) fn compute(&mut self) {
@@ -78,9 +74,15 @@ impl<D: Decoder> Scheduler<D> {
         let mut batch: Vec<BatchEntry> = places.iter().filter_map(entry).collect();
         let first = self.next_answer % batch.len().max(1);
         batch.rotate_left(first);
-        batch.truncate(full_tiles(batch.len()));
+        batch.truncate(self.full_tiles(batch.len()));
         self.next_answer = first + batch.len();
         batch
+    }
+
+    /// The most tokens, up to `tokens`, that need no pass over the weights for a tile that is not full.
+    pub(super) fn full_tiles(&self, tokens: usize) -> usize {
+        let tile = self.capacity.tile_tokens;
+        if tokens < tile { tokens } else { tokens / tile * tile }
     }
 
     fn gather_prompts(&self, places: &[usize]) -> Vec<BatchEntry> {
@@ -146,11 +148,6 @@ impl<D: Decoder> Scheduler<D> {
             self.leave(running.request);
         }
     }
-}
-
-/// The most tokens, up to `tokens`, that need no pass over the weights for a tile that is not full.
-pub(super) fn full_tiles(tokens: usize) -> usize {
-    if tokens < TILE_TOKENS { tokens } else { tokens / TILE_TOKENS * TILE_TOKENS }
 }
 
 fn prompt_entries(running: &Running, positions: Range<usize>) -> impl Iterator<Item = BatchEntry> {

@@ -1,8 +1,8 @@
 use std::{
     fs,
-    io::{Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
-    process::Stdio,
+    process::{Command, Stdio},
     thread,
 };
 
@@ -16,6 +16,25 @@ fn the_process_ends_well_when_its_input_ends() {
     drop(engine.stdin.take());
     assert!(engine.child.wait().expect("an end").success());
     assert!(TcpStream::connect(&engine.address).is_err(), "somebody still listens");
+}
+
+#[test]
+fn the_version_and_the_log_name_what_computes() {
+    let output = Command::new(env!("CARGO_BIN_EXE_overnight-engine")).arg("--version").output();
+    let told = String::from_utf8(output.expect("the engine starts").stdout).expect("text");
+    let begin = format!("overnight-engine {} on ", env!("CARGO_PKG_VERSION"));
+    let devices = told.strip_prefix(&begin).and_then(|told| told.strip_suffix('\n')).expect("one line");
+    let has_gpus = cfg!(any(feature = "cuda", feature = "metal", feature = "rocm", feature = "vulkan"));
+    assert!(has_gpus || devices.starts_with("CPU: ") && devices.ends_with(')'), "{devices}");
+    let mut engine =
+        command(MODEL, &["--gpu-layers", "0"]).stderr(Stdio::piped()).spawn().expect("the engine");
+    let mut stdin = engine.stdin.take().expect("a pipe");
+    writeln!(stdin, "{}", json!({ "key": KEY })).expect("the key is taken");
+    let mut log = BufReader::new(engine.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let line = log.find(|line| line.contains("serve model")).expect("it serves");
+    assert!(line.contains("devices=CPU: "), "{line}");
+    drop(stdin);
+    assert!(engine.wait().expect("an end").success());
 }
 
 #[test]
@@ -88,7 +107,7 @@ fn standard_output_holds_one_line_and_a_kill_frees_the_port() {
 #[test]
 fn help_and_version_need_no_key() {
     for flag in ["--help", "--version"] {
-        let mut asking = std::process::Command::new(env!("CARGO_BIN_EXE_overnight-engine"));
+        let mut asking = Command::new(env!("CARGO_BIN_EXE_overnight-engine"));
         let output = asking.arg(flag).output().expect("an answer");
         assert!(
             output.status.success() && String::from_utf8_lossy(&output.stdout).contains("overnight-engine")

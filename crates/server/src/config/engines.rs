@@ -139,6 +139,7 @@ impl EngineConfig {
                 threads: None,
                 parallel: embedded::PARALLEL,
                 context: None,
+                gpu_layers: None,
                 engine_path: None,
             }),
         }

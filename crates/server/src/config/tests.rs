@@ -127,7 +127,8 @@ fn a_model_shares_its_cache_only_if_told_to() {
 /// A file in which the setting at `path` is a date, which fits no setting, and nothing else is wrong.
 fn with_a_date_at(path: &str) -> String {
     let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
-    let is_embedded = ["model_path", "threads", "parallel", "context", "engine_path"].contains(&key);
+    let is_embedded =
+        ["model_path", "threads", "parallel", "context", "gpu_layers", "engine_path"].contains(&key);
     let is_command = ["command", "working_dir", "env", "pass_env", "start_after", "idle_stop"].contains(&key)
         || ["start_timeout", "stop_timeout", "exclusive", "time_slice"].contains(&key);
     let head = match section {

@@ -126,9 +126,11 @@ async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
     command.arg("--version").env_clear().envs(engine_environment()).stdin(Stdio::null());
     let told = command.output().await;
     let version = match told {
-        Ok(told) if told.status.success() => String::from_utf8_lossy(&told.stdout).trim().to_owned(),
+        Ok(told) if told.status.success() => version(&told.stdout, embedded),
         Ok(told) => {
-            return Finding::fail(name, format!("{} ends with {}", path.display(), told.status), hint);
+            let words = String::from_utf8_lossy(&told.stderr);
+            let last = words.trim().lines().last().map_or_else(String::new, |last| format!(": {last}"));
+            return Finding::fail(name, format!("{} ends with {}{last}", path.display(), told.status), hint);
         }
         Err(error) => return Finding::fail(name, format!("{}: {error}", path.display()), hint),
     };
@@ -165,6 +167,15 @@ async fn look_for(name: String, embedded: &EmbeddedConfig) -> Finding {
             };
             Finding::fail(name, format!("the model {} {error}", model.display()), hint)
         }
+    }
+}
+
+/// What the program says of itself: its version, and the devices that it computes on.
+fn version(told: &[u8], embedded: &EmbeddedConfig) -> String {
+    let told = String::from_utf8_lossy(told);
+    match embedded.gpu_layers {
+        Some(layers) => format!("{} (`gpu_layers` = {layers})", told.trim()),
+        None => told.trim().to_owned(),
     }
 }
 

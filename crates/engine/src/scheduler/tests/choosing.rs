@@ -125,6 +125,16 @@ fn steps_hold_full_tiles_and_all_sequences_come_to_their_turn() {
 }
 
 #[test]
+fn where_a_rest_of_a_tile_costs_nothing_every_sequence_takes_part_in_every_step() {
+    let many = Capacity { parallel: 11, tile_tokens: 1, ..CAPACITY };
+    let mut bench = Bench::new(many, next_letter);
+    let answers: Vec<_> = (0..11).map(|number| bench.submit(&format!("{number:02}-a"), greedy(5))).collect();
+    bench.finish();
+    assert!(bench.batches().iter().skip(1).all(|batch| batch.len() == 11));
+    assert!(answers.into_iter().all(|answer| completion(answer).choices[0].tokens == 5));
+}
+
+#[test]
 fn a_sequence_joins_only_where_it_saves_the_others_more_than_it_costs_them() {
     let largest = |masked_cells: usize, prompts: &[String]| {
         let narrow = Capacity { masked_cells, ..CAPACITY };

@@ -27,6 +27,7 @@ const CAPACITY: Capacity = Capacity {
     sequences: 16,
     kept_cells: 4_800,
     masked_cells: usize::MAX,
+    tile_tokens: 4,
     shares_prefixes: true,
 };
 

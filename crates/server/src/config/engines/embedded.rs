@@ -13,7 +13,8 @@ use super::{path, refuse_others};
 pub(super) const PARALLEL: u32 = 32;
 
 /// The settings that only embedded engines have.
-pub(super) const KEYS: [&str; 5] = ["model_path", "threads", "parallel", "context", "engine_path"];
+pub(super) const KEYS: [&str; 6] =
+    ["model_path", "threads", "parallel", "context", "gpu_layers", "engine_path"];
 
 /// Where the model of an embedded engine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct EmbeddedConfig {
     pub parallel: u32,
     /// Tokens that one request may hold; the child's own choice where `None`.
     pub context: Option<u32>,
+    /// Layers that GPUs compute; the child's own choice where `None`.
+    pub gpu_layers: Option<u32>,
     /// The program, where it does not stand beside this one.
     pub engine_path: Option<PathBuf>,
 }
@@ -76,6 +79,7 @@ pub(super) fn read(
         threads: section.integer("threads", 1..=1_024)?,
         parallel: section.integer("parallel", 1..=128)?.unwrap_or(PARALLEL),
         context: section.integer("context", 16..=16_777_216)?,
+        gpu_layers: section.integer("gpu_layers", 0..=1_000)?,
         engine_path: path(section, "engine_path")?,
     })
 }

@@ -115,7 +115,10 @@ fn command(path: &Path, program: &Program, model: &Path) -> Command {
         "--parallel".into(),
         program.config.parallel.to_string().into(),
     ];
-    for (flag, number) in [("--threads", program.config.threads), ("--context", program.config.context)] {
+    let config = &program.config;
+    let numbers =
+        [("--threads", config.threads), ("--context", config.context), ("--gpu-layers", config.gpu_layers)];
+    for (flag, number) in numbers {
         if let Some(number) = number {
             arguments.extend([flag.into(), number.to_string().into()]);
         }

@@ -64,13 +64,14 @@ fn process_of(completion: &Completion) -> String {
 async fn a_child_is_started_told_its_key_and_asked_when_it_is_ready() {
     let folder = tempfile::tempdir().unwrap();
     let program = fake::script(folder.path(), "");
-    let engines = start_program(&program, ", threads = 2, context = 512, parallel = 3");
+    let engines = start_program(&program, ", threads = 2, context = 512, parallel = 3, gpu_layers = 0");
     let listening = engines.listening();
     assert_eq!(listening(), []);
     let completion = ask(only(&engines), "hello").await.unwrap();
     let listed = only(&engines).list_models().await.unwrap();
     assert!(matches!(&listed[..], [model] if model.id == "theirs"), "{listed:?}");
-    let arguments = format!("--model {MODEL} --name theirs --parallel 3 --threads 2 --context 512");
+    let arguments =
+        format!("--model {MODEL} --name theirs --parallel 3 --threads 2 --context 512 --gpu-layers 0");
     assert_eq!(fake::starts(folder.path()), [format!("{} {arguments}", process_of(&completion))]);
     assert!(matches!(listening()[..], [address] if address.ip().is_loopback() && address.port() > 0));
 }
