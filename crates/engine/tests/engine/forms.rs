@@ -1,5 +1,7 @@
+use std::collections::BTreeMap;
 use std::thread;
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::support::{Engine, chat};
@@ -85,7 +87,9 @@ fn a_json_object_is_one_object_and_nothing_else() {
         let text = choice["message"]["content"].as_str().expect("a text");
         match choice["finish_reason"].as_str() {
             Some("stop") => {
-                assert!(serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object()), "{text}");
+                // RFC 8259 sets no bound to numbers, and this model writes some that no double holds.
+                let object = serde_json::from_str::<BTreeMap<String, &RawValue>>(text);
+                assert!(object.is_ok(), "{object:?} in {text}");
             }
             _ => {
                 assert_eq!((choice["finish_reason"].as_str(), text.starts_with('{')), (Some("length"), true));
