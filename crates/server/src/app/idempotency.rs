@@ -36,23 +36,42 @@ pub struct Repeatable<T> {
     pub write: fn(&T, &mut Vec<u8>),
 }
 
-/// What guards a call with this body, or what it was answered before; neither where it carries no key.
-///
-/// # Errors
-///
-/// [`AppError::IdempotencyKeyReused`] where the key was used with another body.
-pub(super) async fn begin<T>(
+/// What guards a call with this body; `None` where it carries no key.
+pub(super) async fn guard<T>(
     services: &Services,
     account: AccountKey,
     body: &Bytes,
     call: Option<Repeatable<T>>,
-) -> Result<(Option<Guard<T>>, Option<Bytes>), AppError> {
-    let Some(Repeatable { hash, write }) = call else { return Ok((None, None)) };
+) -> Result<Option<Guard<T>>, AppError> {
+    let Some(Repeatable { hash, write }) = call else { return Ok(None) };
     let content = body.clone();
     let digest = parse(services, account, body.len(), move |_| Ok(Sha256::digest(&content).into())).await?;
-    let key = IdempotencyKey { hash, digest };
-    let recalled = idempotency_keys::find(&services.store, account, &key).await?;
-    Ok((Some(Guard { key, write }), recalled.map(response).transpose()?))
+    Ok(Some(Guard { key: IdempotencyKey { hash, digest }, write }))
+}
+
+/// The outcome of a call, or where it was refused, what it was answered when it was done before: a repeat is not to be refused for
+/// what the first call changed.
+///
+/// # Errors
+///
+/// As the outcome, and [`AppError::IdempotencyKeyReused`] where the key was used with another body.
+pub(super) async fn or_repeat<T>(
+    services: &Services,
+    account: AccountKey,
+    guard: Option<Guard<T>>,
+    outcome: Result<Answered<T>, AppError>,
+) -> Result<Answered<T>, AppError> {
+    let (
+        Some(guard),
+        Err(AppError::Invalid(_) | AppError::QuotaExceeded(_) | AppError::InsufficientCredits { .. }),
+    ) = (guard, &outcome)
+    else {
+        return outcome;
+    };
+    match idempotency_keys::find(&services.store, account, &guard.key).await? {
+        Some(recalled) => response(recalled).map(Answered::Repeat),
+        None => outcome,
+    }
 }
 
 /// The body of the answer that a call got before.

@@ -27,7 +27,7 @@ use crate::clock::Sleep;
 const DROPPED_BYTES_MAX: usize = 16 << 20;
 
 /// A body of so many bytes takes no memory of its client's share.
-const SHORT_BYTES: usize = 64 << 10;
+pub(super) const SHORT_BYTES: usize = 64 << 10;
 
 /// Why a body did not come.
 #[derive(Debug, Error)]
@@ -55,7 +55,11 @@ impl Received {
         if body.is_end_stream() {
             return Body::empty();
         }
-        let ends_at = after(context.services.clock.now(), context.timeouts.body_total);
+        // Lines are answered while they come, however long that takes.
+        let ends_at = match check_type(headers) {
+            Ok(ContentType::JsonLines) => i64::MAX,
+            _ => after(context.services.clock.now(), context.timeouts.body_total),
+        };
         let expects_continue = headers.contains_key(header::EXPECT);
         Body::new(Self {
             body: Some(body),
@@ -120,10 +124,11 @@ impl Drop for Received {
         let Some(body) = self.body.take().filter(|body| !body.is_end_stream() && !is_over) else {
             return;
         };
+        let clock = &self.context.services.clock;
         let rest = Self {
             body: Some(body),
             context: Shared::clone(&self.context),
-            ends_at: self.ends_at,
+            ends_at: self.ends_at.min(after(clock.now(), self.context.timeouts.body_total)),
             timer: None,
             expects_continue: false,
             is_rest: true,
@@ -153,7 +158,9 @@ impl FromRequest<Shared> for JsonBody {
 
     async fn from_request(request: Request, context: &Shared) -> Result<Self, Refusal> {
         let (parts, body) = request.into_parts();
-        check_type(&parts.headers)?;
+        if check_type(&parts.headers)? == ContentType::JsonLines {
+            return Err(Refusal::UnsupportedMediaType("the body must be application/json"));
+        }
         let limit = context.services.config.limits.request_body_bytes;
         let text = read(body, limit, Buffers::of(&parts, context)).await?;
         extract::refuse_query(&parts)?;
@@ -161,22 +168,54 @@ impl FromRequest<Shared> for JsonBody {
     }
 }
 
-fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+/// The body of a call that takes JSON or JSON Lines, and no query.
+pub(super) enum JsonOrLines {
+    /// One text.
+    Json(Bytes),
+    /// Lines that come one by one.
+    Lines(Body, Buffers),
+}
+
+impl FromRequest<Shared> for JsonOrLines {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, context: &Shared) -> Result<Self, Refusal> {
+        if check_type(request.headers())? == ContentType::Json {
+            let JsonBody(text) = JsonBody::from_request(request, context).await?;
+            return Ok(Self::Json(text));
+        }
+        let (parts, body) = request.into_parts();
+        extract::refuse_query(&parts)?;
+        Ok(Self::Lines(body, Buffers::of(&parts, context)))
+    }
+}
+
+/// What is taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ContentType {
+    Json,
+    JsonLines,
+}
+
+fn check_type(headers: &HeaderMap) -> Result<ContentType, Refusal> {
     let encoding = headers.get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return Err(Refusal::UnsupportedMediaType("the body must not be compressed"));
     }
-    let Some(content_type) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
+    let Some(content_type) = headers.get(header::CONTENT_TYPE) else { return Ok(ContentType::Json) };
     let essence = content_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
     if essence.trim_ascii().eq_ignore_ascii_case(b"application/json") {
-        return Ok(());
+        return Ok(ContentType::Json);
+    }
+    if essence.trim_ascii().eq_ignore_ascii_case(b"application/x-ndjson") {
+        return Ok(ContentType::JsonLines);
     }
     Err(Refusal::UnsupportedMediaType("the body must be application/json"))
 }
 
 /// The whole body; without a copy where it came in one piece. A long one takes memory of its client's share, before it is read
 /// where its length was announced, and gives it back with the last of its bytes.
-pub(super) async fn read(mut body: Body, limit: usize, buffers: Buffers<'_>) -> Result<Bytes, Refusal> {
+pub(super) async fn read(mut body: Body, limit: usize, buffers: Buffers) -> Result<Bytes, Refusal> {
     let size = body.size_hint();
     let announced = usize::try_from(size.lower()).unwrap_or(usize::MAX);
     if announced > limit {
@@ -211,22 +250,22 @@ pub(super) async fn read(mut body: Body, limit: usize, buffers: Buffers<'_>) -> 
 }
 
 /// Whose memory a body takes.
-pub(super) struct Buffers<'c> {
-    context: &'c Shared,
+pub(super) struct Buffers {
+    context: Shared,
     client: Option<Client>,
     /// Whether the body is one of many on its connection: unread it would take the window of those that are being read.
     is_stream: bool,
 }
 
-impl<'c> Buffers<'c> {
+impl Buffers {
     /// Those of the client of this call, as `calls.rs` named it.
-    pub(super) fn of(parts: &Parts, context: &'c Shared) -> Self {
+    pub(super) fn of(parts: &Parts, context: &Shared) -> Self {
         let is_stream = parts.version == Version::HTTP_2;
-        Self { context, client: parts.extensions.get().copied(), is_stream }
+        Self { context: Shared::clone(context), client: parts.extensions.get().copied(), is_stream }
     }
 
     /// Memory for so many bytes: once it is free, and of HTTP/2 at once. `None` where nobody knows who calls.
-    async fn take(&self, bytes: usize) -> Result<Option<MemoryPermit>, AppError> {
+    pub(super) async fn take(&self, bytes: usize) -> Result<Option<MemoryPermit>, AppError> {
         const WHY: &str = "other bodies that you are sending hold all of your memory";
         let Some(client) = self.client else { return Ok(None) };
         if !self.is_stream {
@@ -240,7 +279,7 @@ impl<'c> Buffers<'c> {
     }
 }
 
-fn broken(error: axum::Error) -> Refusal {
+pub(super) fn broken(error: axum::Error) -> Refusal {
     match error.into_inner().downcast::<BodyError>().as_deref() {
         Ok(BodyError::TimedOut) => Refusal::TimedOut,
         _ => AppError::invalid("", codes::INVALID_JSON, "broke off before its end").into(),

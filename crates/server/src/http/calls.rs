@@ -59,7 +59,14 @@ pub(super) async fn handle(State(context): State<Shared>, request: Request, next
     carry(context, call, timer, request, next).instrument(span).await
 }
 
-async fn carry(context: Shared, call: CallId, timer: CallTimer, request: Request, next: Next) -> Response {
+async fn carry(
+    context: Shared,
+    call: CallId,
+    timer: CallTimer,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    request.extensions_mut().insert(call);
     let version = request.version();
     let answered = AssertUnwindSafe(admit(&context, request, next)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| {

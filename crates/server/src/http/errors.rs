@@ -142,22 +142,20 @@ impl Refusal {
         }
     }
 
-    /// The one shape of every refusal.
-    fn envelope(&self, call: CallId) -> ErrorEnvelope {
+    /// What the one shape of every refusal of this call says.
+    pub(super) fn body(&self, call: CallId) -> ErrorBody {
         let (_, code, kind) = self.kind();
         let none = InvalidInput::default();
         let invalid = if let Self::App(AppError::Invalid(invalid)) = self { invalid } else { &none };
         let details: Vec<ErrorDetail> = invalid.details.iter().map(detail).collect();
-        ErrorEnvelope {
-            error: ErrorBody {
-                message: self.message(),
-                kind: kind.to_owned(),
-                code: code.to_owned(),
-                param: details.first().and_then(|detail| detail.param.clone()),
-                details,
-                details_total: invalid.total.map(|total| total as u64),
-                request_id: call.to_string(),
-            },
+        ErrorBody {
+            message: self.message(),
+            kind: kind.to_owned(),
+            code: code.to_owned(),
+            param: details.first().and_then(|detail| detail.param.clone()),
+            details,
+            details_total: invalid.total.map(|total| total as u64),
+            request_id: call.to_string(),
         }
     }
 }
@@ -203,7 +201,7 @@ pub(super) fn write(response: &mut Response, call: CallId) {
     if let Refusal::App(error) = &*refusal {
         log(error, format_args!("call {call}"));
     }
-    let envelope = serde_json::to_vec(&refusal.envelope(call)).unwrap_or_default();
+    let envelope = serde_json::to_vec(&ErrorEnvelope { error: refusal.body(call) }).unwrap_or_default();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.remove(header::CONTENT_LENGTH);

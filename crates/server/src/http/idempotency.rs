@@ -20,6 +20,7 @@ const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-repl
 const KEY_BYTES_MAX: usize = 255;
 
 /// What names a call among those of its account, where it carries a key: its method, its path and the key.
+#[derive(Clone)]
 pub(super) struct CallName(Option<Sha256>);
 
 impl FromRequestParts<Shared> for CallName {
@@ -39,6 +40,11 @@ impl FromRequestParts<Shared> for CallName {
 }
 
 impl CallName {
+    /// The name of a line of the body of this call.
+    pub(super) fn of_line(&self, number: u64) -> Self {
+        Self(self.0.as_ref().map(|hash| hash.clone().chain_update(format!("\n{number}"))))
+    }
+
     /// What the use case is told; `write` appends the body of the answer.
     pub(super) fn repeatable<T>(&self, write: fn(&T, &mut Vec<u8>)) -> Option<Repeatable<T>> {
         let hash = self.0.clone()?.finalize().into();

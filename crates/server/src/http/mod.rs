@@ -7,6 +7,7 @@ mod activity;
 mod addresses;
 mod answers;
 mod bodies;
+mod bulk;
 mod calls;
 mod connections;
 mod console;

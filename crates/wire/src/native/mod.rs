@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod batches;
+pub mod bulk;
 pub mod chat;
 pub mod errors;
 pub mod events;

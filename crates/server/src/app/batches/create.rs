@@ -43,10 +43,17 @@ pub async fn create(
     body: Bytes,
     call: Option<Repeatable<BatchRecord>>,
 ) -> Result<Answered<BatchRecord>, AppError> {
-    let (guard, repeated) = idempotency::begin(services, account, &body, call).await?;
-    if let Some(response) = repeated {
-        return Ok(Answered::Repeat(response));
-    }
+    let guard = idempotency::guard(services, account, &body, call).await?;
+    let outcome = create_now(services, account, body, guard).await;
+    idempotency::or_repeat(services, account, guard, outcome).await
+}
+
+async fn create_now(
+    services: &Services,
+    account: AccountKey,
+    body: Bytes,
+    guard: Option<Guard<BatchRecord>>,
+) -> Result<Answered<BatchRecord>, AppError> {
     let counted = |error| match error {
         AppError::Invalid(mut invalid) => {
             invalid.total = invalid.total.or(Some(invalid.details.len()));

@@ -36,11 +36,19 @@ pub async fn create(
     reading: Reading,
     call: Option<Repeatable<RequestSummary>>,
 ) -> Result<Answered<RequestSummary>, AppError> {
+    let guard = idempotency::guard(services, account, &body, call).await?;
+    let outcome = create_now(services, account, body, reading, guard).await;
+    idempotency::or_repeat(services, account, guard, outcome).await
+}
+
+async fn create_now(
+    services: &Services,
+    account: AccountKey,
+    body: Bytes,
+    reading: Reading,
+    guard: Option<Guard<RequestSummary>>,
+) -> Result<Answered<RequestSummary>, AppError> {
     services.rate_limits.take(account, services.clock.now())?;
-    let (guard, repeated) = idempotency::begin(services, account, &body, call).await?;
-    if let Some(response) = repeated {
-        return Ok(Answered::Repeat(response));
-    }
     let bytes = body.len();
     let make = move |services: &Services| {
         let text = reading(input::read(&body)?)?;

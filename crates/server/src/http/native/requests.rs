@@ -1,8 +1,9 @@
 //! Requests over HTTP.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
-use overnight_domain::ids::RequestKind;
+use overnight_domain::ids::{CallId, RequestKind};
 use overnight_domain::records;
 use overnight_domain::requests::RequestStatus;
 use overnight_wire::native::requests::{
@@ -13,7 +14,8 @@ use overnight_wire::native::waiting;
 use crate::app::requests;
 use crate::app::waiting::WaitingReason;
 use crate::http::answers::{self, array_of_one};
-use crate::http::bodies::JsonBody;
+use crate::http::bodies::JsonOrLines;
+use crate::http::bulk::Bulk;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
@@ -25,6 +27,7 @@ use crate::http::queries::RequestsQuery;
 use {
     super::lines::RequestLine,
     super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery},
+    overnight_wire::native::bulk::BulkLine,
     overnight_wire::native::requests::{
         CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestSummary,
     },
@@ -58,20 +61,35 @@ fn write_created(request: &records::RequestSummary, out: &mut Vec<u8>) {
 ///
 /// Takes a chat completion in, to be answered within 24 hours. Once this has answered, the request is durable: it ends
 /// by its deadline, whatever happens to the service.
+///
+/// With the type `application/x-ndjson` the body has one Create Request on each line, and each is answered with a line, in the same order,
+/// while the next ones come: the request, or why there is none. The body as a whole has no limit; a line has the limit of a body.
+/// Read the answers while you send: about 100,000 are kept for a client that does not. Where the connection breaks, the lines
+/// that were answered are taken in, and perhaps some after them; with an `Idempotency-Key`, sending all of it again takes in the
+/// rest, and answers the first ids for what was taken in. A line waits where the account may create no more in this second.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "Requests",
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters. Calls with the same \
         key do it once: a repeat within 48 hours gets the first answer, with the header `Idempotent-Replayed: true`. Another body \
         under the same key is refused (`idempotency_key_reused`). What was refused leaves the key free.")),
-    request_body(content = CreateRequest, content_type = "application/json"),
+    request_body(content((CreateRequest = "application/json"), (CreateRequest = "application/x-ndjson"))),
     responses((status = 201, description = "The request, in an array of one.", body = [RequestCreated]),
+        (status = 200, description = "Of many requests, one answer on each line.", body = BulkLine,
+            content_type = "application/x-ndjson"),
         Always, OfBody)))]
 pub(super) async fn create(
     State(context): State<Shared>,
     caller: Caller,
-    call: CallName,
-    JsonBody(body): JsonBody,
+    name: CallName,
+    Extension(call): Extension<CallId>,
+    content: JsonOrLines,
 ) -> Answer {
-    let call = call.repeatable(write_created);
+    let body = match content {
+        JsonOrLines::Json(body) => body,
+        JsonOrLines::Lines(body, buffers) => {
+            return Ok(Bulk { context, account: caller.0, call, name }.answer(body, buffers));
+        }
+    };
+    let call = name.repeatable(write_created);
     let answered = requests::create(&context.services, caller.0, body, Ok, call).await?;
     Ok(idempotency::answer(StatusCode::CREATED, &answered, write_created))
 }

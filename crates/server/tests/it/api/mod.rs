@@ -3,6 +3,7 @@
 mod batch_cancels;
 mod batches;
 mod bodies;
+mod bulk;
 mod cancels;
 mod connections;
 mod credits;

@@ -1,0 +1,134 @@
+//! The lines of a body, one after the other as they come.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use futures_util::{Stream, stream};
+use http_body_util::BodyExt;
+
+use crate::http::bodies::{self, Buffers, SHORT_BYTES};
+use crate::http::errors::Refusal;
+use crate::http::shares::{self, MemoryPermit};
+
+/// A line that is not blank, without its line break, or why it is not taken. Lines count from 1.
+pub(super) struct Line {
+    pub(super) number: u64,
+    pub(super) content: Result<Bytes, Refusal>,
+}
+
+/// Splits a body into lines.
+struct Lines {
+    body: Body,
+    buffers: Buffers,
+    /// The longest line, in bytes.
+    limit: usize,
+    /// What came and was not looked at.
+    rest: Bytes,
+    /// The beginning of the line that `rest` goes on with, or why that line is not taken.
+    beginning: Result<Vec<u8>, Refusal>,
+    memory: Option<MemoryPermit>,
+    number: u64,
+    is_over: bool,
+}
+
+/// The lines of a body of at most `limit` bytes each. It ends with an error where the body breaks off: what came of its last line is
+/// no line.
+pub(super) fn lines(
+    body: Body,
+    buffers: Buffers,
+    limit: usize,
+) -> impl Stream<Item = Result<Line, Refusal>> + Send {
+    let lines = Lines {
+        body,
+        buffers,
+        limit,
+        rest: Bytes::new(),
+        beginning: Ok(Vec::new()),
+        memory: None,
+        number: 1,
+        is_over: false,
+    };
+    stream::try_unfold(lines, async |mut lines: Lines| Ok(lines.next().await?.map(|line| (line, lines))))
+}
+
+impl Lines {
+    /// The next line; `None` at the end of the body.
+    async fn next(&mut self) -> Result<Option<Line>, Refusal> {
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.rest) {
+                let piece = self.rest.split_to(end);
+                self.rest = self.rest.slice(1..);
+                if let Some(line) = self.end_line(piece).await {
+                    return Ok(Some(line));
+                }
+                continue;
+            }
+            if self.is_over {
+                let piece = std::mem::take(&mut self.rest);
+                return Ok(self.end_line(piece).await);
+            }
+            self.keep_beginning().await;
+            match self.body.frame().await {
+                None => self.is_over = true,
+                Some(frame) => {
+                    let frame = frame.map_err(bodies::broken)?;
+                    self.rest = frame.into_data().unwrap_or_default();
+                }
+            }
+        }
+    }
+
+    /// Adds all of `rest` to the line that has begun.
+    async fn keep_beginning(&mut self) {
+        let piece = std::mem::take(&mut self.rest);
+        self.reserve(piece.len()).await;
+        if let Ok(beginning) = &mut self.beginning {
+            beginning.extend_from_slice(&piece);
+        }
+    }
+
+    /// Ends the line with its last piece; `None` where it is blank.
+    async fn end_line(&mut self, piece: Bytes) -> Option<Line> {
+        self.reserve(piece.len()).await;
+        let number = self.number;
+        self.number += 1;
+        let memory = self.memory.take();
+        let content = std::mem::replace(&mut self.beginning, Ok(Vec::new())).map(|mut line| {
+            if line.is_empty() {
+                return piece;
+            }
+            line.extend_from_slice(&piece);
+            Bytes::from(line)
+        });
+        if content.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
+            return None;
+        }
+        let content = content.map(|line| match memory {
+            None => line,
+            Some(mut memory) => {
+                memory.correct(line.len());
+                shares::hold(line, Arc::new(memory))
+            }
+        });
+        Some(Line { number, content })
+    }
+
+    /// Makes room for more bytes of the line, which is refused where it gets too long or has no memory.
+    async fn reserve(&mut self, more: usize) {
+        let Ok(beginning) = &self.beginning else { return };
+        let length = beginning.len() + more;
+        if length > self.limit {
+            self.refuse(Refusal::TooLarge(self.limit));
+        } else if length > SHORT_BYTES && self.memory.is_none() {
+            match self.buffers.take(self.limit).await {
+                Ok(memory) => self.memory = memory,
+                Err(error) => self.refuse(error.into()),
+            }
+        }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) {
+        self.beginning = Err(refusal);
+        self.memory = None;
+    }
+}

@@ -1,0 +1,191 @@
+//! Bulk create: lines in, lines out.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use overnight_domain::requests::RequestStatus;
+use serde_json::{Value, json};
+
+use crate::support::{Answered, Client, Raw, TestApp};
+
+const LINES: &str = "application/x-ndjson";
+
+fn lines_client(app: &TestApp) -> Client {
+    app.client().with("content-type", LINES)
+}
+
+fn line(content: &str) -> String {
+    TestApp::quick_start(content).to_string()
+}
+
+async fn send(client: &Client, body: impl Into<axum::body::Bytes>) -> Answered {
+    let answered = client.send("POST", "/v1/requests", body).await;
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    answered
+}
+
+fn numbers(answered: &Answered) -> Vec<u64> {
+    answered.lines().iter().map(|line| line["line"].as_u64().expect("a number")).collect()
+}
+
+/// The head of a bulk create whose body is sent in chunks.
+async fn begin(app: &TestApp, from: &str, window: u32) -> Raw {
+    let mut raw = Raw::connect_from(from, app.address, window).await;
+    let head = format!(
+        "POST /v1/requests HTTP/1.1\r\nhost: test\r\nx-api-key: {}\r\ncontent-type: {LINES}\r\n\
+         transfer-encoding: chunked\r\nconnection: close\r\n\r\n",
+        app.key()
+    );
+    raw.send(head).await;
+    raw
+}
+
+fn chunk(text: &str) -> String {
+    format!("{:x}\r\n{text}\r\n", text.len())
+}
+
+#[tokio::test]
+async fn each_line_makes_a_request_and_is_answered_in_its_order() {
+    let app = TestApp::start().await;
+    let all: Vec<String> = (0..2_000).map(|number| line(&format!("request {number}"))).collect();
+    let answered = send(&lines_client(&app), all.join("\n")).await;
+    assert_eq!(numbers(&answered), (1..=2_000).collect::<Vec<_>>());
+    let ids = answered.ids();
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 2_000);
+    for place in [0, 999, 1_999] {
+        let answer = &answered.lines()[place];
+        assert_eq!(
+            (&answer["status"], answer.as_object().expect("an object").len()),
+            (&json!("registered"), 5)
+        );
+        let record = app.client().get(&format!("/v1/requests/{}", ids[place])).await.json();
+        assert_eq!(record[0]["request_body"]["messages"][0]["content"], format!("request {place}"));
+        assert_eq!(record[0]["expires_at"], answer["expires_at"]);
+    }
+    app.settle_all(RequestStatus::Completed).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_bad_line_is_answered_with_its_error_and_the_others_go_in() {
+    let app = TestApp::start_with(&[("limits.request_body", "64 KiB")]).await;
+    let long = line(&"x".repeat(70_000));
+    let body = [
+        line("first"),
+        "{".to_owned(),
+        "  ".to_owned(),
+        json!({"request_body": {"messages": [], "temperature": 9}}).to_string(),
+        long,
+        format!("{}\r", line("sixth")),
+        String::new(),
+        line("eighth"),
+    ];
+    let answered = send(&lines_client(&app), body.join("\n") + "\n").await;
+    assert_eq!(numbers(&answered), [1, 2, 4, 5, 6, 8]);
+    let lines = answered.lines();
+    let code = |place: usize| lines[place]["error"]["code"].as_str();
+    let codes: Vec<_> = (0..6).map(code).collect();
+    assert_eq!(codes, [None, Some("invalid_input"), Some("invalid_input"), Some("too_large"), None, None]);
+    let model = &lines[2]["error"];
+    assert_eq!(model["request_id"], answered.header("x-request-id"));
+    assert!(model["details"].as_array().is_some_and(|details| details.len() > 1), "{model}");
+    assert_eq!(app.client().get("/v1/requests").await.lines().len(), 3);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn lines_are_answered_while_others_are_still_to_come() {
+    let app = TestApp::start().await;
+    let mut raw = begin(&app, "127.0.0.1", 1 << 16).await;
+    raw.send(chunk(&format!("{}\n{}", line("first"), &line("second")[..9]))).await;
+    let answer = raw.until("\"line\":1").await;
+    assert!(answer.starts_with("HTTP/1.1 200") && !answer.contains("\"line\":2"), "{answer}");
+    raw.send(chunk(&format!("{}\n", &line("second")[9..]))).await;
+    raw.until("\"line\":2").await;
+    raw.send("0\r\n\r\n").await;
+    assert!(raw.rest().await.ends_with("0\r\n\r\n"), "the answer ends as a whole");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_leaves_what_was_answered_and_no_part_of_a_line() {
+    let app = TestApp::start().await;
+    let mut raw = begin(&app, "127.0.0.1", 1 << 16).await;
+    // What came of the last line could be read as a whole one.
+    raw.send(chunk(&format!("{}\n{}", line("first"), line("second")))).await;
+    raw.until("\"line\":1").await;
+    drop(raw);
+    let mut again = begin(&app, "127.0.0.1", 1 << 16).await;
+    again.send(chunk(&line("third"))).await.send("0\r\n\r\n").await;
+    again.rest().await;
+    assert_eq!(app.client().get("/v1/requests").await.lines().len(), 2);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_sent_again_with_its_key_answers_the_first_ids_and_takes_in_the_rest() {
+    let app = TestApp::start().await;
+    let client = lines_client(&app).with("idempotency-key", "import-7");
+    let all: Vec<String> = (0..50).map(|number| line(&format!("request {number}"))).collect();
+    let first = send(&client, all[..30].join("\n")).await;
+    let again = send(&client, all.join("\n")).await;
+    assert_eq!(again.lines()[..30], first.lines());
+    assert_eq!(numbers(&again), (1..=50).collect::<Vec<_>>());
+    assert_eq!(app.client().get("/v1/requests").await.lines().len(), 50);
+    let mut other = all.clone();
+    other[3] = line("another");
+    let reused = send(&client, other.join("\n")).await.lines();
+    assert_eq!(reused[3]["error"]["code"], "idempotency_key_reused");
+    assert!(reused.iter().enumerate().all(|(place, line)| place == 3 || line["error"] == Value::Null));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn lines_wait_where_their_account_may_create_no_more_in_a_second() {
+    let settings = [("quotas.requests_per_second", "1")];
+    let (app, clock) = TestApp::start_stepped(&settings).await;
+    let client = lines_client(&app);
+    let body = (0..14).map(|number| line(&number.to_string())).collect::<Vec<_>>().join("\n");
+    let answered = clock.advance_until(Duration::from_secs(20), send(&client, body)).await;
+    assert!(answered.lines().iter().all(|line| line["error"] == Value::Null), "{}", answered.text());
+    assert_eq!(answered.lines().len(), 14);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn an_account_that_reads_no_answers_keeps_nothing_from_others() {
+    let app = TestApp::start_with(&[("limits.response_buffer", "16 MiB")]).await;
+    let mut raw = begin(&app, "127.0.0.2", 4 << 10).await;
+    let many = chunk(&"{\n".repeat(32_000));
+    let stranger = app.stranger();
+    tokio::select! {
+        () = async { loop { raw.push(many.as_bytes()).await; } } => {}
+        () = async {
+            for number in 0..200 {
+                let created = stranger.create(&number.to_string()).await;
+                assert_eq!(stranger.get(&format!("/v1/requests/{created}")).await.status, 200);
+            }
+            assert_eq!(stranger.get("/v1/requests").await.lines().len(), 200);
+        } => {}
+    }
+    drop(raw);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn lines_are_taken_where_requests_are_created_and_nowhere_else() {
+    let app = TestApp::start().await;
+    let client = lines_client(&app);
+    client.send("POST", "/v1/batches", "{}").await.refused(415, "unsupported_media_type");
+    let compressed = lines_client(&app).with("content-encoding", "gzip");
+    compressed.send("POST", "/v1/requests", "{}").await.refused(415, "unsupported_media_type");
+    client.send("POST", "/v1/requests?full=1", "{}").await.refused(422, "invalid_input");
+    app.anonymous()
+        .with("content-type", LINES)
+        .send("POST", "/v1/requests", "{}")
+        .await
+        .refused(401, "invalid_api_key");
+    assert_eq!(send(&client, "").await.text(), "");
+    assert_eq!(send(&client, "\n\n").await.text(), "");
+    app.stop().await;
+}
