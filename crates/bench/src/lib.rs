@@ -6,6 +6,7 @@
 //! fails: machines are noisy, and CPU per request is the figure to steer by.
 
 mod billing;
+mod bulk;
 mod child;
 mod clock;
 mod create;
@@ -48,6 +49,8 @@ pub const PEER_COMMAND: &str = "bench-peer";
 pub enum Benchmark {
     /// Durable creates, beside a handler that reads the same body and does nothing.
     Create,
+    /// Bulk create over one connection, beside single creates over many.
+    Bulk,
     /// Durable creates that hold credits, beside the same where billing is off.
     Billing,
     /// Queued requests to stored results on an instant engine, beside a bare pooled client of that engine.
@@ -81,7 +84,7 @@ impl Benchmark {
     /// How many requests it takes by itself.
     pub const fn default_requests(self) -> usize {
         match self {
-            Self::Create | Self::Billing | Self::Webhooks | Self::Postgres => 20_000,
+            Self::Create | Self::Bulk | Self::Billing | Self::Webhooks | Self::Postgres => 20_000,
             Self::Dispatch => 50_000,
             Self::Stream => 100_000,
             Self::Restart => 1_000_000,
@@ -102,6 +105,7 @@ pub fn run(benchmark: Benchmark, options: &Options) -> LocalBoxFuture<'_, io::Re
 async fn measure(benchmark: Benchmark, options: &Options) -> io::Result<Report> {
     match benchmark {
         Benchmark::Create => create::run(options).await,
+        Benchmark::Bulk => bulk::run(options).await,
         Benchmark::Billing => billing::run(options).await,
         Benchmark::Dispatch => dispatch::run(options).await,
         Benchmark::Webhooks => webhooks::run(options).await,

@@ -22,14 +22,14 @@ pub(crate) struct Arguments {
     /// A part of a benchmark for a process of its own, as JSON.
     #[arg(hide = true)]
     part: Option<String>,
-    /// Requests: in each round of `create`, `billing`, `dispatch` and `webhooks`, in all of `stream`, `restart` and `lease`, in each
+    /// Requests: in each round of `create`, `bulk`, `billing`, `dispatch` and `webhooks`, in all of `stream`, `restart` and `lease`, in each
     /// workload of `sweep`.
     #[arg(long, value_name = "N")]
     requests: Option<usize>,
     /// Rounds of each side, alternating [default: 5; 1 over HTTP].
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
-    /// Connections on which `create` and `billing` measure CPU.
+    /// Connections on which `create`, `bulk` and `billing` measure.
     #[arg(long, value_name = "N", default_value_t = 64)]
     connections: usize,
     /// Where folders of data are made, and removed at the end: on a real disk, because commits are durable.

@@ -21,6 +21,9 @@ const UNIT_BYTES: usize = 1 << 10;
 /// One client holds at most this part of the memory.
 const PARTS: usize = 4;
 
+/// Bulk creates that one client has under way at once: each holds up to a mebibyte of short lines.
+const BULK_CALLS_MAX: usize = 16;
+
 /// What memory is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Buffer {
@@ -82,6 +85,7 @@ struct Share {
     client: Client,
     held: Arc<Mutex<Held>>,
     calls: Arc<Semaphore>,
+    bulk_calls: Arc<Semaphore>,
     memory: [Arc<Semaphore>; 2],
 }
 
@@ -89,6 +93,12 @@ struct Share {
 pub(super) struct CallPermit {
     _call: OwnedSemaphorePermit,
     share: Arc<Share>,
+}
+
+/// A bulk create under way; dropped with its last line.
+pub(super) struct BulkPermit {
+    _call: OwnedSemaphorePermit,
+    _share: Arc<Share>,
 }
 
 /// Memory for a response or a body; given back when it is dropped.
@@ -116,6 +126,7 @@ impl Shares {
             client,
             held: Arc::clone(&self.held),
             calls: Arc::new(Semaphore::new(self.limits.calls_per_account)),
+            bulk_calls: Arc::new(Semaphore::new(BULK_CALLS_MAX)),
             memory: Buffer::ALL.map(|buffer| Arc::new(Semaphore::new(self.units_of_client(buffer)))),
         });
         held.insert(client, Arc::downgrade(&share));
@@ -131,6 +142,13 @@ impl Shares {
         let share = self.of(client);
         let call = Arc::clone(&share.calls).try_acquire_owned().ok()?;
         Some(CallPermit { _call: call, share })
+    }
+
+    /// A bulk create begins; `None` where the client has as many under way as it may.
+    pub(super) fn begin_bulk(&self, client: Client) -> Option<BulkPermit> {
+        let share = self.of(client);
+        let call = Arc::clone(&share.bulk_calls).try_acquire_owned().ok()?;
+        Some(BulkPermit { _call: call, _share: share })
     }
 
     /// Memory for `bytes`, at once; `None` where too little is free. What is larger than the client's share counts as the share.

@@ -24,6 +24,7 @@ use self::lines::{Line, lines};
 use super::answers;
 use super::bodies::Buffers;
 use super::context::Shared;
+use super::counters;
 use super::errors::Refusal;
 use super::idempotency::CallName;
 use super::json_lines::JSON_LINES;
@@ -37,7 +38,7 @@ use crate::tasks;
 const AT_ONCE_MAX: usize = 512;
 
 /// What short lines that are taken in at once hold at most.
-const BYTES_MAX: usize = 256 << 10;
+const BYTES_MAX: usize = 1 << 20;
 
 /// An answer is sent on once it has reached this length, or nothing more is ready.
 const CHUNK_BYTES: usize = 16 << 10;
@@ -56,7 +57,15 @@ impl Bulk {
     /// 200 with a line for each line of the body that is not blank. Where the body breaks off, so does the answer.
     ///
     /// Lines go on being taken in while the client reads no answers, as long as there is memory for these.
-    pub(super) fn answer(self, body: Body, buffers: Buffers) -> Response {
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::TooManyCalls`] where the account has as many of these calls under way as it may.
+    pub(super) fn answer(self, body: Body, buffers: Buffers) -> Result<Response, Refusal> {
+        let Some(permit) = self.context.shares.begin_bulk(Client::Account(self.account)) else {
+            counters::count_over_share("bulk");
+            return Err(Refusal::TooManyCalls);
+        };
         let limit = self.context.services.config.limits.request_body_bytes;
         let (answers, ready) = mpsc::unbounded_channel();
         let work = async move {
@@ -65,10 +74,11 @@ impl Bulk {
                 () = self.run(lines, &answers) => {}
                 () = answers.closed() => {}
             }
+            drop(permit);
         };
         tasks::spawn(ReadsFor::current().scope(work.in_current_span()));
         let chunks = stream::unfold(ready, next_chunk);
-        answers::typed(StatusCode::OK, JSON_LINES, Body::from_stream(chunks))
+        Ok(answers::typed(StatusCode::OK, JSON_LINES, Body::from_stream(chunks)))
     }
 
     async fn run(

@@ -86,7 +86,7 @@ pub(super) async fn create(
     let body = match content {
         JsonOrLines::Json(body) => body,
         JsonOrLines::Lines(body, buffers) => {
-            return Ok(Bulk { context, account: caller.0, call, name }.answer(body, buffers));
+            return Bulk { context, account: caller.0, call, name }.answer(body, buffers);
         }
     };
     let call = name.repeatable(write_created);

@@ -189,3 +189,24 @@ async fn lines_are_taken_where_requests_are_created_and_nowhere_else() {
     assert_eq!(send(&client, "\n\n").await.text(), "");
     app.stop().await;
 }
+
+#[tokio::test]
+async fn an_account_has_sixteen_bulk_creates_under_way_and_its_other_calls_go_on() {
+    let app = TestApp::start().await;
+    let mut open = Vec::new();
+    for _ in 0..16 {
+        let mut raw = begin(&app, "127.0.0.1", 1 << 16).await;
+        raw.send(chunk(&(line("x") + "\n"))).await.until("\"line\":1").await;
+        open.push(raw);
+    }
+    let refused = lines_client(&app).send("POST", "/v1/requests", line("y")).await;
+    refused.refused(429, "too_many_calls");
+    app.create("a single one").await;
+    let stranger = app.stranger().with("content-type", LINES);
+    assert_eq!(numbers(&send(&stranger, line("z")).await), [1]);
+    let first = open.first_mut().expect("a call");
+    first.send("0\r\n\r\n").await.rest().await;
+    assert_eq!(numbers(&send(&lines_client(&app), line("y")).await), [1]);
+    drop(open);
+    app.stop().await;
+}
