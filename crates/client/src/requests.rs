@@ -1,6 +1,7 @@
 //! Requests.
 
 use bytes::Bytes;
+use overnight_wire::native::deletions::Deleted;
 use overnight_wire::native::requests::{
     CreateRequest, FullRequest, Order, RequestCreated, RequestFilter, RequestSummary,
 };
@@ -63,6 +64,15 @@ impl Client {
     /// [`Error::Api`] with `already_ended` when it completed or failed, with `not_found` when it is not the caller's.
     pub async fn cancel_request(&self, id: &str) -> Result<FullRequest, Error> {
         self.answer(Call::cancel(self.url(&["v1", "requests", id, "cancel"])?)).await
+    }
+
+    /// Deletes a request that has ended, with its body, metadata and result.
+    ///
+    /// # Errors
+    /// [`Error::Api`] with `not_ended` when it waits or runs, with `not_found` when it is not the caller's.
+    pub async fn delete_request(&self, id: &str) -> Result<(), Error> {
+        let _: Deleted = self.answer(Call::delete(self.url(&["v1", "requests", id])?)).await?;
+        Ok(())
     }
 
     /// How the caller's requests stand, those that `filter` lets through.

@@ -36,6 +36,11 @@ impl Call {
         Self { method: Method::POST, url, body: Some(body), repeatable: Repeatable::IfRefused }
     }
 
+    /// A repeat of what was done would be told that there is nothing.
+    pub(crate) fn delete(url: Url) -> Self {
+        Self { method: Method::DELETE, url, body: None, repeatable: Repeatable::IfRefused }
+    }
+
     /// A cancelled request or batch can be cancelled again.
     pub(crate) fn cancel(url: Url) -> Self {
         Self { method: Method::POST, url, body: None, repeatable: Repeatable::Always }

@@ -67,12 +67,13 @@ async fn every_operation_has_its_path() {
         r#""requests_ids":["req_1"],"webhook":null,"metadata":null}"#
     );
     let models = r#"{"object":"list","data":[]}"#;
-    let bodies = [FULL, FULL, batch, batch, batch, batch, models];
+    let bodies = [FULL, FULL, r#"{"id":"req_1","deleted":true}"#, batch, batch, batch, batch, models];
     let replies = bodies.iter().map(|body| reply("200 OK", body)).collect();
     let service = StandIn::start(replies).await;
     let client = &service.client;
     client.get_request_status("req_1").await.expect("a status");
     client.cancel_request("req_1").await.expect("a request");
+    client.delete_request("req_1").await.expect("a deletion");
     let ids = CreateBatch { requests_ids: vec!["req_1".to_owned()], ..CreateBatch::default() };
     client.create_batch(&ids).await.expect("a batch");
     client.get_batch("batch_1").await.expect("a batch");
@@ -85,6 +86,7 @@ async fn every_operation_has_its_path() {
         [
             "GET /v1/requests/req_1/status HTTP/1.1",
             "POST /v1/requests/req_1/cancel HTTP/1.1",
+            "DELETE /v1/requests/req_1 HTTP/1.1",
             "POST /v1/batches HTTP/1.1",
             "GET /v1/batches/batch_1 HTTP/1.1",
             "GET /v1/batches/batch_1/status HTTP/1.1",
@@ -92,7 +94,7 @@ async fn every_operation_has_its_path() {
             "GET /v1/models HTTP/1.1",
         ]
     );
-    assert!(service.asked()[2].ends_with("\r\n\r\n{\"requests_ids\":[\"req_1\"]}"));
+    assert!(service.asked()[3].ends_with("\r\n\r\n{\"requests_ids\":[\"req_1\"]}"));
 }
 
 #[tokio::test]

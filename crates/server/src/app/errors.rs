@@ -50,6 +50,9 @@ pub enum AppError {
         /// The state it stays in.
         status: &'static str,
     },
+    /// What waits or runs cannot be deleted.
+    #[error("the {0} has not ended: cancel it first")]
+    NotEnded(&'static str),
     /// The payment provider did not do what it was asked, and will not.
     #[error("{0}")]
     Payment(PaymentError),

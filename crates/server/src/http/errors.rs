@@ -84,6 +84,7 @@ impl Refusal {
             Self::App(AppError::AlreadyEnded { .. }) => {
                 (StatusCode::CONFLICT, "already_ended", INVALID_REQUEST)
             }
+            Self::App(AppError::NotEnded(_)) => (StatusCode::CONFLICT, "not_ended", INVALID_REQUEST),
             Self::App(AppError::Payment(_)) => (StatusCode::BAD_GATEWAY, "payment_failed", BILLING),
             Self::App(AppError::Notice(_)) => (StatusCode::BAD_REQUEST, "invalid_notice", INVALID_REQUEST),
             Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) => {

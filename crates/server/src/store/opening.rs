@@ -40,7 +40,7 @@ statements! {
     };
 }
 
-/// Cancels that accounts have asked for and that wait for the writer: as many as a group may have, so that settles and heartbeats
+/// Cancels and deletions that accounts have asked for and that wait for the writer: as many as a group may have, so that settles and heartbeats
 /// wait for no more.
 const ACCOUNT_CANCELS_MAX: usize = 256;
 

@@ -32,6 +32,7 @@ pub(in crate::store) enum WriteOrder {
     ClaimReplicas,
     NoteKeyUses,
     DeleteEnded,
+    DeleteRequest,
     ReportEngines,
     ReleaseAll,
     Release,

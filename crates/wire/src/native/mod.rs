@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod batches;
 pub mod bulk;
 pub mod chat;
+pub mod deletions;
 pub mod errors;
 pub mod events;
 pub mod models;

@@ -3,6 +3,7 @@
 mod browse;
 mod cancel;
 mod create;
+mod delete;
 mod list;
 
 use overnight_domain::ids::RequestId;
@@ -14,6 +15,7 @@ pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, bro
 pub use self::cancel::cancel;
 pub(super) use self::create::{Coming, Reviewed, review, take_in};
 pub use self::create::{Reading, create};
+pub use self::delete::delete;
 pub use self::list::{ListQuery, list_records, list_summaries};
 use super::Services;
 use super::errors::AppError;

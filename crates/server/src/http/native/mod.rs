@@ -39,7 +39,7 @@ macro_rules! routes {
 
 routes! {
     "/v1/requests": get requests::list, post requests::create;
-    "/v1/requests/{request_id}": get requests::get;
+    "/v1/requests/{request_id}": get requests::get, delete requests::delete;
     "/v1/requests/{request_id}/status": get requests::get_status;
     "/v1/requests/{request_id}/cancel": post requests::cancel;
     "/v1/batches": get batches::list, post batches::create;

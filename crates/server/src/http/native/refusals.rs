@@ -67,6 +67,15 @@ pub(super) enum OfBody {
     Invalid(ErrorEnvelope),
 }
 
+/// What a deletion may be refused with beside.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "the reference is drawn from the type")]
+pub(super) enum OfDelete {
+    /// It waits or runs: cancel it first.
+    #[response(status = 409)]
+    NotEnded(ErrorEnvelope),
+}
+
 /// What a cancel may be refused with beside.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "the reference is drawn from the type")]

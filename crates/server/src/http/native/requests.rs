@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use overnight_domain::ids::{CallId, RequestKind};
 use overnight_domain::records;
 use overnight_domain::requests::RequestStatus;
+use overnight_wire::native::deletions::write_deleted;
 use overnight_wire::native::requests::{
     Prospect, write_full, write_full_of_one, write_status, write_status_of_one,
 };
@@ -26,8 +27,9 @@ use crate::http::queries::RequestsQuery;
 #[cfg(test)]
 use {
     super::lines::RequestLine,
-    super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery},
+    super::refusals::{Always, OfBody, OfCancel, OfDelete, OfPath, OfQuery},
     overnight_wire::native::bulk::BulkLine,
+    overnight_wire::native::deletions::Deleted,
     overnight_wire::native::requests::{
         CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestSummary,
     },
@@ -115,6 +117,22 @@ pub(super) async fn get(
         _ => Prospect::default(),
     };
     Ok(answers::ok(|out| array_of_one(out, |out| write_full_of_one(&request, prospect, out))))
+}
+
+/// Delete a request
+///
+/// Deletes a request that has ended, with its body, metadata and result; a webhook that was not delivered yet is not sent. What it
+/// cost stays counted, and so does its place in the counts of its batch. Afterwards nothing is found under its identifier.
+#[cfg_attr(test, utoipa::path(delete, path = "/v1/requests/{request_id}", operation_id = "delete_request", tag = "Requests",
+    params(("request_id" = String, Path, description = "The identifier of the request.")),
+    responses((status = 200, description = "It is gone.", body = Deleted), Always, OfPath, OfDelete)))]
+pub(super) async fn delete(
+    State(context): State<Shared>,
+    caller: Caller,
+    PathId(id): PathId<RequestKind>,
+) -> Answer {
+    requests::delete(&context.services, caller.0, id).await?;
+    Ok(answers::ok(|out| write_deleted(id, out)))
 }
 
 /// Get the status of a request

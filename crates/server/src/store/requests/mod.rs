@@ -1,6 +1,7 @@
 //! Requests: taken in, cancelled, read, deleted.
 
 pub(in crate::store) mod cancel;
+pub(in crate::store) mod deletion;
 mod insert;
 pub(in crate::store) mod listing;
 pub(in crate::store) mod live;
@@ -10,6 +11,7 @@ pub(in crate::store) mod records;
 pub(in crate::store) mod retention;
 
 pub use self::cancel::{CancelOutcome, cancel};
+pub use self::deletion::{DeletionOutcome, delete_request};
 pub use self::insert::{insert, insert_once, stored_bytes};
 #[cfg(test)]
 pub(super) use self::listing::{FIND_CHARGE, LIST_ERRORS, list_newest_of, list_of};

@@ -62,6 +62,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         queue::settle::postgres::STATEMENTS,
         queue::settle::sqlite::STATEMENTS,
         requests::cancel::STATEMENTS,
+        requests::deletion::STATEMENTS,
         requests::live::STATEMENTS,
         requests::listing::STATEMENTS,
         requests::STATEMENTS,

@@ -19,8 +19,8 @@ use crate::store::queue::queue_scan;
 use crate::store::queue::releases;
 use crate::store::queue::segments;
 use crate::store::queue::settle;
-use crate::store::requests::retention;
 use crate::store::requests::{Direction, ListScope, PageScope};
+use crate::store::requests::{deletion, retention};
 use crate::store::tests::{Fixture, START};
 use crate::store::{batches, requests};
 
@@ -91,7 +91,7 @@ async fn no_hot_statement_reads_a_whole_table_of_postgresql() {
     statements.push(live_counts::OF_MODEL.bind(fixture.model));
     statements.push(retention::FIND_OLDEST_ENDED.bind(9i64));
     statements.push(retention::FIND_OLDEST_DEADLINES.bind(START).bind(9i64));
-    for delete in [&retention::DELETE_DELIVERIES, &retention::DELETE_EVENTS, &retention::DELETE_ATTEMPTS] {
+    for delete in [&deletion::DELETE_DELIVERIES, &deletion::DELETE_EVENTS, &deletion::DELETE_ATTEMPTS] {
         statements.push(delete.over([], row(1)));
     }
     statements.push(

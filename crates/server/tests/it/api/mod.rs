@@ -8,6 +8,7 @@ mod cancels;
 mod connections;
 mod credits;
 mod crowds;
+mod deletions;
 mod disk;
 mod exxa;
 mod first_start;

@@ -12,6 +12,58 @@ SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, mo
 SELECT seq, model, account, sort_key, state, ready_at, in_progress_at, ended_at FROM current_requests
         WHERE id = $1 AND account = $2;
 
+-- requests::deletion::DELETE_ATTEMPTS, SQLite
+DELETE FROM attempts WHERE request = ?1;
+
+-- requests::deletion::DELETE_ATTEMPTS, PostgreSQL
+DELETE FROM attempts WHERE request = ANY ($1::bigint[]);
+
+-- requests::deletion::DELETE_DELIVERIES, SQLite
+DELETE FROM deliveries WHERE event = ?1;
+
+-- requests::deletion::DELETE_DELIVERIES, PostgreSQL
+DELETE FROM deliveries WHERE event = ANY ($1::bigint[]);
+
+-- requests::deletion::DELETE_EVENTS, SQLite
+DELETE FROM events WHERE request = ?1 AND request IS NOT NULL RETURNING seq;
+
+-- requests::deletion::DELETE_EVENTS, PostgreSQL
+DELETE FROM events WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL RETURNING seq;
+
+-- requests::deletion::DELETE_REQUESTS, SQLite
+DELETE FROM requests WHERE seq = ?1;
+
+-- requests::deletion::DELETE_REQUESTS, PostgreSQL
+DELETE FROM requests WHERE seq = ANY ($1::bigint[]);
+
+-- requests::deletion::DELETE_RESULTS, SQLite
+DELETE FROM results WHERE seq = ?1;
+
+-- requests::deletion::DELETE_RESULTS, PostgreSQL
+DELETE FROM results WHERE seq = ANY ($1::bigint[]);
+
+-- requests::deletion::DELETE_STATES, SQLite
+DELETE FROM request_states WHERE seq = ?1 AND state >= 3 /* ended */ RETURNING seq, batch;
+
+-- requests::deletion::DELETE_STATES, PostgreSQL
+DELETE FROM request_states WHERE seq = ANY ($1::bigint[]) AND state >= 3 /* ended */ RETURNING seq, batch;
+
+-- requests::deletion::FIND_OWN, both
+SELECT rs.seq, rs.account, rs.result_seq, coalesce(rs.ended_at, 0) AS ended_at, rs.state >= 3 /* ended */ AS has_ended,
+               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
+               + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
+                                                      FROM attempts a WHERE a.request = rs.seq) AS bytes
+        FROM requests r JOIN request_states rs ON rs.seq = r.seq LEFT JOIN results t ON t.seq = rs.result_seq
+        WHERE r.id = $1 AND r.account = $2;
+
+-- requests::deletion::NOTE_LAST, SQLite
+INSERT INTO last_deleted (table_name, seq) VALUES (?, ?)
+            ON CONFLICT (table_name) DO UPDATE SET seq = max(seq, excluded.seq);
+
+-- requests::deletion::NOTE_LAST, PostgreSQL
+INSERT INTO last_deleted (table_name, seq) VALUES ($1, $2)
+            ON CONFLICT (table_name) DO UPDATE SET seq = greatest(last_deleted.seq, excluded.seq);
+
 -- requests::listing::FIND_CHARGE, both
 SELECT prompt_tokens, completion_tokens, charged FROM current_requests WHERE id = $1 AND account = $2;
 
@@ -154,42 +206,6 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
--- requests::retention::DELETE_ATTEMPTS, SQLite
-DELETE FROM attempts WHERE request = ?1;
-
--- requests::retention::DELETE_ATTEMPTS, PostgreSQL
-DELETE FROM attempts WHERE request = ANY ($1::bigint[]);
-
--- requests::retention::DELETE_DELIVERIES, SQLite
-DELETE FROM deliveries WHERE event = ?1;
-
--- requests::retention::DELETE_DELIVERIES, PostgreSQL
-DELETE FROM deliveries WHERE event = ANY ($1::bigint[]);
-
--- requests::retention::DELETE_EVENTS, SQLite
-DELETE FROM events WHERE request = ?1 AND request IS NOT NULL RETURNING seq;
-
--- requests::retention::DELETE_EVENTS, PostgreSQL
-DELETE FROM events WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL RETURNING seq;
-
--- requests::retention::DELETE_REQUESTS, SQLite
-DELETE FROM requests WHERE seq = ?1;
-
--- requests::retention::DELETE_REQUESTS, PostgreSQL
-DELETE FROM requests WHERE seq = ANY ($1::bigint[]);
-
--- requests::retention::DELETE_RESULTS, SQLite
-DELETE FROM results WHERE seq = ?1;
-
--- requests::retention::DELETE_RESULTS, PostgreSQL
-DELETE FROM results WHERE seq = ANY ($1::bigint[]);
-
--- requests::retention::DELETE_STATES, SQLite
-DELETE FROM request_states WHERE seq = ?1 AND state >= 3 /* ended */ RETURNING seq, batch;
-
--- requests::retention::DELETE_STATES, PostgreSQL
-DELETE FROM request_states WHERE seq = ANY ($1::bigint[]) AND state >= 3 /* ended */ RETURNING seq, batch;
-
 -- requests::retention::FIND_OLDEST_DEADLINES, both
 SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
                512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
@@ -205,12 +221,4 @@ SELECT rs.seq, rs.account, rs.result_seq, rs.ended_at,
                                          FROM attempts a WHERE a.request = rs.seq) AS bytes
         FROM results t JOIN request_states rs ON rs.seq = t.request JOIN requests r ON r.seq = t.request
         WHERE t.seq > 0 ORDER BY t.seq LIMIT $1;
-
--- requests::retention::NOTE_LAST, SQLite
-INSERT INTO last_deleted (table_name, seq) VALUES (?, ?)
-            ON CONFLICT (table_name) DO UPDATE SET seq = max(seq, excluded.seq);
-
--- requests::retention::NOTE_LAST, PostgreSQL
-INSERT INTO last_deleted (table_name, seq) VALUES ($1, $2)
-            ON CONFLICT (table_name) DO UPDATE SET seq = greatest(last_deleted.seq, excluded.seq);
 

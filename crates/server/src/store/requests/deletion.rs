@@ -1,0 +1,172 @@
+//! Deleting requests that have ended: the whole record goes, with its result, attempts and events. Its batch keeps its counts and
+//! the ledger its entry.
+
+use std::collections::BTreeMap;
+
+use overnight_domain::ids::RequestId;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, Value, statements};
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::{WriteOrder, WriteTransaction};
+use crate::store::{Store, StoreError};
+use crate::turns::Permit;
+
+statements! {
+    FIND_OWN = "SELECT rs.seq, rs.account, rs.result_seq, coalesce(rs.ended_at, 0) AS ended_at, rs.state >= 3 /* ended */ AS has_ended,
+               512 + octet_length(r.body) + coalesce(octet_length(r.metadata), 0) + coalesce(1024 + 2 * octet_length(r.webhook), 0)
+               + coalesce(octet_length(t.body), 0) + (SELECT CAST(coalesce(sum(octet_length(a.message)), 0) AS BIGINT)
+                                                      FROM attempts a WHERE a.request = rs.seq) AS bytes
+        FROM requests r JOIN request_states rs ON rs.seq = r.seq LEFT JOIN results t ON t.seq = rs.result_seq
+        WHERE r.id = ? AND r.account = ?";
+    /// On PostgreSQL another node may delete it in this moment: who deletes this row deletes the rest.
+    DELETE_STATES over [Integer] = {
+        sqlite: "DELETE FROM request_states WHERE seq = ?1 AND state >= 3 /* ended */ RETURNING seq, batch",
+        postgres: "DELETE FROM request_states WHERE seq = ANY ($1::bigint[]) AND state >= 3 /* ended */ RETURNING seq, batch",
+    };
+    DELETE_REQUESTS over [Integer] = {
+        sqlite: "DELETE FROM requests WHERE seq = ?1",
+        postgres: "DELETE FROM requests WHERE seq = ANY ($1::bigint[])",
+    };
+    DELETE_RESULTS over [Integer] = {
+        sqlite: "DELETE FROM results WHERE seq = ?1",
+        postgres: "DELETE FROM results WHERE seq = ANY ($1::bigint[])",
+    };
+    DELETE_ATTEMPTS over [Integer] = {
+        sqlite: "DELETE FROM attempts WHERE request = ?1",
+        postgres: "DELETE FROM attempts WHERE request = ANY ($1::bigint[])",
+    };
+    DELETE_EVENTS over [Integer] = {
+        sqlite: "DELETE FROM events WHERE request = ?1 AND request IS NOT NULL RETURNING seq",
+        postgres: "DELETE FROM events WHERE request = ANY ($1::bigint[]) AND request IS NOT NULL RETURNING seq",
+    };
+    DELETE_DELIVERIES over [Integer] = {
+        sqlite: "DELETE FROM deliveries WHERE event = ?1",
+        postgres: "DELETE FROM deliveries WHERE event = ANY ($1::bigint[])",
+    };
+    NOTE_LAST = {
+        sqlite: "INSERT INTO last_deleted (table_name, seq) VALUES (?, ?)
+            ON CONFLICT (table_name) DO UPDATE SET seq = max(seq, excluded.seq)",
+        postgres: "INSERT INTO last_deleted (table_name, seq) VALUES (?, ?)
+            ON CONFLICT (table_name) DO UPDATE SET seq = greatest(last_deleted.seq, excluded.seq)",
+    };
+}
+
+/// What became of a deletion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeletionOutcome {
+    /// The account has no such request.
+    Unknown,
+    /// It waits or runs, and stays.
+    NotEnded,
+    /// It is gone.
+    Deleted,
+}
+
+/// Deletes a request of `account`, if it has ended.
+pub async fn delete_request(
+    store: &Store,
+    account: AccountKey,
+    id: RequestId,
+) -> Result<DeletionOutcome, StoreError> {
+    let turn = store.take_cancel_turn(account).await?;
+    store.writer().write(DeleteRequest { account, id, _turn: turn }).await
+}
+
+struct DeleteRequest {
+    account: AccountKey,
+    id: RequestId,
+    /// Kept until it is done, even if the caller leaves.
+    _turn: Permit,
+}
+
+impl Operation for DeleteRequest {
+    type Answer = DeletionOutcome;
+    const CLASS: WriteClass = WriteClass::Control;
+    const ORDER: WriteOrder = WriteOrder::DeleteRequest;
+
+    async fn apply(
+        jobs: &[Job<Self>],
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Vec<DeletionOutcome>, StoreError> {
+        let mut answers = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            answers.push(job.operation.delete(write).await?);
+        }
+        Ok(answers)
+    }
+}
+
+impl DeleteRequest {
+    async fn delete(&self, write: &mut WriteTransaction<'_>) -> Result<DeletionOutcome, StoreError> {
+        let rows = write.tx.fetch(FIND_OWN.bind(self.id).bind(self.account)).await?;
+        let Some(row) = rows.first() else { return Ok(DeletionOutcome::Unknown) };
+        if !row.get::<bool>("has_ended")? {
+            return Ok(DeletionOutcome::NotEnded);
+        }
+        let ended = Ended::read(row)?;
+        // Another node may have deleted it meanwhile.
+        match delete(BTreeMap::from([(ended.seq, ended)]), write).await? {
+            0 => Ok(DeletionOutcome::Unknown),
+            _ => Ok(DeletionOutcome::Deleted),
+        }
+    }
+}
+
+/// A request to be deleted.
+pub(super) struct Ended {
+    pub(super) seq: i64,
+    account: i64,
+    result_seq: Option<i64>,
+    pub(super) ended_at: i64,
+    pub(super) bytes: i64,
+}
+
+impl Ended {
+    pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            seq: row.get("seq")?,
+            account: row.get("account")?,
+            result_seq: row.get("result_seq")?,
+            ended_at: row.get("ended_at")?,
+            bytes: row.get("bytes")?,
+        })
+    }
+}
+
+/// Deletes these requests, by `seq`, unless another node has; how many.
+pub(super) async fn delete(
+    mut found: BTreeMap<i64, Ended>,
+    write: &mut WriteTransaction<'_>,
+) -> Result<usize, StoreError> {
+    let seqs = found.keys().copied().map(Value::from).collect();
+    let mut deleted = Vec::with_capacity(found.len());
+    for row in write.tx.fetch(DELETE_STATES.over([], seqs)).await? {
+        if let Some(batch) = row.get("batch")? {
+            write.effects.deleted(batch);
+        }
+        deleted.extend(found.remove(&row.get("seq")?));
+    }
+    let requests: Vec<Value> = deleted.iter().map(|ended| ended.seq.into()).collect();
+    let results = deleted.iter().filter_map(|ended| ended.result_seq).map(Value::from).collect();
+    write.tx.execute(DELETE_REQUESTS.over([], requests.clone())).await?;
+    write.tx.execute(DELETE_ATTEMPTS.over([], requests.clone())).await?;
+    write.tx.execute(DELETE_RESULTS.over([], results)).await?;
+    // The events first: nobody adds a delivery to one that is gone.
+    let rows = write.tx.fetch(DELETE_EVENTS.over([], requests)).await?;
+    let events: Vec<i64> = rows.iter().map(|row| row.get("seq")).collect::<Result<_, _>>()?;
+    write.tx.execute(DELETE_DELIVERIES.over([], events.iter().copied().map(Value::from).collect())).await?;
+    for ended in &deleted {
+        write.effects.ledger.store_bytes(ended.account, -ended.bytes);
+    }
+    for (table, last) in [
+        ("requests", deleted.iter().map(|ended| ended.seq).max()),
+        ("results", deleted.iter().filter_map(|ended| ended.result_seq).max()),
+        ("events", events.into_iter().max()),
+    ] {
+        if let Some(last) = last {
+            write.tx.execute(NOTE_LAST.bind(table).bind(last)).await?;
+        }
+    }
+    Ok(deleted.len())
+}
