@@ -1,6 +1,6 @@
 //! Batches.
 
-use overnight_wire::native::batches::{BatchCreated, BatchSummary, CreateBatch, FullBatch};
+use overnight_wire::native::batches::{BatchCreated, BatchFilter, BatchSummary, CreateBatch, FullBatch};
 use overnight_wire::native::requests::{FullRequest, RequestSummary};
 
 use crate::lines::Lines;
@@ -58,11 +58,19 @@ impl Client {
         self.answer(Call::cancel(self.url(&["v1", "batches", id, "cancel"])?)).await
     }
 
-    /// The caller's batches, oldest first.
+    /// The caller's batches, those that `filter` lets through.
     ///
     /// # Errors
-    /// [`Error::Api`] when the key is refused.
-    pub async fn list_batches(&self) -> Result<Lines<FullBatch>, Error> {
-        self.lines(Call::get(self.url(&["v1", "batches"])?)).await
+    /// [`Error::Api`] when the filter is refused.
+    pub async fn list_batches(&self, filter: &BatchFilter) -> Result<Lines<FullBatch>, Error> {
+        let parameters = [
+            ("status", filter.status.map(|status| status.as_str().to_owned())),
+            ("created_after", filter.created_after.map(|time| time.to_string())),
+            ("created_before", filter.created_before.map(|time| time.to_string())),
+            ("limit", filter.limit.map(|limit| limit.to_string())),
+            ("after", filter.after.clone()),
+            ("order", filter.order.map(|order| order.as_str().to_owned())),
+        ];
+        self.lines(Call::get(self.url_with(&["v1", "batches"], parameters)?)).await
     }
 }

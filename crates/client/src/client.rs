@@ -67,6 +67,21 @@ impl Client {
             .extend(segments);
         Ok(url)
     }
+
+    /// The same, with those of the parameters that have a value.
+    pub(crate) fn url_with<const N: usize>(
+        &self,
+        segments: &[&str],
+        parameters: [(&str, Option<String>); N],
+    ) -> Result<Url, Error> {
+        let mut url = self.url(segments)?;
+        for (name, value) in parameters {
+            if let Some(value) = value {
+                url.query_pairs_mut().append_pair(name, &value);
+            }
+        }
+        Ok(url)
+    }
 }
 
 fn parse_base_url(text: &str) -> Result<Url, Error> {

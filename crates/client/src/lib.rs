@@ -51,7 +51,7 @@ pub use errors::{Error, LINE_BYTES_MAX};
 pub use lines::{Lines, RawLines};
 pub use overnight_wire::native::accounts::Account;
 pub use overnight_wire::native::batches::{
-    BatchCreated, BatchStatus, BatchSummary, CreateBatch, FullBatch, RequestsCounts,
+    BatchCreated, BatchFilter, BatchStatus, BatchSummary, CreateBatch, FullBatch, RequestsCounts,
 };
 pub use overnight_wire::native::chat::{
     ChatCompletion, ChatCompletionRequest, ChatMessage, Choice, ResponseFormat, Usage,

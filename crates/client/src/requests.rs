@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use overnight_wire::native::deletions::Deleted;
 use overnight_wire::native::requests::{
-    CreateRequest, FullRequest, Order, RequestCreated, RequestFilter, RequestSummary,
+    CreateRequest, FullRequest, RequestCreated, RequestFilter, RequestSummary,
 };
 use reqwest::Url;
 
@@ -92,10 +92,6 @@ impl Client {
     }
 
     fn list_url(&self, filter: &RequestFilter, detail: Detail) -> Result<Url, Error> {
-        let order = filter.order.map(|order| match order {
-            Order::Asc => "asc",
-            Order::Desc => "desc",
-        });
         let parameters = [
             ("full", (detail == Detail::Full).then(|| "true".to_owned())),
             ("status", filter.status.map(|status| status.as_str().to_owned())),
@@ -104,14 +100,8 @@ impl Client {
             ("created_before", filter.created_before.map(|time| time.to_string())),
             ("limit", filter.limit.map(|limit| limit.to_string())),
             ("after", filter.after.clone()),
-            ("order", order.map(str::to_owned)),
+            ("order", filter.order.map(|order| order.as_str().to_owned())),
         ];
-        let mut url = self.url(&["v1", "requests"])?;
-        for (name, value) in parameters {
-            if let Some(value) = value {
-                url.query_pairs_mut().append_pair(name, &value);
-            }
-        }
-        Ok(url)
+        self.url_with(&["v1", "requests"], parameters)
     }
 }

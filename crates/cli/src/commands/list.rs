@@ -1,9 +1,7 @@
 //! `overnight list`: requests or batches, newest first.
 
-use std::collections::VecDeque;
-
 use clap::{Args, ValueEnum};
-use overnight_client::{BatchStatus, BatchSummary, Client, Order, RequestFilter, RequestStatus};
+use overnight_client::{BatchFilter, BatchStatus, BatchSummary, Client, Order, RequestFilter, RequestStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::connect;
@@ -85,26 +83,21 @@ async fn list_requests(client: &Client, arguments: &Arguments, output: &Output) 
     list.end()
 }
 
-/// The service lists every batch, oldest first; the newest of them are kept.
 async fn list_batches(client: &Client, arguments: &Arguments, output: &Output) -> Result<usize, CliError> {
     if arguments.model.is_some() {
         return Err(CliError::unusable("--model tells requests apart, not batches"));
     }
-    let state = arguments.status.as_deref().map(batch_state).transpose()?;
-    let mut newest: VecDeque<BatchRow> = VecDeque::new();
-    let mut batches = client.list_batches().await?.into_raw();
+    let filter = BatchFilter {
+        status: arguments.status.as_deref().map(batch_state).transpose()?,
+        limit: (arguments.limit > 0).then_some(arguments.limit as u64),
+        order: Some(Order::Desc),
+        ..BatchFilter::default()
+    };
+    let mut batches = client.list_batches(&filter).await?.into_raw();
+    let mut list = List::begin(output, BATCHES);
     while let Some(line) = batches.next().await {
         let batch: BatchRow = serde_json::from_slice(&line?)
             .map_err(|error| CliError::unavailable(format!("a batch cannot be read: {error}")))?;
-        if state.is_none_or(|state| batch.status.status == state) {
-            newest.push_front(batch);
-        }
-        if arguments.limit > 0 {
-            newest.truncate(arguments.limit);
-        }
-    }
-    let mut list = List::begin(output, BATCHES);
-    for batch in newest {
         let counts = batch.status.requests_counts;
         let [total, completed, failed] =
             [counts.total, counts.completed, counts.failed].map(|count| count.to_string());

@@ -1,4 +1,4 @@
-use overnight_client::{Error, Order, RequestFilter, RequestStatus};
+use overnight_client::{BatchFilter, Error, Order, RequestFilter, RequestStatus};
 
 use crate::answers::FULL;
 use crate::stand_in::{StandIn, stream};
@@ -41,7 +41,9 @@ async fn a_raw_list_is_what_the_service_wrote() {
 #[tokio::test]
 async fn an_empty_list_is_whole() {
     let service = StandIn::start(vec![stream(&[], true)]).await;
-    assert!(service.client.list_batches().await.expect("a list").next().await.is_none());
+    assert!(
+        service.client.list_batches(&BatchFilter::default()).await.expect("a list").next().await.is_none()
+    );
 }
 
 async fn read_cut(reply: String) {

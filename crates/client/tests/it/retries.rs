@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use overnight_client::{Client, Error};
+use overnight_client::{BatchFilter, Client, Error};
 use tokio::net::TcpListener;
 
 use crate::stand_in::{StandIn, refusal, reply, serve, stream};
@@ -43,7 +43,8 @@ async fn a_read_is_repeated_when_its_answer_was_lost() {
 #[tokio::test]
 async fn a_list_is_repeated_until_its_first_line_and_no_further() {
     let service = StandIn::start(vec![refusal(BUSY, "unavailable"), stream(&["{}\n"], false)]).await;
-    let mut lines = service.client.list_batches().await.expect("the second try").into_raw();
+    let mut lines =
+        service.client.list_batches(&BatchFilter::default()).await.expect("the second try").into_raw();
     assert_eq!(lines.next().await.expect("a line").expect("text"), "{}");
     assert!(matches!(lines.next().await, Some(Err(Error::Cut(_)))));
     assert_eq!(service.calls().len(), 2);

@@ -5,13 +5,15 @@ use std::fmt::Display;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use overnight_domain::batches::BatchStatus;
 use overnight_domain::faults::{Faults, Quoted, codes};
-use overnight_domain::ids::RequestId;
+use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::requests::RequestStatus;
 
 use super::context::Shared;
 use super::errors::Refusal;
 use super::percent;
+use crate::app::batches::BatchQuery;
 use crate::app::errors::AppError;
 use crate::app::requests::{Direction, ListQuery};
 use crate::spelling::nearest;
@@ -31,6 +33,30 @@ impl<'a> Parameters<'a> {
         } else {
             Err(AppError::from(parameters.faults).into())
         }
+    }
+
+    /// Reads a query of which all but the `known` names are ignored.
+    fn read_some(query: &'a str, known: &[&str]) -> Result<Self, Refusal> {
+        let is_known = |pair: &&str| {
+            let name = pair.split('=').next().unwrap_or_default();
+            percent::decode_query(name).is_some_and(|name| known.contains(&name.as_ref()))
+        };
+        let mut parameters = Self { pairs: Vec::new(), faults: Faults::default() };
+        for pair in query.split('&').filter(is_known) {
+            let one = Self::collect(pair, known)?;
+            parameters.faults.append(one.faults);
+            for (name, value) in one.pairs {
+                if parameters.pairs.iter().any(|(other, _)| *other == name) {
+                    parameters.faults.push(
+                        &name,
+                        codes::DUPLICATE_PARAMETER,
+                        "stands more than once in the query",
+                    );
+                }
+                parameters.pairs.push((name, value));
+            }
+        }
+        Ok(parameters)
     }
 
     fn collect(query: &'a str, known: &[&str]) -> Result<Self, Refusal> {
@@ -68,6 +94,18 @@ impl<'a> Parameters<'a> {
         }
         value
     }
+
+    fn second(&mut self, name: &str) -> Option<i64> {
+        self.value(name, "an integer, in Unix seconds", |text| text.parse().ok())
+    }
+
+    fn limit(&mut self) -> Option<u64> {
+        self.value("limit", "an integer from 1 on", |text| text.parse().ok().filter(|limit| *limit > 0))
+    }
+
+    fn direction(&mut self) -> Direction {
+        self.value("order", "asc or desc", read_order).unwrap_or_default()
+    }
 }
 
 fn hint(name: &str, known: &[&str]) -> String {
@@ -95,21 +133,18 @@ impl RequestsQuery {
         let mut parameters = Parameters::collect(query, &KNOWN)?;
         let statuses = RequestStatus::ALL.map(name_of).join(", ");
         let status_of = |name: &str| RequestStatus::ALL.into_iter().find(|&status| name_of(status) == name);
-        let second = "an integer, in Unix seconds";
         let query = Self {
             full: parameters.value("full", "true, false, 1 or 0", read_flag).unwrap_or(false),
             list: ListQuery {
                 status: parameters.value("status", format_args!("one of {statuses}"), status_of),
                 model: parameters.value("model", "the name of a model", |text| Some(text.to_owned())),
-                created_after: parameters.value("created_after", second, |text| text.parse().ok()),
-                created_before: parameters.value("created_before", second, |text| text.parse().ok()),
-                limit: parameters.value("limit", "an integer from 1 on", |text| {
-                    text.parse().ok().filter(|limit| *limit > 0)
-                }),
+                created_after: parameters.second("created_after"),
+                created_before: parameters.second("created_before"),
+                limit: parameters.limit(),
                 after: parameters.value("after", "the id of a request", |text| {
                     Some(RequestId::parse(text).unwrap_or(RequestId::from_bits(0)))
                 }),
-                direction: parameters.value("order", "asc or desc", read_order).unwrap_or_default(),
+                direction: parameters.direction(),
             },
         };
         if parameters.faults.is_empty() { Ok(query) } else { Err(AppError::from(parameters.faults).into()) }
@@ -138,4 +173,28 @@ impl FromRequestParts<Shared> for RequestsQuery {
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
         Self::read(parts.uri.query().unwrap_or_default(), RequestStatus::as_str)
     }
+}
+
+const BATCH_FILTERS: [&str; 6] = ["status", "created_after", "created_before", "limit", "after", "order"];
+
+/// Reads what List Batches is asked for, where statuses have the names that `name_of` gives them. What is no filter is ignored: the
+/// call takes no other input.
+pub(super) fn read_batch_query(
+    query: &str,
+    name_of: fn(BatchStatus) -> &'static str,
+) -> Result<BatchQuery, Refusal> {
+    let mut parameters = Parameters::read_some(query, &BATCH_FILTERS)?;
+    let statuses = BatchStatus::ALL.map(name_of).join(", ");
+    let status_of = |name: &str| BatchStatus::ALL.into_iter().find(|&status| name_of(status) == name);
+    let query = BatchQuery {
+        status: parameters.value("status", format_args!("one of {statuses}"), status_of),
+        created_after: parameters.second("created_after"),
+        created_before: parameters.second("created_before"),
+        limit: parameters.limit(),
+        after: parameters.value("after", "the id of a batch", |text| {
+            Some(BatchId::parse(text).unwrap_or(BatchId::from_bits(0)))
+        }),
+        direction: parameters.direction(),
+    };
+    if parameters.faults.is_empty() { Ok(query) } else { Err(AppError::from(parameters.faults).into()) }
 }

@@ -6,6 +6,7 @@ use overnight_domain::records::BatchRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::requests::Order;
 use super::states;
 use crate::json::{
     push, push_id, push_integer, push_json_or_null, push_key, push_string_or_null, push_time,
@@ -170,6 +171,27 @@ pub struct FullBatch {
     /// The metadata it was created with: `{}` where none was sent, null where null was sent.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>, required = true))]
     pub metadata: Option<Box<RawValue>>,
+}
+
+/// Which batches List Batches lists, and in which order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+pub struct BatchFilter {
+    /// Only batches in this state.
+    #[cfg_attr(feature = "openapi", param(schema_with = super::schemas::batch_state))]
+    pub status: Option<BatchStatus>,
+    /// Only batches created after this time, in Unix seconds.
+    pub created_after: Option<i64>,
+    /// Only batches created before this time, in Unix seconds.
+    pub created_before: Option<i64>,
+    /// At most this many batches. Without it, all of them.
+    #[cfg_attr(feature = "openapi", param(minimum = 1))]
+    pub limit: Option<u64>,
+    /// Only batches behind this one, in the order asked for: the identifier of the last one read.
+    pub after: Option<String>,
+    /// `asc`: in order of arrival, oldest first (the default). `desc`: newest first.
+    #[cfg_attr(feature = "openapi", param(inline))]
+    pub order: Option<Order>,
 }
 
 /// Appends what Create Batch answers: always `registered`, whatever state its requests give it.

@@ -277,6 +277,16 @@ pub enum Order {
     Desc,
 }
 
+impl Order {
+    /// Its name in a query.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Asc => "asc",
+            Self::Desc => "desc",
+        }
+    }
+}
+
 /// What is said only of a request that was asked for by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Prospect {

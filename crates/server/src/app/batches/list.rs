@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use overnight_domain::batches::BatchStatus;
+use overnight_domain::ids::BatchId;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
@@ -9,6 +11,7 @@ use super::WholeBatch;
 use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::pages::{Pages, SizedPages};
+use crate::store::requests::Direction;
 use crate::store::{Store, batches};
 
 /// A page ends once its batches list so many requests.
@@ -20,43 +23,101 @@ const ID_BYTES: usize = 64;
 /// The bytes of the rest of that line.
 const LINE_BYTES: usize = 512;
 
+/// Which batches to list. Times are in Unix seconds, as clients read them.
+#[derive(Debug, Clone, Default)]
+pub struct BatchQuery {
+    /// Those in this status.
+    pub status: Option<BatchStatus>,
+    /// Those created in a later second than this one.
+    pub created_after: Option<i64>,
+    /// Those created in an earlier second than this one.
+    pub created_before: Option<i64>,
+    /// So many at most.
+    pub limit: Option<u64>,
+    /// Those behind this one. The identifier zero names none.
+    pub after: Option<BatchId>,
+    /// The order.
+    pub direction: Direction,
+}
+
 /// A list of batches.
 pub struct BatchPages {
     store: Store,
     batch_requests_max: usize,
     account: AccountKey,
+    query: BatchQuery,
+    left: u64,
     waiting: VecDeque<(i64, BatchRecord)>,
     after: Option<i64>,
     is_over: bool,
 }
 
-/// The batches of an account, oldest first.
-pub fn list(services: &Services, account: AccountKey) -> BatchPages {
+/// The batches of an account.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where `after` is none of the account's.
+pub async fn list(
+    services: &Services,
+    account: AccountKey,
+    query: BatchQuery,
+) -> Result<BatchPages, AppError> {
     let store = services.store.clone();
+    let after = match query.after {
+        Some(id) => {
+            let found = batches::find(&store, account, id).await?;
+            Some(found.ok_or(AppError::NotFound("batch for this list to go on after"))?.0)
+        }
+        None => None,
+    };
     let batch_requests_max = services.config.limits.batch_requests;
-    BatchPages { store, batch_requests_max, account, waiting: VecDeque::new(), after: None, is_over: false }
+    let left = query.limit.unwrap_or(u64::MAX);
+    Ok(BatchPages {
+        store,
+        batch_requests_max,
+        account,
+        query,
+        left,
+        waiting: VecDeque::new(),
+        after,
+        is_over: false,
+    })
+}
+
+impl BatchQuery {
+    fn takes(&self, record: &BatchRecord) -> bool {
+        let second = record.created_at.div_euclid(1_000);
+        self.status.is_none_or(|status| record.state.status() == status)
+            && self.created_after.is_none_or(|after| second > after)
+            && self.created_before.is_none_or(|before| second < before)
+    }
 }
 
 impl Pages for BatchPages {
     type Row = WholeBatch;
 
     async fn next_page(&mut self) -> Result<Option<Vec<WholeBatch>>, AppError> {
-        if self.waiting.is_empty() && !self.is_over {
-            let page = batches::page(&self.store, self.account, self.after).await?;
+        if self.left == 0 || (self.waiting.is_empty() && self.is_over) {
+            return Ok(None);
+        }
+        if self.waiting.is_empty() {
+            let page = batches::page(&self.store, self.account, self.query.direction, self.after).await?;
             self.after = page.next;
             self.is_over = page.next.is_none();
-            self.waiting = page.rows.into();
+            self.waiting = page.rows.into_iter().filter(|(_, record)| self.query.takes(record)).collect();
         }
         let mut rows = Vec::new();
         let mut requests = 0;
         while requests < PAGE_REQUESTS
+            && self.left > 0
             && let Some((batch, record)) = self.waiting.pop_front()
         {
             requests += usize::try_from(record.counters.total()).unwrap_or(usize::MAX);
             let requests_ids = batches::list_members(&self.store, batch).await?;
             rows.push(WholeBatch { record, requests_ids });
+            self.left -= 1;
         }
-        Ok(Some(rows).filter(|rows| !rows.is_empty()))
+        Ok(Some(rows))
     }
 }
 

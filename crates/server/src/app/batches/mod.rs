@@ -18,7 +18,7 @@ pub use self::browse::{
 pub use self::cancel::{cancel, finish_cancels};
 pub use self::create::create;
 pub(super) use self::create::{Input, make};
-pub use self::list::{BatchPages, list};
+pub use self::list::{BatchPages, BatchQuery, list};
 use super::Services;
 use super::errors::AppError;
 use super::request_pages::{RecordPages, SummaryPages};

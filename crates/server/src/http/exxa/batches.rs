@@ -1,10 +1,11 @@
 //! Batches over HTTP.
 
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use overnight_domain::ids::BatchKind;
 use overnight_wire::exxa::batches::{write_created, write_full, write_status};
 use overnight_wire::exxa::requests as request_shapes;
+use overnight_wire::exxa::states;
 
 use super::LINES;
 use crate::app::batches::{self, WholeBatch};
@@ -17,14 +18,16 @@ use crate::http::errors::Answer;
 use crate::http::extract::{CancelTarget, PathId};
 use crate::http::idempotency::{self, CallName};
 use crate::http::json_lines;
+use crate::http::queries::read_batch_query;
 
 fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
     write_full(&batch.record, &batch.requests_ids, out);
 }
 
 /// List Batches.
-pub(super) async fn list(State(context): State<Shared>, caller: Caller) -> Answer {
-    let pages = batches::list(&context.services, caller.0);
+pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery(query): RawQuery) -> Answer {
+    let query = read_batch_query(query.as_deref().unwrap_or_default(), states::name_of_batch)?;
+    let pages = batches::list(&context.services, caller.0, query).await?;
     Ok(json_lines::answer(&context, caller.0, pages, LINES, write_whole).await?)
 }
 

@@ -1,7 +1,8 @@
 //! Batches over HTTP.
 
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
+use overnight_domain::batches::BatchStatus;
 use overnight_domain::ids::BatchKind;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
@@ -20,10 +21,11 @@ use crate::http::errors::Answer;
 use crate::http::extract::{CancelTarget, PathId};
 use crate::http::idempotency::{self, CallName};
 use crate::http::json_lines::{self, JSON_LINES};
+use crate::http::queries::read_batch_query;
 #[cfg(test)]
 use {
-    super::refusals::{Always, OfBody, OfCancel, OfPath},
-    overnight_wire::native::batches::{BatchCreated, BatchSummary, CreateBatch, FullBatch},
+    super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery},
+    overnight_wire::native::batches::{BatchCreated, BatchFilter, BatchSummary, CreateBatch, FullBatch},
     overnight_wire::native::requests::{FullRequest, RequestSummary},
 };
 
@@ -33,12 +35,14 @@ fn write_whole(batch: &WholeBatch, out: &mut Vec<u8>) {
 
 /// List batches
 ///
-/// Your batches, one whole JSON object on each line, oldest first. Takes no input: a query is ignored.
+/// Your batches, one whole JSON object on each line, oldest first. Query parameters that are no filter are ignored.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/batches", operation_id = "list_batches", tag = "Batches",
+    params(BatchFilter),
     responses((status = 200, description = "One batch on each line.", body = FullBatch,
-        content_type = "application/x-ndjson"), Always)))]
-pub(super) async fn list(State(context): State<Shared>, caller: Caller) -> Answer {
-    let pages = batches::list(&context.services, caller.0);
+        content_type = "application/x-ndjson"), Always, OfQuery)))]
+pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery(query): RawQuery) -> Answer {
+    let query = read_batch_query(query.as_deref().unwrap_or_default(), BatchStatus::as_str)?;
+    let pages = batches::list(&context.services, caller.0, query).await?;
     Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, write_whole).await?)
 }
 

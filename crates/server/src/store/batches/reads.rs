@@ -5,6 +5,7 @@ use overnight_domain::records::BatchRecord;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::store::database::{Row, statements};
+use crate::store::requests::Direction;
 use crate::store::{Store, StoreError, row};
 
 const PAGE_ROWS: i64 = 128;
@@ -16,13 +17,16 @@ statements! {
     PAGE = "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
         FROM batches WHERE account = ? AND seq > ? ORDER BY seq LIMIT ?";
+    PAGE_FROM_NEWEST = "SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata
+        FROM batches WHERE account = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
     LIST_MEMBERS = "SELECT ids FROM batch_members WHERE batch = ? ORDER BY place";
 }
 
 /// Some batches, each with its row number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchPage {
-    /// The batches, oldest first.
+    /// The batches, in the order that was asked for.
     pub rows: Vec<(i64, BatchRecord)>,
     /// Where the next page goes on; `None` at the end.
     pub next: Option<i64>,
@@ -38,9 +42,18 @@ pub async fn find(
     row.map(|row| Ok((row.get("seq")?, read(&row)?))).transpose()
 }
 
-/// The batches of `account` behind `after`, oldest first.
-pub async fn page(store: &Store, account: AccountKey, after: Option<i64>) -> Result<BatchPage, StoreError> {
-    let query = PAGE.bind(account).bind(after.unwrap_or(i64::MIN)).bind(PAGE_ROWS);
+/// The batches of `account` behind `after`.
+pub async fn page(
+    store: &Store,
+    account: AccountKey,
+    direction: Direction,
+    after: Option<i64>,
+) -> Result<BatchPage, StoreError> {
+    let query = match direction {
+        Direction::OldestFirst => PAGE.bind(account).bind(after.unwrap_or(i64::MIN)),
+        Direction::NewestFirst => PAGE_FROM_NEWEST.bind(account).bind(after.unwrap_or(i64::MAX)),
+    };
+    let query = query.bind(PAGE_ROWS);
     let rows = store.readers().fetch_all(query).await?;
     let rows: Vec<(i64, BatchRecord)> =
         rows.iter().map(|row| Ok((row.get("seq")?, read(row)?))).collect::<Result<_, StoreError>>()?;

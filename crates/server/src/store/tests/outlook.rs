@@ -6,7 +6,7 @@ use overnight_domain::scheduler::{AccountKey, QueuePartition, ReplicaKey, SweptS
 use crate::store::batches;
 use crate::store::queue::outlook;
 use crate::store::queue::{self, KeyRange, leases};
-use crate::store::requests::{self, LiveRequest};
+use crate::store::requests::{self, Direction, LiveRequest};
 use crate::store::tests::{DAY_MS, Fixture, START, grouping};
 
 on_both!(marks_tell_the_order_of_what_waits_and_its_cost);
@@ -58,7 +58,9 @@ async fn some_requests_stand_for_a_batch(mut fixture: Fixture) {
     let all = fixture.look().await;
     grouping::group(&mut fixture, &ids).await;
     let (batch, _) = {
-        let page = batches::page(&fixture.store, fixture.account, None).await.expect("a page");
+        let page = batches::page(&fixture.store, fixture.account, Direction::OldestFirst, None)
+            .await
+            .expect("a page");
         page.rows.into_iter().next().expect("the batch")
     };
     leases::take(&fixture.store, fixture.partition(), all[..4].to_vec(), START).await.expect("a lease");

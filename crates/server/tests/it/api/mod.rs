@@ -1,6 +1,7 @@
 //! The API over a real socket: every operation with every answer it may give.
 
 mod batch_cancels;
+mod batch_lists;
 mod batches;
 mod bodies;
 mod bulk;

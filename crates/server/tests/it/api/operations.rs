@@ -5,10 +5,11 @@ use serde_json::json;
 use crate::support::{Client, TestApp};
 
 /// Every operation: its method and its path, with `REQ` and `BATCH` in the place of identifiers.
-const OPERATIONS: [(&str, &str); 15] = [
+const OPERATIONS: [(&str, &str); 30] = [
     ("GET", "/v1/requests"),
     ("POST", "/v1/requests"),
     ("GET", "/v1/requests/REQ"),
+    ("DELETE", "/v1/requests/REQ"),
     ("GET", "/v1/requests/REQ/status"),
     ("POST", "/v1/requests/REQ/cancel"),
     ("POST", "/v1/batches/REQ/cancel"),
@@ -21,6 +22,20 @@ const OPERATIONS: [(&str, &str); 15] = [
     ("POST", "/v1/batches/BATCH/cancel"),
     ("GET", "/v1/models"),
     ("GET", "/v1/account"),
+    ("GET", "/exxa/v1/requests"),
+    ("POST", "/exxa/v1/requests"),
+    ("GET", "/exxa/v1/requests/REQ"),
+    ("GET", "/exxa/v1/requests/REQ/status"),
+    ("POST", "/exxa/v1/requests/REQ/cancel"),
+    ("POST", "/exxa/v1/batches/REQ/cancel"),
+    ("GET", "/exxa/v1/batches"),
+    ("POST", "/exxa/v1/batches"),
+    ("GET", "/exxa/v1/batches/BATCH"),
+    ("GET", "/exxa/v1/batches/BATCH/status"),
+    ("GET", "/exxa/v1/batches/BATCH/requests"),
+    ("GET", "/exxa/v1/batches/BATCH/results"),
+    ("POST", "/exxa/v1/batches/BATCH/cancel"),
+    ("GET", "/exxa/v1/models"),
 ];
 
 const UNKNOWN: (&str, &str) = ("req_01jz8m3v6qf8jbk2w5n7y9t0xd", "batch_01jz8m3v6qf8jbk2w5n7y9t0xd");
@@ -137,7 +152,7 @@ async fn a_path_takes_its_own_methods_and_says_which() {
     let app = TestApp::start().await;
     for (path, allow, wrong) in [
         ("/v1/requests", "GET,HEAD,POST", "DELETE"),
-        ("/v1/requests/REQ", "GET,HEAD", "POST"),
+        ("/v1/requests/REQ", "GET,HEAD,DELETE", "POST"),
         ("/v1/requests/REQ/status", "GET,HEAD", "PATCH"),
         ("/v1/requests/REQ/cancel", "POST", "GET"),
         ("/v1/batches", "GET,HEAD,POST", "PUT"),

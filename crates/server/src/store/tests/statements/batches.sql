@@ -118,3 +118,8 @@ SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata
         FROM batches WHERE account = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 
+-- batches::reads::PAGE_FROM_NEWEST, both
+SELECT seq, id, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata
+        FROM batches WHERE account = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3;
+
