@@ -51,8 +51,20 @@ pub(super) async fn begin<T>(
     let content = body.clone();
     let digest = parse(services, account, body.len(), move |_| Ok(Sha256::digest(&content).into())).await?;
     let key = IdempotencyKey { hash, digest };
-    let recalled = idempotency_keys::find(&services.store, account, &key).await?;
-    Ok((Some(Guard { key, write }), recalled.map(response).transpose()?))
+    Ok((Some(Guard { key, write }), recall(services, account, &key).await?))
+}
+
+/// The body of the answer that a call with this key got by now.
+///
+/// # Errors
+///
+/// [`AppError::IdempotencyKeyReused`] where the key was used with another body.
+pub(super) async fn recall(
+    services: &Services,
+    account: AccountKey,
+    key: &IdempotencyKey,
+) -> Result<Option<Bytes>, AppError> {
+    idempotency_keys::find(&services.store, account, key).await?.map(response).transpose()
 }
 
 /// The body of the answer that a call got before.

@@ -72,7 +72,10 @@ pub(in crate::app) async fn make(
     guard: Option<Guard<BatchRecord>>,
 ) -> Result<Answered<BatchRecord>, AppError> {
     for _ in 0..TRIES_MAX {
-        let members = resolve(services, account, &input.requests_ids).await?;
+        let members = match resolve(services, account, &input.requests_ids).await {
+            Ok(members) => members,
+            Err(refusal) => return repeat_or(refusal, services, account, guard).await,
+        };
         let now = services.clock.now();
         let batch = NewBatch {
             id: services.ids.next(now),
@@ -90,6 +93,17 @@ pub(in crate::app) async fn make(
         }
     }
     Err(AppError::Unavailable("the requests keep changing".to_owned()))
+}
+
+/// What a call is answered whose requests cannot be grouped. Its repeat may have grouped them since its key was looked for.
+async fn repeat_or(
+    refusal: AppError,
+    services: &Services,
+    account: AccountKey,
+    guard: Option<Guard<BatchRecord>>,
+) -> Result<Answered<BatchRecord>, AppError> {
+    let Some(Guard { key, .. }) = guard else { return Err(refusal) };
+    idempotency::recall(services, account, &key).await?.map(Answered::Repeat).ok_or(refusal)
 }
 
 /// What a batch is made of.
@@ -187,5 +201,80 @@ impl Refused {
 
     fn into_error(self) -> AppError {
         AppError::Invalid(InvalidInput { details: self.details, total: Some(self.total) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use overnight_domain::ids::AccountId;
+    use overnight_domain::webhooks::signature::SigningSecret;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::app::requests;
+    use crate::clock::ManualClock;
+    use crate::config::{Config, Sources};
+    use crate::ids::Ids;
+    use crate::store::idempotency_keys::IdempotencyKey;
+    use crate::store::identity::accounts::{self, NewAccount};
+    use crate::store::{Durability, Store, StoreOptions};
+
+    const START: i64 = 1_750_000_000_000;
+
+    async fn start(folder: &TempDir) -> (Services, AccountKey) {
+        let settings = [
+            ("OVERNIGHT_DATA_DIR", folder.path().display().to_string()),
+            ("OVERNIGHT_MODELS", r#"[{ name = "tiny", default_max_tokens = 64 }]"#.to_owned()),
+            (
+                "OVERNIGHT_ENGINES",
+                r#"[{ name = "gpu", kind = "openai", base_url = "http://127.0.0.1:1/v1" }]"#.to_owned(),
+            ),
+        ];
+        let environment = settings.map(|(name, value)| (name.to_owned(), value)).into();
+        let config = Config::load(&Sources { environment, ..Sources::default() }).expect("settings");
+        let options = StoreOptions {
+            durability: Durability::ProcessOnly,
+            disk_reserve: Some(0),
+            ..StoreOptions::new(folder.path())
+        };
+        let clock = ManualClock::at(START);
+        let store = Store::open(&options, clock.clone()).await.expect("a store");
+        let account = NewAccount {
+            id: AccountId::from_bits(7),
+            name: "account".to_owned(),
+            created_at: START,
+            is_activated: true,
+            credits: "100".parse().expect("credits"),
+            webhook_secret: SigningSecret::new([7; 32]),
+        };
+        let account = accounts::insert(&store, &account).await.expect("an account").key;
+        let services = Services::new(store, clock, Arc::new(Ids::from_seed(7)), Arc::new(config)).await;
+        (services.expect("services"), account)
+    }
+
+    #[tokio::test]
+    async fn a_repeat_of_a_call_that_was_done_since_its_key_was_looked_for_gets_its_answer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (services, account) = start(&folder).await;
+        let body =
+            r#"{"request_body":{"model":"tiny","messages":[{"role":"user","content":"a"}]}}"#.as_bytes();
+        let request = requests::create(&services, account, body.into(), Ok, None).await;
+        let request = request.expect("a request").into_new().expect("a request that is new");
+        let input = Input { requests_ids: vec![request.id.to_string()], webhook: None, metadata: None };
+        let guard = |digest| {
+            let key = IdempotencyKey { hash: [7; 32], digest: [digest; 32] };
+            Some(Guard { key, write: |batch: &BatchRecord, out| out.extend(batch.id.to_bytes()) })
+        };
+        let first = make(&services, account, &input, guard(1)).await.expect("a batch");
+        let id = first.into_new().expect("a batch that is new").id;
+        let repeat = make(&services, account, &input, guard(1)).await;
+        assert_eq!(repeat.expect("a repeat"), Answered::Repeat(id.to_bytes().to_vec().into()));
+        let other = make(&services, account, &input, guard(2)).await;
+        assert!(matches!(other, Err(AppError::IdempotencyKeyReused)), "{other:?}");
+        let without = make(&services, account, &input, None).await;
+        assert!(matches!(without, Err(AppError::Invalid(_))), "{without:?}");
+        services.store.close().await;
     }
 }
