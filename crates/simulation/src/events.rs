@@ -72,8 +72,16 @@ pub(super) enum Duty {
 pub(super) enum Client {
     Create(Tag),
     Cancel(Tag),
-    Group { batch: Tag, account: AccountKey, requests: Vec<Tag> },
+    Group {
+        batch: Tag,
+        account: AccountKey,
+        requests: Vec<Tag>,
+    },
     CancelGroup(Tag),
+    /// A create or a group once more, with the same key.
+    Repeat(Tag),
+    /// Something else with the key of a create or a group.
+    ReuseKey(Tag),
 }
 
 /// What a node writes that has lost its lease.

@@ -7,6 +7,7 @@
 //! An oracle keeps what clients were told, and everything the service shows is checked against it:
 //!
 //! - an acknowledged request or batch exists once ever after, any other at most once;
+//! - a call that is repeated with its key is done once, and every answer to it names the same; its key serves nothing else;
 //! - states only move forward, what has ended never changes, what was cancelled never completes;
 //! - a completed request has an answer that was taken for it, a failed one has a reason;
 //! - a batch's counters equal its requests' states in every read, and from its cancel on nothing in it runs or settles;

@@ -10,6 +10,14 @@ use super::chance::Chance;
 
 /// The models that clients may name.
 pub(super) const MODELS: [&str; 2] = ["alpha", "beta"];
+/// Whether the model of this place has no price, so that nobody is refused for want of credits.
+pub(super) const fn is_free(model: usize) -> bool {
+    PRICES[model].is_empty()
+}
+
+/// A request of the first holds about half a credit.
+const PRICES: [&str; MODELS.len()] = ["input_price = \"1000\", output_price = \"2000\", ", ""];
+
 /// How many accounts there are.
 pub(super) const ACCOUNTS: usize = 3;
 
@@ -78,10 +86,8 @@ impl Plan {
 
     /// The service's own settings; its engines are never connected to.
     pub(super) fn config(&self, folder: &Path) -> Step<Config> {
-        // A request of the first holds about half a credit.
-        let prices = ["input_price = \"1000\", output_price = \"2000\", ", ""];
         let model = |(name, price)| format!("{{ {price}name = \"{name}\", default_max_tokens = 64 }}");
-        let models = MODELS.into_iter().zip(prices).map(model).collect::<Vec<_>>().join(", ");
+        let models = MODELS.into_iter().zip(PRICES).map(model).collect::<Vec<_>>().join(", ");
         let engines = r#"[{ name = "simulated", kind = "openai", base_url = "http://127.0.0.1:1/v1" }]"#;
         let settings = [
             ("DATA_DIR", folder.display().to_string()),

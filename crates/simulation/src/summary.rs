@@ -71,6 +71,22 @@ summary! {
     unheard_done: "unheard creates stored",
     /// Creates that nobody was told of and that were not done.
     unheard_undone: "unheard creates not stored",
+    /// Repeats sent before the first answer, and written in one group with the first.
+    repeats_beside: "repeats beside the first",
+    /// Repeats of what had been answered.
+    repeats_of_answered: "repeats of answered calls",
+    /// Repeats of what was done before a crash that took the answer.
+    repeats_of_unheard: "repeats of unheard calls",
+    /// Repeats that did what a crash had prevented.
+    repeats_undone: "repeats of undone calls",
+    /// Repeats that did what had been refused.
+    repeats_of_refused: "repeats of refused calls",
+    /// Repeats of batches that were answered what the first call was.
+    batch_repeats: "batch repeats",
+    /// Other calls with the key of one that had been done, each refused.
+    keys_reused: "keys reused",
+    /// Other calls with the key of one that was under way, each refused.
+    keys_reused_beside: "keys reused beside the first",
     /// Events that a receiver took.
     events_delivered: "events delivered",
     /// Events that were given up.

@@ -20,6 +20,11 @@ pub(super) fn prompt(model: &str, request: Tag, chance: &mut Chance) -> String {
     )
 }
 
+/// The same with another question.
+pub(super) fn other_prompt(prompt: &str) -> String {
+    prompt.replace("\"question ", "\"another question ")
+}
+
 /// The body of Create Request.
 pub(super) fn create_request(prompt: &str, request: Tag) -> String {
     format!(r#"{{"request_body":{prompt},"metadata":{{"tag":{request}}}{}}}"#, member(request))

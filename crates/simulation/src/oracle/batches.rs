@@ -7,6 +7,7 @@ use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
 
 use crate::broken::{Step, ensure};
+use crate::oracle::Calls;
 use crate::tags::Tag;
 
 /// A batch as its client knows it.
@@ -17,20 +18,44 @@ pub(crate) struct BatchFacts {
     /// Its requests, in the order sent.
     pub(crate) requests: Vec<Tag>,
     pub(crate) id: Option<BatchId>,
+    pub(crate) calls: Calls,
+    /// Another batch had taken a request: for ever.
+    pub(crate) is_refused: bool,
     pub(crate) is_cancel_acknowledged: bool,
     last: Option<(BatchState, Counters)>,
 }
 
 impl BatchFacts {
     pub(crate) const fn new(tag: Tag, account: AccountKey, requests: Vec<Tag>) -> Self {
-        Self { tag, account, requests, id: None, is_cancel_acknowledged: false, last: None }
+        Self {
+            tag,
+            account,
+            requests,
+            id: None,
+            calls: Calls::NONE,
+            is_refused: false,
+            is_cancel_acknowledged: false,
+            last: None,
+        }
+    }
+
+    /// It has this identifier.
+    pub(crate) fn name(&mut self, id: BatchId) -> Step {
+        let tag = self.tag;
+        ensure!(!self.is_refused, "batch {tag} was refused, and is {id}");
+        ensure!(
+            self.id.is_none_or(|known| known == id),
+            "batch {tag} is stored twice: {:?} and {id}",
+            self.id
+        );
+        self.id = Some(id);
+        Ok(())
     }
 
     /// The service shows it like this now, and its requests in these states.
     pub(crate) fn see(&mut self, record: &BatchRecord, statuses: &[RequestStatus]) -> Step {
         let (tag, counters, state) = (self.tag, record.counters, record.state);
-        ensure!(self.id.is_none_or(|id| id == record.id), "batch {tag} is stored twice: {:?}", record.id);
-        self.id = Some(record.id);
+        self.name(record.id)?;
         let mut counted = Counters::default();
         statuses.iter().for_each(|status| *counted.of(*status) += 1);
         ensure!(counters == counted, "batch {tag} counts {counters:?}, and its requests are {counted:?}");

@@ -1,6 +1,7 @@
 //! The test oracle: what clients sent, what they were told, and what they saw. Whatever the service shows later must agree.
 
 mod batches;
+mod calls;
 mod requests;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use overnight_domain::ids::RequestId;
 use overnight_domain::requests::RequestStatus;
 
 pub(super) use self::batches::BatchFacts;
+pub(super) use self::calls::Calls;
 pub(super) use self::requests::{Offer, RequestFacts};
 use super::broken::{Broken, Step, ensure};
 use super::summary::Summary;
@@ -40,7 +42,7 @@ impl Oracle {
     /// The request with this identifier was sent as `tag`.
     pub(super) fn name(&mut self, id: RequestId, tag: Tag) -> Step {
         let facts = self.request(tag)?;
-        ensure!(facts.is_sent, "request {tag} is {id} before it was sent");
+        ensure!(facts.calls.is_sent(), "request {tag} is {id} before it was sent");
         ensure!(
             facts.id.is_none_or(|known| known == id),
             "request {tag} is stored twice: {:?} and {id}",
@@ -58,12 +60,19 @@ impl Oracle {
         tag.ok_or_else(|| Broken(format!("{id} is a request that nobody sent")))
     }
 
+    /// The process died: the calls whose answers are lost.
+    pub(super) fn lose_calls(&mut self) -> Vec<Tag> {
+        let requests = self.requests.values_mut().map(|facts| (facts.tag, &mut facts.calls));
+        let batches = self.batches.values_mut().map(|facts| (facts.tag, &mut facts.calls));
+        requests.chain(batches).filter_map(|(tag, calls)| calls.lose().then_some(tag)).collect()
+    }
+
     /// Adds how everything ended to the counts.
     pub(super) fn count(&self, summary: &mut Summary) {
         for facts in self.requests.values() {
             match (facts.is_acknowledged, facts.id) {
                 (false, Some(_)) => summary.unheard_done += 1,
-                (false, None) if facts.is_sent => summary.unheard_undone += 1,
+                (false, None) if facts.calls.is_sent() => summary.unheard_undone += 1,
                 _ => {}
             }
             summary.requests += u64::from(facts.id.is_some());

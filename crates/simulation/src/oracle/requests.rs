@@ -9,6 +9,7 @@ use overnight_domain::scheduler::AccountKey;
 
 use crate::broken::{Step, ensure};
 use crate::engines::Nature;
+use crate::oracle::Calls;
 use crate::plan::MODELS;
 use crate::tags::Tag;
 use crate::texts;
@@ -34,10 +35,8 @@ pub(crate) struct RequestFacts {
     pub(crate) prompt: String,
     pub(crate) nature: Nature,
     pub(crate) id: Option<RequestId>,
-    pub(crate) is_sent: bool,
+    pub(crate) calls: Calls,
     pub(crate) is_acknowledged: bool,
-    /// Its account could not pay for it.
-    pub(crate) is_refused: bool,
     pub(crate) is_cancel_acknowledged: bool,
     pub(crate) expires_at: i64,
     /// As last seen.
@@ -69,8 +68,7 @@ impl RequestFacts {
             prompt,
             nature,
             id: None,
-            is_sent: false,
-            is_refused: false,
+            calls: Calls::NONE,
             is_acknowledged: false,
             is_cancel_acknowledged: false,
             expires_at: 0,
@@ -116,7 +114,7 @@ impl RequestFacts {
     pub(crate) fn see_record(&mut self, record: &RequestRecord) -> Step {
         self.see(&record.summary)?;
         let tag = self.tag;
-        ensure!(!self.is_refused, "request {tag} was refused, and is stored");
+        ensure!(!self.calls.is_refused(), "request {tag} was refused, and is stored");
         ensure!(record.body == self.prompt.as_bytes(), "the body of request {tag} is another one");
         let state = record.summary.state;
         let wants_result = matches!(state.status(), RequestStatus::Completed | RequestStatus::Failed);

@@ -1,16 +1,12 @@
 //! The clients: bursts of requests, batches over them, cancels; and the crashes that hit while they are busy.
 
 use overnight_domain::scheduler::AccountKey;
-use overnight_server::app::idempotency::Answered;
-use overnight_server::app::{batches, requests};
 use overnight_server::store::CrashPoint;
 
 use super::World;
-use crate::broken::Step;
 use crate::engines::Nature;
 use crate::events::{Client, Event};
-use crate::oracle::{BatchFacts, RequestFacts};
-use crate::outcomes::Outcome;
+use crate::oracle::RequestFacts;
 use crate::plan::MODELS;
 use crate::tags::Tag;
 use crate::texts;
@@ -20,6 +16,8 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 /// The least and the most time between two bursts.
 const BURST_EVERY_MS: (i64, i64) = (20 * MINUTE_MS, 180 * MINUTE_MS);
 const LARGE_BURST: i64 = 1_050;
+/// The longest time after which a call is repeated.
+const REPEAT_MS_MAX: i64 = 6 * HOUR_MS;
 
 impl World<'_> {
     /// Draws what clients do, and what befalls the process meanwhile.
@@ -64,6 +62,7 @@ impl World<'_> {
             sent.push((tag, account));
             let delay_ms = self.chance.between(0, if is_large { 2_000 } else { spread_ms });
             self.timeline.after(at + delay_ms, Event::Client(Client::Create(tag)));
+            self.plan_repeats(at + delay_ms, tag, 100);
             if self.chance.strikes(80) {
                 let delay_ms = delay_ms + self.chance.between(0, 15_000);
                 self.timeline.after(at + delay_ms, Event::Client(Client::Cancel(tag)));
@@ -78,6 +77,7 @@ impl World<'_> {
             let requests = requests.into_iter().filter(|_| self.chance.strikes(share)).collect();
             let batch = self.oracle.next_tag();
             self.timeline.after(at + delay_ms, Event::Client(Client::Group { batch, account, requests }));
+            self.plan_repeats(at + delay_ms, batch, 400);
             if is_large || self.chance.strikes(450) {
                 let delay_ms = delay_ms + self.chance.between(1, 12_000);
                 for _ in 0..self.chance.between(1, 2) {
@@ -123,79 +123,43 @@ impl World<'_> {
         self.timeline.after(at + delay_ms, event);
     }
 
-    /// Some of these requests are answered at the very moment at which they are cancelled.
-    fn hasten(&mut self, requests: &[Tag]) {
-        for request in requests {
-            if let Some((replica, lease)) = self.engines.find(*request)
-                && self.chance.strikes(400)
-            {
-                let delay_ms = self.chance.between(0, 16);
-                self.timeline.after(delay_ms, Event::Answer { replica, lease });
+    /// Draws when a call that is sent at `at` is repeated: in the same group of writes, before or after its answer, or hours
+    /// later; and when its key is used for something else.
+    fn plan_repeats(&mut self, at: i64, tag: Tag, per_thousand: i64) {
+        while self.chance.strikes(per_thousand) {
+            let delay_ms = self.draw_repeat_ms();
+            self.timeline.after(at + delay_ms, Event::Client(Client::Repeat(tag)));
+        }
+        if self.chance.strikes(per_thousand / 3) {
+            let delay_ms = self.draw_repeat_ms();
+            self.timeline.after(at + delay_ms, Event::Client(Client::ReuseKey(tag)));
+        }
+    }
+
+    fn draw_repeat_ms(&mut self) -> i64 {
+        match self.chance.between(0, 3) {
+            0 => 0,
+            1 => self.chance.between(0, 12),
+            2 => self.chance.between(0, 15_000),
+            _ => self.chance.between(0, REPEAT_MS_MAX),
+        }
+    }
+
+    /// Many clients repeat what the process did not answer before it died.
+    pub(super) fn plan_repeats_of_unheard(&mut self, down_ms: i64, unheard: &[Tag]) {
+        for tag in unheard {
+            if self.chance.strikes(600) {
+                let delay_ms = down_ms + self.chance.between(0, MINUTE_MS);
+                self.timeline.after(delay_ms, Event::Client(Client::Repeat(*tag)));
             }
         }
     }
 
-    /// A client calls; while the process is down, nobody answers.
-    pub(super) async fn serve_client(&mut self, client: Client) -> Step {
-        let Some(life) = &self.life else { return Ok(()) };
-        let services = life.services.clone();
-        match client {
-            Client::Create(request) => {
-                let facts = self.oracle.request(request)?;
-                facts.is_sent = true;
-                let (account, body) = (facts.account, texts::create_request(&facts.prompt, request));
-                let operation = async move {
-                    let answer = requests::create(&services, account, body.into(), Ok, None).await.map(new);
-                    Outcome::Created { request, answer }
-                };
-                self.begin(false, Box::pin(operation)).await
-            }
-            Client::Cancel(request) => {
-                let Some(id) = self.id_of(request) else { return Ok(()) };
-                let account = self.oracle.request(request)?.account;
-                self.hasten(&[request]);
-                let operation = async move {
-                    let answer = requests::cancel(&services, account, id).await;
-                    Outcome::Cancelled { request, answer }
-                };
-                self.begin(true, Box::pin(operation)).await
-            }
-            Client::Group { batch, account, requests } => {
-                let known = requests.into_iter().filter(|request| self.id_of(*request).is_some());
-                let requests: Vec<Tag> = known.collect();
-                if requests.is_empty() {
-                    return Ok(());
-                }
-                let ids: Vec<String> = requests
-                    .iter()
-                    .filter_map(|request| self.id_of(*request))
-                    .map(|id| id.to_string())
-                    .collect();
-                let body = texts::create_batch(&ids, batch);
-                self.oracle.batches.insert(batch, BatchFacts::new(batch, account, requests));
-                let operation = async move {
-                    let answer = batches::create(&services, account, body.into(), None).await.map(new);
-                    Outcome::Grouped { batch, answer }
-                };
-                self.begin(false, Box::pin(operation)).await
-            }
-            Client::CancelGroup(batch) => {
-                let Some(facts) = self.oracle.batches.get(&batch) else { return Ok(()) };
-                let (Some(id), account) = (facts.id, facts.account) else { return Ok(()) };
-                let requests = facts.requests.clone();
-                self.cancelling.insert(batch);
-                self.hasten(&requests);
-                let operation = async move {
-                    let answer = batches::cancel(&services, account, id).await;
-                    Outcome::GroupCancelled { batch, answer }
-                };
-                self.begin(true, Box::pin(operation)).await
-            }
+    /// Some clients that could not pay try again.
+    pub(super) fn plan_repeat_of_refused(&mut self, request: Tag) {
+        if self.chance.strikes(300) {
+            let delay_ms = self.chance.between(0, REPEAT_MS_MAX);
+            self.timeline.after(delay_ms, Event::Client(Client::Repeat(request)));
         }
     }
-}
-
-/// What a call without a key did.
-fn new<T>(answered: Answered<T>) -> T {
-    answered.into_new().expect("only a call with a key is a repeat")
 }

@@ -124,6 +124,7 @@ impl World<'_> {
     fn fall(&mut self, haunting: i64) {
         self.leases.end_all();
         self.couriers.fall();
+        let unheard = self.oracle.lose_calls();
         self.timeline.retain(|event| !event.is_of_process());
         let flights: Vec<Flight> =
             self.engines.keys().into_iter().flat_map(|replica| self.engines.empty(replica)).collect();
@@ -133,6 +134,7 @@ impl World<'_> {
             self.haunt(flight, haunting, down_ms + up_to);
         }
         self.timeline.after(down_ms, Event::Start);
+        self.plan_repeats_of_unheard(down_ms, &unheard);
     }
 
     fn draw_down_ms(&mut self) -> i64 {

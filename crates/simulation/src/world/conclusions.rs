@@ -1,7 +1,7 @@
 //! What follows from what operations come to.
 
 use overnight_domain::ids::RequestId;
-use overnight_domain::records::{BatchRecord, RequestRecord, RequestSummary};
+use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::{Lease, SchedulerCommand, SchedulerInput};
 use overnight_server::app::batches::WholeBatch;
@@ -24,9 +24,12 @@ const BATCH_CANCEL_RESUMER_MS: i64 = 40 * 60_000;
 impl World<'_> {
     pub(super) async fn conclude(&mut self, outcome: Outcome) -> Step {
         match outcome {
-            Outcome::Created { request, answer } => self.note_created(request, answer),
+            Outcome::Created { request, sent_at, answer } => self.note_created(request, sent_at, answer),
             Outcome::Cancelled { request, answer } => self.note_cancelled(request, answer),
-            Outcome::Grouped { batch, answer } => self.note_grouped(batch, answer),
+            Outcome::Grouped { batch, sent_at, answer } => self.note_grouped(batch, sent_at, answer),
+            Outcome::KeyReused { tag, is_beside, error } => {
+                self.note_key_reused(tag, is_beside, error.as_ref())
+            }
             Outcome::GroupCancelled { batch, answer } => self.note_group_cancelled(batch, answer).await,
             Outcome::Performed { command, answer } => self.note_performed(&command, answer).await,
             Outcome::Settled { flight, text, must_be_refused, answer } => {
@@ -46,21 +49,6 @@ impl World<'_> {
         }
     }
 
-    fn note_created(&mut self, request: Tag, answer: Result<RequestSummary, AppError>) -> Step {
-        if let Err(AppError::InsufficientCredits { required, available }) = answer {
-            ensure!(required > available, "request {request} was refused with {available} for {required}");
-            self.oracle.request(request)?.is_refused = true;
-            self.summary.creates_refused += 1;
-            return Ok(());
-        }
-        let summary = answer?;
-        self.note(format_args!("request {request} is {}", summary.id));
-        self.oracle.name(summary.id, request)?;
-        let facts = self.oracle.request(request)?;
-        facts.is_acknowledged = true;
-        facts.see(&summary)
-    }
-
     fn note_cancelled(&mut self, request: Tag, answer: Result<RequestRecord, AppError>) -> Step {
         let facts = self.oracle.request(request)?;
         match answer {
@@ -74,29 +62,6 @@ impl World<'_> {
                     || facts.state.is_some_and(|state| state.status() == RequestStatus::Cancelled);
                 ensure!(!is_cancelled, "request {request} was cancelled, and is said to be {status}");
                 self.summary.cancels_lost += 1;
-            }
-            Err(error) => return Err(error.into()),
-        }
-        Ok(())
-    }
-
-    fn note_grouped(&mut self, batch: Tag, answer: Result<BatchRecord, AppError>) -> Step {
-        let facts = self.oracle.batch(batch)?;
-        let requests = facts.requests.clone();
-        match answer {
-            Ok(record) => {
-                facts.id = Some(record.id);
-                for request in requests {
-                    let taken = self.oracle.request(request)?.batch.replace(batch);
-                    ensure!(taken.is_none_or(|it| it == batch), "request {request} is in two batches");
-                }
-            }
-            Err(AppError::Invalid(faults)) => {
-                let is_taken =
-                    |request: &Tag| self.oracle.requests.get(request).is_some_and(|it| it.batch.is_some());
-                ensure!(requests.iter().any(is_taken), "batch {batch} was refused: {faults:?}");
-                self.oracle.batches.remove(&batch);
-                self.summary.batches_refused += 1;
             }
             Err(error) => return Err(error.into()),
         }

@@ -1,6 +1,7 @@
 //! The world: one service, its clients, its engines and its clock, one event after the other.
 
 mod attempts;
+mod calls;
 mod clients;
 mod commits;
 mod conclusions;
@@ -167,7 +168,7 @@ impl<'f> World<'f> {
                     | Event::Crash(_)
                     | Event::Stop
                     | Event::Start
-                    | Event::Client(Client::Create(_))
+                    | Event::Client(Client::Create(_) | Client::Repeat(_))
                     | Event::Verify
             )
         });

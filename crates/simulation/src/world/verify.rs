@@ -55,7 +55,7 @@ impl World<'_> {
     async fn verify_batches(&mut self, services: &Services) -> Step {
         let mut shown = BTreeSet::new();
         for account in self.accounts.clone() {
-            let mut pages = batches::list(services, account);
+            let mut pages = batches::list(services, account, batches::BatchQuery::default()).await?;
             while let Some(whole) = pages.next_page().await? {
                 for batch in whole {
                     let tag = texts::tag(batch.record.metadata.as_deref())
