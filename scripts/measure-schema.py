@@ -25,6 +25,8 @@ class Database:
         for pragma in (f"page_size={page_bytes}", "journal_mode=WAL", "synchronous=NORMAL", "wal_autocheckpoint=4000",
                        "cache_size=-65536"):
             self.db.execute("PRAGMA " + pragma)
+        if sqlite3.sqlite_version_info < (3, 43):
+            self.db.create_function("octet_length", 1, lambda value: value if value is None else len(value), deterministic=True)
         self.db.executescript(schema)
         self.wal_pages, self.page_bytes = 0, page_bytes
 
