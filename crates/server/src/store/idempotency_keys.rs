@@ -110,7 +110,7 @@ pub async fn find(
     key: &IdempotencyKey,
 ) -> Result<Option<Recalled>, StoreError> {
     let row = store.readers().fetch_optional(FIND.bind(account).bind(key.hash.as_slice())).await?;
-    row.map(|row| recall(&row, key)).transpose()
+    row.map(|row| Ok(Stored::read(&row)?.recall(key))).transpose()
 }
 
 /// Deletes some of the keys that were used before a time in milliseconds; how many, and none once there are no more.
@@ -119,12 +119,24 @@ pub async fn delete_old(store: &Store, before: i64) -> Result<u64, StoreError> {
     store.transaction(async move |tx: &mut Tx<'_>| tx.execute(delete).await).await
 }
 
-fn recall(row: &Row, key: &IdempotencyKey) -> Result<Recalled, StoreError> {
-    let digest: Vec<u8> = row.get("digest")?;
-    if digest != key.digest {
-        return Ok(Recalled::OtherContent);
+/// What is stored of a key.
+struct Stored {
+    digest: Vec<u8>,
+    response: Bytes,
+}
+
+impl Stored {
+    fn read(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self { digest: row.get("digest")?, response: row.get::<Vec<u8>>("response")?.into() })
     }
-    Ok(Recalled::Response(row.get::<Vec<u8>>("response")?.into()))
+
+    fn recall(&self, key: &IdempotencyKey) -> Recalled {
+        if self.digest == key.digest {
+            Recalled::Response(self.response.clone())
+        } else {
+            Recalled::OtherContent
+        }
+    }
 }
 
 /// A write that asks for its key.
@@ -141,7 +153,7 @@ enum Claimed {
     /// The write is to be done.
     First,
     /// It was done before.
-    Before(Recalled),
+    Before(Stored),
     /// The write at this place of the group has the same key.
     Beside(usize),
 }
@@ -192,14 +204,9 @@ impl Claims {
         }
         let taken = first.keys().flat_map(|(account, key)| [Value::from(*account), key.clone().into()]);
         for row in tx.fetch(FIND_TAKEN.over([], taken.collect())).await? {
-            let place = first.get(&(row.get("account")?, row.get("key")?));
-            let Some((&place, claim)) =
-                place.and_then(|place| Some((place, self.claims.get(*place)?.as_ref()?)))
-            else {
-                continue;
-            };
-            let recalled = recall(&row, &claim.key)?;
-            self.claimed[place] = Claimed::Before(recalled);
+            if let Some(&place) = first.get(&(row.get("account")?, row.get("key")?)) {
+                self.claimed[place] = Claimed::Before(Stored::read(&row)?);
+            }
         }
         Ok(())
     }
@@ -242,22 +249,23 @@ impl Claims {
     }
 
     fn answer<T: Clone>(&self, place: usize, outcomes: &[Option<Outcome<T>>]) -> Option<Guarded<T>> {
-        match self.claimed.get(place)? {
-            Claimed::First => outcomes.get(place)?.as_ref().map(|(done, _)| Guarded::Done(done.clone())),
-            Claimed::Before(recalled) => Some(Guarded::Recalled(recalled.clone())),
-            Claimed::Beside(holder) => {
-                let digest = |place: usize| Some(self.claims.get(place)?.as_ref()?.key.digest);
-                if digest(place) != digest(*holder) {
-                    return Some(Guarded::Recalled(Recalled::OtherContent));
-                }
-                match outcomes.get(*holder)? {
-                    Some((_, Some(response))) => {
-                        Some(Guarded::Recalled(Recalled::Response(response.clone())))
-                    }
-                    Some((refused, None)) => Some(Guarded::Done(refused.clone())),
-                    None => self.answer(*holder, outcomes),
-                }
+        let key = |place: usize| Some(self.claims.get(place)?.as_ref()?.key);
+        let before = |stored: &Stored| Some(Guarded::Recalled(stored.recall(&key(place)?)));
+        let holder = match self.claimed.get(place)? {
+            Claimed::First => {
+                return outcomes.get(place)?.as_ref().map(|(done, _)| Guarded::Done(done.clone()));
             }
+            Claimed::Before(stored) => return before(stored),
+            Claimed::Beside(holder) => *holder,
+        };
+        if let Claimed::Before(stored) = self.claimed.get(holder)? {
+            return before(stored);
+        }
+        match outcomes.get(holder)? {
+            _ if key(place)?.digest != key(holder)?.digest => Some(Guarded::Recalled(Recalled::OtherContent)),
+            Some((_, Some(response))) => Some(Guarded::Recalled(Recalled::Response(response.clone()))),
+            Some((refused, None)) => Some(Guarded::Done(refused.clone())),
+            None => None,
         }
     }
 }

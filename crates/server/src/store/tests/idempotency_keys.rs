@@ -86,6 +86,18 @@ async fn calls_with_one_key_that_come_together_are_done_once(mut fixture: Fixtur
     fixture.assert_sound().await;
 }
 
+on_both!(repeats_that_come_beside_another_content_are_told_from_it);
+async fn repeats_that_come_beside_another_content_are_told_from_it(mut fixture: Fixture) {
+    let all: Vec<NewRequest> = (0..5).map(|place| fixture.request(place)).collect();
+    let insert =
+        |place: usize, digest| requests::insert_once(&fixture.store, all[place].clone(), guard(7, digest));
+    assert_eq!(insert(0, 1).await.expect("an insert"), TAKEN);
+    let outcomes = join_all([insert(1, 2), insert(2, 1), insert(3, 3), insert(4, 1)]).await;
+    let outcomes: Vec<_> = outcomes.into_iter().collect::<Result<_, _>>().expect("repeats");
+    assert_eq!(outcomes, [OTHER_CONTENT, repeat(&all[0]), OTHER_CONTENT, repeat(&all[0])]);
+    assert_eq!(count(&fixture).await, 1);
+}
+
 #[tokio::test]
 async fn two_nodes_with_one_key_do_it_once() {
     let mut fixture = Fixture::on_postgres().await;
