@@ -24,6 +24,10 @@ const PARTS: usize = 4;
 /// Bulk creates that one client has under way at once: each holds up to a mebibyte of short lines.
 const BULK_CALLS_MAX: usize = 16;
 
+/// Lines that all bulk creates of one client take in at once: two groups of the writer, and half of what one account may have in its
+/// queue.
+const BULK_LINES_MAX: usize = 512;
+
 /// What memory is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Buffer {
@@ -86,6 +90,7 @@ struct Share {
     held: Arc<Mutex<Held>>,
     calls: Arc<Semaphore>,
     bulk_calls: Arc<Semaphore>,
+    bulk_lines: Arc<Semaphore>,
     memory: [Arc<Semaphore>; 2],
 }
 
@@ -98,7 +103,20 @@ pub(super) struct CallPermit {
 /// A bulk create under way; dropped with its last line.
 pub(super) struct BulkPermit {
     _call: OwnedSemaphorePermit,
-    _share: Arc<Share>,
+    share: Arc<Share>,
+}
+
+/// A line of a bulk create that is being taken in.
+pub(super) struct LinePermit {
+    _line: OwnedSemaphorePermit,
+}
+
+impl BulkPermit {
+    /// Room for one more line, once there is some: the client's bulk creates share it, in the order of asking. `None` never comes.
+    pub(super) async fn begin_line(&self) -> Option<LinePermit> {
+        let line = Arc::clone(&self.share.bulk_lines).acquire_owned().await.ok()?;
+        Some(LinePermit { _line: line })
+    }
 }
 
 /// Memory for a response or a body; given back when it is dropped.
@@ -127,6 +145,7 @@ impl Shares {
             held: Arc::clone(&self.held),
             calls: Arc::new(Semaphore::new(self.limits.calls_per_account)),
             bulk_calls: Arc::new(Semaphore::new(BULK_CALLS_MAX)),
+            bulk_lines: Arc::new(Semaphore::new(BULK_LINES_MAX)),
             memory: Buffer::ALL.map(|buffer| Arc::new(Semaphore::new(self.units_of_client(buffer)))),
         });
         held.insert(client, Arc::downgrade(&share));
@@ -148,7 +167,7 @@ impl Shares {
     pub(super) fn begin_bulk(&self, client: Client) -> Option<BulkPermit> {
         let share = self.of(client);
         let call = Arc::clone(&share.bulk_calls).try_acquire_owned().ok()?;
-        Some(BulkPermit { _call: call, _share: share })
+        Some(BulkPermit { _call: call, share })
     }
 
     /// Memory for `bytes`, at once; `None` where too little is free. What is larger than the client's share counts as the share.

@@ -39,7 +39,7 @@ pub struct ErrorBody {
     pub param: Option<String>,
     /// Every fault found in the input; at most the first 1,000.
     pub details: Vec<ErrorDetail>,
-    /// How many faults Create Batch found, whether `details` names them or not. Absent elsewhere.
+    /// How many faults Create Batch found, or a line of a bulk create with more than the 20 that `details` names has. Absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub details_total: Option<u64>,

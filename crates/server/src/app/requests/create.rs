@@ -4,6 +4,7 @@ use bytes::Bytes;
 use overnight_domain::chat::ChatBody;
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::json::{JsonText, RawObject};
+use overnight_domain::quotas::QuotaExceeded;
 use overnight_domain::records::{ClientFields, RequestSummary};
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 use overnight_domain::scheduler::AccountKey;
@@ -36,8 +37,45 @@ pub async fn create(
     reading: Reading,
     call: Option<Repeatable<RequestSummary>>,
 ) -> Result<Answered<RequestSummary>, AppError> {
+    let rate = services.rate_limits.take(account, services.clock.now());
+    create_within_rate(services, account, body, reading, call, rate).await
+}
+
+/// As [`create`], for a call that has waited until [`take_rate`] let it through.
+///
+/// # Errors
+///
+/// As [`create`].
+pub async fn create_admitted(
+    services: &Services,
+    account: AccountKey,
+    body: Bytes,
+    reading: Reading,
+    call: Option<Repeatable<RequestSummary>>,
+) -> Result<Answered<RequestSummary>, AppError> {
+    create_within_rate(services, account, body, reading, call, Ok(())).await
+}
+
+/// Waits until the account may create one more request in this second.
+pub async fn take_rate(services: &Services, account: AccountKey) {
+    while let Err(exceeded) = services.rate_limits.take(account, services.clock.now()) {
+        services.clock.sleep_until(services.clock.now() + exceeded.retry_after_ms).await;
+    }
+}
+
+async fn create_within_rate(
+    services: &Services,
+    account: AccountKey,
+    body: Bytes,
+    reading: Reading,
+    call: Option<Repeatable<RequestSummary>>,
+    rate: Result<(), QuotaExceeded>,
+) -> Result<Answered<RequestSummary>, AppError> {
     let guard = idempotency::guard(services, account, &body, call).await?;
-    let outcome = create_now(services, account, body, reading, guard).await;
+    let outcome = match rate {
+        Ok(()) => create_now(services, account, body, reading, guard).await,
+        Err(exceeded) => Err(exceeded.into()),
+    };
     idempotency::or_repeat(services, account, guard, outcome).await
 }
 
@@ -48,7 +86,6 @@ async fn create_now(
     reading: Reading,
     guard: Option<Guard<RequestSummary>>,
 ) -> Result<Answered<RequestSummary>, AppError> {
-    services.rate_limits.take(account, services.clock.now())?;
     let bytes = body.len();
     let make = move |services: &Services| {
         let text = reading(input::read(&body)?)?;

@@ -14,7 +14,7 @@ use overnight_domain::scheduler::AccountKey;
 pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, browse, charge_of};
 pub use self::cancel::cancel;
 pub(super) use self::create::{Coming, Reviewed, review, take_in};
-pub use self::create::{Reading, create};
+pub use self::create::{Reading, create, create_admitted, take_rate};
 pub use self::delete::delete;
 pub use self::list::{ListQuery, list_records, list_summaries};
 use super::Services;

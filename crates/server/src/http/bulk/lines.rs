@@ -10,7 +10,13 @@ use crate::http::bodies::{self, Buffers, SHORT_BYTES};
 use crate::http::errors::Refusal;
 use crate::http::shares::{self, MemoryPermit};
 
-/// A line that is not blank, without its line break, or why it is not taken. Lines count from 1.
+/// So many lines are looked at before other tasks have their turn.
+const LINES_PER_TURN: u64 = 32;
+
+/// A line of so many bytes is copied out of what came with it, so that it does not keep all of that in memory.
+const COPIED_BYTES_MAX: usize = 16 << 10;
+
+/// A line that is not blank, without its line break (`\n` or `\r\n`), or why it is not taken. Lines count from 1.
 pub(super) struct Line {
     pub(super) number: u64,
     pub(super) content: Result<Bytes, Refusal>,
@@ -55,6 +61,10 @@ impl Lines {
     /// The next line; `None` at the end of the body.
     async fn next(&mut self) -> Result<Option<Line>, Refusal> {
         loop {
+            if self.number.is_multiple_of(LINES_PER_TURN) {
+                // Lines that are there already would keep the thread from everybody else.
+                tokio::task::yield_now().await;
+            }
             if let Some(end) = memchr::memchr(b'\n', &self.rest) {
                 let piece = self.rest.split_to(end);
                 self.rest = self.rest.slice(1..);
@@ -94,11 +104,15 @@ impl Lines {
         self.number += 1;
         let memory = self.memory.take();
         let content = std::mem::replace(&mut self.beginning, Ok(Vec::new())).map(|mut line| {
-            if line.is_empty() {
+            if line.is_empty() && piece.len() > COPIED_BYTES_MAX {
                 return piece;
             }
             line.extend_from_slice(&piece);
             Bytes::from(line)
+        });
+        let content = content.map(|line| match line.strip_suffix(b"\r") {
+            Some(text) => line.slice(..text.len()),
+            None => line,
         });
         if content.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
             return None;

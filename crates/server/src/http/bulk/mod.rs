@@ -5,6 +5,7 @@ mod lines;
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
@@ -12,10 +13,9 @@ use axum::response::Response;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use futures_util::{FutureExt, Stream, stream};
 use overnight_domain::ids::CallId;
-use overnight_domain::quotas::{Quota, QuotaExceeded};
-use overnight_domain::records::RequestSummary;
 use overnight_domain::scheduler::AccountKey;
 use overnight_wire::native::bulk::{write_created, write_refused, write_repeated};
+use overnight_wire::native::errors::ErrorBody;
 use overnight_wire::native::requests::write_status;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tracing::Instrument;
@@ -25,17 +25,14 @@ use super::answers;
 use super::bodies::Buffers;
 use super::context::Shared;
 use super::counters;
-use super::errors::Refusal;
+use super::errors::{self, Refusal};
 use super::idempotency::CallName;
 use super::json_lines::JSON_LINES;
-use super::shares::{self, Buffer, Client};
+use super::shares::{self, Buffer, BulkPermit, Client, LinePermit};
 use crate::app::errors::AppError;
 use crate::app::idempotency::Answered;
 use crate::app::{ReadsFor, requests};
 use crate::tasks;
-
-/// Lines that are taken in at once: two groups of the writer, so that one waits while the other is written.
-const AT_ONCE_MAX: usize = 512;
 
 /// What short lines that are taken in at once hold at most.
 const BYTES_MAX: usize = 1 << 20;
@@ -43,8 +40,10 @@ const BYTES_MAX: usize = 1 << 20;
 /// An answer is sent on once it has reached this length, or nothing more is ready.
 const CHUNK_BYTES: usize = 16 << 10;
 
+/// Faults of a line that are told; the rest are counted.
+const DETAILS_MAX: usize = 20;
+
 /// Whose lines are taken in, and how the call is named.
-#[derive(Clone)]
 pub(super) struct Bulk {
     pub(super) context: Shared,
     pub(super) account: AccountKey,
@@ -52,6 +51,14 @@ pub(super) struct Bulk {
     pub(super) call: CallId,
     pub(super) name: CallName,
 }
+
+/// Some lines of the answer; `None` at its end, without which it broke off.
+type Part = Result<Option<Bytes>, BrokenOff>;
+
+/// The body broke off, or the service stops.
+#[derive(Debug, thiserror::Error)]
+#[error("the body broke off before its end, or the service stops")]
+struct BrokenOff;
 
 impl Bulk {
     /// 200 with a line for each line of the body that is not blank. Where the body breaks off, so does the answer.
@@ -67,116 +74,158 @@ impl Bulk {
             return Err(Refusal::TooManyCalls);
         };
         let limit = self.context.services.config.limits.request_body_bytes;
-        let (answers, ready) = mpsc::unbounded_channel();
+        let (parts, ready) = mpsc::unbounded_channel();
         let work = async move {
             let lines = lines(body, buffers, limit);
+            let run = Run { bulk: &self, permit: &permit, parts: &parts, has_logged: AtomicBool::new(false) };
             tokio::select! {
-                () = self.run(lines, &answers) => {}
-                () = answers.closed() => {}
+                () = run.take_all(lines) => {}
+                () = parts.closed() => {}
             }
-            drop(permit);
         };
         tasks::spawn(ReadsFor::current().scope(work.in_current_span()));
-        let chunks = stream::unfold(ready, next_chunk);
+        let chunks = stream::try_unfold(ready, next_chunk);
         Ok(answers::typed(StatusCode::OK, JSON_LINES, Body::from_stream(chunks)))
     }
+}
 
-    async fn run(
-        &self,
-        lines: impl Stream<Item = Result<Line, Refusal>>,
-        answers: &UnboundedSender<Result<Bytes, Refusal>>,
-    ) {
+async fn next_chunk(
+    mut ready: UnboundedReceiver<Part>,
+) -> Result<Option<(Bytes, UnboundedReceiver<Part>)>, BrokenOff> {
+    let part = ready.recv().await.unwrap_or(Err(BrokenOff))?;
+    Ok(part.map(|chunk| (chunk, ready)))
+}
+
+/// The work on one bulk create.
+struct Run<'b> {
+    bulk: &'b Bulk,
+    permit: &'b BulkPermit,
+    parts: &'b UnboundedSender<Part>,
+    has_logged: AtomicBool,
+}
+
+impl Run<'_> {
+    /// Nothing here waits for anything while lines under way are not polled: they hold turns that other accounts wait for.
+    async fn take_all(&self, lines: impl Stream<Item = Result<Line, Refusal>>) {
         let mut lines = pin!(lines.fuse());
         let mut under_way = FuturesOrdered::new();
         let mut bytes_under_way = 0;
+        // A line that waits to be taken in, and an answer that waits for memory.
+        let (mut waiting, mut held) = (None, None);
         let mut end = None;
         let mut chunk = Vec::new();
         loop {
-            let has_room = under_way.len() < AT_ONCE_MAX && bytes_under_way < BYTES_MAX && end.is_none();
-            if under_way.is_empty() && end.is_some() {
+            if held.is_none() && !chunk.is_empty() {
+                held = Some(Box::pin(self.hold(std::mem::take(&mut chunk))));
+            }
+            if end.is_none() && self.bulk.context.services.signals.is_stopping() {
+                (end, waiting) = (Some(Err(BrokenOff)), None);
+            }
+            if end.is_some() && waiting.is_none() && held.is_none() && under_way.is_empty() {
                 break;
             }
+            let has_room =
+                end.is_none() && waiting.is_none() && chunk.is_empty() && bytes_under_way < BYTES_MAX;
             tokio::select! {
                 biased;
+                bytes = poll_some(&mut held), if held.is_some() => {
+                    held = None;
+                    if self.parts.send(Ok(Some(bytes))).is_err() {
+                        return;
+                    }
+                }
                 Some((bytes, answer)) = under_way.next(), if !under_way.is_empty() => {
                     bytes_under_way -= bytes;
-                    chunk.extend(answer);
+                    chunk.extend::<Vec<u8>>(answer);
+                    // Whatever else is ready goes with it.
+                    while chunk.len() < CHUNK_BYTES
+                        && let Some(Some((bytes, answer))) = under_way.next().now_or_never()
+                    {
+                        bytes_under_way -= bytes;
+                        chunk.extend(answer);
+                    }
+                }
+                (line, permit) = poll_some(&mut waiting), if waiting.is_some() => {
+                    waiting = None;
+                    let bytes = line_bytes(&line);
+                    bytes_under_way += bytes;
+                    under_way.push_back(async move { (bytes, self.take_in(line, permit).await) });
                 }
                 line = lines.next(), if has_room => match line {
-                    Some(Ok(line)) => {
-                        let bytes = line.content.as_ref().map_or(0, Bytes::len);
-                        bytes_under_way += bytes;
-                        under_way.push_back(self.take_in(line).map(move |answer| (bytes, answer)));
-                    }
-                    Some(Err(broken)) => end = Some(Err(broken)),
-                    None => end = Some(Ok(())),
+                    Some(Ok(line)) => waiting = Some(Box::pin(self.admit(line))),
+                    Some(Err(_)) => end = Some(Err(BrokenOff)),
+                    None => end = Some(Ok(None)),
                 },
             }
-            // Whatever else is ready goes with it.
-            while chunk.len() < CHUNK_BYTES
-                && let Some(Some((bytes, answer))) = under_way.next().now_or_never()
-            {
-                bytes_under_way -= bytes;
-                chunk.extend(answer);
-            }
-            if !chunk.is_empty() && answers.send(Ok(self.hold(std::mem::take(&mut chunk)).await)).is_err() {
-                return;
-            }
         }
-        if let Some(Err(broken)) = end {
-            _ = answers.send(Err(broken));
-        }
+        _ = self.parts.send(end.unwrap_or(Err(BrokenOff)));
     }
 
-    /// Takes a line in; its answer. A line waits where its account may create no more in this second.
-    async fn take_in(&self, Line { number, content }: Line) -> Vec<u8> {
+    /// The line, once its account has room for one more and may create one more in this second.
+    async fn admit(&self, line: Line) -> (Line, Option<LinePermit>) {
+        let permit = self.permit.begin_line().await;
+        if line.content.is_ok() {
+            requests::take_rate(&self.bulk.context.services, self.bulk.account).await;
+        }
+        (line, permit)
+    }
+
+    /// Takes a line in; its answer.
+    async fn take_in(&self, Line { number, content }: Line, permit: Option<LinePermit>) -> Vec<u8> {
         let answered = match content {
-            Ok(content) => self.create(number, content).await.map_err(Refusal::from),
+            Ok(content) => {
+                let call = self.bulk.name.of_line(number).repeatable(write_status);
+                let Bulk { context, account, .. } = self.bulk;
+                requests::create_admitted(&context.services, *account, content, Ok, call)
+                    .await
+                    .map_err(Refusal::from)
+            }
             Err(refusal) => Err(refusal),
         };
+        drop(permit);
         let mut out = Vec::with_capacity(192);
         match answered {
             Ok(Answered::New(request)) => write_created(number, &request, &mut out),
             Ok(Answered::Repeat(record)) => write_repeated(number, &record, &mut out),
-            Err(refusal) => write_refused(number, &refusal.body(self.call), &mut out),
+            Err(refusal) => write_refused(number, &self.told(&refusal), &mut out),
         }
         out
     }
 
-    async fn create(&self, number: u64, content: Bytes) -> Result<Answered<RequestSummary>, AppError> {
-        let services = &self.context.services;
-        let name = self.name.of_line(number);
-        loop {
-            let call = name.repeatable(write_status);
-            match requests::create(services, self.account, content.clone(), Ok, call).await {
-                Err(AppError::QuotaExceeded(QuotaExceeded {
-                    quota: Quota::RequestsPerSecond,
-                    retry_after_ms,
-                    ..
-                })) => services.clock.sleep_until(services.clock.now() + retry_after_ms).await,
-                answered => return answered,
-            }
+    /// What a line is told; what is a fault of ours is logged once a call.
+    fn told(&self, refusal: &Refusal) -> ErrorBody {
+        let call = self.bulk.call;
+        if let Refusal::App(error @ (AppError::Internal(_) | AppError::StoreAway { .. })) = refusal
+            && !self.has_logged.swap(true, Ordering::Relaxed)
+        {
+            errors::log(error, format_args!("a line of call {call}"));
         }
+        let mut body = refusal.body(call);
+        if body.details.len() > DETAILS_MAX {
+            body.details_total = body.details_total.or(Some(body.details.len() as u64));
+            body.details.truncate(DETAILS_MAX);
+        }
+        body
     }
 
     /// The chunk with memory of the account's share for responses, once there is some.
     async fn hold(&self, chunk: Vec<u8>) -> Bytes {
-        let client = Client::Account(self.account);
-        match self.context.shares.memory(Buffer::Responses, client, chunk.len()).await {
+        let client = Client::Account(self.bulk.account);
+        match self.bulk.context.shares.memory(Buffer::Responses, client, chunk.len()).await {
             Some(memory) => shares::hold(chunk.into(), Arc::new(memory)),
             None => chunk.into(),
         }
     }
 }
 
-async fn next_chunk(
-    mut ready: UnboundedReceiver<Result<Bytes, Refusal>>,
-) -> Option<(Result<Bytes, BrokenOff>, UnboundedReceiver<Result<Bytes, Refusal>>)> {
-    let chunk = ready.recv().await?;
-    Some((chunk.map_err(|_| BrokenOff), ready))
+fn line_bytes(line: &Line) -> usize {
+    line.content.as_ref().map_or(0, Bytes::len)
 }
 
-/// The body broke off.
-#[derive(Debug, thiserror::Error)]
-#[error("the body broke off before its end")]
-struct BrokenOff;
+/// What the future comes to, if there is one.
+async fn poll_some<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}

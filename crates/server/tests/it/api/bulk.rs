@@ -6,7 +6,7 @@ use std::time::Duration;
 use overnight_domain::requests::RequestStatus;
 use serde_json::{Value, json};
 
-use crate::support::{Answered, Client, Raw, TestApp};
+use crate::support::{Answered, Client, Raw, TestApp, pause};
 
 const LINES: &str = "application/x-ndjson";
 
@@ -30,10 +30,14 @@ fn numbers(answered: &Answered) -> Vec<u64> {
 
 /// The head of a bulk create whose body is sent in chunks.
 async fn begin(app: &TestApp, from: &str, window: u32) -> Raw {
+    begin_with(app, from, window, "").await
+}
+
+async fn begin_with(app: &TestApp, from: &str, window: u32, headers: &str) -> Raw {
     let mut raw = Raw::connect_from(from, app.address, window).await;
     let head = format!(
         "POST /v1/requests HTTP/1.1\r\nhost: test\r\nx-api-key: {}\r\ncontent-type: {LINES}\r\n\
-         transfer-encoding: chunked\r\nconnection: close\r\n\r\n",
+         transfer-encoding: chunked\r\nconnection: close\r\n{headers}\r\n",
         app.key()
     );
     raw.send(head).await;
@@ -152,23 +156,60 @@ async fn lines_wait_where_their_account_may_create_no_more_in_a_second() {
     app.stop().await;
 }
 
-#[tokio::test]
-async fn an_account_that_reads_no_answers_keeps_nothing_from_others() {
-    let app = TestApp::start_with(&[("limits.response_buffer", "16 MiB")]).await;
-    let mut raw = begin(&app, "127.0.0.2", 4 << 10).await;
-    let many = chunk(&"{\n".repeat(32_000));
-    let stranger = app.stranger();
-    tokio::select! {
-        () = async { loop { raw.push(many.as_bytes()).await; } } => {}
-        () = async {
-            for number in 0..200 {
-                let created = stranger.create(&number.to_string()).await;
-                assert_eq!(stranger.get(&format!("/v1/requests/{created}")).await.status, 200);
-            }
-            assert_eq!(stranger.get("/v1/requests").await.lines().len(), 200);
-        } => {}
+/// Sends lines for ever and reads no answer.
+async fn flood(mut raw: Raw, lines: String) {
+    let many = chunk(&lines);
+    loop {
+        raw.push(many.as_bytes()).await;
+        pause().await;
     }
-    drop(raw);
+}
+
+#[tokio::test]
+async fn accounts_that_read_no_answers_keep_nothing_from_others() {
+    let app = TestApp::start_with(&[("limits.response_buffer", "16 MiB")]).await;
+    let mut floods = tokio::task::JoinSet::new();
+    for place in 0..12 {
+        // What each waits for is shared: memory, readers (a refused line with a key is looked for), places for long texts.
+        let key = if place % 2 == 0 { format!("idempotency-key: k{place}\r\n") } else { String::new() };
+        let lines = match place % 3 {
+            0 => format!("{}\n", " {".repeat(35_000)).repeat(4),
+            _ => "{\n".repeat(8_000),
+        };
+        floods.spawn(flood(begin_with(&app, "127.0.0.2", 4 << 10, &key).await, lines));
+    }
+    let stranger = app.stranger();
+    for number in 0..60 {
+        let content = if number % 10 == 0 { "x".repeat(80_000) } else { number.to_string() };
+        let created = stranger.create(&content).await;
+        assert_eq!(stranger.get(&format!("/v1/requests/{created}")).await.status, 200);
+    }
+    assert_eq!(stranger.get("/v1/requests").await.lines().len(), 60);
+    floods.shutdown().await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn bulk_creates_beside_each_other_fill_no_queue() {
+    let app = TestApp::start().await;
+    let body = (0..3_000).map(|number| line(&number.to_string())).collect::<Vec<_>>().join("\n");
+    let client = lines_client(&app);
+    let answers = futures_util::future::join_all((0..4).map(|_| send(&client, body.clone()))).await;
+    for answered in answers {
+        assert_eq!(answered.ids().len(), 3_000);
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn of_many_faults_of_a_line_the_first_are_told_and_all_are_counted() {
+    let app = TestApp::start().await;
+    let messages = vec![json!({"role": "nobody", "content": 1}); 50];
+    let bad = json!({"request_body": {"model": "none", "messages": messages}}).to_string();
+    let answered = send(&lines_client(&app), bad).await.lines();
+    let error = &answered[0]["error"];
+    assert_eq!(error["details"].as_array().map(Vec::len), Some(20));
+    assert!(error["details_total"].as_u64().is_some_and(|total| total > 50), "{error}");
     app.stop().await;
 }
 
