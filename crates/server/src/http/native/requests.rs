@@ -66,9 +66,10 @@ fn write_created(request: &records::RequestSummary, out: &mut Vec<u8>) {
 ///
 /// With the type `application/x-ndjson` the body has one Create Request on each line, and each is answered with a line, in the same order,
 /// while the next ones come: the request, or why there is none. The body as a whole has no limit; a line has the limit of a body.
-/// Read the answers while you send: about 100,000 are kept for a client that does not. Where the connection breaks, the lines
-/// that were answered are taken in, and perhaps some after them; with an `Idempotency-Key`, sending all of it again takes in the
-/// rest, and answers the first ids for what was taken in. A line waits where the account may create no more in this second.
+/// Read the answers while you send: for a client that does not, they are kept as far as its memory for responses goes, 64 MiB by
+/// default. Where the connection breaks, the lines that were answered are taken in, and perhaps some after them; with an
+/// `Idempotency-Key`, sending the same lines again takes in the rest, and answers the first ids for what was taken in. Each line has
+/// its number as a part of the key: leave lines where they are. A line waits where the account may create no more in this second.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/requests", operation_id = "create_request", tag = "Requests",
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters. Calls with the same \
         key do it once: a repeat within 48 hours gets the first answer, with the header `Idempotent-Replayed: true`. Another body \
