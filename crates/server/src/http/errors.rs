@@ -114,7 +114,7 @@ impl Refusal {
             Self::MethodNotAllowed => {
                 "this path does not take this method; Allow names those it takes".to_owned()
             }
-            Self::TooLarge(limit) => format!("the body, or in bulk its line, must be at most {limit} bytes"),
+            Self::TooLarge(limit) => format!("the body must be at most {limit} bytes"),
             Self::UnsupportedMediaType(taken) => (*taken).to_owned(),
             Self::TimedOut => "the body took too long to come".to_owned(),
             Self::TooManyCalls => {

@@ -201,6 +201,9 @@ impl Run<'_> {
             errors::log(error, format_args!("a line of call {call}"));
         }
         let mut body = refusal.body(call);
+        if let Refusal::TooLarge(limit) = refusal {
+            body.message = format!("the line must be at most {limit} bytes");
+        }
         if body.details.len() > DETAILS_MAX {
             body.details_total = body.details_total.or(Some(body.details.len() as u64));
             body.details.truncate(DETAILS_MAX);

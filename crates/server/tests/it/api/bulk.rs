@@ -90,6 +90,7 @@ async fn a_bad_line_is_answered_with_its_error_and_the_others_go_in() {
     let code = |place: usize| lines[place]["error"]["code"].as_str();
     let codes: Vec<_> = (0..6).map(code).collect();
     assert_eq!(codes, [None, Some("invalid_input"), Some("invalid_input"), Some("too_large"), None, None]);
+    assert_eq!(lines[3]["error"]["message"], "the line must be at most 65536 bytes");
     let model = &lines[2]["error"];
     assert_eq!(model["request_id"], answered.header("x-request-id"));
     assert!(model["details"].as_array().is_some_and(|details| details.len() > 1), "{model}");
