@@ -134,12 +134,12 @@ impl Run<'_> {
                         return;
                     }
                 }
-                Some((bytes, answer)) = under_way.next(), if !under_way.is_empty() => {
+                Some((bytes, answer, _)) = under_way.next(), if !under_way.is_empty() => {
                     bytes_under_way -= bytes;
                     chunk.extend::<Vec<u8>>(answer);
                     // Whatever else is ready goes with it.
                     while chunk.len() < CHUNK_BYTES
-                        && let Some(Some((bytes, answer))) = under_way.next().now_or_never()
+                        && let Some(Some((bytes, answer, _))) = under_way.next().now_or_never()
                     {
                         bytes_under_way -= bytes;
                         chunk.extend(answer);
@@ -149,7 +149,8 @@ impl Run<'_> {
                     waiting = None;
                     let bytes = line_bytes(&line);
                     bytes_under_way += bytes;
-                    under_way.push_back(async move { (bytes, self.take_in(line, permit).await) });
+                    // The permit is kept until the answer's turn has come: answers that wait for an earlier one are bounded too.
+                    under_way.push_back(async move { (bytes, self.take_in(line).await, permit) });
                 }
                 line = lines.next(), if has_room => match line {
                     Some(Ok(line)) => waiting = Some(Box::pin(self.admit(line))),
@@ -171,7 +172,7 @@ impl Run<'_> {
     }
 
     /// Takes a line in; its answer.
-    async fn take_in(&self, Line { number, content }: Line, permit: Option<LinePermit>) -> Vec<u8> {
+    async fn take_in(&self, Line { number, content }: Line) -> Vec<u8> {
         let answered = match content {
             Ok(content) => {
                 let call = self.bulk.name.of_line(number).repeatable(write_status);
@@ -182,7 +183,6 @@ impl Run<'_> {
             }
             Err(refusal) => Err(refusal),
         };
-        drop(permit);
         let mut out = Vec::with_capacity(192);
         match answered {
             Ok(Answered::New(request)) => write_created(number, &request, &mut out),
