@@ -54,10 +54,15 @@ fn a_prefix_outlives_its_request() {
 #[test]
 fn a_dropped_connection_cancels_its_sequences() {
     let engine = Engine::start(&[]);
-    let endless = chat("Count.", &json!({ "max_tokens": 4_000, "ignore_eos": true }));
-    let streams: Vec<_> = (0..3).map(|_| engine.send(&message("POST", CHAT, KEY, &endless))).collect();
+    let send = |choices: usize| {
+        let endless = chat("Count.", &json!({ "max_tokens": 4_000, "n": choices, "ignore_eos": true }));
+        engine.send(&message("POST", CHAT, KEY, &endless))
+    };
     // One that was not read yet would be no abort.
     let come = || engine.metric("num_requests_running") + engine.metric("num_requests_waiting");
+    let mut streams = vec![send(1), send(1)];
+    assert!(poll(|| come() > 1.5), "two did not come");
+    streams.push(send(16));
     assert!(poll(|| come() > 2.5), "not all came");
     for stream in streams {
         stream.shutdown(Shutdown::Both).expect("a connection that ends");
