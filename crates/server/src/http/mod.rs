@@ -22,6 +22,7 @@ mod idempotency;
 mod json_lines;
 mod metrics;
 mod native;
+mod openai;
 mod openapi;
 mod pages;
 mod payments;

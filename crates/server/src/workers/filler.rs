@@ -14,7 +14,7 @@ use crate::store::StoreError;
 const LOOK_MS: i64 = 1_000;
 
 /// Fills batches until the store has stopped.
-pub async fn run(services: Services) {
+pub(super) async fn run(services: Services) {
     let mut running = BTreeSet::new();
     let mut tasks = JoinSet::new();
     loop {
