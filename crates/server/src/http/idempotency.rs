@@ -40,6 +40,11 @@ impl FromRequestParts<Shared> for CallName {
 }
 
 impl CallName {
+    /// Whether the call carries a key.
+    pub(super) const fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The name of a line of the body of this call.
     pub(super) fn of_line(&self, number: u64) -> Self {
         Self(self.0.as_ref().map(|hash| hash.clone().chain_update(format!("\n{number}"))))

@@ -5,6 +5,7 @@ mod cancel;
 mod create;
 mod delete;
 mod list;
+mod wait;
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{RequestRecord, RequestSummary};
@@ -17,6 +18,7 @@ pub(super) use self::create::{Coming, Reviewed, review, take_in};
 pub use self::create::{Reading, create, create_admitted, take_rate};
 pub use self::delete::delete;
 pub use self::list::{ListQuery, list_records, list_summaries};
+pub use self::wait::{AwaitedEnds, LOOK_EVERY_MS, wait};
 use super::Services;
 use super::errors::AppError;
 use super::forecasts;

@@ -1,0 +1,100 @@
+//! Calls that wait for the end of a request: for hours, if need be. Such a call counts in a share of its own, and nothing cuts it; a
+//! client that leaves gives its place back, and its request stays in the queue.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::RequestRecord;
+use overnight_domain::scheduler::AccountKey;
+use tokio::sync::Notify;
+
+use super::calls::Caller;
+use super::context::Shared;
+use super::counters;
+use super::errors::Refusal;
+use super::idempotency::CallName;
+use super::shares::{Buffer, CallPermit, Client, MemoryPermit};
+use crate::app::errors::AppError;
+use crate::app::requests;
+
+/// Memory that is taken before a record is read, whose length nobody knows by then: that of the longest result.
+const RECORD_BYTES: usize = 16 << 20;
+
+/// A call that may begin to wait.
+pub(super) struct MayWait {
+    context: Shared,
+    account: AccountKey,
+    permit: Arc<CallPermit>,
+    is_repeatable: bool,
+}
+
+impl FromRequestParts<Shared> for MayWait {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Refusal> {
+        let Caller(account) = Caller::from_request_parts(parts, context).await?;
+        let is_repeatable = CallName::from_request_parts(parts, context).await?.is_some();
+        let permit = parts.extensions.get::<Arc<CallPermit>>().map(Arc::clone);
+        let permit = permit.ok_or(Refusal::App(AppError::InvalidApiKey))?;
+        Ok(Self { context: Arc::clone(context), account, permit, is_repeatable })
+    }
+}
+
+impl MayWait {
+    /// The call waits from now on, to the last byte of its answer. To be called before anything is created that would be waited for.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::TooManyWaiting`] where the account has its share of such calls.
+    pub(super) fn begin(self) -> Result<Waiting, Refusal> {
+        let Self { context, account, permit, is_repeatable } = self;
+        let Some(lost) = context.shares.begin_waiting(&permit) else {
+            counters::count_over_share("waiting");
+            return Err(Refusal::TooManyWaiting);
+        };
+        Ok(Waiting { context, account, lost, is_repeatable })
+    }
+}
+
+/// A call that waits.
+pub(super) struct Waiting {
+    context: Shared,
+    account: AccountKey,
+    lost: Arc<Notify>,
+    is_repeatable: bool,
+}
+
+/// A request that has ended, with the memory that it takes. To be held until the answer was sent.
+pub(super) struct EndedRequest {
+    pub(super) record: RequestRecord,
+    pub(super) memory: Arc<MemoryPermit>,
+}
+
+impl Waiting {
+    /// The request once it has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::NotFound`] where it is none of the account's, or was deleted meanwhile; [`Refusal::StillWaiting`] where the service
+    /// stops, or another account has the place of the call.
+    pub(super) async fn ended(&self, id: RequestId) -> Result<EndedRequest, Refusal> {
+        let Self { context, account, lost, is_repeatable } = self;
+        let is_repeatable = *is_repeatable;
+        tokio::select! {
+            biased;
+            ended = requests::wait(&context.services, *account, id) => match ended {
+                Err(AppError::Unavailable(_)) => return Err(Refusal::StillWaiting { id, is_repeatable }),
+                ended => ended?,
+            },
+            () = lost.notified() => return Err(Refusal::StillWaiting { id, is_repeatable }),
+        }
+        let client = Client::Account(*account);
+        let memory = context.shares.memory(Buffer::Responses, client, RECORD_BYTES).await;
+        let mut memory = memory.ok_or_else(AppError::stopping)?;
+        let record = requests::get_record(&context.services, *account, id).await?;
+        memory.correct(record.heap_bytes());
+        Ok(EndedRequest { record, memory: Arc::new(memory) })
+    }
+}

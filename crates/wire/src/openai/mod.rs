@@ -1,0 +1,3 @@
+//! The dialect under `/openai/v1`: the shapes that OpenAI's clients send and read.
+
+pub mod errors;
