@@ -36,6 +36,7 @@ mod serve;
 mod shares;
 mod waiting;
 mod waiting_calls;
+mod waiting_streams;
 mod wrong_keys;
 
 pub use self::context::Timeouts;

@@ -3,21 +3,28 @@
 
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::response::Response;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestRecord;
+use overnight_domain::requests::RequestStatus;
 use overnight_domain::scheduler::AccountKey;
+use overnight_wire::native::results::{FailedResult, FailureBody};
 use tokio::sync::Notify;
 
+use super::answers;
 use super::calls::Caller;
 use super::context::Shared;
 use super::counters;
 use super::errors::Refusal;
 use super::idempotency::CallName;
-use super::shares::{Buffer, CallPermit, Client, MemoryPermit};
+use super::shares::{self, Buffer, CallPermit, Client, MemoryPermit};
 use crate::app::errors::AppError;
 use crate::app::requests;
+use crate::clock::SharedClock;
 
 /// Memory that is taken before a record is read, whose length nobody knows by then: that of the longest result.
 const RECORD_BYTES: usize = 16 << 20;
@@ -69,10 +76,60 @@ pub(super) struct Waiting {
 /// A request that has ended, with the memory that it takes. To be held until the answer was sent.
 pub(super) struct EndedRequest {
     pub(super) record: RequestRecord,
-    pub(super) memory: Arc<MemoryPermit>,
+    memory: MemoryPermit,
+}
+
+impl EndedRequest {
+    /// The completion.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::RequestFailed`] and [`Refusal::RequestCancelled`] where it ended so.
+    pub(super) fn completion(&self) -> Result<&Bytes, Refusal> {
+        let RequestRecord { summary, result, .. } = &self.record;
+        match (summary.state.status(), result) {
+            (RequestStatus::Completed, Some(completion)) => Ok(completion),
+            (RequestStatus::Failed, Some(failure)) => Err(Refusal::RequestFailed(read_failure(failure))),
+            _ => Err(Refusal::RequestCancelled(summary.id)),
+        }
+    }
+
+    /// Bytes of an answer in the place of the record, with the memory that they take.
+    pub(super) fn hold(self, bytes: Vec<u8>) -> Bytes {
+        let Self { record, mut memory } = self;
+        drop(record);
+        memory.correct(bytes.len());
+        shares::hold(bytes.into(), Arc::new(memory))
+    }
+
+    /// 200 with this JSON.
+    pub(super) fn answer(self, json: Vec<u8>) -> Response {
+        let Self { record, mut memory } = self;
+        drop(record);
+        memory.correct(json.len());
+        let mut response = answers::json(StatusCode::OK, |out| *out = json);
+        response.extensions_mut().insert(Arc::new(memory));
+        response
+    }
+}
+
+/// The error of a failed request.
+fn read_failure(result: &[u8]) -> FailureBody {
+    let failed: Result<FailedResult, _> = serde_json::from_slice(result);
+    failed.map(|failed| failed.error).unwrap_or_else(|_| FailureBody {
+        message: "the request failed".to_owned(),
+        kind: "server_error".to_owned(),
+        code: "engine_invalid_response".to_owned(),
+        param: None,
+    })
 }
 
 impl Waiting {
+    /// The service's clock.
+    pub(super) fn clock(&self) -> SharedClock {
+        Arc::clone(&self.context.services.clock)
+    }
+
     /// The request once it has ended.
     ///
     /// # Errors
@@ -95,6 +152,6 @@ impl Waiting {
         let mut memory = memory.ok_or_else(AppError::stopping)?;
         let record = requests::get_record(&context.services, *account, id).await?;
         memory.correct(record.heap_bytes());
-        Ok(EndedRequest { record, memory: Arc::new(memory) })
+        Ok(EndedRequest { record, memory })
     }
 }

@@ -15,7 +15,7 @@ use crate::store::{StoreError, requests};
 use crate::tasks;
 
 /// Between two looks, in milliseconds, at least.
-pub const LOOK_EVERY_MS: i64 = 200;
+const LOOK_EVERY_MS: i64 = 200;
 
 /// Between two looks so many times as long as a look took, at least: looking takes a small part of a reader's time.
 const PAUSE_FACTOR: i64 = 20;
