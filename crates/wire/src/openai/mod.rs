@@ -3,3 +3,4 @@
 pub mod chat;
 pub mod errors;
 pub mod events;
+pub mod responses;

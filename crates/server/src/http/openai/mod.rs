@@ -4,6 +4,7 @@ mod chat;
 mod creation;
 mod errors;
 mod models;
+mod responses;
 mod streams;
 
 use axum::Router;
@@ -19,6 +20,10 @@ pub(super) const DIALECT: Dialect = Dialect::new("/openai/v1", errors::write).ig
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/openai/v1/chat/completions", post(chat::create))
+        .route("/openai/v1/responses", post(responses::create))
+        .route("/openai/v1/responses/{response_id}", get(responses::get).delete(responses::delete))
+        .route("/openai/v1/responses/{response_id}/cancel", post(responses::cancel))
+        .route("/openai/v1/responses/{response_id}/input_items", get(responses::list_input_items))
         .route("/openai/v1/models", get(models::list))
         .route("/openai/v1/models/{*model}", get(models::get))
 }
