@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use overnight_client::{Client, Model};
-use overnight_domain::chat::{ChatBody, Sizing, refused_fields};
+use overnight_domain::bodies::{Sizing, refused_fields};
+use overnight_domain::chat::ChatBody;
 use overnight_domain::json::minimize;
 use overnight_domain::limits::Limits;
 use overnight_domain::money::{Credits, Pricing};

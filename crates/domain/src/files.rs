@@ -2,31 +2,8 @@
 
 use bytes::Bytes;
 
+use crate::endpoints::Endpoint;
 use crate::ids::FileId;
-
-/// What the lines of a file ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Endpoint {
-    /// A chat completion.
-    ChatCompletions,
-}
-
-impl Endpoint {
-    /// Every endpoint.
-    pub const ALL: [Self; 1] = [Self::ChatCompletions];
-
-    /// The `url` of a line, and the `endpoint` of a batch.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ChatCompletions => "/v1/chat/completions",
-        }
-    }
-
-    /// Reads the name on the wire.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|endpoint| endpoint.as_str() == name)
-    }
-}
 
 /// A file that a client uploaded. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,13 @@
 //! What is true: types, state machines, sort key, sweep order, forecasts, prices, activity, quotas, roles, webhooks. No I/O, no async, no clock.
 
 pub mod activity;
+pub mod answers;
 pub mod batches;
+pub mod bodies;
 pub mod chat;
+pub mod completions;
+pub mod embeddings;
+pub mod endpoints;
 pub mod faults;
 pub mod fifo_baseline;
 pub mod files;

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::batches::{BatchState, Counters};
+use crate::endpoints::Endpoint;
 use crate::ids::{BatchId, RequestId};
 use crate::requests::RequestState;
 
@@ -63,11 +64,13 @@ pub struct RequestRecord {
     pub summary: RequestSummary,
     /// The batch it belongs to, if any.
     pub batch_id: Option<BatchId>,
+    /// What it asks for.
+    pub endpoint: Endpoint,
     /// What the client sent beside the body.
     pub client: ClientFields,
-    /// The chat-completion request as taken in, a JSON object.
+    /// The body for the engine as taken in, a JSON object.
     pub body: Bytes,
-    /// The completion or the error, a JSON object; `None` until it completed or failed.
+    /// The answer of the engine or the error, a JSON object; `None` until it completed or failed.
     pub result: Option<Bytes>,
     /// What its completion shows of fields that the engine did not honour, a JSON array; `None` where it shows nothing.
     pub warnings: Option<Bytes>,

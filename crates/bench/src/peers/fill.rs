@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::Json;
 use overnight_domain::money::TokenBound;
 use overnight_domain::records::ClientFields;
@@ -116,6 +117,7 @@ async fn create(
             hold,
             max_tokens: None,
             fifo_hit_permille: None,
+            endpoint: Endpoint::ChatCompletions,
             batch: None,
             client,
             body: body.into(),

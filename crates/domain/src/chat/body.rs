@@ -1,8 +1,7 @@
 //! A checked `request_body`.
 
-use super::path::Path;
-use super::review::Review;
 use super::{fields, messages};
+use crate::bodies::{self, LOGPROBS_MAX, Path, Review, Sizing};
 use crate::faults::{Faults, codes};
 use crate::json::{Json, JsonText, RawObject};
 use crate::limits::Limits;
@@ -12,31 +11,8 @@ use crate::money::TokenBound;
 const PROMPT_FIELDS: [&str; 6] =
     ["messages", "tools", "functions", "documents", "chat_template_kwargs", "response_format"];
 
-/// Bytes of English text in one token, on average.
-const BYTES_PER_TOKEN: usize = 4;
-
 /// Tokens that a chat template puts around a message, at most.
 const TOKENS_HELD_PER_MESSAGE: usize = 32;
-
-/// An output token takes about as long as so many input tokens.
-pub(super) const OUTPUT_WEIGHT: u32 = 2;
-
-/// The longest answer of an engine that is taken in, in bytes.
-pub const ANSWER_BYTES_MAX: usize = 16 << 20;
-
-/// Bytes of an answer for each log probability: a token, its number and its bytes with the words around them.
-const BYTES_PER_LOGPROB: u64 = 64;
-
-/// How the requests to a model are sized before they have run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sizing {
-    /// The output limit of a completion that names none, in tokens.
-    pub default_max_tokens: u32,
-    /// How many tokens an image or another medium is taken to be.
-    pub image_tokens: u32,
-    /// How few bytes of the prompt may be a token; at least 1.
-    pub bytes_per_token: u32,
-}
 
 /// A chat-completion body that keeps every rule, and what is priced and scheduled by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,15 +46,16 @@ impl ChatBody {
         let mut review = Review { limits, faults: Faults::default() };
         let path = Path::Root(path);
         let Some(body) = review.object(value, &path) else { return Err(review.faults) };
-        let model = fields::read_model(&mut review, &body, &path);
+        let model = bodies::read_model(&mut review, &body, &path);
         let totals = messages::check_messages(&mut review, &body, &path);
-        let max_output_tokens = fields::read_max_tokens(&mut review, &body, &path);
-        let n = fields::read_n(&mut review, &body, &path);
+        let max_output_tokens = bodies::read_max_tokens(&mut review, &body, &path);
+        let n = bodies::read_n(&mut review, &body, &path);
         let logprobs = fields::read_logprobs(&mut review, &body, &path);
-        fields::check_scalars(&mut review, &body, &path);
+        bodies::check_numbers(&mut review, &body, &path);
+        bodies::check_booleans(&mut review, &body, &path, &fields::BOOLEANS);
         fields::check_response_format(&mut review, &body, &path);
         fields::check_template_arguments(&mut review, &body, &path);
-        fields::check_names(&mut review, &body, &path);
+        bodies::check_names(&mut review, &body, &path, &fields::READ);
         if !review.faults.is_empty() {
             return Err(review.faults);
         }
@@ -98,10 +75,7 @@ impl ChatBody {
     /// known: input at four bytes a token and so many tokens an image, plus twice the output limit of all completions.
     pub fn estimate_cost(&self, sizing: &Sizing) -> u32 {
         let images = self.image_count.saturating_mul(sizing.image_tokens as usize);
-        let input = (self.input_bytes / BYTES_PER_TOKEN).saturating_add(images);
-        let input = u32::try_from(input).unwrap_or(u32::MAX);
-        let output = self.max_tokens(sizing).saturating_mul(self.n);
-        input.saturating_add(output.saturating_mul(OUTPUT_WEIGHT))
+        bodies::estimate(self.input_bytes, images, self.max_tokens(sizing).saturating_mul(self.n))
     }
 
     /// The output limit of one completion, which the engine is sent.
@@ -109,10 +83,9 @@ impl ChatBody {
         self.max_output_tokens.unwrap_or(sizing.default_max_tokens)
     }
 
-    /// Refuses a body, which stands at `path`, whose answer would exceed [`ANSWER_BYTES_MAX`] if it used its output limit: an
+    /// Refuses a body, which stands at `path`, whose answer would exceed [`ANSWER_BYTES_MAX`](bodies::ANSWER_BYTES_MAX) if it used its output limit: an
     /// engine would work for nothing.
     pub fn check_answer_size(&self, sizing: &Sizing, path: &str, faults: &mut Faults) {
-        const LOGPROBS_MAX: u64 = ANSWER_BYTES_MAX as u64 / BYTES_PER_LOGPROB;
         let tokens = u64::from(self.max_tokens(sizing)).saturating_mul(u64::from(self.n));
         if tokens.saturating_mul(u64::from(self.logprobs)) > LOGPROBS_MAX {
             let message = format_args!(

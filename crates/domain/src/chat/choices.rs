@@ -1,6 +1,6 @@
 //! Several choices one by one, for an engine that gives one of them only, or whose `usage` counts the tokens of one.
 
-use super::{Completion, Usage};
+use crate::answers::{Completion, Usage};
 use crate::json::{Json, JsonText, ObjectWriter};
 
 /// Room for a raised seed.
@@ -37,11 +37,13 @@ pub fn for_one_choice(body: Json<'_>, index: u32) -> JsonText {
     writer.finish()
 }
 
-/// One completion of those of the same prompt, in their order: the first with the choices of all, numbered anew. The prompt counts
-/// once, as every engine counts it that draws several choices itself; the tokens of all choices count. `None` of none.
-pub fn join_choices(parts: &[Completion]) -> Option<Completion> {
+/// One completion of those of each prompt, `per_prompt` parts one after the other: the first with the choices of all, numbered anew.
+/// Each prompt counts once, as every engine counts it that draws several choices itself; the tokens of all choices count. `None` of none.
+pub fn join_choices(parts: &[Completion], per_prompt: u32) -> Option<Completion> {
     let first = parts.first()?;
     let mut usage = first.usage;
+    let of_prompts = parts.iter().step_by(per_prompt.max(1) as usize);
+    usage.prompt_tokens = of_prompts.fold(0, |sum, part| part.usage.prompt_tokens.saturating_add(sum));
     usage.completion_tokens =
         parts.iter().fold(0, |sum, part| part.usage.completion_tokens.saturating_add(sum));
     usage.total_tokens = usage.prompt_tokens.saturating_add(usage.completion_tokens);
@@ -80,6 +82,7 @@ fn with_counts(usage: Json<'_>, counts: Usage) -> JsonText {
     let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
     for member in usage.members().into_iter().flatten() {
         match member.key().as_ref() {
+            "prompt_tokens" => writer.integer("prompt_tokens", count(counts.prompt_tokens)),
             "completion_tokens" => writer.integer("completion_tokens", count(counts.completion_tokens)),
             "total_tokens" => writer.integer("total_tokens", count(counts.total_tokens)),
             _ => writer.copy(member.raw_key, member.value),

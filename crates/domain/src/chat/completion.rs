@@ -1,57 +1,9 @@
 //! What the engine answers.
 
-use super::body::OUTPUT_WEIGHT;
-use crate::faults::Quoted;
-use crate::json::{Json, JsonText, ObjectWriter, RawObject, minimize};
+use crate::answers::{BadCompletion, Completion, Shape, check_elements};
+use crate::json::Json;
 
-/// An engine's whole answer, as the client will read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Completion {
-    /// The `chat.completion` object as compact text, with `model` as the client named it and nothing else changed.
-    pub body: JsonText,
-    /// What the engine counted.
-    pub usage: Usage,
-}
-
-/// Tokens as the engine counted them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
-    /// Tokens of input.
-    pub prompt_tokens: u64,
-    /// Tokens of output, all choices together.
-    pub completion_tokens: u64,
-    /// The engine's own total.
-    pub total_tokens: u64,
-    /// Tokens of input that it found in its prefix cache; `None` where it does not say.
-    pub cached_tokens: Option<u64>,
-}
-
-impl Usage {
-    /// What the request took of its engine, in tokens: input plus twice the output. Fairness counts it.
-    pub fn cost(&self) -> i64 {
-        let output = self.completion_tokens.saturating_mul(OUTPUT_WEIGHT.into());
-        i64::try_from(self.prompt_tokens.saturating_add(output)).unwrap_or(i64::MAX)
-    }
-
-    /// Tokens of input and output, as providers count them against rate limits.
-    pub fn tokens(&self) -> i64 {
-        i64::try_from(self.prompt_tokens.saturating_add(self.completion_tokens)).unwrap_or(i64::MAX)
-    }
-}
-
-/// No answer has more tokens: sums of counts up to this fit everywhere.
-const TOKENS_MAX: u64 = 1_000_000_000_000;
-
-/// Why an engine's 200 is of no use.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadCompletion {
-    /// Something else than a completion; the request is tried again, as after a 5xx.
-    #[error("the engine's answer is no chat.completion object: {0}")]
-    NotACompletion(String),
-    /// A completion that cannot be charged; the request fails at once.
-    #[error("the engine's usage is invalid: {0}")]
-    BadUsage(String),
-}
+const SHAPE: Shape = Shape { object: "chat.completion", has_output: true };
 
 /// Reads the body of an engine's 200. The client gets it with `model` set to `client_model`.
 ///
@@ -59,78 +11,12 @@ pub enum BadCompletion {
 ///
 /// [`BadCompletion`] tells an answer worth another try from one that will not get better.
 pub fn parse_completion(answer: &[u8], client_model: &str) -> Result<Completion, BadCompletion> {
-    let answer = minimize(answer, 0).map_err(|error| BadCompletion::NotACompletion(error.to_string()))?;
-    let answer = answer.as_json();
-    let completion = answer.to_object().ok_or_else(|| not_a_completion("it is no object"))?;
-    check_shape(&completion)?;
-    let usage = read_usage(&completion)?;
-    Ok(Completion { body: rename_model(answer, client_model), usage })
-}
-
-fn check_shape(completion: &RawObject<'_>) -> Result<(), BadCompletion> {
-    if let Some(key) = completion.duplicate_keys().first() {
-        return Err(not_a_completion(&format!("{} stands twice", Quoted(key))));
-    }
-    if completion.get("object").and_then(Json::decode_string).as_deref() != Some("chat.completion") {
-        return Err(not_a_completion("object is not \"chat.completion\""));
-    }
-    let mut choices = completion.get("choices").and_then(Json::elements).into_iter().flatten().peekable();
-    if choices.peek().is_none() {
-        return Err(not_a_completion("choices is no array with an element"));
-    }
-    let has_message = |choice: Json<'_>| {
-        let message = choice.to_object().and_then(|choice| choice.get("message"));
-        message.is_some_and(|message| message.members().is_some())
-    };
-    if !choices.all(has_message) {
-        return Err(not_a_completion("a choice has no message"));
-    }
-    Ok(())
-}
-
-fn read_usage(completion: &RawObject<'_>) -> Result<Usage, BadCompletion> {
-    let usage = completion.get("usage").and_then(Json::to_object);
-    let usage = usage.ok_or_else(|| BadCompletion::BadUsage("usage is no object".to_owned()))?;
-    if let Some(key) = usage.duplicate_keys().first() {
-        return Err(BadCompletion::BadUsage(format!("usage.{} stands twice", Quoted(key))));
-    }
-    let count = |key: &str| {
-        let text = usage.get(key).and_then(Json::as_integer_text);
-        let count = text.and_then(|text| text.parse().ok()).filter(|count| *count <= TOKENS_MAX);
-        count.ok_or_else(|| BadCompletion::BadUsage(format!("usage.{key} is no count of tokens")))
-    };
-    let prompt_tokens = count("prompt_tokens")?;
-    Ok(Usage {
-        prompt_tokens,
-        completion_tokens: count("completion_tokens")?,
-        total_tokens: count("total_tokens")?,
-        cached_tokens: read_cached_tokens(&usage).map(|cached| cached.min(prompt_tokens)),
+    SHAPE.parse(answer, client_model, |completion| {
+        let has_message = |choice: Json<'_>| {
+            let message = choice.to_object().and_then(|choice| choice.get("message"));
+            let is_there = message.is_some_and(|message| message.members().is_some());
+            if is_there { Ok(()) } else { Err("a choice has no message") }
+        };
+        check_elements(completion, "choices", has_message).map(drop)
     })
-}
-
-/// Nothing is charged by it, so what is no count is as good as none.
-fn read_cached_tokens(usage: &RawObject<'_>) -> Option<u64> {
-    let details = usage.get("prompt_tokens_details").and_then(Json::to_object)?;
-    details.get("cached_tokens").and_then(Json::as_integer_text)?.parse().ok()
-}
-
-fn rename_model(answer: Json<'_>, client_model: &str) -> JsonText {
-    let mut writer = ObjectWriter::with_capacity(answer.as_str().len() + client_model.len());
-    let mut has_model = false;
-    for member in answer.members().into_iter().flatten() {
-        if member.key() == "model" {
-            has_model = true;
-            writer.string("model", client_model);
-        } else {
-            writer.copy(member.raw_key, member.value);
-        }
-    }
-    if !has_model {
-        writer.string("model", client_model);
-    }
-    writer.finish()
-}
-
-fn not_a_completion(reason: &str) -> BadCompletion {
-    BadCompletion::NotACompletion(reason.to_owned())
 }

@@ -1,8 +1,7 @@
 //! The messages of a body.
 
 use super::parts::{MediaTotals, check_part};
-use super::path::Path;
-use super::review::Review;
+use crate::bodies::{Path, Review};
 use crate::faults::codes;
 use crate::json::{Json, Kind, RawObject};
 

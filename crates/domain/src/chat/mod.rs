@@ -9,18 +9,14 @@ mod excerpt;
 mod fields;
 mod messages;
 mod parts;
-mod path;
-mod refused;
-mod review;
 mod warnings;
 
-pub use body::{ANSWER_BYTES_MAX, ChatBody, Sizing};
+pub use body::ChatBody;
 pub use cache_salt::CacheSalt;
 pub use choices::{choices_asked, choices_given, for_one_choice, join_choices};
-pub use completion::{BadCompletion, Completion, Usage, parse_completion};
+pub use completion::parse_completion;
 pub use engine_body::{engine_body, has_output_limit};
 pub use excerpt::excerpt;
-pub use refused::{RefusedField, refused_fields};
 pub use warnings::{Warning, find_warnings};
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Content parts: text, and media that an engine might fetch for its sender.
 
-use super::path::Path;
-use super::review::Review;
+use crate::bodies::{Path, Review};
 use crate::faults::codes;
 use crate::json::{Json, Kind, RawObject};
 

@@ -55,7 +55,7 @@ pub(super) enum Trouble {
     Answered,
     /// It refused with a status that may be the operator's mistake.
     Refused,
-    /// Its answer was no chat completion.
+    /// Its answer was not what it was asked for.
     Nonsense,
 }
 
@@ -76,7 +76,7 @@ impl Failure {
         match (self.status, self.trouble) {
             (Some(status), _) => format!("the engine answered with status {status}: {}", self.detail),
             (None, Trouble::Silent | Trouble::Slow) => FailedAttempt::TIMED_OUT.into(),
-            (None, Trouble::Nonsense) => "the engine's answer was no chat completion".into(),
+            (None, Trouble::Nonsense) => "the engine's answer was not what it was asked for".into(),
             (None, _) => "the connection to the engine broke".into(),
         }
     }
@@ -116,6 +116,9 @@ pub(super) fn judge(error: AttemptError) -> Verdict {
         AttemptError::TooSlow(message) => doubted(Trouble::Slow, None, message),
         AttemptError::NotACompletion(detail) => doubted(Trouble::Nonsense, None, detail),
         AttemptError::TooLong(message) | AttemptError::BadUsage(message) => invalid(message),
+        AttemptError::NotServed { status, message } => {
+            Verdict::Final { code: FailureCode::EngineRejected, status, message }
+        }
         AttemptError::UnlistedModel { code, message } => doubted(Trouble::Refused, Some(code), message),
         AttemptError::Status { code, message, retry_after_ms } => match code {
             400 | 413 | 422 => {

@@ -9,7 +9,7 @@ pub enum FailureCode {
     EngineRejected,
     /// Its attempts were used up.
     EngineUnavailable,
-    /// The engine's answers were no chat completions.
+    /// The engine's answers were not what they were asked for.
     EngineInvalidResponse,
 }
 

@@ -122,11 +122,18 @@ pub enum AttemptError {
         /// The engine's words.
         message: String,
     },
-    /// A 2xx that is no `chat.completion` object; it may be better the next time.
+    /// The engine answers for the model, but has nothing at the endpoint of the request; it fails at once.
+    NotServed {
+        /// The HTTP status, where the engine was asked.
+        status: Option<u16>,
+        /// In words for its client.
+        message: String,
+    },
+    /// A 2xx that is none of the objects that were asked for; it may be better the next time.
     NotACompletion(String),
     /// An answer longer than is taken in; it fails at once.
     TooLong(String),
-    /// A `chat.completion` whose `usage` cannot be charged; it fails at once.
+    /// An answer whose `usage` cannot be charged; it fails at once.
     BadUsage(String),
 }
 

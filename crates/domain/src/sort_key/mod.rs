@@ -24,6 +24,7 @@ mod marks {
     pub(super) const PARTS: &[u8] = &[0xFC];
     pub(super) const TOOL_CALLS: &[u8] = &[0xFB];
     pub(super) const MESSAGE_END: &[u8] = &[0xFA];
+    pub(super) const INPUTS: &[u8] = &[0xF9];
 }
 
 /// A place in the sweep's order: at most 128 bytes, compared byte by byte.
@@ -34,7 +35,7 @@ impl SortKey {
     /// The most bytes a key has.
     pub const MAX_BYTES: usize = 128;
 
-    /// The key of a checked chat body under this installation's `secret`.
+    /// The key of a checked body under this installation's `secret`: that of its messages, or else of its `prompt` or its `input`.
     ///
     /// Strings count by what they say (`"\u0041"` is `"A"`), content parts and tools by their compact text; the order of
     /// members does not count, nor do fields that no prompt shows.
@@ -79,6 +80,8 @@ struct Prompt<'a> {
     model: Option<Json<'a>>,
     tools: Option<Json<'a>>,
     messages: Option<Json<'a>>,
+    /// Of a body that has no messages.
+    inputs: Option<Json<'a>>,
 }
 
 impl<'a> Prompt<'a> {
@@ -89,6 +92,7 @@ impl<'a> Prompt<'a> {
                 "model" => prompt.model = Some(member.value),
                 "tools" => prompt.tools = Some(member.value).filter(|tools| !tools.is_null()),
                 "messages" => prompt.messages = Some(member.value),
+                "prompt" | "input" => prompt.inputs = Some(member.value),
                 _ => {}
             }
         }
@@ -99,6 +103,9 @@ impl<'a> Prompt<'a> {
 fn absorb_prompt(chain: &mut Chain, prompt: &Prompt<'_>) {
     absorb_string(chain, prompt.model);
     chain.absorb(marks::MODEL_END);
+    if let (None, Some(inputs)) = (prompt.messages, prompt.inputs) {
+        return absorb_inputs(chain, inputs);
+    }
     if let Some(tools) = prompt.tools {
         chain.absorb(tools.as_str().as_bytes());
         chain.absorb(marks::TOOLS_END);
@@ -111,6 +118,27 @@ fn absorb_prompt(chain: &mut Chain, prompt: &Prompt<'_>) {
             break;
         }
         absorb_message(chain, message);
+    }
+}
+
+/// Absorbs texts one after the other, and tokens as they stand.
+fn absorb_inputs(chain: &mut Chain, inputs: Json<'_>) {
+    chain.absorb(marks::INPUTS);
+    chain.begin_message();
+    let several = inputs.elements().into_iter().flatten();
+    for input in several.chain(inputs.elements().is_none().then_some(inputs)) {
+        if chain.is_complete() {
+            break;
+        }
+        match input.string_pieces() {
+            Some(_) => absorb_string(chain, Some(input)),
+            None => {
+                chain.absorb(marks::PARTS);
+                chain.absorb(input.as_str().as_bytes());
+            }
+        }
+        chain.absorb(marks::MESSAGE_END);
+        chain.cut_at_end();
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use overnight_domain::chat::ChatBody;
+use overnight_domain::endpoints::RequestBody;
 use overnight_domain::fifo_baseline::{FifoBaseline, Prompt};
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::{PromptBlocks, SortKey};
@@ -62,14 +62,16 @@ impl FifoBaselines {
         secret: &[u8; 32],
         account: AccountKey,
         model: &Model,
-        chat: &ChatBody,
+        request: &RequestBody,
     ) -> (SortKey, Option<Arrival>) {
         let known = self.models.read().unwrap_or_else(PoisonError::into_inner).get(&model.key).cloned();
-        let body = chat.body.as_json();
+        let body = request.text().as_json();
+        // Vectors are made without a cache.
+        let known = known.filter(|_| request.endpoint().has_output());
         let Some(of_model) = known else { return (SortKey::compute(secret, body), None) };
         let (sort_key, blocks) = SortKey::compute_with_blocks(secret, body);
         let owner = if model.config.shared_cache { 0 } else { account.0.cast_unsigned() };
-        (sort_key, Some(Arrival { of_model, blocks, body_bytes: chat.body.as_str().len(), owner }))
+        (sort_key, Some(Arrival { of_model, blocks, body_bytes: request.text().as_str().len(), owner }))
     }
 
     /// Takes in what is known of the engines now.

@@ -1,6 +1,6 @@
 //! The models that requests may name.
 
-use overnight_domain::chat::ChatBody;
+use overnight_domain::endpoints::RequestBody;
 use overnight_domain::money::Pricing;
 use overnight_domain::scheduler::ModelKey;
 
@@ -22,9 +22,9 @@ pub struct Model {
 
 impl Model {
     /// What a request to it is to hold; `None` where nothing is charged.
-    pub fn hold(&self, chat: &ChatBody) -> Option<Hold> {
+    pub fn hold(&self, body: &RequestBody) -> Option<Hold> {
         let (price, pricing) = self.price?;
-        Some(Hold { amount: pricing.hold(chat.token_bound(&self.config.sizing())), price })
+        Some(Hold { amount: pricing.hold(body.token_bound(&self.config.sizing())), price })
     }
 }
 

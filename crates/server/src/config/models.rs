@@ -1,6 +1,6 @@
 //! The models that clients may name.
 
-use overnight_domain::chat::Sizing;
+use overnight_domain::bodies::Sizing;
 use overnight_domain::money::Pricing;
 
 use super::section::Section;

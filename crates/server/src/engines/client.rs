@@ -9,10 +9,10 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use hyper::http;
 use hyper::{Method, Request, Response, Uri, body::Incoming};
 use hyper_util::client::legacy::Error as ClientError;
-use overnight_domain::chat::{
-    ANSWER_BYTES_MAX, BadCompletion, CacheSalt, Completion, choices_asked, choices_given, engine_body,
-    for_one_choice, has_output_limit, join_choices, parse_completion,
-};
+use overnight_domain::answers::{BadCompletion, Completion};
+use overnight_domain::bodies::ANSWER_BYTES_MAX;
+use overnight_domain::chat::{CacheSalt, engine_body, has_output_limit};
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad};
 use tokio::sync::watch;
@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use super::command::CommandProcess;
 use super::embedded::{Embedded, EmbeddedState};
 use super::models::{KnownModels, ListedModel, ModelList, Traits};
+use super::served::ServedEndpoints;
 use super::target::Target;
 use super::{load, refusal, retry_after};
 use crate::clock::SharedClock;
@@ -53,6 +54,7 @@ pub struct EngineClient {
     transport: Transport,
     clock: SharedClock,
     pub(super) known_models: KnownModels,
+    pub(super) served: ServedEndpoints,
     /// What its key-value cache holds; 0 until it tells.
     cache_tokens: AtomicU64,
 }
@@ -70,6 +72,7 @@ pub(super) enum Source {
 /// What an engine is asked for.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
+    pub(super) endpoint: Endpoint,
     /// Our name of the model.
     pub(super) model: &'a str,
     /// A limit of ours, where the body has none.
@@ -86,7 +89,8 @@ impl EngineClient {
         clock: SharedClock,
     ) -> Self {
         let (known_models, cache_tokens) = (KnownModels::unknown(), AtomicU64::new(0));
-        Self { config, source, transport, clock, known_models, cache_tokens }
+        let served = ServedEndpoints::new(config.models.keys());
+        Self { config, source, transport, clock, known_models, served, cache_tokens }
     }
 
     /// Its settings.
@@ -110,13 +114,14 @@ impl EngineClient {
         }
     }
 
-    /// Sends a stored request body and waits for its completion, within `request_timeout`. The engine is sent its own
+    /// Sends a stored request body to the engine's endpoint of its kind and waits for its completion, within `request_timeout`. The engine is sent its own
     /// name of `model`, an explicit output limit (`max_tokens`, where the body has none), and the salt, where one is given
     /// and the engine takes it. A limit that is not the client's is left out where the engine's context is no longer, and
     /// where the engine refuses the request with it: then the context leaves less, and the engine stops there. llama-server
     /// is asked for several choices one by one, because its `usage` counts one of them; other engines are asked so for those that
     /// they left out. Where calls of the replica count
     /// against limits of ours, that is not done, and what it refuses is not sent again here, but [`AttemptError::LimitRefused`] asks for that.
+    /// An engine that has nothing at the endpoint, but answers for the model at another, is [`AttemptError::NotServed`].
     /// Dropped, the connection is closed and the engine stops working.
     /// Called by `Attempts` (`scheduler/attempts.rs`), which hands the completion on to be settled.
     ///
@@ -124,6 +129,7 @@ impl EngineClient {
     /// Why this attempt brought no completion; whether another may is the scheduler's to say.
     pub async fn complete(
         self: &Arc<Self>,
+        endpoint: Endpoint,
         model: &str,
         max_tokens: Option<u32>,
         cache_salt: Option<&CacheSalt>,
@@ -136,14 +142,12 @@ impl EngineClient {
             // The client's own limit is part of the body; ours is left out where the context is no longer.
             let is_shorter = |limit: &u32| traits.context.is_none_or(|context| u64::from(*limit) < context);
             let limit = max_tokens.filter(is_shorter);
-            let asked = Asked { model, max_tokens: limit, cache_salt, body };
-            match choices_asked(body) {
-                choices if choices > 1 => self.attempt_choices(choices, traits.is_llama_server, asked).await,
-                _ => self.attempt_in_context(asked).await,
-            }
+            let asked = Asked { endpoint, model, max_tokens: limit, cache_salt, body };
+            self.attempt_whole(traits.is_llama_server, asked).await
         };
         let outcome = self.within(limit_ms, attempt, AttemptError::TimedOut).await;
-        outcome.map_err(|error| self.doubt_model(model, error))
+        let judge = |error| self.served.judge(model, self.engine_model(model), endpoint, error);
+        outcome.map_err(|error| self.doubt_model(model, judge(error)))
     }
 
     /// A refusal by an engine that does not list the model may be of the model, and not of the request.
@@ -158,42 +162,8 @@ impl EngineClient {
         }
     }
 
-    /// Asks for so many choices: for all of them at once unless `one_by_one`, then for those that are missing one after another;
-    /// for none once one has failed.
-    async fn attempt_choices(
-        &self,
-        choices: u32,
-        one_by_one: bool,
-        asked: Asked<'_>,
-    ) -> Result<Completion, AttemptError> {
-        let (mut parts, mut bytes, mut got) = (Vec::new(), 0, 0);
-        while got < choices {
-            let part = if parts.is_empty() && !one_by_one {
-                self.attempt_in_context(asked).await?
-            } else {
-                let body = for_one_choice(asked.body, got);
-                self.attempt_in_context(Asked { body: body.as_json(), ..asked }).await?
-            };
-            got += choices_given(&part).max(1);
-            bytes += part.body.as_str().len();
-            if bytes > ANSWER_BYTES_MAX {
-                return Err(too_long());
-            }
-            parts.push(part);
-            // A request counts once against limits of ours, unless it is known beforehand to be several.
-            if !one_by_one && self.config.counts_calls() {
-                break;
-            }
-        }
-        match parts.len() {
-            1 => parts.pop(),
-            _ => join_choices(&parts),
-        }
-        .ok_or_else(|| AttemptError::NotACompletion("no choice was asked for".to_owned()))
-    }
-
     /// An attempt that is repeated without a limit of ours, where it was refused with it.
-    async fn attempt_in_context(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
+    pub(super) async fn attempt_in_context(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
         match self.attempt(asked).await {
             Err(AttemptError::Status { code: 400 | 422, .. })
                 if asked.max_tokens.is_some() && !has_output_limit(asked.body) =>
@@ -296,10 +266,15 @@ impl EngineClient {
     }
 
     pub(super) async fn attempt(&self, asked: Asked<'_>) -> Result<Completion, AttemptError> {
-        let Asked { model, max_tokens, cache_salt, body } = asked;
-        let body = engine_body(body, self.engine_model(model), max_tokens, cache_salt).into_string();
+        let Asked { endpoint, model, max_tokens, cache_salt, body: stored } = asked;
+        if endpoint != Endpoint::ChatCompletions && matches!(self.source, Source::Embedded(_)) {
+            let message = "the engine in the box serves chat completions only".to_owned();
+            return Err(AttemptError::NotServed { status: None, message });
+        }
+        self.served.note_asked(model, endpoint);
+        let body = engine_body(stored, self.engine_model(model), max_tokens, cache_salt).into_string();
         let target = self.target().await.map_err(AttemptError::Connect)?;
-        let request = request(Method::POST, &target.completions, &target, body.into())
+        let request = request(Method::POST, target.endpoint(endpoint), &target, body.into())
             .map_err(|error| AttemptError::Connect(in_words(&error)))?;
         let response = self.transport.send(request).await.map_err(|error| broken(&error))?;
         if !response.status().is_success() {
@@ -310,10 +285,12 @@ impl EngineClient {
             Unread::TooLong => too_long(),
             Unread::Broken(error) => AttemptError::Reset(in_words(&error)),
         })?;
-        parse_completion(&answer, model).map_err(|bad| match bad {
-            BadCompletion::NotACompletion(_) => AttemptError::NotACompletion(printable(&bad.to_string())),
+        let completion = endpoint.parse_answer(stored, &answer, model).map_err(|bad| match bad {
+            BadCompletion::NotACompletion { .. } => AttemptError::NotACompletion(printable(&bad.to_string())),
             BadCompletion::BadUsage(_) => AttemptError::BadUsage(printable(&bad.to_string())),
-        })
+        })?;
+        self.served.note_answered(model, endpoint);
+        Ok(completion)
     }
 
     async fn fetch_models(&self) -> Result<ModelList, String> {
@@ -375,7 +352,7 @@ fn request(method: Method, uri: &Uri, target: &Target, body: Bytes) -> http::Res
     request.body(Full::new(body))
 }
 
-fn too_long() -> AttemptError {
+pub(super) fn too_long() -> AttemptError {
     AttemptError::TooLong(format!("the engine's answer is longer than {} MiB", ANSWER_BYTES_MAX >> 20))
 }
 

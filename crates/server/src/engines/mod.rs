@@ -1,6 +1,7 @@
 //! The engines that answer: whoever stands behind one, it is an OpenAI-compatible base URL and one code path.
 
 mod boxed_model;
+mod choices;
 mod client;
 mod command;
 mod embedded;
@@ -13,6 +14,7 @@ mod probes;
 mod processes;
 mod refusal;
 mod retry_after;
+mod served;
 mod target;
 
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! How many tokens of prompts the order of the queue saves at one engine: those that its prefix cache held, less those that it would
 //! have held in order of arrival. The latter were estimated when the requests came (`overnight_domain::fifo_baseline`).
 
-use overnight_domain::chat::Usage;
+use overnight_domain::answers::Usage;
 
 /// Means are those of about so many completions.
 const RECENT: u64 = 1_024;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use overnight_domain::chat::{CacheSalt, Completion, Warning, find_warnings};
+use overnight_domain::answers::Completion;
+use overnight_domain::chat::{CacheSalt, Warning, find_warnings};
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{
     AttemptError, DeviceKey, EngineLoad, ModelKey, ProbeOutcome, ProcessRules, Replica, ReplicaKey,
@@ -162,13 +164,18 @@ impl Replicas {
             message: format!("the stored request is damaged: {error}"),
             retry_after_ms: None,
         })?;
+        let endpoint = prompt.endpoint;
+        let is_limited = is_limited && endpoint.has_output();
         let max_tokens = is_limited.then(|| prompt.max_tokens.unwrap_or(model.config.default_max_tokens));
         let cache_salt = (!model.config.shared_cache).then_some(cache_salt);
-        let completion = client.complete(&model.config.name, max_tokens, cache_salt, body).await?;
+        let completion = client.complete(endpoint, &model.config.name, max_tokens, cache_salt, body).await?;
         if let Some(counters) = self.tokens.get(key.0 as usize) {
             counters.count(completion.usage, prompt);
         }
-        let warnings = find_warnings(body, &completion);
+        let warnings = match endpoint {
+            Endpoint::ChatCompletions => find_warnings(body, &completion),
+            Endpoint::Completions | Endpoint::Embeddings => Vec::new(),
+        };
         for Warning { field, .. } in &warnings {
             let engine = client.config().name.clone();
             metrics::counter!("overnight_engine_ignored_fields_total", "engine" => engine, "field" => *field)

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metrics::{Counter, Gauge, counter, gauge};
-use overnight_domain::chat::Usage;
+use overnight_domain::answers::Usage;
 
 use super::fifo_savings::FifoSavings;
 use super::token_rates::{self, TokenRates};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use overnight_domain::chat::Usage;
+use overnight_domain::answers::Usage;
 
 use crate::store::nodes::engine_reports::EngineRates;
 

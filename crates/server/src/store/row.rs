@@ -1,6 +1,7 @@
 //! How states stand in columns.
 
 use overnight_domain::batches::{BatchState, Counters};
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::records::RequestSummary;
 use overnight_domain::requests::{RequestState, RequestStatus};
 
@@ -46,6 +47,11 @@ pub(super) const fn codes(status: Option<RequestStatus>) -> (i64, i64) {
         Some(RequestStatus::Failed) => (FAILED, FAILED),
         Some(RequestStatus::Cancelled) => (CANCELLED, CANCELLED),
     }
+}
+
+/// What a request asks for: reads `endpoint`.
+pub(super) fn endpoint(row: &Row) -> Result<Endpoint, StoreError> {
+    Endpoint::from_code(row.get("endpoint")?).ok_or(StoreError::DamagedColumn("endpoint"))
 }
 
 /// The status of a stored number.

@@ -1,6 +1,7 @@
 //! Attempts at engines: what comes of a leased request, and who may write under its lease later.
 
-use overnight_domain::chat::{BadCompletion, Completion, parse_completion};
+use overnight_domain::answers::{BadCompletion, Completion};
+use overnight_domain::chat::parse_completion;
 use overnight_domain::scheduler::{AttemptError, Lease, ReplicaKey, SchedulerInput};
 use overnight_server::store::queue::settle::{self, Settlement};
 
@@ -28,8 +29,8 @@ impl World<'_> {
             Verdict::Nonsense(body) => {
                 return match parse_completion(body.as_bytes(), MODELS[model]) {
                     Ok(_) => self.fail(&flight, AttemptError::Reset("unreachable".into())),
-                    Err(BadCompletion::NotACompletion(why)) => {
-                        self.fail(&flight, AttemptError::NotACompletion(why))
+                    Err(BadCompletion::NotACompletion { reason, .. }) => {
+                        self.fail(&flight, AttemptError::NotACompletion(reason))
                     }
                     Err(BadCompletion::BadUsage(why)) => self.fail(&flight, AttemptError::BadUsage(why)),
                 };

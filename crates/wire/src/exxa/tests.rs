@@ -1,5 +1,6 @@
 //! What clients of this dialect send and read, in whole texts.
 
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{BatchId, RequestId};
 use overnight_domain::json::minimize;
 use overnight_domain::records::{ClientFields, RequestRecord, RequestSummary};
@@ -26,6 +27,7 @@ fn record(state: RequestState, result: Option<Value>) -> RequestRecord {
     RequestRecord {
         summary,
         batch_id: Some(BatchId::from_bits(2)),
+        endpoint: Endpoint::ChatCompletions,
         client: ClientFields { metadata: None, webhook: None },
         body: b"{}".as_slice().into(),
         result: result.map(|result| result.to_string().into_bytes().into()),

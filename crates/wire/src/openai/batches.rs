@@ -1,7 +1,8 @@
 //! Batches, in OpenAI's states.
 
 use overnight_domain::batches::{BatchState, BatchStatus, Counters};
-use overnight_domain::files::{BatchInput, Endpoint};
+use overnight_domain::endpoints::Endpoint;
+use overnight_domain::files::BatchInput;
 use overnight_domain::records::BatchRecord;
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 

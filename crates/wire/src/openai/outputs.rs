@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use overnight_domain::files::Endpoint;
 use overnight_domain::json::Json;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
@@ -41,7 +40,7 @@ pub fn write_input(request: &RequestRecord, out: &mut Vec<u8>) {
     push("{\"custom_id\":", out);
     push_custom_id(request, out);
     push(",\"method\":\"POST\",\"url\":", out);
-    push_string(Endpoint::ChatCompletions.as_str(), out);
+    push_string(request.endpoint.as_str(), out);
     push_key("body", out);
     out.extend_from_slice(&request.body);
     push("}", out);

@@ -1,5 +1,5 @@
-use super::super::{Sizing, refused_fields};
 use super::{accept, faults_of, parse, with};
+use crate::bodies::{Sizing, refused_fields};
 use crate::faults::Faults;
 use crate::limits::Limits;
 use crate::money::TokenBound;

@@ -27,7 +27,7 @@ fn completions_of_single_choices_are_one_that_counts_all_of_them() {
         parse_completion(text.as_bytes(), "m").expect("a completion")
     };
     let parts = [part("x", "a", 5), part("y", "b", 9), part("z", "c", 1)];
-    let joined = join_choices(&parts).expect("three");
+    let joined = join_choices(&parts, 3).expect("three");
     let choice = |index: u32, said: &str| {
         format!(r#"{{"index":{index},"finish_reason":"stop","message":{{"content":"{said}"}}}}"#)
     };
@@ -38,5 +38,5 @@ fn completions_of_single_choices_are_one_that_counts_all_of_them() {
     assert_eq!(joined.body.as_str(), expected);
     assert_eq!((choices_given(&parts[0]), choices_given(&joined)), (1, 3));
     assert_eq!(parse_completion(expected.as_bytes(), "m").map(|read| read.usage), Ok(joined.usage));
-    assert_eq!(join_choices(&[]), None);
+    assert_eq!(join_choices(&[], 3), None);
 }

@@ -1,4 +1,5 @@
-use super::super::{BadCompletion, Usage, parse_completion};
+use super::super::parse_completion;
+use crate::answers::{BadCompletion, Usage};
 
 const USAGE: &str = r#""usage":{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}"#;
 
@@ -8,7 +9,7 @@ fn answer(choices: &str, rest: &str) -> String {
 
 fn check_retried(answer: &str) {
     let error = parse_completion(answer.as_bytes(), "m").expect_err(answer);
-    assert!(matches!(error, BadCompletion::NotACompletion(_)), "{error}");
+    assert!(matches!(error, BadCompletion::NotACompletion { .. }), "{error}");
 }
 
 fn check_bad_usage(usage: &str) {

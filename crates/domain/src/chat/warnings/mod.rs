@@ -10,7 +10,7 @@ mod form;
 
 use self::asked::Asked;
 use self::choice::Choice;
-use super::Completion;
+use crate::answers::Completion;
 use crate::json::Json;
 
 /// A field that the engine did not honour.

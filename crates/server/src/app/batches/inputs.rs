@@ -1,8 +1,8 @@
 //! Batches of files, and what every batch looks like to clients that read files.
 
 use bytes::Bytes;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::faults::codes;
-use overnight_domain::files::Endpoint;
 use overnight_domain::ids::{BatchId, FileId};
 use overnight_domain::json::ObjectWriter;
 use overnight_domain::money::Credits;

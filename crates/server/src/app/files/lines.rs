@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::faults::{Quoted, codes};
-use overnight_domain::files::Endpoint;
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject};
 
 use crate::app::errors::{AppError, InputFault, InvalidInput};
@@ -83,19 +83,17 @@ pub(in crate::app) fn read<'s>(services: &'s Services, line: &[u8]) -> Result<Li
     let body = object.get("body").filter(|body| body.kind() == Kind::Object);
     let body = body.ok_or_else(|| fault(line_codes::MISSING, "body", "must be there, as an object"))?;
     let custom_id = custom_id.into_owned();
-    let request = review_text(services, &create_body(endpoint, body, &custom_id)).map_err(in_line)?;
+    let request = review_text(services, endpoint, &create_body(body, &custom_id)).map_err(in_line)?;
     Ok(Line { custom_id, endpoint, request })
 }
 
 /// The Create Request of a line. Whatever dialect reads the request finds its `custom_id` in its metadata.
-fn create_body(endpoint: Endpoint, body: Json<'_>, custom_id: &str) -> JsonText {
+fn create_body(body: Json<'_>, custom_id: &str) -> JsonText {
     let mut metadata = ObjectWriter::with_capacity(custom_id.len() + 32);
     metadata.string("custom_id", custom_id);
     let metadata = metadata.finish();
     let mut create = ObjectWriter::with_capacity(body.as_str().len() + 128);
-    match endpoint {
-        Endpoint::ChatCompletions => create.json("request_body", body),
-    }
+    create.json("request_body", body);
     create.json("metadata", metadata.as_json());
     create.finish()
 }

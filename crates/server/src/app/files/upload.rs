@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 
 use bytes::{Bytes, BytesMut};
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::faults::codes;
-use overnight_domain::files::{Endpoint, FileRecord};
+use overnight_domain::files::FileRecord;
 use overnight_domain::ids::FileId;
 use overnight_domain::json::ObjectWriter;
 use overnight_domain::money::Credits;

@@ -1,7 +1,7 @@
 //! Create Request.
 
 use bytes::Bytes;
-use overnight_domain::chat::ChatBody;
+use overnight_domain::endpoints::{Endpoint, RequestBody};
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::json::{Json, JsonText, RawObject};
 use overnight_domain::quotas::QuotaExceeded;
@@ -38,7 +38,7 @@ pub async fn look<T: Send + 'static>(
     parse(services, account, body.len(), move |_| Ok(read(input::read(&body)?.as_json())?)).await
 }
 
-/// Takes a request in from the JSON text of the body of a dialect's Create Request. Once this returns, it survives anything.
+/// Takes a chat completion in from the JSON text of the body of a dialect's Create Request. Once this returns, it survives anything.
 ///
 /// # Errors
 ///
@@ -52,8 +52,31 @@ pub async fn create(
     reading: Reading,
     call: Option<Repeatable<RequestSummary>>,
 ) -> Result<Answered<RequestSummary>, AppError> {
+    create_for(services, account, Endpoint::ChatCompletions, body, reading, call).await
+}
+
+/// As [`create`], of a request for any endpoint.
+///
+/// # Errors
+///
+/// As [`create`].
+pub async fn create_for(
+    services: &Services,
+    account: AccountKey,
+    endpoint: Endpoint,
+    body: Bytes,
+    reading: Reading,
+    call: Option<Repeatable<RequestSummary>>,
+) -> Result<Answered<RequestSummary>, AppError> {
     let rate = services.rate_limits.take(account, services.clock.now());
-    create_within_rate(services, account, body, reading, call, rate).await
+    create_within_rate(services, account, Sent { endpoint, body, reading }, call, rate).await
+}
+
+/// The body of a call, and how it is read.
+struct Sent {
+    endpoint: Endpoint,
+    body: Bytes,
+    reading: Reading,
 }
 
 /// As [`create`], for a call that has waited until [`take_rate`] let it through.
@@ -68,7 +91,8 @@ pub async fn create_admitted(
     reading: Reading,
     call: Option<Repeatable<RequestSummary>>,
 ) -> Result<Answered<RequestSummary>, AppError> {
-    create_within_rate(services, account, body, reading, call, Ok(())).await
+    let sent = Sent { endpoint: Endpoint::ChatCompletions, body, reading };
+    create_within_rate(services, account, sent, call, Ok(())).await
 }
 
 /// Waits until the account may create one more request in this second.
@@ -86,14 +110,13 @@ pub(in crate::app) fn rate_allows(services: &Services, account: AccountKey) -> b
 async fn create_within_rate(
     services: &Services,
     account: AccountKey,
-    body: Bytes,
-    reading: Reading,
+    sent: Sent,
     call: Option<Repeatable<RequestSummary>>,
     rate: Result<(), QuotaExceeded>,
 ) -> Result<Answered<RequestSummary>, AppError> {
-    let guard = idempotency::guard(services, account, &body, call).await?;
+    let guard = idempotency::guard(services, account, &sent.body, call).await?;
     let outcome = match rate {
-        Ok(()) => create_now(services, account, body, reading, guard).await,
+        Ok(()) => create_now(services, account, sent, guard).await,
         Err(exceeded) => Err(exceeded.into()),
     };
     idempotency::or_repeat(services, account, guard, outcome).await
@@ -102,14 +125,14 @@ async fn create_within_rate(
 async fn create_now(
     services: &Services,
     account: AccountKey,
-    body: Bytes,
-    reading: Reading,
+    sent: Sent,
     guard: Option<Guard<RequestSummary>>,
 ) -> Result<Answered<RequestSummary>, AppError> {
+    let Sent { endpoint, body, reading } = sent;
     let bytes = body.len();
     let make = move |services: &Services| {
         let text = reading(input::read(&body)?)?;
-        Ok(review_text(services, &text)?.into_coming(services, account))
+        Ok(review_text(services, endpoint, &text)?.into_coming(services, account))
     };
     let coming = parse(services, account, bytes, make).await?;
     take_in(services, coming, guard).await
@@ -172,28 +195,29 @@ impl Coming {
 
 /// A request that keeps every rule.
 pub(in crate::app) struct Reviewed<'s> {
-    chat: ChatBody,
+    body: RequestBody,
     /// The model that it names.
     pub(in crate::app) model: &'s Model,
     client: ClientFields,
 }
 
-/// Reads the JSON text of Create Request's body. Nothing is stored.
+/// Reads the JSON text of Create Request's body, which asks for a chat completion. Nothing is stored.
 ///
 /// # Errors
 ///
 /// [`AppError::Invalid`] with every fault found.
 pub(in crate::app) fn review<'s>(services: &'s Services, body: &[u8]) -> Result<Reviewed<'s>, AppError> {
-    review_text(services, &input::read(body)?)
+    review_text(services, Endpoint::ChatCompletions, &input::read(body)?)
 }
 
-/// As [`review`], of a text that was read.
+/// As [`review`], of a text that was read and asks for any endpoint.
 ///
 /// # Errors
 ///
 /// As [`review`].
 pub(in crate::app) fn review_text<'s>(
     services: &'s Services,
+    endpoint: Endpoint,
     text: &JsonText,
 ) -> Result<Reviewed<'s>, AppError> {
     let config = &services.config;
@@ -201,37 +225,37 @@ pub(in crate::app) fn review_text<'s>(
     let Some(object) = input::object(text, &CREATE_MEMBERS.map(|(name, _)| name), &mut faults) else {
         return Err(faults.into());
     };
-    let chat = chat_body(services, &object, &mut faults);
+    let body = request_body(services, endpoint, &object, &mut faults);
     let client = ClientFields {
         metadata: input::metadata(&object, &config.limits, &mut faults).map(Bytes::from),
         webhook: input::webhook(&object, &config.webhooks, &mut faults),
     };
     check_completion_window(&object, &mut faults);
-    if let Some((chat, model)) = &chat {
-        chat.check_answer_size(&model.config.sizing(), "request_body", &mut faults);
+    if let Some((body, model)) = &body {
+        body.check_answer_size(&model.config.sizing(), "request_body", &mut faults);
     }
-    let Some((chat, model)) = chat.filter(|_| faults.is_empty()) else { return Err(faults.into()) };
-    Ok(Reviewed { chat, model, client })
+    let Some((body, model)) = body.filter(|_| faults.is_empty()) else { return Err(faults.into()) };
+    Ok(Reviewed { body, model, client })
 }
 
 impl Reviewed<'_> {
     /// What it is to hold; `None` where nothing is charged.
     pub(in crate::app) fn hold(&self) -> Option<Hold> {
-        self.model.hold(&self.chat)
+        self.model.hold(&self.body)
     }
 
     /// The bytes that it is to store.
     pub(in crate::app) fn stored_bytes(&self) -> i64 {
-        requests::stored_bytes(self.chat.body.as_str().as_bytes(), &self.client)
+        requests::stored_bytes(self.body.text().as_str().as_bytes(), &self.client)
     }
 
     /// The request as it is to be taken in, made now.
     pub(in crate::app) fn into_coming(self, services: &Services, account: AccountKey) -> Coming {
         let hold = self.hold();
-        let Self { chat, model, client } = self;
+        let Self { body, model, client } = self;
         let now = services.clock.now();
         let secret = services.store.sort_key_secret();
-        let (sort_key, arrival) = services.fifo_baselines.read(secret, account, model, &chat);
+        let (sort_key, arrival) = services.fifo_baselines.read(secret, account, model, &body);
         let request = NewRequest {
             id: services.ids.next(now),
             account,
@@ -240,38 +264,40 @@ impl Reviewed<'_> {
             expires_at: now + COMPLETION_WINDOW_MS,
             ready_at: now + services.config.aggregation_period.0,
             sort_key,
-            cost: i64::from(chat.estimate_cost(&model.config.sizing())),
+            cost: i64::from(body.estimate_cost(&model.config.sizing())),
             hold,
-            max_tokens: Some(chat.max_tokens(&model.config.sizing())),
+            max_tokens: body.max_tokens(&model.config.sizing()),
             fifo_hit_permille: None,
+            endpoint: body.endpoint(),
             batch: None,
             client,
-            body: chat.body.into_string().into_bytes().into(),
+            body: body.into_text().into_string().into_bytes().into(),
         };
         Coming { request, arrival }
     }
 }
 
-fn chat_body<'s>(
+fn request_body<'s>(
     services: &'s Services,
+    endpoint: Endpoint,
     object: &RawObject<'_>,
     faults: &mut Faults,
-) -> Option<(ChatBody, &'s Model)> {
+) -> Option<(RequestBody, &'s Model)> {
     let Some(value) = object.get("request_body") else {
         faults.push("request_body", codes::MISSING, "is required");
         return None;
     };
-    match ChatBody::parse(value, "request_body", &services.config.limits) {
+    match RequestBody::parse(endpoint, value, "request_body", &services.config.limits) {
         Err(found) => {
             faults.append(found);
             None
         }
-        Ok(chat) => {
-            let model = services.models.find(&chat.model);
+        Ok(body) => {
+            let model = services.models.find(body.model());
             if model.is_none() {
-                refuse_model(&services.models, &chat.model, faults);
+                refuse_model(&services.models, body.model(), faults);
             }
-            model.map(|model| (chat, model))
+            model.map(|model| (body, model))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Making requests of the lines of a batch's file, some at a time: each step is one write, which also notes how far it came, so that a
 //! crash loses and repeats no line. A batch that is cancelled is filled no further.
 
-use overnight_domain::files::Endpoint;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::BatchId;
 use overnight_domain::quotas::QuotaExceeded;
 use overnight_domain::scheduler::AccountKey;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::files::{BatchInput, Endpoint};
+use overnight_domain::endpoints::Endpoint;
+use overnight_domain::files::BatchInput;
 use overnight_domain::ids::{BatchId, FileId};
 use overnight_domain::money::Credits;
 use overnight_domain::quotas::QuotaExceeded;

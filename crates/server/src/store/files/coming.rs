@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use overnight_domain::files::{Endpoint, FileRecord};
+use overnight_domain::endpoints::Endpoint;
+use overnight_domain::files::FileRecord;
 use overnight_domain::ids::FileId;
 use overnight_domain::money::Credits;
 use overnight_domain::quotas::{QuotaExceeded, Quotas};

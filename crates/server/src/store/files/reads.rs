@@ -1,7 +1,8 @@
 //! Reading files.
 
 use bytes::Bytes;
-use overnight_domain::files::{Endpoint, FileRecord};
+use overnight_domain::endpoints::Endpoint;
+use overnight_domain::files::FileRecord;
 use overnight_domain::ids::FileId;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;

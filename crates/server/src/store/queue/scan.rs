@@ -1,5 +1,6 @@
 //! Looking at the queue. A look decides nothing: what it saw is taken only by a lease, which is guarded.
 
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{Backlog, Candidate, QueuePartition, ReplicaKey};
 
@@ -7,7 +8,7 @@ use crate::store::database::{Dialect, Row, Value, statements};
 use crate::store::queue::queue_scan::{KeyRange, read_candidate, scan_range};
 use crate::store::queue::releases::{self, read_backlog, read_partition};
 use crate::store::queue::segments;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, row};
 
 statements! {
     BACKLOGS = "SELECT model, account, count(*) AS count FROM queue WHERE phase = 0 /* waiting */ GROUP BY model, account";
@@ -22,11 +23,11 @@ statements! {
             SELECT 1 FROM queue q
             WHERE q.model = g.model AND q.account = g.account AND q.phase = 0 /* waiting */ AND q.retry_at <= ?)" };
     SMALL_PROMPTS over [Integer] = {
-        sqlite: "SELECT seq, id, body, max_tokens, fifo_hit_permille FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2",
-        postgres: "SELECT seq, id, body, max_tokens, fifo_hit_permille FROM requests
+        sqlite: "SELECT seq, id, body, endpoint, max_tokens, fifo_hit_permille FROM requests WHERE octet_length(body) <= ?1 AND seq = ?2",
+        postgres: "SELECT seq, id, body, endpoint, max_tokens, fifo_hit_permille FROM requests
             WHERE octet_length(body) <= $1 AND seq = ANY ($2::bigint[])",
     };
-    FIND_PROMPT = "SELECT seq, id, body, max_tokens, fifo_hit_permille FROM requests WHERE seq = ?";
+    FIND_PROMPT = "SELECT seq, id, body, endpoint, max_tokens, fifo_hit_permille FROM requests WHERE seq = ?";
 }
 
 /// Waiting requests in a range of a partition that may be tried by `now`, in order; and whether no more lie behind.
@@ -74,8 +75,10 @@ pub struct Prompt {
     pub seq: i64,
     /// Its identifier, for logs.
     pub id: RequestId,
-    /// The chat-completion request as taken in.
+    /// Its body as taken in.
     pub body: Vec<u8>,
+    /// What it asks for.
+    pub endpoint: Endpoint,
     /// The output limit that was held for one completion, if the request knows.
     pub max_tokens: Option<u32>,
     /// What a prefix cache would hold of it if requests were sent in order of arrival, in thousandths, where that was estimated.
@@ -102,6 +105,7 @@ fn read_prompt(row: &Row) -> Result<Prompt, StoreError> {
         seq: row.get("seq")?,
         id: row.get("id")?,
         body: row.get("body")?,
+        endpoint: row::endpoint(row)?,
         max_tokens: row.get("max_tokens")?,
         fifo_hit_permille: row.get("fifo_hit_permille")?,
     })

@@ -1,6 +1,7 @@
 //! Whole requests: the columns as they are written and exported, and the records as they are read.
 
 use bytes::Bytes;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{ClientFields, RequestRecord};
 use overnight_domain::scheduler::{AccountKey, ModelKey};
@@ -38,11 +39,13 @@ pub struct NewRequest {
     /// The part of its prompt that an engine's prefix cache would hold if requests were sent in order of arrival, in thousandths;
     /// `None` where no such cache is known.
     pub fifo_hit_permille: Option<u16>,
+    /// What it asks for.
+    pub endpoint: Endpoint,
     /// The row of the batch that it is made for; `None` where a client may group it.
     pub batch: Option<i64>,
     /// What the client sent beside the body.
     pub client: ClientFields,
-    /// The chat-completion request: JSON without white space outside strings.
+    /// The body for the engine: JSON without white space outside strings.
     pub body: Bytes,
 }
 
@@ -62,30 +65,31 @@ pub(in crate::store) const COLUMNS: &[Column<NewRequest>] = &[
     Column::new("fifo_hit_permille", Kind::Integer, |request| {
         request.fifo_hit_permille.map(i64::from).into()
     }),
+    Column::new("endpoint", Kind::Integer, |request| request.endpoint.code().into()),
 ];
 
 pub(in crate::store) static REQUESTS: Columns<NewRequest> = Columns::new("requests", COLUMNS);
 
 statements! {
     FIND_RECORD = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result, warnings, CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.request = c.seq) THEN 1 ELSE 0 END AS was_retried
+               webhook, result, warnings, endpoint, CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.request = c.seq) THEN 1 ELSE 0 END AS was_retried
         FROM current_requests c WHERE id = ? AND account = ?";
     FIND_RECORD_AT = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result, warnings
+               webhook, result, warnings, endpoint
         FROM current_requests WHERE seq = ?";
     RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+               CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
         FROM current_requests WHERE account = ? AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
     RECORDS_OF_ACCOUNT_NEWEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+               CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
         FROM current_requests WHERE account = ? AND seq < ? AND seq >= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq DESC LIMIT ?";
     RECORDS_OF_BATCH = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+               CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
         FROM current_requests WHERE batch = ? AND batch IS NOT NULL AND seq > ? AND seq <= ? AND state BETWEEN ? AND ? AND (CAST(? AS BIGINT) IS NULL OR model = ?)
           AND created_at > ? AND created_at < ? ORDER BY seq LIMIT ?";
 }
@@ -118,6 +122,7 @@ pub(in crate::store) fn read_record(row: &Row) -> Result<RequestRecord, StoreErr
     Ok(RequestRecord {
         summary: row::request_summary(row)?,
         batch_id: row.get("batch_id")?,
+        endpoint: row::endpoint(row)?,
         client: ClientFields { metadata: row.share("metadata")?, webhook: row.get("webhook")? },
         body: row.share("body")?.ok_or(StoreError::DamagedColumn("body"))?,
         result: row.share("result")?,

@@ -57,6 +57,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{AccountId, BatchId, IdSequence, RequestId};
 use overnight_domain::money::Pricing;
 use overnight_domain::records::ClientFields;
@@ -171,6 +172,7 @@ impl Fixture {
             hold: None,
             max_tokens: None,
             fifo_hit_permille: None,
+            endpoint: Endpoint::ChatCompletions,
             batch: None,
             client: ClientFields::absent(),
             body: format!(r#"{{"model":"tiny","messages":[{{"role":"user","content":"{key}"}}]}}"#)

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use overnight_domain::chat::Completion;
+use overnight_domain::answers::Completion;
 use overnight_domain::scheduler::AttemptError;
 use overnight_server::engines::{EmbeddedState, EngineClient, Engines};
 

@@ -11,7 +11,9 @@ mod salts;
 
 use std::sync::Arc;
 
-use overnight_domain::chat::{CacheSalt, Completion};
+use overnight_domain::answers::Completion;
+use overnight_domain::chat::CacheSalt;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::minimize;
 use overnight_domain::scheduler::{AccountKey, AttemptError};
 use overnight_server::clock::{SharedClock, SystemClock};
@@ -72,5 +74,13 @@ async fn send(client: &Arc<EngineClient>, body: &serde_json::Value) -> Result<Co
     let config = config(&at("http://h"));
     let model = &config.models[0];
     let cache_salt = CacheSalt::new(&[7; 32], AccountKey(1));
-    client.complete(&model.name, Some(model.default_max_tokens), Some(&cache_salt), body.as_json()).await
+    client
+        .complete(
+            Endpoint::ChatCompletions,
+            &model.name,
+            Some(model.default_max_tokens),
+            Some(&cache_salt),
+            body.as_json(),
+        )
+        .await
 }

@@ -2,6 +2,7 @@
 
 use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::chat;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
 use overnight_domain::records::{BatchRecord, ClientFields, RequestRecord, RequestSummary};
 use overnight_domain::requests::RequestState;
@@ -79,6 +80,7 @@ fn request() -> impl Strategy<Value = RequestRecord> {
         .prop_map(|(summary, batch_id, metadata, body, webhook, result, warnings)| RequestRecord {
             summary,
             batch_id,
+            endpoint: Endpoint::ChatCompletions,
             client: ClientFields { metadata: metadata.map(Into::into), webhook },
             body: body.into(),
             result: result.map(Into::into),

@@ -1,5 +1,6 @@
 use overnight_domain::batches::{BatchState, Counters};
 use overnight_domain::chat;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{AccountId, BatchId, EventId, RequestId};
 use overnight_domain::records::{BatchRecord, ClientFields, FailedAttempt, RequestRecord, RequestSummary};
 use overnight_domain::requests::{COMPLETION_WINDOW_MS, RequestState};
@@ -60,6 +61,7 @@ fn a_full_request_passes_its_bodies_through() {
             ended_at: CREATED_AT + 5000,
         }),
         batch_id: Some(BatchId::from_bits(2)),
+        endpoint: Endpoint::ChatCompletions,
         client: ClientFields {
             metadata: Some("{}".into()),
             webhook: Some("https://example.com/?q=\"".to_owned()),
@@ -88,6 +90,7 @@ fn a_full_request_without_extras_says_null_and_has_no_result() {
     let record = RequestRecord {
         summary: summary(RequestState::Queued),
         batch_id: None,
+        endpoint: Endpoint::ChatCompletions,
         client: ClientFields::default(),
         body: "{}".into(),
         result: None,

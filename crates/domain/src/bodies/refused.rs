@@ -122,6 +122,6 @@ pub fn refused_fields() -> &'static [RefusedField] {
 }
 
 /// The refused field of that name.
-pub(super) fn find(name: &str) -> Option<&'static RefusedField> {
+pub(crate) fn find(name: &str) -> Option<&'static RefusedField> {
     REFUSED.binary_search_by(|field| field.name.cmp(name)).ok().map(|index| &REFUSED[index])
 }

@@ -6,18 +6,18 @@ use crate::faults::Quoted;
 
 /// A way from the outermost value to one within it, such as `request_body.messages[0].role`.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Path<'a> {
+pub(crate) enum Path<'a> {
     Root(&'a str),
     Member(&'a Path<'a>, &'a str),
     Element(&'a Path<'a>, usize),
 }
 
 impl<'a> Path<'a> {
-    pub(super) fn member(&'a self, key: &'a str) -> Self {
+    pub(crate) fn member(&'a self, key: &'a str) -> Self {
         Path::Member(self, key)
     }
 
-    pub(super) fn element(&'a self, index: usize) -> Self {
+    pub(crate) fn element(&'a self, index: usize) -> Self {
         Path::Element(self, index)
     }
 }

@@ -11,18 +11,18 @@ use crate::limits::Limits;
 const FOLDED_KEY_BYTES_MAX: usize = 96;
 
 /// The limits to hold a body to, and the faults found so far.
-pub(super) struct Review<'a> {
-    pub(super) limits: &'a Limits,
-    pub(super) faults: Faults,
+pub(crate) struct Review<'a> {
+    pub(crate) limits: &'a Limits,
+    pub(crate) faults: Faults,
 }
 
 impl Review<'_> {
-    pub(super) fn fault(&mut self, path: &Path<'_>, code: &'static str, message: impl Display) {
+    pub(crate) fn fault(&mut self, path: &Path<'_>, code: &'static str, message: impl Display) {
         self.faults.push(path, code, message);
     }
 
     /// The members of what must be an object, each key once.
-    pub(super) fn object<'j>(&mut self, value: Json<'j>, path: &Path<'_>) -> Option<RawObject<'j>> {
+    pub(crate) fn object<'j>(&mut self, value: Json<'j>, path: &Path<'_>) -> Option<RawObject<'j>> {
         let Some(object) = value.to_object() else {
             self.fault(path, codes::WRONG_TYPE, "must be an object");
             return None;
@@ -34,7 +34,7 @@ impl Review<'_> {
     }
 
     /// Refuses keys that differ from a name in `names` in nothing but letter case.
-    pub(super) fn check_spelling(&mut self, object: &RawObject<'_>, path: &Path<'_>, names: &[&str]) {
+    pub(crate) fn check_spelling(&mut self, object: &RawObject<'_>, path: &Path<'_>, names: &[&str]) {
         for (key, _) in object.members() {
             if let Some(folded) = fold(key).filter(|folded| names.contains(&folded.as_str())) {
                 self.refuse_spelling(&path.member(key), &folded);
@@ -42,13 +42,13 @@ impl Review<'_> {
         }
     }
 
-    pub(super) fn refuse_spelling(&mut self, path: &Path<'_>, name: &str) {
+    pub(crate) fn refuse_spelling(&mut self, path: &Path<'_>, name: &str) {
         let message = format_args!("must be spelt {name}: some engines take one for the other");
         self.fault(path, codes::NOT_ALLOWED, message);
     }
 
     /// The value under a key that must be there.
-    pub(super) fn required<'j>(
+    pub(crate) fn required<'j>(
         &mut self,
         object: &RawObject<'j>,
         path: &Path<'_>,
@@ -62,7 +62,7 @@ impl Review<'_> {
     }
 
     /// Whether a value is a string; says so where it is not.
-    pub(super) fn expect_string(&mut self, value: Json<'_>, path: &Path<'_>) -> bool {
+    pub(crate) fn expect_string(&mut self, value: Json<'_>, path: &Path<'_>) -> bool {
         let is_string = value.kind() == Kind::String;
         if !is_string {
             self.fault(path, codes::WRONG_TYPE, "must be a string");
@@ -71,7 +71,7 @@ impl Review<'_> {
     }
 
     /// The name in `names` that a required string spells.
-    pub(super) fn one_of(
+    pub(crate) fn one_of(
         &mut self,
         object: &RawObject<'_>,
         path: &Path<'_>,
@@ -96,7 +96,7 @@ impl Review<'_> {
 /// `key` with letter case folded as Go's `encoding/json` folds it when it matches keys; none if nothing changes.
 ///
 /// Two letters beyond ASCII fold into it: the long s and the Kelvin sign.
-pub(super) fn fold(key: &str) -> Option<String> {
+pub(crate) fn fold(key: &str) -> Option<String> {
     let may_fold = key.bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii());
     if !may_fold || key.len() > FOLDED_KEY_BYTES_MAX {
         return None;

@@ -1,0 +1,118 @@
+//! Members that several endpoints have, one rule each.
+
+use super::path::Path;
+use super::refused;
+use super::review::{Review, fold};
+use crate::faults::codes;
+use crate::json::{Kind, RawObject};
+
+/// The most completions of one request.
+const N_MAX: u32 = 128;
+
+/// The largest output limit that every engine's integer type holds.
+const MAX_TOKENS_MAX: u32 = i32::MAX as u32;
+
+const NUMBERS: [(&str, f64, f64); 4] = [
+    ("temperature", 0.0, 2.0),
+    ("top_p", 0.0, 1.0),
+    ("frequency_penalty", -2.0, 2.0),
+    ("presence_penalty", -2.0, 2.0),
+];
+
+/// Refuses the fields that are not passed on, and look-alikes of those and of the ones that are `read` by the endpoint. What is read is
+/// not refused.
+pub(crate) fn check_names(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>, read: &[&str]) {
+    for (key, value) in body.members() {
+        if let Some(field) = refused::find(key).filter(|field| !read.contains(&field.name)) {
+            let is_allowed =
+                value.is_null() || review.limits.allow_fields.iter().any(|name| name == field.name);
+            if !is_allowed {
+                let message = format_args!(
+                    "is not passed on, because it {}; the operator may allow it in limits.allow_fields",
+                    field.reason
+                );
+                review.fault(&path.member(key), codes::NOT_ALLOWED, message);
+            }
+        } else if let Some(folded) = fold(key)
+            && (read.contains(&folded.as_str()) || refused::find(&folded).is_some())
+        {
+            review.refuse_spelling(&path.member(key), &folded);
+        }
+    }
+}
+
+/// The model's name, which must be there and not empty.
+pub(crate) fn read_model(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) -> String {
+    let Some(value) = review.required(body, path, "model") else { return String::new() };
+    let path = path.member("model");
+    if !review.expect_string(value, &path) {
+        return String::new();
+    }
+    let model = value.decode_string().unwrap_or_default().into_owned();
+    if model.is_empty() {
+        review.fault(&path, codes::OUT_OF_RANGE, "must not be empty");
+    }
+    model
+}
+
+/// The explicit output limit, under either of its names.
+pub(crate) fn read_max_tokens(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) -> Option<u32> {
+    let limit = read_integer(review, body, path, "max_tokens", MAX_TOKENS_MAX);
+    let synonym = read_integer(review, body, path, "max_completion_tokens", MAX_TOKENS_MAX);
+    if let (Some(limit), Some(synonym)) = (limit, synonym)
+        && limit != synonym
+    {
+        let message = format_args!("means the same as max_tokens, which is {limit} and not {synonym}");
+        review.fault(&path.member("max_completion_tokens"), codes::CONFLICT, message);
+    }
+    limit.or(synonym)
+}
+
+/// How many completions are asked for.
+pub(crate) fn read_n(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) -> u32 {
+    read_integer(review, body, path, "n", N_MAX).unwrap_or(1)
+}
+
+/// Checks the types and bounds of the documented numbers.
+pub(crate) fn check_numbers(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>) {
+    for (key, low, high) in NUMBERS {
+        let Some(value) = body.get_some(key) else { continue };
+        match value.as_f64() {
+            None => review.fault(&path.member(key), codes::WRONG_TYPE, "must be a number"),
+            Some(number) if number < low || number > high => {
+                let message = format_args!("must be between {low} and {high}");
+                review.fault(&path.member(key), codes::OUT_OF_RANGE, message);
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Checks that these members are true or false, where they are there.
+pub(crate) fn check_booleans(review: &mut Review<'_>, body: &RawObject<'_>, path: &Path<'_>, keys: &[&str]) {
+    for key in keys {
+        if body.get_some(key).is_some_and(|value| value.kind() != Kind::Boolean) {
+            review.fault(&path.member(key), codes::WRONG_TYPE, "must be true or false");
+        }
+    }
+}
+
+/// An optional integer from 1 to `high`, spelt as one: `1.0` and `1e2` are refused, as engines read them differently.
+pub(crate) fn read_integer(
+    review: &mut Review<'_>,
+    body: &RawObject<'_>,
+    path: &Path<'_>,
+    key: &str,
+    high: u32,
+) -> Option<u32> {
+    let value = body.get_some(key)?;
+    let Some(text) = value.as_integer_text() else {
+        review.fault(&path.member(key), codes::WRONG_TYPE, "must be an integer");
+        return None;
+    };
+    let number = text.parse().ok().filter(|number| (1..=high).contains(number));
+    if number.is_none() {
+        review.fault(&path.member(key), codes::OUT_OF_RANGE, format_args!("must be between 1 and {high}"));
+    }
+    number
+}

@@ -1,0 +1,20 @@
+//! What the bodies of all endpoints have in common: checks of their members, and how requests are sized before they have run.
+
+mod fields;
+mod inputs;
+mod path;
+mod refused;
+mod review;
+mod sizing;
+
+pub(crate) use fields::{
+    check_booleans, check_names, check_numbers, read_integer, read_max_tokens, read_model, read_n,
+};
+pub(crate) use inputs::{count_inputs, read_inputs};
+pub(crate) use path::Path;
+pub(crate) use review::Review;
+pub(crate) use sizing::{LOGPROBS_MAX, OUTPUT_WEIGHT, estimate};
+
+pub use inputs::Inputs;
+pub use refused::{RefusedField, refused_fields};
+pub use sizing::{ANSWER_BYTES_MAX, Sizing};

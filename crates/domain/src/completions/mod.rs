@@ -1,0 +1,12 @@
+//! Text-completion bodies: a prompt without a conversation, which the model goes on from.
+
+mod answer;
+mod body;
+mod choices;
+
+pub use answer::parse_completion;
+pub use body::CompletionBody;
+pub use choices::{choices_asked, for_one_choice};
+
+#[cfg(test)]
+mod tests;
