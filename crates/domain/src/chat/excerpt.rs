@@ -1,11 +1,20 @@
-//! A line of a conversation, for lists that people read.
+//! A line of what was asked, for lists that people read.
 
 use crate::json::{Json, Piece};
 
 /// The beginning of the last thing that the user says in a body that was stored: its text on one line, at most `chars_max`
-/// characters, an ellipsis being the last where something was left out. `None` where the user says nothing in words.
+/// characters, an ellipsis being the last where something was left out. Of a body without messages it is the first text of its `prompt` or
+/// its `input`. `None` where the user says nothing in words.
 pub fn excerpt(body: Json<'_>, chars_max: usize) -> Option<String> {
-    let messages = body.members()?.find(|member| member.key() == "messages")?.value;
+    let Some(messages) = body.members()?.find(|member| member.key() == "messages") else {
+        let inputs =
+            body.members()?.find(|member| matches!(member.key().as_ref(), "prompt" | "input"))?.value;
+        let text = inputs.elements().map_or(Some(inputs), |mut texts| texts.next())?;
+        let mut line = Line { text: String::new(), chars: 0, chars_max, is_parted: false };
+        line.push(text);
+        return Some(line.finish()).filter(|text| !text.is_empty());
+    };
+    let messages = messages.value;
     let last = messages.elements()?.filter(|message| says(*message, "role", "user")).last()?;
     let content = last.members()?.find(|member| member.key() == "content")?.value;
     let mut line = Line { text: String::new(), chars: 0, chars_max, is_parted: false };
@@ -77,6 +86,21 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_messages_it_is_the_first_text() {
+        for (body, expected) in [
+            (r#"{"prompt":"once upon a time"}"#, Some("once upon a…")),
+            (r#"{"model":"m","input":["one","two"]}"#, Some("one")),
+            (r#"{"input":[1,2]}"#, None),
+            (r#"{"input":[[1,2]]}"#, None),
+            (r#"{"prompt":[]}"#, None),
+            (r#"{"model":"m"}"#, None),
+        ] {
+            let said = excerpt(Json::from_stored(body.as_bytes()).unwrap(), 12);
+            assert_eq!(said.as_deref(), expected, "{body}");
+        }
+    }
 
     #[test]
     fn it_is_the_last_thing_that_the_user_says_on_one_line() {

@@ -256,3 +256,47 @@ fn cuts_behind_a_difference_may_agree_by_chance() {
     let (left, right) = (key(&[user(&left)]), key(&[user(&right)]));
     assert_eq!(left.shared_cuts(&right), 8, "seven lie in front of it");
 }
+
+fn prompt_key(prompt: &Value) -> SortKey {
+    key_of(&json!({"model": "m", "prompt": prompt}).to_string())
+}
+
+#[test]
+fn prompts_without_a_conversation_share_the_cuts_of_their_common_beginning() {
+    let head = "x".repeat(3_000);
+    let (one, other) = (prompt_key(&json!(format!("{head}one"))), prompt_key(&json!(format!("{head}other"))));
+    // 256, 512, 1 Ki and 2 Ki.
+    assert_eq!(one.shared_cuts(&other), 4);
+    assert_ne!(one, other);
+    assert_eq!(one, key_of(&format!(r#"{{"prompt":"{head}\u006fne","seed":1,"model":"m"}}"#)));
+    assert_eq!(
+        one.shared_cuts(&key_of(&json!({"model": "another", "prompt": format!("{head}one")}).to_string())),
+        0
+    );
+    let tokens: Vec<u32> = (1_000..2_000).collect();
+    let longer = prompt_key(&json!([&tokens[..], &[7, 8]].concat()));
+    assert!(prompt_key(&json!(tokens)).shared_cuts(&longer) >= 4);
+    let keys = [
+        prompt_key(&json!("ab")),
+        prompt_key(&json!(["a", "b"])),
+        prompt_key(&json!([1, 2])),
+        prompt_key(&json!([[1], [2]])),
+        prompt_key(&json!("[1,2]")),
+    ];
+    for (number, key) in keys.iter().enumerate() {
+        assert!(!keys[..number].contains(key), "{number}");
+    }
+    let several = prompt_key(&json!([head, "a"]));
+    assert_eq!(several.shared_cuts(&prompt_key(&json!([head, "b"]))), 5);
+    assert_eq!(
+        key_of(r#"{"model":"m","input":["a","b"]}"#),
+        keys[1],
+        "an input is a prompt that is read alone"
+    );
+}
+
+#[test]
+fn a_conversation_counts_and_no_prompt_beside_it() {
+    let body = r#"{"model":"m","prompt":"p","messages":[{"role":"user","content":"a"}]}"#;
+    assert_eq!(key_of(body), key(&[user("a")]));
+}

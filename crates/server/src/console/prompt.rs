@@ -1,6 +1,6 @@
 //! Prompts and answers as people read them. Whatever they hold is shown as text, and nothing that they name is fetched.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// So much of one text is shown, in characters.
 const CHARS_MAX: usize = 50_000;
@@ -35,6 +35,8 @@ pub(crate) struct Message {
 pub(crate) enum Answer {
     /// The completion: for each choice, why it ended and what it says.
     Completion(Vec<Message>),
+    /// Vectors, as they are written.
+    Embeddings(Vec<String>),
     /// Why there is none.
     Failure { code: String, message: String },
 }
@@ -49,7 +51,7 @@ impl Prompt {
         let model = fields.remove("model").map_or_else(String::new, |model| plain(&model));
         let messages = match fields.remove("messages") {
             Some(Value::Array(messages)) => shown(&messages),
-            _ => Vec::new(),
+            _ => texts(&mut fields),
         };
         let settings =
             fields.iter().take(ITEMS_MAX).map(|(name, value)| (cut(name), cut(&plain(value)))).collect();
@@ -68,12 +70,36 @@ impl Answer {
             let text = |key: &str| error.get(key).map_or_else(String::new, plain);
             return Self::Failure { code: text("code"), message: cut(&text("message")) };
         }
-        let choices = result.get("choices").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let read = |choice: &Value| Message {
+        let list =
+            |key: &str| result.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let choice = |choice: &Value| Message {
             role: choice.get("finish_reason").map_or_else(String::new, plain),
-            text: cut(&text_of(choice.get("message").unwrap_or(&Value::Null))),
+            text: cut(&match choice.get("text") {
+                Some(text) => plain(text),
+                None => text_of(choice.get("message").unwrap_or(&Value::Null)),
+            }),
         };
-        Self::Completion(choices.iter().take(ITEMS_MAX).map(read).collect())
+        let vector = |element: &Value| cut(&element.get("embedding").map_or_else(String::new, plain));
+        match list("data") {
+            [] => Self::Completion(list("choices").iter().take(ITEMS_MAX).map(choice).collect()),
+            elements => Self::Embeddings(elements.iter().take(ITEMS_MAX).map(vector).collect()),
+        }
+    }
+}
+
+/// The texts, or tokens, of a body without a conversation, each as a message of their member.
+fn texts(fields: &mut Map<String, Value>) -> Vec<Message> {
+    let Some((role, inputs)) =
+        ["prompt", "input"].into_iter().find_map(|key| Some((key, fields.remove(key)?)))
+    else {
+        return Vec::new();
+    };
+    let read = |text: &Value| Message { role: role.to_owned(), text: cut(&plain(text)) };
+    match &inputs {
+        Value::Array(inputs) if !inputs.iter().any(Value::is_number) => {
+            inputs.iter().take(MESSAGES_MAX).map(read).collect()
+        }
+        input => vec![read(input)],
     }
 }
 
@@ -152,6 +178,23 @@ mod tests {
         );
         assert_eq!(prompt.model, "m");
         assert_eq!(prompt.settings.len(), 2);
+    }
+
+    #[test]
+    fn texts_and_vectors_are_told_as_they_are() {
+        let told = |body: &str| -> Vec<(String, String)> {
+            Prompt::read(body.as_bytes()).messages.into_iter().map(|it| (it.role, it.text)).collect()
+        };
+        let pair = |role: &str, text: &str| (role.to_owned(), text.to_owned());
+        assert_eq!(told(r#"{"prompt":"once","n":2}"#), [pair("prompt", "once")]);
+        assert_eq!(told(r#"{"input":["a","b"]}"#), [pair("input", "a"), pair("input", "b")]);
+        assert_eq!(told(r#"{"input":[1,2]}"#), [pair("input", "[1,2]")]);
+        let written = Message { role: "stop".to_owned(), text: " upon".to_owned() };
+        let completion = br#"{"choices":[{"finish_reason":"stop","text":" upon"}]}"#;
+        assert_eq!(Answer::read(completion), Answer::Completion(vec![written]));
+        let list =
+            br#"{"object":"list","data":[{"object":"embedding","embedding":[0.5]},{"embedding":"AA=="}]}"#;
+        assert_eq!(Answer::read(list), Answer::Embeddings(vec!["[0.5]".to_owned(), "AA==".to_owned()]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `POST /v1/chat/completions`: read, queue, compute, answer, unless a fault strikes.
+//! `POST /v1/chat/completions` and its like: read, queue, compute, answer, unless a fault strikes.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,6 +12,7 @@ use super::body::{self, Body, Break};
 use super::completion::{Completion, mix, unit};
 use super::driver::Refusal;
 use super::faults::Fault;
+use super::forms::Form;
 use super::markers::Script;
 use super::model::Job;
 use super::prompt::ChatRequest;
@@ -30,12 +31,17 @@ pub(super) async fn complete(
     reset: &ResetFlag,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Gone> {
+    let path = request.uri().path().to_owned();
     let Ok(body) = Limited::new(request.into_body(), BODY_MAX).collect().await else {
         return Ok(reject(state, 413, "the body is too long or broke off"));
     };
     let body = body.to_bytes();
+    let (form, body) = match Form::read(&path, &body) {
+        Ok(read) => read,
+        Err(message) => return Ok(reject(state, 400, &message)),
+    };
     let asked = match Asked::read(state, settings, &body) {
-        Ok(asked) => asked,
+        Ok(asked) => asked.in_form(settings, form),
         Err((status, message)) => return Ok(reject(state, status, &message)),
     };
     let (fault, number, visit) = arrive(state, settings, &asked);
@@ -111,6 +117,18 @@ impl<'a> Asked<'a> {
             ));
         }
         Ok(Self { request, script, completion, model: &model.quoted })
+    }
+}
+
+impl Asked<'_> {
+    /// The same, answered in a form, in which several texts may be answered.
+    fn in_form(mut self, settings: &Settings, form: Form) -> Self {
+        self.completion.choices *= form.texts();
+        if !settings.counts_one_choice {
+            self.completion.counted_choices *= form.texts();
+        }
+        self.completion.form = form;
+        self
     }
 }
 

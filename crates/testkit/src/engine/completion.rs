@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use serde_json::Value;
 
 use super::faults::Fault;
+use super::forms::{Form, write_vectors};
 use super::prompt::{ChatRequest, digest};
 
 /// Tokens that the echo is counted as.
@@ -34,6 +35,7 @@ pub(super) struct Completion {
     pub(super) finish_reason: &'static str,
     /// What is answered instead of the echo and its words.
     pub(super) said: Option<String>,
+    pub(super) form: Form,
 }
 
 impl Completion {
@@ -61,38 +63,25 @@ impl Completion {
             has_logprobs: request.wants_logprobs(),
             finish_reason: if length > limit { "length" } else { "stop" },
             said: None,
+            form: Form::Chat,
         }
     }
 
     /// The body of the answer. `model` is a JSON string with its quotes; `id` names this attempt.
     pub(super) fn render(&self, id: u64, created: u64, model: &str, fault: Option<Fault>) -> String {
-        let (digest, model) = match fault {
-            Some(Fault::Lie) => (!self.digest, "\"another-model\""),
-            _ => (self.digest, model),
-        };
+        let model = if fault == Some(Fault::Lie) { "\"another-model\"" } else { model };
+        let (prefix, object) = self.form.names();
         let mut body = String::with_capacity(320 + self.choices * (self.completion_tokens * 4 + 128));
         let _ = write!(
             body,
-            r#"{{"id":"chatcmpl-{id:016x}","object":"chat.completion","created":{created},"model":{model},"choices":["#
+            r#"{{"id":"{prefix}-{id:016x}","object":"{object}","created":{created},"model":{model},"#
         );
-        for index in 0..self.choices {
-            let comma = if index > 0 { "," } else { "" };
-            let _ = write!(body, r#"{comma}{{"index":{index},"message":{{"role":"assistant","content":""#);
-            match &self.said {
-                Some(said) => {
-                    let quoted = Value::from(said.as_str()).to_string();
-                    body.push_str(&quoted[1..quoted.len() - 1]);
-                }
-                None => {
-                    let _ = write!(body, "echo:{digest:016x}");
-                    self.write_words(&mut body, index);
-                }
+        match &self.form {
+            Form::Vectors(digests, is_base64) => {
+                body.push_str(r#""data":["#);
+                write_vectors(digests, *is_base64, &mut body);
             }
-            if fault == Some(Fault::HugeBody) {
-                body.extend(std::iter::repeat_n('x', HUGE_BYTES));
-            }
-            let logprobs = if self.has_logprobs { r#"{"content":[]}"# } else { "null" };
-            let _ = write!(body, r#""}},"logprobs":{logprobs},"finish_reason":"{}"}}"#, self.finish_reason);
+            Form::Chat | Form::Texts(_) => self.write_choices(fault, &mut body),
         }
         body.push(']');
         self.write_usage(&mut body, fault);
@@ -103,6 +92,46 @@ impl Completion {
             Some(Fault::EmptyBody) => String::new(),
             Some(Fault::Pretty) => spread(&body),
             _ => body,
+        }
+    }
+
+    /// The digest of the text that a choice goes on from.
+    fn digest_of(&self, choice: usize) -> u64 {
+        match &self.form {
+            Form::Texts(digests) => {
+                let per_text = (self.choices / digests.len().max(1)).max(1);
+                digests.get(choice / per_text).copied().unwrap_or(self.digest)
+            }
+            Form::Chat | Form::Vectors(..) => self.digest,
+        }
+    }
+
+    fn write_choices(&self, fault: Option<Fault>, body: &mut String) {
+        body.push_str(r#""choices":["#);
+        let is_chat = self.form == Form::Chat;
+        let opening = if is_chat { r#""message":{"role":"assistant","content":""# } else { r#""text":""# };
+        for index in 0..self.choices {
+            let comma = if index > 0 { "," } else { "" };
+            let _ = write!(body, r#"{comma}{{"index":{index},{opening}"#);
+            match &self.said {
+                Some(said) => {
+                    let quoted = Value::from(said.as_str()).to_string();
+                    body.push_str(&quoted[1..quoted.len() - 1]);
+                }
+                None => {
+                    let digest = self.digest_of(index);
+                    let digest = if fault == Some(Fault::Lie) { !digest } else { digest };
+                    let _ = write!(body, "echo:{digest:016x}");
+                    self.write_words(body, index);
+                }
+            }
+            if fault == Some(Fault::HugeBody) {
+                body.extend(std::iter::repeat_n('x', HUGE_BYTES));
+            }
+            let logprobs = if self.has_logprobs { r#"{"content":[]}"# } else { "null" };
+            let closing = if is_chat { "\"}" } else { "\"" };
+            let _ =
+                write!(body, r#"{closing},"logprobs":{logprobs},"finish_reason":"{}"}}"#, self.finish_reason);
         }
     }
 
@@ -127,6 +156,10 @@ impl Completion {
             Some(Fault::UsageInflated) => {
                 let inflated = completion.saturating_mul(10).saturating_add(1_000_000);
                 (inflated.to_string(), (prompt + inflated).to_string())
+            }
+            None if matches!(self.form, Form::Vectors(..)) => {
+                let _ = write!(body, r#","usage":{{"prompt_tokens":{prompt},"total_tokens":{prompt}}}"#);
+                return;
             }
             _ => (completion.to_string(), (prompt + completion).to_string()),
         };

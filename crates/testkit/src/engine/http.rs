@@ -21,7 +21,8 @@ pub(super) async fn route(
     let settings = state.tunables();
     let path = request.uri().path();
     let wanted = match path {
-        "/v1/chat/completions" => Method::POST,
+        path if settings.missing_paths.contains(&path) => return Ok(body::error(404, "Not Found")),
+        "/v1/chat/completions" | "/v1/completions" | "/v1/embeddings" => Method::POST,
         "/v1/models" | "/health" | "/metrics" => Method::GET,
         _ => return Ok(body::error(404, "Not Found")),
     };

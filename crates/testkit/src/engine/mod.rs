@@ -1,4 +1,4 @@
-//! A simulated inference engine: OpenAI's chat completions over real HTTP, with vLLM's metrics, a cost model with a
+//! A simulated inference engine: OpenAI's chat completions, completions and embeddings over real HTTP, with vLLM's metrics, a cost model with a
 //! prefix cache, answers that a test can check, and every fault that a client of engines must survive.
 //!
 //! Each answer begins with [`echo_of`] the last user message, so that a test knows whether a request got its own answer.
@@ -17,6 +17,7 @@ mod completion;
 mod config;
 mod driver;
 mod faults;
+mod forms;
 mod gate;
 mod http;
 mod markers;

@@ -40,6 +40,7 @@ pub(super) struct Settings {
     pub(super) ignores_fields: bool,
     pub(super) lists_context: bool,
     pub(super) takes_cache_salt: bool,
+    pub(super) missing_paths: Vec<&'static str>,
     pub(super) unknown_model_status: u16,
     /// The whole `Authorization` header that is wanted.
     pub(super) authorization: Option<String>,
@@ -69,6 +70,7 @@ impl Settings {
             ignores_fields: tunables.ignores_fields,
             lists_context: tunables.lists_context,
             takes_cache_salt: tunables.takes_cache_salt,
+            missing_paths: tunables.missing_paths.clone(),
             unknown_model_status: tunables.unknown_model_status,
             authorization: tunables.api_key.as_ref().map(|key| format!("Bearer {key}")),
             is_healthy: tunables.healthy,

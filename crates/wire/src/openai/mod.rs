@@ -2,6 +2,8 @@
 
 pub mod batches;
 pub mod chat;
+pub mod completions;
+pub mod embeddings;
 pub mod errors;
 pub mod events;
 pub mod files;

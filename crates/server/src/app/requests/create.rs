@@ -201,16 +201,20 @@ pub(in crate::app) struct Reviewed<'s> {
     client: ClientFields,
 }
 
-/// Reads the JSON text of Create Request's body, which asks for a chat completion. Nothing is stored.
+/// Reads the JSON text of Create Request's body, of a request for an endpoint. Nothing is stored.
 ///
 /// # Errors
 ///
 /// [`AppError::Invalid`] with every fault found.
-pub(in crate::app) fn review<'s>(services: &'s Services, body: &[u8]) -> Result<Reviewed<'s>, AppError> {
-    review_text(services, Endpoint::ChatCompletions, &input::read(body)?)
+pub(in crate::app) fn review<'s>(
+    services: &'s Services,
+    endpoint: Endpoint,
+    body: &[u8],
+) -> Result<Reviewed<'s>, AppError> {
+    review_text(services, endpoint, &input::read(body)?)
 }
 
-/// As [`review`], of a text that was read and asks for any endpoint.
+/// As [`review`], of a text that was read.
 ///
 /// # Errors
 ///

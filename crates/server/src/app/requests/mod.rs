@@ -16,7 +16,7 @@ pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, bro
 pub use self::cancel::cancel;
 pub(super) use self::create::rate_allows;
 pub(super) use self::create::{Coming, Reviewed, review, review_text, take_in};
-pub use self::create::{Reading, create, create_admitted, look, take_rate};
+pub use self::create::{Reading, create, create_admitted, create_for, look, take_rate};
 pub use self::delete::delete;
 pub use self::list::{ListQuery, list_records, list_summaries};
 pub use self::wait::{AwaitedEnds, wait};

@@ -58,5 +58,5 @@ impl Pages for Failed {
 fn draft(record: &RequestRecord) -> Draft {
     let mut body = Vec::with_capacity(record.body.len() + record.client.heap_bytes() + 128);
     write_create(record, &mut body);
-    Draft { source: DraftSource::Request(record.summary.id), body: Ok(body) }
+    Draft { source: DraftSource::Request(record.summary.id), endpoint: record.endpoint, body: Ok(body) }
 }

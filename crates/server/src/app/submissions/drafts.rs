@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::RequestId;
 
 use crate::app::pages::Pages;
@@ -9,6 +10,8 @@ use crate::app::pages::Pages;
 /// A request that is to be made.
 pub(super) struct Draft {
     pub(super) source: DraftSource,
+    /// What it asks for.
+    pub(super) endpoint: Endpoint,
     /// The body of Create Request, or why there is none.
     pub(super) body: Result<Vec<u8>, String>,
 }

@@ -1,6 +1,7 @@
 //! A text of lines, some at a time.
 
 use bytes::Bytes;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::faults::codes;
 use overnight_wire::prompts::Shape;
 
@@ -75,7 +76,11 @@ impl Pages for Lines {
             let text = line.trim_ascii();
             let body = Shape::of(text).and_then(|shape| shape.create_body(text));
             let body = body.map_err(|fault| format!("the line {fault}"));
-            drafts.push(Draft { source: DraftSource::Line(self.number), body });
+            drafts.push(Draft {
+                source: DraftSource::Line(self.number),
+                endpoint: Endpoint::ChatCompletions,
+                body,
+            });
         }
         Ok(Some(drafts).filter(|drafts| !drafts.is_empty()))
     }

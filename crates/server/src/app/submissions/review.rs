@@ -81,7 +81,7 @@ pub(super) fn reviewed<'s>(services: &'s Services, draft: &Draft) -> Result<Revi
     if body.len() > bytes_max && matches!(draft.source, DraftSource::Line(_)) {
         return Err(format!("the request is longer than {bytes_max} bytes"));
     }
-    review(services, body).map_err(|error| error.to_string())
+    review(services, draft.endpoint, body).map_err(|error| error.to_string())
 }
 
 impl Checked {

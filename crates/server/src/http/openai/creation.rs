@@ -3,6 +3,7 @@
 use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::RequestSummary;
 use overnight_domain::scheduler::AccountKey;
@@ -11,6 +12,8 @@ use crate::app::Services;
 use crate::app::errors::AppError;
 use crate::app::idempotency::Answered;
 use crate::app::requests::{self, Reading};
+use crate::http::errors::Answer;
+use crate::http::held_requests::HeldRequest;
 use crate::http::idempotency::{self, CallName};
 
 /// Names the request in the answer to the call that created it.
@@ -22,7 +25,7 @@ pub(super) struct Created {
     is_repeat: bool,
 }
 
-/// Creates a request from the body of a call, or finds the one that the same call created before.
+/// Creates a chat completion from the body of a call, or finds the one that the same call created before.
 ///
 /// # Errors
 ///
@@ -34,8 +37,23 @@ pub(super) async fn create(
     reading: Reading,
     name: &CallName,
 ) -> Result<Created, AppError> {
+    create_for(services, account, (Endpoint::ChatCompletions, body), reading, name).await
+}
+
+/// As [`create`], of a request for any endpoint.
+///
+/// # Errors
+///
+/// As [`requests::create`].
+pub(super) async fn create_for(
+    services: &Services,
+    account: AccountKey,
+    (endpoint, body): (Endpoint, Bytes),
+    reading: Reading,
+    name: &CallName,
+) -> Result<Created, AppError> {
     let call = name.repeatable(write_id);
-    Ok(match requests::create(services, account, body, reading, call).await? {
+    Ok(match requests::create_for(services, account, endpoint, body, reading, call).await? {
         Answered::New(summary) => Created { id: summary.id, is_repeat: false },
         Answered::Repeat(id) => Created { id: read_id(&id), is_repeat: true },
     })
@@ -50,6 +68,12 @@ fn write_id(request: &RequestSummary, out: &mut Vec<u8>) {
 fn read_id(kept: &[u8]) -> RequestId {
     let id = std::str::from_utf8(kept).ok().and_then(RequestId::parse);
     id.unwrap_or(RequestId::from_bits(0))
+}
+
+/// 200 with the answer of the engine.
+pub(super) fn answer_as_written(ended: HeldRequest) -> Answer {
+    let answer = ended.completion()?.to_vec();
+    Ok(ended.answer(answer))
 }
 
 impl Created {

@@ -2,8 +2,10 @@
 
 mod batches;
 mod chat;
+mod completions;
 mod content;
 mod creation;
+mod embeddings;
 mod errors;
 mod files;
 mod models;
@@ -24,6 +26,8 @@ pub(super) const DIALECT: Dialect = Dialect::new("/openai/v1", errors::write).ig
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/openai/v1/chat/completions", post(chat::create))
+        .route("/openai/v1/completions", post(completions::create))
+        .route("/openai/v1/embeddings", post(embeddings::create))
         .route("/openai/v1/responses", post(responses::create))
         .route("/openai/v1/responses/{response_id}", get(responses::get).delete(responses::delete))
         .route("/openai/v1/responses/{response_id}/cancel", post(responses::cancel))

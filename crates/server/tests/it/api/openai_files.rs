@@ -116,6 +116,42 @@ async fn a_batch_of_a_file_is_seen_in_both_dialects_and_its_answers_are_read_whi
 }
 
 #[tokio::test]
+async fn lines_may_ask_for_completions_and_embeddings_all_of_a_file_for_the_same() {
+    let app = TestApp::start().await;
+    for (url, body) in [
+        ("/v1/completions", json!({"model": MODEL, "prompt": "once", "max_tokens": 5})),
+        ("/v1/embeddings", json!({"model": MODEL, "input": ["once", "upon"], "encoding_format": "base64"})),
+    ] {
+        let line = |url: &str, id: &str, body: &Value| {
+            json!({"custom_id": id, "method": "POST", "url": url, "body": body}).to_string() + "\n"
+        };
+        let file = upload(&app, &(line(url, "a", &body) + &line(url, "b", &body))).await;
+        let mut create = create_body(&file);
+        let answered = app.client().post("/openai/v1/batches", &create).await;
+        assert_ne!(answered.json()["status"], "validating", "it is a file of other lines");
+        create["endpoint"] = json!(url);
+        let made = app.client().post("/openai/v1/batches", &create).await.json();
+        assert_eq!((&made["endpoint"], &made["status"]), (&json!(url), &json!("validating")), "{made}");
+        fill(&app).await;
+        app.settle_all(RequestStatus::Completed).await;
+        let ended = batch(&app, &made).await;
+        assert_eq!((&ended["status"], &ended["request_counts"]["completed"]), (&json!("completed"), &json!(2)));
+        let output = content(&app, &ended["output_file_id"]).await;
+        let output: Value = serde_json::from_str(output.lines().next().expect("a line")).expect("JSON");
+        let native = format!("/v1/batches/{}", made["id"].as_str().expect("an id"));
+        let results = app.client().get(&format!("{native}/results")).await.json();
+        assert_eq!((&results[0]["request_body"], &results[0]["metadata"]), (&body, &json!({"custom_id": "a"})));
+        assert_eq!(output["response"]["body"], results[0]["result_body"]);
+
+        let mixed = line(url, "a", &body) + &line("/v1/chat/completions", "b", &json!({"model": MODEL}));
+        assert_eq!(send_file(app.client(), &mixed).await.json()["status"], "error");
+        let faulty = send_file(app.client(), &line(url, "a", &json!({"model": MODEL}))).await.json();
+        assert_eq!(faulty["status"], "error");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn a_file_with_bad_lines_fails_its_batch_which_names_each_of_them_and_runs_nothing() {
     let app = TestApp::start().await;
     let of = |url: &str, method: &str, model: &str| {

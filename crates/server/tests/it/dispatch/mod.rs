@@ -4,6 +4,7 @@
 mod budgets;
 mod caches;
 mod disk;
+mod endpoints;
 mod ends;
 mod faults;
 mod forecasts;

@@ -5,6 +5,7 @@ mod choices;
 mod connections;
 mod contexts;
 mod embedded;
+mod endpoints;
 mod fake;
 mod probes;
 mod salts;

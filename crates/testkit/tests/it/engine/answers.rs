@@ -77,7 +77,7 @@ async fn what_is_not_served_is_refused() {
     assert_eq!(client.ask("[[sim:hnag]]").await.unwrap().status, 400);
     assert_eq!(client.send("POST", "/chat/completions", "{".into()).await.unwrap().status, 400);
     assert_eq!(client.get("/chat/completions").await.status, 405);
-    assert_eq!(client.get("/embeddings").await.status, 404);
+    assert_eq!(client.get("/images/generations").await.status, 404);
     assert_eq!((engine.counters().arrived, engine.counters().rejected), (1, 9));
 }
 

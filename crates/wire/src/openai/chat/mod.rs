@@ -93,18 +93,23 @@ pub(in crate::openai) fn check_tier(body: &RawObject<'_>, faults: &mut Faults) {
 ///
 /// None: [`Delivery::read`] names the faults of what is left out here.
 pub fn to_native(body: JsonText) -> Result<JsonText, Faults> {
-    let Some(members) = body.as_json().members() else { return Ok(body) };
+    Ok(without(&STEERING, body))
+}
+
+/// The body of Create Request that asks for what `body` asks for, but for the members that steer the call.
+pub(super) fn without(steering: &[&str], body: JsonText) -> JsonText {
+    let Some(members) = body.as_json().members() else { return body };
     let mut native = ObjectWriter::with_capacity(body.as_str().len() + 64);
     let mut chat = ObjectWriter::with_capacity(body.as_str().len());
     for Member { raw_key, value } in members {
         match raw_key.decode_string().as_deref() {
             Some("metadata") => native.json("metadata", or_empty(value)),
-            Some(key) if STEERING.contains(&key) => {}
+            Some(key) if steering.contains(&key) => {}
             _ => chat.copy(raw_key, value),
         }
     }
     native.json("request_body", chat.finish().as_json());
-    Ok(native.finish())
+    native.finish()
 }
 
 /// Metadata that these clients send as null is none.

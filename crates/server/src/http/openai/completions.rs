@@ -1,0 +1,49 @@
+//! Completions of prompts without a conversation: each is a request of the queue, whose end the call waits for.
+
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::State;
+use overnight_domain::endpoints::Endpoint;
+use overnight_domain::ids::CallId;
+use overnight_wire::openai::chat::{Delivery, to_native, write_error};
+use overnight_wire::openai::completions::write_chunks;
+
+use super::{creation, streams};
+use crate::app::requests;
+use crate::http::bodies::JsonBody;
+use crate::http::calls::Caller;
+use crate::http::context::Shared;
+use crate::http::errors::{Answer, Refusal};
+use crate::http::held_requests::HeldRequest;
+use crate::http::idempotency::CallName;
+use crate::http::waiting::MayWait;
+
+/// Create a completion.
+pub(super) async fn create(
+    State(context): State<Shared>,
+    caller: Caller,
+    name: CallName,
+    may_wait: MayWait,
+    Extension(call): Extension<CallId>,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let delivery = requests::look(&context.services, caller.0, &body, Delivery::read).await?;
+    let waiting = may_wait.begin()?;
+    let sent = (Endpoint::Completions, body);
+    let created = creation::create_for(&context.services, caller.0, sent, to_native, &name).await?;
+    let mut response = if delivery.is_stream {
+        let close = move |ended: Result<&HeldRequest, Refusal>| {
+            let mut out = Vec::new();
+            match ended.and_then(HeldRequest::completion) {
+                Ok(completion) => write_chunks(completion, delivery.includes_usage, &mut out),
+                Err(refusal) => write_error(&streams::error_in_stream(&refusal, call), &mut out),
+            }
+            out
+        };
+        streams::answer(waiting, created.id, Bytes::new(), close)
+    } else {
+        creation::answer_as_written(waiting.ended(created.id).await?)?
+    };
+    created.name_in(&mut response);
+    Ok(response)
+}

@@ -1,0 +1,97 @@
+//! Requests for completions and embeddings beside chat completions: queued, sent, settled and charged like them.
+
+use overnight_domain::endpoints::Endpoint;
+use overnight_domain::ids::RequestId;
+use overnight_domain::records::RequestRecord;
+use overnight_domain::requests::RequestStatus;
+use overnight_server::app::{accounts, requests};
+use overnight_testkit::engine::{SimConfig, Tunables, echo_of};
+use serde_json::{Value, json};
+
+use super::{Rig, result_of};
+
+/// A credit for each token read, and two for each written.
+const PRICES: (&str, &str) =
+    ("OVERNIGHT_MODELS", r#"[{ name = "sim", input_price = "1000000", output_price = "2000000" }]"#);
+
+async fn create(rig: &Rig, endpoint: Endpoint, body: &Value) -> RequestId {
+    let body = json!({"request_body": body}).to_string().into();
+    let created = requests::create_for(&rig.services, rig.account, endpoint, body, Ok, None).await;
+    created.expect("a create").into_new().expect("a call without a key").id
+}
+
+fn told(record: &RequestRecord) -> Value {
+    serde_json::from_str(&result_of(record)).expect("JSON")
+}
+
+/// A rig that charges, whose account can pay.
+async fn rich(engine: SimConfig) -> Rig {
+    let rig = Rig::start_with(vec![engine], &[PRICES]).await;
+    let account = accounts::get_own(&rig.services, rig.account).await.expect("an account").id;
+    let credits = "1000000".parse().expect("credits");
+    accounts::grant(&rig.services, account, credits, None).await.expect("a grant");
+    accounts::activate(&rig.services, account).await.expect("an activation");
+    rig
+}
+
+#[tokio::test]
+async fn completions_and_embeddings_are_charged_by_what_they_use() {
+    let rig = rich(SimConfig::default()).await;
+    let completion = json!({"model": "sim", "prompt": ["once", "upon"], "max_tokens": 8});
+    let embedding = json!({"model": "sim", "input": ["once", "upon"], "dimensions": 4});
+    let first = create(&rig, Endpoint::Completions, &completion).await;
+    let second = create(&rig, Endpoint::Embeddings, &embedding).await;
+
+    let record = rig.ended(first).await;
+    assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
+    assert_eq!((record.endpoint, record.body.as_ref()), (Endpoint::Completions, completion.to_string().as_bytes()));
+    let answer = told(&record);
+    assert_eq!((&answer["object"], &answer["model"]), (&json!("text_completion"), &json!("sim")));
+    assert!(answer["choices"][1]["text"].as_str().expect("a text").starts_with(&echo_of("upon")));
+    let charge = requests::charge_of(&rig.services, rig.account, first).await.expect("a charge");
+    let prompt_tokens = answer["usage"]["prompt_tokens"].as_i64().expect("a count");
+    assert_eq!((charge.prompt_tokens, charge.completion_tokens), (Some(prompt_tokens), Some(16)));
+    assert_eq!(charge.amount.expect("an amount").to_string(), (prompt_tokens + 2 * 16).to_string());
+
+    let record = rig.ended(second).await;
+    assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
+    assert_eq!((record.endpoint, record.body.as_ref()), (Endpoint::Embeddings, embedding.to_string().as_bytes()));
+    let answer = told(&record);
+    assert_eq!(answer["data"].as_array().map(Vec::len), Some(2));
+    let charge = requests::charge_of(&rig.services, rig.account, second).await.expect("a charge");
+    let prompt_tokens = answer["usage"]["prompt_tokens"].as_i64().expect("a count");
+    assert_eq!((charge.prompt_tokens, charge.completion_tokens), (Some(prompt_tokens), Some(0)));
+    assert_eq!(charge.amount.expect("an amount").to_string(), prompt_tokens.to_string());
+    assert!(record.warnings.is_none());
+    rig.finish().await;
+}
+
+#[tokio::test]
+async fn an_engine_without_the_endpoint_refuses_a_request_for_good_and_goes_on() {
+    let tunables = Tunables { missing_paths: vec!["/v1/embeddings"], ..Tunables::default() };
+    let rig = Rig::start(vec![SimConfig { tunables, ..SimConfig::default() }]).await;
+    let chat = rig.create("hello").await;
+    assert_eq!(rig.ended(chat).await.summary.state.status(), RequestStatus::Completed);
+    let id = create(&rig, Endpoint::Embeddings, &json!({"model": "sim", "input": "a"})).await;
+    let record = rig.ended(id).await;
+    assert_eq!(record.summary.state.status(), RequestStatus::Failed);
+    let error = &told(&record)["error"];
+    assert_eq!(error["code"], "engine_rejected");
+    assert_eq!(error["message"], "the engine does not serve embeddings: Not Found");
+    let attempts: Vec<_> = record.attempts.iter().map(|attempt| attempt.status).collect();
+    assert_eq!(attempts, [Some(404)]);
+    let chat = rig.create("and another").await;
+    assert_eq!(rig.ended(chat).await.summary.state.status(), RequestStatus::Completed);
+    rig.finish().await;
+}
+
+#[tokio::test]
+async fn an_engine_that_was_asked_for_nothing_else_shows_by_its_probe_that_it_lacks_the_endpoint() {
+    let tunables = Tunables { missing_paths: vec!["/v1/completions"], ..Tunables::default() };
+    let rig = Rig::start(vec![SimConfig { tunables, ..SimConfig::default() }]).await;
+    let id = create(&rig, Endpoint::Completions, &json!({"model": "sim", "prompt": "a"})).await;
+    let record = rig.ended(id).await;
+    assert_eq!(told(&record)["error"]["code"], "engine_rejected");
+    assert_eq!(record.attempts.len(), 2, "the first counts once the probe has shown that the engine works");
+    rig.finish().await;
+}

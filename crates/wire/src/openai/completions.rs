@@ -1,0 +1,66 @@
+//! Completions of prompts without a conversation: they are answered as the engine wrote them.
+
+use overnight_domain::json::{Json, ObjectWriter, RawObject};
+
+use super::events::push_data;
+use crate::json::push;
+
+/// The members of a completion that stand in each of its events.
+const HEAD: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint"];
+
+/// Appends the events of a completion: each choice whole; then the usage where that is asked for, and the end.
+pub fn write_chunks(completion: &[u8], includes_usage: bool, out: &mut Vec<u8>) {
+    let completion = Json::from_stored(completion).ok().and_then(Json::to_object);
+    let Some(completion) = completion else { return };
+    for choice in completion.get("choices").and_then(Json::elements).into_iter().flatten() {
+        write_chunk(&completion, Some(choice), includes_usage, out);
+    }
+    if includes_usage {
+        write_chunk(&completion, None, includes_usage, out);
+    }
+    push("data: [DONE]\n\n", out);
+}
+
+/// An event with a choice, or with the usage where there is none.
+fn write_chunk(
+    completion: &RawObject<'_>,
+    choice: Option<Json<'_>>,
+    includes_usage: bool,
+    out: &mut Vec<u8>,
+) {
+    let mut chunk = ObjectWriter::with_capacity(choice.map_or(0, |it| it.as_str().len()) + 256);
+    for key in HEAD {
+        if let Some(value) = completion.get(key) {
+            chunk.json(key, value);
+        }
+    }
+    chunk.array("choices", choice.into_iter());
+    match completion.get("usage").filter(|_| choice.is_none()) {
+        Some(usage) => chunk.json("usage", usage),
+        None if includes_usage => chunk.null("usage"),
+        None => {}
+    }
+    push_data(chunk.finish().as_str(), out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_choice_is_an_event_and_the_usage_is_one_where_it_is_asked_for() {
+        let completion = br#"{"id":"c","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"a"},{"index":1,"text":"b"}],"usage":{"total_tokens":3}}"#;
+        let told = |includes_usage| {
+            let mut out = Vec::new();
+            write_chunks(completion, includes_usage, &mut out);
+            String::from_utf8(out).expect("UTF-8")
+        };
+        let head = r#"data: {"id":"c","object":"text_completion","created":1,"model":"m","choices":"#;
+        let whole = format!(
+            "{head}[{{\"index\":0,\"text\":\"a\"}}]}}\n\n{head}[{{\"index\":1,\"text\":\"b\"}}]}}\n\ndata: [DONE]\n\n"
+        );
+        assert_eq!(told(false), whole);
+        assert!(told(true).contains("[{\"index\":0,\"text\":\"a\"}],\"usage\":null}"));
+        assert!(told(true).ends_with("\"choices\":[],\"usage\":{\"total_tokens\":3}}\n\ndata: [DONE]\n\n"));
+    }
+}
