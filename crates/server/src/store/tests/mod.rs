@@ -27,6 +27,7 @@ mod deliveries;
 mod disk;
 mod engine_days;
 mod engine_reports;
+mod filling;
 mod grouping;
 mod idempotency_keys;
 mod leasing;
