@@ -23,7 +23,7 @@ use super::extract::bearer;
 use super::health;
 use super::metrics::CallTimer;
 use super::permits::IsReserve;
-use super::shares::{Buffer, Client};
+use super::shares::{Buffer, Client, IsFollower};
 use crate::app::api_keys::{self, Opened, Presented, UnreadKey};
 use crate::app::errors::AppError;
 use crate::app::{ClientNetwork, ReadsFor};
@@ -93,7 +93,7 @@ async fn admit(context: &Context, mut request: Request, next: Next) -> Response 
         Ok(None) => return ReadsFor::Unknown.scope(next.run(request)).await,
         Err(refusal) => return refusal.into_response(),
     };
-    let Some(permit) = context.shares.begin_call(client) else {
+    let Some(mut permit) = context.shares.begin_call(client) else {
         counters::count_over_share("calls");
         return Refusal::TooManyCalls.into_response();
     };
@@ -101,6 +101,9 @@ async fn admit(context: &Context, mut request: Request, next: Next) -> Response 
     request.extensions_mut().insert(client);
     let response = client.reads().scope(next.run(request)).await;
     let mut response = hold_memory(context, client, is_safe, response).await;
+    if response.extensions().get::<IsFollower>().is_some() {
+        permit.follow();
+    }
     response.extensions_mut().insert(Arc::new(permit));
     response
 }

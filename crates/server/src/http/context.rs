@@ -4,7 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use super::counters;
+use super::feeds::Feeds;
 use super::shares::{Buffer, Client, MemoryPermit, Shares};
 use super::wrong_keys::WrongKeys;
 use crate::app::Services;
@@ -55,13 +58,17 @@ pub(super) struct Context {
     pub(super) timeouts: Timeouts,
     pub(super) shares: Shares,
     pub(super) wrong_keys: WrongKeys,
+    pub(super) feeds: Feeds,
+    /// Whether the server is to stop.
+    pub(super) stop: watch::Sender<bool>,
 }
 
 impl Context {
     /// The context of a service.
     pub(super) fn new(services: Services, timeouts: Timeouts) -> Shared {
         let shares = Shares::new(services.config.connections);
-        Arc::new(Self { services, timeouts, shares, wrong_keys: WrongKeys::default() })
+        let (wrong_keys, feeds, stop) = (WrongKeys::default(), Feeds::default(), watch::Sender::new(false));
+        Arc::new(Self { services, timeouts, shares, wrong_keys, feeds, stop })
     }
 
     /// Memory for `bytes` of a client, once it is free.

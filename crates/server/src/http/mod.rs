@@ -17,6 +17,8 @@ mod docs;
 mod errors;
 mod extract;
 mod exxa;
+mod feeds;
+mod following;
 mod health;
 mod idempotency;
 mod json_lines;

@@ -89,6 +89,7 @@ struct Share {
     client: Client,
     held: Arc<Mutex<Held>>,
     calls: Arc<Semaphore>,
+    followers: Arc<Semaphore>,
     bulk_calls: Arc<Semaphore>,
     bulk_lines: Arc<Semaphore>,
     memory: [Arc<Semaphore>; 2],
@@ -96,8 +97,19 @@ struct Share {
 
 /// A call under way; dropped with the last byte of its response.
 pub(super) struct CallPermit {
-    _call: OwnedSemaphorePermit,
+    /// `None` of one that follows, which has a share apart.
+    call: Option<OwnedSemaphorePermit>,
     share: Arc<Share>,
+}
+
+/// Marks a response that goes on for hours and has a [`FollowPermit`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct IsFollower;
+
+/// A call that follows a batch; dropped with its last byte.
+pub(super) struct FollowPermit {
+    _follower: OwnedSemaphorePermit,
+    _share: Arc<Share>,
 }
 
 /// A bulk create under way; dropped with its last line.
@@ -144,6 +156,7 @@ impl Shares {
             client,
             held: Arc::clone(&self.held),
             calls: Arc::new(Semaphore::new(self.limits.calls_per_account)),
+            followers: Arc::new(Semaphore::new(self.limits.followers_per_account)),
             bulk_calls: Arc::new(Semaphore::new(BULK_CALLS_MAX)),
             bulk_lines: Arc::new(Semaphore::new(BULK_LINES_MAX)),
             memory: Buffer::ALL.map(|buffer| Arc::new(Semaphore::new(self.units_of_client(buffer)))),
@@ -160,7 +173,15 @@ impl Shares {
     pub(super) fn begin_call(&self, client: Client) -> Option<CallPermit> {
         let share = self.of(client);
         let call = Arc::clone(&share.calls).try_acquire_owned().ok()?;
-        Some(CallPermit { _call: call, share })
+        Some(CallPermit { call: Some(call), share })
+    }
+
+    /// A call begins to follow a batch; `None` where the client follows as many as it may.
+    pub(super) fn begin_follow(&self, client: Client) -> Option<FollowPermit> {
+        let share = self.of(client);
+        let follower = Arc::clone(&share.followers).try_acquire_owned().ok()?;
+        counters::count_followers(1.0);
+        Some(FollowPermit { _follower: follower, _share: share })
     }
 
     /// A bulk create begins; `None` where the client has as many under way as it may.
@@ -204,7 +225,18 @@ impl Shares {
     }
 }
 
+impl Drop for FollowPermit {
+    fn drop(&mut self) {
+        counters::count_followers(-1.0);
+    }
+}
+
 impl CallPermit {
+    /// Its response follows a batch: it is no call of its client's share any more.
+    pub(super) fn follow(&mut self) {
+        self.call = None;
+    }
+
     /// Whether the call has the key of an account.
     pub(super) fn is_of_account(&self) -> bool {
         matches!(self.share.client, Client::Account(_))
@@ -288,6 +320,7 @@ mod tests {
             max: 9,
             per_address: 9,
             calls_per_account: 2,
+            followers_per_account: 1,
             idle: Duration::ZERO,
             stalled: Duration::ZERO,
             response_buffer_bytes: 16 * MEBIBYTE,
@@ -304,6 +337,18 @@ mod tests {
         drop(calls);
         assert!(shares.begin_call(ONE).is_some());
         assert!(lock(&shares.held).is_empty());
+    }
+
+    #[test]
+    fn those_who_follow_have_a_share_apart_from_calls() {
+        let shares = shares();
+        let mut calls = [shares.begin_call(ONE), shares.begin_call(ONE)].map(|call| call.expect("a call"));
+        let follower = shares.begin_follow(ONE).expect("a follower");
+        assert!(shares.begin_follow(ONE).is_none() && shares.begin_follow(OTHER).is_some());
+        calls[0].follow();
+        assert!(calls[0].is_of_account() && shares.begin_call(ONE).is_some());
+        drop(follower);
+        assert!(shares.begin_follow(ONE).is_some());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod browse;
 mod cancel;
 mod create;
+mod ends;
 mod list;
 
 use std::borrow::Cow;
@@ -18,6 +19,7 @@ pub use self::browse::{
 pub use self::cancel::{cancel, finish_cancels};
 pub use self::create::create;
 pub(super) use self::create::{Input, make};
+pub use self::ends::{AfterEnd, ENDED_PAGE_BYTES, EndedPage, EndedPages, EndedSoFar, Ends, EndsWatch};
 pub use self::list::{BatchPages, BatchQuery, list};
 use super::Services;
 use super::errors::AppError;

@@ -10,6 +10,7 @@ use crate::store::{
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
     vec![
         batches::cancel::STATEMENTS,
+        batches::ends::STATEMENTS,
         batches::insert::STATEMENTS,
         batches::listing::STATEMENTS,
         batches::reads::STATEMENTS,
@@ -18,6 +19,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         database::transaction::STATEMENTS,
         disk_space::STATEMENTS,
         effects::batch_counters::STATEMENTS,
+        effects::batch_ends::STATEMENTS,
         effects::events::STATEMENTS,
         idempotency_keys::STATEMENTS,
         identity::accounts::STATEMENTS,
