@@ -86,6 +86,12 @@ impl Feeds {
         Member { feeds: self.clone(), feed, moved }
     }
 
+    /// Whether nobody follows anything.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<i64, Arc<Feed>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -31,7 +31,7 @@ use crate::app::batches::{AfterEnd, EndedPages, Ends};
 use crate::tasks;
 
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const LAST_EVENT_ID: &str = "last-event-id";
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// What is wanted of the order in which a batch's requests end.
@@ -63,7 +63,7 @@ impl Wanted {
         }
         let format = if takes_events(headers) { Format::Events } else { Format::Lines };
         let last = headers.get(LAST_EVENT_ID).filter(|id| format == Format::Events && !id.is_empty());
-        let last = last.map(|id| (LAST_EVENT_ID.as_str(), String::from_utf8_lossy(id.as_bytes()).into_owned()));
+        let last = last.map(|id| ("Last-Event-ID", String::from_utf8_lossy(id.as_bytes()).into_owned()));
         let after = last.or(after.map(|id| ("after", id))).map(|(param, id)| AfterEnd { param, id });
         Some(Self { follow, after, format })
     }
