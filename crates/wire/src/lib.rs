@@ -7,4 +7,5 @@
 pub mod exxa;
 mod json;
 pub mod native;
+pub mod openai;
 pub mod prompts;

@@ -35,7 +35,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONG_BYTES: usize = 64 << 10;
 
 /// Under these everything needs a key, whether anything is served there or not.
-const APIS: [&str; 2] = ["/v1", "/exxa/v1"];
+const APIS: [&str; 3] = ["/v1", "/exxa/v1", "/openai/v1"];
 
 /// The account whose API key authenticated the call.
 #[derive(Debug, Clone, Copy)]

@@ -24,6 +24,7 @@ mod idempotency;
 mod json_lines;
 mod metrics;
 mod native;
+mod openai;
 mod openapi;
 mod pages;
 mod payments;

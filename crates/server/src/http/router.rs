@@ -6,7 +6,7 @@ use axum::routing::{get, post};
 use axum::{Router, middleware};
 
 use super::context::{Context, Shared, Timeouts};
-use super::{calls, console, docs, exxa, health, metrics, native, openapi, payments};
+use super::{calls, console, docs, exxa, health, metrics, native, openai, openapi, payments};
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
@@ -46,7 +46,8 @@ pub(super) fn assemble(context: Shared) -> Router {
     if !context.services.config.role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }
-    let routes = open_routes(&context.services).merge(native::routes()).merge(exxa::routes());
+    let routes =
+        open_routes(&context.services).merge(native::routes()).merge(exxa::routes()).merge(openai::routes());
     finish(routes.merge(console::routes(&context)), context)
 }
 

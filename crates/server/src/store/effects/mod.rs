@@ -27,8 +27,7 @@ use self::batch_counters::EndsOfBatches;
 pub(super) use self::batch_ends::NewEnds;
 use self::events::NewEvents;
 pub(super) use self::events::{EventContext, low_half};
-use self::ledger_deltas::LedgerDeltas;
-pub(super) use self::ledger_deltas::{AcceptedPrice, Completed};
+pub(super) use self::ledger_deltas::{AcceptedPrice, Completed, LedgerDeltas};
 use super::StoreError;
 use super::batch_watches::BatchWatches;
 use super::database::Tx;
@@ -103,6 +102,14 @@ impl Effects {
         if let Some(batch) = request.batch {
             self.ends.entry(batch).or_default().push((request.ended_at, request.seq));
         }
+    }
+
+    /// So many lines of its file will not become requests of `batch`.
+    pub(super) fn dropped(&mut self, batch: i64, lines: i64, now: i64) {
+        self.batches.entry(batch).or_default().registered -= lines;
+        self.now = self.now.max(now);
+        // It may have ended by that.
+        self.ended_batches.insert(batch);
     }
 
     /// A request of `batch` was deleted.
