@@ -54,11 +54,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::get_batch`]; [`Error::Api`] with `invalid_input` when `after` is no request of the batch that has ended.
-    pub async fn get_batch_results_after(
-        &self,
-        id: &str,
-        after: &str,
-    ) -> Result<Lines<FullRequest>, Error> {
+    pub async fn get_batch_results_after(&self, id: &str, after: &str) -> Result<Lines<FullRequest>, Error> {
         let parameters = [("after", Some(after.to_owned()))];
         self.lines(Call::get(self.url_with(&["v1", "batches", id, "results"], parameters)?)).await
     }

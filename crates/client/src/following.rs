@@ -99,7 +99,9 @@ impl Following {
                 Ok(None) => return Ok(None),
                 Err(error) => {
                     let wait = pause_after(&error, Repeatable::Always, self.broken);
-                    let Some(wait) = wait.filter(|_| self.broken < self.client.retries) else { return Err(error) };
+                    let Some(wait) = wait.filter(|_| self.broken < self.client.retries) else {
+                        return Err(error);
+                    };
                     self.broken += 1;
                     pause(wait).await;
                     self.state = State::Apart;
@@ -121,7 +123,11 @@ impl Following {
 impl fmt::Debug for Following {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { batch, after, .. } = self;
-        formatter.debug_struct("Following").field("batch", batch).field("after", after).finish_non_exhaustive()
+        formatter
+            .debug_struct("Following")
+            .field("batch", batch)
+            .field("after", after)
+            .finish_non_exhaustive()
     }
 }
 

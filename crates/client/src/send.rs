@@ -39,7 +39,13 @@ impl Call {
     }
 
     pub(crate) fn create(url: Url, body: Bytes) -> Self {
-        Self { method: Method::POST, url, body: Some(body), repeatable: Repeatable::IfRefused, as_events: false }
+        Self {
+            method: Method::POST,
+            url,
+            body: Some(body),
+            repeatable: Repeatable::IfRefused,
+            as_events: false,
+        }
     }
 
     /// A repeat of what was done would be told that there is nothing.

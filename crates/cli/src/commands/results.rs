@@ -121,10 +121,12 @@ impl Records {
     async fn open(client: &Client, arguments: &Arguments) -> Result<Self, CliError> {
         let Arguments { id, follow, after, .. } = arguments;
         match id {
-            Subject::Request(_) if *follow || after.is_some() => {
-                Err(CliError::unusable("--follow and --after are for batches: `overnight watch` waits for a request"))
+            Subject::Request(_) if *follow || after.is_some() => Err(CliError::unusable(
+                "--follow and --after are for batches: `overnight watch` waits for a request",
+            )),
+            Subject::Batch(id) if *follow => {
+                Ok(Self::Followed(client.follow_batch_results(id, after.as_deref())))
             }
-            Subject::Batch(id) if *follow => Ok(Self::Followed(client.follow_batch_results(id, after.as_deref()))),
             Subject::Batch(id) => {
                 let lines = match after {
                     Some(after) => client.get_batch_results_after(id, after).await?,
@@ -148,7 +150,8 @@ impl Records {
                 let next = following.next_raw().await.transpose().map_err(CliError::from);
                 let last = following.after();
                 let resumed = |error: CliError| match last {
-                    Some(id) => error.with_hint(format!("`--after {id}` goes on behind the last record that was read")),
+                    Some(id) => error
+                        .with_hint(format!("`--after {id}` goes on behind the last record that was read")),
                     None => error,
                 };
                 Ok(next.map_err(resumed)?.map(Into::into))

@@ -73,7 +73,9 @@ impl Wanted {
 fn takes_events(headers: &HeaderMap) -> bool {
     let listed = headers.get_all(header::ACCEPT).iter().filter_map(|accept| accept.to_str().ok());
     let types = listed.flat_map(|accept| accept.split(','));
-    types.filter_map(|accepted| accepted.split(';').next()).any(|it| it.trim().eq_ignore_ascii_case("text/event-stream"))
+    types
+        .filter_map(|accepted| accepted.split(';').next())
+        .any(|it| it.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
 /// The ends of a batch, as far as they are wanted.

@@ -70,7 +70,10 @@ pub(super) async fn read_page(
     Ok(Page::new(place, &ends.page(place, so_far).await?, memory))
 }
 
-#[expect(clippy::disallowed_methods, reason = "what is coalesced is no work of the service, and no test waits for it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is coalesced is no work of the service, and no test waits for it"
+)]
 async fn pause() {
     tokio::time::sleep(PAUSE).await;
 }

@@ -4,11 +4,12 @@ use futures_util::future::join_all;
 use http_body_util::BodyExt;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use overnight_domain::ids::RequestId;
+use overnight_testkit::postgres::Cluster;
 use tempfile::TempDir;
 
 use super::*;
 use crate::app::{Services, accounts, batches, requests};
-use crate::clock::{ManualClock, SharedClock};
+use crate::clock::{ManualClock, SharedClock, SystemClock};
 use crate::config::{Config, Sources};
 use crate::http::context::{Context, Timeouts};
 use crate::ids::Ids;
@@ -25,8 +26,8 @@ struct Stage {
     _folder: TempDir,
 }
 
-/// A service with a batch of so many requests, none of which runs.
-async fn stage(size: usize) -> Stage {
+/// A node of a service: a folder of its own, and a database of its own where it is given none.
+async fn node(clock: SharedClock, server_url: Option<String>) -> (Shared, TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let flags = [
         ("data_dir", folder.path().display().to_string()),
@@ -36,11 +37,21 @@ async fn stage(size: usize) -> Stage {
     let flags = flags.map(|(path, value)| (path.to_owned(), value)).to_vec();
     let environment = vec![("OVERNIGHT_MODELS".to_owned(), MODELS.to_owned())];
     let config = Config::load(&Sources { file: None, environment, flags }).expect("settings");
-    let clock: SharedClock = ManualClock::at(1_750_000_000_000);
-    let options = StoreOptions { disk_reserve: Some(0), ..StoreOptions::new(folder.path()) };
+    let options = StoreOptions { disk_reserve: Some(0), server_url, ..StoreOptions::new(folder.path()) };
     let store = Store::open(&options, Arc::clone(&clock)).await.expect("a store");
     let services = Services::new(store, clock, Arc::new(Ids::from_system()), Arc::new(config));
     let services = services.await.expect("services");
+    let timeouts = Timeouts::new(&services.config.connections);
+    (Context::new(services, timeouts), folder)
+}
+
+/// A service with a batch of so many requests, none of which runs.
+async fn stage(size: usize) -> Stage {
+    stage_on(node(ManualClock::at(1_750_000_000_000), None).await, size).await
+}
+
+async fn stage_on((context, folder): (Shared, TempDir), size: usize) -> Stage {
+    let services = context.services.clone();
     let account = accounts::create(&services, "test").await.expect("an account").key;
     let mut ids = Vec::new();
     for _ in 0..size {
@@ -52,8 +63,6 @@ async fn stage(size: usize) -> Stage {
     let body = format!(r#"{{"requests_ids":[{listed}]}}"#);
     let made = batches::create(&services, account, body.into(), None).await.expect("a batch");
     let batch = made.into_new().expect("a new one").id;
-    let timeouts = Timeouts::new(&services.config.connections);
-    let context = Context::new(services, timeouts);
     Stage { context, account, batch, requests: ids, _folder: folder }
 }
 
@@ -136,6 +145,20 @@ async fn who_follows_is_cut_when_the_service_stops_and_never_told_an_end() {
     tokio::join!(next(&mut follower), stage.cancel(stage.requests[0]));
     stage.context.stop.send_replace(true);
     assert!(follower.frame().await.expect("a cut").is_err());
+}
+
+#[tokio::test]
+async fn what_another_node_ends_is_told_too() {
+    let server_url = Some(Cluster::shared().database("followed").expect("a database"));
+    let clock: SharedClock = Arc::new(SystemClock);
+    let stage = stage_on(node(Arc::clone(&clock), server_url.clone()).await, 3).await;
+    let (other, _folder) = node(clock, server_url).await;
+    let mut follower = stage.follow(Format::Events).await;
+    for id in &stage.requests {
+        requests::cancel(&other.services, stage.account, *id).await.expect("a cancel");
+        assert!(next(&mut follower).await.starts_with(&format!("id: {id}\n")));
+    }
+    assert!(follower.frame().await.is_none());
 }
 
 #[test]

@@ -26,7 +26,9 @@ use crate::http::queries::read_batch_query;
 #[cfg(test)]
 use {
     super::refusals::{Always, OfBody, OfCancel, OfPath, OfQuery},
-    overnight_wire::native::batches::{BatchCreated, BatchFilter, BatchSummary, CreateBatch, FullBatch, ResultsFilter},
+    overnight_wire::native::batches::{
+        BatchCreated, BatchFilter, BatchSummary, CreateBatch, FullBatch, ResultsFilter,
+    },
     overnight_wire::native::requests::{FullRequest, RequestSummary},
 };
 

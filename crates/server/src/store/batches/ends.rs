@@ -149,7 +149,8 @@ async fn read_records(
     seqs: &[i64],
 ) -> Result<EndedPage, StoreError> {
     let readers = store.long_readers(account);
-    let rows = readers.fetch_all(RECORDS_AT.over([], seqs.iter().copied().map(Value::from).collect())).await?;
+    let rows =
+        readers.fetch_all(RECORDS_AT.over([], seqs.iter().copied().map(Value::from).collect())).await?;
     let found = rows.iter().map(|row| Ok((row.get("seq")?, row)));
     let found: BTreeMap<i64, &Row> = found.collect::<Result<_, StoreError>>()?;
     let (mut page, mut large_bytes) = (EndedPage { rows: Vec::with_capacity(found.len()), next: after }, 0);
@@ -196,12 +197,7 @@ pub async fn find_place(
     Ok(place.map_or(PlaceOfEnd::Unknown, PlaceOfEnd::At))
 }
 
-async fn search(
-    store: &Store,
-    account: AccountKey,
-    batch: i64,
-    seq: i64,
-) -> Result<Option<i64>, StoreError> {
+async fn search(store: &Store, account: AccountKey, batch: i64, seq: i64) -> Result<Option<i64>, StoreError> {
     let mut before = i64::MAX;
     loop {
         let query = BEFORE.bind(batch).bind(before).bind(ROWS_LOOKED_MAX);

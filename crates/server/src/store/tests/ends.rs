@@ -152,7 +152,8 @@ async fn no_place_is_given_out_before_all_earlier_ones_are_committed() {
     let settlements: Vec<_> = mine.iter().map(|lease| fixture.settlement(lease, START + 2)).collect();
     let slow = settle::settle_all(&fixture.store, settlements.into());
     let overtaking = async {
-        let waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let waiting =
+            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
         while fixture.store.readers().fetch_all(sql(waiting)).await.expect("a read").is_empty() {
             tokio::task::yield_now().await;
         }
@@ -166,7 +167,8 @@ async fn no_place_is_given_out_before_all_earlier_ones_are_committed() {
     let (settled, seen) =
         tokio::time::timeout(limit, async { tokio::join!(slow, overtaking) }).await.expect("both in time");
     assert_eq!(settled.expect("settles"), [true, true]);
-    let read = |page: &EndedPage| -> Vec<_> { page.rows.iter().map(|(at, it)| (*at, it.summary.id)).collect() };
+    let read =
+        |page: &EndedPage| -> Vec<_> { page.rows.iter().map(|(at, it)| (*at, it.summary.id)).collect() };
     assert_eq!((read(&seen), seen.next), (vec![(1, ids[1])], 1));
     assert_eq!(read(&page(&fixture, &other, batch, seen.next).await), [(2, ids[0])]);
     assert_eq!(place(&fixture, batch, first[0]).await, PlaceOfEnd::Unknown);
