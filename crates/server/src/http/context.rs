@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::counters;
+use super::dialects::Dialect;
 use super::feeds::Feeds;
 use super::shares::{Buffer, Client, MemoryPermit, Shares};
 use super::wrong_keys::WrongKeys;
@@ -61,14 +62,21 @@ pub(super) struct Context {
     pub(super) feeds: Feeds,
     /// Whether the server is to stop.
     pub(super) stop: watch::Sender<bool>,
+    /// Every dialect of the API.
+    dialects: Vec<Dialect>,
 }
 
 impl Context {
-    /// The context of a service.
-    pub(super) fn new(services: Services, timeouts: Timeouts) -> Shared {
+    /// The context of a service that speaks these dialects.
+    pub(super) fn new(services: Services, timeouts: Timeouts, dialects: Vec<Dialect>) -> Shared {
         let shares = Shares::new(services.config.connections);
         let (wrong_keys, feeds, stop) = (WrongKeys::default(), Feeds::default(), watch::Sender::new(false));
-        Arc::new(Self { services, timeouts, shares, wrong_keys, feeds, stop })
+        Arc::new(Self { services, timeouts, shares, wrong_keys, feeds, stop, dialects })
+    }
+
+    /// The dialect of the API that a path belongs to, whether anything is served there or not; `None` where no key is needed.
+    pub(super) fn dialect_of(&self, path: &str) -> Option<Dialect> {
+        self.dialects.iter().find(|dialect| dialect.has(path)).copied()
     }
 
     /// Memory for `bytes` of a client, once it is free.

@@ -13,6 +13,7 @@ mod connections;
 mod console;
 mod context;
 mod counters;
+mod dialects;
 mod docs;
 mod errors;
 mod extract;
@@ -35,6 +36,9 @@ mod router;
 mod sending;
 mod serve;
 mod shares;
+mod waiting;
+mod waiting_calls;
+mod waiting_streams;
 mod wrong_keys;
 
 pub use self::context::Timeouts;

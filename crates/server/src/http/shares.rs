@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use axum::body::Bytes;
 use overnight_domain::scheduler::AccountKey;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::counters;
+use super::waiting_calls::{WaitingCalls, WaitingPlace};
 use crate::app::{ClientNetwork, ReadsFor};
 use crate::config::ConnectionLimits;
 
@@ -79,6 +80,8 @@ pub(super) struct Shares {
     limits: ConnectionLimits,
     /// In the order of [`Buffer`].
     memory: [Arc<Semaphore>; 2],
+    waiting: Arc<WaitingCalls<Client>>,
+    followers: Arc<WaitingCalls<Client>>,
     held: Arc<Mutex<Held>>,
 }
 
@@ -89,7 +92,6 @@ struct Share {
     client: Client,
     held: Arc<Mutex<Held>>,
     calls: Arc<Semaphore>,
-    followers: Arc<Semaphore>,
     bulk_calls: Arc<Semaphore>,
     bulk_lines: Arc<Semaphore>,
     memory: [Arc<Semaphore>; 2],
@@ -97,19 +99,14 @@ struct Share {
 
 /// A call under way; dropped with the last byte of its response.
 pub(super) struct CallPermit {
-    /// `None` of one that follows, which has a share apart.
-    call: Option<OwnedSemaphorePermit>,
+    place: Mutex<CallPlace>,
     share: Arc<Share>,
 }
 
-/// Marks a response that goes on for hours and has a [`FollowPermit`].
-#[derive(Debug, Clone, Copy)]
-pub(super) struct IsFollower;
-
-/// A call that follows a batch; dropped with its last byte.
-pub(super) struct FollowPermit {
-    _follower: OwnedSemaphorePermit,
-    _share: Arc<Share>,
+/// What a call under way holds.
+enum CallPlace {
+    Ordinary { _call: OwnedSemaphorePermit },
+    Waiting { _place: WaitingPlace<Client> },
 }
 
 /// A bulk create under way; dropped with its last line.
@@ -144,7 +141,10 @@ impl Shares {
     /// Nobody holds anything yet.
     pub(super) fn new(limits: ConnectionLimits) -> Self {
         let memory = Buffer::ALL.map(|buffer| Arc::new(Semaphore::new(buffer.bytes(&limits) / UNIT_BYTES)));
-        Self { limits, memory, held: Arc::default() }
+        let waiting = WaitingCalls::new(limits.max / 2, limits.waiting_per_account, counters::count_waiting);
+        let followers =
+            WaitingCalls::new(limits.max / 4, limits.followers_per_account, counters::count_followers);
+        Self { limits, memory, waiting, followers, held: Arc::default() }
     }
 
     fn of(&self, client: Client) -> Arc<Share> {
@@ -156,7 +156,6 @@ impl Shares {
             client,
             held: Arc::clone(&self.held),
             calls: Arc::new(Semaphore::new(self.limits.calls_per_account)),
-            followers: Arc::new(Semaphore::new(self.limits.followers_per_account)),
             bulk_calls: Arc::new(Semaphore::new(BULK_CALLS_MAX)),
             bulk_lines: Arc::new(Semaphore::new(BULK_LINES_MAX)),
             memory: Buffer::ALL.map(|buffer| Arc::new(Semaphore::new(self.units_of_client(buffer)))),
@@ -173,15 +172,25 @@ impl Shares {
     pub(super) fn begin_call(&self, client: Client) -> Option<CallPermit> {
         let share = self.of(client);
         let call = Arc::clone(&share.calls).try_acquire_owned().ok()?;
-        Some(CallPermit { call: Some(call), share })
+        Some(CallPermit { place: Mutex::new(CallPlace::Ordinary { _call: call }), share })
     }
 
-    /// A call begins to follow a batch; `None` where the client follows as many as it may.
-    pub(super) fn begin_follow(&self, client: Client) -> Option<FollowPermit> {
-        let share = self.of(client);
-        let follower = Arc::clone(&share.followers).try_acquire_owned().ok()?;
-        counters::count_followers(1.0);
-        Some(FollowPermit { _follower: follower, _share: share })
+    /// The call waits from now on and no longer counts as an ordinary one of its client; `None` where the client has as many waiting
+    /// calls as it may. Notified once another client has the place.
+    pub(super) fn begin_waiting(&self, call: &CallPermit) -> Option<Arc<Notify>> {
+        let place = self.waiting.begin(call.share.client)?;
+        let lost = place.lost();
+        *lock(&call.place) = CallPlace::Waiting { _place: place };
+        Some(lost)
+    }
+
+    /// The call follows a batch from now on and no longer counts as an ordinary one of its client; `None` where the client follows as
+    /// many as it may. Notified once another client has the place.
+    pub(super) fn begin_following(&self, call: &CallPermit) -> Option<Arc<Notify>> {
+        let place = self.followers.begin(call.share.client)?;
+        let lost = place.lost();
+        *lock(&call.place) = CallPlace::Waiting { _place: place };
+        Some(lost)
     }
 
     /// A bulk create begins; `None` where the client has as many under way as it may.
@@ -225,18 +234,7 @@ impl Shares {
     }
 }
 
-impl Drop for FollowPermit {
-    fn drop(&mut self) {
-        counters::count_followers(-1.0);
-    }
-}
-
 impl CallPermit {
-    /// Its response follows a batch: it is no call of its client's share any more.
-    pub(super) fn follow(&mut self) {
-        self.call = None;
-    }
-
     /// Whether the call has the key of an account.
     pub(super) fn is_of_account(&self) -> bool {
         matches!(self.share.client, Client::Account(_))
@@ -299,7 +297,7 @@ fn bytes_of(permit: &OwnedSemaphorePermit) -> usize {
     permit.num_permits() * UNIT_BYTES
 }
 
-fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -321,6 +319,7 @@ mod tests {
             per_address: 9,
             calls_per_account: 2,
             followers_per_account: 1,
+            waiting_per_account: 3,
             idle: Duration::ZERO,
             stalled: Duration::ZERO,
             response_buffer_bytes: 16 * MEBIBYTE,
@@ -340,15 +339,32 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_waits_leaves_its_place_to_an_ordinary_one() {
+        let shares = shares();
+        let begin = |client| {
+            let call = shares.begin_call(client).expect("a call");
+            shares.begin_waiting(&call).map(|_| call)
+        };
+        let waiting: Vec<_> = (0..3).map(|_| begin(ONE)).collect();
+        assert!(waiting.iter().all(Option::is_some) && begin(ONE).is_none() && begin(OTHER).is_some());
+        let ordinary = [shares.begin_call(ONE), shares.begin_call(ONE)];
+        assert!(ordinary.iter().all(Option::is_some) && shares.begin_call(ONE).is_none());
+        drop((waiting, ordinary));
+        assert!(begin(ONE).is_some() && lock(&shares.held).is_empty());
+    }
+
+    #[test]
     fn those_who_follow_have_a_share_apart_from_calls() {
         let shares = shares();
-        let mut calls = [shares.begin_call(ONE), shares.begin_call(ONE)].map(|call| call.expect("a call"));
-        let follower = shares.begin_follow(ONE).expect("a follower");
-        assert!(shares.begin_follow(ONE).is_none() && shares.begin_follow(OTHER).is_some());
-        calls[0].follow();
-        assert!(calls[0].is_of_account() && shares.begin_call(ONE).is_some());
-        drop(follower);
-        assert!(shares.begin_follow(ONE).is_some());
+        let calls = [shares.begin_call(ONE), shares.begin_call(ONE)].map(|call| call.expect("a call"));
+        assert!(shares.begin_following(&calls[0]).is_some() && shares.begin_following(&calls[1]).is_none());
+        let other = shares.begin_call(OTHER).expect("a call");
+        assert!(shares.begin_following(&other).is_some() && shares.begin_waiting(&calls[1]).is_some());
+        let ordinary = [shares.begin_call(ONE), shares.begin_call(ONE)];
+        assert!(ordinary.iter().all(Option::is_some) && calls[0].is_of_account());
+        drop((calls, ordinary));
+        let call = shares.begin_call(ONE).expect("a call");
+        assert!(shares.begin_following(&call).is_some());
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub async fn fill_account(services: &Services, account: AccountKey) -> Result<Fi
         let claimed = batches::claim_filling(&services.store, account, now, now - stale_ms).await?;
         let Some(filling) = claimed else { return Ok(FillPause::Idle) };
         if let Some(pause) = fill_batch(services, account, filling).await? {
+            batches::release_filling(&services.store, account, filling.batch).await?;
             return Ok(pause);
         }
     }

@@ -5,6 +5,7 @@ mod cancel;
 mod create;
 mod delete;
 mod list;
+mod wait;
 
 use overnight_domain::ids::RequestId;
 use overnight_domain::records::{RequestRecord, RequestSummary};
@@ -15,9 +16,10 @@ pub use self::browse::{BrowseQuery, RequestCharge, RequestRow, RequestsPage, bro
 pub use self::cancel::cancel;
 pub(super) use self::create::rate_allows;
 pub(super) use self::create::{Coming, Reviewed, review, review_text, take_in};
-pub use self::create::{Reading, create, create_admitted, take_rate};
+pub use self::create::{Reading, create, create_admitted, look, take_rate};
 pub use self::delete::delete;
 pub use self::list::{ListQuery, list_records, list_summaries};
+pub use self::wait::{AwaitedEnds, wait};
 use super::Services;
 use super::errors::AppError;
 use super::forecasts;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tracing::Span;
 
 use super::reader::read_page;
@@ -15,7 +15,6 @@ use crate::http::connections::asked_to_stop;
 use crate::http::context::Shared;
 use crate::http::counters;
 use crate::http::feeds::{Format, Look, Member, Outcome, Page};
-use crate::http::shares::FollowPermit;
 
 /// One that is sent nothing for so long is sent a comment, if it reads events.
 const KEEP_ALIVE_MS: i64 = 15_000;
@@ -35,7 +34,8 @@ pub(super) struct Follower {
     reads: ReadsFor,
     /// The call's, which is answered before its batch is at an end.
     span: Span,
-    _permit: FollowPermit,
+    /// Notified once another account has the place of the call.
+    lost: Arc<Notify>,
 }
 
 impl Follower {
@@ -45,20 +45,22 @@ impl Follower {
         member: Member,
         place: i64,
         format: Format,
-        permit: FollowPermit,
+        lost: Arc<Notify>,
     ) -> Self {
         let (context, stopping) = (Arc::clone(context), context.stop.subscribe());
         let (reads, span) = (ReadsFor::current(), Span::current());
-        Self { context, ends, member, place, format, stopping, reads, span, _permit: permit }
+        Self { context, ends, member, place, format, stopping, reads, span, lost }
     }
 
-    /// What it is sent next; `None` once the batch has ended and it was sent everything. It is cut where the service stops.
+    /// What it is sent next; `None` once the batch has ended and it was sent everything. It is cut where the service stops, or another
+    /// account has its place.
     pub(super) async fn next_chunk(mut self) -> Result<Option<(Bytes, Self)>, AppError> {
-        let mut stopping = self.stopping.clone();
+        let (mut stopping, lost) = (self.stopping.clone(), Arc::clone(&self.lost));
         let next = tokio::select! {
             biased;
             next = self.next_bytes() => next,
             () = asked_to_stop(&mut stopping) => Err(AppError::stopping()),
+            () = lost.notified() => Err(AppError::Unavailable("another account has the place".to_owned())),
         };
         let next = next.inspect_err(|error| {
             let _in_call = self.span.enter();

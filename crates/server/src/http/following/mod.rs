@@ -25,9 +25,10 @@ use super::errors::{Answer, Refusal};
 use super::feeds::{Format, write_event};
 use super::json_lines::{self, JSON_LINES};
 use super::queries::ResultsQuery;
-use super::shares::{Client, IsFollower};
+use super::shares::CallPermit;
 use crate::app::ReadsFor;
 use crate::app::batches::{AfterEnd, EndedPages, Ends};
+use crate::app::errors::AppError;
 use crate::tasks;
 
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -43,15 +44,18 @@ pub(super) struct Wanted {
     format: Format,
 }
 
-/// What Get Batch Results is asked for: every request in order of arrival where nothing is wanted of the order of ends.
-pub(super) struct ResultsWanted(pub(super) Option<Wanted>);
+/// What Get Batch Results is asked for, and the call that asks: every request in order of arrival where nothing is wanted of the order of
+/// ends.
+pub(super) struct ResultsWanted(pub(super) Option<(Wanted, Arc<CallPermit>)>);
 
 impl FromRequestParts<Shared> for ResultsWanted {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
         let query = ResultsQuery::read(parts.uri.query().unwrap_or_default())?;
-        Ok(Self(Wanted::read(query, &parts.headers)))
+        let permit = parts.extensions.get::<Arc<CallPermit>>().map(Arc::clone);
+        let permit = permit.ok_or(Refusal::App(AppError::InvalidApiKey))?;
+        Ok(Self(Wanted::read(query, &parts.headers).map(|wanted| (wanted, permit))))
     }
 }
 
@@ -84,7 +88,13 @@ fn takes_events(headers: &HeaderMap) -> bool {
 ///
 /// A batch that is none of the account's, a place that is none in it, and what the store could not do;
 /// [`Refusal::TooManyCalls`] where the account follows as many as it may.
-pub(super) async fn answer(context: &Shared, account: AccountKey, batch: BatchId, wanted: Wanted) -> Answer {
+pub(super) async fn answer(
+    context: &Shared,
+    account: AccountKey,
+    call: &CallPermit,
+    batch: BatchId,
+    wanted: Wanted,
+) -> Answer {
     let ends = Ends::of_batch(&context.services, account, batch).await?;
     let place = match &wanted.after {
         Some(after) => ends.place_after(after).await?,
@@ -105,7 +115,7 @@ pub(super) async fn answer(context: &Shared, account: AccountKey, batch: BatchId
         };
         return Ok(unbuffered(response));
     }
-    let Some(permit) = context.shares.begin_follow(Client::Account(account)) else {
+    let Some(lost) = context.shares.begin_following(call) else {
         counters::count_over_share("followers");
         return Err(Refusal::TooManyCalls);
     };
@@ -117,11 +127,9 @@ pub(super) async fn answer(context: &Shared, account: AccountKey, batch: BatchId
         Format::Lines => JSON_LINES,
         Format::Events => EVENTS,
     };
-    let follower = Follower::new(context, ends, member, place, wanted.format, permit);
+    let follower = Follower::new(context, ends, member, place, wanted.format, lost);
     let chunks = stream::try_unfold(follower, Follower::next_chunk);
-    let mut response = answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks));
-    response.extensions_mut().insert(IsFollower);
-    Ok(unbuffered(response))
+    Ok(unbuffered(answers::typed(StatusCode::OK, content_type, Body::from_stream(chunks))))
 }
 
 /// Asks a proxy to hand on each line as it comes.

@@ -12,6 +12,7 @@ use crate::app::{Services, accounts, batches, requests};
 use crate::clock::{ManualClock, SharedClock, SystemClock};
 use crate::config::{Config, Sources};
 use crate::http::context::{Context, Timeouts};
+use crate::http::shares::Client;
 use crate::ids::Ids;
 use crate::store::{Store, StoreOptions};
 
@@ -32,6 +33,7 @@ async fn node(clock: SharedClock, server_url: Option<String>) -> (Shared, TempDi
     let flags = [
         ("data_dir", folder.path().display().to_string()),
         ("limits.followers_per_account", FOLLOWERS.to_string()),
+        ("limits.calls_per_account", "2".to_owned()),
         ("billing.enabled", "false".to_owned()),
     ];
     let flags = flags.map(|(path, value)| (path.to_owned(), value)).to_vec();
@@ -42,7 +44,7 @@ async fn node(clock: SharedClock, server_url: Option<String>) -> (Shared, TempDi
     let services = Services::new(store, clock, Arc::new(Ids::from_system()), Arc::new(config));
     let services = services.await.expect("services");
     let timeouts = Timeouts::new(&services.config.connections);
-    (Context::new(services, timeouts), folder)
+    (Context::new(services, timeouts, Vec::new()), folder)
 }
 
 /// A service with a batch of so many requests, none of which runs.
@@ -67,10 +69,15 @@ async fn stage_on((context, folder): (Shared, TempDir), size: usize) -> Stage {
 }
 
 impl Stage {
-    async fn follow(&self, format: Format) -> Body {
+    async fn follow(&self, format: Format) -> Followed {
+        self.try_follow(format).await.expect("a follower")
+    }
+
+    async fn try_follow(&self, format: Format) -> Result<Followed, Refusal> {
+        let call = self.context.shares.begin_call(Client::Account(self.account)).expect("a call");
         let wanted = Wanted { follow: true, after: None, format };
-        let answered = answer(&self.context, self.account, self.batch, wanted).await;
-        answered.expect("a follower").into_body()
+        let answered = answer(&self.context, self.account, &call, self.batch, wanted).await?;
+        Ok(Followed { body: answered.into_body(), _call: call })
     }
 
     async fn cancel(&self, id: RequestId) {
@@ -78,8 +85,14 @@ impl Stage {
     }
 }
 
-async fn next(body: &mut Body) -> String {
-    let frame = body.frame().await.expect("more").expect("no cut").into_data().expect("data");
+/// A response, with the call that it answers.
+struct Followed {
+    body: Body,
+    _call: CallPermit,
+}
+
+async fn next(followed: &mut Followed) -> String {
+    let frame = followed.body.frame().await.expect("more").expect("no cut").into_data().expect("data");
     String::from_utf8(frame.to_vec()).expect("text")
 }
 
@@ -91,13 +104,10 @@ async fn a_thousand_who_follow_one_batch_cost_one_reader() {
     let _counting = metrics::set_default_local_recorder(&recorder);
     let formats = [Format::Lines, Format::Events].into_iter().cycle().take(FOLLOWERS);
     let mut followers = join_all(formats.map(|format| stage.follow(format))).await;
-    let over = answer(
-        &stage.context,
-        stage.account,
-        stage.batch,
-        Wanted { follow: true, after: None, format: Format::Lines },
+    assert!(
+        matches!(stage.try_follow(Format::Lines).await, Err(Refusal::TooManyCalls)),
+        "a share of its own"
     );
-    assert!(matches!(over.await, Err(Refusal::TooManyCalls)), "a share of its own");
     for (round, id) in stage.requests.iter().enumerate() {
         let (told, ()) = tokio::join!(join_all(followers.iter_mut().map(next)), stage.cancel(*id));
         for (place, told) in told.iter().enumerate() {
@@ -107,13 +117,14 @@ async fn a_thousand_who_follow_one_batch_cost_one_reader() {
         }
     }
     assert!(figures.render().contains("overnight_http_followers 1000\n"));
-    for end in join_all(followers.iter_mut().map(BodyExt::frame)).await {
+    for end in join_all(followers.iter_mut().map(|it| it.body.frame())).await {
         assert!(end.is_none(), "the batch has ended");
     }
     let shown = figures.render();
     assert!(shown.contains("overnight_http_followed_pages_total{reader=\"shared\"} 3\n"), "{shown}");
     assert!(!shown.contains("reader=\"own\""), "{shown}");
-    assert!(shown.contains("overnight_http_followers 0\n"), "{shown}");
+    drop(followers);
+    assert!(figures.render().contains("overnight_http_followers 0\n"));
     assert!(stage.context.feeds.is_empty(), "a batch that nobody follows costs nothing");
 }
 
@@ -128,10 +139,10 @@ async fn one_who_reads_nothing_holds_up_nobody_and_catches_up_by_itself() {
         assert!(told.starts_with(&format!("id: {id}\n")), "{told}");
         seen += &told;
     }
-    assert!(honest.frame().await.is_none());
+    assert!(honest.body.frame().await.is_none());
     // More pages than are kept went by.
     let mut lines = String::new();
-    while let Some(frame) = slow.frame().await {
+    while let Some(frame) = slow.body.frame().await {
         lines += std::str::from_utf8(&frame.expect("no cut").into_data().expect("data")).expect("text");
     }
     let events = seen.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -144,7 +155,7 @@ async fn who_follows_is_cut_when_the_service_stops_and_never_told_an_end() {
     let mut follower = stage.follow(Format::Lines).await;
     tokio::join!(next(&mut follower), stage.cancel(stage.requests[0]));
     stage.context.stop.send_replace(true);
-    assert!(follower.frame().await.expect("a cut").is_err());
+    assert!(follower.body.frame().await.expect("a cut").is_err());
 }
 
 #[tokio::test]
@@ -158,7 +169,7 @@ async fn what_another_node_ends_is_told_too() {
         requests::cancel(&other.services, stage.account, *id).await.expect("a cancel");
         assert!(next(&mut follower).await.starts_with(&format!("id: {id}\n")));
     }
-    assert!(follower.frame().await.is_none());
+    assert!(follower.body.frame().await.is_none());
 }
 
 #[test]

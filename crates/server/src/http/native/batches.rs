@@ -153,8 +153,8 @@ pub(super) async fn get_results(
     QueriedId(id): QueriedId<BatchKind>,
     ResultsWanted(wanted): ResultsWanted,
 ) -> Answer {
-    if let Some(wanted) = wanted {
-        return following::answer(&context, caller.0, id, wanted).await;
+    if let Some((wanted, call)) = wanted {
+        return following::answer(&context, caller.0, &call, id, wanted).await;
     }
     let pages = batches::list_results(&context.services, caller.0, id).await?;
     Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, request_shapes::write_full).await?)

@@ -22,6 +22,7 @@ statements! {
         FROM batch_inputs i JOIN batches b ON b.seq = i.batch
         WHERE i.account = ? AND i.state = 0 /* being filled */ ORDER BY i.batch LIMIT 1";
     CLAIM = "UPDATE batch_inputs SET filler_at = ? WHERE batch = ? AND state = 0 /* being filled */ AND filler_at <= ?";
+    RELEASE = "UPDATE batch_inputs SET filler_at = 0 WHERE batch = ? AND state = 0 /* being filled */";
     LOCK_BATCH = {
         sqlite: "SELECT seq FROM batches WHERE seq = ? AND cancelled_at IS NULL",
         postgres: "SELECT seq FROM batches WHERE seq = ? AND cancelled_at IS NULL FOR UPDATE",
@@ -102,6 +103,12 @@ pub async fn claim_filling(
     let claim = CLAIM.bind(now).bind(filling.batch).bind(stale_at);
     let claimed = store.transaction_of(account, async move |tx: &mut Tx<'_>| tx.execute(claim).await).await?;
     Ok((claimed > 0).then_some(filling))
+}
+
+/// Leaves a batch to whichever process comes next.
+pub async fn release_filling(store: &Store, account: AccountKey, batch: i64) -> Result<(), StoreError> {
+    let release = RELEASE.bind(batch);
+    store.transaction_of(account, async move |tx: &mut Tx<'_>| tx.execute(release).await.map(drop)).await
 }
 
 /// Makes requests of the next lines of a batch: as many of them as its account may have now, in their order.

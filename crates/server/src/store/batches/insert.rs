@@ -92,9 +92,9 @@ statements! {
             SELECT rs.model, rs.account, rs.sort_key, rs.seq FROM unnest($2::bigint[]) AS j(value)
             JOIN request_states rs ON rs.seq = j.value WHERE rs.state = 1 /* queued */)",
     };
-    INSERT = "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
+    INSERT = "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq";
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq";
     /// The places of a batch's rows rise; of one that is filled from a file they are not whole numbers from 0 on.
     INSERT_MEMBERS = "INSERT INTO batch_members (batch, place, ids) VALUES (?, ?, ?)";
 }
@@ -273,6 +273,7 @@ impl NewBatch {
             .bind(self.created_at)
             .bind(state.in_progress_at())
             .bind(state.completed_at())
+            .bind(state.cancelled_at())
             .bind(counters.registered)
             .bind(counters.in_progress)
             .bind(counters.completed)

@@ -12,7 +12,7 @@ pub(in crate::store) mod reads;
 pub(super) use self::cancel::LIVE_OF_BATCH;
 pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
 pub use self::ends::{EndedPage, EndedSoFar, PlaceOfEnd, ended_so_far, find_place, page_ended};
-pub use self::filling::{FillStep, Filled, Filling, claim_filling, fill, list_filling};
+pub use self::filling::{FillStep, Filled, Filling, claim_filling, fill, list_filling, release_filling};
 pub use self::inputs::{
     InputBatch, NewInputBatch, NewInputBatchOutcome, OutputKind, delete_output, find_with_input,
     insert_of_file, page_with_inputs,

@@ -72,6 +72,9 @@ SELECT i.batch, i.file, i.endpoint, i.next_piece, i.next_line, b.id, b.created_a
         FROM batch_inputs i JOIN batches b ON b.seq = i.batch
         WHERE i.account = $1 AND i.state = 0 /* being filled */ ORDER BY i.batch LIMIT 1;
 
+-- batches::filling::RELEASE, both
+UPDATE batch_inputs SET filler_at = 0 WHERE batch = $1 AND state = 0 /* being filled */;
+
 -- batches::inputs::DELETE_OUTPUT, both
 UPDATE batch_inputs SET deleted_outputs = deleted_outputs + $1
         WHERE batch = (SELECT seq FROM batches WHERE id = $2 AND account = $3) AND deleted_outputs NOT IN ($4, 3);
@@ -107,9 +110,9 @@ SELECT s.state, count(*) AS count FROM unnest($2::bigint[]) AS j(value)
             JOIN current_states s ON s.seq = j.value WHERE s.account = $1 AND s.batch IS NULL GROUP BY s.state;
 
 -- batches::insert::INSERT, both
-INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
+INSERT INTO batches (id, account, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING seq;
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING seq;
 
 -- batches::insert::INSERT_MEMBERS, both
 INSERT INTO batch_members (batch, place, ids) VALUES ($1, $2, $3);
