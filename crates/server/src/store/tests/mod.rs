@@ -25,6 +25,7 @@ mod bounded_lists;
 mod declared;
 mod deliveries;
 mod disk;
+mod ends;
 mod engine_days;
 mod engine_reports;
 mod filling;
