@@ -5,6 +5,46 @@ use bytes::Bytes;
 use crate::endpoints::Endpoint;
 use crate::ids::FileId;
 
+/// What the lines of a file ask for, as clients name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BatchEndpoint {
+    /// A chat completion.
+    ChatCompletions,
+    /// A response, which becomes a chat completion.
+    Responses,
+    /// A completion of a prompt without a conversation.
+    Completions,
+    /// Vectors of texts.
+    Embeddings,
+}
+
+impl BatchEndpoint {
+    /// Every endpoint.
+    pub const ALL: [Self; 4] = [Self::ChatCompletions, Self::Responses, Self::Completions, Self::Embeddings];
+
+    /// The `url` of a line, and the `endpoint` of a batch.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Responses => "/v1/responses",
+            Self::ChatCompletions | Self::Completions | Self::Embeddings => self.of_request().as_str(),
+        }
+    }
+
+    /// What the requests of such lines ask engines for.
+    pub const fn of_request(self) -> Endpoint {
+        match self {
+            Self::ChatCompletions | Self::Responses => Endpoint::ChatCompletions,
+            Self::Completions => Endpoint::Completions,
+            Self::Embeddings => Endpoint::Embeddings,
+        }
+    }
+
+    /// Reads the name on the wire.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|endpoint| endpoint.as_str() == name)
+    }
+}
+
 /// A file that a client uploaded. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRecord {
@@ -19,7 +59,7 @@ pub struct FileRecord {
     /// Its name, as the client sent it.
     pub name: String,
     /// What its lines ask for; `None` where it holds none.
-    pub endpoint: Option<Endpoint>,
+    pub endpoint: Option<BatchEndpoint>,
     /// How many lines make a request.
     pub lines: i64,
     /// How many lines make none.
@@ -34,7 +74,7 @@ pub struct BatchInput {
     /// The file, as it was named. It may have been deleted since.
     pub file: FileId,
     /// What its lines ask for.
-    pub endpoint: Endpoint,
+    pub endpoint: BatchEndpoint,
     /// How many lines are to become requests.
     pub lines: i64,
     /// How many are requests.

@@ -7,6 +7,7 @@ pub mod bodies;
 pub mod chat;
 pub mod completions;
 pub mod embeddings;
+pub mod endpoint_rules;
 pub mod endpoints;
 pub mod faults;
 pub mod fifo_baseline;

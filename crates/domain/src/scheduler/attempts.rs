@@ -116,7 +116,7 @@ pub(super) fn judge(error: AttemptError) -> Verdict {
         AttemptError::TooSlow(message) => doubted(Trouble::Slow, None, message),
         AttemptError::NotACompletion(detail) => doubted(Trouble::Nonsense, None, detail),
         AttemptError::TooLong(message) | AttemptError::BadUsage(message) => invalid(message),
-        AttemptError::NotServed { status, message } => {
+        AttemptError::NotServed(status, message) => {
             Verdict::Final { code: FailureCode::EngineRejected, status, message }
         }
         AttemptError::UnlistedModel { code, message } => doubted(Trouble::Refused, Some(code), message),
@@ -175,6 +175,13 @@ mod tests {
             let code = FailureCode::EngineInvalidResponse;
             assert_eq!(judge(error), Verdict::Final { code, status: None, message: "words".into() });
         }
+    }
+
+    #[test]
+    fn an_engine_without_the_endpoint_rejects_at_once() {
+        let judged = judge(AttemptError::NotServed(Some(404), "words".into()));
+        let code = FailureCode::EngineRejected;
+        assert_eq!(judged, Verdict::Final { code, status: Some(404), message: "words".into() });
     }
 
     #[test]

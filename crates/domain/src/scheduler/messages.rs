@@ -122,13 +122,9 @@ pub enum AttemptError {
         /// The engine's words.
         message: String,
     },
-    /// The engine answers for the model, but has nothing at the endpoint of the request; it fails at once.
-    NotServed {
-        /// The HTTP status, where the engine was asked.
-        status: Option<u16>,
-        /// In words for its client.
-        message: String,
-    },
+    /// The engine answers for the model, but has nothing at the endpoint of the request, which fails at once: the HTTP status, where
+    /// the engine was asked, and words for its client.
+    NotServed(Option<u16>, String),
     /// A 2xx that is none of the objects that were asked for; it may be better the next time.
     NotACompletion(String),
     /// An answer longer than is taken in; it fails at once.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use overnight_domain::endpoints::RequestBody;
+use overnight_domain::endpoint_rules::RequestBody;
 use overnight_domain::fifo_baseline::{FifoBaseline, Prompt};
 use overnight_domain::scheduler::{AccountKey, ModelKey};
 use overnight_domain::sort_key::{PromptBlocks, SortKey};

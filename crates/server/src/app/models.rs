@@ -1,6 +1,6 @@
 //! The models that requests may name.
 
-use overnight_domain::endpoints::RequestBody;
+use overnight_domain::endpoint_rules::RequestBody;
 use overnight_domain::money::Pricing;
 use overnight_domain::scheduler::ModelKey;
 

@@ -12,6 +12,7 @@ use hyper_util::client::legacy::Error as ClientError;
 use overnight_domain::answers::{BadCompletion, Completion};
 use overnight_domain::bodies::ANSWER_BYTES_MAX;
 use overnight_domain::chat::{CacheSalt, engine_body, has_output_limit};
+use overnight_domain::endpoint_rules::parse_answer;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::json::Json;
 use overnight_domain::scheduler::{AttemptError, EngineLoad};
@@ -269,7 +270,7 @@ impl EngineClient {
         let Asked { endpoint, model, max_tokens, cache_salt, body: stored } = asked;
         if endpoint != Endpoint::ChatCompletions && matches!(self.source, Source::Embedded(_)) {
             let message = "the engine in the box serves chat completions only".to_owned();
-            return Err(AttemptError::NotServed { status: None, message });
+            return Err(AttemptError::NotServed(None, message));
         }
         self.served.note_asked(model, endpoint);
         let body = engine_body(stored, self.engine_model(model), max_tokens, cache_salt).into_string();
@@ -285,7 +286,7 @@ impl EngineClient {
             Unread::TooLong => too_long(),
             Unread::Broken(error) => AttemptError::Reset(in_words(&error)),
         })?;
-        let completion = endpoint.parse_answer(stored, &answer, model).map_err(|bad| match bad {
+        let completion = parse_answer(endpoint, stored, &answer, model).map_err(|bad| match bad {
             BadCompletion::NotACompletion { .. } => AttemptError::NotACompletion(printable(&bad.to_string())),
             BadCompletion::BadUsage(_) => AttemptError::BadUsage(printable(&bad.to_string())),
         })?;

@@ -68,7 +68,7 @@ impl EngineClient {
                 let outcome = ProbeOutcome::Failed(format!("status {code}: {message}"));
                 return if says_nothing_is_there(code) { Err(outcome) } else { Ok(outcome) };
             }
-            Err(AttemptError::NotServed { message, .. }) => return Err(ProbeOutcome::Failed(message)),
+            Err(AttemptError::NotServed(_, message)) => return Err(ProbeOutcome::Failed(message)),
             Err(AttemptError::TimedOut(why) | AttemptError::TooSlow(why)) => ProbeOutcome::TimedOut(why),
             Err(
                 AttemptError::Connect(why) | AttemptError::Reset(why) | AttemptError::NotACompletion(why),

@@ -76,7 +76,7 @@ impl ServedEndpoints {
                     && !names(&message, engine_model) =>
             {
                 let message = format!("the engine does not serve {}: {message}", endpoint.noun());
-                AttemptError::NotServed { status: Some(code), message }
+                AttemptError::NotServed(Some(code), message)
             }
             error => error,
         }
@@ -106,7 +106,7 @@ mod tests {
 
     fn judged(served: &ServedEndpoints, code: u16, message: &str) -> bool {
         let error = AttemptError::Status { code, message: message.to_owned(), retry_after_ms: None };
-        matches!(served.judge("m", "org/m", EMBEDDINGS, error), AttemptError::NotServed { .. })
+        matches!(served.judge("m", "org/m", EMBEDDINGS, error), AttemptError::NotServed(..))
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Batches, in OpenAI's states.
 
 use overnight_domain::batches::{BatchState, BatchStatus, Counters};
-use overnight_domain::endpoints::Endpoint;
-use overnight_domain::files::BatchInput;
+use overnight_domain::files::{BatchEndpoint, BatchInput};
 use overnight_domain::records::BatchRecord;
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
 
@@ -91,7 +90,7 @@ pub fn write_batch(batch: &Batch<'_>, out: &mut Vec<u8>) {
     push("{\"id\":", out);
     push_id(record.id, out);
     push(",\"object\":\"batch\",\"endpoint\":", out);
-    push_string(input.map_or(Endpoint::ChatCompletions, |input| input.endpoint).as_str(), out);
+    push_string(input.map_or(BatchEndpoint::ChatCompletions, |input| input.endpoint).as_str(), out);
     push_key("errors", out);
     push_errors(input, out);
     push_key("input_file_id", out);

@@ -9,3 +9,5 @@ pub mod events;
 pub mod files;
 pub mod outputs;
 pub mod responses;
+#[cfg(test)]
+mod tests;

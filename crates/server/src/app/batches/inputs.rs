@@ -1,8 +1,8 @@
 //! Batches of files, and what every batch looks like to clients that read files.
 
 use bytes::Bytes;
-use overnight_domain::endpoints::Endpoint;
 use overnight_domain::faults::codes;
+use overnight_domain::files::BatchEndpoint;
 use overnight_domain::ids::{BatchId, FileId};
 use overnight_domain::json::ObjectWriter;
 use overnight_domain::money::Credits;
@@ -24,7 +24,7 @@ pub struct FromFile {
     /// The file.
     pub file: FileId,
     /// What its lines are to ask for.
-    pub endpoint: Endpoint,
+    pub endpoint: BatchEndpoint,
     /// Where to tell of the end of the batch.
     pub webhook: Option<String>,
     /// A JSON object, or `None` for null.
@@ -90,7 +90,7 @@ fn no_such_file() -> AppError {
 /// The batch of a file. Lines for another endpoint are bad ones, all of them.
 fn new(
     FoundFile { seq, hold, record: file }: FoundFile,
-    endpoint: Endpoint,
+    endpoint: BatchEndpoint,
     batch: NewBatch,
 ) -> NewInputBatch {
     let wrong = match file.endpoint {

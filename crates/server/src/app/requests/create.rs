@@ -1,7 +1,8 @@
 //! Create Request.
 
 use bytes::Bytes;
-use overnight_domain::endpoints::{Endpoint, RequestBody};
+use overnight_domain::endpoint_rules::RequestBody;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::json::{Json, JsonText, RawObject};
 use overnight_domain::quotas::QuotaExceeded;

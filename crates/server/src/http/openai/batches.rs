@@ -3,7 +3,6 @@
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use bytes::Bytes;
-use overnight_domain::endpoints::Endpoint;
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::ids::{BatchId, BatchKind, FileId};
 use overnight_domain::json::{Json, Kind, RawObject, minimize};
@@ -113,13 +112,13 @@ fn read_file(object: &RawObject<'_>, faults: &mut Faults) -> FileId {
     file_id(&id.unwrap_or_default())
 }
 
-fn read_endpoint(object: &RawObject<'_>, faults: &mut Faults) -> Endpoint {
+fn read_endpoint(object: &RawObject<'_>, faults: &mut Faults) -> BatchEndpoint {
     let name = object.get("endpoint").and_then(Json::decode_string).unwrap_or_default();
-    Endpoint::parse(&name).unwrap_or_else(|| {
-        let known = Endpoint::ALL.map(Endpoint::as_str).join(", ");
+    BatchEndpoint::parse(&name).unwrap_or_else(|| {
+        let known = BatchEndpoint::ALL.map(BatchEndpoint::as_str).join(", ");
         let message = format_args!("must be one of {known}, not '{}'", Quoted(&name));
         faults.push("endpoint", codes::UNKNOWN_VALUE, message);
-        Endpoint::ChatCompletions
+        BatchEndpoint::ChatCompletions
     })
 }
 

@@ -1,7 +1,7 @@
 //! Making requests of the lines of a batch's file, some at a time: each step is one write, which also notes how far it came, so that a
 //! crash loses and repeats no line. A batch that is cancelled is filled no further.
 
-use overnight_domain::endpoints::Endpoint;
+use overnight_domain::files::BatchEndpoint;
 use overnight_domain::ids::BatchId;
 use overnight_domain::quotas::QuotaExceeded;
 use overnight_domain::scheduler::AccountKey;
@@ -47,7 +47,7 @@ pub struct Filling {
     /// The row of its file.
     pub file: i64,
     /// What the lines ask for.
-    pub endpoint: Endpoint,
+    pub endpoint: BatchEndpoint,
     /// The place of the piece that has the next line.
     pub next_piece: i64,
     /// How many lines of that piece come before it.
@@ -117,7 +117,7 @@ pub async fn fill(store: &Store, step: FillStep) -> Result<Filled, StoreError> {
 }
 
 fn read(row: &Row) -> Result<Filling, StoreError> {
-    let endpoint = Endpoint::parse(row.get("endpoint")?);
+    let endpoint = BatchEndpoint::parse(row.get("endpoint")?);
     Ok(Filling {
         batch: row.get("batch")?,
         id: row.get("id")?,

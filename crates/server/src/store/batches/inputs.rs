@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use overnight_domain::batches::{BatchState, Counters};
-use overnight_domain::endpoints::Endpoint;
-use overnight_domain::files::BatchInput;
+use overnight_domain::files::{BatchEndpoint, BatchInput};
 use overnight_domain::ids::{BatchId, FileId};
 use overnight_domain::money::Credits;
 use overnight_domain::quotas::QuotaExceeded;
@@ -34,7 +33,7 @@ pub struct NewInputBatch {
     /// The file.
     pub file_id: FileId,
     /// What its lines ask for.
-    pub endpoint: Endpoint,
+    pub endpoint: BatchEndpoint,
     /// How many of them there are.
     pub lines: i64,
     /// The most that they may cost.
@@ -155,7 +154,7 @@ fn read(row: &Row) -> Result<InputBatch, StoreError> {
         None => None,
         Some(state) => {
             let deleted: i64 = row.get("deleted_outputs")?;
-            let endpoint = Endpoint::parse(row.get("endpoint")?);
+            let endpoint = BatchEndpoint::parse(row.get("endpoint")?);
             Some(BatchInput {
                 file: row.get("file_id")?,
                 endpoint: endpoint.ok_or(StoreError::DamagedColumn("endpoint"))?,

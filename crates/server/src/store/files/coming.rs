@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use overnight_domain::endpoints::Endpoint;
-use overnight_domain::files::FileRecord;
+use overnight_domain::files::{BatchEndpoint, FileRecord};
 use overnight_domain::ids::FileId;
 use overnight_domain::money::Credits;
 use overnight_domain::quotas::{QuotaExceeded, Quotas};
@@ -47,7 +46,7 @@ pub struct FinishedFile {
     /// Its name.
     pub name: String,
     /// What its lines ask for; `None` where it holds none.
-    pub endpoint: Option<Endpoint>,
+    pub endpoint: Option<BatchEndpoint>,
     /// How many lines make a request.
     pub lines: i64,
     /// The most that they may cost.

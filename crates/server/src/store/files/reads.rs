@@ -1,8 +1,7 @@
 //! Reading files.
 
 use bytes::Bytes;
-use overnight_domain::endpoints::Endpoint;
-use overnight_domain::files::FileRecord;
+use overnight_domain::files::{BatchEndpoint, FileRecord};
 use overnight_domain::ids::FileId;
 use overnight_domain::money::Credits;
 use overnight_domain::scheduler::AccountKey;
@@ -88,7 +87,7 @@ fn read(row: &Row) -> Result<FoundFile, StoreError> {
         expires_at: row.get("expires_at")?,
         bytes: row.get("bytes")?,
         name: row.get("name")?,
-        endpoint: endpoint.and_then(Endpoint::parse),
+        endpoint: endpoint.and_then(BatchEndpoint::parse),
         lines: row.get("lines")?,
         fault_count: row.get("fault_count")?,
         faults: row.share("faults")?,

@@ -135,12 +135,18 @@ async fn lines_may_ask_for_completions_and_embeddings_all_of_a_file_for_the_same
         fill(&app).await;
         app.settle_all(RequestStatus::Completed).await;
         let ended = batch(&app, &made).await;
-        assert_eq!((&ended["status"], &ended["request_counts"]["completed"]), (&json!("completed"), &json!(2)));
+        assert_eq!(
+            (&ended["status"], &ended["request_counts"]["completed"]),
+            (&json!("completed"), &json!(2))
+        );
         let output = content(&app, &ended["output_file_id"]).await;
         let output: Value = serde_json::from_str(output.lines().next().expect("a line")).expect("JSON");
         let native = format!("/v1/batches/{}", made["id"].as_str().expect("an id"));
         let results = app.client().get(&format!("{native}/results")).await.json();
-        assert_eq!((&results[0]["request_body"], &results[0]["metadata"]), (&body, &json!({"custom_id": "a"})));
+        assert_eq!(
+            (&results[0]["request_body"], &results[0]["metadata"]),
+            (&body, &json!({"custom_id": "a"}))
+        );
         assert_eq!(output["response"]["body"], results[0]["result_body"]);
 
         let mixed = line(url, "a", &body) + &line("/v1/chat/completions", "b", &json!({"model": MODEL}));

@@ -44,7 +44,10 @@ async fn completions_and_embeddings_are_charged_by_what_they_use() {
 
     let record = rig.ended(first).await;
     assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
-    assert_eq!((record.endpoint, record.body.as_ref()), (Endpoint::Completions, completion.to_string().as_bytes()));
+    assert_eq!(
+        (record.endpoint, record.body.as_ref()),
+        (Endpoint::Completions, completion.to_string().as_bytes())
+    );
     let answer = told(&record);
     assert_eq!((&answer["object"], &answer["model"]), (&json!("text_completion"), &json!("sim")));
     assert!(answer["choices"][1]["text"].as_str().expect("a text").starts_with(&echo_of("upon")));
@@ -55,7 +58,10 @@ async fn completions_and_embeddings_are_charged_by_what_they_use() {
 
     let record = rig.ended(second).await;
     assert_eq!(record.summary.state.status(), RequestStatus::Completed, "{}", result_of(&record));
-    assert_eq!((record.endpoint, record.body.as_ref()), (Endpoint::Embeddings, embedding.to_string().as_bytes()));
+    assert_eq!(
+        (record.endpoint, record.body.as_ref()),
+        (Endpoint::Embeddings, embedding.to_string().as_bytes())
+    );
     let answer = told(&record);
     assert_eq!(answer["data"].as_array().map(Vec::len), Some(2));
     let charge = requests::charge_of(&rig.services, rig.account, second).await.expect("a charge");

@@ -39,7 +39,7 @@ fn without(path: &'static str) -> SimEngine {
 
 fn is_not_served(outcome: Result<Completion, AttemptError>) -> bool {
     match outcome.unwrap_err() {
-        AttemptError::NotServed { status, message } => {
+        AttemptError::NotServed(status, message) => {
             assert_eq!((status, &*message), (Some(404), "the engine does not serve embeddings: Not Found"));
             true
         }
@@ -95,7 +95,10 @@ async fn embeddings_have_no_limit_and_no_output_and_pass_in_either_encoding() {
         assert_eq!((&answer["object"], &answer["model"]), (&json!("list"), &json!("ours")));
         let data = answer["data"].as_array().unwrap();
         assert!(data.len() == 2 && data.iter().all(|it| it["embedding"].is_string() == is_text), "{answer}");
-        assert_eq!((completion.usage.completion_tokens, answer["usage"]["completion_tokens"].is_null()), (0, true));
+        assert_eq!(
+            (completion.usage.completion_tokens, answer["usage"]["completion_tokens"].is_null()),
+            (0, true)
+        );
     }
 }
 

@@ -13,7 +13,11 @@ const EMBEDDINGS: &str = "/openai/v1/embeddings";
 async fn calls_wait_for_the_end_of_their_request_which_is_one_of_the_native_dialect() {
     let stage = Stage::start(&[]).await;
     for (number, path, body) in [
-        (1, COMPLETIONS, json!({"model": MODEL, "prompt": ["once", "upon"], "suffix": "x", "echo": true, "logprobs": 2})),
+        (
+            1,
+            COMPLETIONS,
+            json!({"model": MODEL, "prompt": ["once", "upon"], "suffix": "x", "echo": true, "logprobs": 2}),
+        ),
         (2, EMBEDDINGS, json!({"model": MODEL, "input": "once", "encoding_format": "base64", "user": "u"})),
     ] {
         let mut sent = body.clone();
@@ -21,15 +25,26 @@ async fn calls_wait_for_the_end_of_their_request_which_is_one_of_the_native_dial
         let call = Stage::call(stage.app.client(), path, &sent);
         stage.end_all(number, RequestStatus::Completed).await;
         let answered = stage.answer(call).await;
-        assert_eq!((answered.status, answered.header("content-type")), (200, "application/json"), "{answered:?}");
+        assert_eq!(
+            (answered.status, answered.header("content-type")),
+            (200, "application/json"),
+            "{answered:?}"
+        );
         let id = answered.header("x-overnight-request");
         let record = stage.app.client().get(&format!("/v1/requests/{id}")).await.json()[0].clone();
         assert_eq!((&record["request_body"], &record["metadata"]), (&body, &json!({"row": "17"})));
-        assert_eq!(record["result_body"], answered.json(), "it is the answer of the engine, and nothing else");
+        assert_eq!(
+            record["result_body"],
+            answered.json(),
+            "it is the answer of the engine, and nothing else"
+        );
         assert!(record.get("endpoint").is_none(), "records have the members that are documented");
         // Whoever looks at it in another way sees something.
         let client = stage.app.client();
-        for path in [format!("/exxa/v1/requests/{id}"), format!("/openai/v1/responses/{}", id.replace("req_", "resp_"))] {
+        for path in [
+            format!("/exxa/v1/requests/{id}"),
+            format!("/openai/v1/responses/{}", id.replace("req_", "resp_")),
+        ] {
             assert_eq!(client.get(&path).await.status, 200, "{path}");
         }
     }
@@ -40,7 +55,8 @@ async fn calls_wait_for_the_end_of_their_request_which_is_one_of_the_native_dial
 #[tokio::test]
 async fn a_completion_may_be_read_as_events() {
     let stage = Stage::start(&[]).await;
-    let body = json!({"model": MODEL, "prompt": "once", "stream": true, "stream_options": {"include_usage": true}});
+    let body =
+        json!({"model": MODEL, "prompt": "once", "stream": true, "stream_options": {"include_usage": true}});
     let call = Stage::call(stage.app.client(), COMPLETIONS, &body);
     stage.end_all(1, RequestStatus::Completed).await;
     let answered = stage.answer(call).await;

@@ -1,0 +1,131 @@
+//! The rules of each endpoint, for those who treat all endpoints alike.
+
+use crate::answers::{BadCompletion, Completion};
+use crate::bodies::Sizing;
+use crate::chat::{self, ChatBody};
+use crate::completions::{self, CompletionBody};
+use crate::embeddings::{self, EmbeddingBody};
+use crate::endpoints::Endpoint;
+use crate::faults::Faults;
+use crate::json::{Json, JsonText};
+use crate::limits::Limits;
+use crate::money::TokenBound;
+
+/// A body that keeps every rule of its endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestBody {
+    /// Of a chat completion.
+    Chat(ChatBody),
+    /// Of a completion.
+    Completion(CompletionBody),
+    /// Of embeddings.
+    Embedding(EmbeddingBody),
+}
+
+impl RequestBody {
+    /// Checks `value`, which stands at `path` in what the client sent (`request_body`), by the rules of `endpoint`.
+    ///
+    /// # Errors
+    ///
+    /// Every fault found, each with its path.
+    pub fn parse(endpoint: Endpoint, value: Json<'_>, path: &str, limits: &Limits) -> Result<Self, Faults> {
+        Ok(match endpoint {
+            Endpoint::ChatCompletions => Self::Chat(ChatBody::parse(value, path, limits)?),
+            Endpoint::Completions => Self::Completion(CompletionBody::parse(value, path, limits)?),
+            Endpoint::Embeddings => Self::Embedding(EmbeddingBody::parse(value, path, limits)?),
+        })
+    }
+
+    /// What it asks for.
+    pub const fn endpoint(&self) -> Endpoint {
+        match self {
+            Self::Chat(_) => Endpoint::ChatCompletions,
+            Self::Completion(_) => Endpoint::Completions,
+            Self::Embedding(_) => Endpoint::Embeddings,
+        }
+    }
+
+    /// The model as the client named it.
+    pub fn model(&self) -> &str {
+        match self {
+            Self::Chat(chat) => &chat.model,
+            Self::Completion(completion) => &completion.model,
+            Self::Embedding(embedding) => &embedding.model,
+        }
+    }
+
+    /// The body as compact text, to be stored.
+    pub const fn text(&self) -> &JsonText {
+        match self {
+            Self::Chat(chat) => &chat.body,
+            Self::Completion(completion) => &completion.body,
+            Self::Embedding(embedding) => &embedding.body,
+        }
+    }
+
+    /// The same, without all that is known of it.
+    pub fn into_text(self) -> JsonText {
+        match self {
+            Self::Chat(chat) => chat.body,
+            Self::Completion(completion) => completion.body,
+            Self::Embedding(embedding) => embedding.body,
+        }
+    }
+
+    /// What the request is likely to take of an engine, in tokens, for fairness between accounts until its real usage is known.
+    pub fn estimate_cost(&self, sizing: &Sizing) -> u32 {
+        match self {
+            Self::Chat(chat) => chat.estimate_cost(sizing),
+            Self::Completion(completion) => completion.estimate_cost(sizing),
+            Self::Embedding(embedding) => embedding.estimate_cost(),
+        }
+    }
+
+    /// The output limit of one completion, which the engine is sent; `None` where there is no output.
+    pub fn max_tokens(&self, sizing: &Sizing) -> Option<u32> {
+        match self {
+            Self::Chat(chat) => Some(chat.max_tokens(sizing)),
+            Self::Completion(completion) => Some(completion.max_tokens(sizing)),
+            Self::Embedding(_) => None,
+        }
+    }
+
+    /// Refuses a body, which stands at `path`, whose answer would be longer than is taken in if it used its output limit.
+    pub fn check_answer_size(&self, sizing: &Sizing, path: &str, faults: &mut Faults) {
+        match self {
+            Self::Chat(chat) => chat.check_answer_size(sizing, path, faults),
+            Self::Completion(completion) => completion.check_answer_size(sizing, path, faults),
+            // The length of a vector is known to the engine alone.
+            Self::Embedding(_) => {}
+        }
+    }
+
+    /// The most tokens that it is expected to use, by which its hold is priced.
+    pub fn token_bound(&self, sizing: &Sizing) -> TokenBound {
+        match self {
+            Self::Chat(chat) => chat.token_bound(sizing),
+            Self::Completion(completion) => completion.token_bound(sizing),
+            Self::Embedding(embedding) => embedding.token_bound(sizing),
+        }
+    }
+}
+
+/// Reads the body of an engine's 200 to a stored `body` of an endpoint. The client gets it with `model` set to `client_model`.
+///
+/// # Errors
+///
+/// [`BadCompletion`] tells an answer worth another try from one that will not get better.
+pub fn parse_answer(
+    endpoint: Endpoint,
+    body: Json<'_>,
+    answer: &[u8],
+    client_model: &str,
+) -> Result<Completion, BadCompletion> {
+    match endpoint {
+        Endpoint::ChatCompletions => chat::parse_completion(answer, client_model),
+        Endpoint::Completions => completions::parse_completion(answer, client_model),
+        Endpoint::Embeddings => {
+            embeddings::parse_embeddings(answer, client_model, embeddings::inputs_asked(body))
+        }
+    }
+}
