@@ -21,6 +21,7 @@ mod exxa;
 mod feeds;
 mod following;
 mod health;
+mod held_requests;
 mod idempotency;
 mod json_lines;
 mod metrics;

@@ -1,5 +1,7 @@
 //! Streams of events whose last ones tell of the end of a request.
 
+use std::convert::Infallible;
+
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
@@ -10,7 +12,8 @@ use tracing::Instrument;
 
 use super::answers;
 use super::errors::Refusal;
-use super::waiting::{EndedRequest, Waiting};
+use super::held_requests::HeldRequest;
+use super::waiting::Waiting;
 use crate::app::ReadsFor;
 use crate::clock::SharedClock;
 
@@ -20,21 +23,20 @@ const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset
 const KEEP_ALIVE_MS: i64 = 15_000;
 
 /// What becomes of the request, or of the wait for it.
-type Ended = Result<EndedRequest, Refusal>;
+type Ended = Result<HeldRequest, Refusal>;
 
 /// 200 with `opening` at once, `keep_alive` now and then, and once the request has ended what `close` says of it.
 pub(super) fn answer(
     waiting: Waiting,
     id: RequestId,
-    opening: Vec<u8>,
+    opening: Bytes,
     keep_alive: &'static [u8],
-    close: impl FnOnce(Result<&EndedRequest, Refusal>) -> Vec<u8> + Send + 'static,
+    close: impl FnOnce(Result<&HeldRequest, Refusal>) -> Vec<u8> + Send + 'static,
 ) -> Response {
     let clock = waiting.clock();
     let ended = ReadsFor::current().scope(async move { waiting.ended(id).await }).in_current_span();
     let state = Events { ended: ended.boxed(), close, clock, keep_alive };
-    let first =
-        stream::iter((!opening.is_empty()).then(|| Ok::<_, std::convert::Infallible>(opening.into())));
+    let first = stream::iter((!opening.is_empty()).then(|| Ok::<_, Infallible>(opening)));
     let rest = stream::unfold(Some(state), |state| async move {
         let (bytes, state) = state?.next().await;
         Some((Ok(bytes), state))
@@ -49,7 +51,7 @@ struct Events<C> {
     keep_alive: &'static [u8],
 }
 
-impl<C: FnOnce(Result<&EndedRequest, Refusal>) -> Vec<u8>> Events<C> {
+impl<C: FnOnce(Result<&HeldRequest, Refusal>) -> Vec<u8>> Events<C> {
     /// What is sent next; the last has nothing after it.
     async fn next(mut self) -> (Bytes, Option<Self>) {
         let ended = tokio::select! {

@@ -6,3 +6,6 @@ pub mod errors;
 pub mod events;
 pub mod files;
 pub mod outputs;
+pub mod responses;
+#[cfg(test)]
+mod tests;

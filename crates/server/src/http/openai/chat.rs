@@ -1,10 +1,11 @@
 //! Chat completions: each is a request of the queue, whose end the call waits for.
 
 use axum::Extension;
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Response;
 use overnight_domain::ids::CallId;
-use overnight_wire::openai::chat::{Delivery, to_native, write_chunks, write_completion};
+use overnight_wire::openai::chat::{Delivery, to_native, write_chunks, write_completion, write_error};
 
 use super::{creation, streams};
 use crate::app::requests;
@@ -12,8 +13,9 @@ use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::{Answer, Refusal};
+use crate::http::held_requests::HeldRequest;
 use crate::http::idempotency::CallName;
-use crate::http::waiting::{EndedRequest, MayWait};
+use crate::http::waiting::MayWait;
 
 /// Create a chat completion.
 pub(super) async fn create(
@@ -28,15 +30,15 @@ pub(super) async fn create(
     let waiting = may_wait.begin()?;
     let created = creation::create(&context.services, caller.0, body, to_native, &name).await?;
     let mut response = if delivery.is_stream {
-        let close = move |ended: Result<&EndedRequest, Refusal>| {
+        let close = move |ended: Result<&HeldRequest, Refusal>| {
             let mut out = Vec::new();
-            match ended.and_then(EndedRequest::completion) {
+            match ended.and_then(HeldRequest::completion) {
                 Ok(completion) => write_chunks(completion, delivery.includes_usage, &mut out),
-                Err(refusal) => streams::write_error(&refusal, call, &mut out),
+                Err(refusal) => write_error(&streams::error_in_stream(&refusal, call), &mut out),
             }
             out
         };
-        streams::answer(waiting, created.id, Vec::new(), close)
+        streams::answer(waiting, created.id, Bytes::new(), close)
     } else {
         answer_whole(waiting.ended(created.id).await?)?
     };
@@ -44,7 +46,7 @@ pub(super) async fn create(
     Ok(response)
 }
 
-fn answer_whole(ended: EndedRequest) -> Answer {
+fn answer_whole(ended: HeldRequest) -> Answer {
     let mut out = Vec::new();
     write_completion(ended.completion()?, &mut out);
     Ok::<Response, Refusal>(ended.answer(out))

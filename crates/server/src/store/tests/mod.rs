@@ -28,6 +28,7 @@ mod disk;
 mod ends;
 mod engine_days;
 mod engine_reports;
+mod filling;
 mod grouping;
 mod idempotency_keys;
 mod leasing;

@@ -4,6 +4,7 @@ use overnight_domain::json::{Json, JsonText, ObjectWriter, RawObject};
 
 use super::TIER;
 use crate::json::push;
+use crate::openai::errors::ErrorObject;
 use crate::openai::events::push_data;
 
 /// What a message holds as text, each sent in a chunk of its own.
@@ -23,6 +24,13 @@ pub fn write_chunks(completion: &[u8], includes_usage: bool, out: &mut Vec<u8>) 
         chunks.write(None, completion.get("usage"), out);
     }
     push("data: [DONE]\n\n", out);
+}
+
+/// Appends the event that clients raise: the stream ends before the completion.
+pub fn write_error(error: &ErrorObject, out: &mut Vec<u8>) {
+    push("data: ", out);
+    error.write_envelope(out);
+    push("\n\n", out);
 }
 
 struct Chunks<'c> {

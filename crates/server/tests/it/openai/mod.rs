@@ -1,0 +1,7 @@
+//! The dialect under `/openai/v1` over a real socket.
+
+mod chat;
+mod errors;
+mod models;
+mod support;
+mod waiting;
