@@ -73,6 +73,7 @@ impl Follower {
         loop {
             let page = match self.member.look(self.place) {
                 Look::Page(page) => page,
+                Look::Behind if *self.stopping.borrow() => return Err(AppError::stopping()),
                 Look::Behind => Arc::new(self.catch_up().await?),
                 Look::Ended(Outcome::Over) => return Ok(None),
                 Look::Ended(Outcome::Failed) => return Err(AppError::stopping()),

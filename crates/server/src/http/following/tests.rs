@@ -103,7 +103,10 @@ async fn a_thousand_who_follow_one_batch_cost_one_reader() {
     let stage = stage(3).await;
     let _counting = metrics::set_default_local_recorder(&recorder);
     let formats = [Format::Lines, Format::Events].into_iter().cycle().take(FOLLOWERS);
-    let mut followers = join_all(formats.map(|format| stage.follow(format))).await;
+    let mut followers = Vec::new();
+    for format in formats {
+        followers.push(stage.follow(format).await);
+    }
     assert!(
         matches!(stage.try_follow(Format::Lines).await, Err(Refusal::TooManyCalls)),
         "a share of its own"

@@ -102,6 +102,8 @@ pub async fn page_ended(
     if seqs.is_empty() {
         return Err(StoreError::Damaged("the order in which a batch's requests ended"));
     }
+    // What ended later is another page's: its reader knows how far it is to come.
+    seqs.truncate(usize::try_from(so_far.ended - after).unwrap_or(usize::MAX));
     read_records(store, account, after, &seqs).await
 }
 
