@@ -126,6 +126,13 @@ pub(super) fn item_id(prefix: &str, request: RequestId, place: usize) -> String 
     format!("{prefix}_{digits}{place:02}")
 }
 
+/// The place of an item in its list, from its name.
+pub(super) fn place_of(item_id: &str) -> Option<usize> {
+    const DIGITS: usize = 26;
+    let (_, name) = item_id.split_once('_')?;
+    name.get(DIGITS..)?.parse().ok()
+}
+
 /// Why an answer that came is not whole; `None` where it is.
 pub(super) fn incomplete_reason(completion: &RawObject<'_>) -> Option<&'static str> {
     let choice = completion.get("choices").and_then(Json::elements)?.next()?.to_object()?;
