@@ -37,6 +37,8 @@ pub(in crate::store) enum WriteOrder {
     ReleaseAll,
     Release,
     NewBatch,
+    NewInputBatch,
+    FillBatch,
     NewRequest,
 }
 

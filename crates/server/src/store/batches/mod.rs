@@ -1,6 +1,8 @@
 //! Batches: views over requests. Their counters move in the transaction that moves the requests.
 
 pub(in crate::store) mod cancel;
+pub(in crate::store) mod filling;
+pub(in crate::store) mod inputs;
 pub(in crate::store) mod insert;
 pub(in crate::store) mod listing;
 pub(in crate::store) mod reads;
@@ -8,6 +10,11 @@ pub(in crate::store) mod reads;
 #[cfg(test)]
 pub(super) use self::cancel::LIVE_OF_BATCH;
 pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
+pub use self::filling::{FillStep, Filled, Filling, claim_filling, fill, list_filling, release_filling};
+pub use self::inputs::{
+    InputBatch, NewInputBatch, NewInputBatchOutcome, OutputKind, delete_output, find_with_input,
+    insert_of_file, page_with_inputs,
+};
 #[cfg(test)]
 pub(super) use self::insert::{FREE, JOIN, JOIN_IN_QUEUE, RESOLVE};
 pub use self::insert::{Member, NewBatch, NewBatchOutcome, insert, insert_once, resolve};

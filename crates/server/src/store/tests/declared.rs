@@ -2,14 +2,16 @@
 
 use crate::store::database::Sql;
 use crate::store::{
-    batches, database, disk_space, effects, idempotency_keys, identity, ledger, nodes, opening, operations,
-    outbox, queue, requests, writer, writes,
+    batches, database, disk_space, effects, files, idempotency_keys, identity, ledger, nodes, opening,
+    operations, outbox, queue, requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
     vec![
         batches::cancel::STATEMENTS,
+        batches::filling::STATEMENTS,
+        batches::inputs::STATEMENTS,
         batches::insert::STATEMENTS,
         batches::listing::STATEMENTS,
         batches::reads::STATEMENTS,
@@ -19,6 +21,9 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         disk_space::STATEMENTS,
         effects::batch_counters::STATEMENTS,
         effects::events::STATEMENTS,
+        files::coming::STATEMENTS,
+        files::deletion::STATEMENTS,
+        files::reads::STATEMENTS,
         idempotency_keys::STATEMENTS,
         identity::accounts::STATEMENTS,
         identity::api_keys::STATEMENTS,
