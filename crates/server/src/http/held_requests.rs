@@ -18,7 +18,7 @@ use super::context::Shared;
 use super::errors::Refusal;
 use super::shares::{self, Buffer, Client, MemoryPermit};
 use crate::app::errors::AppError;
-use crate::app::{in_turn, requests};
+use crate::app::{parse, requests};
 
 /// Memory that is taken before a record is read, whose length nobody knows by then: that of the longest result.
 const RECORD_BYTES: usize = 16 << 20;
@@ -99,7 +99,7 @@ impl HeldRequest {
             write(&record, &mut out);
             Ok(out)
         };
-        let out = in_turn(&context.services, account, bytes, work).await?;
+        let out = parse(&context.services, account, bytes, work).await?;
         memory.correct(out.len());
         Ok((out, memory))
     }
