@@ -9,16 +9,19 @@ use crate::ids::FileId;
 pub enum Endpoint {
     /// A chat completion.
     ChatCompletions,
+    /// A response, which becomes a chat completion.
+    Responses,
 }
 
 impl Endpoint {
     /// Every endpoint.
-    pub const ALL: [Self; 1] = [Self::ChatCompletions];
+    pub const ALL: [Self; 2] = [Self::ChatCompletions, Self::Responses];
 
     /// The `url` of a line, and the `endpoint` of a batch.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ChatCompletions => "/v1/chat/completions",
+            Self::Responses => "/v1/responses",
         }
     }
 

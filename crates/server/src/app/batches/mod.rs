@@ -3,6 +3,7 @@
 mod browse;
 mod cancel;
 mod create;
+mod ends;
 mod filling;
 mod inputs;
 mod list;
@@ -20,6 +21,7 @@ pub use self::browse::{
 pub use self::cancel::{cancel, finish_cancels};
 pub use self::create::create;
 pub(super) use self::create::{Input, make};
+pub use self::ends::{AfterEnd, ENDED_PAGE_BYTES, EndedPage, EndedPages, EndedSoFar, Ends, EndsWatch};
 pub use self::filling::{FillPause, fill_account, list_filling};
 pub use self::inputs::{FromFile, create_of_file, delete_output, get_with_input, list_with_inputs, outputs};
 pub use self::list::{BatchPages, BatchQuery, list};

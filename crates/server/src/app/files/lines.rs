@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
-use overnight_domain::faults::{Quoted, codes};
+use overnight_domain::faults::{Fault, Faults, Quoted, codes};
 use overnight_domain::files::Endpoint;
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject};
+
+use overnight_wire::openai::responses::chat_call;
 
 use crate::app::errors::{AppError, InputFault, InvalidInput};
 use crate::app::requests::{Reviewed, review_text};
@@ -12,6 +14,9 @@ use crate::app::{Services, input};
 
 /// The longest `custom_id`, in bytes.
 const CUSTOM_ID_BYTES_MAX: usize = 512;
+
+/// The member of a line, and that of the metadata which keeps it.
+const CUSTOM_ID: &str = "custom_id";
 
 /// The codes of faults of lines, as OpenAI spells those it has.
 mod line_codes {
@@ -67,10 +72,10 @@ pub(in crate::app) fn read<'s>(services: &'s Services, line: &[u8]) -> Result<Li
         let param = Quoted(key).to_string();
         return Err(fault(line_codes::INVALID_JSON, &param, "stands more than once in the line"));
     }
-    let custom_id = string(&object, "custom_id")?;
+    let custom_id = string(&object, CUSTOM_ID)?;
     if custom_id.is_empty() || custom_id.len() > CUSTOM_ID_BYTES_MAX {
         let message = format!("must have 1 to {CUSTOM_ID_BYTES_MAX} bytes");
-        return Err(fault(line_codes::INVALID_CUSTOM_ID, "custom_id", &message));
+        return Err(fault(line_codes::INVALID_CUSTOM_ID, CUSTOM_ID, &message));
     }
     if string(&object, "method")? != "POST" {
         return Err(fault(line_codes::INVALID_METHOD, "method", "must be \"POST\""));
@@ -83,26 +88,44 @@ pub(in crate::app) fn read<'s>(services: &'s Services, line: &[u8]) -> Result<Li
     let body = object.get("body").filter(|body| body.kind() == Kind::Object);
     let body = body.ok_or_else(|| fault(line_codes::MISSING, "body", "must be there, as an object"))?;
     let custom_id = custom_id.into_owned();
-    let request = review_text(services, &create_body(endpoint, body, &custom_id)).map_err(in_line)?;
+    let create = create_body(endpoint, body, &custom_id)?;
+    let request = review_text(services, &create).map_err(in_line)?;
     Ok(Line { custom_id, endpoint, request })
 }
 
 /// The Create Request of a line. Whatever dialect reads the request finds its `custom_id` in its metadata.
-fn create_body(endpoint: Endpoint, body: Json<'_>, custom_id: &str) -> JsonText {
+fn create_body(endpoint: Endpoint, body: Json<'_>, custom_id: &str) -> Result<JsonText, LineFault> {
     let mut metadata = ObjectWriter::with_capacity(custom_id.len() + 32);
-    metadata.string("custom_id", custom_id);
-    let metadata = metadata.finish();
     let mut create = ObjectWriter::with_capacity(body.as_str().len() + 128);
     match endpoint {
         Endpoint::ChatCompletions => create.json("request_body", body),
+        Endpoint::Responses => {
+            let call = chat_call(body).map_err(in_body)?;
+            create.json("request_body", call.body.as_json());
+            let sent = call.metadata.as_ref().and_then(|sent| sent.as_json().members());
+            for member in sent.into_iter().flatten().filter(|member| member.key() != CUSTOM_ID) {
+                metadata.copy(member.raw_key, member.value);
+            }
+        }
     }
-    create.json("metadata", metadata.as_json());
-    create.finish()
+    metadata.string(CUSTOM_ID, custom_id);
+    create.json("metadata", metadata.finish().as_json());
+    Ok(create.finish())
 }
 
 fn string<'j>(object: &RawObject<'j>, key: &str) -> Result<Cow<'j, str>, LineFault> {
     let value = object.get(key).and_then(Json::decode_string);
     value.ok_or_else(|| fault(line_codes::MISSING, key, "must be there, as a string"))
+}
+
+/// The first fault of a body that is no chat completion.
+fn in_body(faults: Faults) -> LineFault {
+    let fault = faults.into_kept().into_iter().next();
+    let (param, message) = fault.map_or_else(
+        || ("body".to_owned(), "is invalid".to_owned()),
+        |Fault { param, message, .. }| (format!("body.{param}"), message),
+    );
+    self::fault(line_codes::INVALID_REQUEST, &param, &message)
 }
 
 /// The first fault of a request, in the words of its line.

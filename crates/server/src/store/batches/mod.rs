@@ -1,6 +1,7 @@
 //! Batches: views over requests. Their counters move in the transaction that moves the requests.
 
 pub(in crate::store) mod cancel;
+pub(in crate::store) mod ends;
 pub(in crate::store) mod filling;
 pub(in crate::store) mod inputs;
 pub(in crate::store) mod insert;
@@ -10,6 +11,7 @@ pub(in crate::store) mod reads;
 #[cfg(test)]
 pub(super) use self::cancel::LIVE_OF_BATCH;
 pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
+pub use self::ends::{EndedPage, EndedSoFar, PlaceOfEnd, ended_so_far, find_place, page_ended};
 pub use self::filling::{FillStep, Filled, Filling, claim_filling, fill, list_filling, release_filling};
 pub use self::inputs::{
     InputBatch, NewInputBatch, NewInputBatchOutcome, OutputKind, delete_output, find_with_input,
