@@ -4,5 +4,6 @@ mod chat;
 mod endpoints;
 mod errors;
 mod models;
+mod responses;
 mod support;
 mod waiting;
