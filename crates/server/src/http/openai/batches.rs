@@ -4,6 +4,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use bytes::Bytes;
 use overnight_domain::faults::{Faults, Quoted, codes};
+use overnight_domain::files::BatchEndpoint;
 use overnight_domain::ids::{BatchId, BatchKind, FileId};
 use overnight_domain::json::{Json, Kind, RawObject, minimize};
 use overnight_wire::openai::batches::{Batch, write_batch};

@@ -5,7 +5,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::RequestId;
-use overnight_domain::records::RequestSummary;
+use overnight_domain::records::{RequestRecord, RequestSummary};
 use overnight_domain::scheduler::AccountKey;
 
 use crate::app::Services;
@@ -13,7 +13,7 @@ use crate::app::errors::AppError;
 use crate::app::idempotency::Answered;
 use crate::app::requests::{self, Reading};
 use crate::http::errors::Answer;
-use crate::http::held_requests::HeldRequest;
+use crate::http::held_requests::{HeldRequest, completion_of};
 use crate::http::idempotency::{self, CallName};
 
 /// Names the request in the answer to the call that created it.
@@ -70,10 +70,15 @@ fn read_id(kept: &[u8]) -> RequestId {
     id.unwrap_or(RequestId::from_bits(0))
 }
 
-/// 200 with the answer of the engine.
-pub(super) fn answer_as_written(ended: HeldRequest) -> Answer {
-    let answer = ended.completion()?.to_vec();
-    Ok(ended.answer(answer))
+/// 200 with the answer of the engine as it is.
+pub(super) async fn answer_as_written(ended: HeldRequest) -> Answer {
+    completion_of(&ended.record)?;
+    let write = |ended: &RequestRecord, out: &mut Vec<u8>| {
+        if let Ok(answer) = completion_of(ended) {
+            out.extend_from_slice(answer);
+        }
+    };
+    Ok(ended.answer(write).await?)
 }
 
 impl Created {

@@ -23,7 +23,7 @@ pub(super) async fn create(
     let waiting = may_wait.begin()?;
     let sent = (Endpoint::Embeddings, body);
     let created = creation::create_for(&context.services, caller.0, sent, to_native, &name).await?;
-    let mut response = creation::answer_as_written(waiting.ended(created.id).await?)?;
+    let mut response = creation::answer_as_written(waiting.ended(created.id).await?).await?;
     created.name_in(&mut response);
     Ok(response)
 }
