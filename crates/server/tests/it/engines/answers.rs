@@ -16,6 +16,7 @@ fn told(error: &AttemptError) -> String {
         AttemptError::Status { code, retry_after_ms, .. } => format!("status {code} {retry_after_ms:?}"),
         AttemptError::UnlistedModel { code, .. } => format!("unlisted model {code}"),
         AttemptError::NotACompletion(_) => "not a completion".to_owned(),
+        AttemptError::NotServed(status, _) => format!("not served {status:?}"),
         AttemptError::TooLong(_) => "too long".to_owned(),
         AttemptError::BadUsage(_) => "bad usage".to_owned(),
     }
