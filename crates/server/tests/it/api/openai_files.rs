@@ -142,7 +142,7 @@ async fn lines_may_ask_for_completions_and_embeddings_all_of_a_file_for_the_same
         let output = content(&app, &ended["output_file_id"]).await;
         let output: Value = serde_json::from_str(output.lines().next().expect("a line")).expect("JSON");
         let native = format!("/v1/batches/{}", made["id"].as_str().expect("an id"));
-        let results = app.client().get(&format!("{native}/results")).await.json();
+        let results = app.client().get(&format!("{native}/results")).await.lines();
         assert_eq!(
             (&results[0]["request_body"], &results[0]["metadata"]),
             (&body, &json!({"custom_id": "a"}))

@@ -184,44 +184,44 @@ SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_a
 
 -- requests::records::FIND_RECORD, both
 SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result, warnings, CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.request = c.seq) THEN 1 ELSE 0 END AS was_retried
+               webhook, result, warnings, endpoint, CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.request = c.seq) THEN 1 ELSE 0 END AS was_retried
         FROM current_requests c WHERE id = $1 AND account = $2;
 
 -- requests::records::FIND_RECORD_AT, both
 SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
-               webhook, result, warnings
+               webhook, result, warnings, endpoint
         FROM current_requests WHERE seq = $1;
 
 -- requests::records::RECORDS_AT, SQLite
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                    CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-                   CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+                   CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
             FROM current_requests WHERE seq = ?1;
 
 -- requests::records::RECORDS_AT, PostgreSQL
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                    CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-                   CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+                   CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
             FROM current_requests WHERE seq = ANY ($1::bigint[]);
 
 -- requests::records::RECORDS_OF_ACCOUNT_NEWEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+               CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
         FROM current_requests WHERE account = $1 AND seq < $2 AND seq >= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq DESC LIMIT $10;
 
 -- requests::records::RECORDS_OF_ACCOUNT_OLDEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+               CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
         FROM current_requests WHERE account = $1 AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
 -- requests::records::RECORDS_OF_BATCH, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
-               CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+               CASE WHEN bytes <= 16384 THEN result END AS result, warnings, endpoint
         FROM current_requests WHERE batch = $1 AND batch IS NOT NULL AND seq > $2 AND seq <= $3 AND state BETWEEN $4 AND $5 AND (CAST($6 AS BIGINT) IS NULL OR model = $7)
           AND created_at > $8 AND created_at < $9 ORDER BY seq LIMIT $10;
 
