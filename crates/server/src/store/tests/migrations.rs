@@ -157,7 +157,7 @@ fn assert_no_old_name(definitions: &[(String, String)]) {
     }
 }
 
-/// Schema 8 knows no attempts, no warnings and no order of ends.
+/// Schema 8 knows no attempts, no warnings, no order of ends and no endpoints.
 async fn forget_what_came_later(fixture: &Fixture) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     const FORGET: &str = "UPDATE accounts SET stored_bytes = stored_bytes - (
@@ -165,6 +165,7 @@ async fn forget_what_came_later(fixture: &Fixture) {
             WHERE r.account = accounts.seq);
         DELETE FROM attempts;
         DELETE FROM batch_ends;
+        UPDATE requests SET endpoint = 0;
         UPDATE results SET warnings = NULL";
     connection.execute_all(FORGET).await.expect("a statement");
     connection.close().await.expect("an end");

@@ -1,6 +1,7 @@
 //! A store that holds everything that a store can hold.
 
 use bytes::Bytes;
+use overnight_domain::endpoints::Endpoint;
 use overnight_domain::ids::{EventId, KeyId, PaymentId, RequestId};
 use overnight_domain::money::Credits;
 use overnight_domain::records::{ClientFields, FailedAttempt};
@@ -160,6 +161,7 @@ fn odd_requests(fixture: &mut Fixture) -> Vec<NewRequest> {
     let large = format!(r#"{{"content":"{}"}}"#, "\\\"".repeat(LARGE_BYTES / 4));
     let mut odd = fixture.request(20);
     odd.body = text.clone().into_bytes().into();
+    odd.endpoint = Endpoint::Embeddings;
     odd.client = ClientFields {
         metadata: Some(text.into_bytes().into()),
         webhook: Some("https://example.org/hook".to_owned()),
