@@ -3,5 +3,6 @@
 mod chat;
 mod errors;
 mod models;
+mod responses;
 mod support;
 mod waiting;

@@ -40,6 +40,12 @@ impl Stage {
         Self { app, clock }
     }
 
+    /// The same, with connections that may be idle for a minute.
+    pub(super) async fn start_impatient() -> Self {
+        let (app, clock) = TestApp::start_stepped_impatient().await;
+        Self { app, clock }
+    }
+
     /// Begins a call, which is answered later.
     pub(super) fn call(client: Client, path: &str, body: &Value) -> JoinHandle<Answered> {
         let (path, body) = (path.to_owned(), body.clone());
