@@ -1,8 +1,9 @@
-//! Batches: requests that are followed, and if need be cancelled, together.
+//! Batches: requests that are followed, and if need be cancelled or deleted, together.
 
 mod browse;
 mod cancel;
 mod create;
+mod delete;
 mod list;
 
 use std::borrow::Cow;
@@ -18,6 +19,7 @@ pub use self::browse::{
 pub use self::cancel::{cancel, finish_cancels};
 pub use self::create::create;
 pub(super) use self::create::{Input, make};
+pub use self::delete::{delete, finish_deletions};
 pub use self::list::{BatchPages, BatchQuery, list};
 use super::Services;
 use super::errors::AppError;

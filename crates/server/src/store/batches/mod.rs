@@ -1,6 +1,7 @@
 //! Batches: views over requests. Their counters move in the transaction that moves the requests.
 
 pub(in crate::store) mod cancel;
+pub(in crate::store) mod deletion;
 pub(in crate::store) mod insert;
 pub(in crate::store) mod listing;
 pub(in crate::store) mod reads;
@@ -8,6 +9,7 @@ pub(in crate::store) mod reads;
 #[cfg(test)]
 pub(super) use self::cancel::LIVE_OF_BATCH;
 pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
+pub use self::deletion::{BatchDeletionOutcome, DeletedBatch, delete_chunk, list_deleting, mark_deleted};
 #[cfg(test)]
 pub(super) use self::insert::{FREE, JOIN, JOIN_IN_QUEUE, RESOLVE};
 pub use self::insert::{Member, NewBatch, NewBatchOutcome, insert, insert_once, resolve};

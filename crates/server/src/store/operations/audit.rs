@@ -85,13 +85,14 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 23] = [
             OR (c.batch IS NULL AND b.deleted = 0)",
     ),
     (
-        "a batch's state follows its counters",
+        "a batch's state follows its counters, and only what has ended is being deleted",
         "SELECT count(*) AS count FROM batches",
         "SELECT count(*) AS breaches FROM batches WHERE
             (completed_at IS NOT NULL AND (cancelled_at IS NOT NULL OR registered + in_progress > 0))
             OR (completed_at IS NULL AND cancelled_at IS NULL AND registered + in_progress = 0)
             OR (cancelled_at IS NOT NULL AND cancelling = 0 AND registered + in_progress > 0)
-            OR (cancelled_at IS NULL AND (in_progress_at IS NULL) <> (in_progress + completed + failed + cancelled = 0))",
+            OR (cancelled_at IS NULL AND (in_progress_at IS NULL) <> (in_progress + completed + failed + cancelled = 0))
+            OR (account < 0 AND (registered + in_progress > 0 OR lane IS NOT NULL))",
     ),
     (
         "a batch lists exactly its requests",
@@ -130,7 +131,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 23] = [
                         + coalesce(1024 + 2 * octet_length(webhook), 0) AS bytes FROM requests
                  UNION ALL SELECT r.account, octet_length(t.body) FROM results t JOIN requests r ON r.seq = t.request
                  UNION ALL SELECT r.account, octet_length(f.message) FROM attempts f JOIN requests r ON r.seq = f.request
-                 UNION ALL SELECT account, 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
+                 UNION ALL SELECT abs(account), 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
                         + 16 * (registered + in_progress + completed + failed + cancelled) FROM batches
              ) s GROUP BY account
          ) c ON c.account = a.seq WHERE a.stored_bytes <> coalesce(c.bytes, 0)",

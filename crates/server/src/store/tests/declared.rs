@@ -10,6 +10,7 @@ use crate::store::{
 pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
     vec![
         batches::cancel::STATEMENTS,
+        batches::deletion::STATEMENTS,
         batches::insert::STATEMENTS,
         batches::listing::STATEMENTS,
         batches::reads::STATEMENTS,
