@@ -75,6 +75,14 @@ pub struct RequestRecord {
     pub attempts: Vec<FailedAttempt>,
 }
 
+impl RequestRecord {
+    /// How many bytes it holds, about.
+    pub fn heap_bytes(&self) -> usize {
+        let long = [Some(&self.body), self.result.as_ref(), self.warnings.as_ref()];
+        long.into_iter().flatten().map(Bytes::len).sum::<usize>() + self.client.heap_bytes()
+    }
+}
+
 /// A failed attempt that counts against its request, as its owner may see it: it names neither address nor replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedAttempt {

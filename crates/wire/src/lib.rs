@@ -8,4 +8,5 @@ pub mod anthropic;
 pub mod exxa;
 mod json;
 pub mod native;
+pub mod openai;
 pub mod prompts;

@@ -41,14 +41,14 @@ impl ObjectWriter {
         self.write(&quote(key), &value.to_string());
     }
 
-    /// Adds a member that is `true` or `false`.
-    pub fn boolean(&mut self, key: &str, value: bool) {
-        self.write(&quote(key), if value { "true" } else { "false" });
-    }
-
-    /// Adds a member that is `null`.
+    /// Adds a member that is null.
     pub fn null(&mut self, key: &str) {
         self.write(&quote(key), "null");
+    }
+
+    /// Adds a member that is true or false.
+    pub fn boolean(&mut self, key: &str, value: bool) {
+        self.write(&quote(key), if value { "true" } else { "false" });
     }
 
     /// Adds a member whose value is an array of these.

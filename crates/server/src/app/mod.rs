@@ -56,6 +56,7 @@ pub use self::networks::ClientNetwork;
 pub use self::parsing::Parsers;
 pub use self::passwords::{PASSWORD_CHARS_MIN, Passwords};
 pub use self::rate_limits::RateLimits;
+pub use self::requests::AwaitedEnds;
 pub use self::signals::{HEARD_EVERY_MS, News, Signals, SweepQuestion, SweepState};
 use crate::clock::SharedClock;
 use crate::config::{ByteSize, Config, Database};
@@ -99,6 +100,8 @@ pub struct Services {
     pub live_counts: Arc<LiveCountCache>,
     /// Estimates what prefix caches would hold in order of arrival.
     pub fifo_baselines: Arc<FifoBaselines>,
+    /// Wakes the calls that wait for the ends of requests.
+    pub awaited_ends: Arc<AwaitedEnds>,
     /// When this process began to serve, in milliseconds.
     pub started_at: i64,
 }
@@ -117,7 +120,8 @@ impl Services {
             let started_at = clock.now();
             let (signals, api_key_cache, passwords, live_counts) =
                 (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-            let (parsers, rate_limits, fifo_baselines) = (Arc::default(), Arc::default(), Arc::default());
+            let (parsers, rate_limits, fifo_baselines, awaited_ends) =
+                (Arc::default(), Arc::default(), Arc::default(), Arc::default());
             let payments = payment::provider(&config.billing, &clock);
             let openid = config.console.oidc.as_ref().map(|oidc| Arc::new(OpenId::new(oidc, &clock)));
             let metrics_access = Arc::new(MetricsAccess::new(config.metrics_token_env.as_deref()));
@@ -137,6 +141,7 @@ impl Services {
                 passwords,
                 live_counts,
                 fifo_baselines,
+                awaited_ends,
                 started_at,
             })
         })

@@ -14,6 +14,8 @@ pub struct ConnectionLimits {
     pub per_address: usize,
     /// Calls of one account that may be under way at once, until the last byte of their responses was sent.
     pub calls_per_account: usize,
+    /// Calls of one account that may wait at once for the ends of their requests. All accounts together: half of [`Self::max`].
+    pub waiting_per_account: usize,
     /// A connection without a call is closed after so long.
     pub idle: Duration,
     /// A response of which the client takes nothing for so long is cut.
@@ -43,6 +45,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<ConnectionLimits, ConfigErro
         max: count("connections")?,
         per_address: count("connections_per_address")?,
         calls_per_account: count("calls_per_account")?,
+        waiting_per_account: count("waiting_calls_per_account")?,
         idle: time("idle_connection")?,
         stalled: time("stalled_response")?,
         response_buffer_bytes: size("response_buffer")?,

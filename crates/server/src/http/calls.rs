@@ -18,12 +18,13 @@ use tracing::{Instrument, Span, field};
 use super::addresses::caller;
 use super::context::{Context, Peer, Shared};
 use super::counters;
+use super::dialects::Dialect;
 use super::errors::{self, Refusal};
 use super::extract::bearer;
 use super::health;
 use super::metrics::CallTimer;
 use super::permits::IsReserve;
-use super::shares::{Buffer, Client};
+use super::shares::{Buffer, Client, MemoryPermit};
 use crate::app::api_keys::{self, Opened, Presented, UnreadKey};
 use crate::app::errors::AppError;
 use crate::app::{ClientNetwork, ReadsFor};
@@ -33,9 +34,6 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A response of so many bytes takes memory from the share of its client. Lists take it by themselves.
 const LONG_BYTES: usize = 64 << 10;
-
-/// Under these everything needs a key, whether anything is served there or not.
-const APIS: [&str; 2] = ["/v1", "/exxa/v1"];
 
 /// The account whose API key authenticated the call.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +65,10 @@ async fn carry(
     next: Next,
 ) -> Response {
     request.extensions_mut().insert(call);
+    let dialect = context.dialect_of(request.uri().path());
+    if let Some(dialect) = dialect {
+        request.extensions_mut().insert(dialect);
+    }
     let version = request.version();
     let answered = AssertUnwindSafe(admit(&context, request, next)).catch_unwind().await;
     let mut response = answered.unwrap_or_else(|_| {
@@ -74,9 +76,12 @@ async fn carry(
         Refusal::Panicked.into_response()
     });
     if response.status().is_client_error() || response.status().is_server_error() {
-        errors::write(&mut response, call);
+        errors::write(&mut response, call, dialect.map_or(errors::write_envelope, |it| it.write_refusal));
     }
     if let Ok(name) = HeaderValue::try_from(call.to_string()) {
+        if let Some(header) = dialect.and_then(|dialect| dialect.call_header) {
+            response.headers_mut().insert(HeaderName::from_static(header), name.clone());
+        }
         response.headers_mut().insert(REQUEST_ID, name);
     }
     if context.services.signals.is_stopping() && version <= Version::HTTP_11 {
@@ -98,23 +103,24 @@ async fn admit(context: &Context, mut request: Request, next: Next) -> Response 
         return Refusal::TooManyCalls.into_response();
     };
     let is_safe = request.method().is_safe();
+    let permit = Arc::new(permit);
+    request.extensions_mut().insert(Arc::clone(&permit));
     request.extensions_mut().insert(client);
     let response = client.reads().scope(next.run(request)).await;
     let mut response = hold_memory(context, client, is_safe, response).await;
-    response.extensions_mut().insert(Arc::new(permit));
+    response.extensions_mut().insert(permit);
     response
 }
 
 /// Whose share the call uses; `None` for a probe, and where a proxy does not say for whom it calls.
 async fn identify(context: &Context, request: &mut Request) -> Result<Option<Client>, Refusal> {
-    let path = request.uri().path();
-    if health::is_path(path) {
+    if health::is_path(request.uri().path()) {
         return Ok(None);
     }
     if request.extensions().get::<IsReserve>().is_some() {
         return Err(AppError::Unavailable("too many connections are open".to_owned()).into());
     }
-    if is_api(path) {
+    if request.extensions().get::<Dialect>().is_some() {
         let opened = match api_keys::present(&context.services, presented_key(request.headers()))? {
             Presented::Opens(opened) => opened,
             Presented::Unread(key) => look_up(context, key, network_of(context, request)).await?,
@@ -153,8 +159,11 @@ async fn look_up(
     Ok(looked_up?)
 }
 
-/// A long response, with the memory that it holds. Where there is none, what changed nothing is refused; the rest waits.
+/// A long response, with the memory that it holds, unless its handler has taken some. Where there is none, what changed nothing is refused; the rest waits.
 async fn hold_memory(context: &Context, client: Client, is_safe: bool, mut response: Response) -> Response {
+    if response.extensions().get::<Arc<MemoryPermit>>().is_some() {
+        return response;
+    }
     let length = response.body().size_hint().exact().and_then(|length| usize::try_from(length).ok());
     let Some(bytes) = length.filter(|bytes| *bytes >= LONG_BYTES) else { return response };
     let memory = match context.shares.try_memory(Buffer::Responses, client, bytes) {
@@ -175,12 +184,6 @@ async fn hold_memory(context: &Context, client: Client, is_safe: bool, mut respo
 /// Names the account whose call this is in what is logged of it from here on.
 pub(super) fn name_account(account: AccountId) {
     Span::current().record("account", field::display(account));
-}
-
-/// Whether everything at this path needs a key.
-pub(super) fn is_api(path: &str) -> bool {
-    let is_under = |api| path.strip_prefix(api).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    APIS.into_iter().any(is_under)
 }
 
 /// `X-API-Key`, or else what `Authorization: Bearer` carries; empty where there is neither.
@@ -208,23 +211,6 @@ pub(super) async fn method_not_allowed() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn everything_under_an_api_needs_a_key_and_nothing_else_does() {
-        for (path, expected) in [
-            ("/v1", true),
-            ("/v1/", true),
-            ("/v1/nothing", true),
-            ("/exxa/v1/requests", true),
-            ("/v11", false),
-            ("/exxa", false),
-            ("/docs", false),
-            ("*", false),
-            ("", false),
-        ] {
-            assert_eq!(is_api(path), expected, "{path}");
-        }
-    }
 
     #[test]
     fn the_api_key_header_wins_over_the_bearer() {

@@ -23,7 +23,6 @@ use tower::Service as _;
 
 use super::activity::Activity;
 use super::bodies::Received;
-use super::calls;
 use super::context::{Context, Peer, Shared, Timeouts, after};
 use super::counters;
 use super::permits::IsReserve;
@@ -132,7 +131,7 @@ impl Connection {
         let has_asked = Arc::clone(has_asked);
         service_fn(move |request| {
             has_asked.store(true, Ordering::Relaxed);
-            let call = activity.begin(calls::is_api(request.uri().path()));
+            let call = activity.begin(context.dialect_of(request.uri().path()).is_some());
             let mut request = prepare(request, peer, &context);
             if is_reserve {
                 request.extensions_mut().insert(IsReserve);

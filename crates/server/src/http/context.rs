@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::counters;
+use super::dialects::Dialect;
 use super::shares::{Buffer, Client, MemoryPermit, Shares};
 use super::wrong_keys::WrongKeys;
 use crate::app::Services;
@@ -55,13 +56,20 @@ pub(super) struct Context {
     pub(super) timeouts: Timeouts,
     pub(super) shares: Shares,
     pub(super) wrong_keys: WrongKeys,
+    /// Every dialect of the API.
+    dialects: Vec<Dialect>,
 }
 
 impl Context {
-    /// The context of a service.
-    pub(super) fn new(services: Services, timeouts: Timeouts) -> Shared {
+    /// The context of a service that speaks these dialects.
+    pub(super) fn new(services: Services, timeouts: Timeouts, dialects: Vec<Dialect>) -> Shared {
         let shares = Shares::new(services.config.connections);
-        Arc::new(Self { services, timeouts, shares, wrong_keys: WrongKeys::default() })
+        Arc::new(Self { services, timeouts, shares, wrong_keys: WrongKeys::default(), dialects })
+    }
+
+    /// The dialect of the API that a path belongs to, whether anything is served there or not; `None` where no key is needed.
+    pub(super) fn dialect_of(&self, path: &str) -> Option<Dialect> {
+        self.dialects.iter().find(|dialect| dialect.has(path)).copied()
     }
 
     /// Memory for `bytes` of a client, once it is free.

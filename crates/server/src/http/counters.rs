@@ -7,6 +7,7 @@ const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
 const CUT: &str = "overnight_http_connections_cut_total";
 const STALLED: &str = "overnight_http_responses_stalled_total";
 const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
+const WAITING: &str = "overnight_http_waiting_calls";
 const WRONG_KEYS: &str = "overnight_http_wrong_keys_throttled_total";
 /// The gauge of memory of responses.
 pub(super) const RESPONSES: &str = "overnight_http_response_buffer_bytes";
@@ -24,9 +25,10 @@ pub(super) fn describe() {
     describe_counter!(STALLED, "Responses of which the client took nothing for too long, by what was cut.");
     describe_counter!(
         CALLS_REFUSED,
-        "Calls refused by the share of an account or address: of calls or of memory."
+        "Calls refused by the share of an account or address: of calls, of waiting calls, of bulk creates or of memory."
     );
     describe_counter!(WRONG_KEYS, "Calls refused because their network brought too many wrong API keys.");
+    describe_gauge!(WAITING, "Calls that wait for the ends of their requests.");
     describe_gauge!(RESPONSES, "Bytes that responses hold of the memory for them.");
     describe_gauge!(REQUESTS, "Bytes that bodies of requests hold of the memory for them.");
 }
@@ -59,6 +61,11 @@ pub(super) fn count_over_share(share: &'static str) {
 /// Counts a call whose key was not read because its network brought too many wrong ones.
 pub(super) fn count_wrong_key_throttled() {
     counter!(WRONG_KEYS).increment(1);
+}
+
+/// Counts calls that begin to wait for the ends of their requests, or no longer do.
+pub(super) fn count_waiting(more: f64) {
+    gauge!(WAITING).increment(more);
 }
 
 /// Counts bytes that are held, or no longer are, in [`RESPONSES`] or [`REQUESTS`].

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use overnight_domain::ids::CallId;
+use overnight_domain::ids::{CallId, RequestId};
 use overnight_wire::native::errors::{ErrorBody, ErrorDetail, ErrorEnvelope};
+use overnight_wire::native::results::FailureBody;
 
 use crate::app::errors::{AppError, InputFault, InvalidInput};
 
@@ -17,6 +18,9 @@ const AUTHENTICATION: &str = "authentication_error";
 const BILLING: &str = "billing_error";
 const RATE_LIMIT: &str = "rate_limit_error";
 const SERVER: &str = "server_error";
+
+/// Nobody waits for longer than this before a call is repeated.
+const RETRY_AFTER_MAX_MS: i64 = 60_000;
 
 /// After so many seconds it is worth trying again.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
@@ -42,6 +46,20 @@ pub(super) enum Refusal {
     TooManyCalls,
     /// The network brought too many API keys that open no account, and waits for so many milliseconds.
     TooManyWrongKeys(i64),
+    /// The account has as many calls that wait for the ends of requests as it may. Nothing was created.
+    TooManyWaiting,
+    /// The request was accepted and runs on, but this call waits for its end no longer: the service stops, or another account has
+    /// the place of the call.
+    StillWaiting {
+        /// The request.
+        id: RequestId,
+        /// Whether the call carries an idempotency key, with which it can be repeated.
+        is_repeatable: bool,
+    },
+    /// The request of this call has failed.
+    RequestFailed(FailureBody),
+    /// The request of this call was cancelled.
+    RequestCancelled(RequestId),
     /// A bug of ours.
     Panicked,
 }
@@ -101,6 +119,10 @@ impl Refusal {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", INVALID_REQUEST)
             }
             Self::TimedOut => (StatusCode::REQUEST_TIMEOUT, "request_timeout", INVALID_REQUEST),
+            Self::TooManyWaiting => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiting_calls", RATE_LIMIT),
+            Self::StillWaiting { .. } => (StatusCode::SERVICE_UNAVAILABLE, "still_waiting", SERVER),
+            Self::RequestFailed(failure) => kind_of_failure(failure),
+            Self::RequestCancelled(_) => (StatusCode::CONFLICT, "cancelled", INVALID_REQUEST),
         }
     }
 
@@ -124,6 +146,33 @@ impl Refusal {
                 "too many unknown API keys came from your network: check the key, and send the next call later".to_owned()
             }
             Self::Panicked => "something went wrong here".to_owned(),
+            Self::TooManyWaiting => {
+                "too many calls wait for the ends of their requests; send the next when one of them has been answered".to_owned()
+            }
+            Self::StillWaiting { id, is_repeatable } => {
+                let advice = if *is_repeatable { "repeat the call with its Idempotency-Key" } else { "read it later" };
+                format!("request {id} was accepted and runs on, but this call can wait for it no longer: {advice}")
+            }
+            Self::RequestFailed(failure) => failure.message.clone(),
+            Self::RequestCancelled(id) => format!("request {id} was cancelled"),
+        }
+    }
+
+    /// Whether the same call would be refused again however often it is repeated, or would ask for the same work twice.
+    pub(super) const fn is_final(&self) -> bool {
+        match self {
+            Self::App(
+                AppError::PaymentsNotActivated
+                | AppError::InsufficientCredits { .. }
+                | AppError::AlreadyEnded { .. }
+                | AppError::NotEnded(_)
+                | AppError::IdempotencyKeyReused,
+            )
+            | Self::RequestFailed(_)
+            | Self::RequestCancelled(_)
+            | Self::StillWaiting { is_repeatable: false, .. } => true,
+            Self::App(AppError::QuotaExceeded(exceeded)) => exceeded.retry_after_ms > RETRY_AFTER_MAX_MS,
+            _ => false,
         }
     }
 
@@ -132,9 +181,10 @@ impl Refusal {
             Self::App(AppError::InvalidApiKey) | Self::NoMetricsToken => {
                 Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
             }
-            Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. }) | Self::TooManyCalls => {
-                Some((header::RETRY_AFTER, RETRY_AFTER))
-            }
+            Self::App(AppError::Unavailable(_) | AppError::StoreAway { .. })
+            | Self::TooManyCalls
+            | Self::TooManyWaiting
+            | Self::StillWaiting { .. } => Some((header::RETRY_AFTER, RETRY_AFTER)),
             Self::App(AppError::QuotaExceeded(exceeded)) => {
                 Some((header::RETRY_AFTER, whole_seconds(exceeded.retry_after_ms)))
             }
@@ -149,15 +199,26 @@ impl Refusal {
         let none = InvalidInput::default();
         let invalid = if let Self::App(AppError::Invalid(invalid)) = self { invalid } else { &none };
         let details: Vec<ErrorDetail> = invalid.details.iter().map(detail).collect();
+        let failed_param = if let Self::RequestFailed(failure) = self { failure.param.clone() } else { None };
         ErrorBody {
             message: self.message(),
             kind: kind.to_owned(),
             code: code.to_owned(),
-            param: details.first().and_then(|detail| detail.param.clone()),
+            param: details.first().and_then(|detail| detail.param.clone()).or(failed_param),
             details,
             details_total: invalid.total.map(|total| total as u64),
             request_id: call.to_string(),
         }
+    }
+}
+
+/// How the failure of a request is told: by whose fault it is.
+fn kind_of_failure(failure: &FailureBody) -> (StatusCode, &'static str, &'static str) {
+    match failure.code.as_str() {
+        "engine_rejected" => (StatusCode::BAD_REQUEST, "engine_rejected", INVALID_REQUEST),
+        "expired" => (StatusCode::GATEWAY_TIMEOUT, "expired", SERVER),
+        "engine_unavailable" => (StatusCode::SERVICE_UNAVAILABLE, "engine_unavailable", SERVER),
+        _ => (StatusCode::BAD_GATEWAY, "engine_invalid_response", SERVER),
     }
 }
 
@@ -196,18 +257,26 @@ pub(super) fn log(error: &AppError, call: impl Display) {
     }
 }
 
-/// Gives a refused call's answer its envelope, and logs what was our fault.
-pub(super) fn write(response: &mut Response, call: CallId) {
+/// Writes how a dialect tells of a refusal. The response has the status and the headers of the native dialect, which it may change.
+pub(super) type WriteRefusal = fn(&Refusal, CallId, &mut Response);
+
+/// Gives a refused call's answer the shape of its dialect, and logs what was our fault.
+pub(super) fn write(response: &mut Response, call: CallId, write_refusal: WriteRefusal) {
     let Some(refusal) = response.extensions_mut().remove::<Arc<Refusal>>() else { return };
     if let Refusal::App(error) = &*refusal {
         log(error, format_args!("call {call}"));
     }
-    let envelope = serde_json::to_vec(&ErrorEnvelope { error: refusal.body(call) }).unwrap_or_default();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.remove(header::CONTENT_LENGTH);
     if let Some((name, value)) = refusal.header() {
         headers.insert(name, value);
     }
+    write_refusal(&refusal, call, response);
+}
+
+/// The envelope of the native dialect.
+pub(super) fn write_envelope(refusal: &Refusal, call: CallId, response: &mut Response) {
+    let envelope = serde_json::to_vec(&ErrorEnvelope { error: refusal.body(call) }).unwrap_or_default();
     *response.body_mut() = Body::from(envelope);
 }

@@ -7,6 +7,7 @@ use overnight_domain::faults::codes;
 use overnight_domain::ids::{BatchId, Id, Kind, RequestId};
 
 use super::context::Shared;
+use super::dialects::Dialect;
 use super::errors::Refusal;
 use super::{percent, queries};
 use crate::app::errors::AppError;
@@ -73,9 +74,10 @@ fn bad_path() -> Refusal {
     AppError::invalid("path", codes::INVALID_ENCODING, "is not percent-encoded UTF-8").into()
 }
 
-/// Refuses a query where none is taken.
+/// Refuses a query where none is taken, but in a dialect whose clients send what they like.
 pub(super) fn refuse_query(parts: &Parts) -> Result<(), Refusal> {
-    match parts.uri.query() {
+    let ignores = parts.extensions.get().is_some_and(|dialect: &Dialect| dialect.ignores_queries);
+    match parts.uri.query().filter(|_| !ignores) {
         None => Ok(()),
         Some(query) => queries::Parameters::read(query, &[]).map(drop),
     }

@@ -40,6 +40,11 @@ impl FromRequestParts<Shared> for CallName {
 }
 
 impl CallName {
+    /// Whether the call carries a key.
+    pub(super) const fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The name of a line of the body of this call.
     pub(super) fn of_line(&self, number: u64) -> Self {
         Self(self.0.as_ref().map(|hash| hash.clone().chain_update(format!("\n{number}"))))
@@ -58,10 +63,15 @@ pub(super) fn answer<T>(status: StatusCode, answered: &Answered<T>, write: fn(&T
         Answered::New(done) => answers::json(status, |out| write(done, out)),
         Answered::Repeat(body) => {
             let mut response = answers::json(status, |out| out.extend_from_slice(body));
-            response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+            mark_repeat(&mut response);
             response
         }
     }
+}
+
+/// Says of an answer that its call was a repeat.
+pub(super) fn mark_repeat(response: &mut Response) {
+    response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
 }
 
 fn is_key(key: &[u8]) -> bool {

@@ -6,10 +6,20 @@ use axum::routing::{get, post};
 use axum::{Router, middleware};
 
 use super::context::{Context, Shared, Timeouts};
-use super::{calls, console, docs, exxa, health, metrics, native, openapi, payments};
+use super::dialects::Dialect;
+use super::{calls, console, docs, exxa, health, metrics, native, openai, openapi, payments};
 use crate::app::Services;
 use crate::app::payments::RETURN_PATH;
 use crate::config::ProviderConfig;
+
+/// Every dialect of the API, with its routes.
+const DIALECTS: [(Dialect, fn() -> Router<Shared>); 3] =
+    [(native::DIALECT, native::routes), (exxa::DIALECT, exxa::routes), (openai::DIALECT, openai::routes)];
+
+/// The context of a service, with every dialect.
+pub(super) fn context(services: Services, timeouts: Timeouts) -> Shared {
+    Context::new(services, timeouts, DIALECTS.map(|(dialect, _)| dialect).into())
+}
 
 /// The routes that every process has, whatever its part.
 fn health_routes(has_metrics: bool) -> Router<Shared> {
@@ -37,7 +47,7 @@ fn open_routes(services: &Services) -> Router<Shared> {
 /// and takes a trailing slash for the same path.
 pub fn router(services: Services) -> Router {
     let timeouts = Timeouts::new(&services.config.connections);
-    assemble(Context::new(services, timeouts))
+    assemble(context(services, timeouts))
 }
 
 /// Everything that is served where the API is.
@@ -46,7 +56,8 @@ pub(super) fn assemble(context: Shared) -> Router {
     if !context.services.config.role.serves_api() {
         return finish(health_routes(has_metrics), context);
     }
-    let routes = open_routes(&context.services).merge(native::routes()).merge(exxa::routes());
+    let dialects = DIALECTS.iter().fold(Router::new(), |routes, (_, more)| routes.merge(more()));
+    let routes = open_routes(&context.services).merge(dialects);
     finish(routes.merge(console::routes(&context)), context)
 }
 

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::activity::Activity;
 use super::connections::{Connection, asked_to_stop};
-use super::context::{Context, Peer, Shared, Timeouts, after};
+use super::context::{Peer, Shared, Timeouts, after};
 use super::permits::{ConnectionPermits, Origin};
 use super::{metrics, router};
 use crate::app::{ClientNetwork, Services};
@@ -80,12 +80,12 @@ pub async fn serve_with(
     shutdown: impl Future<Output = ()> + Send,
     timeouts: Timeouts,
 ) {
-    let context = Context::new(services, timeouts);
+    let context = router::context(services, timeouts);
     let (stop, stopping) = watch::channel(false);
     let mut servers = JoinSet::new();
     if let Some(listener) = listeners.metrics {
         // With shares of its own: the calls of an address at `listen` keep no probe out that has the same.
-        let context = Context::new(context.services.clone(), timeouts);
+        let context = router::context(context.services.clone(), timeouts);
         let router = router::assemble_metrics(Arc::clone(&context));
         let server = Server::new(&context, router, METRICS_CONNECTIONS_MAX, stopping.clone());
         servers.spawn(server.run(listener).boxed());

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use axum::body::Bytes;
 use overnight_domain::scheduler::AccountKey;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::counters;
+use super::waiting_calls::{WaitingCalls, WaitingPlace};
 use crate::app::{ClientNetwork, ReadsFor};
 use crate::config::ConnectionLimits;
 
@@ -79,6 +80,7 @@ pub(super) struct Shares {
     limits: ConnectionLimits,
     /// In the order of [`Buffer`].
     memory: [Arc<Semaphore>; 2],
+    waiting: Arc<WaitingCalls<Client>>,
     held: Arc<Mutex<Held>>,
 }
 
@@ -96,8 +98,14 @@ struct Share {
 
 /// A call under way; dropped with the last byte of its response.
 pub(super) struct CallPermit {
-    _call: OwnedSemaphorePermit,
+    place: Mutex<CallPlace>,
     share: Arc<Share>,
+}
+
+/// What a call under way holds.
+enum CallPlace {
+    Ordinary { _call: OwnedSemaphorePermit },
+    Waiting { _place: WaitingPlace<Client> },
 }
 
 /// A bulk create under way; dropped with its last line.
@@ -132,7 +140,8 @@ impl Shares {
     /// Nobody holds anything yet.
     pub(super) fn new(limits: ConnectionLimits) -> Self {
         let memory = Buffer::ALL.map(|buffer| Arc::new(Semaphore::new(buffer.bytes(&limits) / UNIT_BYTES)));
-        Self { limits, memory, held: Arc::default() }
+        let waiting = WaitingCalls::new(limits.max / 2, limits.waiting_per_account);
+        Self { limits, memory, waiting, held: Arc::default() }
     }
 
     fn of(&self, client: Client) -> Arc<Share> {
@@ -160,7 +169,16 @@ impl Shares {
     pub(super) fn begin_call(&self, client: Client) -> Option<CallPermit> {
         let share = self.of(client);
         let call = Arc::clone(&share.calls).try_acquire_owned().ok()?;
-        Some(CallPermit { _call: call, share })
+        Some(CallPermit { place: Mutex::new(CallPlace::Ordinary { _call: call }), share })
+    }
+
+    /// The call waits from now on and no longer counts as an ordinary one of its client; `None` where the client has as many waiting
+    /// calls as it may. Notified once another client has the place.
+    pub(super) fn begin_waiting(&self, call: &CallPermit) -> Option<Arc<Notify>> {
+        let place = self.waiting.begin(call.share.client)?;
+        let lost = place.lost();
+        *lock(&call.place) = CallPlace::Waiting { _place: place };
+        Some(lost)
     }
 
     /// A bulk create begins; `None` where the client has as many under way as it may.
@@ -267,7 +285,7 @@ fn bytes_of(permit: &OwnedSemaphorePermit) -> usize {
     permit.num_permits() * UNIT_BYTES
 }
 
-fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -288,6 +306,7 @@ mod tests {
             max: 9,
             per_address: 9,
             calls_per_account: 2,
+            waiting_per_account: 3,
             idle: Duration::ZERO,
             stalled: Duration::ZERO,
             response_buffer_bytes: 16 * MEBIBYTE,
@@ -304,6 +323,21 @@ mod tests {
         drop(calls);
         assert!(shares.begin_call(ONE).is_some());
         assert!(lock(&shares.held).is_empty());
+    }
+
+    #[test]
+    fn a_call_that_waits_leaves_its_place_to_an_ordinary_one() {
+        let shares = shares();
+        let begin = |client| {
+            let call = shares.begin_call(client).expect("a call");
+            shares.begin_waiting(&call).map(|_| call)
+        };
+        let waiting: Vec<_> = (0..3).map(|_| begin(ONE)).collect();
+        assert!(waiting.iter().all(Option::is_some) && begin(ONE).is_none() && begin(OTHER).is_some());
+        let ordinary = [shares.begin_call(ONE), shares.begin_call(ONE)];
+        assert!(ordinary.iter().all(Option::is_some) && shares.begin_call(ONE).is_none());
+        drop((waiting, ordinary));
+        assert!(begin(ONE).is_some() && lock(&shares.held).is_empty());
     }
 
     #[test]

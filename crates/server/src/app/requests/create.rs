@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use overnight_domain::chat::ChatBody;
 use overnight_domain::faults::{Faults, Quoted, codes};
-use overnight_domain::json::{JsonText, RawObject};
+use overnight_domain::json::{Json, JsonText, RawObject};
 use overnight_domain::quotas::QuotaExceeded;
 use overnight_domain::records::{ClientFields, RequestSummary};
 use overnight_domain::requests::COMPLETION_WINDOW_MS;
@@ -22,6 +22,21 @@ use crate::store::requests::{self, NewRequest};
 
 /// Makes of the body of a dialect's Create Request that of the native one, or says its faults.
 pub type Reading = fn(JsonText) -> Result<JsonText, Faults>;
+
+/// What the body of a call says beside what a request is made of, such as how it is to be answered. Nothing is stored.
+///
+/// # Errors
+///
+/// [`AppError::Invalid`] where it is no JSON, or `read` finds faults.
+pub async fn look<T: Send + 'static>(
+    services: &Services,
+    account: AccountKey,
+    body: &Bytes,
+    read: fn(Json<'_>) -> Result<T, Faults>,
+) -> Result<T, AppError> {
+    let body = body.clone();
+    parse(services, account, body.len(), move |_| Ok(read(input::read(&body)?.as_json())?)).await
+}
 
 /// Takes a request in from the JSON text of the body of a dialect's Create Request. Once this returns, it survives anything.
 ///

@@ -9,18 +9,20 @@ fn the_default_limits_on_connections_are_those_of_the_documents() {
         max: 4096,
         per_address: 512,
         calls_per_account: 256,
+        waiting_per_account: 256,
         idle: Duration::from_secs(60),
         stalled: Duration::from_secs(30),
         response_buffer_bytes: 256 << 20,
         request_buffer_bytes: 256 << 20,
     };
     assert_eq!(config.connections, expected);
-    let text = "[limits]\nconnections = 7\nconnections_per_address = 6\ncalls_per_account = 5\n\
+    let text = "[limits]\nconnections = 7\nconnections_per_address = 6\ncalls_per_account = 5\nwaiting_calls_per_account = 9\n\
         idle_connection = \"4s\"\nstalled_response = \"3s\"\nresponse_buffer = \"2 GiB\"\nrequest_buffer = \"1 GiB\"";
     let expected = ConnectionLimits {
         max: 7,
         per_address: 6,
         calls_per_account: 5,
+        waiting_per_account: 9,
         idle: Duration::from_secs(4),
         stalled: Duration::from_secs(3),
         response_buffer_bytes: 2 << 30,

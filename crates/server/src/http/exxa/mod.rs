@@ -8,7 +8,12 @@ use axum::http::HeaderValue;
 use axum::routing::{get, post};
 
 use super::context::Shared;
+use super::dialects::Dialect;
+use super::errors::write_envelope;
 use super::native::list_models;
+
+/// The dialect of these clients, which read refusals in the native envelope.
+pub(super) const DIALECT: Dialect = Dialect::new("/exxa/v1", write_envelope);
 
 /// The type of JSON Lines here. Without the charset, a usual library reads Latin-1.
 const LINES: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");

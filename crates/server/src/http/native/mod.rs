@@ -9,12 +9,17 @@ mod models;
 mod refusals;
 mod requests;
 
-pub(super) use self::models::list as list_models;
+pub(super) use self::models::{list as list_models, models as models_of};
 
 use axum::Router;
 use axum::routing::MethodRouter;
 
 use super::context::Shared;
+use super::dialects::Dialect;
+use super::errors::write_envelope;
+
+/// The service's own dialect.
+pub(super) const DIALECT: Dialect = Dialect::new("/v1", write_envelope);
 
 /// Declares the routes of the dialect: each path with its methods and their handlers. Tests draw the reference from the
 /// same list.

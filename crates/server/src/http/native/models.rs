@@ -24,7 +24,8 @@ pub(in crate::http) async fn list(State(context): State<Shared>) -> Response {
     answers::ok(|out| drop(serde_json::to_writer(out, &models)))
 }
 
-fn models(services: &Services) -> ModelList {
+/// Every model that requests may name.
+pub(in crate::http) fn models(services: &Services) -> ModelList {
     let is_charged = services.config.billing.enabled;
     let price =
         |price: &Option<Price>| price.as_ref().filter(|_| is_charged).map(|price| price.as_str().to_owned());

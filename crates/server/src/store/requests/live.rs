@@ -3,7 +3,7 @@
 use overnight_domain::ids::RequestId;
 use overnight_domain::scheduler::{AccountKey, ModelKey, Position};
 
-use crate::store::database::{Row, statements};
+use crate::store::database::{Row, Value, statements};
 use crate::store::queue::queue_scan::read_position;
 use crate::store::{Store, StoreError};
 
@@ -30,6 +30,11 @@ statements! {
         FROM requests r JOIN request_states rs ON rs.seq = r.seq LEFT JOIN queue q
           ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
         WHERE r.id = ? AND r.account = ? AND rs.state < 3 /* live */";
+    LIST_LIVE over [Bytes] = {
+        sqlite: "SELECT r.id FROM requests r JOIN request_states rs ON rs.seq = r.seq WHERE r.id = ?1 AND rs.state < 3 /* live */",
+        postgres: "SELECT r.id FROM unnest($1::bytea[]) AS v(id) JOIN requests r ON r.id = v.id JOIN request_states rs ON rs.seq = r.seq
+            WHERE rs.state < 3 /* live */",
+    };
     /// Every so many-th in order of arrival, and the first.
     SAMPLE_LIVE = "SELECT rs.model, rs.sort_key, rs.seq, rs.deadline, coalesce(q.phase, 0) <> 0 AS is_leased, coalesce(q.retry_at, 0) AS retry_at
         FROM request_states rs LEFT JOIN queue q
@@ -54,6 +59,17 @@ pub async fn find_live(
 ) -> Result<Option<LiveRequest>, StoreError> {
     let row = store.readers().fetch_optional(FIND_LIVE.bind(id).bind(account)).await?;
     row.as_ref().map(read).transpose()
+}
+
+/// Which of these requests have not ended, in no particular order.
+///
+/// # Errors
+///
+/// Only what the store could not do.
+pub async fn list_live(store: &Store, ids: &[RequestId]) -> Result<Vec<RequestId>, StoreError> {
+    let ids = ids.iter().map(|id| Value::from(*id)).collect();
+    let rows = store.readers().fetch_all(LIST_LIVE.over([], ids)).await?;
+    rows.iter().map(|row| row.get("id")).collect()
 }
 
 /// Requests of a batch that have not ended, spread over it. Goes through all of its requests.

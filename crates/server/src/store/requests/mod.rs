@@ -19,7 +19,7 @@ pub(super) use self::listing::{FIND_CHARGE, LIST_ERRORS, list_newest_of, list_of
 pub use self::listing::{
     ListFilter, ListScope, ListedRequest, RequestCharge, find_charge, find_id, list_errors, list_newest,
 };
-pub use self::live::{LiveRequest, find_live, sample_live};
+pub use self::live::{LiveRequest, find_live, list_live, sample_live};
 pub use self::pages::{Direction, Filter, Page, PageScope, page_records, page_summaries};
 #[cfg(test)]
 pub(super) use self::pages::{edge_of, records_of, summaries_of};

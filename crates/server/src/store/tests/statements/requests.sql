@@ -128,6 +128,13 @@ SELECT rs.model, rs.sort_key, rs.seq, rs.deadline, coalesce(q.phase, 0) <> 0 AS 
           ON q.model = rs.model AND q.account = rs.account AND q.sort_key = rs.sort_key AND q.seq = rs.seq
         WHERE r.id = $1 AND r.account = $2 AND rs.state < 3 /* live */;
 
+-- requests::live::LIST_LIVE, SQLite
+SELECT r.id FROM requests r JOIN request_states rs ON rs.seq = r.seq WHERE r.id = ?1 AND rs.state < 3 /* live */;
+
+-- requests::live::LIST_LIVE, PostgreSQL
+SELECT r.id FROM unnest($1::bytea[]) AS v(id) JOIN requests r ON r.id = v.id JOIN request_states rs ON rs.seq = r.seq
+            WHERE rs.state < 3 /* live */;
+
 -- requests::live::SAMPLE_LIVE, both
 SELECT rs.model, rs.sort_key, rs.seq, rs.deadline, coalesce(q.phase, 0) <> 0 AS is_leased, coalesce(q.retry_at, 0) AS retry_at
         FROM request_states rs LEFT JOIN queue q

@@ -1,0 +1,5 @@
+//! The dialect under `/openai/v1`: the shapes that OpenAI's clients send and read.
+
+pub mod chat;
+pub mod errors;
+pub mod events;
