@@ -5,7 +5,7 @@ use overnight_domain::ids::{BatchId, RequestId};
 use crate::store::batches::{self, BatchDeletionOutcome, DeletedBatch, NewBatch, NewBatchOutcome};
 use crate::store::identity::accounts;
 use crate::store::requests::{self, NewRequest};
-use crate::store::tests::webhooks::HOOK;
+use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{Fixture, START};
 use crate::store::{StoreError, ledger};
 
@@ -79,6 +79,7 @@ async fn finish(fixture: &Fixture, batch: DeletedBatch) -> Result<usize, StoreEr
 on_both!(a_batch_goes_with_its_requests_and_its_account_gets_its_bytes_back);
 async fn a_batch_goes_with_its_requests_and_its_account_gets_its_bytes_back(mut fixture: Fixture) {
     let other = fixture.insert(&[200]).await[0];
+    cancel(&fixture, other, START + 1).await;
     let before = fixture.bytes().await;
     let (batch, ids) = fixture.ended_batch(3).await;
     assert_eq!(fixture.events().await.len(), 4);
