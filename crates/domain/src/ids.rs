@@ -33,6 +33,14 @@ kinds! {
     RequestKind RequestId "req";
     /// A batch: `batch_…`.
     BatchKind BatchId "batch";
+    /// A file that was uploaded: `file_…`.
+    FileKind FileId "file";
+    /// What a file-shaped client reads of a batch's answers: `file_output_…`, with the bits of the batch.
+    OutputFileKind OutputFileId "file_output";
+    /// The same of its errors: `file_errors_…`.
+    ErrorFileKind ErrorFileId "file_errors";
+    /// The same of its requests, where no file was uploaded for them: `file_input_…`.
+    InputFileKind InputFileId "file_input";
     /// An account: `acct_…`.
     AccountKind AccountId "acct";
     /// An API key: `key_…`.

@@ -5,6 +5,7 @@ pub mod batches;
 pub mod chat;
 pub mod faults;
 pub mod fifo_baseline;
+pub mod files;
 pub mod forecast;
 pub mod ids;
 pub mod json;

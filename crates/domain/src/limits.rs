@@ -8,6 +8,8 @@ const MIB: usize = 1 << 20;
 pub struct Limits {
     /// The longest HTTP body, or line of a bulk create, in bytes. 8 MiB.
     pub request_body_bytes: usize,
+    /// The longest file of batch lines, in bytes. 512 MiB.
+    pub file_bytes: usize,
     /// The longest `metadata` object, in bytes of compact JSON. 16 KiB.
     pub metadata_bytes: usize,
     /// The most requests that one batch groups. 100,000.
@@ -22,6 +24,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             request_body_bytes: 8 * MIB,
+            file_bytes: 512 * MIB,
             metadata_bytes: 16 * KIB,
             batch_requests: 100_000,
             remote_media: false,

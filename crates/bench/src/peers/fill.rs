@@ -116,6 +116,7 @@ async fn create(
             hold,
             max_tokens: None,
             fifo_hit_permille: None,
+            batch: None,
             client,
             body: body.into(),
         }

@@ -49,6 +49,18 @@ impl RecordPages {
         Self(Cursor::of_batch(services, account, batch))
     }
 
+    /// Those of a batch that completed.
+    pub(in crate::app) fn completed_of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
+        let filter = Filter { status: Some(RequestStatus::Completed), ..Filter::default() };
+        Self(Cursor { filter, ..Cursor::of_batch(services, account, batch) })
+    }
+
+    /// Those of a batch that failed or were cancelled.
+    pub(in crate::app) fn unanswered_of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
+        let filter = Filter { is_unanswered: true, ..Filter::default() };
+        Self(Cursor { filter, ..Cursor::of_batch(services, account, batch) })
+    }
+
     /// Those of a batch that failed.
     pub(in crate::app) fn failed_of_batch(services: &Services, account: AccountKey, batch: i64) -> Self {
         let filter = Filter { status: Some(RequestStatus::Failed), ..Filter::default() };

@@ -19,6 +19,7 @@ pub struct Signals {
     questions: Mutex<Vec<SweepQuestion>>,
     has_scheduler: AtomicBool,
     bell: Notify,
+    fillers: Notify,
     is_stopping: AtomicBool,
 }
 
@@ -63,6 +64,7 @@ impl Default for Signals {
             questions: Mutex::default(),
             has_scheduler: AtomicBool::new(false),
             bell: Notify::new(),
+            fillers: Notify::new(),
             is_stopping: AtomicBool::new(false),
         }
     }
@@ -113,6 +115,16 @@ impl Signals {
         let ended = std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner));
         let questions = std::mem::take(&mut *self.questions.lock().unwrap_or_else(PoisonError::into_inner));
         News { gathering_until: (gathering_until != NOTHING).then_some(gathering_until), ended, questions }
+    }
+
+    /// A batch of a file was made, and is to be filled.
+    pub fn ring_fillers(&self) {
+        self.fillers.notify_one();
+    }
+
+    /// Ends when one was since the last time this ended.
+    pub async fn fillers_rung(&self) {
+        self.fillers.notified().await;
     }
 
     /// The process was told to stop: others are to be asked from now on.

@@ -138,6 +138,7 @@ fn limits(section: &Section<'_>) -> Result<Limits, ConfigError> {
     let batch_requests = section.integer("batch_requests", 1..=1_000_000_u32)?;
     Ok(Limits {
         request_body_bytes,
+        file_bytes: size("file")?,
         metadata_bytes,
         batch_requests: section.required("batch_requests", batch_requests)? as usize,
         remote_media: section.required("remote_media", section.boolean("remote_media")?)?,

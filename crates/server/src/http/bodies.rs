@@ -8,7 +8,7 @@ use std::task::{Context as Task, Poll, ready};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Version, header};
+use axum::http::{HeaderMap, HeaderValue, Version, header};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -55,9 +55,10 @@ impl Received {
         if body.is_end_stream() {
             return Body::empty();
         }
-        // Lines are answered while they come, however long that takes.
+        // Lines are answered, and files stored, while they come, however long that takes.
         let ends_at = match check_type(headers) {
             Ok(ContentType::JsonLines) => i64::MAX,
+            _ if is_form_data(headers) => i64::MAX,
             _ => after(context.services.clock.now(), context.timeouts.body_total),
         };
         let expects_continue = headers.contains_key(header::EXPECT);
@@ -195,6 +196,12 @@ impl FromRequest<Shared> for JsonOrLines {
 enum ContentType {
     Json,
     JsonLines,
+}
+
+fn is_form_data(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(b"multipart/form-data")
 }
 
 fn check_type(headers: &HeaderMap) -> Result<ContentType, Refusal> {

@@ -7,7 +7,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use overnight_domain::batches::BatchStatus;
 use overnight_domain::faults::{Faults, Quoted, codes};
-use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::ids::{BatchId, Id, Kind, RequestId};
 use overnight_domain::requests::RequestStatus;
 
 use super::context::Shared;
@@ -172,6 +172,33 @@ impl FromRequestParts<Shared> for RequestsQuery {
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
         Self::read(parts.uri.query().unwrap_or_default(), RequestStatus::as_str)
+    }
+}
+
+/// Which page of a list is asked for.
+pub(super) struct PageQuery<K> {
+    /// What is behind this one. The identifier zero names none.
+    pub(super) after: Option<Id<K>>,
+    /// So many at most.
+    pub(super) limit: u32,
+    /// The order; the newest first where nobody says.
+    pub(super) direction: Direction,
+}
+
+impl<K: Kind> PageQuery<K> {
+    /// Reads `after`, `limit` (`default` where it is not there, and 1 to `max`) and `order`; what else there is, is ignored.
+    pub(super) fn read(query: &str, default: u32, max: u32) -> Result<Self, Refusal> {
+        let mut parameters = Parameters::read_some(query, &["after", "limit", "order"])?;
+        let in_range = |text: &str| text.parse().ok().filter(|limit| (1..=max).contains(limit));
+        let query = Self {
+            after: parameters
+                .value("after", "an id", |text| Some(Id::parse(text).unwrap_or(Id::from_bits(0)))),
+            limit: parameters
+                .value("limit", format_args!("an integer from 1 to {max}"), in_range)
+                .unwrap_or(default),
+            direction: parameters.value("order", "asc or desc", read_order).unwrap_or(Direction::NewestFirst),
+        };
+        if parameters.faults.is_empty() { Ok(query) } else { Err(AppError::from(parameters.faults).into()) }
     }
 }
 

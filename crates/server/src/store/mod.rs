@@ -10,6 +10,7 @@ mod effects;
 mod error;
 mod event_states;
 mod exposures;
+pub mod files;
 pub mod idempotency_keys;
 pub mod identity;
 pub mod ledger;

@@ -40,6 +40,8 @@ pub(in crate::store) enum WriteOrder {
     ReleaseAll,
     Release,
     NewBatch,
+    NewInputBatch,
+    FillBatch,
     NewRequest,
 }
 

@@ -2,6 +2,7 @@
 //! [`spawn`] lists them. The deliverer alone has something under way between two runs, and is a task of its own.
 
 pub mod deliverer;
+mod filler;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -10,6 +11,7 @@ use tokio::task::JoinSet;
 use crate::app::{Services, api_keys, batches, failures, fifo_baselines};
 use crate::config::Millis;
 use crate::store::StoreError;
+use crate::store::files;
 use crate::store::idempotency_keys;
 use crate::store::nodes;
 use crate::store::queue::expiry;
@@ -34,7 +36,7 @@ const CACHE_SIZES_MS: i64 = 2_000;
 /// A worker's function: runs at a time, again and again.
 type Run = for<'a> fn(&'a Services, i64) -> BoxFuture<'a, Result<(), StoreError>>;
 
-/// Runs every recurring worker at its own interval until the set is dropped.
+/// Runs every recurring worker at its own interval, and the filler of batches, until the set is dropped.
 pub fn spawn(services: &Services) -> JoinSet<()> {
     let lease_ms = services.config.lease.0;
     let recurring: [(&str, i64, Run); 10] = [
@@ -52,13 +54,14 @@ pub fn spawn(services: &Services) -> JoinSet<()> {
         }),
         ("retention", RETENTION_MS, |services, now| Box::pin(retention(services, now))),
         ("idempotency_keys", RETENTION_MS, |services, now| Box::pin(idempotency_keys(services, now))),
+        ("files", RETENTION_MS, |services, now| Box::pin(files(services, now))),
         ("cache_sizes", CACHE_SIZES_MS, |services, _| Box::pin(fifo_baselines::learn_cache_sizes(services))),
         ("key_usage_flusher", KEY_USAGE_FLUSHER_MS, |services, _| Box::pin(key_usage_flusher(services))),
     ];
-    recurring
+    let recurring = recurring
         .into_iter()
-        .map(|(name, interval_ms, run)| repeat(services.clone(), name, interval_ms, run).boxed())
-        .collect()
+        .map(|(name, interval_ms, run)| repeat(services.clone(), name, interval_ms, run).boxed());
+    recurring.chain([filler::run(services.clone()).boxed()]).collect()
 }
 
 async fn repeat(services: Services, name: &'static str, interval_ms: i64, run: Run) {
@@ -131,6 +134,13 @@ pub async fn retention(services: &Services, now: i64) -> Result<(), StoreError> 
 /// Deletes idempotency keys that were used long ago.
 pub async fn idempotency_keys(services: &Services, now: i64) -> Result<(), StoreError> {
     while idempotency_keys::delete_old(&services.store, now - IDEMPOTENCY_KEYS_KEPT_MS).await? > 0 {}
+    Ok(())
+}
+
+/// Deletes files that expired or stopped coming, and the pieces of all that were deleted.
+pub async fn files(services: &Services, now: i64) -> Result<(), StoreError> {
+    while files::delete_expired(&services.store, now).await? > 0 {}
+    while files::delete_pieces(&services.store).await? {}
     Ok(())
 }
 

@@ -1,5 +1,8 @@
 //! The dialect under `/openai/v1`: the shapes that OpenAI's clients send and read.
 
+pub mod batches;
 pub mod chat;
 pub mod errors;
 pub mod events;
+pub mod files;
+pub mod outputs;

@@ -4,6 +4,8 @@ mod browse;
 mod cancel;
 mod create;
 mod delete;
+mod filling;
+mod inputs;
 mod list;
 
 use std::borrow::Cow;
@@ -20,12 +22,14 @@ pub use self::cancel::{cancel, finish_cancels};
 pub use self::create::create;
 pub(super) use self::create::{Input, make};
 pub use self::delete::{delete, finish_deletions};
+pub use self::filling::{FillPause, fill_account, list_filling};
+pub use self::inputs::{FromFile, create_of_file, delete_output, get_with_input, list_with_inputs, outputs};
 pub use self::list::{BatchPages, BatchQuery, list};
 use super::Services;
 use super::errors::AppError;
 use super::request_pages::{RecordPages, SummaryPages};
 use crate::store::batches;
-pub use crate::store::batches::BatchCost;
+pub use crate::store::batches::{BatchCost, InputBatch, OutputKind};
 
 const NOUN: &str = "batch";
 

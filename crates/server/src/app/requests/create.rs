@@ -78,6 +78,11 @@ pub async fn take_rate(services: &Services, account: AccountKey) {
     }
 }
 
+/// Whether the account may create one more request in this second; if so, it counts.
+pub(in crate::app) fn rate_allows(services: &Services, account: AccountKey) -> bool {
+    services.rate_limits.take(account, services.clock.now()).is_ok()
+}
+
 async fn create_within_rate(
     services: &Services,
     account: AccountKey,
@@ -182,7 +187,15 @@ pub(in crate::app) fn review<'s>(services: &'s Services, body: &[u8]) -> Result<
     review_text(services, &input::read(body)?)
 }
 
-fn review_text<'s>(services: &'s Services, text: &JsonText) -> Result<Reviewed<'s>, AppError> {
+/// As [`review`], of a text that was read.
+///
+/// # Errors
+///
+/// As [`review`].
+pub(in crate::app) fn review_text<'s>(
+    services: &'s Services,
+    text: &JsonText,
+) -> Result<Reviewed<'s>, AppError> {
     let config = &services.config;
     let mut faults = Faults::default();
     let Some(object) = input::object(text, &CREATE_MEMBERS.map(|(name, _)| name), &mut faults) else {
@@ -231,6 +244,7 @@ impl Reviewed<'_> {
             hold,
             max_tokens: Some(chat.max_tokens(&model.config.sizing())),
             fifo_hit_permille: None,
+            batch: None,
             client,
             body: chat.body.into_string().into_bytes().into(),
         };

@@ -75,6 +75,7 @@ async fn of_account(services: &Services, account: AccountKey, query: &ListQuery)
     let milliseconds = |seconds: i64| seconds.saturating_mul(1_000);
     let filter = Filter {
         status: query.status,
+        is_unanswered: false,
         model,
         created_after: query.created_after.map(|second| milliseconds(second).saturating_add(999)),
         created_before: query.created_before.map(milliseconds),

@@ -1,12 +1,16 @@
 //! The dialect under `/openai/v1`: the use cases of the native one, told as OpenAI's clients read them.
 
+mod batches;
 mod chat;
+mod content;
 mod creation;
 mod errors;
+mod files;
 mod models;
 mod streams;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 
 use super::context::Shared;
@@ -21,4 +25,10 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/openai/v1/chat/completions", post(chat::create))
         .route("/openai/v1/models", get(models::list))
         .route("/openai/v1/models/{*model}", get(models::get))
+        .route("/openai/v1/files", get(files::list).post(files::create).layer(DefaultBodyLimit::disable()))
+        .route("/openai/v1/files/{file_id}", get(files::get).delete(files::delete))
+        .route("/openai/v1/files/{file_id}/content", get(content::get))
+        .route("/openai/v1/batches", get(batches::list).post(batches::create))
+        .route("/openai/v1/batches/{batch_id}", get(batches::get))
+        .route("/openai/v1/batches/{batch_id}/cancel", post(batches::cancel))
 }

@@ -40,6 +40,7 @@ statements! {
         FROM request_states rs JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
         WHERE rs.batch = ? AND rs.batch IS NOT NULL ORDER BY rs.seq LIMIT ?";
     DELETE_MEMBERS = "DELETE FROM batch_members WHERE batch = ?";
+    DELETE_INPUT = "DELETE FROM batch_inputs WHERE batch = ?";
     /// On PostgreSQL another node may delete it in this moment: who deletes this row gives the bytes back.
     DELETE = "DELETE FROM batches WHERE seq = ? AND account < 0
         RETURNING 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
@@ -153,6 +154,7 @@ impl DeleteChunk {
             return Ok(false);
         }
         write.tx.execute(DELETE_MEMBERS.bind(seq)).await?;
+        write.tx.execute(DELETE_INPUT.bind(seq)).await?;
         for row in write.tx.fetch(DELETE.bind(seq)).await? {
             let bytes: i64 = row.get("bytes")?;
             write.effects.ledger.store_bytes(account.0, -bytes);

@@ -94,15 +94,16 @@ statements! {
     };
     /// A number that was deleted is not given out again.
     INSERT = {
-        sqlite: "INSERT INTO batches (seq, id, account, created_at, in_progress_at, completed_at,
+        sqlite: "INSERT INTO batches (seq, id, account, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
             VALUES (1 + max((SELECT coalesce(max(seq), 0) FROM batches),
                             (SELECT coalesce(max(seq), 0) FROM last_deleted WHERE table_name = 'batches')),
-                    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
-        postgres: "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
+                    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
+        postgres: "INSERT INTO batches (id, account, created_at, in_progress_at, completed_at, cancelled_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
     };
+    /// The places of a batch's rows rise; of one that is filled from a file they are not whole numbers from 0 on.
     INSERT_MEMBERS = "INSERT INTO batch_members (batch, place, ids) VALUES (?, ?, ?)";
 }
 
@@ -208,7 +209,7 @@ impl NewBatch {
             return Ok(NewBatchOutcome::Changed);
         }
         let bytes = self.stored_bytes();
-        if let Err(exceeded) = accounts.admit_batch(self.account.0, bytes, self.created_at)? {
+        if let Err(exceeded) = accounts.admit_bytes(self.account.0, bytes, self.created_at)? {
             return Ok(NewBatchOutcome::OverQuota(exceeded));
         }
         let state = BatchState::new(&counters, self.created_at);
@@ -220,26 +221,30 @@ impl NewBatch {
         write.tx.execute(JOIN_IN_QUEUE.over([batch.into()], seqs)).await?;
         self.insert_members(write, batch).await?;
         write.effects.ledger.store_bytes(self.account.0, bytes);
-        Ok(NewBatchOutcome::Created(BatchRecord {
+        Ok(NewBatchOutcome::Created(self.record(&counters, &state)))
+    }
+
+    pub(super) fn record(&self, counters: &Counters, state: &BatchState) -> BatchRecord {
+        BatchRecord {
             id: self.id,
-            state,
-            counters,
+            state: *state,
+            counters: *counters,
             created_at: self.created_at,
             webhook: self.webhook.clone(),
             metadata: self.metadata.clone(),
-        }))
+        }
     }
 
-    fn lane(&self) -> Option<i64> {
+    pub(super) fn lane(&self) -> Option<i64> {
         lane_of(self.account, self.webhook.as_deref())
     }
 
-    fn texts_bytes(&self) -> usize {
+    pub(super) fn texts_bytes(&self) -> usize {
         self.metadata.as_ref().map_or(0, Vec::len) + self.webhook.as_ref().map_or(0, String::len)
     }
 
     /// What it stores, for ever.
-    fn stored_bytes(&self) -> i64 {
+    pub(super) fn stored_bytes(&self) -> i64 {
         let metadata = self.metadata.as_ref().map_or(0, Vec::len) as i64;
         ROW_BYTES + metadata + webhook_bytes(self.webhook.as_deref()) + 16 * self.members.len() as i64
     }
@@ -264,7 +269,7 @@ impl NewBatch {
         Ok(())
     }
 
-    async fn insert(
+    pub(super) async fn insert(
         &self,
         write: &mut WriteTransaction<'_>,
         counters: &Counters,
@@ -276,6 +281,7 @@ impl NewBatch {
             .bind(self.created_at)
             .bind(state.in_progress_at())
             .bind(state.completed_at())
+            .bind(state.cancelled_at())
             .bind(counters.registered)
             .bind(counters.in_progress)
             .bind(counters.completed)

@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 21] = [
+const MIGRATIONS: [Migration; 22] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -53,6 +53,7 @@ const MIGRATIONS: [Migration; 21] = [
     migration!("0019_warnings.sql"),
     migration!("0020_engine_days.sql"),
     migration!("0021_idempotency_keys.sql"),
+    migration!("0022_files.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

@@ -69,8 +69,21 @@ impl Accounts {
         Ok(Admission::Taken)
     }
 
-    /// Whether so many bytes of a batch are taken in; if so, they count for the next. The inner error is the quota.
-    pub(in crate::store) fn admit_batch(
+    /// Whether an account can pay so much, of which nothing is held yet.
+    pub(in crate::store) fn check_hold(
+        &mut self,
+        account: i64,
+        required: Credits,
+    ) -> Result<Admission, StoreError> {
+        let available = Credits::from_nanos(self.of(account)?.available);
+        if required > Credits::ZERO && available < required {
+            return Ok(Admission::InsufficientCredits { required, available });
+        }
+        Ok(Admission::Taken)
+    }
+
+    /// Whether so many bytes are taken in that are no request; if so, they count for the next. The inner error is the quota.
+    pub(in crate::store) fn admit_bytes(
         &mut self,
         account: i64,
         bytes: i64,

@@ -24,8 +24,7 @@ use tokio::sync::Notify;
 pub(super) use self::accounts::Accounts;
 use self::events::NewEvents;
 pub(super) use self::events::{EventContext, low_half};
-use self::ledger_deltas::LedgerDeltas;
-pub(super) use self::ledger_deltas::{AcceptedPrice, Completed};
+pub(super) use self::ledger_deltas::{AcceptedPrice, Completed, LedgerDeltas};
 use super::StoreError;
 use super::database::Tx;
 
@@ -89,6 +88,12 @@ impl Effects {
         self.events.request_ended(request.seq, request.to, request.lane, request.ended_at);
         self.ledger.capture(completed, accepted);
         self.ledger.store_bytes(request.account, request.result_bytes);
+    }
+
+    /// So many lines of its file will not become requests of `batch`.
+    pub(super) fn dropped(&mut self, batch: i64, lines: i64, now: i64) {
+        self.batches.entry(batch).or_default().registered -= lines;
+        self.now = self.now.max(now);
     }
 
     /// A request of `batch` was deleted.

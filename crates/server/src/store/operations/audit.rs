@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(in crate::store) const RULES: [(&str, &str, &str); 23] = [
+pub(in crate::store) const RULES: [(&str, &str, &str); 25] = [
     (
         "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
@@ -78,11 +78,12 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 23] = [
                    count(*) FILTER (WHERE state = 3) AS completed, count(*) FILTER (WHERE state = 4) AS failed,
                    count(*) FILTER (WHERE state = 5) AS cancelled
             FROM current_states WHERE batch IS NOT NULL GROUP BY batch) c ON c.batch = b.seq
-         WHERE b.registered <> coalesce(c.registered, 0) OR b.in_progress <> coalesce(c.in_progress, 0)
+         LEFT JOIN batch_inputs i ON i.batch = b.seq
+         WHERE b.registered <> coalesce(c.registered, 0) + CASE WHEN i.state = 0 THEN i.lines - i.filled ELSE 0 END OR b.in_progress <> coalesce(c.in_progress, 0)
             OR b.completed < coalesce(c.completed, 0) OR b.failed < coalesce(c.failed, 0) OR b.cancelled < coalesce(c.cancelled, 0)
             OR b.completed + b.failed + b.cancelled
                <> b.deleted + coalesce(c.completed, 0) + coalesce(c.failed, 0) + coalesce(c.cancelled, 0)
-            OR (c.batch IS NULL AND b.deleted = 0)",
+            OR (c.batch IS NULL AND b.deleted = 0 AND i.batch IS NULL)",
     ),
     (
         "a batch's state follows its counters, and only what has ended is being deleted",
@@ -99,7 +100,22 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 23] = [
         "SELECT count(*) AS count FROM batch_members",
         "SELECT count(*) AS breaches FROM batches b WHERE
             (SELECT coalesce(sum(length(ids)), 0) FROM batch_members m WHERE m.batch = b.seq)
-            <> 16 * (b.registered + b.in_progress + b.completed + b.failed + b.cancelled)",
+            <> 16 * (b.registered + b.in_progress + b.completed + b.failed + b.cancelled
+                     - (SELECT coalesce(sum(i.lines - i.filled), 0) FROM batch_inputs i WHERE i.batch = b.seq AND i.state = 0))",
+    ),
+    (
+        "what a batch is filled from is there, and it is filled no further than that",
+        "SELECT count(*) AS count FROM batch_inputs",
+        "SELECT count(*) AS breaches FROM batch_inputs i LEFT JOIN batches b ON b.seq = i.batch LEFT JOIN files f ON f.seq = i.file
+         WHERE b.seq IS NULL OR abs(b.account) <> i.account OR i.filled > i.lines
+            OR (i.state = 0 AND (f.seq IS NULL OR i.filled = i.lines OR b.cancelled_at IS NOT NULL OR b.completed_at IS NOT NULL))",
+    ),
+    (
+        "a file is as long as its pieces",
+        "SELECT count(*) AS count FROM files",
+        "SELECT (SELECT count(*) FROM files f WHERE f.state < 2 AND f.bytes <>
+             (SELECT CAST(coalesce(sum(octet_length(p.content)), 0) AS BIGINT) FROM file_pieces p WHERE p.file = f.seq))
+           + (SELECT count(*) FROM file_pieces p LEFT JOIN files f ON f.seq = p.file WHERE f.seq IS NULL) AS breaches",
     ),
     (
         "an account's balance is the sum of its ledger entries",
@@ -123,7 +139,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 23] = [
          ) c ON c.account = a.seq WHERE a.live_requests <> coalesce(c.requests, 0)",
     ),
     (
-        "an account's stored bytes are those of its requests, attempts, results and batches",
+        "an account's stored bytes are those of its requests, attempts, results, batches and files",
         "SELECT count(*) AS count FROM accounts",
         "SELECT count(*) AS breaches FROM accounts a LEFT JOIN (
              SELECT account, CAST(sum(bytes) AS BIGINT) AS bytes FROM (
@@ -133,6 +149,7 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 23] = [
                  UNION ALL SELECT r.account, octet_length(f.message) FROM attempts f JOIN requests r ON r.seq = f.request
                  UNION ALL SELECT abs(account), 512 + coalesce(octet_length(metadata), 0) + coalesce(1024 + 2 * octet_length(webhook), 0)
                         + 16 * (registered + in_progress + completed + failed + cancelled) FROM batches
+                 UNION ALL SELECT account, 512 + bytes FROM files WHERE state < 2
              ) s GROUP BY account
          ) c ON c.account = a.seq WHERE a.stored_bytes <> coalesce(c.bytes, 0)",
     ),

@@ -46,6 +46,7 @@ pub(in crate::store) static REQUEST_STATES: Columns<NewRequest> = Columns::new(
         Column::new("account", Kind::Integer, |request| request.account.into()),
         Column::new("model", Kind::Integer, |request| request.model.into()),
         Column::fixed("state", "0 /* gathering */"),
+        Column::new("batch", Kind::Integer, |request| request.batch.into()),
         Column::new("ready_at", Kind::Integer, |request| request.ready_at.into()),
         Column::new("deadline", Kind::Integer, |request| request.expires_at.into()),
         Column::new("cost", Kind::Integer, |request| request.cost.into()),
@@ -70,7 +71,7 @@ pub fn stored_bytes(body: &[u8], client: &ClientFields) -> i64 {
 }
 
 impl NewRequest {
-    fn stored_bytes(&self) -> i64 {
+    pub(in crate::store) fn stored_bytes(&self) -> i64 {
         stored_bytes(&self.body, &self.client)
     }
 
@@ -124,7 +125,11 @@ impl InsertRequest {
     }
 }
 
-async fn store(requests: &[&NewRequest], write: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
+/// Stores requests that were admitted.
+pub(in crate::store) async fn store(
+    requests: &[&NewRequest],
+    write: &mut WriteTransaction<'_>,
+) -> Result<(), StoreError> {
     match write.tx.dialect() {
         Dialect::Sqlite => {
             let first = write.sequences.request;

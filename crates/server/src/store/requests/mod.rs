@@ -2,7 +2,7 @@
 
 pub(in crate::store) mod cancel;
 pub(in crate::store) mod deletion;
-mod insert;
+pub(in crate::store) mod insert;
 pub(in crate::store) mod listing;
 pub(in crate::store) mod live;
 pub mod models;

@@ -58,6 +58,8 @@ impl PageScope {
 pub struct Filter {
     /// Those in this status.
     pub status: Option<RequestStatus>,
+    /// Those that ended without an answer: failed and cancelled ones.
+    pub is_unanswered: bool,
     /// Those for this model.
     pub model: Option<ModelKey>,
     /// Those created after this time.
@@ -74,7 +76,9 @@ impl Filter {
 
     /// Whether a request that was in the list still is: its status is all that moves.
     fn holds(&self, request: &RequestSummary) -> bool {
-        self.status.is_none_or(|status| request.state.status() == status)
+        let status = request.state.status();
+        self.status.is_none_or(|wanted| status == wanted)
+            && (!self.is_unanswered || matches!(status, RequestStatus::Failed | RequestStatus::Cancelled))
     }
 }
 
@@ -215,7 +219,10 @@ fn bind(
     limit: i64,
 ) -> Statement {
     let (key, start, end) = range(scope);
-    let (first, last) = row::codes(filter.status);
+    let (first, last) = match filter.is_unanswered {
+        true => (row::FAILED, row::CANCELLED),
+        false => row::codes(filter.status),
+    };
     let model = filter.model.map(|model| model.0);
     sql.bind(key)
         .bind(after.unwrap_or(start))

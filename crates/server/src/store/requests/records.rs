@@ -38,6 +38,8 @@ pub struct NewRequest {
     /// The part of its prompt that an engine's prefix cache would hold if requests were sent in order of arrival, in thousandths;
     /// `None` where no such cache is known.
     pub fifo_hit_permille: Option<u16>,
+    /// The row of the batch that it is made for; `None` where a client may group it.
+    pub batch: Option<i64>,
     /// What the client sent beside the body.
     pub client: ClientFields,
     /// The chat-completion request: JSON without white space outside strings.

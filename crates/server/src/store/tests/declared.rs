@@ -2,8 +2,8 @@
 
 use crate::store::database::Sql;
 use crate::store::{
-    batches, database, disk_space, effects, idempotency_keys, identity, ledger, nodes, opening, operations,
-    outbox, queue, requests, writer, writes,
+    batches, database, disk_space, effects, files, idempotency_keys, identity, ledger, nodes, opening,
+    operations, outbox, queue, requests, writer, writes,
 };
 
 /// The statements of each file that declares some.
@@ -11,6 +11,8 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
     vec![
         batches::cancel::STATEMENTS,
         batches::deletion::STATEMENTS,
+        batches::filling::STATEMENTS,
+        batches::inputs::STATEMENTS,
         batches::insert::STATEMENTS,
         batches::listing::STATEMENTS,
         batches::reads::STATEMENTS,
@@ -20,6 +22,9 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         disk_space::STATEMENTS,
         effects::batch_counters::STATEMENTS,
         effects::events::STATEMENTS,
+        files::coming::STATEMENTS,
+        files::deletion::STATEMENTS,
+        files::reads::STATEMENTS,
         idempotency_keys::STATEMENTS,
         identity::accounts::STATEMENTS,
         identity::api_keys::STATEMENTS,

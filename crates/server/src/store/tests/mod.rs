@@ -172,6 +172,7 @@ impl Fixture {
             hold: None,
             max_tokens: None,
             fifo_hit_permille: None,
+            batch: None,
             client: ClientFields::absent(),
             body: format!(r#"{{"model":"tiny","messages":[{{"role":"user","content":"{key}"}}]}}"#)
                 .into_bytes()

@@ -17,6 +17,7 @@ mod idempotency;
 mod keys;
 mod lists;
 mod logs;
+mod openai_files;
 mod operations;
 mod overview;
 mod pages;

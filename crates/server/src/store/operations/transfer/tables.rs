@@ -120,7 +120,7 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
-pub(super) static TABLES: [Table; 23] = [
+pub(super) static TABLES: [Table; 26] = [
     Table {
         name: "settings", key: &["name"],
         columns: &[
@@ -224,6 +224,32 @@ pub(super) static TABLES: [Table; 23] = [
             integer("batch"), integer("place"), bytes("ids"),
         ],
         ..Table::PLAIN
+    },
+    Table {
+        name: "files", key: &["seq"],
+        columns: &[
+            integer("seq"), bytes("id"), integer("account"), integer("state"), integer("created_at"), integer("expires_at"),
+            integer("bytes"), text("name"), text("endpoint"), integer("lines"), integer("hold"), integer("fault_count"),
+            json("faults"),
+        ],
+        weight: Some("coalesce(octet_length(faults), 0)"), is_numbered: true, ..Table::PLAIN
+    },
+    Table {
+        name: "file_pieces", key: &["file", "place"],
+        columns: &[
+            integer("file"), integer("place"), bytes("content"),
+        ],
+        weight: Some("octet_length(content)"), ..Table::PLAIN
+    },
+    Table {
+        name: "batch_inputs", key: &["batch"],
+        columns: &[
+            integer("batch"), integer("account"), integer("state"), integer("file"), bytes("file_id"), text("endpoint"),
+            integer("lines"), integer("filled"), integer("next_piece"), integer("next_line"),
+            integer("filler_at").read_as("CAST(0 AS BIGINT)"), integer("fault_count"), json("faults"),
+            integer("deleted_outputs"),
+        ],
+        weight: Some("coalesce(octet_length(faults), 0)"), ..Table::PLAIN
     },
     Table {
         name: "ledger", key: &["seq"],

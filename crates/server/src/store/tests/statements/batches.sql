@@ -16,6 +16,9 @@ SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches
 -- batches::cancel::MARK, both
 UPDATE batches SET cancelled_at = $1, cancelling = 1 WHERE seq = $2;
 
+-- batches::cancel::STOP_FILLING, both
+UPDATE batch_inputs SET state = 1 /* filled */ WHERE batch = $1 AND state = 0 /* being filled */ RETURNING account, lines - filled AS dropped;
+
 -- batches::cancel::UNMARK, both
 UPDATE batches SET cancelling = 0 WHERE seq = $1 AND cancelling = 1 RETURNING lane;
 
@@ -49,6 +52,62 @@ SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches 
 
 -- batches::deletion::MARK, both
 UPDATE batches SET account = -account, lane = NULL WHERE seq = $1 AND account > 0;
+-- batches::filling::ADVANCE, both
+UPDATE batch_inputs SET filled = $1, lines = $2, next_piece = $3, next_line = $4, filler_at = $5, state = $6 WHERE batch = $7;
+
+-- batches::filling::CLAIM, both
+UPDATE batch_inputs SET filler_at = $1 WHERE batch = $2 AND state = 0 /* being filled */ AND filler_at <= $3;
+
+-- batches::filling::LIST, both
+SELECT DISTINCT account FROM batch_inputs WHERE state = 0 /* being filled */;
+
+-- batches::filling::LOCK, SQLite
+SELECT filled, lines FROM batch_inputs WHERE batch = ? AND state = 0 /* being filled */ AND next_piece = ? AND next_line = ?;
+
+-- batches::filling::LOCK, PostgreSQL
+SELECT filled, lines FROM batch_inputs WHERE batch = $1 AND state = 0 /* being filled */ AND next_piece = $2 AND next_line = $3
+            FOR UPDATE;
+
+-- batches::filling::LOCK_BATCH, SQLite
+SELECT seq FROM batches WHERE seq = ? AND cancelled_at IS NULL;
+
+-- batches::filling::LOCK_BATCH, PostgreSQL
+SELECT seq FROM batches WHERE seq = $1 AND cancelled_at IS NULL FOR UPDATE;
+
+-- batches::filling::NEXT, both
+SELECT i.batch, i.file, i.endpoint, i.next_piece, i.next_line, b.id, b.created_at
+        FROM batch_inputs i JOIN batches b ON b.seq = i.batch
+        WHERE i.account = $1 AND i.state = 0 /* being filled */ ORDER BY i.batch LIMIT 1;
+
+-- batches::filling::RELEASE, both
+UPDATE batch_inputs SET filler_at = 0 WHERE batch = $1 AND state = 0 /* being filled */;
+
+-- batches::inputs::DELETE_OUTPUT, both
+UPDATE batch_inputs SET deleted_outputs = deleted_outputs + $1
+        WHERE batch = (SELECT seq FROM batches WHERE id = $2 AND account = $3) AND deleted_outputs NOT IN ($4, 3);
+
+-- batches::inputs::FIND, both
+SELECT b.seq, b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_at, b.cancelling,
+               b.registered, b.in_progress, b.completed, b.failed, b.cancelled, b.webhook, b.metadata,
+               i.state, i.file_id, i.endpoint, i.lines, i.filled, i.fault_count, i.faults, i.deleted_outputs
+        FROM batches b LEFT JOIN batch_inputs i ON i.batch = b.seq WHERE b.id = $1 AND b.account = $2;
+
+-- batches::inputs::INSERT, both
+INSERT INTO batch_inputs (batch, account, state, file, file_id, endpoint, lines, filled, next_piece, next_line, filler_at,
+               fault_count, faults, deleted_outputs)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, 0, 0, $8, $9, 0);
+
+-- batches::inputs::LOCK_FILE, SQLite
+SELECT seq FROM files WHERE seq = ? AND state = 1 /* ready */;
+
+-- batches::inputs::LOCK_FILE, PostgreSQL
+SELECT seq FROM files WHERE seq = $1 AND state = 1 /* ready */ FOR SHARE;
+
+-- batches::inputs::PAGE_FROM_NEWEST, both
+SELECT b.seq, b.id, b.created_at, b.in_progress_at, b.completed_at, b.cancelled_at, b.cancelling,
+               b.registered, b.in_progress, b.completed, b.failed, b.cancelled, b.webhook, b.metadata,
+               i.state, i.file_id, i.endpoint, i.lines, i.filled, i.fault_count, NULL AS faults, i.deleted_outputs
+        FROM batches b LEFT JOIN batch_inputs i ON i.batch = b.seq WHERE b.account = $1 AND b.seq < $2 ORDER BY b.seq DESC LIMIT $3;
 
 -- batches::insert::FREE, SQLite
 SELECT state, 1 AS count FROM current_states WHERE seq = ?2 AND account = ?1 AND batch IS NULL;
@@ -68,6 +127,10 @@ INSERT INTO batches (seq, id, account, created_at, in_progress_at, completed_at,
 INSERT INTO batches (id, account, created_at, in_progress_at, completed_at,
                registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING seq;
+-- batches::insert::INSERT, both
+INSERT INTO batches (id, account, created_at, in_progress_at, completed_at, cancelled_at,
+               registered, in_progress, completed, failed, cancelled, webhook, metadata, lane)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING seq;
 
 -- batches::insert::INSERT_MEMBERS, both
 INSERT INTO batch_members (batch, place, ids) VALUES ($1, $2, $3);

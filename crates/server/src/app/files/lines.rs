@@ -1,0 +1,123 @@
+//! The lines of a file: each asks for one request, in the form of OpenAI's batch files.
+
+use std::borrow::Cow;
+
+use overnight_domain::faults::{Quoted, codes};
+use overnight_domain::files::Endpoint;
+use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject};
+
+use crate::app::errors::{AppError, InputFault, InvalidInput};
+use crate::app::requests::{Reviewed, review_text};
+use crate::app::{Services, input};
+
+/// The longest `custom_id`, in bytes.
+const CUSTOM_ID_BYTES_MAX: usize = 512;
+
+/// The codes of faults of lines, as OpenAI spells those it has.
+mod line_codes {
+    pub(super) const INVALID_JSON: &str = "invalid_json_line";
+    pub(super) const MISSING: &str = "missing_required_parameter";
+    pub(super) const INVALID_METHOD: &str = "invalid_method";
+    pub(super) const INVALID_URL: &str = "invalid_url";
+    pub(super) const MODEL_NOT_FOUND: &str = "model_not_found";
+    pub(super) const INVALID_REQUEST: &str = "invalid_request";
+    pub(super) const INVALID_CUSTOM_ID: &str = "invalid_custom_id";
+}
+
+/// Why a line makes no request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::app) struct LineFault {
+    pub(in crate::app) code: &'static str,
+    pub(in crate::app) message: String,
+    pub(in crate::app) param: Option<String>,
+}
+
+/// A line that makes a request.
+pub(in crate::app) struct Line<'s> {
+    pub(in crate::app) custom_id: String,
+    pub(in crate::app) endpoint: Endpoint,
+    pub(in crate::app) request: Reviewed<'s>,
+}
+
+fn fault(code: &'static str, param: &str, message: &str) -> LineFault {
+    let param = (!param.is_empty()).then(|| param.to_owned());
+    let message = match &param {
+        Some(param) => format!("{param} {message}"),
+        None => message.to_owned(),
+    };
+    LineFault { code, message, param }
+}
+
+/// Reads a line, which is within the limit of a request's body.
+///
+/// # Errors
+///
+/// The first fault of the line.
+pub(in crate::app) fn read<'s>(services: &'s Services, line: &[u8]) -> Result<Line<'s>, LineFault> {
+    let text = input::read(line).map_err(|error| LineFault {
+        code: line_codes::INVALID_JSON,
+        message: error.to_string().replacen("the body", "the line", 1),
+        param: None,
+    })?;
+    let object = text
+        .as_json()
+        .to_object()
+        .ok_or_else(|| fault(line_codes::INVALID_JSON, "", "the line must be a JSON object"))?;
+    if let Some(key) = object.duplicate_keys().first() {
+        let param = Quoted(key).to_string();
+        return Err(fault(line_codes::INVALID_JSON, &param, "stands more than once in the line"));
+    }
+    let custom_id = string(&object, "custom_id")?;
+    if custom_id.is_empty() || custom_id.len() > CUSTOM_ID_BYTES_MAX {
+        let message = format!("must have 1 to {CUSTOM_ID_BYTES_MAX} bytes");
+        return Err(fault(line_codes::INVALID_CUSTOM_ID, "custom_id", &message));
+    }
+    if string(&object, "method")? != "POST" {
+        return Err(fault(line_codes::INVALID_METHOD, "method", "must be \"POST\""));
+    }
+    let url = string(&object, "url")?;
+    let endpoint = Endpoint::parse(&url).ok_or_else(|| {
+        let known = Endpoint::ALL.map(Endpoint::as_str).join(", ");
+        fault(line_codes::INVALID_URL, "url", &format!("must be one of {known}, not '{}'", Quoted(&url)))
+    })?;
+    let body = object.get("body").filter(|body| body.kind() == Kind::Object);
+    let body = body.ok_or_else(|| fault(line_codes::MISSING, "body", "must be there, as an object"))?;
+    let custom_id = custom_id.into_owned();
+    let request = review_text(services, &create_body(endpoint, body, &custom_id)).map_err(in_line)?;
+    Ok(Line { custom_id, endpoint, request })
+}
+
+/// The Create Request of a line. Whatever dialect reads the request finds its `custom_id` in its metadata.
+fn create_body(endpoint: Endpoint, body: Json<'_>, custom_id: &str) -> JsonText {
+    let mut metadata = ObjectWriter::with_capacity(custom_id.len() + 32);
+    metadata.string("custom_id", custom_id);
+    let metadata = metadata.finish();
+    let mut create = ObjectWriter::with_capacity(body.as_str().len() + 128);
+    match endpoint {
+        Endpoint::ChatCompletions => create.json("request_body", body),
+    }
+    create.json("metadata", metadata.as_json());
+    create.finish()
+}
+
+fn string<'j>(object: &RawObject<'j>, key: &str) -> Result<Cow<'j, str>, LineFault> {
+    let value = object.get(key).and_then(Json::decode_string);
+    value.ok_or_else(|| fault(line_codes::MISSING, key, "must be there, as a string"))
+}
+
+/// The first fault of a request, in the words of its line.
+fn in_line(error: AppError) -> LineFault {
+    let AppError::Invalid(InvalidInput { details, .. }) = error else {
+        return fault(line_codes::INVALID_REQUEST, "", &error.to_string());
+    };
+    let Some(InputFault { param, code, message, .. }) = details.into_iter().next() else {
+        return fault(line_codes::INVALID_REQUEST, "body", "is invalid");
+    };
+    let code = match (&*param, code) {
+        ("request_body.model", codes::UNKNOWN_VALUE) => line_codes::MODEL_NOT_FOUND,
+        (_, codes::MISSING) => line_codes::MISSING,
+        _ => line_codes::INVALID_REQUEST,
+    };
+    let rename = |text: &str| text.replacen("request_body", "body", 1);
+    LineFault { code, message: rename(&message), param: Some(rename(&param)) }
+}

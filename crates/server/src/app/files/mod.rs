@@ -1,0 +1,107 @@
+//! Files of batch lines: uploaded, read, deleted.
+
+pub(super) mod lines;
+mod upload;
+
+use overnight_domain::files::FileRecord;
+use overnight_domain::ids::FileId;
+use overnight_domain::scheduler::AccountKey;
+
+pub use self::upload::{FileTerms, Upload};
+use super::Services;
+use super::errors::AppError;
+use crate::store::files::{self, FoundFile};
+pub use crate::store::files::{FilePage, Piece};
+use crate::store::requests::Direction;
+
+pub(super) const NOUN: &str = "file";
+
+/// The longest piece of a file, but for a longer line, in bytes.
+pub const PIECE_BYTES: usize = 256 << 10;
+
+/// Which files to list.
+#[derive(Debug, Clone, Copy)]
+pub struct FileQuery {
+    /// Those behind this one.
+    pub after: Option<FileId>,
+    /// So many at most.
+    pub limit: u32,
+    /// The order.
+    pub direction: Direction,
+}
+
+/// A file of the account.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn get(services: &Services, account: AccountKey, id: FileId) -> Result<FileRecord, AppError> {
+    Ok(find(services, account, id).await?.record)
+}
+
+/// Some files of the account.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where `after` is none of the account's.
+pub async fn list(services: &Services, account: AccountKey, query: FileQuery) -> Result<FilePage, AppError> {
+    let after = match query.after {
+        Some(id) => Some(find(services, account, id).await?.seq),
+        None => None,
+    };
+    Ok(files::page(&services.store, account, query.direction, after, query.limit).await?)
+}
+
+/// Deletes a file. A batch that takes its requests from it is not harmed.
+///
+/// # Errors
+///
+/// [`AppError::NotFound`] where it is none of the account's.
+pub async fn delete(services: &Services, account: AccountKey, id: FileId) -> Result<(), AppError> {
+    match files::delete(&services.store, account, id).await? {
+        true => Ok(()),
+        false => Err(AppError::NotFound(NOUN)),
+    }
+}
+
+/// What a file holds, piece by piece.
+pub struct FileContent {
+    services: Services,
+    file: i64,
+    next: i64,
+    /// The length of the file.
+    pub bytes: i64,
+}
+
+impl FileContent {
+    /// The content of a file.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::NotFound`] where it is none of the account's.
+    pub async fn open(services: &Services, account: AccountKey, id: FileId) -> Result<Self, AppError> {
+        let FoundFile { seq, record, .. } = find(services, account, id).await?;
+        Ok(Self { services: services.clone(), file: seq, next: 0, bytes: record.bytes })
+    }
+
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// What the store could not do.
+    pub async fn next_piece(&mut self) -> Result<Option<Piece>, AppError> {
+        let piece = files::next_piece(&self.services.store, self.file, self.next).await?;
+        if let Some(piece) = &piece {
+            self.next = piece.place + 1;
+        }
+        Ok(piece)
+    }
+}
+
+pub(super) async fn find(
+    services: &Services,
+    account: AccountKey,
+    id: FileId,
+) -> Result<FoundFile, AppError> {
+    files::find(&services.store, account, id).await?.ok_or(AppError::NotFound(NOUN))
+}

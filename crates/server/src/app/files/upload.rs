@@ -1,0 +1,328 @@
+//! Taking a file in while it comes: each piece of whole lines is checked and stored before the next is read, so that a file of any
+//! length needs the memory of a piece.
+
+use std::collections::HashSet;
+
+use bytes::{Bytes, BytesMut};
+use overnight_domain::faults::codes;
+use overnight_domain::files::{Endpoint, FileRecord};
+use overnight_domain::ids::FileId;
+use overnight_domain::json::ObjectWriter;
+use overnight_domain::money::Credits;
+use overnight_domain::scheduler::AccountKey;
+use sha2::{Digest, Sha256};
+
+use super::PIECE_BYTES;
+use super::lines::{self, LineFault};
+use crate::app::Services;
+use crate::app::errors::AppError;
+use crate::app::idempotency::{self, Answered, Repeatable};
+use crate::app::parsing::parse;
+use crate::store::files::{self, Appended, FinishedFile, NewFile};
+use crate::store::idempotency_keys::{Guard, Guarded, IdempotencyKey};
+use crate::tasks;
+
+/// Lines of a piece at most.
+const PIECE_LINES: usize = 256;
+
+/// How many faults of a file are kept; the rest are counted.
+const FAULTS_KEPT_MAX: i64 = 1_000;
+
+/// A file of which nothing came for so long is given up, in milliseconds.
+const LASTS_MS: i64 = 10 * 60_000;
+
+/// What is said of a file beside its content. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileTerms {
+    /// Its name.
+    pub name: String,
+    /// How long after its creation it is deleted; `None` where it is kept.
+    pub lasts_ms: Option<i64>,
+}
+
+/// A file that comes. Dropped before it is finished, it is given up.
+pub struct Upload {
+    services: Services,
+    account: AccountKey,
+    id: FileId,
+    created_at: i64,
+    /// `None` once it is a file.
+    file: Option<i64>,
+    /// What came and is not stored.
+    rest: BytesMut,
+    place: i64,
+    bytes: i64,
+    check: Check,
+    content: Sha256,
+}
+
+/// What the lines came to so far.
+#[derive(Default)]
+struct Check {
+    number: i64,
+    custom_ids: HashSet<[u8; 16]>,
+    endpoint: Option<Endpoint>,
+    lines: i64,
+    hold: i64,
+    fault_count: i64,
+    /// The elements of a JSON array.
+    faults: Vec<u8>,
+}
+
+impl Upload {
+    /// Begins a file.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::QuotaExceeded`] where the account stores all that it may; what the store could not do.
+    pub async fn begin(services: &Services, account: AccountKey) -> Result<Self, AppError> {
+        let now = services.clock.now();
+        let id = services.ids.next(now);
+        let file = NewFile { id, account, created_at: now, lasts_until: now + LASTS_MS };
+        let file = files::begin(&services.store, file).await??;
+        Ok(Self {
+            services: services.clone(),
+            account,
+            id,
+            created_at: now,
+            file: Some(file),
+            rest: BytesMut::new(),
+            place: 0,
+            bytes: 0,
+            check: Check::default(),
+            content: Sha256::new(),
+        })
+    }
+
+    /// The bytes of the line that has begun, and of those that wait to be stored.
+    pub fn held_bytes(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Takes in what came next.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::QuotaExceeded`] where the account stores all that it may; [`AppError::Invalid`] where a line is longer than a
+    /// request's body may be, or there are more lines than a batch may have requests, or the file is longer than files may be.
+    pub async fn write(&mut self, content: &[u8]) -> Result<(), AppError> {
+        self.content.update(content);
+        self.bytes += content.len() as i64;
+        let limits = &self.services.config.limits;
+        if self.bytes > limits.file_bytes as i64 {
+            let message = format!("must be at most {} bytes", limits.file_bytes);
+            return Err(AppError::invalid("file", codes::OUT_OF_RANGE, &message));
+        }
+        self.rest.extend_from_slice(content);
+        if memchr::memchr(b'\n', content).is_none() {
+            return self.check_line();
+        }
+        while let Some(length) = whole_lines(&self.rest) {
+            let piece = self.rest.split_to(length).freeze();
+            self.store(piece).await?;
+        }
+        self.check_line()
+    }
+
+    /// Refuses a file with a line that is kept in memory for too long.
+    fn check_line(&self) -> Result<(), AppError> {
+        let limit = self.services.config.limits.request_body_bytes;
+        if self.rest.len() <= limit + PIECE_BYTES {
+            return Ok(());
+        }
+        let line = self.check.number + 1;
+        let message =
+            format!("must have lines of at most {limit} bytes; line {line} or a later one is longer");
+        Err(AppError::invalid("file", codes::OUT_OF_RANGE, &message))
+    }
+
+    /// Makes a file of what came.
+    ///
+    /// # Errors
+    ///
+    /// As [`Upload::write`], [`AppError::Invalid`] where nothing came, and [`AppError::IdempotencyKeyReused`] where the call has the key of
+    /// another.
+    pub async fn finish(
+        mut self,
+        terms: FileTerms,
+        call: Option<Repeatable<FileRecord>>,
+    ) -> Result<Answered<FileRecord>, AppError> {
+        while !self.rest.is_empty() {
+            let length = first_lines(&self.rest).unwrap_or(self.rest.len());
+            let piece = self.rest.split_to(length).freeze();
+            self.store(piece).await?;
+        }
+        if self.bytes == 0 {
+            return Err(AppError::invalid("file", codes::OUT_OF_RANGE, "must not be empty"));
+        }
+        let guard = call.map(|call| self.guard(&terms, call));
+        let Some(file) = self.finished(terms) else { return Err(given_up()) };
+        let now = self.services.clock.now();
+        match files::finish(&self.services.store, file, guard, now).await? {
+            Guarded::Done(Some(record)) => {
+                self.file = None;
+                Ok(Answered::New(record))
+            }
+            Guarded::Done(None) => Err(given_up()),
+            Guarded::Recalled(recalled) => idempotency::response(recalled).map(Answered::Repeat),
+        }
+    }
+
+    fn guard(&self, terms: &FileTerms, call: Repeatable<FileRecord>) -> Guard<FileRecord> {
+        let Repeatable { hash, write } = call;
+        let terms = format!("{}\n{:?}\n", terms.name, terms.lasts_ms);
+        let digest = self.content.clone().chain_update(terms).finalize().into();
+        Guard { key: IdempotencyKey { hash, digest }, write }
+    }
+
+    fn finished(&mut self, terms: FileTerms) -> Option<FinishedFile> {
+        let Check { endpoint, lines, hold, fault_count, faults, .. } = std::mem::take(&mut self.check);
+        let faults = (!faults.is_empty()).then(|| [b"[", &*faults, b"]"].concat().into());
+        Some(FinishedFile {
+            id: self.id,
+            seq: self.file?,
+            account: self.account,
+            created_at: self.created_at,
+            expires_at: terms.lasts_ms.map(|lasts_ms| self.created_at.saturating_add(lasts_ms)),
+            bytes: self.bytes,
+            name: terms.name,
+            endpoint,
+            lines,
+            hold: Credits::from_nanos(hold),
+            fault_count,
+            faults,
+        })
+    }
+
+    async fn store(&mut self, piece: Bytes) -> Result<(), AppError> {
+        let (text, mut check) = (piece.clone(), std::mem::take(&mut self.check));
+        let checked = move |services: &Services| {
+            for line in text.split_inclusive(|byte| *byte == b'\n') {
+                check.line(services, line.trim_ascii());
+            }
+            Ok(check)
+        };
+        self.check = parse(&self.services, self.account, piece.len(), checked).await?;
+        let lines_max = self.services.config.limits.batch_requests;
+        if self.check.lines > lines_max as i64 {
+            let message = format!("must have at most {lines_max} lines");
+            return Err(AppError::invalid("file", codes::OUT_OF_RANGE, &message));
+        }
+        let Some(file) = self.file else { return Err(given_up()) };
+        let now = self.services.clock.now();
+        let place = self.place;
+        self.place += 1;
+        let times = (now, now + LASTS_MS);
+        match files::append(&self.services.store, (self.account, file), place, piece, times).await? {
+            Appended::Stored => Ok(()),
+            Appended::OverQuota(exceeded) => Err(exceeded.into()),
+            Appended::Gone => Err(given_up()),
+        }
+    }
+}
+
+fn given_up() -> AppError {
+    AppError::Unavailable("the upload was given up: nothing of it came for too long".to_owned())
+}
+
+/// The length of the next piece, where enough lines have come for one.
+fn whole_lines(text: &[u8]) -> Option<usize> {
+    let length = first_lines(text)?;
+    let is_full =
+        length >= PIECE_BYTES || text.len() >= PIECE_BYTES || lines_in(&text[..length]) == PIECE_LINES;
+    is_full.then_some(length)
+}
+
+/// The length of the whole lines that a piece has room for, and of one at least; `None` where none is whole.
+fn first_lines(text: &[u8]) -> Option<usize> {
+    let (mut lines, mut end) = (0, None);
+    for place in memchr::memchr_iter(b'\n', text) {
+        if end.is_some() && place >= PIECE_BYTES {
+            break;
+        }
+        end = Some(place + 1);
+        lines += 1;
+        if lines == PIECE_LINES {
+            break;
+        }
+    }
+    end
+}
+
+fn lines_in(text: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', text).count()
+}
+
+impl Check {
+    fn line(&mut self, services: &Services, line: &[u8]) {
+        self.number += 1;
+        if line.is_empty() {
+            return;
+        }
+        let limit = services.config.limits.request_body_bytes;
+        if line.len() > limit {
+            return self.refuse(&LineFault {
+                code: "request_too_large",
+                message: format!("the line must be at most {limit} bytes"),
+                param: None,
+            });
+        }
+        match lines::read(services, line) {
+            Err(fault) => self.refuse(&fault),
+            Ok(line) => self.take(&line),
+        }
+    }
+
+    fn take(&mut self, line: &lines::Line<'_>) {
+        let lines::Line { custom_id, endpoint, request } = line;
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&Sha256::digest(custom_id)[..16]);
+        let fault = |code, param: &str, message: &str| LineFault {
+            code,
+            message: format!("{param} {message}"),
+            param: Some(param.to_owned()),
+        };
+        if !self.custom_ids.insert(digest) {
+            return self.refuse(&fault("duplicate_custom_id", "custom_id", "stands in an earlier line"));
+        }
+        if self.endpoint.is_some_and(|first| first != *endpoint) {
+            return self.refuse(&fault("mismatched_url", "url", "must be the same in all lines of a file"));
+        }
+        self.endpoint = Some(*endpoint);
+        self.lines += 1;
+        let hold = request.hold().map_or(0, |hold| hold.amount.nanos());
+        self.hold = self.hold.saturating_add(hold);
+    }
+
+    fn refuse(&mut self, LineFault { code, message, param }: &LineFault) {
+        self.fault_count += 1;
+        if self.fault_count > FAULTS_KEPT_MAX {
+            return;
+        }
+        let mut fault = ObjectWriter::with_capacity(message.len() + 128);
+        fault.string("code", code);
+        fault.string("message", message);
+        if let Some(param) = param {
+            fault.string("param", param);
+        }
+        fault.integer("line", self.number);
+        if !self.faults.is_empty() {
+            self.faults.push(b',');
+        }
+        self.faults.extend_from_slice(fault.finish().as_str().as_bytes());
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        let Some(file) = self.file.take() else { return };
+        let (services, account) = (self.services.clone(), self.account);
+        if tokio::runtime::Handle::try_current().is_ok() {
+            tasks::spawn(async move {
+                if let Err(error) = files::discard(&services.store, account, file).await {
+                    tracing::debug!(%error, "upload not discarded; it is deleted once it is too old");
+                }
+            });
+        }
+    }
+}

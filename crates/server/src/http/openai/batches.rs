@@ -1,0 +1,157 @@
+//! Batches over HTTP.
+
+use axum::extract::{Path, RawQuery, State};
+use axum::http::StatusCode;
+use bytes::Bytes;
+use overnight_domain::faults::{Faults, Quoted, codes};
+use overnight_domain::files::Endpoint;
+use overnight_domain::ids::{BatchId, BatchKind, FileId};
+use overnight_domain::json::{Json, Kind, RawObject, minimize};
+use overnight_wire::openai::batches::{Batch, write_batch};
+use overnight_wire::openai::files::write_list;
+use sha2::{Digest, Sha256};
+
+use super::files::file_id;
+use crate::app::batches::{self, FromFile, InputBatch};
+use crate::app::errors::AppError;
+use crate::http::answers;
+use crate::http::bodies::JsonBody;
+use crate::http::calls::Caller;
+use crate::http::context::Shared;
+use crate::http::errors::Answer;
+use crate::http::idempotency::{self, CallName};
+use crate::http::queries::PageQuery;
+
+/// How many batches a page has where nobody says, and at most.
+const PAGE: u32 = 20;
+const PAGE_MAX: u32 = 100;
+
+/// What OpenAI takes of metadata.
+const METADATA_PAIRS_MAX: usize = 16;
+const METADATA_KEY_CHARS_MAX: usize = 64;
+const METADATA_VALUE_CHARS_MAX: usize = 512;
+
+fn write(batch: &InputBatch, out: &mut Vec<u8>) {
+    let InputBatch { record, input, is_cancelling } = batch;
+    write_batch(&Batch { record, input: input.as_ref(), is_cancelling: *is_cancelling }, out);
+}
+
+/// Create a batch of a file.
+pub(super) async fn create(
+    State(context): State<Shared>,
+    caller: Caller,
+    call: CallName,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let from = read(&body)?;
+    let digest = Sha256::digest(&body).into();
+    let call = call.repeatable(write);
+    let answered = batches::create_of_file(&context.services, caller.0, from, digest, call).await?;
+    Ok(idempotency::answer(StatusCode::OK, &answered, write))
+}
+
+/// Retrieve a batch.
+pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {
+    let batch = batches::get_with_input(&context.services, caller.0, batch_id(&id)).await?;
+    Ok(answers::ok(|out| write(&batch, out)))
+}
+
+/// List batches, the newest first.
+pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery(query): RawQuery) -> Answer {
+    let query = PageQuery::<BatchKind>::read(query.as_deref().unwrap_or_default(), PAGE, PAGE_MAX)?;
+    let (page, has_more) =
+        batches::list_with_inputs(&context.services, caller.0, query.after, query.limit).await?;
+    let id = |batch: &InputBatch, out: &mut Vec<u8>| {
+        out.push(b'"');
+        batch.record.id.append_to(out);
+        out.push(b'"');
+    };
+    Ok(answers::ok(|out| write_list(&page, has_more, write, id, out)))
+}
+
+/// Cancel a batch.
+pub(super) async fn cancel(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {
+    let id = batch_id(&id);
+    batches::cancel(&context.services, caller.0, id).await?;
+    let batch = batches::get_with_input(&context.services, caller.0, id).await?;
+    Ok(answers::ok(|out| write(&batch, out)))
+}
+
+/// A text that is no identifier becomes the identifier zero, which nothing has.
+fn batch_id(text: &str) -> BatchId {
+    BatchId::parse(text).unwrap_or(BatchId::from_bits(0))
+}
+
+/// Reads what a batch is to be made of. Fields that are not known are ignored, as clients send more than is asked for.
+fn read(body: &Bytes) -> Result<FromFile, AppError> {
+    let text = minimize(body, 0).map_err(|error| {
+        let message =
+            format!("cannot be read as JSON: at byte {}, expected {}", error.offset, error.expected);
+        AppError::invalid("", error.code, &message)
+    })?;
+    let object = text.as_json().to_object();
+    let object = object.ok_or_else(|| AppError::invalid("", codes::WRONG_TYPE, "must be a JSON object"))?;
+    let mut faults = Faults::default();
+    let from = FromFile {
+        file: read_file(&object, &mut faults),
+        endpoint: read_endpoint(&object, &mut faults),
+        webhook: read_webhook(&object, &mut faults),
+        metadata: read_metadata(&object, &mut faults),
+    };
+    match object.get("completion_window").and_then(Json::decode_string) {
+        Some(window) if window == "24h" => {}
+        _ => faults.push("completion_window", codes::UNKNOWN_VALUE, "must be \"24h\""),
+    }
+    if faults.is_empty() { Ok(from) } else { Err(faults.into()) }
+}
+
+fn read_file(object: &RawObject<'_>, faults: &mut Faults) -> FileId {
+    let id = object.get("input_file_id").and_then(Json::decode_string);
+    if id.is_none() {
+        faults.push("input_file_id", codes::MISSING, "is required, as a string");
+    }
+    file_id(&id.unwrap_or_default())
+}
+
+fn read_endpoint(object: &RawObject<'_>, faults: &mut Faults) -> Endpoint {
+    let name = object.get("endpoint").and_then(Json::decode_string).unwrap_or_default();
+    Endpoint::parse(&name).unwrap_or_else(|| {
+        let known = Endpoint::ALL.map(Endpoint::as_str).join(", ");
+        let message = format_args!("must be one of {known}, not '{}'", Quoted(&name));
+        faults.push("endpoint", codes::UNKNOWN_VALUE, message);
+        Endpoint::ChatCompletions
+    })
+}
+
+fn read_webhook(object: &RawObject<'_>, faults: &mut Faults) -> Option<String> {
+    let webhook = object.get_some("webhook")?;
+    let address = webhook.decode_string();
+    if address.is_none() {
+        faults.push("webhook", codes::WRONG_TYPE, "must be a string or null");
+    }
+    address.map(Into::into)
+}
+
+/// What OpenAI takes: up to 16 pairs of texts.
+fn read_metadata(object: &RawObject<'_>, faults: &mut Faults) -> Option<Vec<u8>> {
+    let metadata = object.get_some("metadata")?;
+    let mut pairs = 0;
+    let is_short = |text: &str, max: usize| text.chars().nth(max).is_none();
+    let is_pair = |key: &str, value: Json<'_>| {
+        is_short(key, METADATA_KEY_CHARS_MAX)
+            && value.decode_string().is_some_and(|text| is_short(&text, METADATA_VALUE_CHARS_MAX))
+    };
+    let is_taken = metadata.kind() == Kind::Object
+        && metadata.members().into_iter().flatten().all(|member| {
+            pairs += 1;
+            pairs <= METADATA_PAIRS_MAX && is_pair(&member.key(), member.value)
+        });
+    if !is_taken {
+        let message = format_args!(
+            "must be an object of at most {METADATA_PAIRS_MAX} texts of at most {METADATA_VALUE_CHARS_MAX} characters, under keys of at most {METADATA_KEY_CHARS_MAX}"
+        );
+        faults.push("metadata", codes::OUT_OF_RANGE, message);
+        return None;
+    }
+    Some(metadata.as_str().into())
+}

@@ -1,0 +1,117 @@
+//! What files hold.
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use futures_util::stream;
+use overnight_domain::ids::BatchId;
+use overnight_domain::records::RequestRecord;
+use overnight_domain::scheduler::AccountKey;
+use overnight_wire::openai::files::BatchFile;
+use overnight_wire::openai::outputs::{write_answer, write_error, write_input};
+use std::sync::Arc;
+
+use super::files::file_id;
+use crate::app::batches::{self, InputBatch, OutputKind};
+use crate::app::errors::AppError;
+use crate::app::files::{FileContent, PIECE_BYTES};
+use crate::app::pages::Pages;
+use crate::http::answers;
+use crate::http::calls::Caller;
+use crate::http::context::Shared;
+use crate::http::errors::Answer;
+use crate::http::json_lines;
+use crate::http::shares::{self, Buffer, Client};
+
+/// Clients take any; browsers keep it as a file.
+const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/octet-stream");
+
+type WriteLine = fn(&RequestRecord, &mut Vec<u8>);
+
+/// What a file holds. That of a batch has the lines that there are by now.
+pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {
+    let account = caller.0;
+    match BatchFile::parse(&id) {
+        None => {
+            Ok(stored(&context, account, FileContent::open(&context.services, account, file_id(&id)).await?))
+        }
+        Some((BatchFile::Input, batch)) => {
+            let pages = batches::list_results(&context.services, account, batch).await?;
+            Ok(json_lines::answer(&context, account, pages, CONTENT_TYPE, write_input).await?)
+        }
+        Some((kind, batch)) => {
+            let (_, pages) = batches::outputs(&context.services, account, batch, output_kind(kind)).await?;
+            Ok(json_lines::answer(&context, account, pages, CONTENT_TYPE, line_of(kind)).await?)
+        }
+    }
+}
+
+/// A batch, and the length of what is read as a file of it: goes through all of its requests.
+pub(super) async fn measure(
+    context: &Shared,
+    account: AccountKey,
+    kind: BatchFile,
+    id: BatchId,
+) -> Result<(InputBatch, i64), AppError> {
+    let (batch, mut pages) = match kind {
+        BatchFile::Input => {
+            let batch = batches::get_with_input(&context.services, account, id).await?;
+            (batch, batches::list_results(&context.services, account, id).await?)
+        }
+        kind => batches::outputs(&context.services, account, id, output_kind(kind)).await?,
+    };
+    let (mut bytes, mut line, write) = (0, Vec::new(), line_of(kind));
+    while let Some(page) = pages.next_page().await? {
+        for request in &page {
+            line.clear();
+            write(request, &mut line);
+            bytes += line.len() as i64 + 1;
+        }
+    }
+    Ok((batch, bytes))
+}
+
+fn line_of(kind: BatchFile) -> WriteLine {
+    match kind {
+        BatchFile::Input => write_input,
+        BatchFile::Output => write_answer,
+        BatchFile::Errors => write_error,
+    }
+}
+
+/// What is read of a batch as this file; its requests are read as errors where there is no such output.
+pub(super) const fn output_kind(kind: BatchFile) -> OutputKind {
+    match kind {
+        BatchFile::Output => OutputKind::Answers,
+        BatchFile::Input | BatchFile::Errors => OutputKind::Errors,
+    }
+}
+
+/// A file that was uploaded, on its way to a client.
+struct Stored {
+    context: Shared,
+    account: AccountKey,
+    content: FileContent,
+}
+
+impl Stored {
+    /// The next piece, once there is memory for it.
+    async fn next_chunk(mut self) -> Result<Option<(Bytes, Self)>, AppError> {
+        let client = Client::Account(self.account);
+        let memory = self.context.shares.memory(Buffer::Responses, client, PIECE_BYTES).await;
+        let mut memory = memory.ok_or_else(AppError::stopping)?;
+        let Some(piece) = self.content.next_piece().await? else { return Ok(None) };
+        memory.correct(piece.content.len());
+        Ok(Some((shares::hold(piece.content, Arc::new(memory)), self)))
+    }
+}
+
+fn stored(context: &Shared, account: AccountKey, content: FileContent) -> Response {
+    let length = content.bytes;
+    let stored = Stored { context: Arc::clone(context), account, content };
+    let chunks = stream::try_unfold(stored, Stored::next_chunk);
+    let mut response = answers::typed(StatusCode::OK, CONTENT_TYPE, Body::from_stream(chunks));
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    response
+}

@@ -1,0 +1,183 @@
+//! Files over HTTP.
+
+use axum::extract::multipart::{Field, MultipartError};
+use axum::extract::{FromRequest, Multipart, Path, RawQuery, Request, State};
+use axum::http::StatusCode;
+use overnight_domain::faults::{Quoted, codes};
+use overnight_domain::files::FileRecord;
+use overnight_domain::ids::{FileId, FileKind};
+use overnight_wire::openai::files::{
+    BATCH, BatchFile, write_batch_file, write_deleted, write_file, write_list,
+};
+
+use super::content;
+use crate::app::batches;
+use crate::app::errors::AppError;
+use crate::app::files::{self, FileQuery, FileTerms, PIECE_BYTES, Upload};
+use crate::http::answers;
+use crate::http::bodies::Buffers;
+use crate::http::calls::Caller;
+use crate::http::context::Shared;
+use crate::http::counters;
+use crate::http::errors::{Answer, Refusal};
+use crate::http::idempotency::{self, CallName};
+use crate::http::queries::PageQuery;
+use crate::http::shares::Client;
+
+/// The longest field beside the file, in bytes.
+const FIELD_BYTES_MAX: usize = 4 << 10;
+
+/// What an upload holds at once, but for a long line.
+const UPLOAD_BYTES: usize = 2 * PIECE_BYTES;
+
+/// How many files a page has at most.
+const PAGE_MAX: u32 = 10_000;
+
+/// How long a file may be asked to last, in seconds: an hour to 30 days.
+const LASTS_SECONDS: std::ops::RangeInclusive<i64> = 3_600..=2_592_000;
+
+/// The fields of a form that uploads a file, in whatever order they come.
+#[derive(Default)]
+struct Form {
+    purpose: Option<String>,
+    name: Option<String>,
+    seconds: Option<String>,
+}
+
+/// Upload a file.
+pub(super) async fn create(
+    State(context): State<Shared>,
+    caller: Caller,
+    call: CallName,
+    request: Request,
+) -> Answer {
+    let Some(_permit) = context.shares.begin_bulk(Client::Account(caller.0)) else {
+        counters::count_over_share("bulk");
+        return Err(Refusal::TooManyCalls);
+    };
+    let (parts, body) = request.into_parts();
+    let buffers = Buffers::of(&parts, &context);
+    let _memory = buffers.take(UPLOAD_BYTES).await?;
+    let mut multipart = Multipart::from_request(Request::from_parts(parts, body), &context)
+        .await
+        .map_err(|_| Refusal::UnsupportedMediaType("the body must be multipart/form-data"))?;
+    let (mut form, mut upload) = (Form::default(), None);
+    while let Some(mut field) = multipart.next_field().await.map_err(broken)? {
+        match field.name().unwrap_or_default() {
+            "file" if upload.is_none() => {
+                form.name = field.file_name().map(str::to_owned);
+                let begun = Upload::begin(&context.services, caller.0).await?;
+                upload = Some(receive(field, begun, &context, &buffers).await?);
+            }
+            "purpose" => form.purpose = Some(short_text(&mut field).await?),
+            "expires_after[seconds]" => form.seconds = Some(short_text(&mut field).await?),
+            _ => drop(short_text(&mut field).await?),
+        }
+    }
+    let upload = upload.ok_or_else(|| AppError::invalid("file", codes::MISSING, "is required"))?;
+    let answered = upload.finish(form.terms()?, call.repeatable(write_file)).await?;
+    Ok(idempotency::answer(StatusCode::OK, &answered, write_file))
+}
+
+async fn receive(
+    mut field: Field<'_>,
+    mut upload: Upload,
+    context: &Shared,
+    buffers: &Buffers,
+) -> Result<Upload, Refusal> {
+    let mut memory = None;
+    while let Some(chunk) = field.chunk().await.map_err(broken)? {
+        let is_long = upload.held_bytes() + chunk.len() > UPLOAD_BYTES;
+        if is_long && memory.is_none() {
+            memory = buffers.take(context.services.config.limits.request_body_bytes).await?;
+        }
+        upload.write(&chunk).await?;
+        if !is_long {
+            memory = None;
+        }
+    }
+    Ok(upload)
+}
+
+impl Form {
+    fn terms(self) -> Result<FileTerms, AppError> {
+        let Self { purpose, name, seconds } = self;
+        match purpose.as_deref() {
+            Some(BATCH) => {}
+            Some(other) => {
+                let message = format!("must be '{BATCH}', not '{}': no other files are taken", Quoted(other));
+                return Err(AppError::invalid("purpose", codes::UNKNOWN_VALUE, &message));
+            }
+            None => return Err(AppError::invalid("purpose", codes::MISSING, "is required")),
+        }
+        let lasts_ms =
+            seconds.map(|text| text.parse().ok().filter(|seconds| LASTS_SECONDS.contains(seconds)));
+        if lasts_ms == Some(None) {
+            let message =
+                format!("must be an integer from {} to {}", LASTS_SECONDS.start(), LASTS_SECONDS.end());
+            return Err(AppError::invalid("expires_after.seconds", codes::OUT_OF_RANGE, &message));
+        }
+        let name = name.unwrap_or_else(|| "batch.jsonl".to_owned());
+        Ok(FileTerms { name, lasts_ms: lasts_ms.flatten().map(|seconds| seconds * 1_000) })
+    }
+}
+
+async fn short_text(field: &mut Field<'_>) -> Result<String, Refusal> {
+    let mut text = Vec::new();
+    while let Some(chunk) = field.chunk().await.map_err(broken)? {
+        text.extend_from_slice(&chunk);
+        if text.len() > FIELD_BYTES_MAX {
+            let message = format!("has a field beside the file that is longer than {FIELD_BYTES_MAX} bytes");
+            return Err(AppError::invalid("", codes::OUT_OF_RANGE, &message).into());
+        }
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
+fn broken(error: MultipartError) -> Refusal {
+    let message = format!("cannot be read as multipart/form-data: {error}");
+    AppError::invalid("", codes::INVALID_ENCODING, &message).into()
+}
+
+/// List files.
+pub(super) async fn list(State(context): State<Shared>, caller: Caller, RawQuery(query): RawQuery) -> Answer {
+    let query = PageQuery::<FileKind>::read(query.as_deref().unwrap_or_default(), PAGE_MAX, PAGE_MAX)?;
+    let query = FileQuery { after: query.after, limit: query.limit, direction: query.direction };
+    let page = files::list(&context.services, caller.0, query).await?;
+    let id = |file: &FileRecord, out: &mut Vec<u8>| {
+        out.push(b'"');
+        file.id.append_to(out);
+        out.push(b'"');
+    };
+    Ok(answers::ok(|out| write_list(&page.rows, page.has_more, write_file, id, out)))
+}
+
+/// Retrieve a file, or what is read as one of a batch.
+pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {
+    let Some((kind, batch)) = BatchFile::parse(&id) else {
+        let file = files::get(&context.services, caller.0, file_id(&id)).await?;
+        return Ok(answers::ok(|out| write_file(&file, out)));
+    };
+    let (batch, bytes) = content::measure(&context, caller.0, kind, batch).await?;
+    let record = &batch.record;
+    let named = (record.id, record.state.status());
+    Ok(answers::ok(|out| write_batch_file(kind, named, record.created_at, bytes, out)))
+}
+
+/// Delete a file, or what is read as one of a batch.
+pub(super) async fn delete(State(context): State<Shared>, caller: Caller, Path(id): Path<String>) -> Answer {
+    match BatchFile::parse(&id) {
+        None => files::delete(&context.services, caller.0, file_id(&id)).await?,
+        Some((BatchFile::Input, _)) => return Err(AppError::NotFound("file").into()),
+        Some((kind, batch)) => {
+            batches::delete_output(&context.services, caller.0, batch, content::output_kind(kind)).await?;
+        }
+    }
+    Ok(answers::ok(|out| write_deleted(&id, out)))
+}
+
+/// A text that is no identifier becomes the identifier zero, which nothing has.
+pub(super) fn file_id(text: &str) -> FileId {
+    FileId::parse(text).unwrap_or(FileId::from_bits(0))
+}

@@ -1,0 +1,277 @@
+//! Making requests of the lines of a batch's file, some at a time: each step is one write, which also notes how far it came, so that a
+//! crash loses and repeats no line. A batch that is cancelled is filled no further.
+
+use overnight_domain::files::Endpoint;
+use overnight_domain::ids::BatchId;
+use overnight_domain::quotas::QuotaExceeded;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::batches::insert::INSERT_MEMBERS;
+use crate::store::database::{Row, Tx, statements};
+use crate::store::effects::Accounts;
+use crate::store::ledger::holds::Admission;
+use crate::store::requests::NewRequest;
+use crate::store::requests::insert::store;
+use crate::store::writer::{Job, Operation, WriteClass};
+use crate::store::writes::{WriteOrder, WriteTransaction};
+use crate::store::{Store, StoreError};
+
+statements! {
+    LIST = "SELECT DISTINCT account FROM batch_inputs WHERE state = 0 /* being filled */";
+    NEXT = "SELECT i.batch, i.file, i.endpoint, i.next_piece, i.next_line, b.id, b.created_at
+        FROM batch_inputs i JOIN batches b ON b.seq = i.batch
+        WHERE i.account = ? AND i.state = 0 /* being filled */ ORDER BY i.batch LIMIT 1";
+    CLAIM = "UPDATE batch_inputs SET filler_at = ? WHERE batch = ? AND state = 0 /* being filled */ AND filler_at <= ?";
+    RELEASE = "UPDATE batch_inputs SET filler_at = 0 WHERE batch = ? AND state = 0 /* being filled */";
+    LOCK_BATCH = {
+        sqlite: "SELECT seq FROM batches WHERE seq = ? AND cancelled_at IS NULL",
+        postgres: "SELECT seq FROM batches WHERE seq = ? AND cancelled_at IS NULL FOR UPDATE",
+    };
+    LOCK = {
+        sqlite: "SELECT filled, lines FROM batch_inputs WHERE batch = ? AND state = 0 /* being filled */ AND next_piece = ? AND next_line = ?",
+        postgres: "SELECT filled, lines FROM batch_inputs WHERE batch = ? AND state = 0 /* being filled */ AND next_piece = ? AND next_line = ?
+            FOR UPDATE",
+    };
+    ADVANCE = "UPDATE batch_inputs SET filled = ?, lines = ?, next_piece = ?, next_line = ?, filler_at = ?, state = ? WHERE batch = ?";
+}
+
+/// A batch that is being filled, and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filling {
+    /// Its row.
+    pub batch: i64,
+    /// Its identifier.
+    pub id: BatchId,
+    /// When it was made, in milliseconds.
+    pub created_at: i64,
+    /// The row of its file.
+    pub file: i64,
+    /// What the lines ask for.
+    pub endpoint: Endpoint,
+    /// The place of the piece that has the next line.
+    pub next_piece: i64,
+    /// How many lines of that piece come before it.
+    pub next_line: i64,
+}
+
+/// The next lines of a batch, as requests.
+pub struct FillStep {
+    /// Where the batch stood when they were read.
+    pub filling: Filling,
+    /// Whose it is.
+    pub account: AccountKey,
+    /// Their requests; `None` for a line that makes none any more, as when its model is gone.
+    pub lines: Vec<Option<NewRequest>>,
+    /// Whether they are the last of their piece.
+    pub ends_piece: bool,
+    /// When, in milliseconds.
+    pub now: i64,
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Filled {
+    /// So many lines were dealt with, and the batch has more.
+    Some(usize),
+    /// All lines of the batch were dealt with.
+    Last,
+    /// No line of the batch makes a request any more. Nothing was done: it is to be cancelled.
+    Empty,
+    /// It was cancelled, or somebody else fills it.
+    Over,
+    /// The account uses all that it may.
+    OverQuota(QuotaExceeded),
+    /// The account cannot pay for the next line.
+    InsufficientCredits,
+}
+
+/// The accounts that have batches to be filled.
+pub async fn list_filling(store: &Store) -> Result<Vec<AccountKey>, StoreError> {
+    store.readers().fetch_all(LIST.unbound()).await?.iter().map(|row| row.get("account")).collect()
+}
+
+/// The first batch of an account that is to be filled, for this process: `None` where there is none, or where a process worked on it after
+/// `stale_at`. Times are in milliseconds.
+pub async fn claim_filling(
+    store: &Store,
+    account: AccountKey,
+    now: i64,
+    stale_at: i64,
+) -> Result<Option<Filling>, StoreError> {
+    let Some(row) = store.readers().fetch_optional(NEXT.bind(account)).await? else { return Ok(None) };
+    let filling = read(&row)?;
+    let claim = CLAIM.bind(now).bind(filling.batch).bind(stale_at);
+    let claimed = store.transaction_of(account, async move |tx: &mut Tx<'_>| tx.execute(claim).await).await?;
+    Ok((claimed > 0).then_some(filling))
+}
+
+/// Leaves a batch to whichever process comes next.
+pub async fn release_filling(store: &Store, account: AccountKey, batch: i64) -> Result<(), StoreError> {
+    let release = RELEASE.bind(batch);
+    store.transaction_of(account, async move |tx: &mut Tx<'_>| tx.execute(release).await.map(drop)).await
+}
+
+/// Makes requests of the next lines of a batch: as many of them as its account may have now, in their order.
+pub async fn fill(store: &Store, step: FillStep) -> Result<Filled, StoreError> {
+    store.writer().write(FillBatch { step }).await
+}
+
+fn read(row: &Row) -> Result<Filling, StoreError> {
+    let endpoint = Endpoint::parse(row.get("endpoint")?);
+    Ok(Filling {
+        batch: row.get("batch")?,
+        id: row.get("id")?,
+        created_at: row.get("created_at")?,
+        file: row.get("file")?,
+        endpoint: endpoint.ok_or(StoreError::DamagedColumn("endpoint"))?,
+        next_piece: row.get("next_piece")?,
+        next_line: row.get("next_line")?,
+    })
+}
+
+struct FillBatch {
+    step: FillStep,
+}
+
+impl Operation for FillBatch {
+    type Answer = Filled;
+    const CLASS: WriteClass = WriteClass::Intake;
+    const ORDER: WriteOrder = WriteOrder::FillBatch;
+
+    fn rows(&self) -> usize {
+        self.step.lines.len()
+    }
+
+    fn account(&self) -> Option<AccountKey> {
+        Some(self.step.account)
+    }
+
+    fn bytes(&self) -> usize {
+        let requests = self.step.lines.iter().flatten();
+        requests
+            .map(|request| size_of::<NewRequest>() + request.body.len() + request.client.heap_bytes())
+            .sum()
+    }
+
+    async fn apply(jobs: &[Job<Self>], write: &mut WriteTransaction<'_>) -> Result<Vec<Filled>, StoreError> {
+        // Everybody locks batches before accounts.
+        write.effects.apply_batch_counters(&mut write.tx).await?;
+        let mut places = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            places.push(job.operation.step.lock(write).await?);
+        }
+        let now = jobs.iter().map(|job| (job.operation.step.account.0, job.operation.step.now)).collect();
+        let mut accounts =
+            Accounts::lock(&now, write.quotas, &mut write.effects.ledger, &mut write.tx).await?;
+        let mut answers = Vec::with_capacity(jobs.len());
+        for (job, place) in jobs.iter().zip(places) {
+            answers.push(match place {
+                Some(place) => job.operation.step.apply(place, &mut accounts, write).await?,
+                None => Filled::Over,
+            });
+        }
+        Ok(answers)
+    }
+}
+
+/// How much of a batch is filled.
+struct Progress {
+    filled: i64,
+    lines: i64,
+}
+
+impl FillStep {
+    /// How far the batch is, if it still stands where it stood. From here on it does until the transaction ends.
+    async fn lock(&self, write: &mut WriteTransaction<'_>) -> Result<Option<Progress>, StoreError> {
+        let Filling { batch, next_piece, next_line, .. } = self.filling;
+        if write.tx.fetch(LOCK_BATCH.bind(batch)).await?.is_empty() {
+            return Ok(None);
+        }
+        let rows = write.tx.fetch(LOCK.bind(batch).bind(next_piece).bind(next_line)).await?;
+        rows.first()
+            .map(|row| Ok(Progress { filled: row.get("filled")?, lines: row.get("lines")? }))
+            .transpose()
+    }
+
+    async fn apply(
+        &self,
+        progress: Progress,
+        accounts: &mut Accounts,
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<Filled, StoreError> {
+        let Admitted { taken, dropped, refused } = self.admit(accounts)?;
+        let passed = taken.len() + dropped;
+        match refused {
+            Some(Admission::OverQuota(exceeded)) if passed == 0 => return Ok(Filled::OverQuota(exceeded)),
+            Some(_) if passed == 0 => return Ok(Filled::InsufficientCredits),
+            _ => {}
+        }
+        let (filled, lines) = (progress.filled + taken.len() as i64, progress.lines - dropped as i64);
+        if lines == 0 {
+            return Ok(Filled::Empty);
+        }
+        self.store(&taken, progress.filled, write).await?;
+        let Filling { batch, next_piece, next_line, .. } = self.filling;
+        if dropped > 0 {
+            write.effects.dropped(batch, dropped as i64, self.now);
+            write.effects.ledger.store_bytes(self.account.0, -16 * dropped as i64);
+        }
+        let ends_piece = self.ends_piece && passed == self.lines.len();
+        let (piece, line) =
+            if ends_piece { (next_piece + 1, 0) } else { (next_piece, next_line + passed as i64) };
+        let is_last = filled >= lines;
+        let advance =
+            ADVANCE.bind(filled).bind(lines).bind(piece).bind(line).bind(self.now).bind(is_last).bind(batch);
+        write.tx.execute(advance).await?;
+        Ok(if is_last { Filled::Last } else { Filled::Some(passed) })
+    }
+
+    async fn store(
+        &self,
+        taken: &[&NewRequest],
+        place: i64,
+        write: &mut WriteTransaction<'_>,
+    ) -> Result<(), StoreError> {
+        if taken.is_empty() {
+            return Ok(());
+        }
+        for request in taken {
+            let hold = request.hold.map_or(0, |hold| hold.amount.nanos());
+            write.effects.ledger.accept(request.account.0, hold, request.stored_bytes());
+        }
+        store(taken, write).await?;
+        let ids: Vec<u8> = taken.iter().flat_map(|request| request.id.to_bytes()).collect();
+        write.tx.execute(INSERT_MEMBERS.bind(self.filling.batch).bind(place).bind(ids)).await?;
+        Ok(())
+    }
+
+    /// As many of the lines, from the first on, as the account may have.
+    fn admit(&self, accounts: &mut Accounts) -> Result<Admitted<'_>, StoreError> {
+        let mut admitted =
+            Admitted { taken: Vec::with_capacity(self.lines.len()), dropped: 0, refused: None };
+        for line in &self.lines {
+            let Some(request) = line else {
+                admitted.dropped += 1;
+                continue;
+            };
+            let bytes = request.stored_bytes();
+            match accounts.admit(request.account.0, bytes, request.hold, request.created_at)? {
+                Admission::Taken => admitted.taken.push(request),
+                refused => {
+                    admitted.refused = Some(refused);
+                    break;
+                }
+            }
+        }
+        Ok(admitted)
+    }
+}
+
+/// What is taken of a step.
+struct Admitted<'s> {
+    taken: Vec<&'s NewRequest>,
+    /// Lines that make no request.
+    dropped: usize,
+    /// Why the next request is not taken.
+    refused: Option<Admission>,
+}

@@ -1,0 +1,213 @@
+//! Storing a file while it comes.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use overnight_domain::files::{Endpoint, FileRecord};
+use overnight_domain::ids::FileId;
+use overnight_domain::money::Credits;
+use overnight_domain::quotas::{QuotaExceeded, Quotas};
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Tx, statements};
+use crate::store::effects::{Accounts, LedgerDeltas};
+use crate::store::idempotency_keys::{Claim, Claims, Guard, Guarded};
+use crate::store::ledger::totals::ROW_BYTES;
+use crate::store::{Store, StoreError};
+
+/// A file that begins to come. Times are in milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct NewFile {
+    /// Its identifier.
+    pub id: FileId,
+    /// Who sends it.
+    pub account: AccountKey,
+    /// When it began.
+    pub created_at: i64,
+    /// When it is given up unless more of it has come.
+    pub lasts_until: i64,
+}
+
+/// What is known of a file once it is whole. Times are in milliseconds.
+#[derive(Debug, Clone)]
+pub struct FinishedFile {
+    /// Its identifier.
+    pub id: FileId,
+    /// Its row number.
+    pub seq: i64,
+    /// Who sent it.
+    pub account: AccountKey,
+    /// When its upload began.
+    pub created_at: i64,
+    /// When it is deleted, if ever.
+    pub expires_at: Option<i64>,
+    /// Its length.
+    pub bytes: i64,
+    /// Its name.
+    pub name: String,
+    /// What its lines ask for; `None` where it holds none.
+    pub endpoint: Option<Endpoint>,
+    /// How many lines make a request.
+    pub lines: i64,
+    /// The most that they may cost.
+    pub hold: Credits,
+    /// How many lines make none.
+    pub fault_count: i64,
+    /// Why not, of the first of them: a JSON array.
+    pub faults: Option<Bytes>,
+}
+
+impl FinishedFile {
+    /// As clients see it.
+    pub fn record(&self) -> FileRecord {
+        FileRecord {
+            id: self.id,
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+            bytes: self.bytes,
+            name: self.name.clone(),
+            endpoint: self.endpoint,
+            lines: self.lines,
+            fault_count: self.fault_count,
+            faults: self.faults.clone(),
+        }
+    }
+}
+
+/// What became of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// It is stored.
+    Stored,
+    /// The account stores all that it may.
+    OverQuota(QuotaExceeded),
+    /// The file was given up.
+    Gone,
+}
+
+statements! {
+    INSERT = "INSERT INTO files (id, account, state, created_at, expires_at, bytes, name, lines, hold, fault_count)
+        VALUES (?, ?, 0, ?, ?, 0, '', 0, 0, 0) RETURNING seq";
+    GROW = "UPDATE files SET bytes = bytes + ?, expires_at = ? WHERE seq = ? AND state = 0 /* coming */";
+    INSERT_PIECE = "INSERT INTO file_pieces (file, place, content) VALUES (?, ?, ?)";
+    FINISH = "UPDATE files SET state = 1 /* ready */, expires_at = ?, name = ?, endpoint = ?, lines = ?, hold = ?, fault_count = ?, faults = ?
+        WHERE seq = ? AND state = 0 /* coming */";
+    DISCARD = "UPDATE files SET state = 2 /* deleted */ WHERE seq = ? AND state = 0 /* coming */ RETURNING bytes";
+}
+
+/// Begins a file; its row number. Inner error: the account stores all that it may.
+pub async fn begin(store: &Store, file: NewFile) -> Result<Result<i64, QuotaExceeded>, StoreError> {
+    let quotas = *store.quotas();
+    let NewFile { id, account, created_at, lasts_until } = file;
+    let insert = INSERT.bind(id).bind(account).bind(created_at).bind(lasts_until);
+    let work = async move |tx: &mut Tx<'_>| {
+        let rows = tx.fetch(insert).await?;
+        let seq = rows.first().ok_or(StoreError::Damaged("an inserted file"))?.get("seq")?;
+        let taken = take_bytes(account, ROW_BYTES, created_at, &quotas, tx).await?;
+        if taken.is_err() {
+            tx.undo();
+        }
+        Ok(taken.map(|()| seq))
+    };
+    store.transaction_of(account, work).await
+}
+
+/// Stores the next piece of a file that comes. `now` and `lasts_until` are in milliseconds.
+pub async fn append(
+    store: &Store,
+    (account, file): (AccountKey, i64),
+    place: i64,
+    content: Bytes,
+    (now, lasts_until): (i64, i64),
+) -> Result<Appended, StoreError> {
+    store.check_room(content.len())?;
+    let quotas = *store.quotas();
+    let bytes = content.len() as i64;
+    let work = async move |tx: &mut Tx<'_>| {
+        if tx.execute(GROW.bind(bytes).bind(lasts_until).bind(file)).await? == 0 {
+            return Ok(Appended::Gone);
+        }
+        tx.execute(INSERT_PIECE.bind(file).bind(place).bind(content)).await?;
+        Ok(match take_bytes(account, bytes, now, &quotas, tx).await? {
+            Ok(()) => Appended::Stored,
+            Err(exceeded) => {
+                tx.undo();
+                Appended::OverQuota(exceeded)
+            }
+        })
+    };
+    store.transaction_of(account, work).await
+}
+
+/// Makes a file of what has come, once for all calls with the key of the guard. `None` where it was given up; a file that is a repeat is to
+/// be discarded. `now` is in milliseconds.
+pub async fn finish(
+    store: &Store,
+    file: FinishedFile,
+    guard: Option<Guard<FileRecord>>,
+    now: i64,
+) -> Result<Guarded<Option<FileRecord>>, StoreError> {
+    let account = file.account;
+    let work = async move |tx: &mut Tx<'_>| {
+        let claim = guard.as_ref().map(|guard| Claim { account, key: guard.key, created_at: now });
+        let claims = Claims::take(vec![claim], tx).await?;
+        let outcomes = match claims.first().is_empty() {
+            true => Vec::new(),
+            false => vec![finish_in(&file, tx).await?],
+        };
+        let response = |_, outcome: &Option<FileRecord>| Some(guard.as_ref()?.response(outcome.as_ref()?));
+        let ended = claims.end(outcomes, response, tx).await?;
+        ended.into_iter().next().ok_or(StoreError::Damaged("the answer to a claim"))
+    };
+    store.transaction_of(account, work).await
+}
+
+async fn finish_in(file: &FinishedFile, tx: &mut Tx<'_>) -> Result<Option<FileRecord>, StoreError> {
+    let finish = FINISH
+        .bind(file.expires_at)
+        .bind(file.name.as_str())
+        .bind(file.endpoint.map(|endpoint| endpoint.as_str().to_owned()))
+        .bind(file.lines)
+        .bind(file.hold.nanos())
+        .bind(file.fault_count)
+        .bind(file.faults.clone())
+        .bind(file.seq);
+    Ok((tx.execute(finish).await? > 0).then(|| file.record()))
+}
+
+/// Gives up a file that comes.
+pub async fn discard(store: &Store, account: AccountKey, file: i64) -> Result<(), StoreError> {
+    let work = async move |tx: &mut Tx<'_>| {
+        for row in tx.fetch(DISCARD.bind(file)).await? {
+            give_back(&[(account.0, row.get("bytes")?)], tx).await?;
+        }
+        Ok(())
+    };
+    store.transaction_of(account, work).await
+}
+
+async fn take_bytes(
+    AccountKey(account): AccountKey,
+    bytes: i64,
+    now: i64,
+    quotas: &Quotas,
+    tx: &mut Tx<'_>,
+) -> Result<Result<(), QuotaExceeded>, StoreError> {
+    let mut ledger = LedgerDeltas::default();
+    let mut accounts = Accounts::lock(&BTreeMap::from([(account, now)]), quotas, &mut ledger, tx).await?;
+    let taken = accounts.admit_bytes(account, bytes, now)?;
+    if taken.is_ok() {
+        ledger.store_bytes(account, bytes);
+        ledger.write(tx).await?;
+    }
+    Ok(taken)
+}
+
+/// Takes files of so many bytes off what their accounts store.
+pub(super) async fn give_back(files: &[(i64, i64)], tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let mut ledger = LedgerDeltas::default();
+    for (account, bytes) in files {
+        ledger.store_bytes(*account, -(ROW_BYTES + bytes));
+    }
+    ledger.write(tx).await
+}

@@ -1,0 +1,69 @@
+//! Deleting files.
+
+use overnight_domain::ids::FileId;
+use overnight_domain::scheduler::AccountKey;
+
+use super::coming::give_back;
+use crate::store::database::{Row, Tx, statements};
+use crate::store::{Store, StoreError};
+
+/// Files that one transaction deletes at most.
+const FILES_MAX: u32 = 64;
+
+/// Pieces that one transaction deletes at most: a few MiB.
+const PIECES_MAX: u32 = 16;
+
+statements! {
+    DELETE = "UPDATE files SET state = 2 /* deleted */ WHERE id = ? AND account = ? AND state = 1 /* ready */ RETURNING account, bytes";
+    DELETE_EXPIRED = "UPDATE files SET state = 2 /* deleted */ WHERE state < 2 /* coming, ready */ AND seq IN (
+            SELECT seq FROM files WHERE expires_at <= ? AND expires_at IS NOT NULL AND state < 2 /* coming, ready */ ORDER BY expires_at LIMIT ?)
+        RETURNING account, bytes";
+    /// What is taken from a file goes on though it was deleted.
+    FIND_DELETED = "SELECT seq FROM files f WHERE state = 2 /* deleted */
+          AND NOT EXISTS (SELECT 1 FROM batch_inputs i WHERE i.file = f.seq AND i.state = 0 /* being filled */) ORDER BY seq LIMIT 1";
+    DELETE_PIECES = "DELETE FROM file_pieces WHERE (file, place) IN (
+        SELECT file, place FROM file_pieces WHERE file = ? ORDER BY place LIMIT ?)";
+    DELETE_ROW = "DELETE FROM files WHERE seq = ? AND state = 2 /* deleted */";
+}
+
+/// Deletes a file of `account`; whether there was one.
+pub async fn delete(store: &Store, account: AccountKey, id: FileId) -> Result<bool, StoreError> {
+    let work = async move |tx: &mut Tx<'_>| {
+        let deleted = deleted(&tx.fetch(DELETE.bind(id).bind(account)).await?)?;
+        give_back(&deleted, tx).await?;
+        Ok(!deleted.is_empty())
+    };
+    store.transaction_of(account, work).await
+}
+
+/// Deletes some of the files that expired by `now`, in milliseconds, and of those that stopped coming; how many, and none once there are
+/// no more.
+pub async fn delete_expired(store: &Store, now: i64) -> Result<usize, StoreError> {
+    let work = async move |tx: &mut Tx<'_>| {
+        let deleted = deleted(&tx.fetch(DELETE_EXPIRED.bind(now).bind(FILES_MAX)).await?)?;
+        give_back(&deleted, tx).await?;
+        Ok(deleted.len())
+    };
+    store.transaction(work).await
+}
+
+/// Deletes some pieces of a file that was deleted, or the last of it; whether there was such a file.
+pub async fn delete_pieces(store: &Store) -> Result<bool, StoreError> {
+    let work = async move |tx: &mut Tx<'_>| {
+        let Some(file) = tx.fetch(FIND_DELETED.unbound()).await?.first().map(|row| row.get::<i64>("seq"))
+        else {
+            return Ok(false);
+        };
+        let file = file?;
+        if tx.execute(DELETE_PIECES.bind(file).bind(PIECES_MAX)).await? < u64::from(PIECES_MAX) {
+            tx.execute(DELETE_ROW.bind(file)).await?;
+        }
+        Ok(true)
+    };
+    store.transaction(work).await
+}
+
+/// The account and the bytes of each.
+fn deleted(rows: &[Row]) -> Result<Vec<(i64, i64)>, StoreError> {
+    rows.iter().map(|row| Ok((row.get("account")?, row.get("bytes")?))).collect()
+}

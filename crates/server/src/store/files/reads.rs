@@ -1,0 +1,96 @@
+//! Reading files.
+
+use bytes::Bytes;
+use overnight_domain::files::{Endpoint, FileRecord};
+use overnight_domain::ids::FileId;
+use overnight_domain::money::Credits;
+use overnight_domain::scheduler::AccountKey;
+
+use crate::store::database::{Row, statements};
+use crate::store::requests::Direction;
+use crate::store::{Store, StoreError};
+
+statements! {
+    FIND = "SELECT seq, id, created_at, expires_at, bytes, name, endpoint, lines, hold, fault_count, faults
+        FROM files WHERE id = ? AND account = ? AND state = 1 /* ready */";
+    PAGE = "SELECT seq, id, created_at, expires_at, bytes, name, endpoint, lines, hold, fault_count, NULL AS faults
+        FROM files WHERE account = ? AND seq > ? AND state = 1 /* ready */ ORDER BY seq LIMIT ?";
+    PAGE_FROM_NEWEST = "SELECT seq, id, created_at, expires_at, bytes, name, endpoint, lines, hold, fault_count, NULL AS faults
+        FROM files WHERE account = ? AND seq < ? AND state = 1 /* ready */ ORDER BY seq DESC LIMIT ?";
+    NEXT_PIECE = "SELECT place, content FROM file_pieces WHERE file = ? AND place >= ? ORDER BY place LIMIT 1";
+}
+
+/// A file, and what only the service knows of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Its row number.
+    pub seq: i64,
+    /// The most that its lines may cost.
+    pub hold: Credits,
+    /// As clients see it.
+    pub record: FileRecord,
+}
+
+/// Some files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePage {
+    /// The files, in the order that was asked for, without their faults.
+    pub rows: Vec<FileRecord>,
+    /// Whether there are more behind them.
+    pub has_more: bool,
+}
+
+/// A piece of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Which one.
+    pub place: i64,
+    /// What it holds.
+    pub content: Bytes,
+}
+
+/// A file of `account`.
+pub async fn find(store: &Store, account: AccountKey, id: FileId) -> Result<Option<FoundFile>, StoreError> {
+    store.readers().fetch_optional(FIND.bind(id).bind(account)).await?.as_ref().map(read).transpose()
+}
+
+/// Up to `limit` files of `account` behind the one in row `after`.
+pub async fn page(
+    store: &Store,
+    account: AccountKey,
+    direction: Direction,
+    after: Option<i64>,
+    limit: u32,
+) -> Result<FilePage, StoreError> {
+    let query = match direction {
+        Direction::OldestFirst => PAGE.bind(account).bind(after.unwrap_or(i64::MIN)),
+        Direction::NewestFirst => PAGE_FROM_NEWEST.bind(account).bind(after.unwrap_or(i64::MAX)),
+    };
+    let rows = store.readers().fetch_all(query.bind(i64::from(limit) + 1)).await?;
+    let has_more = rows.len() > limit as usize;
+    let rows = rows.iter().take(limit as usize).map(|row| Ok(read(row)?.record));
+    Ok(FilePage { rows: rows.collect::<Result<_, StoreError>>()?, has_more })
+}
+
+/// The first piece of a file from this place on.
+pub async fn next_piece(store: &Store, file: i64, place: i64) -> Result<Option<Piece>, StoreError> {
+    let row = store.readers().fetch_optional(NEXT_PIECE.bind(file).bind(place)).await?;
+    row.map(|row| Ok(Piece { place: row.get("place")?, content: row.share("content")?.unwrap_or_default() }))
+        .transpose()
+}
+
+fn read(row: &Row) -> Result<FoundFile, StoreError> {
+    let endpoint: Option<&str> = row.get("endpoint")?;
+    let record = FileRecord {
+        id: row.get("id")?,
+        created_at: row.get("created_at")?,
+        expires_at: row.get("expires_at")?,
+        bytes: row.get("bytes")?,
+        name: row.get("name")?,
+        endpoint: endpoint.and_then(Endpoint::parse),
+        lines: row.get("lines")?,
+        fault_count: row.get("fault_count")?,
+        faults: row.share("faults")?,
+    };
+    Ok(FoundFile { seq: row.get("seq")?, hold: row.get("hold")?, record })
+}

@@ -1,0 +1,61 @@
+//! Fills batches from their files: one task for each account that has any, so that accounts wait for none of each other.
+
+use std::collections::BTreeSet;
+
+use overnight_domain::scheduler::AccountKey;
+use tokio::task::JoinSet;
+
+use crate::app::Services;
+use crate::app::batches::{FillPause, fill_account, list_filling};
+use crate::app::errors::AppError;
+use crate::store::StoreError;
+
+/// How often to look for batches that nobody told of, in milliseconds: those of a node that ended.
+const LOOK_MS: i64 = 1_000;
+
+/// Fills batches until the store has stopped.
+pub(super) async fn run(services: Services) {
+    let mut running = BTreeSet::new();
+    let mut tasks = JoinSet::new();
+    loop {
+        match list_filling(&services).await {
+            Ok(accounts) => {
+                for account in accounts {
+                    if running.insert(account) {
+                        tasks.spawn(Box::pin(fill(services.clone(), account)));
+                    }
+                }
+            }
+            Err(StoreError::Stopped) => return,
+            Err(error) => tracing::warn!(%error, "batches to fill not listed; will retry"),
+        }
+        let look_at = services.clock.now() + LOOK_MS;
+        tokio::select! {
+            Some(ended) = tasks.join_next(), if !tasks.is_empty() => match ended {
+                Ok(account) => _ = running.remove(&account),
+                Err(error) => {
+                    tracing::error!(%error, "a filler of batches panicked; all begin anew");
+                    (running, tasks) = (BTreeSet::new(), JoinSet::new());
+                }
+            },
+            () = services.signals.fillers_rung() => {}
+            () = services.clock.sleep_until(look_at) => {}
+        }
+    }
+}
+
+/// Fills the batches of an account, and waits where that is to be waited for.
+async fn fill(services: Services, account: AccountKey) -> AccountKey {
+    match fill_account(&services, account).await {
+        Ok(FillPause::Idle) => {}
+        Ok(FillPause::Waits(wait_ms)) => {
+            services.clock.sleep_until(services.clock.now() + wait_ms).await;
+        }
+        Err(AppError::Unavailable(_)) => services.clock.sleep_until(services.clock.now() + LOOK_MS).await,
+        Err(error) => {
+            tracing::warn!(error = error.in_full(), "batch not filled; will retry");
+            services.clock.sleep_until(services.clock.now() + LOOK_MS).await;
+        }
+    }
+    account
+}
