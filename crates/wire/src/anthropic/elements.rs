@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::mem;
 
 use overnight_domain::faults::Quoted;
-use overnight_domain::json::{DEPTH_MAX, Json, JsonText, minimize};
+use overnight_domain::json::{DEPTH_MAX, Json, Kind, minimize};
 
 /// The key of the array.
 const REQUESTS: &str = "requests";
@@ -14,9 +14,6 @@ const KEY_BYTES_MAX: usize = 256;
 
 /// The longest `custom_id`, in characters.
 const CUSTOM_ID_CHARS_MAX: usize = 64;
-
-/// How deep an element stands in the body.
-const ELEMENT_DEPTH: u32 = 2;
 
 /// Why a body is no list of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,12 +101,13 @@ impl Elements {
         self.text.len()
     }
 
-    /// Reads on until an element is whole: it, and how much of the chunk was read. No element: all of it was.
+    /// Reads on until an element is whole: its text, and how much of the chunk was read. No element: all of it was. The text ends where that
+    /// of a JSON value would, and may be none.
     ///
     /// # Errors
     ///
     /// That the body is none, as far as it has come. Nothing is to be read after that.
-    pub fn read(&mut self, chunk: &[u8]) -> Result<(Option<JsonText>, usize), ElementsError> {
+    pub fn read(&mut self, chunk: &[u8]) -> Result<(Option<Vec<u8>>, usize), ElementsError> {
         let mut at = 0;
         while let Some(&byte) = chunk.get(at) {
             let element = match self.state {
@@ -210,7 +208,7 @@ impl Elements {
     }
 
     /// Takes what was read: an element, if it is one.
-    fn end_of_text(&mut self) -> Result<Option<JsonText>, ElementsError> {
+    fn end_of_text(&mut self) -> Result<Option<Vec<u8>>, ElementsError> {
         let text = mem::take(&mut self.text);
         if self.state == State::InKey {
             let key = minimize(&text, 1).ok();
@@ -218,11 +216,9 @@ impl Elements {
             self.state = State::Colon;
             return if key.as_deref() == Some(REQUESTS) { Ok(None) } else { Err(unknown_member(&text)) };
         }
-        let element = minimize(&text, ELEMENT_DEPTH)
-            .map_err(|error| invalid(&format!("is not valid JSON: requests.{}, {error}", self.places)))?;
         self.places += 1;
         self.state = State::ElementCommaOrEnd;
-        Ok(Some(element))
+        Ok(Some(text))
     }
 }
 
@@ -320,6 +316,9 @@ impl<'a> Element<'a> {
             return Err(format!(".custom_id: must have 1 to {CUSTOM_ID_CHARS_MAX} characters"));
         }
         let params = object.get_some("params").ok_or(".params: is required")?;
+        if params.kind() != Kind::Object {
+            return Err(".params: must be an object".to_owned());
+        }
         Ok(Self { custom_id, params })
     }
 }

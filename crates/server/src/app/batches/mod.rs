@@ -2,6 +2,8 @@
 
 mod browse;
 mod cancel;
+mod coming;
+mod counted;
 mod create;
 mod delete;
 mod filling;
@@ -19,6 +21,8 @@ pub use self::browse::{
     BatchRow, BatchesPage, BrowseQuery, FailureGroup, FailureGroups, browse, count_live, failure_groups,
 };
 pub use self::cancel::{cancel, finish_cancels};
+pub use self::coming::ComingBatch;
+pub use self::counted::{CountedBatch, PageEdge, get_counted, page_counted};
 pub use self::create::create;
 pub(super) use self::create::{Input, make};
 pub use self::delete::{delete, finish_deletions};
