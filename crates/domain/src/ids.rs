@@ -55,6 +55,8 @@ kinds! {
     EventKind EventId "evt";
     /// One try to deliver an event: `whd_…`.
     DeliveryKind DeliveryId "whd";
+    /// A request that is read as a response of OpenAI's API: `resp_…`, with the bits of the request.
+    ResponseKind ResponseId "resp";
     /// One HTTP call, named in `X-Request-Id`: `call_…`.
     CallKind CallId "call";
     /// A request as Anthropic's clients know it: `msg_…` with the bits of its [`RequestId`].

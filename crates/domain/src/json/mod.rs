@@ -17,7 +17,7 @@ pub use object::{Member, Members, RawObject};
 pub use scan::minimize;
 pub use strings::{Piece, Pieces};
 pub use value::{Elements, Json, JsonText, Kind};
-pub use write::{ObjectWriter, quote};
+pub use write::{ObjectWriter, array, quote};
 
 /// The deepest nesting taken in, counted from the outermost brace of an HTTP body.
 pub const DEPTH_MAX: u32 = 64;

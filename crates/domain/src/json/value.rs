@@ -52,6 +52,9 @@ pub enum Kind {
 pub struct Json<'a>(&'a str);
 
 impl<'a> Json<'a> {
+    /// `{}`.
+    pub const EMPTY_OBJECT: Json<'static> = Json("{}");
+
     /// The value that was stored as `text`, which [`super::minimize`] or [`super::ObjectWriter`] made. Text of any other
     /// origin does no harm and reads as nonsense.
     ///

@@ -7,6 +7,22 @@ pub fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+/// An array of these.
+pub fn array<'a>(elements: impl Iterator<Item = Json<'a>>) -> JsonText {
+    let mut text = String::new();
+    push_array(elements, &mut text);
+    JsonText::from_scanned(text)
+}
+
+fn push_array<'a>(elements: impl Iterator<Item = Json<'a>>, text: &mut String) {
+    text.push('[');
+    for (index, element) in elements.enumerate() {
+        text.push_str(if index > 0 { "," } else { "" });
+        text.push_str(element.as_str());
+    }
+    text.push(']');
+}
+
 /// Writes one object, member by member.
 #[derive(Debug)]
 pub struct ObjectWriter {
@@ -53,12 +69,8 @@ impl ObjectWriter {
 
     /// Adds a member whose value is an array of these.
     pub fn array<'a>(&mut self, key: &str, elements: impl Iterator<Item = Json<'a>>) {
-        self.write(&quote(key), "[");
-        for (index, element) in elements.enumerate() {
-            self.text.push_str(if index > 0 { "," } else { "" });
-            self.text.push_str(element.as_str());
-        }
-        self.text.push(']');
+        self.write(&quote(key), "");
+        push_array(elements, &mut self.text);
     }
 
     /// Ends the object.

@@ -19,6 +19,7 @@ mod errors;
 mod extract;
 mod exxa;
 mod health;
+mod held_requests;
 mod idempotency;
 mod json_lines;
 mod metrics;

@@ -151,7 +151,20 @@ impl RequestsQuery {
     }
 }
 
-fn read_flag(text: &str) -> Option<bool> {
+/// The value of one parameter of a query whose others are ignored; `None` where it is absent.
+pub(super) fn read_value<T>(
+    query: &str,
+    name: &str,
+    expected: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>, Refusal> {
+    let mut parameters = Parameters::read_some(query, &[name])?;
+    let value = parameters.value(name, expected, read);
+    if parameters.faults.is_empty() { Ok(value) } else { Err(AppError::from(parameters.faults).into()) }
+}
+
+/// A parameter that is true or false.
+pub(super) fn read_flag(text: &str) -> Option<bool> {
     match text {
         "true" | "1" => Some(true),
         "false" | "0" => Some(false),

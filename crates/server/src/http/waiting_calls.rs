@@ -115,7 +115,8 @@ mod tests {
         assert!(places.iter().all(Option::is_some) && calls.begin(1).is_none() && calls.begin(2).is_some());
         drop(places);
         assert!(calls.begin(1).is_some());
-        assert_eq!((calls.lock().count, calls.lock().of.len()), (0, 0));
+        let taken = calls.lock();
+        assert_eq!((taken.count, taken.of.len()), (0, 0));
     }
 
     #[test]

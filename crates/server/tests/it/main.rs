@@ -11,6 +11,7 @@ mod browsing;
 mod console;
 mod dispatch;
 mod engines;
+mod openai;
 mod payments;
 mod submissions;
 mod support;

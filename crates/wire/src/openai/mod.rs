@@ -6,3 +6,4 @@ pub mod errors;
 pub mod events;
 pub mod files;
 pub mod outputs;
+pub mod responses;

@@ -7,6 +7,7 @@ mod creation;
 mod errors;
 mod files;
 mod models;
+mod responses;
 mod streams;
 
 use axum::Router;
@@ -23,6 +24,10 @@ pub(super) const DIALECT: Dialect = Dialect::new("/openai/v1", errors::write).ig
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/openai/v1/chat/completions", post(chat::create))
+        .route("/openai/v1/responses", post(responses::create))
+        .route("/openai/v1/responses/{response_id}", get(responses::get).delete(responses::delete))
+        .route("/openai/v1/responses/{response_id}/cancel", post(responses::cancel))
+        .route("/openai/v1/responses/{response_id}/input_items", get(responses::list_input_items))
         .route("/openai/v1/models", get(models::list))
         .route("/openai/v1/models/{*model}", get(models::get))
         .route("/openai/v1/files", get(files::list).post(files::create).layer(DefaultBodyLimit::disable()))

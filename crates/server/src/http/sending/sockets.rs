@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context as Task, Poll};
 use std::time::Duration;
 
-use socket2::SockRef;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -19,6 +19,13 @@ use crate::http::counters;
 /// half of them were sent: a slow client is seen to read in pieces of this length.
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES_MAX: u32 = 32 << 10;
+
+/// A client that is silent for so long is asked by the kernel whether it is there: a call that waits for hours for the end of a request
+/// would otherwise keep its place for one that is gone without a word.
+const ASKED_AFTER: Duration = Duration::from_secs(60);
+
+/// How often it is asked before the connection breaks, which the kernel counts.
+const ASKED_EVERY: Duration = Duration::from_secs(15);
 
 /// A connection's socket.
 pub(in crate::http) struct Socket {
@@ -38,6 +45,8 @@ impl Socket {
     ) -> Self {
         // Without them only latency and memory are worse.
         let _ = stream.set_nodelay(true);
+        let keepalive = TcpKeepalive::new().with_time(ASKED_AFTER).with_interval(ASKED_EVERY);
+        let _ = SockRef::from(&stream).set_tcp_keepalive(&keepalive);
         #[cfg(target_os = "linux")]
         let _ = SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX);
         Self { stream, timer: StallTimer::new(clock, stalled), written: 0, activity }

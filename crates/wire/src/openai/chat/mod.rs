@@ -7,7 +7,7 @@ mod tests;
 use overnight_domain::faults::{Faults, Quoted, codes};
 use overnight_domain::json::{Json, JsonText, Kind, Member, ObjectWriter, RawObject};
 
-pub use self::chunks::write_chunks;
+pub use self::chunks::{write_chunks, write_error};
 use crate::json::push;
 
 /// What says how the call is answered, or speaks to OpenAI's own service. None of it is stored.
@@ -26,7 +26,7 @@ const STEERING: [&str; 8] = [
 const TIERS: [&str; 6] = ["auto", "default", "flex", "scale", "priority", "fast"];
 
 /// The tier that every answer names: slower and cheaper than the others.
-pub(super) const TIER: &str = "flex";
+pub(in crate::openai) const TIER: &str = "flex";
 
 /// How a call is to be answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,7 +60,12 @@ impl Delivery {
 }
 
 /// An optional member that is true or false; false where it is absent.
-pub(super) fn read_flag(object: &RawObject<'_>, key: &str, path: &str, faults: &mut Faults) -> bool {
+pub(in crate::openai) fn read_flag(
+    object: &RawObject<'_>,
+    key: &str,
+    path: &str,
+    faults: &mut Faults,
+) -> bool {
     let Some(value) = object.get_some(key) else { return false };
     if value.kind() != Kind::Boolean {
         faults.push(path, codes::WRONG_TYPE, "must be true or false");
@@ -69,7 +74,7 @@ pub(super) fn read_flag(object: &RawObject<'_>, key: &str, path: &str, faults: &
 }
 
 /// Refuses a service tier that nobody knows.
-pub(super) fn check_tier(body: &RawObject<'_>, faults: &mut Faults) {
+pub(in crate::openai) fn check_tier(body: &RawObject<'_>, faults: &mut Faults) {
     let Some(tier) = body.get_some("service_tier") else { return };
     match tier.decode_string() {
         None => faults.push("service_tier", codes::WRONG_TYPE, "must be a string"),
@@ -104,8 +109,7 @@ pub fn to_native(body: JsonText) -> Result<JsonText, Faults> {
 
 /// Metadata that these clients send as null is none.
 fn or_empty(metadata: Json<'_>) -> Json<'_> {
-    const NONE: &[u8] = b"{}";
-    if metadata.is_null() { Json::from_stored(NONE).unwrap_or(metadata) } else { metadata }
+    if metadata.is_null() { Json::EMPTY_OBJECT } else { metadata }
 }
 
 /// Appends a completion as the engine wrote it, but for the tier.

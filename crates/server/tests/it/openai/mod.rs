@@ -1,0 +1,8 @@
+//! The dialect under `/openai/v1` over a real socket.
+
+mod chat;
+mod errors;
+mod models;
+mod responses;
+mod support;
+mod waiting;
