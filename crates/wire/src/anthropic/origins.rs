@@ -19,6 +19,7 @@ const NAMES: [(&str, &str); 4] = [
 const DATA: [&str; 2] = ["image_url", "file"];
 
 /// The params of a message, to be asked where something stands in them.
+#[derive(Debug, Default)]
 pub struct Origins(Vec<Vec<String>>);
 
 impl Origins {

@@ -13,7 +13,7 @@ use super::{FromFile, create_of_file};
 use crate::app::errors::{AppError, InputFault, InvalidInput};
 use crate::app::files::{self, FileTerms, Upload};
 use crate::app::idempotency::{Answered, Repeatable};
-use crate::app::parsing::parse;
+use crate::app::parsing::in_turn;
 use crate::app::{Services, finish};
 use crate::store::batches::InputBatch;
 
@@ -59,7 +59,7 @@ impl ComingBatch {
         self.content.update(&element);
         let (place, bytes) = (self.count, element.len());
         let line = move |_: &Services| line(place, &element);
-        let line = parse(&self.services, self.account, bytes, line).await?;
+        let line = in_turn(&self.services, self.account, bytes, line).await?;
         self.count += 1;
         self.upload.write(&line).await
     }
@@ -96,7 +96,9 @@ impl ComingBatch {
                     create_of_file(&services, account, from, content.finalize().into(), call).await
                 }
             };
-            files::delete(&services, account, file.id).await?;
+            if let Err(error) = files::delete(&services, account, file.id).await {
+                tracing::debug!(%error, "the file of a batch is deleted once it has lasted");
+            }
             made
         })
         .await
