@@ -11,7 +11,7 @@ pub const INVALID_REQUEST: &str = "invalid_request_error";
 pub const API_ERROR: &str = "api_error";
 
 /// The types of errors by the codes of the native dialect.
-const TYPES: [(&str, &str); 12] = [
+const TYPES: [(&str, &str); 15] = [
     ("invalid_api_key", "authentication_error"),
     ("payments_not_activated", "billing_error"),
     ("insufficient_credits", "billing_error"),
@@ -19,7 +19,10 @@ const TYPES: [(&str, &str); 12] = [
     ("too_large", "request_too_large"),
     ("quota_exceeded", "rate_limit_error"),
     ("too_many_calls", "rate_limit_error"),
+    ("too_many_waiting_calls", "rate_limit_error"),
     ("too_many_wrong_keys", "rate_limit_error"),
+    ("expired", "timeout_error"),
+    ("still_waiting", "timeout_error"),
     ("unavailable", "overloaded_error"),
     ("internal", API_ERROR),
     ("engine_unavailable", API_ERROR),

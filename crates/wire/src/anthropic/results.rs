@@ -12,15 +12,14 @@ use crate::json::{escape_line_ends, push, push_string};
 const EXPIRED: &str = "expired";
 
 /// Why a request failed, as it is stored.
-pub struct Failure {
+struct Failure {
     /// The code of the native dialect.
     code: String,
     message: String,
 }
 
 impl Failure {
-    /// The failure of a request that failed.
-    pub fn of(request: &RequestRecord) -> Self {
+    fn of(request: &RequestRecord) -> Self {
         let result = request.result.as_deref().unwrap_or_default();
         let error = Json::from_stored(result).ok().and_then(|result| member(result, "error"));
         let part = |key| error.and_then(|error| text(error, key));
@@ -28,16 +27,6 @@ impl Failure {
             code: part("code").unwrap_or_default(),
             message: part("message").unwrap_or_else(|| "the request failed".to_owned()),
         }
-    }
-
-    /// The type of the error.
-    pub fn kind(&self) -> &'static str {
-        if self.code == EXPIRED { API_ERROR } else { type_of(&self.code) }
-    }
-
-    /// What went wrong, for a person to read.
-    pub fn message(&self) -> &str {
-        &self.message
     }
 }
 
@@ -59,7 +48,7 @@ pub fn write_result(request: &RequestRecord, out: &mut Vec<u8>) {
                 push("\"expired\"", out);
             } else {
                 push("\"errored\",\"error\":", out);
-                write_error_of_request(failure.kind(), &failure.message, out);
+                write_error_of_request(type_of(&failure.code), &failure.message, out);
             }
         }
         RequestStatus::Registered | RequestStatus::InProgress => {
