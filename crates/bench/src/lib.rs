@@ -12,6 +12,7 @@ mod clock;
 mod create;
 mod dispatch;
 mod download;
+mod follow;
 mod lease;
 mod load;
 mod peers;
@@ -55,6 +56,8 @@ pub enum Benchmark {
     Billing,
     /// Queued requests to stored results on an instant engine, beside a bare pooled client of that engine.
     Dispatch,
+    /// Queued requests of a batch that is followed, beside the same of one that is not and of none.
+    Follow,
     /// Queued requests to their receivers, beside the same without webhooks.
     Webhooks,
     /// All requests with their results as JSON Lines, beside a file of the same bytes.
@@ -84,7 +87,9 @@ impl Benchmark {
     /// How many requests it takes by itself.
     pub const fn default_requests(self) -> usize {
         match self {
-            Self::Create | Self::Bulk | Self::Billing | Self::Webhooks | Self::Postgres => 20_000,
+            Self::Create | Self::Bulk | Self::Billing | Self::Follow | Self::Webhooks | Self::Postgres => {
+                20_000
+            }
             Self::Dispatch => 50_000,
             Self::Stream => 100_000,
             Self::Restart => 1_000_000,
@@ -108,6 +113,7 @@ async fn measure(benchmark: Benchmark, options: &Options) -> io::Result<Report> 
         Benchmark::Bulk => bulk::run(options).await,
         Benchmark::Billing => billing::run(options).await,
         Benchmark::Dispatch => dispatch::run(options).await,
+        Benchmark::Follow => follow::run(options).await,
         Benchmark::Webhooks => webhooks::run(options).await,
         Benchmark::Stream => stream::run(options).await,
         Benchmark::Restart => restart::run(options).await,

@@ -134,7 +134,14 @@ impl Site {
         stage: Stage,
         webhook: Option<String>,
     ) -> io::Result<()> {
-        let fill = Peer::Fill { config: self.config(), requests, stage, webhook };
+        let fill = Peer::Fill { config: self.config(), requests, stage, webhook, is_batch: false };
+        Process::run_peer::<Filled>(&fill).await.map(drop)
+    }
+
+    /// Fills the empty store with requests that wait, all of one batch.
+    pub(super) async fn fill_batch(&self, requests: usize) -> io::Result<()> {
+        let (config, stage) = (self.config(), Stage::Queued);
+        let fill = Peer::Fill { config, requests, stage, webhook: None, is_batch: true };
         Process::run_peer::<Filled>(&fill).await.map(drop)
     }
 

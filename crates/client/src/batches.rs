@@ -51,6 +51,15 @@ impl Client {
         self.lines(Call::get(self.url(&["v1", "batches", id, "results"])?)).await
     }
 
+    /// The requests of the batch that have ended, in the order of their ends, behind the request `after`.
+    ///
+    /// # Errors
+    /// As [`Client::get_batch`]; [`Error::Api`] with `invalid_input` when `after` is no request of the batch that has ended.
+    pub async fn get_batch_results_after(&self, id: &str, after: &str) -> Result<Lines<FullRequest>, Error> {
+        let parameters = [("after", Some(after.to_owned()))];
+        self.lines(Call::get(self.url_with(&["v1", "batches", id, "results"], parameters)?)).await
+    }
+
     /// Ends the batch and those of its requests that have not ended. A batch that is cancelled already stays so.
     ///
     /// # Errors

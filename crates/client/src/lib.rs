@@ -14,8 +14,8 @@
 //! }
 //! let batch = client.create_batch(&CreateBatch { requests_ids: ids, ..CreateBatch::default() }).await?;
 //!
-//! // Later, within 24 hours:
-//! let mut results = client.get_batch_results(&batch.id).await?;
+//! // As they come, within 24 hours:
+//! let mut results = client.follow_batch_results(&batch.id, None);
 //! while let Some(request) = results.next().await {
 //!     println!("{:?}", request?.result_body);
 //! }
@@ -38,6 +38,7 @@ mod accounts;
 mod batches;
 mod client;
 mod errors;
+mod following;
 mod lines;
 mod models;
 mod pause;
@@ -48,6 +49,7 @@ pub mod webhooks;
 
 pub use client::Client;
 pub use errors::{Error, LINE_BYTES_MAX};
+pub use following::Following;
 pub use lines::{Lines, RawLines};
 pub use overnight_wire::native::accounts::Account;
 pub use overnight_wire::native::batches::{

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use overnight_wire::native::errors::ErrorEnvelope;
-use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, Url};
 use serde::de::DeserializeOwned;
 
@@ -25,25 +25,37 @@ pub(crate) struct Call {
     url: Url,
     body: Option<Bytes>,
     repeatable: Repeatable,
+    /// Whether the answer is to come as server-sent events.
+    as_events: bool,
 }
 
 impl Call {
     pub(crate) fn get(url: Url) -> Self {
-        Self { method: Method::GET, url, body: None, repeatable: Repeatable::Always }
+        Self { method: Method::GET, url, body: None, repeatable: Repeatable::Always, as_events: false }
+    }
+
+    pub(crate) fn events(url: Url) -> Self {
+        Self { as_events: true, ..Self::get(url) }
     }
 
     pub(crate) fn create(url: Url, body: Bytes) -> Self {
-        Self { method: Method::POST, url, body: Some(body), repeatable: Repeatable::IfRefused }
+        Self {
+            method: Method::POST,
+            url,
+            body: Some(body),
+            repeatable: Repeatable::IfRefused,
+            as_events: false,
+        }
     }
 
     /// A repeat of what was done would be told that there is nothing.
     pub(crate) fn delete(url: Url) -> Self {
-        Self { method: Method::DELETE, url, body: None, repeatable: Repeatable::IfRefused }
+        Self { method: Method::DELETE, url, body: None, repeatable: Repeatable::IfRefused, as_events: false }
     }
 
     /// A cancelled request or batch can be cancelled again.
     pub(crate) fn cancel(url: Url) -> Self {
-        Self { method: Method::POST, url, body: None, repeatable: Repeatable::Always }
+        Self { method: Method::POST, url, body: None, repeatable: Repeatable::Always, as_events: false }
     }
 }
 
@@ -85,6 +97,9 @@ impl Client {
 
     async fn send_once(&self, call: &Call) -> Result<Response, Error> {
         let mut request = self.http.request(call.method.clone(), call.url.clone());
+        if call.as_events {
+            request = request.header(ACCEPT, "text/event-stream");
+        }
         if let Some(body) = &call.body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
         }

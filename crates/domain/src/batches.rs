@@ -52,6 +52,11 @@ impl Counters {
         *self.of(to) += count;
     }
 
+    /// Those that have ended.
+    pub const fn ended(&self) -> i64 {
+        self.completed + self.failed + self.cancelled
+    }
+
     /// The sum of two, status by status.
     #[must_use]
     pub const fn plus(&self, other: &Self) -> Self {

@@ -9,6 +9,8 @@ use crate::ids::FileId;
 pub enum Endpoint {
     /// A chat completion.
     ChatCompletions,
+    /// A response, which becomes a chat completion.
+    Responses,
     /// A message, in Anthropic's terms. Files with such lines are made by the service and by no client; what is wrong with a line is
     /// told as the result of its request.
     Messages,
@@ -16,12 +18,13 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// The endpoints that the lines of clients' files may name.
-    pub const ALL: [Self; 1] = [Self::ChatCompletions];
+    pub const ALL: [Self; 2] = [Self::ChatCompletions, Self::Responses];
 
     /// The `url` of a line, and the `endpoint` of a batch.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ChatCompletions => "/v1/chat/completions",
+            Self::Responses => "/v1/responses",
             Self::Messages => "/v1/messages",
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
+use overnight_domain::ids::RequestId;
 use overnight_domain::json::Json;
 use overnight_domain::money::TokenBound;
 use overnight_domain::records::ClientFields;
@@ -13,6 +14,7 @@ use overnight_domain::sort_key::SortKey;
 use overnight_server::app::Services;
 use overnight_server::store::Durability;
 use overnight_server::store::StoreError;
+use overnight_server::store::batches::{self, NewBatch, NewBatchOutcome};
 use overnight_server::store::identity::accounts;
 use overnight_server::store::ledger::holds::{Admission, Hold};
 use overnight_server::store::queue::leases;
@@ -57,9 +59,10 @@ pub(super) async fn run(
     requests: usize,
     stage: Stage,
     webhook: Option<String>,
+    is_batch: bool,
 ) -> io::Result<Filled> {
     let services = opening::open(config, Durability::ProcessOnly).await?;
-    let filled = fill(&services, requests, stage, webhook).await.map_err(io::Error::other);
+    let filled = fill(&services, requests, stage, webhook, is_batch).await.map_err(io::Error::other);
     services.store.close().await;
     filled.map(|()| Filled { requests })
 }
@@ -76,11 +79,17 @@ async fn fill(
     requests: usize,
     stage: Stage,
     webhook: Option<String>,
+    is_batch: bool,
 ) -> Result<(), StoreError> {
     let partition = partition(services).await?;
+    let mut ids = Vec::with_capacity(requests);
     for first in (0..requests).step_by(AT_ONCE) {
-        create(services, partition, first..requests.min(first + AT_ONCE), webhook.as_deref()).await?;
+        let numbers = first..requests.min(first + AT_ONCE);
+        ids.extend(create(services, partition, numbers, webhook.as_deref()).await?);
         releases::release(&services.store, services.clock.now(), u32::MAX).await?;
+    }
+    if is_batch {
+        group(services, partition.account, &ids).await?;
     }
     if stage == Stage::Completed {
         complete(services, partition).await?;
@@ -93,7 +102,7 @@ async fn create(
     partition: QueuePartition,
     numbers: std::ops::Range<usize>,
     webhook: Option<&str>,
-) -> Result<(), StoreError> {
+) -> Result<Vec<RequestId>, StoreError> {
     let mut body = CreateBody::new();
     let now = services.clock.now();
     let secret = services.store.sort_key_secret();
@@ -121,11 +130,26 @@ async fn create(
             body: body.into(),
         }
     });
-    let inserts =
-        new.collect::<Vec<_>>().into_iter().map(|request| requests::insert(&services.store, request));
+    let new: Vec<NewRequest> = new.collect();
+    let ids = new.iter().map(|request| request.id).collect();
+    let inserts = new.into_iter().map(|request| requests::insert(&services.store, request));
     let admissions = try_join_all(inserts).await?;
     // Fewer requests than were asked for would be another measurement.
     assert!(admissions.iter().all(|it| *it == Admission::Taken), "a request was refused: {admissions:?}");
+    Ok(ids)
+}
+
+/// Makes one batch of them.
+async fn group(services: &Services, account: AccountKey, ids: &[RequestId]) -> Result<(), StoreError> {
+    let mut members = Vec::with_capacity(ids.len());
+    for some in ids.chunks(AT_ONCE) {
+        members.extend(batches::resolve(&services.store, account, some).await?);
+    }
+    let created_at = services.clock.now();
+    let id = services.ids.next(created_at);
+    let batch = NewBatch { id, account, created_at, webhook: None, metadata: None, members };
+    let made = batches::insert(&services.store, batch).await?;
+    assert!(matches!(made, NewBatchOutcome::Created(_)), "the batch was refused: {made:?}");
     Ok(())
 }
 

@@ -69,6 +69,8 @@ pub enum Peer {
         stage: Stage,
         /// Where their ends are told.
         webhook: Option<String>,
+        /// Whether they are one batch.
+        is_batch: bool,
     },
     /// Leases from a service's filled store.
     Lease {
@@ -101,8 +103,8 @@ async fn play(peer: Peer) -> io::Result<()> {
         Peer::File { path } => file::serve(listen().await?, path).await,
         Peer::Client { engine, requests, in_flight } => say(&client::run(engine, requests, in_flight).await?),
         Peer::Account { config } => say(&account::run(config).await?),
-        Peer::Fill { config, requests, stage, webhook } => {
-            say(&fill::run(config, requests, stage, webhook).await?)
+        Peer::Fill { config, requests, stage, webhook, is_batch } => {
+            say(&fill::run(config, requests, stage, webhook, is_batch).await?)
         }
         Peer::Lease { config, leases } => say(&lease::run(config, leases).await?),
     }

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// A part of a benchmark for a process of its own, as JSON.
     #[arg(hide = true)]
     part: Option<String>,
-    /// Requests: in each round of `create`, `bulk`, `billing`, `dispatch` and `webhooks`, in all of `stream`, `restart` and `lease`, in each
+    /// Requests: in each round of `create`, `bulk`, `billing`, `dispatch`, `follow` and `webhooks`, in all of `stream`, `restart` and `lease`, in each
     /// workload of `sweep`.
     #[arg(long, value_name = "N")]
     requests: Option<usize>,

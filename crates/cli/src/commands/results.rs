@@ -4,7 +4,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use overnight_client::{Client, RawLines};
+use overnight_client::{Client, Following, RawLines};
+use overnight_domain::ids::RequestId;
 use serde::Deserialize;
 
 use crate::connection::connect;
@@ -22,6 +23,17 @@ pub(crate) struct Arguments {
     /// The file to write, once all of it has arrived [default: standard output].
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Of a batch, writes each record as its request ends, until the batch has ended.
+    #[arg(long, short)]
+    follow: bool,
+    /// Of a batch, only requests that ended behind this one, in the order of their ends.
+    #[arg(long, value_name = "REQUEST", value_parser = parse_request)]
+    after: Option<String>,
+}
+
+fn parse_request(text: &str) -> Result<String, String> {
+    let id = RequestId::parse(text).map(|_| text.to_owned());
+    id.ok_or_else(|| "an identifier of a request is req_ and 26 characters".to_owned())
 }
 
 /// What is counted on the way.
@@ -44,14 +56,14 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
         Some(path) => {
             let failed = |error| CliError::file(path, &error);
             let mut file = AtomicFile::create(path).map_err(failed)?;
-            let counts = copy(&client, &arguments.id, output.is_json, &mut file, &failed).await?;
+            let counts = copy(&client, &arguments, output.is_json, &mut file, &failed).await?;
             file.commit().map_err(failed)?;
             counts
         }
         None => {
             let mut out = BufWriter::new(io::stdout());
             let failed = |error| CliError::stdout(&error);
-            let counts = copy(&client, &arguments.id, output.is_json, &mut out, &failed).await?;
+            let counts = copy(&client, &arguments, output.is_json, &mut out, &failed).await?;
             out.flush().map_err(failed)?;
             counts
         }
@@ -65,17 +77,21 @@ pub(crate) async fn run(arguments: Arguments, globals: &Globals, output: &Output
 /// Writes the records: as lines, or as an array.
 async fn copy(
     client: &Client,
-    subject: &Subject,
+    arguments: &Arguments,
     as_array: bool,
     out: &mut impl Write,
     failed: &impl Fn(io::Error) -> CliError,
 ) -> Result<Counts, CliError> {
     let (first, between, last) = if as_array { ("[\n", ",\n", "\n]\n") } else { ("", "\n", "\n") };
     let mut counts = Counts::default();
-    let mut records = Records::open(client, subject).await?;
+    let mut records = Records::open(client, arguments).await?;
     while let Some(record) = records.next().await? {
         let before = if counts.lines == 0 { first } else { between };
         out.write_all(before.as_bytes()).and_then(|()| out.write_all(&record)).map_err(failed)?;
+        if arguments.follow {
+            // It is read as it comes.
+            out.flush().map_err(failed)?;
+        }
         counts.lines += 1;
         let State { status } = serde_json::from_slice(&record).map_err(|error| unreadable(&error))?;
         match status.as_ref() {
@@ -98,12 +114,26 @@ fn unreadable(error: &serde_json::Error) -> CliError {
 enum Records {
     One(Option<Vec<u8>>),
     Many(RawLines),
+    Followed(Following),
 }
 
 impl Records {
-    async fn open(client: &Client, subject: &Subject) -> Result<Self, CliError> {
-        match subject {
-            Subject::Batch(id) => Ok(Self::Many(client.get_batch_results(id).await?.into_raw())),
+    async fn open(client: &Client, arguments: &Arguments) -> Result<Self, CliError> {
+        let Arguments { id, follow, after, .. } = arguments;
+        match id {
+            Subject::Request(_) if *follow || after.is_some() => Err(CliError::unusable(
+                "--follow and --after are for batches: `overnight watch` waits for a request",
+            )),
+            Subject::Batch(id) if *follow => {
+                Ok(Self::Followed(client.follow_batch_results(id, after.as_deref())))
+            }
+            Subject::Batch(id) => {
+                let lines = match after {
+                    Some(after) => client.get_batch_results_after(id, after).await?,
+                    None => client.get_batch_results(id).await?,
+                };
+                Ok(Self::Many(lines.into_raw()))
+            }
             Subject::Request(id) => {
                 let record =
                     serde_json::to_vec(&client.get_request(id).await?).map_err(|error| unreadable(&error))?;
@@ -116,6 +146,16 @@ impl Records {
         match self {
             Self::One(record) => Ok(record.take()),
             Self::Many(lines) => Ok(lines.next().await.transpose()?.map(Into::into)),
+            Self::Followed(following) => {
+                let next = following.next_raw().await.transpose().map_err(CliError::from);
+                let last = following.after();
+                let resumed = |error: CliError| match last {
+                    Some(id) => error
+                        .with_hint(format!("`--after {id}` goes on behind the last record that was read")),
+                    None => error,
+                };
+                Ok(next.map_err(resumed)?.map(Into::into))
+            }
         }
     }
 }

@@ -127,3 +127,28 @@ fn watching_is_stopped_by_ctrl_c_and_says_how_to_go_on() {
     assert_eq!(ended.code, 130, "{ended:?}");
     assert!(ended.stderr.contains("overnight watch batch_"), "{ended:?}");
 }
+
+#[test]
+fn results_are_followed_to_the_end_and_taken_up_behind_any_of_them() {
+    let world = World::slow();
+    world.write("prompts.jsonl", &chats(12));
+    let _serving = world.serve();
+    let batch = world.run("submit prompts.jsonl").stdout.trim().to_owned();
+    let followed = world.run(&format!("results {batch} --follow"));
+    assert_eq!((followed.code, followed.stderr.as_str()), (0, ""), "{followed:?}");
+    let records = lines(&followed.stdout);
+    assert_eq!(records.len(), 12);
+    assert!(records.iter().all(|record| record["status"] == "completed"), "{followed:?}");
+    let array = world.json(&format!("results {batch} --follow"));
+    assert_eq!(array, Value::Array(records.clone()), "the order stays");
+    let after = records[4]["id"].as_str().unwrap();
+    for flag in ["", "--follow"] {
+        let rest = world.run(&format!("results {batch} {flag} --after {after} -o rest.jsonl"));
+        assert_eq!((rest.code, lines(&world.read("rest.jsonl"))), (0, records[5..].to_vec()), "{rest:?}");
+    }
+    let last = records[11]["id"].as_str().unwrap();
+    let nothing = world.run(&format!("results {batch} --follow --after {last}"));
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""), "{nothing:?}");
+    let request = world.run(&format!("results {after} --follow"));
+    assert!(request.code == 2 && request.stderr.contains("overnight watch"), "{request:?}");
+}

@@ -14,6 +14,8 @@ pub struct ConnectionLimits {
     pub per_address: usize,
     /// Calls of one account that may be under way at once, until the last byte of their responses was sent.
     pub calls_per_account: usize,
+    /// Calls of one account that follow a batch at once, beside the others.
+    pub followers_per_account: usize,
     /// Calls of one account that may wait at once for the ends of their requests. All accounts together: half of [`Self::max`].
     pub waiting_per_account: usize,
     /// A connection without a call is closed after so long.
@@ -45,6 +47,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<ConnectionLimits, ConfigErro
         max: count("connections")?,
         per_address: count("connections_per_address")?,
         calls_per_account: count("calls_per_account")?,
+        followers_per_account: count("followers_per_account")?,
         waiting_per_account: count("waiting_calls_per_account")?,
         idle: time("idle_connection")?,
         stalled: time("stalled_response")?,

@@ -4,8 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use super::counters;
 use super::dialects::Dialect;
+use super::feeds::Feeds;
 use super::shares::{Buffer, Client, MemoryPermit, Shares};
 use super::wrong_keys::WrongKeys;
 use crate::app::Services;
@@ -56,6 +59,9 @@ pub(super) struct Context {
     pub(super) timeouts: Timeouts,
     pub(super) shares: Shares,
     pub(super) wrong_keys: WrongKeys,
+    pub(super) feeds: Feeds,
+    /// Whether the server is to stop.
+    pub(super) stop: watch::Sender<bool>,
     /// Every dialect of the API.
     dialects: Vec<Dialect>,
 }
@@ -64,7 +70,8 @@ impl Context {
     /// The context of a service that speaks these dialects.
     pub(super) fn new(services: Services, timeouts: Timeouts, dialects: Vec<Dialect>) -> Shared {
         let shares = Shares::new(services.config.connections);
-        Arc::new(Self { services, timeouts, shares, wrong_keys: WrongKeys::default(), dialects })
+        let (wrong_keys, feeds, stop) = (WrongKeys::default(), Feeds::default(), watch::Sender::new(false));
+        Arc::new(Self { services, timeouts, shares, wrong_keys, feeds, stop, dialects })
     }
 
     /// The dialect of the API that a path belongs to, whether anything is served there or not; `None` where no key is needed.

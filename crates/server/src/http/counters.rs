@@ -7,6 +7,8 @@ const IDLE_CLOSED: &str = "overnight_http_connections_idle_closed_total";
 const CUT: &str = "overnight_http_connections_cut_total";
 const STALLED: &str = "overnight_http_responses_stalled_total";
 const CALLS_REFUSED: &str = "overnight_http_calls_over_share_total";
+const FOLLOWERS: &str = "overnight_http_followers";
+const FOLLOWED_PAGES: &str = "overnight_http_followed_pages_total";
 const WAITING: &str = "overnight_http_waiting_calls";
 const WRONG_KEYS: &str = "overnight_http_wrong_keys_throttled_total";
 /// The gauge of memory of responses.
@@ -25,7 +27,12 @@ pub(super) fn describe() {
     describe_counter!(STALLED, "Responses of which the client took nothing for too long, by what was cut.");
     describe_counter!(
         CALLS_REFUSED,
-        "Calls refused by the share of an account or address: of calls, of waiting calls, of bulk creates or of memory."
+        "Calls refused by the share of an account or address: of calls, of waiting calls, of followers, of bulk creates or of memory."
+    );
+    describe_gauge!(FOLLOWERS, "Calls that follow the results of a batch.");
+    describe_counter!(
+        FOLLOWED_PAGES,
+        "Pages read for those who follow, by reader: `shared` for all followers of a batch, `own` for one that was behind."
     );
     describe_counter!(WRONG_KEYS, "Calls refused because their network brought too many wrong API keys.");
     describe_gauge!(WAITING, "Calls that wait for the ends of their requests.");
@@ -56,6 +63,16 @@ pub(super) fn count_stalled(what: &'static str) {
 /// Counts a call that was refused because its client has its share.
 pub(super) fn count_over_share(share: &'static str) {
     counter!(CALLS_REFUSED, "share" => share).increment(1);
+}
+
+/// Counts a call that follows a batch, or does no longer.
+pub(super) fn count_followers(more: f64) {
+    gauge!(FOLLOWERS).increment(more);
+}
+
+/// Counts a page that was read for those who follow.
+pub(super) fn count_followed_page(reader: &'static str) {
+    counter!(FOLLOWED_PAGES, "reader" => reader).increment(1);
 }
 
 /// Counts a call whose key was not read because its network brought too many wrong ones.

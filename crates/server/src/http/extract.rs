@@ -34,6 +34,17 @@ impl<K: Kind> FromRequestParts<Shared> for PathId<K> {
     }
 }
 
+/// The same of a call that takes a query, which something else reads.
+pub(super) struct QueriedId<K>(pub(super) Id<K>);
+
+impl<K: Kind> FromRequestParts<Shared> for QueriedId<K> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, context: &Shared) -> Result<Self, Refusal> {
+        path_text(parts, context).await.map(|text| Self(parse_id(&text)))
+    }
+}
+
 /// What a cancel path names: the prefix tells a request from a batch.
 pub(super) enum CancelTarget {
     /// One request.

@@ -20,6 +20,8 @@ mod docs;
 mod errors;
 mod extract;
 mod exxa;
+mod feeds;
+mod following;
 mod health;
 mod held_requests;
 mod idempotency;

@@ -163,6 +163,28 @@ pub(super) fn read_value<T>(
     if parameters.faults.is_empty() { Ok(value) } else { Err(AppError::from(parameters.faults).into()) }
 }
 
+/// What Get Batch Results is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ResultsQuery {
+    /// Whether to go on until the batch has ended.
+    pub(super) follow: bool,
+    /// What the client wrote.
+    pub(super) after: Option<String>,
+}
+
+impl ResultsQuery {
+    pub(super) fn read(query: &str) -> Result<Self, Refusal> {
+        let mut parameters = Parameters::collect(query, &["follow", "after"])?;
+        let follow = parameters.value("follow", "true, false, 1 or 0", read_flag).unwrap_or(false);
+        let after = parameters.value("after", "the id of a request", |text| Some(text.to_owned()));
+        if parameters.faults.is_empty() {
+            Ok(Self { follow, after })
+        } else {
+            Err(AppError::from(parameters.faults).into())
+        }
+    }
+}
+
 /// A parameter that is true or false.
 pub(super) fn read_flag(text: &str) -> Option<bool> {
     match text {

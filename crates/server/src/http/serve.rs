@@ -81,7 +81,7 @@ pub async fn serve_with(
     timeouts: Timeouts,
 ) {
     let context = router::context(services, timeouts);
-    let (stop, stopping) = watch::channel(false);
+    let stopping = context.stop.subscribe();
     let mut servers = JoinSet::new();
     if let Some(listener) = listeners.metrics {
         // With shares of its own: the calls of an address at `listen` keep no probe out that has the same.
@@ -96,7 +96,7 @@ pub async fn serve_with(
     let mut upkeep = JoinSet::new();
     upkeep.spawn(keep_up(Arc::clone(&context)).boxed());
     shutdown.await;
-    stop.send_replace(true);
+    context.stop.send_replace(true);
     while servers.join_next().await.is_some() {}
 }
 

@@ -81,6 +81,7 @@ pub(super) struct Shares {
     /// In the order of [`Buffer`].
     memory: [Arc<Semaphore>; 2],
     waiting: Arc<WaitingCalls<Client>>,
+    followers: Arc<WaitingCalls<Client>>,
     held: Arc<Mutex<Held>>,
 }
 
@@ -140,8 +141,10 @@ impl Shares {
     /// Nobody holds anything yet.
     pub(super) fn new(limits: ConnectionLimits) -> Self {
         let memory = Buffer::ALL.map(|buffer| Arc::new(Semaphore::new(buffer.bytes(&limits) / UNIT_BYTES)));
-        let waiting = WaitingCalls::new(limits.max / 2, limits.waiting_per_account);
-        Self { limits, memory, waiting, held: Arc::default() }
+        let waiting = WaitingCalls::new(limits.max / 2, limits.waiting_per_account, counters::count_waiting);
+        let followers =
+            WaitingCalls::new(limits.max / 4, limits.followers_per_account, counters::count_followers);
+        Self { limits, memory, waiting, followers, held: Arc::default() }
     }
 
     fn of(&self, client: Client) -> Arc<Share> {
@@ -176,6 +179,15 @@ impl Shares {
     /// calls as it may. Notified once another client has the place.
     pub(super) fn begin_waiting(&self, call: &CallPermit) -> Option<Arc<Notify>> {
         let place = self.waiting.begin(call.share.client)?;
+        let lost = place.lost();
+        *lock(&call.place) = CallPlace::Waiting { _place: place };
+        Some(lost)
+    }
+
+    /// The call follows a batch from now on and no longer counts as an ordinary one of its client; `None` where the client follows as
+    /// many as it may. Notified once another client has the place.
+    pub(super) fn begin_following(&self, call: &CallPermit) -> Option<Arc<Notify>> {
+        let place = self.followers.begin(call.share.client)?;
         let lost = place.lost();
         *lock(&call.place) = CallPlace::Waiting { _place: place };
         Some(lost)
@@ -306,6 +318,7 @@ mod tests {
             max: 9,
             per_address: 9,
             calls_per_account: 2,
+            followers_per_account: 1,
             waiting_per_account: 3,
             idle: Duration::ZERO,
             stalled: Duration::ZERO,
@@ -338,6 +351,20 @@ mod tests {
         assert!(ordinary.iter().all(Option::is_some) && shares.begin_call(ONE).is_none());
         drop((waiting, ordinary));
         assert!(begin(ONE).is_some() && lock(&shares.held).is_empty());
+    }
+
+    #[test]
+    fn those_who_follow_have_a_share_apart_from_calls() {
+        let shares = shares();
+        let calls = [shares.begin_call(ONE), shares.begin_call(ONE)].map(|call| call.expect("a call"));
+        assert!(shares.begin_following(&calls[0]).is_some() && shares.begin_following(&calls[1]).is_none());
+        let other = shares.begin_call(OTHER).expect("a call");
+        assert!(shares.begin_following(&other).is_some() && shares.begin_waiting(&calls[1]).is_some());
+        let ordinary = [shares.begin_call(ONE), shares.begin_call(ONE)];
+        assert!(ordinary.iter().all(Option::is_some) && calls[0].is_of_account());
+        drop((calls, ordinary));
+        let call = shares.begin_call(ONE).expect("a call");
+        assert!(shares.begin_following(&call).is_some());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The places of calls that wait for the ends of requests, which may take hours. An account has its share of them. Where all places
+//! The places of calls that wait for the ends of requests, or follow those of a batch, which may take hours. An account has its share of them. Where all places
 //! are taken, the account with the most loses its latest one to an account that has fewer.
 
 use std::collections::BTreeMap;
@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::counters;
-
 /// The places of all clients of one kind `C`.
 pub(super) struct WaitingCalls<C> {
     max: usize,
     max_of_client: usize,
+    /// Counts places that are taken, or no longer are.
+    count: fn(f64),
     taken: Mutex<Taken<C>>,
 }
 
@@ -31,24 +31,24 @@ pub(super) struct WaitingPlace<C: Copy + Ord> {
 }
 
 impl<C: Copy + Ord> WaitingCalls<C> {
-    /// So many places in all, and of one client.
-    pub(super) fn new(max: usize, max_of_client: usize) -> Arc<Self> {
+    /// So many places in all, and of one client. `count` shows how many are taken.
+    pub(super) fn new(max: usize, max_of_client: usize, count: fn(f64)) -> Arc<Self> {
         let taken = Taken { of: BTreeMap::new(), count: 0, next: 0 };
-        Arc::new(Self { max, max_of_client, taken: Mutex::new(taken) })
+        Arc::new(Self { max, max_of_client, count, taken: Mutex::new(taken) })
     }
 
     /// A place for a call of the client; `None` where it has its share, or all are taken and nobody has more by two.
     pub(super) fn begin(self: &Arc<Self>, client: C) -> Option<WaitingPlace<C>> {
         let mut taken = self.lock();
         let own = taken.of.get(&client).map_or(0, BTreeMap::len);
-        if own >= self.max_of_client || (taken.count >= self.max && !taken.make_room(own)) {
+        if own >= self.max_of_client || (taken.count >= self.max && !taken.make_room(own, self.count)) {
             return None;
         }
         let (number, lost) = (taken.next, Arc::new(Notify::new()));
         taken.next += 1;
         taken.count += 1;
         taken.of.entry(client).or_default().insert(number, Arc::clone(&lost));
-        counters::count_waiting(1.0);
+        (self.count)(1.0);
         Some(WaitingPlace { calls: Arc::clone(self), client, number, lost })
     }
 
@@ -59,7 +59,7 @@ impl<C: Copy + Ord> WaitingCalls<C> {
 
 impl<C: Copy + Ord> Taken<C> {
     /// Takes the latest place of the client that has the most, if that is more than `own` by two at least.
-    fn make_room(&mut self, own: usize) -> bool {
+    fn make_room(&mut self, own: usize, count: fn(f64)) -> bool {
         let most = self.of.iter().max_by_key(|(_, places)| places.len());
         let Some((client, number)) = most
             .filter(|(_, places)| places.len() > own + 1)
@@ -67,20 +67,20 @@ impl<C: Copy + Ord> Taken<C> {
         else {
             return false;
         };
-        if let Some(lost) = self.remove(client, number) {
+        if let Some(lost) = self.remove(client, number, count) {
             lost.notify_one();
         }
         true
     }
 
-    fn remove(&mut self, client: C, number: u64) -> Option<Arc<Notify>> {
+    fn remove(&mut self, client: C, number: u64, count: fn(f64)) -> Option<Arc<Notify>> {
         let places = self.of.get_mut(&client)?;
         let place = places.remove(&number)?;
         if places.is_empty() {
             self.of.remove(&client);
         }
         self.count -= 1;
-        counters::count_waiting(-1.0);
+        count(-1.0);
         Some(place)
     }
 }
@@ -94,7 +94,7 @@ impl<C: Copy + Ord> WaitingPlace<C> {
 
 impl<C: Copy + Ord> Drop for WaitingPlace<C> {
     fn drop(&mut self) {
-        self.calls.lock().remove(self.client, self.number);
+        self.calls.lock().remove(self.client, self.number, self.calls.count);
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_client_has_its_share_of_places_and_gets_them_back() {
-        let calls = WaitingCalls::new(9, 2);
+        let calls = WaitingCalls::new(9, 2, |_| {});
         let places = [calls.begin(1), calls.begin(1)];
         assert!(places.iter().all(Option::is_some) && calls.begin(1).is_none() && calls.begin(2).is_some());
         drop(places);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn where_all_places_are_taken_the_client_with_the_most_loses_its_latest_to_one_with_fewer() {
-        let calls = WaitingCalls::new(4, 4);
+        let calls = WaitingCalls::new(4, 4, |_| {});
         let mut greedy: Vec<_> = (0..4).map(|_| calls.begin(1).expect("a place")).collect();
         let honest = [calls.begin(2).expect("a place"), calls.begin(2).expect("a place")];
         assert!(calls.begin(2).is_none(), "both have two");

@@ -3,6 +3,7 @@
 //! One writer writes, in groups that share a transaction; readers are a pool that sees what is committed. Statements
 //! stand in the file of their noun. See `ARCHITECTURE.md` for the modules, the tables and the invariants.
 
+mod batch_watches;
 pub mod batches;
 mod database;
 mod disk_space;
@@ -28,6 +29,7 @@ pub mod schema;
 mod writer;
 mod writes;
 
+pub use batch_watches::{BatchWatch, watch_batch};
 pub use database::ReadsFor;
 pub use database::folder::{FolderLock, prepare_folder};
 pub use disk_space::DiskSpace;

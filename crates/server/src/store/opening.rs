@@ -9,6 +9,7 @@ use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock::SharedClock;
+use crate::store::batch_watches::BatchWatches;
 use crate::store::database::ReadsFor;
 use crate::store::database::folder::{FolderLock, prepare_folder};
 use crate::store::database::migrations;
@@ -69,6 +70,7 @@ struct Inner {
     secret: [u8; 32],
     passed: Passed,
     events: Arc<Notify>,
+    watches: Arc<BatchWatches>,
     node: OnceLock<Node>,
     task: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<FolderLock>>,
@@ -121,7 +123,8 @@ impl Store {
         let node = store.inner.node.get_or_init(|| node).clone();
         let database = store.inner.database.clone();
         let events = EventContext { secret: store.inner.secret, written: Arc::clone(&store.inner.events) };
-        let context = WriteContext { node, quotas: *store.quotas(), events };
+        let watches = Arc::clone(store.batch_watches());
+        let context = WriteContext { node, quotas: *store.quotas(), events, watches };
         let watched = database.path().map(ToOwned::to_owned);
         let disk = watched.map(|file| DiskWatch::new(file, store.inner.disk_reserve.subscribe()));
         Ok((store, WriterCore::new(&writer, database, connection, sequences, context, disk)))
@@ -151,6 +154,7 @@ impl Store {
             secret,
             passed: Passed::default(),
             events: Arc::default(),
+            watches: Arc::default(),
             node: OnceLock::new(),
             task: Mutex::new(None),
             lock: Mutex::new(lock),
@@ -249,6 +253,11 @@ impl Store {
     /// Ends when this process has written events since the last time this ended.
     pub async fn events_written(&self) {
         self.inner.events.notified().await;
+    }
+
+    /// Who is woken when requests of batches have ended.
+    pub(super) fn batch_watches(&self) -> &Arc<BatchWatches> {
+        &self.inner.watches
     }
 
     /// The installation's secret under which sort keys are made.

@@ -1,8 +1,11 @@
 //! What the groups of the writer know of the nouns: the order of their writes, and the transaction that each write is given,
 //! with the row numbers that it hands out and its effects.
 
+use std::sync::Arc;
+
 use overnight_domain::quotas::Quotas;
 
+use crate::store::batch_watches::BatchWatches;
 use crate::store::database::{CommitError, Connection, Dialect, Numbered, Tx, statements};
 use crate::store::effects::{AfterCommit, Effects, EventContext};
 use crate::store::error::StoreError;
@@ -69,6 +72,7 @@ pub(in crate::store) struct WriteContext {
     /// The quotas of accounts that have none of their own.
     pub(in crate::store) quotas: Quotas,
     pub(in crate::store) events: EventContext,
+    pub(in crate::store) watches: Arc<BatchWatches>,
 }
 
 /// The transaction of a group of writes.
@@ -82,6 +86,7 @@ pub(in crate::store) struct WriteTransaction<'c> {
     /// What these writes bring about besides.
     pub(in crate::store) effects: Effects,
     events: &'c EventContext,
+    watches: &'c Arc<BatchWatches>,
 }
 
 impl<'c> WriteTransaction<'c> {
@@ -92,9 +97,9 @@ impl<'c> WriteTransaction<'c> {
         context: &'c WriteContext,
         number: i64,
     ) -> Result<Self, StoreError> {
-        let WriteContext { node, quotas, events } = context;
+        let WriteContext { node, quotas, events, watches } = context;
         let tx = Tx::begin_as(connection, Some(Numbered { node: node.key, number })).await?;
-        Ok(Self { tx, sequences, node, quotas, effects: Effects::default(), events })
+        Ok(Self { tx, sequences, node, quotas, effects: Effects::default(), events, watches })
     }
 
     /// Numbers for `count` results.
@@ -120,7 +125,7 @@ impl<'c> WriteTransaction<'c> {
 
     /// Makes it durable; the row numbers that come next, and what is to be done once that is known.
     pub(in crate::store) async fn commit(self) -> (Result<Sequences, CommitError>, AfterCommit) {
-        let after_commit = self.effects.after_commit(self.events);
+        let after_commit = self.effects.after_commit(self.events, self.watches);
         (self.tx.commit().await.map(|()| self.sequences), after_commit)
     }
 

@@ -194,6 +194,16 @@ pub struct BatchFilter {
     pub order: Option<Order>,
 }
 
+/// What of a batch's results is listed, and in which order: that in which requests ended where either is set, that of arrival otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+pub struct ResultsFilter {
+    /// `true`: only requests that have ended, each as it ends, until the batch has ended.
+    pub follow: Option<bool>,
+    /// Only requests that ended behind this one: the identifier of the last one read.
+    pub after: Option<String>,
+}
+
 /// Appends what Create Batch answers: always `registered`, whatever state its requests give it.
 pub fn write_created(batch: &BatchRecord, out: &mut Vec<u8>) {
     open(batch, BatchStatus::Registered.as_str(), out);

@@ -7,3 +7,5 @@ pub mod events;
 pub mod files;
 pub mod outputs;
 pub mod responses;
+#[cfg(test)]
+mod tests;

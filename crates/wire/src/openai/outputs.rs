@@ -7,6 +7,7 @@ use overnight_domain::json::Json;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::requests::RequestStatus;
 
+use super::responses::write_response;
 use crate::json::{push, push_id, push_integer, push_key, push_string};
 
 /// Appends the line of a request that completed, in the file of answers.
@@ -14,6 +15,14 @@ pub fn write_answer(request: &RequestRecord, out: &mut Vec<u8>) {
     push_head(request, out);
     push_response(request, 200, out);
     push(",\"error\":null}", out);
+}
+
+/// Appends the line of a request that completed, as the response that it is.
+pub fn write_response_answer(request: &RequestRecord, out: &mut Vec<u8>) {
+    push_head(request, out);
+    push_response_head(request, 200, out);
+    write_response(request, out);
+    push("},\"error\":null}", out);
 }
 
 /// Appends the line of a request that failed or was cancelled, in the file of errors. What the engine said stands in `response`, what the
@@ -67,12 +76,16 @@ fn push_custom_id(request: &RequestRecord, out: &mut Vec<u8>) {
     }
 }
 
-fn push_response(request: &RequestRecord, status: i64, out: &mut Vec<u8>) {
+fn push_response_head(request: &RequestRecord, status: i64, out: &mut Vec<u8>) {
     push(",\"response\":{\"status_code\":", out);
     push_integer(status, out);
     push_key("request_id", out);
     push_id(request.summary.id, out);
     push_key("body", out);
+}
+
+fn push_response(request: &RequestRecord, status: i64, out: &mut Vec<u8>) {
+    push_response_head(request, status, out);
     out.extend_from_slice(request.result.as_deref().unwrap_or(b"{}"));
     push("}", out);
 }

@@ -3,10 +3,12 @@
 
 use std::borrow::Cow;
 
-use overnight_domain::faults::{Quoted, codes};
+use overnight_domain::faults::{Fault, Faults, Quoted, codes};
 use overnight_domain::files::Endpoint;
 use overnight_domain::json::{Json, JsonText, Kind, ObjectWriter, RawObject};
 use overnight_wire::anthropic::{Origins, to_chat_in_batch};
+
+use overnight_wire::openai::responses::chat_call;
 
 use crate::app::errors::{AppError, InputFault, InvalidInput};
 use crate::app::requests::{RefusedRequest, Reviewed, review_text};
@@ -14,6 +16,9 @@ use crate::app::{Services, failures, input, messages};
 
 /// The longest `custom_id`, in bytes.
 const CUSTOM_ID_BYTES_MAX: usize = 512;
+
+/// The member of a line, and that of the metadata which keeps it.
+const CUSTOM_ID: &str = "custom_id";
 
 /// The codes of faults of lines, as OpenAI spells those it has.
 mod line_codes {
@@ -81,10 +86,10 @@ pub(in crate::app) fn read<'s>(
         let param = Quoted(key).to_string();
         return Err(fault(line_codes::INVALID_JSON, &param, "stands more than once in the line"));
     }
-    let custom_id = string(&object, "custom_id")?;
+    let custom_id = string(&object, CUSTOM_ID)?;
     if custom_id.is_empty() || custom_id.len() > CUSTOM_ID_BYTES_MAX {
         let message = format!("must have 1 to {CUSTOM_ID_BYTES_MAX} bytes");
-        return Err(fault(line_codes::INVALID_CUSTOM_ID, "custom_id", &message));
+        return Err(fault(line_codes::INVALID_CUSTOM_ID, CUSTOM_ID, &message));
     }
     if string(&object, "method")? != "POST" {
         return Err(fault(line_codes::INVALID_METHOD, "method", "must be \"POST\""));
@@ -98,12 +103,24 @@ pub(in crate::app) fn read<'s>(
     let body = body.ok_or_else(|| fault(line_codes::MISSING, "body", "must be there, as an object"))?;
     let custom_id = custom_id.into_owned();
     let asked = match endpoint {
-        Endpoint::ChatCompletions => {
-            Asked::Answer(review_text(services, &create_body(body, &custom_id)).map_err(in_line)?)
+        Endpoint::ChatCompletions => Asked::Answer(review_body(services, body, None, &custom_id)?),
+        Endpoint::Responses => {
+            let call = chat_call(body).map_err(in_body)?;
+            let sent = call.metadata.as_ref().map(JsonText::as_json);
+            Asked::Answer(review_body(services, call.body.as_json(), sent, &custom_id)?)
         }
         Endpoint::Messages => read_message(services, body, &custom_id)?,
     };
     Ok(Line { custom_id, endpoint, asked })
+}
+
+fn review_body<'s>(
+    services: &'s Services,
+    body: Json<'_>,
+    sent: Option<Json<'_>>,
+    custom_id: &str,
+) -> Result<Reviewed<'s>, LineFault> {
+    review_text(services, &create_body(body, &metadata(sent, custom_id))).map_err(in_line)
 }
 
 /// What the params of a message ask for.
@@ -112,36 +129,52 @@ fn read_message<'s>(
     params: Json<'_>,
     custom_id: &str,
 ) -> Result<Asked<'s>, LineFault> {
+    let metadata = metadata(None, custom_id);
     let chat = to_chat_in_batch(params).map_err(AppError::from);
-    let reviewed = chat.and_then(|chat| review_text(services, &create_body(chat.as_json(), custom_id)));
+    let reviewed = chat.and_then(|chat| review_text(services, &create_body(chat.as_json(), &metadata)));
     let invalid = match reviewed {
         Ok(reviewed) => return Ok(Asked::Answer(reviewed)),
         Err(AppError::Invalid(invalid)) => invalid,
         Err(error) => return Err(in_line(error)),
     };
     let failure = failures::refused_body(&messages::words(&Origins::of(params), &invalid));
-    let refused = RefusedRequest::new(services, params, metadata(custom_id), failure);
+    let refused = RefusedRequest::new(services, params, metadata, failure);
     let no_models = || fault(line_codes::MODEL_NOT_FOUND, "model", "is none that is offered: there are none");
     refused.map(Asked::Refusal).ok_or_else(no_models)
 }
 
-/// The Create Request of a line. Whatever dialect reads the request finds its `custom_id` in its metadata.
-fn create_body(body: Json<'_>, custom_id: &str) -> JsonText {
+/// The Create Request of a line.
+fn create_body(body: Json<'_>, metadata: &JsonText) -> JsonText {
     let mut create = ObjectWriter::with_capacity(body.as_str().len() + 128);
     create.json("request_body", body);
-    create.json("metadata", metadata(custom_id).as_json());
+    create.json("metadata", metadata.as_json());
     create.finish()
 }
 
-fn metadata(custom_id: &str) -> JsonText {
+/// The metadata that a line sends, with its `custom_id`: whatever dialect reads the request finds it there.
+fn metadata(sent: Option<Json<'_>>, custom_id: &str) -> JsonText {
     let mut metadata = ObjectWriter::with_capacity(custom_id.len() + 32);
-    metadata.string("custom_id", custom_id);
+    let sent = sent.and_then(Json::members).into_iter().flatten();
+    for member in sent.filter(|member| member.key() != CUSTOM_ID) {
+        metadata.copy(member.raw_key, member.value);
+    }
+    metadata.string(CUSTOM_ID, custom_id);
     metadata.finish()
 }
 
 fn string<'j>(object: &RawObject<'j>, key: &str) -> Result<Cow<'j, str>, LineFault> {
     let value = object.get(key).and_then(Json::decode_string);
     value.ok_or_else(|| fault(line_codes::MISSING, key, "must be there, as a string"))
+}
+
+/// The first fault of a body that is no chat completion.
+fn in_body(faults: Faults) -> LineFault {
+    let fault = faults.into_kept().into_iter().next();
+    let (param, message) = fault.map_or_else(
+        || ("body".to_owned(), "is invalid".to_owned()),
+        |Fault { param, message, .. }| (format!("body.{param}"), message),
+    );
+    self::fault(line_codes::INVALID_REQUEST, &param, &message)
 }
 
 /// The first fault of a request, in the words of its line.

@@ -369,3 +369,23 @@ impl Drop for Upload {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_has_whole_lines_and_is_cut_where_it_is_long_enough() {
+        assert_eq!(
+            (first_lines(b"a"), first_lines(b"a\nb"), first_lines(b"a\nb\n")),
+            (None, Some(2), Some(4))
+        );
+        assert_eq!(whole_lines(b"a\nb\n"), None, "more may come");
+        let many = "x\n".repeat(PIECE_LINES + 1);
+        assert_eq!(whole_lines(many.as_bytes()), Some(2 * PIECE_LINES));
+        let long = format!("{}\n", "x".repeat(PIECE_BYTES));
+        assert_eq!(whole_lines(long.as_bytes()), Some(long.len()), "a long line is a piece of its own");
+        let after = format!("a\n{long}");
+        assert_eq!(whole_lines(after.as_bytes()), Some(2));
+    }
+}

@@ -19,14 +19,17 @@ use crate::http::bodies::JsonBody;
 use crate::http::calls::Caller;
 use crate::http::context::Shared;
 use crate::http::errors::Answer;
-use crate::http::extract::{CancelTarget, PathId};
+use crate::http::extract::{CancelTarget, PathId, QueriedId};
+use crate::http::following::{self, ResultsWanted};
 use crate::http::idempotency::{self, CallName};
 use crate::http::json_lines::{self, JSON_LINES};
 use crate::http::queries::read_batch_query;
 #[cfg(test)]
 use {
     super::refusals::{Always, OfBody, OfCancel, OfDelete, OfPath, OfQuery},
-    overnight_wire::native::batches::{BatchCreated, BatchFilter, BatchSummary, CreateBatch, FullBatch},
+    overnight_wire::native::batches::{
+        BatchCreated, BatchFilter, BatchSummary, CreateBatch, FullBatch, ResultsFilter,
+    },
     overnight_wire::native::deletions::Deleted,
     overnight_wire::native::requests::{FullRequest, RequestSummary},
 };
@@ -147,16 +150,30 @@ pub(super) async fn get_requests(
 ///
 /// Every request of the batch as a whole, ended or not, one JSON object on each line, in order of arrival. Those that
 /// have ended carry `result_body`.
+///
+/// With `follow` or `after` the list runs in the order in which requests ended, and holds no others. With `follow=true` it goes on
+/// until the batch has ended: each line is sent when its request has ended. A list that is cut before that is taken up with
+/// `after=<id of the last line>`: every request that has ended is in it once, but for those that were deleted. With
+/// `Accept: text/event-stream` the same comes as server-sent events, each with the request's id as its `id`, so a browser's
+/// EventSource resumes by itself with `Last-Event-ID`; 204 tells it that the batch has ended and nothing is left. Where both that header
+/// and `after` are sent, the header counts.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/batches/{batch_id}/results", operation_id = "get_batch_results",
     tag = "Batches",
-    params(("batch_id" = String, Path, description = "The identifier of the batch.")),
-    responses((status = 200, description = "One request on each line.", body = FullRequest,
-        content_type = "application/x-ndjson"), Always, OfPath)))]
+    params(("batch_id" = String, Path, description = "The identifier of the batch."), ResultsFilter,
+        ("Last-Event-ID" = Option<String>, Header, description = "As `after`, where events are asked for. It counts where both are \
+            sent.")),
+    responses((status = 200, description = "One request on each line; or one as the `data` of each event.",
+            content((FullRequest = "application/x-ndjson"), (FullRequest = "text/event-stream"))),
+        (status = 204, description = "Events were asked for, the batch has ended, and none is left."), Always, OfPath)))]
 pub(super) async fn get_results(
     State(context): State<Shared>,
     caller: Caller,
-    PathId(id): PathId<BatchKind>,
+    QueriedId(id): QueriedId<BatchKind>,
+    ResultsWanted(wanted): ResultsWanted,
 ) -> Answer {
+    if let Some((wanted, call)) = wanted {
+        return following::answer(&context, caller.0, &call, id, wanted).await;
+    }
     let pages = batches::list_results(&context.services, caller.0, id).await?;
     Ok(json_lines::answer(&context, caller.0, pages, JSON_LINES, request_shapes::write_full).await?)
 }

@@ -5,11 +5,12 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use futures_util::stream;
+use overnight_domain::files::Endpoint;
 use overnight_domain::ids::BatchId;
 use overnight_domain::records::RequestRecord;
 use overnight_domain::scheduler::AccountKey;
 use overnight_wire::openai::files::BatchFile;
-use overnight_wire::openai::outputs::{write_answer, write_error, write_input};
+use overnight_wire::openai::outputs::{write_answer, write_error, write_input, write_response_answer};
 use std::sync::Arc;
 
 use super::files::file_id;
@@ -41,8 +42,10 @@ pub(super) async fn get(State(context): State<Shared>, caller: Caller, Path(id):
             Ok(json_lines::answer(&context, account, pages, CONTENT_TYPE, write_input).await?)
         }
         Some((kind, batch)) => {
-            let (_, pages) = batches::outputs(&context.services, account, batch, output_kind(kind)).await?;
-            Ok(json_lines::answer(&context, account, pages, CONTENT_TYPE, line_of(kind)).await?)
+            let (batch, pages) =
+                batches::outputs(&context.services, account, batch, output_kind(kind)).await?;
+            let write = line_of(kind, &batch);
+            Ok(json_lines::answer(&context, account, pages, CONTENT_TYPE, write).await?)
         }
     }
 }
@@ -61,7 +64,7 @@ pub(super) async fn measure(
         }
         kind => batches::outputs(&context.services, account, id, output_kind(kind)).await?,
     };
-    let (mut bytes, mut line, write) = (0, Vec::new(), line_of(kind));
+    let (mut bytes, mut line, write) = (0, Vec::new(), line_of(kind, &batch));
     while let Some(page) = pages.next_page().await? {
         for request in &page {
             line.clear();
@@ -72,10 +75,13 @@ pub(super) async fn measure(
     Ok((batch, bytes))
 }
 
-fn line_of(kind: BatchFile) -> WriteLine {
+fn line_of(kind: BatchFile, batch: &InputBatch) -> WriteLine {
     match kind {
         BatchFile::Input => write_input,
-        BatchFile::Output => write_answer,
+        BatchFile::Output => match batch.input.as_ref().map(|input| input.endpoint) {
+            Some(Endpoint::Responses) => write_response_answer,
+            Some(Endpoint::ChatCompletions) | None => write_answer,
+        },
         BatchFile::Errors => write_error,
     }
 }

@@ -20,12 +20,10 @@ use crate::http::counters;
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES_MAX: u32 = 32 << 10;
 
-/// A client that is silent for so long is asked by the kernel whether it is there: a call that waits for hours for the end of a request
-/// would otherwise keep its place for one that is gone without a word.
-const ASKED_AFTER: Duration = Duration::from_secs(60);
-
-/// How often it is asked before the connection breaks, which the kernel counts.
-const ASKED_EVERY: Duration = Duration::from_secs(15);
+/// A peer of whom nothing was heard for so long is asked whether it is there, as long as it does not answer once more each interval. What
+/// follows a batch may be sent nothing for hours, and a machine that is gone would keep its connection.
+const KEEP_ALIVE: TcpKeepalive =
+    TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(15));
 
 /// A connection's socket.
 pub(in crate::http) struct Socket {
@@ -45,8 +43,7 @@ impl Socket {
     ) -> Self {
         // Without them only latency and memory are worse.
         let _ = stream.set_nodelay(true);
-        let keepalive = TcpKeepalive::new().with_time(ASKED_AFTER).with_interval(ASKED_EVERY);
-        let _ = SockRef::from(&stream).set_tcp_keepalive(&keepalive);
+        let _ = SockRef::from(&stream).set_tcp_keepalive(&KEEP_ALIVE);
         #[cfg(target_os = "linux")]
         let _ = SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX);
         Self { stream, timer: StallTimer::new(clock, stalled), written: 0, activity }
@@ -104,5 +101,24 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, task: &mut Task<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    #[tokio::test]
+    async fn a_peer_that_is_silent_is_asked_whether_it_is_there() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let _client =
+            TcpStream::connect(listener.local_addr().expect("an address")).await.expect("a connection");
+        let (stream, _) = listener.accept().await.expect("a connection");
+        let clock: SharedClock = ManualClock::at(0);
+        let socket = Socket::new(stream, &clock, Duration::from_secs(1), Activity::new(&clock));
+        assert!(SockRef::from(&socket.stream).keepalive().expect("an option"));
     }
 }

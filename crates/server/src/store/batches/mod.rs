@@ -2,6 +2,7 @@
 
 pub(in crate::store) mod cancel;
 pub(in crate::store) mod deletion;
+pub(in crate::store) mod ends;
 pub(in crate::store) mod filling;
 pub(in crate::store) mod inputs;
 pub(in crate::store) mod insert;
@@ -12,6 +13,7 @@ pub(in crate::store) mod reads;
 pub(super) use self::cancel::LIVE_OF_BATCH;
 pub use self::cancel::{CancelBatchOutcome, ChunkOutcome, cancel, cancel_chunk, list_cancelling};
 pub use self::deletion::{BatchDeletionOutcome, DeletedBatch, delete_chunk, list_deleting, mark_deleted};
+pub use self::ends::{EndedPage, EndedSoFar, PlaceOfEnd, ended_so_far, find_place, page_ended};
 pub use self::filling::{
     FillLine, FillStep, Filled, Filling, claim_filling, fill, list_filling, release_filling,
 };

@@ -31,7 +31,7 @@ macro_rules! migration {
 }
 
 /// In order; the first is number 1.
-const MIGRATIONS: [Migration; 22] = [
+const MIGRATIONS: [Migration; 23] = [
     migration!("0001_requests.sql"),
     migration!("0002_in_progress_in_queue.sql"),
     migration!("0003_nodes.sql"),
@@ -54,6 +54,7 @@ const MIGRATIONS: [Migration; 22] = [
     migration!("0020_engine_days.sql"),
     migration!("0021_idempotency_keys.sql"),
     migration!("0022_files.sql"),
+    migration!("0023_batch_ends.sql"),
 ];
 
 /// The number of the newest migration that this program knows.

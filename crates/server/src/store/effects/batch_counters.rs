@@ -1,10 +1,12 @@
-//! The counters of the batches that a group moved, written once a batch. Their state follows them.
+//! The counters of the batches that a group moved, written once a batch. Their state follows them, and so do the places of the
+//! requests that ended: the row of the batch is locked, so that they are given out in the order of commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use overnight_domain::batches::Counters;
 
 use crate::store::database::{Tx, statements};
+use crate::store::effects::NewEnds;
 use crate::store::{StoreError, row};
 
 statements! {
@@ -18,7 +20,13 @@ statements! {
                registered = ?, in_progress = ?, completed = ?, failed = ?, cancelled = ?
         WHERE seq = ?";
     COUNT_DELETED = "UPDATE batches SET deleted = deleted + ? WHERE seq = ?";
+    /// Nobody reads the order of a batch of which every request was deleted.
+    FORGET_ENDS = "DELETE FROM batch_ends WHERE batch IN (
+        SELECT seq FROM batches WHERE seq = ? AND deleted >= registered + in_progress + completed + failed + cancelled)";
 }
+
+/// The requests of batches that a group ended: when each did, in milliseconds, and its row number.
+pub(super) type EndsOfBatches = BTreeMap<i64, Vec<(i64, i64)>>;
 
 /// A batch that completed.
 pub(super) struct CompletedBatch {
@@ -27,18 +35,20 @@ pub(super) struct CompletedBatch {
     pub(super) lane: Option<i64>,
 }
 
-/// Adds each delta, and how many of its requests were deleted, to its batch; the batches that completed by that. Every node locks
+/// Adds each delta, notes the requests that ended, and how many of its requests were deleted, to its batch; the batches that completed by that. Every node locks
 /// batches in this order.
 pub(super) async fn apply(
     deltas: &BTreeMap<i64, Counters>,
+    mut ends: EndsOfBatches,
     deleted: &BTreeMap<i64, i64>,
     now: i64,
     tx: &mut Tx<'_>,
 ) -> Result<Vec<CompletedBatch>, StoreError> {
-    let mut completed = Vec::new();
+    let (mut completed, mut new_ends) = (Vec::new(), NewEnds::default());
     for batch in deltas.keys().chain(deleted.keys()).copied().collect::<BTreeSet<_>>() {
         if let Some(count) = deleted.get(&batch) {
             tx.execute(COUNT_DELETED.bind(*count).bind(batch)).await?;
+            tx.execute(FORGET_ENDS.bind(batch)).await?;
         }
         let Some(delta) = deltas.get(&batch) else { continue };
         let found = tx.fetch(LOCK.bind(batch)).await?;
@@ -59,6 +69,10 @@ pub(super) async fn apply(
             .bind(counters.cancelled)
             .bind(batch);
         tx.execute(update).await?;
+        if let Some(ended) = ends.remove(&batch) {
+            new_ends.push(batch, counters.ended(), ended);
+        }
     }
+    new_ends.write(tx).await?;
     Ok(completed)
 }

@@ -2,7 +2,7 @@
 //! its transaction.
 //!
 //! The order of writing is that in which every node locks rows:
-//! 1. the counters and states of batches ([`batch_counters`]), which may end a batch;
+//! 1. the counters and states of batches ([`batch_counters`]), which may end a batch, and the order in which their requests ended;
 //! 2. events for webhooks ([`events`]), of requests and of the batches that ended with them;
 //! 3. money, usage and counts of accounts ([`ledger_deltas`]), whose rows are locked last.
 //!
@@ -10,10 +10,11 @@
 
 mod accounts;
 pub(super) mod batch_counters;
+pub(super) mod batch_ends;
 pub(super) mod events;
 mod ledger_deltas;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use overnight_domain::batches::Counters;
@@ -22,10 +23,13 @@ use overnight_domain::webhooks::EventKind;
 use tokio::sync::Notify;
 
 pub(super) use self::accounts::Accounts;
+use self::batch_counters::EndsOfBatches;
+pub(super) use self::batch_ends::NewEnds;
 use self::events::NewEvents;
 pub(super) use self::events::{EventContext, low_half};
 pub(super) use self::ledger_deltas::{AcceptedPrice, Completed, LedgerDeltas};
 use super::StoreError;
+use super::batch_watches::BatchWatches;
 use super::database::Tx;
 
 /// A request that a write has ended. Times are in milliseconds.
@@ -52,6 +56,8 @@ pub(super) struct EndedRequest {
 #[derive(Default)]
 pub(super) struct Effects {
     batches: BTreeMap<i64, Counters>,
+    ends: EndsOfBatches,
+    ended_batches: BTreeSet<i64>,
     deleted: BTreeMap<i64, i64>,
     now: i64,
     events: NewEvents,
@@ -71,7 +77,7 @@ impl Effects {
 
     /// A request failed or was cancelled: its hold is released.
     pub(super) fn ended(&mut self, request: &EndedRequest) {
-        self.moved(request.batch, request.from, request.to, request.now);
+        self.left(request);
         self.events.request_ended(request.seq, request.to, request.lane, request.ended_at);
         self.ledger.release(request.account, request.hold, request.to, request.now);
         self.ledger.store_bytes(request.account, request.result_bytes);
@@ -84,16 +90,26 @@ impl Effects {
         completed: Completed,
         accepted: AcceptedPrice,
     ) {
-        self.moved(request.batch, request.from, request.to, request.now);
+        self.left(request);
         self.events.request_ended(request.seq, request.to, request.lane, request.ended_at);
         self.ledger.capture(completed, accepted);
         self.ledger.store_bytes(request.account, request.result_bytes);
+    }
+
+    /// A request is no longer live.
+    fn left(&mut self, request: &EndedRequest) {
+        self.moved(request.batch, request.from, request.to, request.now);
+        if let Some(batch) = request.batch {
+            self.ends.entry(batch).or_default().push((request.ended_at, request.seq));
+        }
     }
 
     /// So many lines of its file will not become requests of `batch`.
     pub(super) fn dropped(&mut self, batch: i64, lines: i64, now: i64) {
         self.batches.entry(batch).or_default().registered -= lines;
         self.now = self.now.max(now);
+        // It may have ended by that.
+        self.ended_batches.insert(batch);
     }
 
     /// A request of `batch` was deleted.
@@ -109,7 +125,9 @@ impl Effects {
     /// Writes the counters of batches. Rows of batches are locked before those of accounts.
     pub(super) async fn apply_batch_counters(&mut self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         let (batches, deleted) = (std::mem::take(&mut self.batches), std::mem::take(&mut self.deleted));
-        for batch in batch_counters::apply(&batches, &deleted, self.now, tx).await? {
+        let ends = std::mem::take(&mut self.ends);
+        self.ended_batches.extend(ends.keys());
+        for batch in batch_counters::apply(&batches, ends, &deleted, self.now, tx).await? {
             self.events.batch_ended(batch.seq, EventKind::BatchCompleted, batch.lane, self.now);
         }
         Ok(())
@@ -123,9 +141,10 @@ impl Effects {
     }
 
     /// What is to be done once the transaction is durable.
-    pub(super) fn after_commit(self, context: &EventContext) -> AfterCommit {
+    pub(super) fn after_commit(self, context: &EventContext, watches: &Arc<BatchWatches>) -> AfterCommit {
         let wake = (self.events_written > 0).then(|| Arc::clone(&context.written));
-        AfterCommit { ledger: self.ledger, wake }
+        let ended = (!self.ended_batches.is_empty()).then(|| (Arc::clone(watches), self.ended_batches));
+        AfterCommit { ledger: self.ledger, wake, ended }
     }
 }
 
@@ -133,14 +152,19 @@ impl Effects {
 pub(super) struct AfterCommit {
     ledger: LedgerDeltas,
     wake: Option<Arc<Notify>>,
+    /// Batches of which requests ended.
+    ended: Option<(Arc<BatchWatches>, BTreeSet<i64>)>,
 }
 
 impl AfterCommit {
-    /// Counts what was charged, and wakes the deliverer of events.
+    /// Counts what was charged, and wakes the deliverer of events and those who follow batches.
     pub(super) fn run(&self) {
         self.ledger.count();
         if let Some(wake) = &self.wake {
             wake.notify_one();
+        }
+        if let Some((watches, batches)) = &self.ended {
+            watches.notify(batches);
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct Check {
 }
 
 /// Each rule: its words, what it looks at, and what breaks it.
-pub(in crate::store) const RULES: [(&str, &str, &str); 25] = [
+pub(in crate::store) const RULES: [(&str, &str, &str); 26] = [
     (
         "every request has one state row, of the same account and model",
         "SELECT count(*) AS count FROM requests",
@@ -116,6 +116,15 @@ pub(in crate::store) const RULES: [(&str, &str, &str); 25] = [
         "SELECT (SELECT count(*) FROM files f WHERE f.state < 2 AND f.bytes <>
              (SELECT CAST(coalesce(sum(octet_length(p.content)), 0) AS BIGINT) FROM file_pieces p WHERE p.file = f.seq))
            + (SELECT count(*) FROM file_pieces p LEFT JOIN files f ON f.seq = p.file WHERE f.seq IS NULL) AS breaches",
+    ),
+    (
+        "the places of a batch's ends lie apart, and none beyond what has ended",
+        "SELECT count(*) AS count FROM batch_ends",
+        "SELECT count(*) AS breaches FROM batch_ends e LEFT JOIN batches b ON b.seq = e.batch
+         WHERE b.seq IS NULL OR e.ended > b.completed + b.failed + b.cancelled
+            OR length(e.requests) = 0 OR length(e.requests) % 8 <> 0 OR e.ended < length(e.requests) / 8
+            OR EXISTS (SELECT 1 FROM batch_ends p WHERE p.batch = e.batch AND p.ended < e.ended
+                AND p.ended > e.ended - length(e.requests) / 8)",
     ),
     (
         "an account's balance is the sum of its ledger entries",

@@ -73,6 +73,16 @@ statements! {
     FIND_RECORD_AT = "SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, metadata, body,
                webhook, result, warnings
         FROM current_requests WHERE seq = ?";
+    RECORDS_AT over [Integer] = {
+        sqlite: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+                   CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+                   CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+            FROM current_requests WHERE seq = ?1",
+        postgres: "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+                   CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+                   CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+            FROM current_requests WHERE seq = ANY ($1::bigint[])",
+    };
     RECORDS_OF_ACCOUNT_OLDEST_FIRST = "SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
                CASE WHEN bytes <= 16384 THEN result END AS result, warnings

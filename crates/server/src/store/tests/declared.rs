@@ -11,6 +11,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
     vec![
         batches::cancel::STATEMENTS,
         batches::deletion::STATEMENTS,
+        batches::ends::STATEMENTS,
         batches::filling::STATEMENTS,
         batches::inputs::STATEMENTS,
         batches::insert::STATEMENTS,
@@ -21,6 +22,7 @@ pub(super) fn statements() -> Vec<&'static [&'static Sql]> {
         database::transaction::STATEMENTS,
         disk_space::STATEMENTS,
         effects::batch_counters::STATEMENTS,
+        effects::batch_ends::STATEMENTS,
         effects::events::STATEMENTS,
         files::coming::STATEMENTS,
         files::deletion::STATEMENTS,

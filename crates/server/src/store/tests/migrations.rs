@@ -10,10 +10,11 @@ use crate::store::tests::transfer::{exported, insert_sample_data};
 use crate::store::tests::webhooks::{HOOK, cancel};
 use crate::store::tests::{DAY_MS, Fixture, START, catalogue};
 
-/// Undoes 0022 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
+/// Undoes 0023 to 0014 and 0012 to 0010 (0013 may run twice), then 0009 as far as both databases have the same text for it, but for the views.
 macro_rules! before_0009 {
     () => {
         "
+    DROP TABLE batch_ends;
     DROP TABLE batch_inputs;
     DROP TABLE file_pieces;
     DROP TABLE files;
@@ -132,7 +133,7 @@ async fn a_store_of_schema_8_keeps_every_row_under_the_new_names(mut fixture: Fi
     let fresh = (definitions(&fixture).await, catalogue(&fixture).await);
     insert_sample_data(&mut fixture).await;
     fixture.restart().await;
-    forget_attempts_and_warnings(&fixture).await;
+    forget_what_came_later(&fixture).await;
     let rows = exported(&fixture.store).await;
     fixture.store.close().await;
     take_back(&fixture, &[VIEWS_OF_0008]).await;
@@ -155,13 +156,14 @@ fn assert_no_old_name(definitions: &[(String, String)]) {
     }
 }
 
-/// Schema 8 knows none.
-async fn forget_attempts_and_warnings(fixture: &Fixture) {
+/// Schema 8 knows no attempts, no warnings and no order of ends.
+async fn forget_what_came_later(fixture: &Fixture) {
     let mut connection = fixture.store.connect().await.expect("a connection");
     const FORGET: &str = "UPDATE accounts SET stored_bytes = stored_bytes - (
             SELECT coalesce(sum(octet_length(a.message)), 0) FROM attempts a JOIN requests r ON r.seq = a.request
             WHERE r.account = accounts.seq);
         DELETE FROM attempts;
+        DELETE FROM batch_ends;
         UPDATE results SET warnings = NULL";
     connection.execute_all(FORGET).await.expect("a statement");
     connection.close().await.expect("an end");

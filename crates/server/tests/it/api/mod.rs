@@ -13,6 +13,7 @@ mod deletions;
 mod disk;
 mod exxa;
 mod first_start;
+mod follows;
 mod idempotency;
 mod keys;
 mod lists;

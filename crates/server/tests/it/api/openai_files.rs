@@ -181,7 +181,8 @@ async fn a_file_that_is_deleted_while_its_batch_is_filled_harms_it_not_and_then_
     assert!(matches!(fill(&app).await, FillPause::Waits(_)), "300 of 700 lines");
     let deleted = app.client().send("DELETE", &path, "").await;
     assert_eq!(deleted.json(), json!({"id": file, "object": "file", "deleted": true}));
-    app.client().get(&format!("{path}/content")).await.refused(404, "not_found");
+    let gone = app.client().get(&format!("{path}/content")).await;
+    assert_eq!((gone.status, &gone.json()["error"]["code"]), (404, &json!("not_found")));
     let again = app.client().post("/openai/v1/batches", &create_body(&file)).await;
     assert!((400..500).contains(&again.status), "{again:?}");
     workers::files(&app.services, START).await.expect("a purge");
@@ -245,7 +246,7 @@ async fn a_repeated_upload_or_create_is_done_once_whatever_its_boundary_and_the_
     let second = send_form(keyed(), &[file, part("name=\"purpose\"", "batch")]).await;
     assert_eq!((second.status, &second.body), (200, &first.body));
     assert_eq!(second.header("idempotent-replayed"), "true");
-    assert_eq!(send_file(keyed(), &lines(4)).await.status, 422);
+    assert_eq!(send_file(keyed(), &lines(4)).await.status, 422, "another file under the same key");
     let id = first.json()["id"].as_str().expect("an id").to_owned();
     let made = keyed().post("/openai/v1/batches", &create_body(&id)).await;
     assert_eq!(keyed().post("/openai/v1/batches", &create_body(&id)).await.body, made.body);

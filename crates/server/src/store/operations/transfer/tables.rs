@@ -120,7 +120,7 @@ const fn inserted<const N: usize, R>(columns: &[database::Column<R>]) -> [Column
 
 /// Every table that is kept, in the order of the file.
 #[rustfmt::skip]
-pub(super) static TABLES: [Table; 26] = [
+pub(super) static TABLES: [Table; 27] = [
     Table {
         name: "settings", key: &["name"],
         columns: &[
@@ -222,6 +222,13 @@ pub(super) static TABLES: [Table; 26] = [
         name: "batch_members", key: &["batch", "place"],
         columns: &[
             integer("batch"), integer("place"), bytes("ids"),
+        ],
+        ..Table::PLAIN
+    },
+    Table {
+        name: "batch_ends", key: &["batch", "ended"],
+        columns: &[
+            integer("batch"), integer("ended"), bytes("requests"),
         ],
         ..Table::PLAIN
     },

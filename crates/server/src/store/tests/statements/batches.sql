@@ -52,6 +52,29 @@ SELECT seq, in_progress_at, completed_at, cancelled_at, cancelling FROM batches 
 
 -- batches::deletion::MARK, both
 UPDATE batches SET account = -account, lane = NULL WHERE seq = $1 AND account > 0;
+-- batches::ends::AFTER, both
+SELECT ended, requests FROM batch_ends WHERE batch = $1 AND ended > $2 ORDER BY ended LIMIT $3;
+
+-- batches::ends::BEFORE, both
+SELECT ended, requests FROM batch_ends WHERE batch = $1 AND ended < $2 ORDER BY ended DESC LIMIT $3;
+
+-- batches::ends::ENDED_OF_BATCH, both
+SELECT seq, ended_at FROM request_states WHERE batch = $1 AND batch IS NOT NULL AND state >= 3 /* ended */;
+
+-- batches::ends::FIND_OF_BATCH, both
+SELECT rs.seq, rs.state >= 3 /* ended */ AS has_ended FROM requests r JOIN request_states rs ON rs.seq = r.seq
+        WHERE r.id = $1 AND rs.account = $2 AND rs.batch = $3;
+
+-- batches::ends::LOCK, SQLite
+SELECT completed + failed + cancelled AS ended FROM batches WHERE seq = ?;
+
+-- batches::ends::LOCK, PostgreSQL
+SELECT completed + failed + cancelled AS ended FROM batches WHERE seq = $1 FOR UPDATE;
+
+-- batches::ends::SO_FAR, both
+SELECT completed + failed + cancelled AS ended, deleted,
+               registered + in_progress + completed + failed + cancelled AS total FROM batches WHERE seq = $1;
+
 -- batches::filling::ADVANCE, both
 UPDATE batch_inputs SET filled = $1, lines = $2, next_piece = $3, next_line = $4, filler_at = $5, state = $6 WHERE batch = $7;
 

@@ -192,6 +192,18 @@ SELECT id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, ba
                webhook, result, warnings
         FROM current_requests WHERE seq = $1;
 
+-- requests::records::RECORDS_AT, SQLite
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+                   CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+                   CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+            FROM current_requests WHERE seq = ?1;
+
+-- requests::records::RECORDS_AT, PostgreSQL
+SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
+                   CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,
+                   CASE WHEN bytes <= 16384 THEN result END AS result, warnings
+            FROM current_requests WHERE seq = ANY ($1::bigint[]);
+
 -- requests::records::RECORDS_OF_ACCOUNT_NEWEST_FIRST, both
 SELECT seq, id, state, ready_at, in_progress_at, ended_at, created_at, expires_at, batch_id, webhook,
                CASE WHEN bytes <= 16384 THEN metadata END AS metadata, CASE WHEN bytes <= 16384 THEN body END AS body,

@@ -1,0 +1,149 @@
+//! Results as they come, of a batch that goes on.
+
+use std::fmt;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use overnight_wire::native::requests::FullRequest;
+
+use crate::lines::RawLines;
+use crate::pause::pause;
+use crate::retries::{Repeatable, pause_after};
+use crate::send::Call;
+use crate::{Client, Error};
+
+/// The requests of a batch in the order in which they end, each once, until all have ended. A connection that breaks or falls silent is
+/// made again, and the list goes on behind the last request that was read.
+pub struct Following {
+    client: Client,
+    batch: String,
+    /// The last request that was read.
+    after: Option<String>,
+    state: State,
+    /// Connections that broke since then.
+    broken: u32,
+}
+
+enum State {
+    Apart,
+    Connected(RawLines),
+    Over,
+}
+
+/// An event as far as it has arrived.
+#[derive(Default)]
+struct Event {
+    id: Option<String>,
+    data: Option<Bytes>,
+}
+
+impl Client {
+    /// The results of a batch, each as its request ends, from the first on or behind the request `after`, which has ended. Nothing is
+    /// sent before the first is asked for.
+    ///
+    /// Requests that are deleted meanwhile are left out. If that happens to the last one that was read before a connection breaks, the list
+    /// ends in [`Error::Api`] with `invalid_input`.
+    pub fn follow_batch_results(&self, id: &str, after: Option<&str>) -> Following {
+        Following {
+            client: self.clone(),
+            batch: id.to_owned(),
+            after: after.map(str::to_owned),
+            state: State::Apart,
+            broken: 0,
+        }
+    }
+}
+
+impl Following {
+    /// The next request that has ended; `None` once all have. After an error it is over.
+    pub async fn next(&mut self) -> Option<Result<FullRequest, Error>> {
+        let record = self.next_raw().await?;
+        Some(record.and_then(|record| serde_json::from_slice(&record).map_err(Error::Unreadable)))
+    }
+
+    /// The same as the service wrote it.
+    pub async fn next_raw(&mut self) -> Option<Result<Bytes, Error>> {
+        let outcome = self.read().await.transpose();
+        if !matches!(outcome, Some(Ok(_))) {
+            self.state = State::Over;
+        }
+        outcome
+    }
+
+    /// The last request that was read: where another call would go on.
+    pub fn after(&self) -> Option<&str> {
+        self.after.as_deref()
+    }
+
+    /// The requests as a stream.
+    pub fn into_stream(self) -> Pin<Box<dyn Stream<Item = Result<FullRequest, Error>> + Send>> {
+        Box::pin(stream::unfold(self, async |mut following| Some((following.next().await?, following))))
+    }
+
+    async fn read(&mut self) -> Result<Option<Bytes>, Error> {
+        loop {
+            let lines = match &mut self.state {
+                State::Over => return Ok(None),
+                State::Connected(lines) => lines,
+                State::Apart => {
+                    self.connect().await?;
+                    continue;
+                }
+            };
+            match read_event(lines).await {
+                Ok(Some((id, data))) => {
+                    (self.after, self.broken) = (Some(id), 0);
+                    return Ok(Some(data));
+                }
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    let wait = pause_after(&error, Repeatable::Always, self.broken);
+                    let Some(wait) = wait.filter(|_| self.broken < self.client.retries) else {
+                        return Err(error);
+                    };
+                    self.broken += 1;
+                    pause(wait).await;
+                    self.state = State::Apart;
+                }
+            }
+        }
+    }
+
+    async fn connect(&mut self) -> Result<(), Error> {
+        let parameters = [("follow", Some("true".to_owned())), ("after", self.after.clone())];
+        let url = self.client.url_with(&["v1", "batches", &self.batch, "results"], parameters)?;
+        let lines = self.client.lines::<FullRequest>(Call::events(url)).await?;
+        // 204, where nothing is left, has no lines.
+        self.state = State::Connected(lines.into_raw());
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Following {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { batch, after, .. } = self;
+        formatter
+            .debug_struct("Following")
+            .field("batch", batch)
+            .field("after", after)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The next event that has arrived whole; `None` at the end.
+async fn read_event(lines: &mut RawLines) -> Result<Option<(String, Bytes)>, Error> {
+    let mut event = Event::default();
+    while let Some(line) = lines.next().await.transpose()? {
+        if let Some(id) = line.strip_prefix(b"id: ") {
+            event.id = Some(String::from_utf8_lossy(id).into_owned());
+        } else if line.starts_with(b"data: ") {
+            event.data = Some(line.slice(b"data: ".len()..));
+        } else if line.is_empty()
+            && let (Some(id), Some(data)) = (event.id.take(), event.data.take())
+        {
+            return Ok(Some((id, data)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,170 @@
+//! What of a batch has ended, in the order of its ends: a list that goes on while the batch does.
+
+use bytes::Bytes;
+use overnight_domain::faults::{Quoted, codes};
+use overnight_domain::ids::{BatchId, RequestId};
+use overnight_domain::records::RequestRecord;
+use overnight_domain::scheduler::AccountKey;
+
+use super::find;
+use crate::app::Services;
+use crate::app::errors::AppError;
+use crate::app::pages::{Pages, SizedPages};
+use crate::clock::SharedClock;
+use crate::store::batches::{self, PlaceOfEnd};
+pub use crate::store::batches::{EndedPage, EndedSoFar};
+use crate::store::{BatchWatch, Store, watch_batch};
+
+/// The most bytes of a page: a mebibyte of short records, one of long ones, and a record with a long result.
+pub const ENDED_PAGE_BYTES: usize = 4 << 20;
+
+/// Everything in the line of a request that is no body.
+const STATUS_BYTES: usize = 512;
+
+/// Ends by other nodes are looked for this often.
+const OTHERS_LOOK_MS: i64 = 1_000;
+
+/// Where a list goes on: after the end of this request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AfterEnd {
+    /// Where the client named it.
+    pub param: &'static str,
+    /// What the client wrote.
+    pub id: String,
+}
+
+/// The order in which the requests of one batch end.
+#[derive(Clone)]
+pub struct Ends {
+    store: Store,
+    clock: SharedClock,
+    account: AccountKey,
+    batch: i64,
+}
+
+/// A list of what has ended; it is over when it has come to what ended last.
+pub struct EndedPages {
+    ends: Ends,
+    place: i64,
+}
+
+impl Ends {
+    /// The order of ends of a batch.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::NotFound`] where it is none of the account's.
+    pub async fn of_batch(services: &Services, account: AccountKey, id: BatchId) -> Result<Self, AppError> {
+        let (batch, _) = find(services, account, id).await?;
+        Ok(Self { store: services.store.clone(), clock: services.clock.clone(), account, batch })
+    }
+
+    /// Whose batch it is.
+    pub const fn account(&self) -> AccountKey {
+        self.account
+    }
+
+    /// The batch, by its row number.
+    pub const fn batch(&self) -> i64 {
+        self.batch
+    }
+
+    /// The place in it after which a list goes on: how many requests had ended with the one that is named.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::Invalid`] where the batch has no such request, or none any more, and where it has not ended.
+    pub async fn place_after(&self, after: &AfterEnd) -> Result<i64, AppError> {
+        let refuse = |code, why| {
+            let message = format!("{why}: '{}'", Quoted(&after.id));
+            Err(AppError::invalid(after.param, code, &message))
+        };
+        let place = match RequestId::parse(&after.id) {
+            Some(id) => batches::find_place(&self.store, self.account, self.batch, id).await?,
+            None => PlaceOfEnd::Unknown,
+        };
+        match place {
+            PlaceOfEnd::At(place) => Ok(place),
+            PlaceOfEnd::NotEnded => refuse(codes::UNKNOWN_VALUE, "must be a request that has ended, not"),
+            PlaceOfEnd::Unknown => {
+                refuse(codes::UNKNOWN, "must be a request of this batch that was not deleted, not")
+            }
+        }
+    }
+
+    /// How far the batch has come.
+    ///
+    /// # Errors
+    ///
+    /// What the store could not do.
+    pub async fn so_far(&self) -> Result<EndedSoFar, AppError> {
+        Ok(batches::ended_so_far(&self.store, self.batch).await?)
+    }
+
+    /// What ended behind a place, up to how far the batch was known to have come.
+    ///
+    /// # Errors
+    ///
+    /// What the store could not do.
+    pub async fn page(&self, after: i64, so_far: EndedSoFar) -> Result<EndedPage, AppError> {
+        Ok(batches::page_ended(&self.store, self.account, self.batch, after, so_far).await?)
+    }
+
+    /// Waits for more ends from here on.
+    pub fn watch(&self) -> EndsWatch {
+        let clock = self.store.is_shared().then(|| self.clock.clone());
+        EndsWatch { watch: watch_batch(&self.store, self.batch), clock }
+    }
+}
+
+/// A wait for ends of one batch.
+pub struct EndsWatch {
+    watch: BatchWatch,
+    /// Where other nodes may end requests.
+    clock: Option<SharedClock>,
+}
+
+impl EndsWatch {
+    /// Ends when more requests may have ended than when this ended the last time.
+    pub async fn more(&self) {
+        match &self.clock {
+            None => self.watch.ended().await,
+            Some(clock) => tokio::select! {
+                () = self.watch.ended() => {}
+                () = clock.sleep_until(clock.now() + OTHERS_LOOK_MS) => {}
+            },
+        }
+    }
+}
+
+impl EndedPages {
+    /// What has ended behind `place`.
+    pub const fn new(ends: Ends, place: i64) -> Self {
+        Self { ends, place }
+    }
+}
+
+impl Pages for EndedPages {
+    type Row = RequestRecord;
+
+    async fn next_page(&mut self) -> Result<Option<Vec<RequestRecord>>, AppError> {
+        let so_far = self.ends.so_far().await?;
+        if self.place >= so_far.ended {
+            return Ok(None);
+        }
+        let page = self.ends.page(self.place, so_far).await?;
+        self.place = page.next;
+        Ok(Some(page.rows.into_iter().map(|(_, record)| record).collect()))
+    }
+}
+
+impl SizedPages for EndedPages {
+    fn page_bytes_max(&self) -> usize {
+        ENDED_PAGE_BYTES
+    }
+
+    fn row_bytes(row: &RequestRecord) -> usize {
+        let result_bytes = row.result.as_ref().map_or(0, Bytes::len);
+        STATUS_BYTES + row.body.len() + result_bytes + row.client.heap_bytes()
+    }
+}

@@ -1,0 +1,117 @@
+//! One who follows a batch: its place, and how it comes to the next page.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use tokio::sync::{Notify, watch};
+use tracing::Span;
+
+use super::reader::read_page;
+use crate::app::ReadsFor;
+use crate::app::batches::Ends;
+use crate::app::errors::AppError;
+use crate::clock::SharedClock;
+use crate::http::connections::asked_to_stop;
+use crate::http::context::Shared;
+use crate::http::counters;
+use crate::http::feeds::{Format, Look, Member, Outcome, Page};
+
+/// One that is sent nothing for so long is sent a comment, if it reads events.
+const KEEP_ALIVE_MS: i64 = 15_000;
+
+/// A comment, which clients pass over.
+const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
+
+/// One who follows a batch.
+pub(super) struct Follower {
+    context: Shared,
+    ends: Ends,
+    member: Member,
+    /// How many ends it was sent, or had seen before.
+    place: i64,
+    format: Format,
+    stopping: watch::Receiver<bool>,
+    reads: ReadsFor,
+    /// The call's, which is answered before its batch is at an end.
+    span: Span,
+    /// Notified once another account has the place of the call.
+    lost: Arc<Notify>,
+}
+
+impl Follower {
+    pub(super) fn new(
+        context: &Shared,
+        ends: Ends,
+        member: Member,
+        place: i64,
+        format: Format,
+        lost: Arc<Notify>,
+    ) -> Self {
+        let (context, stopping) = (Arc::clone(context), context.stop.subscribe());
+        let (reads, span) = (ReadsFor::current(), Span::current());
+        Self { context, ends, member, place, format, stopping, reads, span, lost }
+    }
+
+    /// What it is sent next; `None` once the batch has ended and it was sent everything. It is cut where the service stops, or another
+    /// account has its place.
+    pub(super) async fn next_chunk(mut self) -> Result<Option<(Bytes, Self)>, AppError> {
+        let (mut stopping, lost) = (self.stopping.clone(), Arc::clone(&self.lost));
+        let next = tokio::select! {
+            biased;
+            next = self.next_bytes() => next,
+            () = asked_to_stop(&mut stopping) => Err(AppError::stopping()),
+            () = lost.notified() => Err(AppError::Unavailable("another account has the place".to_owned())),
+        };
+        let next = next.inspect_err(|error| {
+            let _in_call = self.span.enter();
+            tracing::debug!(error = error.in_full(), "a follower was cut");
+        })?;
+        Ok(next.map(|bytes| (bytes, self)))
+    }
+
+    async fn next_bytes(&mut self) -> Result<Option<Bytes>, AppError> {
+        loop {
+            let page = match self.member.look(self.place) {
+                Look::Page(page) => page,
+                Look::Behind if *self.stopping.borrow() => return Err(AppError::stopping()),
+                Look::Behind => Arc::new(self.catch_up().await?),
+                Look::Ended(Outcome::Over) => return Ok(None),
+                Look::Ended(Outcome::Failed) => return Err(AppError::stopping()),
+                Look::Head => match self.wait().await {
+                    Some(comment) => return Ok(Some(comment)),
+                    None => continue,
+                },
+            };
+            let bytes = page.behind(self.place, self.format);
+            self.place = page.next();
+            if !bytes.is_empty() {
+                return Ok(Some(bytes));
+            }
+        }
+    }
+
+    /// The page at its place, of which the others have read on.
+    async fn catch_up(&self) -> Result<Page, AppError> {
+        counters::count_followed_page("own");
+        let read = async {
+            let so_far = self.ends.so_far().await?.up_to(self.member.head());
+            read_page(&self.context, &self.ends, self.place, so_far).await
+        };
+        self.reads.scope(read).await
+    }
+
+    /// Waits for more; what keeps the connection alive if there is none for long.
+    async fn wait(&mut self) -> Option<Bytes> {
+        let clock: &SharedClock = &self.context.services.clock;
+        if self.format == Format::Lines {
+            // A line that is empty would be none that clients read.
+            self.member.wait().await;
+            return None;
+        }
+        tokio::select! {
+            biased;
+            () = self.member.wait() => None,
+            () = clock.sleep_until(clock.now() + KEEP_ALIVE_MS) => Some(KEEP_ALIVE),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Who waits for ends of requests of a batch. A write that ends some wakes them once it is durable; ends by other nodes wake nobody
+//! here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::store::Store;
+
+type Waiting = BTreeMap<i64, Vec<Arc<Notify>>>;
+
+/// The batches that somebody waits for.
+#[derive(Default)]
+pub(in crate::store) struct BatchWatches(Mutex<Waiting>);
+
+/// A wait for ends of requests of one batch; over when it is dropped.
+pub struct BatchWatch {
+    batch: i64,
+    woken: Arc<Notify>,
+    watches: Arc<BatchWatches>,
+}
+
+/// Waits for ends of requests of the batch in row `batch` from here on.
+pub fn watch_batch(store: &Store, batch: i64) -> BatchWatch {
+    let (woken, watches) = (Arc::<Notify>::default(), Arc::clone(store.batch_watches()));
+    watches.lock().entry(batch).or_default().push(Arc::clone(&woken));
+    BatchWatch { batch, woken, watches }
+}
+
+impl BatchWatch {
+    /// Ends when requests of the batch have ended by a write of this process since the last time this ended.
+    pub async fn ended(&self) {
+        self.woken.notified().await;
+    }
+}
+
+impl BatchWatches {
+    /// Requests of these batches have ended, and that is durable.
+    pub(in crate::store) fn notify(&self, batches: &BTreeSet<i64>) {
+        let waiting = self.lock();
+        if waiting.is_empty() {
+            return;
+        }
+        for woken in batches.iter().filter_map(|batch| waiting.get(batch)).flatten() {
+            woken.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for BatchWatch {
+    fn drop(&mut self) {
+        let mut waiting = self.watches.lock();
+        let Some(of_batch) = waiting.get_mut(&self.batch) else { return };
+        of_batch.retain(|woken| !Arc::ptr_eq(woken, &self.woken));
+        if of_batch.is_empty() {
+            waiting.remove(&self.batch);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Batches of files: each line becomes one request, whoever fills and whatever comes between.
+
+use overnight_domain::files::{Endpoint, FileRecord};
+use overnight_domain::ids::FileId;
+use overnight_domain::money::Credits;
+
+use crate::store::Store;
+use crate::store::batches::{
+    self, CancelBatchOutcome, FillStep, Filled, Filling, InputBatch, NewBatch, NewInputBatch,
+    NewInputBatchOutcome,
+};
+use crate::store::files::{self, Appended, FinishedFile, NewFile};
+use crate::store::idempotency_keys::Guarded;
+use crate::store::tests::{Fixture, START};
+
+const LASTS_MS: i64 = 1_000;
+
+/// A file of these pieces, by row number.
+async fn file(fixture: &mut Fixture, pieces: &[&'static str]) -> (i64, FileRecord) {
+    let id = FileId::from_bits(fixture.batch_id().bits());
+    let (store, account) = (&fixture.store, fixture.account);
+    let new = NewFile { id, account, created_at: START, lasts_until: START + LASTS_MS };
+    let seq = files::begin(store, new).await.expect("a file").expect("room for it");
+    let times = (START, START + LASTS_MS);
+    for (place, piece) in (0..).zip(pieces) {
+        let appended = files::append(store, (account, seq), place, (*piece).into(), times).await;
+        assert_eq!(appended.expect("a piece"), Appended::Stored);
+    }
+    let finished = FinishedFile {
+        id,
+        seq,
+        account,
+        created_at: START,
+        expires_at: None,
+        bytes: pieces.concat().len() as i64,
+        name: "rows.jsonl".to_owned(),
+        endpoint: Some(Endpoint::ChatCompletions),
+        lines: pieces.concat().lines().count() as i64,
+        hold: Credits::ZERO,
+        fault_count: 0,
+        faults: None,
+    };
+    match files::finish(store, finished, None, START).await.expect("an end") {
+        Guarded::Done(Some(record)) => (seq, record),
+        other => panic!("the file is not whole: {other:?}"),
+    }
+}
+
+async fn make(fixture: &mut Fixture, (seq, file): &(i64, FileRecord)) -> NewInputBatchOutcome {
+    let batch = NewBatch {
+        id: fixture.batch_id(),
+        account: fixture.account,
+        created_at: START,
+        webhook: None,
+        metadata: None,
+        members: Vec::new(),
+    };
+    let new = NewInputBatch {
+        batch,
+        file: *seq,
+        file_id: file.id,
+        endpoint: Endpoint::ChatCompletions,
+        lines: file.lines,
+        hold: Credits::ZERO,
+        fault_count: 0,
+        faults: None,
+    };
+    batches::insert_of_file(&fixture.store, new, None).await.expect("a batch").into_done().expect("no key")
+}
+
+async fn made(fixture: &mut Fixture, pieces: &[&'static str]) -> InputBatch {
+    let file = file(fixture, pieces).await;
+    match make(fixture, &file).await {
+        NewInputBatchOutcome::Created(batch) => *batch,
+        other => panic!("the batch was not made: {other:?}"),
+    }
+}
+
+async fn claim(fixture: &Fixture, now: i64, stale_at: i64) -> Option<Filling> {
+    batches::claim_filling(&fixture.store, fixture.account, now, stale_at).await.expect("a claim")
+}
+
+/// The next lines of a piece, of which `false` makes no request.
+fn step(fixture: &mut Fixture, filling: Filling, lines: &[bool], ends_piece: bool) -> FillStep {
+    let account = fixture.account;
+    let mut requests = Vec::new();
+    for (key, makes_one) in (1..).zip(lines) {
+        let mut request = fixture.request(key);
+        request.batch = Some(filling.batch);
+        requests.push(makes_one.then_some(request));
+    }
+    FillStep { filling, account, lines: requests, ends_piece, now: START }
+}
+
+async fn fill(store: &Store, step: FillStep) -> Filled {
+    batches::fill(store, step).await.expect("a step")
+}
+
+async fn read(fixture: &Fixture, batch: &InputBatch) -> InputBatch {
+    let found = batches::find_with_input(&fixture.store, fixture.account, batch.record.id).await;
+    found.expect("a read").expect("the batch").1
+}
+
+on_both!(a_step_that_was_done_is_done_no_second_time);
+async fn a_step_that_was_done_is_done_no_second_time(mut fixture: Fixture) {
+    let batch = made(&mut fixture, &["a\nb\n", "c\n"]).await;
+    assert_eq!(batch.record.counters.registered, 3);
+    let filling = claim(&fixture, START, START).await.expect("a batch to fill");
+    let first = step(&mut fixture, filling, &[true, true], true);
+    let same = step(&mut fixture, filling, &[true, true], true);
+    assert_eq!(fill(&fixture.store, first).await, Filled::Some(2));
+    fixture.assert_sound().await;
+    assert_eq!(fill(&fixture.store, same).await, Filled::Over);
+    let second = claim(&fixture, START, START).await.expect("the rest");
+    assert_eq!((second.next_piece, second.next_line), (1, 0));
+    let last = step(&mut fixture, second, &[true], true);
+    assert_eq!(fill(&fixture.store, last).await, Filled::Last);
+    assert_eq!(claim(&fixture, START, START).await, None);
+    let input = read(&fixture, &batch).await.input.expect("an input");
+    assert_eq!((input.filled, input.is_filling), (3, false));
+    fixture.assert_sound().await;
+}
+
+on_both!(of_two_steps_at_once_one_is_done);
+async fn of_two_steps_at_once_one_is_done(mut fixture: Fixture) {
+    made(&mut fixture, &["a\nb\n"]).await;
+    let filling = claim(&fixture, START, START).await.expect("a batch to fill");
+    let steps = [(); 2].map(|()| step(&mut fixture, filling, &[true, true], true));
+    let outcomes = futures_util::future::join_all(steps.map(|step| fill(&fixture.store, step))).await;
+    assert!(outcomes.contains(&Filled::Last) && outcomes.contains(&Filled::Over), "{outcomes:?}");
+    fixture.assert_sound().await;
+}
+
+on_both!(a_batch_is_filled_by_one_process_until_that_is_heard_of_no_more);
+async fn a_batch_is_filled_by_one_process_until_that_is_heard_of_no_more(mut fixture: Fixture) {
+    made(&mut fixture, &["a\n"]).await;
+    let filling = claim(&fixture, START, START - 15).await.expect("nobody has it");
+    assert_eq!(claim(&fixture, START + 10, START - 5).await, None);
+    assert!(claim(&fixture, START + 15, START).await.is_some(), "it was left");
+    batches::release_filling(&fixture.store, fixture.account, filling.batch).await.expect("a release");
+    assert!(claim(&fixture, START + 16, START).await.is_some(), "it was released");
+}
+
+on_both!(lines_that_make_no_request_any_more_are_counted_no_more);
+async fn lines_that_make_no_request_any_more_are_counted_no_more(mut fixture: Fixture) {
+    let batch = made(&mut fixture, &["a\nb\nc\n"]).await;
+    let filling = claim(&fixture, START, START).await.expect("a batch to fill");
+    let none = step(&mut fixture, filling, &[false, false, false], true);
+    assert_eq!(fill(&fixture.store, none).await, Filled::Empty);
+    let some = step(&mut fixture, filling, &[false, true], false);
+    assert_eq!(fill(&fixture.store, some).await, Filled::Some(2));
+    fixture.assert_sound().await;
+    let rest = claim(&fixture, START, START).await.expect("the rest");
+    assert_eq!((rest.next_piece, rest.next_line), (0, 2));
+    let last = step(&mut fixture, rest, &[false], true);
+    assert_eq!(fill(&fixture.store, last).await, Filled::Last);
+    assert_eq!(read(&fixture, &batch).await.record.counters.total(), 1);
+    fixture.assert_sound().await;
+}
+
+on_both!(a_batch_that_is_cancelled_is_filled_no_further);
+async fn a_batch_that_is_cancelled_is_filled_no_further(mut fixture: Fixture) {
+    let batch = made(&mut fixture, &["a\nb\n", "c\n"]).await;
+    let filling = claim(&fixture, START, START).await.expect("a batch to fill");
+    let first = step(&mut fixture, filling, &[true, true], true);
+    fill(&fixture.store, first).await;
+    let marked = batches::cancel(&fixture.store, fixture.account, batch.record.id, START).await;
+    assert!(matches!(marked, Ok(CancelBatchOutcome::Marked { .. })), "{marked:?}");
+    fixture.assert_sound().await;
+    let late = Filling { next_piece: 1, ..filling };
+    let late = step(&mut fixture, late, &[true], true);
+    assert_eq!(fill(&fixture.store, late).await, Filled::Over);
+    assert_eq!(read(&fixture, &batch).await.record.counters.registered, 2);
+}
+
+on_both!(the_pieces_of_a_deleted_file_stay_while_a_batch_is_filled_from_them);
+async fn the_pieces_of_a_deleted_file_stay_while_a_batch_is_filled_from_them(mut fixture: Fixture) {
+    let (seq, record) = file(&mut fixture, &["a\n", "b\n"]).await;
+    let batch = make(&mut fixture, &(seq, record.clone())).await;
+    assert!(matches!(batch, NewInputBatchOutcome::Created(_)));
+    assert!(files::delete(&fixture.store, fixture.account, record.id).await.expect("a deletion"));
+    assert!(!files::delete(&fixture.store, fixture.account, record.id).await.expect("a deletion"));
+    assert_eq!(make(&mut fixture, &(seq, record)).await, NewInputBatchOutcome::NoFile);
+    assert!(!files::delete_pieces(&fixture.store).await.expect("a purge"));
+    let filling = claim(&fixture, START, START).await.expect("a batch to fill");
+    assert!(files::next_piece(&fixture.store, filling.file, 1).await.expect("a read").is_some());
+    for place in 0..2 {
+        let next = step(&mut fixture, Filling { next_piece: place, ..filling }, &[true], true);
+        fill(&fixture.store, next).await;
+    }
+    assert!(files::delete_pieces(&fixture.store).await.expect("a purge"));
+    assert!(!files::delete_pieces(&fixture.store).await.expect("a purge"));
+    assert_eq!(files::next_piece(&fixture.store, seq, 0).await.expect("a read"), None);
+    fixture.assert_sound().await;
+}
+
+on_both!(an_upload_that_stopped_coming_is_given_up_and_takes_no_more);
+async fn an_upload_that_stopped_coming_is_given_up_and_takes_no_more(mut fixture: Fixture) {
+    let id = FileId::from_bits(fixture.batch_id().bits());
+    let (store, account) = (&fixture.store, fixture.account);
+    let new = NewFile { id, account, created_at: START, lasts_until: START + LASTS_MS };
+    let seq = files::begin(store, new).await.expect("a file").expect("room for it");
+    assert_eq!(files::delete_expired(store, START + LASTS_MS - 1).await.expect("a look"), 0);
+    assert_eq!(files::delete_expired(store, START + LASTS_MS).await.expect("a look"), 1);
+    let times = (START, START + LASTS_MS);
+    let late = files::append(store, (account, seq), 0, "a\n".into(), times).await.expect("a piece");
+    assert_eq!(late, Appended::Gone);
+    files::discard(store, account, seq).await.expect("a discard");
+    assert_eq!(files::find(store, account, id).await.expect("a read"), None);
+    fixture.assert_sound().await;
+}
