@@ -21,6 +21,9 @@ use crate::turns::Permit;
 const ROWS_MAX: u32 = 128;
 const BYTES_MAX: i64 = 16 << 20;
 
+/// Rows of the order of its ends that one transaction deletes at most.
+const ENDS_MAX: u32 = 1_024;
+
 /// How many marked batches are looked for at once.
 const FOUND_MAX: u32 = 64;
 
@@ -39,6 +42,8 @@ statements! {
                                                       FROM attempts a WHERE a.request = rs.seq) AS bytes
         FROM request_states rs JOIN requests r ON r.seq = rs.seq LEFT JOIN results t ON t.seq = rs.result_seq
         WHERE rs.batch = ? AND rs.batch IS NOT NULL ORDER BY rs.seq LIMIT ?";
+    DELETE_ENDS = "DELETE FROM batch_ends WHERE (batch, ended) IN (
+        SELECT batch, ended FROM batch_ends WHERE batch = ? ORDER BY ended LIMIT ?)";
     DELETE_MEMBERS = "DELETE FROM batch_members WHERE batch = ?";
     DELETE_INPUT = "DELETE FROM batch_inputs WHERE batch = ?";
     /// On PostgreSQL another node may delete it in this moment: who deletes this row gives the bytes back.
@@ -151,6 +156,9 @@ impl DeleteChunk {
         }
         if !found.is_empty() {
             delete(found, write).await?;
+            return Ok(false);
+        }
+        if write.tx.execute(DELETE_ENDS.bind(seq).bind(ENDS_MAX)).await? == u64::from(ENDS_MAX) {
             return Ok(false);
         }
         write.tx.execute(DELETE_MEMBERS.bind(seq)).await?;
