@@ -27,8 +27,9 @@ pub(super) fn read_messages(review: &mut Review, params: &RawObject<'_>) -> Turn
     }
     let Some(messages) = review.required(params, &Path::Root, "messages") else { return turns };
     let path = Path::Root.member("messages");
+    let is_list = messages.kind() == Kind::Array;
     let messages = review.elements(messages, &path, "messages");
-    if messages.is_empty() && review.faults.is_empty() {
+    if is_list && messages.is_empty() {
         review.fault(&path, codes::OUT_OF_RANGE, "must hold at least one message");
     }
     for (place, message) in messages.into_iter().enumerate() {

@@ -64,7 +64,11 @@ async fn a_batch_is_made_though_some_of_its_params_are_bad() {
         told,
         [
             ["good", "succeeded", ""],
-            ["unknown-model", "errored", "model: must be one of llama-3.1-8b-instruct, other, not 'unknown'"],
+            [
+                "unknown-model",
+                "errored",
+                "model: must be one of llama-3.1-8b-instruct, other, overnight-tiny, not 'unknown'"
+            ],
             ["bad-params", "errored", "max_tokens: is required (and 1 more fault)"],
             ["stream", "errored", "stream: must not be true in a batch: its results are whole"],
             ["better", "succeeded", ""],
