@@ -1,9 +1,10 @@
 //! Refusals as Anthropic's clients read them.
 
+use overnight_server::app::{accounts, api_keys};
 use serde_json::json;
 
 use super::{BATCHES, MESSAGES, params, params_with, refused};
-use crate::support::TestApp;
+use crate::support::{Client, TestApp};
 
 const UNKNOWN: &str = "msgbatch_01jz8m3v6qf8jbk2w5n7y9t0xd";
 
@@ -55,7 +56,10 @@ async fn a_fault_is_told_by_its_path_in_the_params() {
     let app = TestApp::start().await;
     let image = json!({"type": "image", "source": {"type": "url", "url": "https://example.com/i.png"}});
     for (more, expected) in [
-        (json!({"model": "unknown"}), "model: must be one of llama-3.1-8b-instruct, other, not 'unknown'"),
+        (
+            json!({"model": "unknown"}),
+            "model: must be one of llama-3.1-8b-instruct, other, overnight-tiny, not 'unknown'",
+        ),
         (json!({"max_tokens": null}), "max_tokens: is required"),
         (json!({"max_tokens": 0}), "max_tokens: must be between 1 and 2147483647"),
         (json!({"temperature": 3}), "temperature: must be between 0 and 2"),
@@ -82,18 +86,17 @@ async fn a_fault_is_told_by_its_path_in_the_params() {
 #[tokio::test]
 async fn an_account_that_cannot_pay_is_told_so() {
     let app = TestApp::start().await;
-    let more = json!({"max_tokens": 2_000_000_000});
-    let answered = app.client().post(MESSAGES, &params_with(&more)).await;
+    let poor = accounts::create(&app.services, "poor").await.expect("an account");
+    accounts::activate(&app.services, poor.id).await.expect("an activation");
+    let made = api_keys::create(&app.services, poor.id, None, None).await.expect("a key");
+    let client = Client::new(app.address, Some(&made.key));
+    let answered = client.post(MESSAGES, &params("x")).await;
     refused(&answered, 402, "billing_error");
     assert_eq!(answered.header("x-should-retry"), "false");
-    let body = json!({"requests": [{"custom_id": "a", "params": params_with(&more)}]});
-    refused(&app.client().post(BATCHES, &body).await, 402, "billing_error");
-    assert_eq!(
-        app.client().get("/openai/v1/files").await.json()["data"],
-        json!([]),
-        "nothing is left behind"
-    );
-    let fine = json!({"requests": [{"custom_id": "a", "params": params("x")}]});
-    assert_eq!(app.client().post(BATCHES, &fine).await.status, 200);
+    let body = json!({"requests": [{"custom_id": "a", "params": params("x")}]});
+    refused(&client.post(BATCHES, &body).await, 402, "billing_error");
+    let files = client.get("/openai/v1/files").await.json();
+    assert_eq!(files["data"], json!([]), "nothing is left behind");
+    assert_eq!(app.client().post(BATCHES, &body).await.status, 200);
     app.stop().await;
 }

@@ -20,11 +20,12 @@ async fn models_are_listed_in_pages_that_begin_at_either_side_of_one() {
             .collect();
         (ids, page["has_more"] == true)
     };
-    let both = vec![MODEL.to_owned(), "other".to_owned()];
-    assert_eq!(list("").await, (both.clone(), false));
-    assert_eq!(list("?limit=1&beta=true").await, (both[..1].to_vec(), true));
-    assert_eq!(list(&format!("?after_id={MODEL}")).await, (both[1..].to_vec(), false));
-    assert_eq!(list("?before_id=other&limit=5").await, (both[..1].to_vec(), false));
+    let all = [MODEL, "other", "overnight-tiny"].map(str::to_owned).to_vec();
+    assert_eq!(list("").await, (all.clone(), false));
+    assert_eq!(list("?limit=1&beta=true").await, (all[..1].to_vec(), true));
+    assert_eq!(list(&format!("?after_id={MODEL}")).await, (all[1..].to_vec(), false));
+    assert_eq!(list("?before_id=other&limit=5").await, (all[..1].to_vec(), false));
+    assert_eq!(list("?before_id=overnight-tiny&limit=1").await, (all[1..2].to_vec(), true));
     let model = app.client().get(&format!("/anthropic/v1/models/{MODEL}")).await.json();
     assert_eq!(
         model,
